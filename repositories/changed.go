@@ -1,0 +1,65 @@
+package repositories
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Event is an event as the ledger keeps it: CloudEvents 1.0 in binary mode, where
+// the attributes are headers and Data is the payload.
+type Event struct {
+	Subject string          `json:"subject"`
+	ID      string          `json:"id"`     // ce-id
+	Type    string          `json:"type"`   // ce-type
+	Source  string          `json:"source"` // ce-source
+	Time    time.Time       `json:"time"`   // ce-time
+	Data    json.RawMessage `json:"data"`
+	// TraceParent continues the trace of the request that led here (W3C Trace
+	// Context); may be empty.
+	TraceParent string `json:"traceparent,omitempty"`
+}
+
+// SourceOf is the CloudEvents source of what happens in a scope.
+func SourceOf(scope Scope) string {
+	return "/apps/" + scope.AppID + "/sessions/" + orNone(scope.SessionID)
+}
+
+// change is the payload of tool.changed.
+type change struct {
+	ID           string      `json:"id"`
+	Time         time.Time   `json:"ts"`
+	AppID        string      `json:"appId"`
+	SessionID    string      `json:"sessionId,omitempty"`
+	RepositoryID string      `json:"repositoryId"`
+	Operation    string      `json:"operation"` // created, updated or deleted
+	Record       *Repository `json:"record"`
+}
+
+// OwedChange is the event tool.changed that a change of a repository owes.
+func (s *Store) OwedChange(repository *Repository, operation string) (Owed, error) {
+	event := change{
+		ID: s.newID(), Time: s.now().UTC(), Operation: operation, Record: repository.public(),
+		AppID: repository.AppID, SessionID: repository.SessionID, RepositoryID: repository.ID,
+	}
+	data, err := json.Marshal(event)
+	if err != nil {
+		return Owed{}, err
+	}
+	body, err := json.Marshal(Event{
+		Subject: "tool.changed." + repository.AppID + "." + repository.ID,
+		ID:      event.ID, Type: "earshot.tool.changed", Source: SourceOf(repository.Scope()),
+		Time: event.Time, Data: data,
+	})
+	return Owed{ID: event.ID, Kind: "event", Body: string(body), Session: repository.SessionID, Order: "1", Lease: EventLease.Milliseconds()}, err
+}
+
+// public returns a copy that may travel in an event: credentials and headers do not.
+func (r *Repository) public() *Repository {
+	next := r.clone()
+	for i := range next.Tools {
+		if request := next.Tools[i].Request; request != nil {
+			request.Headers, request.Basic, request.Bearer = nil, nil, nil
+		}
+	}
+	return next
+}

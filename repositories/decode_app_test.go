@@ -1,0 +1,121 @@
+package repositories_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+)
+
+func TestDecodeAppReadsEveryField(t *testing.T) {
+	app, err := repositories.DecodeApp("clinic", []byte(`{"appId":"clinic","name":"Clinic",
+	  "modules":[{"moduleId":"calendar","secret":"s","clientId":"c","tokenUrl":"https://id.example.org/token","audience":"a","scopes":["read"]}],
+	  "authServices":[{"name":"google","type":"google","clientId":"x"},{"name":"acme","type":"oidc","issuer":"https://acme.example.org","audience":"y"}],
+	  "sources":[],
+	  "settings":{"chatModeEnabled":true,"skipToolResponse":true,"prompt":{"text":"Be kind."},"llm":{"tools":"openai/meta-llama/Llama-3"},
+	    "allowedOrigins":["https://clinic.example.org","http://localhost:3000","*"],
+	    "limits":{"messagesPerMinute":1,"sessionMessagesPerMinute":2,"toolsPerRepository":3,"repositoriesPerSession":4}},
+	  "signingSecret":"***"}`))
+	require.NoError(t, err)
+	require.Equal(t, "clinic", app.ID)
+	require.Equal(t, "s", app.Modules[0].Secret.Reveal())
+	require.Equal(t, repositories.AuthService{Name: "acme", Type: "oidc", Issuer: "https://acme.example.org", Audience: "y"}, app.AuthServices[1])
+	require.Equal(t, "openai/meta-llama/Llama-3", app.Settings.LLM.Tools)
+	require.Equal(t, repositories.Limits{MessagesPerMinute: 1, SessionMessagesPerMinute: 2, ToolsPerRepository: 3, RepositoriesPerSession: 4}, app.Settings.Limits)
+	require.True(t, app.SigningSecret.IsMasked())
+
+	read, err := json.Marshal(app)
+	require.NoError(t, err)
+	again, err := repositories.DecodeApp("clinic", read)
+	require.NoError(t, err, "what is read can be sent back")
+	require.True(t, again.Modules[0].Secret.IsMasked())
+}
+
+func TestDecodeAppOfNothingIsAnAppWithDefaults(t *testing.T) {
+	app, err := repositories.DecodeApp("a", []byte(`{}`))
+	require.NoError(t, err)
+	require.Equal(t, &repositories.App{ID: "a"}, app)
+}
+
+func TestDecodeAppNamesAllFaultsAtOnce(t *testing.T) {
+	_, err := repositories.DecodeApp("clinic", []byte(`{"appId":"other","nam":"x","description":"d",
+	  "modules":[{"moduleId":"a","secret":"s","tokenUrl":"https://id/"},{"moduleId":"a","secret":"s","tokenUrl":"id"},{"moduleId":"b c"},{"moduleId":"d","secret":"","tokenUrl":"https://u:p@id/"}],
+	  "authServices":[{"name":"g","type":"google"},{"name":"g","type":"oidc","issuer":"acme"},{"name":"h","type":"saml"}],
+	  "sources":[{"name":"pg","type":"postgres"},{}],
+	  "settings":{"chatmodeEnabled":true,"llm":{"tools":"gpt-4"},"allowedOrigins":["https://a/b","clinic"],"limits":{"messagesPerMinute":-1,"toolsPerRepository":1.5}}}`))
+	require.Equal(t, []string{
+		`/appId: is "other", but the path says "clinic"`,
+		`/authServices/0/clientId: is missing: google needs it`,
+		`/authServices/1/audience: is missing: oidc needs it`,
+		`/authServices/1/issuer: "acme" is not an absolute URL, as https://example.org/path`,
+		`/authServices/1/name: "g" is the name of service 0 as well`,
+		`/authServices/2/type: "saml" is not one of "google", "oidc"`,
+		`/description: unknown field "description"`,
+		`/modules/1/moduleId: "a" is the id of module 0 as well`,
+		`/modules/1/tokenUrl: "id" is not an absolute URL, as https://example.org/path`,
+		`/modules/2/moduleId: the id "b c" is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit`,
+		`/modules/2/secret: is missing`,
+		`/modules/2/tokenUrl: is missing`,
+		`/modules/3/secret: is empty; leave it out, or send *** to keep what is stored`,
+		`/modules/3/tokenUrl: a URL does not carry credentials; use auth basic`,
+		`/nam: unknown field "nam"; did you mean "name"?`,
+		`/settings/allowedOrigins/0: "https://a/b" is not an origin: scheme://host or scheme://host:port without a path, or *`,
+		`/settings/allowedOrigins/1: "clinic" is not an origin: scheme://host or scheme://host:port without a path, or *`,
+		`/settings/chatmodeEnabled: unknown field "chatmodeEnabled"; did you mean "chatModeEnabled"?`,
+		`/settings/limits/messagesPerMinute: -1 is under the minimum of 0`,
+		`/settings/limits/toolsPerRepository: is a number, not an integer`,
+		`/settings/llm/tools: "gpt-4" is not provider/model, as in openai/gpt-4o-mini`,
+		`/sources/0: a source of type "postgres" is not supported yet by this version`,
+		`/sources/1: a source is not supported yet by this version`,
+	}, faultsOf(t, err))
+}
+
+func TestDecodeAppKnowsTheProviders(t *testing.T) {
+	for model, want := range map[string]string{
+		"openai/gpt-4o-mini": "", "anthropic/claude": "", "gemini/pro": "", "cohere/command": "",
+		"opneai/gpt":  `"opneai" is not a known provider: openai, anthropic, gemini or cohere; did you mean "openai"?`,
+		"mistral/tin": `"mistral" is not a known provider: openai, anthropic, gemini or cohere`,
+		"openai/":     `"openai/" is not provider/model, as in openai/gpt-4o-mini`,
+	} {
+		_, err := repositories.DecodeApp("a", []byte(`{"settings":{"llm":{"tools":"`+model+`"}}}`))
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.Equal(t, []string{"/settings/llm/tools: " + want}, faultsOf(t, err))
+	}
+}
+
+func TestDecodeAppFaultsNeverShowCredentials(t *testing.T) {
+	for _, body := range []string{
+		`{"signingSecret":["hunter2"]}`,
+		`{"modules":[{"moduleId":"a","secret":{"x":"hunter2"},"tokenUrl":"https://id/"}]}`,
+		`{"modules":["hunter2"]}`,
+		`{"modules":{"secret":"hunter2"}}`,
+		`"hunter2"`,
+	} {
+		_, err := repositories.DecodeApp("a", []byte(body))
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "hunter2", body)
+	}
+}
+
+func TestDefinitionSchemaIsOneThatOthersCanUse(t *testing.T) {
+	raw := repositories.DefinitionSchema()
+	var document any
+	require.NoError(t, json.Unmarshal(raw, &document))
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("test:///definition", document))
+	for _, name := range []string{
+		"App", "Module", "AuthService", "Settings", "Repository", "Patch", "Options", "Tool", "Request", "Basic", "Bearer",
+		"Parameter", "ToolboxParameter", "Items", "Claim",
+	} {
+		_, err := compiler.Compile("test:///definition#/$defs/" + name)
+		require.NoError(t, err, name)
+	}
+	raw[0] = 'x'
+	require.Equal(t, byte('{'), repositories.DefinitionSchema()[0], "a caller cannot spoil it for the others")
+}

@@ -1,0 +1,142 @@
+package repositories
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// formats are the rules about single texts that the definition schema refers to, each
+// as "earshot-" and its name here. Their errors end up in faults as they stand.
+var formats = map[string]func(string) error{
+	"id":           func(text string) error { return CheckID("the id", text) },
+	"tool-name":    CheckToolName,
+	"url":          checkURL,
+	"call-url":     checkCallURL,
+	"secret":       checkSecret,
+	"scope":        checkScope,
+	"model":        checkModel,
+	"origin":       checkOrigin,
+	"emitter":      checkEmitter,
+	"header-value": checkHeaderValue,
+	"method":       checkMethod,
+	"timeout":      func(text string) error { return checkDuration(text, MostTimeout, "10s") },
+	"retry-for":    func(text string) error { return checkDuration(text, MostRetryFor, "15m") },
+}
+
+func checkSecret(text string) error {
+	if text == "" {
+		return errors.New("is empty; leave it out, or send *** to keep what is stored")
+	}
+	return nil
+}
+
+// scopePattern is scope-token of RFC 6749, section 3.3.
+var scopePattern = regexp.MustCompile(`^[!\x23-\x5B\x5D-\x7E]+$`)
+
+func checkScope(text string) error {
+	if !scopePattern.MatchString(text) {
+		return fmt.Errorf("%q is not a scope: printable ASCII without spaces, quotes and backslashes", clip(text))
+	}
+	return nil
+}
+
+// providers are the LLM providers that a model may be named of.
+var providers = []string{"openai", "anthropic", "gemini", "cohere"}
+
+func checkModel(text string) error {
+	provider, model, found := strings.Cut(text, "/")
+	if !found || model == "" {
+		return fmt.Errorf("%q is not provider/model, as in openai/gpt-4o-mini", clip(text))
+	}
+	if !slices.Contains(providers, provider) {
+		return fmt.Errorf("%q is not a known provider: %s%s", clip(provider), listed(providers), didYouMean(provider, providers))
+	}
+	return nil
+}
+
+func checkOrigin(text string) error {
+	if text == "*" {
+		return nil
+	}
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.Host == "" || parsed.Scheme+"://"+parsed.Host != text {
+		return fmt.Errorf("%q is not an origin: scheme://host or scheme://host:port without a path, or *", clip(text))
+	}
+	return nil
+}
+
+// checkEmitter refuses what would not make two tokens of a NATS subject.
+func checkEmitter(text string) error {
+	resource, scope, found := strings.Cut(text, ".")
+	if !found || !idPattern.MatchString(resource) || !idPattern.MatchString(scope) {
+		return fmt.Errorf("%q is not resource.scope: two words of A-Z a-z 0-9 _ - with a dot between them", clip(text))
+	}
+	return nil
+}
+
+// ownHeaders are set by the connection (RFC 9110, section 7.6.1) or from the URL and
+// the body, never by a tool.
+var ownHeaders = []string{
+	"connection", "content-length", "host", "keep-alive", "proxy-authenticate", "proxy-authorization",
+	"proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+}
+
+func checkHeaderName(text string) error {
+	if !httpguts.ValidHeaderFieldName(text) {
+		return fmt.Errorf("%q is not the name of a header", clip(text))
+	}
+	if slices.Contains(ownHeaders, strings.ToLower(text)) {
+		return fmt.Errorf("the header %s belongs to the connection and cannot be set", text)
+	}
+	return nil
+}
+
+func checkHeaderValue(text string) error {
+	if strings.ContainsAny(text, "\r\n\x00") {
+		return errors.New("the value of a header cannot hold line breaks or NUL")
+	}
+	if !httpguts.ValidHeaderFieldValue(text) {
+		return errors.New("the value of a header cannot hold control characters")
+	}
+	return nil
+}
+
+// methods are the methods of a call.
+var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
+
+func checkMethod(text string) error {
+	if !slices.Contains(methods, strings.ToUpper(text)) {
+		return fmt.Errorf("%q is not a method of a call: %s", clip(text), listed(methods))
+	}
+	return nil
+}
+
+func checkDuration(text string, most time.Duration, example string) error {
+	duration, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q is not a duration as %q", clip(text), example)
+	}
+	if duration <= 0 || duration > most {
+		return fmt.Errorf("%q is out of range: more than 0 and at most %s", clip(text), shortDuration(most))
+	}
+	return nil
+}
+
+// shortDuration writes 24h, where Go writes 24h0m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

@@ -1,0 +1,57 @@
+package repositories_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+)
+
+// fill repeats a part, numbered, until the body is a quarter of a megabyte long.
+func fill(head, part, tail string) string {
+	const most = 1 << 18
+	var b strings.Builder
+	b.WriteString(head)
+	for i := 0; b.Len() < most-len(part)-len(tail)-16; i++ {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strings.ReplaceAll(part, "#", fmt.Sprint(i)))
+	}
+	b.WriteString(tail)
+	return b.String()
+}
+
+func TestDecodeRepositoryAnswersSoonWhateverIsSent(t *testing.T) {
+	for name, body := range map[string]string{
+		"empty tools":       fill(`{"tools":[`, `{}`, `]}`),
+		"numbers for tools": fill(`{"tools":[`, `1`, `]}`),
+		"unknown fields":    fill(`{"tools":[],`, `"descriptionnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn#":1`, `}`),
+		"a field again":     fill(`{"tools":[],`, `"tools":[]`, `}`),
+		"one name":          fill(`{"tools":[`, `{"name":"a"}`, `]}`),
+		"large numbers":     fill(`{"tools":[{"name":"a","schema":[{"parameter":"p","type":"number","allowedValues":[`, `1e9999`, `]}]}]}`),
+		"bad parameters":    fill(`{"tools":[{"name":"a","schema":[`, `{"parameter":"#","type":"x"}`, `]}]}`),
+		"same parameters":   fill(`{"tools":[{"name":"a","schema":[`, `{"parameter":"p","type":"string","minValue":1}`, `]}]}`),
+		"colons in the URL": `{"tools":[{"name":"a","url":"https://h/` + strings.Repeat(":a-a-a-a", 32000) + `"}]}`,
+		"hyphens":           `{"tools":[{"name":"a","url":"https://h/:a` + strings.Repeat("-a", 125000) + `"}]}`,
+		"regular expressions": fill(`{"tools":[{"name":"a","schema":[{"parameter":"p","type":"string","allowedValues":[`,
+			`"(([a-z]{1,9}){1,9}){1,9}#"`, `]}]}]}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			_, err := repositories.DecodeRepository(clinic, "booking", []byte(body))
+			require.Less(t, time.Since(start), 20*time.Second, "far more than it takes on a busy machine")
+			if err != nil {
+				lines := faultsOf(t, err)
+				require.LessOrEqual(t, len(lines), 20_001)
+				if len(lines) == 20_001 {
+					require.Equal(t, ": and there are more faults than these", lines[20_000])
+				}
+			}
+		})
+	}
+}

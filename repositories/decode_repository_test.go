@@ -1,0 +1,188 @@
+package repositories_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+)
+
+var clinic = repositories.Scope{AppID: "clinic", SessionID: "s1"}
+
+// faultsOf returns the faults of a decoder as "pointer: detail" lines.
+func faultsOf(t *testing.T, err error) []string {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	var faults repositories.Faults
+	require.True(t, errors.As(err, &faults), "not Faults but %T: %v", err, err)
+	lines := make([]string, len(faults))
+	for i, fault := range faults {
+		lines[i] = fault.Pointer + ": " + fault.Detail
+	}
+	return lines
+}
+
+func decodeTool(t *testing.T, tool string) (*repositories.Tool, []string) {
+	t.Helper()
+	repository, err := repositories.DecodeRepository(clinic, "booking", fmt.Appendf(nil, `{"tools":[%s]}`, tool))
+	if err != nil {
+		return nil, faultsOf(t, err)
+	}
+	return &repository.Tools[0], nil
+}
+
+const booking = `{"appId":"clinic","sessionId":"s1","repositoryId":"booking",
+ "options":{"triggerOnce":true,"exclusive":false},
+ "tools":[{"name":"request-for-appointment","description":"User needs an appointment",
+   "schema":[{"parameter":"date","type":"string","description":"wished day","required":true},
+             {"parameter":"desk","type":"string","value":"A","ignore":true}],
+   "url":"https://example.org/book/:date","request":{"auth":"module","moduleId":"calendar","headers":{"X-Desk":"A"}},
+   "emitter":"calendar.request","returnDirect":true,"skipResponse":true,
+   "examples":["I want an appointment"]}]}`
+
+func TestDecodeRepositoryReadsEveryField(t *testing.T) {
+	r, err := repositories.DecodeRepository(clinic, "booking", []byte(booking))
+	require.NoError(t, err)
+	require.Equal(t, "clinic", r.AppID)
+	require.Equal(t, "s1", r.SessionID)
+	require.Equal(t, "booking", r.ID)
+	require.Equal(t, repositories.Options{TriggerOnce: true}, r.Options)
+	require.Len(t, r.Tools, 1)
+	tool := r.Tools[0]
+	require.Equal(t, "https://example.org/book/:date", tool.URL)
+	require.Equal(t, repositories.AuthModule, tool.Request.Auth)
+	require.Equal(t, "A", tool.Request.Headers["X-Desk"].Reveal())
+	require.Equal(t, []string{"date", "desk"}, tool.Params().Names())
+	require.True(t, tool.ReturnDirect && tool.SkipResponse)
+	require.Equal(t, []string{"I want an appointment"}, tool.Examples)
+}
+
+func TestDecodeRepositoryTakesBackWhatWasRead(t *testing.T) {
+	r, err := repositories.DecodeRepository(clinic, "booking", []byte(booking))
+	require.NoError(t, err)
+	read, err := json.Marshal(r)
+	require.NoError(t, err)
+	withTimes := strings.Replace(string(read), `"tools"`, `"created":"2026-01-01T00:00:00Z","updated":"2026-01-02T00:00:00Z","tools"`, 1)
+	again, err := repositories.DecodeRepository(clinic, "booking", []byte(withTimes))
+	require.NoError(t, err)
+	require.True(t, again.Created.IsZero(), "the times are not the client's to set")
+	rewritten, err := json.Marshal(again)
+	require.NoError(t, err)
+	require.JSONEq(t, string(read), string(rewritten))
+}
+
+func TestDecodeRepositoryNamesAllFaultsAtOnce(t *testing.T) {
+	body := `{"appId":"other","repositoryId":"booking","option":{},"options":{"exclusive":1},
+	 "tools":[
+	  {"name":"a b","descripton":"x","url":"ftp://example.org","emitter":"one"},
+	  {"name":"book","schema":[{"parameter":"day","type":"strin"},{"type":"string"},{"parameter":"n","type":"integer","default":"5"}],
+	   "url":"https://u:p@example.org/"},
+	  {"name":"book","url":"https://example.org/:dayy","schema":[{"parameter":"day","type":"string"}],
+	   "request":{"auth":"bearer","timeout":"2m","retryFor":"soon","method":"fetch","headers":{"Host":"x","X-A":"a\r\nb"},
+	    "bearer":{"clientType":"password","tokenUrl":"mailto:x"}}},
+	  7
+	 ]}`
+	_, err := repositories.DecodeRepository(clinic, "booking", []byte(body))
+	require.Equal(t, []string{
+		`/appId: is "other", but the path says "clinic"`,
+		`/option: unknown field "option"; did you mean "options"?`,
+		`/options/exclusive: is a number, not a boolean`,
+		`/tools/0/descripton: unknown field "descripton"; did you mean "description"?`,
+		`/tools/0/emitter: "one" is not resource.scope: two words of A-Z a-z 0-9 _ - with a dot between them`,
+		`/tools/0/name: name "a b" is no tool name: 1 to 64 of A-Z a-z 0-9 _ -`,
+		`/tools/0/url: "ftp" is not a scheme that can be called: http or https`,
+		`/tools/1/schema/0/type: "strin" is not one of "string", "number", "integer", "float", "boolean", "object", "array", "map"; did you mean "string"?`,
+		`/tools/1/schema/1/parameter: is missing`,
+		`/tools/1/schema/2/default: "5" is not an integer`,
+		`/tools/1/url: a URL does not carry credentials; use auth basic`,
+		`/tools/2/name: "book" is the name of tool 1 as well; each has its own`,
+		`/tools/2/request/bearer/password: is missing: the password grant needs it`,
+		`/tools/2/request/bearer/tokenUrl: "mailto" is not a scheme that can be called: http or https`,
+		`/tools/2/request/bearer/username: is missing: the password grant needs it`,
+		`/tools/2/request/headers/Host: the header Host belongs to the connection and cannot be set`,
+		`/tools/2/request/headers/X-A: the value of a header cannot hold line breaks or NUL`,
+		`/tools/2/request/method: "fetch" is not a method of a call: GET, POST, PUT, PATCH or DELETE`,
+		`/tools/2/request/retryFor: "soon" is not a duration as "15m"`,
+		`/tools/2/request/timeout: "2m" is out of range: more than 0 and at most 1m`,
+		`/tools/2/url: :dayy names no parameter of the tool; did you mean "day"?`,
+		`/tools/3: is a number, not an object`,
+	}, faultsOf(t, err))
+}
+
+func TestDecodeRepositoryRefusesWhatIsNoJSONObject(t *testing.T) {
+	for body, want := range map[string]string{
+		``:                        `: the body is empty; a JSON object is wanted`,
+		`{"tools":[}`:             `: malformed JSON at line 1, column 11: invalid character '}' looking for beginning of value`,
+		"{\n \"tools\": [],\n x}": `: malformed JSON at line 3, column 2: invalid character 'x'`,
+		`{"tools":[]`:             `: malformed JSON at line 1, column 11: unexpected end of JSON input`,
+		`{"tools":[]} {}`:         `: malformed JSON at line 1, column 14: invalid character '{' after top-level value`,
+		`[]`:                      `: is an array, not an object`,
+		`null`:                    `: is null, not an object`,
+		`{}`:                      `/tools: is missing`,
+		`{"tools":[],"tools":[]}`: `/tools: is given more than once`,
+		strings.Repeat(`[`, 70) + strings.Repeat(`]`, 70):                                             `nested more than 64 deep`,
+		`{"tools":[{"name":"a","schema":[{"parameter":"n","type":"number","default":1e999999999}]}]}`: `/tools/0/schema/0/default: 1e999999999 is out of the range of a number`,
+	} {
+		_, err := repositories.DecodeRepository(clinic, "booking", []byte(body))
+		lines := faultsOf(t, err)
+		require.Len(t, lines, 1, body)
+		require.Contains(t, lines[0], want, body)
+	}
+}
+
+func TestDecodeRepositoryTakesIdsFromThePath(t *testing.T) {
+	app := repositories.Scope{AppID: "clinic"}
+	r, err := repositories.DecodeRepository(app, "", []byte(`{"tools":[]}`))
+	require.NoError(t, err)
+	require.Empty(t, r.ID, "the caller makes one up")
+	require.NotNil(t, r.Tools, "an empty list reads as one")
+
+	r, err = repositories.DecodeRepository(app, "", []byte(`{"repositoryId":"mine","tools":[]}`))
+	require.NoError(t, err)
+	require.Equal(t, "mine", r.ID)
+
+	_, err = repositories.DecodeRepository(app, "a", []byte(`{"repositoryId":"b","sessionId":"s","tools":[]}`))
+	require.Equal(t, []string{
+		`/repositoryId: is "b", but the path says "a"`,
+		`/sessionId: is "s", but the path names none`,
+	}, faultsOf(t, err))
+}
+
+func TestDecodePatchReadsOptionsAndTools(t *testing.T) {
+	p, err := repositories.DecodePatch(clinic, "booking", []byte(`{"tools":[{"name":"b","description":"new"},{"name":"c"}]}`))
+	require.NoError(t, err)
+	require.Nil(t, p.Options)
+
+	r := &repositories.Repository{
+		Options: repositories.Options{TriggerOnce: true, Exclusive: true},
+		Tools:   []repositories.Tool{{Name: "a"}, {Name: "b", Description: "old"}},
+	}
+	before := r.Tools
+	p.Apply(r)
+	require.Equal(t, []string{"a", "b", "c"}, []string{r.Tools[0].Name, r.Tools[1].Name, r.Tools[2].Name})
+	require.Equal(t, "new", r.Tools[1].Description)
+	require.Equal(t, "old", before[1].Description, "readers of the old list see the old list")
+	require.True(t, r.Options.TriggerOnce, "options that are not given stay")
+
+	p, err = repositories.DecodePatch(clinic, "booking", []byte(`{"options":{"exclusive":true}}`))
+	require.NoError(t, err)
+	p.Apply(r)
+	require.Equal(t, repositories.Options{Exclusive: true}, r.Options, "options that are given replace all of them")
+	require.Len(t, r.Tools, 3)
+}
+
+func TestDecodePatchNamesFaults(t *testing.T) {
+	_, err := repositories.DecodePatch(clinic, "booking", []byte(`{"appId":"x","toolz":[],"tools":[{"name":"a"},{"name":"a"}]}`))
+	require.Equal(t, []string{
+		`/appId: is "x", but the path says "clinic"`,
+		`/tools/1/name: "a" is the name of tool 0 as well; each has its own`,
+		`/toolz: unknown field "toolz"; did you mean "tools"?`,
+	}, faultsOf(t, err))
+}

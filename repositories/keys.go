@@ -1,0 +1,99 @@
+package repositories
+
+import (
+	"fmt"
+	"hash/fnv"
+)
+
+// Partitions is the number of hash slots that apps are spread over. All keys of an
+// app carry its partition's hash tag, so that every script stays within one slot of a
+// Redis Cluster. The number is stored in Redis; a replica with another is refused.
+const Partitions = 64
+
+// NoSession stands for the session where there is none, in subjects and in keys.
+const NoSession = "_"
+
+// Keys names the keys of one app in Redis. It is the only place that knows names.
+type Keys struct{ tag, app string }
+
+// KeysOf returns the keys of an app.
+func KeysOf(appID string) Keys {
+	hash := fnv.New32a()
+	hash.Write([]byte(appID)) // a hash.Hash never fails
+	return Keys{tag: partition(int(hash.Sum32() % Partitions)), app: appID}
+}
+
+func partition(n int) string { return fmt.Sprintf("earshot:{p%02d}:", n) }
+
+// App is a hash: record, rev and version of the app.
+func (k Keys) App() string { return k.tag + "app:" + k.app }
+
+// Repos is a hash of a scope: repositoryId to the stored repository (see stored.go).
+func (k Keys) Repos(sessionID string) string {
+	if sessionID == "" {
+		return k.tag + "repos:" + k.app
+	}
+	return k.tag + "repos:" + k.app + ":" + sessionID
+}
+
+// Turns is a hash of a session: everything about its messages, as field:messageId.
+func (k Keys) Turns(sessionID string) string { return k.tag + "turns:" + k.app + ":" + sessionID }
+
+// Order is a list of a session: its messageIds in the order of their arrival.
+func (k Keys) Order(sessionID string) string { return k.tag + "order:" + k.app + ":" + sessionID }
+
+// Outbox is a list of a session: its unpublished events in the order of decision.
+func (k Keys) Outbox(sessionID string) string {
+	return k.tag + "outbox:" + k.app + ":" + orNone(sessionID)
+}
+
+// Effect is a hash: one effect that is owed or dead.
+func (k Keys) Effect(id string) string { return k.tag + "effect:" + k.app + ":" + id }
+
+// Trigger is a hash: the record of a trigger and the states of its effects.
+func (k Keys) Trigger(id string) string { return k.tag + "trigger:" + k.app + ":" + id }
+
+// Triggers is a sorted set of triggerIds by time (µs): a session's, or all of the app.
+func (k Keys) Triggers(sessionID string) string {
+	if sessionID == "" {
+		return k.tag + "triggers:" + k.app
+	}
+	return k.tag + "triggers:" + k.app + ":" + sessionID
+}
+
+// InState is a sorted set of the triggerIds that are pending or failed, by
+// the time (µs) since when they are.
+func (k Keys) InState(state string) string { return k.tag + state + ":" + k.app }
+
+// Apps is a sorted set of the partition: its appIds, in the order of their names.
+func (k Keys) Apps() string { return k.tag + "apps" }
+
+// Due is the ledger of the partition, a sorted set: everything that is not finished,
+// waiting or leased alike, by the time (ms) when it is due or its lease ends.
+func (k Keys) Due() string { return k.tag + "due" }
+
+// Idle is a sorted set of the partition: app/session by the time of their expiry.
+func (k Keys) Idle() string { return k.tag + "idle" }
+
+// AllDue names the ledgers of all partitions.
+func AllDue() []string { return every(Keys.Due) }
+
+// AllIdle names the idle sets of all partitions.
+func AllIdle() []string { return every(Keys.Idle) }
+
+func allApps() []string { return every(Keys.Apps) }
+
+func every(key func(Keys) string) []string {
+	names := make([]string, Partitions)
+	for n := range names {
+		names[n] = key(Keys{tag: partition(n)})
+	}
+	return names
+}
+
+func orNone(sessionID string) string {
+	if sessionID == "" {
+		return NoSession
+	}
+	return sessionID
+}

@@ -1,0 +1,68 @@
+package repositories
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Check compares the repository with the app that it is for: the modules and the
+// authentication services that its tools name must be the app's. It returns Faults.
+func (r *Repository) Check(app *App) error {
+	var faults Faults
+	for i := range r.Tools {
+		tool := &r.Tools[i]
+		at := Point("tools", i)
+		checkModule(&faults, at, tool.Request, app)
+		for j, name := range tool.AuthRequired {
+			checkService(&faults, at+Point("authRequired", j), name, app)
+		}
+		checkClaims(&faults, at, tool, app)
+	}
+	return faults.Err()
+}
+
+func checkModule(faults *Faults, at string, request *Request, app *App) {
+	if request == nil || request.ModuleID == "" {
+		return
+	}
+	if _, ok := app.Module(request.ModuleID); ok {
+		return
+	}
+	known := make([]string, len(app.Modules))
+	for i := range app.Modules {
+		known[i] = app.Modules[i].ID
+	}
+	faults.Add(at+Point("request", "moduleId"), "%s", unknownName("module", request.ModuleID, known))
+}
+
+// checkClaims checks the services of authenticated parameters.
+func checkClaims(faults *Faults, at string, tool *Tool, app *App) {
+	for _, p := range tool.Params().list {
+		for i, c := range p.claims {
+			checkService(faults, at+p.place+Point("authServices", i, "name"), c.Service, app)
+		}
+	}
+}
+
+func checkService(faults *Faults, at, name string, app *App) {
+	known := make([]string, len(app.AuthServices))
+	for i := range app.AuthServices {
+		known[i] = app.AuthServices[i].Name
+	}
+	if !slices.Contains(known, name) {
+		faults.Add(at, "%s", unknownName("authentication service", name, known))
+	}
+}
+
+// unknownName says that an app lacks something, and what it has instead.
+func unknownName(what, name string, known []string) string {
+	text := fmt.Sprintf("the app has no %s %s", what, show(name))
+	switch hint := didYouMean(name, known); {
+	case hint != "":
+		return text + hint
+	case len(known) == 0:
+		return text + "; it has none at all"
+	default:
+		return text + "; it has " + clip(listed(known))
+	}
+}

@@ -1,0 +1,112 @@
+package repositories
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Ways in which a call is authenticated.
+const (
+	AuthNone   = "none"
+	AuthBasic  = "basic"
+	AuthBearer = "bearer"
+	AuthModule = "module"
+)
+
+// Limits of a call.
+const (
+	// DefaultTimeout is the time of one attempt where the tool names none.
+	DefaultTimeout = 10 * time.Second
+	// DefaultRetryFor is how long a call is tried where the tool does not say.
+	DefaultRetryFor = 15 * time.Minute
+	// MostRetryFor is the longest that a call may be tried.
+	MostRetryFor = 24 * time.Hour
+)
+
+// Request configures a tool's call.
+type Request struct {
+	// Auth is one of the ways above. Where it is missing, the credentials that are
+	// given say it: basic, bearer or moduleId; with none of them the call is not
+	// authenticated.
+	Auth     string   `json:"auth,omitempty"`
+	Basic    *Basic   `json:"basic,omitempty"`
+	Bearer   *Bearer  `json:"bearer,omitempty"`
+	ModuleID string   `json:"moduleId,omitempty"`
+	Headers  Headers  `json:"headers,omitempty"`
+	Method   string   `json:"method,omitempty"`
+	Timeout  Duration `json:"timeout,omitzero"`
+	RetryFor Duration `json:"retryFor,omitzero"`
+	// Body replaces the trigger event as the body of the call: a JSON value whose
+	// strings may hold :param.
+	Body json.RawMessage `json:"body,omitempty"`
+	// Idempotent is true where it is missing: a call whose outcome is not known is
+	// made again under the same key.
+	Idempotent *bool `json:"idempotent,omitempty"`
+}
+
+// Basic credentials (RFC 7617).
+type Basic struct {
+	Username string `json:"username"`
+	Password Secret `json:"password"`
+}
+
+// Grants of a bearer token.
+const (
+	GrantClientCredentials = "client_credentials"
+	GrantPassword          = "password"
+)
+
+// Bearer says how to get a token (RFC 6749).
+type Bearer struct {
+	ClientType   string   `json:"clientType"` // a grant, one of the above
+	ClientID     string   `json:"clientId,omitempty"`
+	ClientSecret Secret   `json:"clientSecret,omitzero"`
+	Username     string   `json:"username,omitempty"`
+	Password     Secret   `json:"password,omitzero"`
+	Audience     string   `json:"audience,omitempty"`
+	TokenURL     string   `json:"tokenUrl"`
+	RefreshURL   string   `json:"refreshUrl,omitempty"`
+	Scopes       []string `json:"scopes,omitempty"`
+}
+
+// Duration is a time.Duration that reads and writes as "10s".
+type Duration time.Duration
+
+// MarshalText writes the form that UnmarshalText reads.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads what time.ParseDuration reads.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	*d = Duration(parsed)
+	return err
+}
+
+// Or returns the duration, or fallback where it is zero.
+func (d Duration) Or(fallback time.Duration) time.Duration {
+	if d == 0 {
+		return fallback
+	}
+	return time.Duration(d)
+}
+
+// AttemptTimeout is the time that one attempt of the call may take.
+func (r *Request) AttemptTimeout() time.Duration {
+	if r == nil {
+		return DefaultTimeout
+	}
+	return r.Timeout.Or(DefaultTimeout)
+}
+
+// GiveUpAfter is how long the call is tried.
+func (r *Request) GiveUpAfter() time.Duration {
+	if r == nil {
+		return DefaultRetryFor
+	}
+	return r.RetryFor.Or(DefaultRetryFor)
+}
+
+// Repeatable reports whether a call whose outcome is not known may be made again.
+func (r *Request) Repeatable() bool {
+	return r == nil || r.Idempotent == nil || *r.Idempotent
+}

@@ -1,0 +1,94 @@
+package repositories
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// KeySize is the size in bytes of the key that EARSHOT_SECRET_KEY holds, in base64.
+const KeySize = 32
+
+// Sealer encrypts credentials at rest with AES-256-GCM. A sealed credential is bound
+// to its app and field: moved to another, it does not open.
+type Sealer struct {
+	current string // id of the key that seals
+	keys    map[string]cipher.AEAD
+}
+
+// NewSealer returns a Sealer that seals with the first key and opens with all: the
+// others are keys of before a rotation.
+func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
+	s := &Sealer{keys: map[string]cipher.AEAD{}}
+	for _, k := range append([][]byte{key}, old...) {
+		id, aead, err := deriveKey(k)
+		if err != nil {
+			return nil, err
+		}
+		s.keys[id] = aead
+		if s.current == "" {
+			s.current = id
+		}
+	}
+	return s, nil
+}
+
+// deriveKey makes the AES key and a public id for it from the operator's key, by
+// HKDF (RFC 5869), so that neither tells anything of the other.
+func deriveKey(key []byte) (id string, aead cipher.AEAD, err error) {
+	if len(key) != KeySize {
+		return "", nil, fmt.Errorf("the secret key has %d bytes; it needs %d", len(key), KeySize)
+	}
+	name, err := hkdf.Key(sha256.New, key, nil, "earshot key id", 4)
+	if err != nil {
+		return "", nil, err
+	}
+	derived, err := hkdf.Key(sha256.New, key, nil, "earshot credentials", KeySize)
+	if err != nil {
+		return "", nil, err
+	}
+	block, err := aes.NewCipher(derived)
+	if err != nil {
+		return "", nil, err
+	}
+	aead, err = cipher.NewGCM(block)
+	return hex.EncodeToString(name), aead, err
+}
+
+// seal encrypts a credential for an app's field.
+func (s *Sealer) seal(appID, field string, secret Secret) string {
+	aead := s.keys[s.current]
+	nonce := make([]byte, aead.NonceSize())
+	rand.Read(nonce) // never fails (crypto/rand)
+	sealed := aead.Seal(nonce, nonce, []byte(secret.Reveal()), boundTo(appID, field))
+	return s.current + ":" + base64.RawStdEncoding.EncodeToString(sealed)
+}
+
+var errSealed = errors.New("a stored credential does not open")
+
+// open decrypts what seal made, for the same app and field.
+func (s *Sealer) open(appID, field, sealed string) (Secret, error) {
+	id, text, _ := strings.Cut(sealed, ":")
+	aead, known := s.keys[id]
+	if !known {
+		return Secret{}, fmt.Errorf("%w: app %s, %s was sealed with key %s, which is neither the secret key nor an old one", errSealed, appID, field, id)
+	}
+	raw, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil || len(raw) < aead.NonceSize() {
+		return Secret{}, fmt.Errorf("%w: app %s, %s is damaged", errSealed, appID, field)
+	}
+	plain, err := aead.Open(nil, raw[:aead.NonceSize()], raw[aead.NonceSize():], boundTo(appID, field))
+	if err != nil {
+		return Secret{}, fmt.Errorf("%w: app %s, %s is damaged or another's", errSealed, appID, field)
+	}
+	return NewSecret(string(plain)), nil
+}
+
+func boundTo(appID, field string) []byte { return []byte("earshot\x00" + appID + "\x00" + field) }

@@ -1,0 +1,50 @@
+package repositories
+
+import "log/slog"
+
+// Masked is what stands for a credential wherever one would be shown. A client that
+// sends it back keeps the credential that is stored.
+const Masked = "***"
+
+// Secret is a credential. It cannot be printed, logged or marshalled by accident:
+// every way out of the type but Reveal gives Masked, or nothing where it is empty.
+type Secret struct{ text string }
+
+// NewSecret wraps the plain text of a credential.
+func NewSecret(text string) Secret { return Secret{text: text} }
+
+// Reveal returns the plain text. Call it only where the credential is used: the
+// request that it authenticates, or the cipher that stores it.
+func (s Secret) Reveal() string { return s.text }
+
+// Empty reports whether there is no credential.
+func (s Secret) Empty() bool { return s.text == "" }
+
+// IsMasked reports whether the client sent the mask instead of a credential.
+func (s Secret) IsMasked() bool { return s.text == Masked }
+
+// IsZero lets encoding/json leave an empty credential out (omitzero).
+func (s Secret) IsZero() bool { return s.text == "" }
+
+// String returns the mask.
+func (s Secret) String() string {
+	if s.text == "" {
+		return ""
+	}
+	return Masked
+}
+
+// GoString keeps %#v from printing the field.
+func (s Secret) GoString() string { return s.String() }
+
+// LogValue keeps log/slog from printing the field.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText gives the mask, for every encoder that reads TextMarshaler.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a credential out of a request body or a file.
+func (s *Secret) UnmarshalText(text []byte) error {
+	s.text = string(text)
+	return nil
+}

@@ -1,0 +1,210 @@
+package repositories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// errConflict means that somebody else wrote in between; the write is made again on
+// what is there now.
+var errConflict = errors.New("written by another at the same time")
+
+// rounds bounds how often a write is made again. Each round that fails is one in
+// which another's write succeeded.
+const rounds = 200
+
+// again repeats a write for as long as it meets another's.
+func again(ctx context.Context, write func() error) error {
+	for range rounds {
+		if err := write(); !errors.Is(err, errConflict) {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %d other writers were faster", ErrUnavailable, rounds)
+}
+
+// App returns an app, or ErrNotFound.
+func (s *Store) App(ctx context.Context, appID string) (*App, error) {
+	fields, err := s.db.HMGet(ctx, KeysOf(appID).App(), "rev", "record").Result()
+	if err != nil {
+		return nil, Unavailable(err)
+	}
+	revision, _ := fields[0].(string)
+	record, exists := fields[1].(string)
+	if !exists {
+		return nil, fmt.Errorf("app %q: %w", appID, ErrNotFound)
+	}
+	return s.LoadApp(appID, revision, record)
+}
+
+// putApp writes an app.
+//
+//	KEYS app, apps
+//	ARGV appId, revision that is there ('' for none), new revision, record
+//	=>   ok, or conflict
+var putApp = NewScript(`
+local there = redis.call('HGET', KEYS[1], 'rev') or ''
+if there == ARGV[3] then return 'ok' end
+if there ~= ARGV[2] then return 'conflict' end
+redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'record', ARGV[4], 'version', ARGV[3])
+redis.call('ZADD', KEYS[2], 0, ARGV[1])
+return 'ok'
+`)
+
+// PutApp creates an app or replaces it. Masked credentials keep what is stored.
+func (s *Store) PutApp(ctx context.Context, app *App) (created bool, err error) {
+	err = again(ctx, func() error {
+		created, err = s.putApp(ctx, app)
+		return err
+	})
+	return created, err
+}
+
+func (s *Store) putApp(ctx context.Context, given *App) (created bool, err error) {
+	there, revision, err := s.appAsStored(ctx, given.ID)
+	if err != nil {
+		return false, err
+	}
+	app := *given
+	app.Modules = slices.Clone(given.Modules)
+	if err := keepMasked(app.credentials(), there.credentials()); err != nil {
+		return false, err
+	}
+	record, err := s.sealer.sealRecord(app.ID, app, app.credentials())
+	if err != nil {
+		return false, err
+	}
+	keys := KeysOf(app.ID)
+	reply, err := putApp.Run(ctx, s.db, []string{keys.App(), keys.Apps()}, app.ID, revision, s.newID(), record)
+	if err == nil && reply == "conflict" {
+		err = errConflict
+	}
+	return revision == "", err
+}
+
+// appAsStored returns the app and its revision; an empty app where there is none.
+func (s *Store) appAsStored(ctx context.Context, appID string) (*App, string, error) {
+	fields, err := s.db.HMGet(ctx, KeysOf(appID).App(), "rev", "record").Result()
+	if err != nil {
+		return nil, "", Unavailable(err)
+	}
+	revision, exists := fields[0].(string)
+	if !exists {
+		return &App{}, "", nil
+	}
+	app, err := s.LoadApp(appID, revision, fields[1].(string))
+	return app, revision, err
+}
+
+// Apps lists apps by id, the first limit after the given one.
+func (s *Store) Apps(ctx context.Context, after string, limit int) ([]*App, string, error) {
+	ids, err := s.appIDs(ctx, after, limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	ids, next := cut(ids, limit)
+	items := make([]*App, 0, len(ids))
+	for _, id := range ids {
+		app, err := s.App(ctx, id)
+		if errors.Is(err, ErrNotFound) {
+			continue // deleted since
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		items = append(items, app)
+	}
+	return items, next, nil
+}
+
+func (s *Store) appIDs(ctx context.Context, after string, limit int) ([]string, error) {
+	from := "-"
+	if after != "" {
+		from = "(" + after
+	}
+	pipe := s.db.Pipeline()
+	for _, key := range allApps() {
+		pipe.ZRangeByLex(ctx, key, &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)})
+	}
+	replies, err := pipe.Exec(ctx)
+	if err != nil {
+		return nil, Unavailable(err)
+	}
+	var ids []string
+	for _, reply := range replies {
+		ids = append(ids, reply.(*redis.StringSliceCmd).Val()...)
+	}
+	slices.Sort(ids)
+	return ids[:min(len(ids), limit)], nil
+}
+
+// cut shortens a list that was read one longer than the page, and returns the cursor
+// of the next page, empty for none.
+func cut(ids []string, limit int) ([]string, string) {
+	if len(ids) <= limit {
+		return ids, ""
+	}
+	return ids[:limit], ids[limit-1]
+}
+
+// dropApp removes an app that has no repositories left.
+//
+//	KEYS app, apps, repos, triggers, pending, failed
+//	ARGV appId
+//	=>   ok, or again where it has repositories
+var dropApp = NewScript(`
+if redis.call('HLEN', KEYS[3]) > 0 then return 'again' end
+redis.call('DEL', KEYS[1], KEYS[4], KEYS[5], KEYS[6])
+redis.call('ZREM', KEYS[2], ARGV[1])
+return 'ok'
+`)
+
+// DeleteApp removes an app with its sessions and repositories, each of which owes its
+// tool.changed.
+func (s *Store) DeleteApp(ctx context.Context, appID string) error {
+	if _, err := s.App(ctx, appID); err != nil {
+		return err
+	}
+	if err := s.closeSessions(ctx, appID); err != nil {
+		return err
+	}
+	keys := KeysOf(appID)
+	return again(ctx, func() error {
+		if err := s.deleteAll(ctx, Scope{AppID: appID}); err != nil {
+			return err
+		}
+		reply, err := dropApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Repos(""),
+			keys.Triggers(""), keys.InState("pending"), keys.InState("failed")}, appID)
+		if err == nil && reply == "again" {
+			err = errConflict
+		}
+		return err
+	})
+}
+
+func (s *Store) closeSessions(ctx context.Context, appID string) error {
+	sessions := s.db.ZScan(ctx, KeysOf(appID).Idle(), 0, appID+"/*", 100).Iterator()
+	var names []string
+	for sessions.Next(ctx) {
+		if name, ok := strings.CutPrefix(sessions.Val(), appID+"/"); ok { // every second value is a score
+			names = append(names, name)
+		}
+	}
+	if err := sessions.Err(); err != nil {
+		return Unavailable(err)
+	}
+	for _, name := range names {
+		if err := s.CloseSession(ctx, appID, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package repositories
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// writeRepository writes a repository, or removes it, together with the event that this owes.
+//
+//	KEYS app, repos, idle, due, outbox, effect
+//	ARGV repositoryId, revision that is there ('' for none), stored form ('' removes),
+//	     new version of the app, appId, sessionId, session TTL (ms), Owed
+//	=>   ok, conflict, or noapp
+//
+// A second run finds the version that the first one left and answers as it did.
+var writeRepository = NewScript(OweLua, `
+if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
+local owed = cjson.decode(ARGV[8])
+if redis.call('EXISTS', KEYS[6]) == 1 then return 'ok' end
+local stored = redis.call('HGET', KEYS[2], ARGV[1]) or ''
+local revision = string.match(stored, '^%S+') or ''
+if ARGV[3] ~= '' and revision == string.match(ARGV[3], '^%S+') then return 'ok' end
+if revision ~= ARGV[2] then return 'conflict' end
+if ARGV[3] == '' then
+  redis.call('HDEL', KEYS[2], ARGV[1])
+else
+  redis.call('HSET', KEYS[2], ARGV[1], ARGV[3])
+end
+if ARGV[6] == '' then
+  redis.call('HSET', KEYS[1], 'version', ARGV[4])
+else
+  redis.call('ZADD', KEYS[3], now() + tonumber(ARGV[7]), ARGV[5] .. '/' .. ARGV[6])
+end
+owe(KEYS[6], owed, {app = ARGV[5], due = KEYS[4], outbox = KEYS[5]}, '')
+return 'ok'
+`)
+
+func (s *Store) write(ctx context.Context, repository *Repository, there, stored, operation string) error {
+	scope := repository.Scope()
+	owed, err := s.OwedChange(repository, operation)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(owed)
+	if err != nil {
+		return err
+	}
+	keys := KeysOf(scope.AppID)
+	reply, err := writeRepository.Run(ctx, s.db,
+		[]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Due(), keys.Outbox(scope.SessionID), keys.Effect(owed.ID)},
+		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text)
+	switch {
+	case err != nil:
+		return err
+	case reply == "conflict":
+		return errConflict
+	case reply == "noapp":
+		return fmt.Errorf("app %q: %w", scope.AppID, ErrNotFound)
+	}
+	s.changed()
+	return nil
+}
+
+// PutRepository creates a repository or replaces it: its generation is new, whatever
+// was there. Masked credentials keep what is stored. It fails with Faults where the
+// repository refers to what its app lacks.
+func (s *Store) PutRepository(ctx context.Context, repository *Repository) (created bool, err error) {
+	_, created, err = s.change(ctx, repository.Scope(), repository.ID, func(*Repository) (*Repository, error) {
+		next := repository.clone()
+		next.Generation = s.newID()
+		return next, nil
+	})
+	return created, err
+}
+
+// PatchRepository adds tools to a repository, and creates it where it is missing. Of
+// any number of patches at the same time none is lost.
+func (s *Store) PatchRepository(ctx context.Context, scope Scope, id string, patch *Patch) (*Repository, bool, error) {
+	return s.change(ctx, scope, id, func(there *Repository) (*Repository, error) {
+		next := there.clone()
+		patch.Apply(next)
+		if there.Revision == "" {
+			next.Generation = s.newID()
+		}
+		return next, nil
+	})
+}
+
+// change reads a repository, lets edit make the next state of it, and writes that,
+// again where somebody else wrote in between.
+func (s *Store) change(ctx context.Context, scope Scope, id string, edit func(there *Repository) (*Repository, error)) (next *Repository, created bool, err error) {
+	err = again(ctx, func() error {
+		app, there, err := s.forChange(ctx, scope, id)
+		if err != nil {
+			return err
+		}
+		if next, err = edit(there); err != nil {
+			return err
+		}
+		created = there.Revision == ""
+		return s.replace(ctx, app, there, next)
+	})
+	return next, created, err
+}
+
+// forChange returns the app and the repository as it stands; where there is none, an
+// empty one without a revision.
+func (s *Store) forChange(ctx context.Context, scope Scope, id string) (*App, *Repository, error) {
+	app, err := s.App(ctx, scope.AppID)
+	if err != nil {
+		return nil, nil, err
+	}
+	stored, err := s.db.HGet(ctx, KeysOf(scope.AppID).Repos(scope.SessionID), id).Result()
+	if err == redis.Nil {
+		return app, &Repository{AppID: scope.AppID, SessionID: scope.SessionID, ID: id}, nil
+	}
+	if err != nil {
+		return nil, nil, Unavailable(err)
+	}
+	there, err := s.Load(scope.AppID, stored)
+	return app, there, err
+}
+
+func (s *Store) replace(ctx context.Context, app *App, there, next *Repository) error {
+	if err := keepMasked(next.credentials(), there.credentials()); err != nil {
+		return err
+	}
+	if err := next.Check(app); err != nil {
+		return err
+	}
+	operation := "updated"
+	next.Created, next.Updated = there.Created, s.now().UTC()
+	if there.Revision == "" {
+		operation, next.Created = "created", next.Updated
+	}
+	next.Revision = s.newID()
+	stored, err := s.sealer.encode(next)
+	if err != nil {
+		return err
+	}
+	if err := next.Compile(); err != nil {
+		return err
+	}
+	return s.write(ctx, next, there.Revision, stored, operation)
+}
+
+// Repository returns a repository, or ErrNotFound.
+func (s *Store) Repository(ctx context.Context, scope Scope, id string) (*Repository, error) {
+	stored, err := s.db.HGet(ctx, KeysOf(scope.AppID).Repos(scope.SessionID), id).Result()
+	if err != nil {
+		return nil, fmt.Errorf("repository %q: %w", id, absent(err))
+	}
+	return s.Load(scope.AppID, stored)
+}
+
+// Repositories lists the repositories of a scope by id, the first limit after the
+// given one.
+func (s *Store) Repositories(ctx context.Context, scope Scope, after string, limit int) ([]*Repository, string, error) {
+	keys := KeysOf(scope.AppID)
+	pipe := s.db.Pipeline()
+	exists := pipe.Exists(ctx, keys.App())
+	all := pipe.HGetAll(ctx, keys.Repos(scope.SessionID))
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, "", Unavailable(err)
+	}
+	if exists.Val() == 0 {
+		return nil, "", fmt.Errorf("app %q: %w", scope.AppID, ErrNotFound)
+	}
+	ids := slices.Sorted(maps.Keys(all.Val()))
+	ids = ids[sort.Search(len(ids), func(i int) bool { return ids[i] > after }):]
+	ids, next := cut(ids, limit)
+	items := make([]*Repository, len(ids))
+	for i, id := range ids {
+		repository, err := s.Load(scope.AppID, all.Val()[id])
+		if err != nil {
+			return nil, "", err
+		}
+		items[i] = repository
+	}
+	return items, next, nil
+}
+
+// DeleteRepository removes a repository, or returns ErrNotFound.
+func (s *Store) DeleteRepository(ctx context.Context, scope Scope, id string) error {
+	return again(ctx, func() error {
+		there, err := s.Repository(ctx, scope, id)
+		if err != nil {
+			return err
+		}
+		return s.write(ctx, there, there.Revision, "", "deleted")
+	})
+}
+
+// deleteAll removes all repositories of a scope.
+func (s *Store) deleteAll(ctx context.Context, scope Scope) error {
+	stored, err := s.db.HGetAll(ctx, KeysOf(scope.AppID).Repos(scope.SessionID)).Result()
+	if err != nil {
+		return Unavailable(err)
+	}
+	for _, id := range slices.Sorted(maps.Keys(stored)) {
+		there, err := s.Load(scope.AppID, stored[id])
+		if err != nil {
+			return err
+		}
+		if err := s.write(ctx, there, there.Revision, "", "deleted"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
