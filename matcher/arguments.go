@@ -1,0 +1,80 @@
+package matcher
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// mostWraps is how often arguments may be encoded into a string over and over.
+const mostWraps = 3
+
+var errNoObject = errors.New("the arguments are not a JSON object")
+
+// readArguments reads what a model wrote as a call's arguments. Nothing is no
+// arguments. What is not strict JSON is repaired where one reading is certain: a
+// Markdown fence, a doubly encoded object, an object alone in a list, and what relax
+// takes. Anything else is an error, above all what was cut short: the part that is
+// lost cannot be known. Numbers are json.Number, digit for digit.
+func readArguments(text string) (arguments map[string]any, repaired bool, err error) {
+	for range mostWraps {
+		value, mended, err := readValue(text)
+		if err != nil {
+			return nil, false, err
+		}
+		repaired = repaired || mended
+		if list, is := value.([]any); is && len(list) == 1 {
+			value, repaired = list[0], true
+		}
+		switch value := value.(type) {
+		case nil:
+			return map[string]any{}, repaired, nil
+		case map[string]any:
+			return value, repaired, nil
+		case string:
+			text, repaired = value, true
+		default:
+			return nil, false, errNoObject
+		}
+	}
+	return nil, false, errNoObject
+}
+
+// readValue reads one JSON value, strictly or else relaxed. Blank text is null.
+func readValue(text string) (value any, repaired bool, err error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil, false, nil
+	}
+	if value, err := decodeStrict(text); err == nil || errors.Is(err, errDoubled) {
+		return value, false, err
+	}
+	relaxed, err := relax(unfence(text))
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", errNoObject, err)
+	}
+	value, err = decodeStrict(relaxed)
+	return value, true, err
+}
+
+var fence = regexp.MustCompile("(?s)^```[A-Za-z_]*\\s*(.*?)\\s*```$")
+
+// unfence takes a text out of the Markdown fence around it.
+func unfence(text string) string {
+	if inner := fence.FindStringSubmatch(text); inner != nil {
+		return inner[1]
+	}
+	return text
+}
+
+// encode is the way back from a value to text, for arguments that were read out of a
+// larger text.
+func encode(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
+}

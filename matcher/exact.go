@@ -1,0 +1,69 @@
+package matcher
+
+import "unicode/utf8"
+
+// Exact matches a text that is, but for case, accents, punctuation and spacing, the
+// name, the description or an example of one tool whose values are all given: a
+// button of a front-end, in effect. It needs no LLM. Where two tools have the same
+// words nothing is decided.
+func Exact(request Request) (Result, bool) {
+	said := key(request.Text)
+	if said == "" {
+		return Result{}, false
+	}
+	var found *Candidate
+	for i := range request.Candidates {
+		if !spelledAs(said, &request.Candidates[i]) {
+			continue
+		}
+		if found != nil {
+			return Result{}, false
+		}
+		found = &request.Candidates[i]
+	}
+	if found == nil || found.Tool.Params().Infers() {
+		return Result{}, false
+	}
+	return exactly(*found)
+}
+
+func exactly(candidate Candidate) (Result, bool) {
+	reading := candidate.Tool.Params().Read(nil)
+	if len(reading.Errors) > 0 {
+		return Result{}, false
+	}
+	return Result{Stage: StageExact, Matches: []Match{{Candidate: candidate, Values: reading.Values}}}, true
+}
+
+// spelledAs compares with each of the candidate's own texts.
+func spelledAs(said string, candidate *Candidate) bool {
+	tool := candidate.Tool
+	if spells(tool.Name, said) || spells(identifier(tool.Name), said) || spells(tool.Description, said) {
+		return true
+	}
+	for _, example := range tool.Examples {
+		if spells(example, said) {
+			return true
+		}
+	}
+	return false
+}
+
+// spells reports whether said is the key of the text. The first letter is looked at
+// before: a message is compared with every text in scope, and nearly all differ there.
+func spells(text, said string) bool {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c >= utf8.RuneSelf || inWord(rune(c)) {
+			return (c >= utf8.RuneSelf || lower(c) == said[0]) && key(text) == said
+		}
+	}
+	return false
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}

@@ -1,0 +1,181 @@
+package matcher
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"earshot/repositories"
+)
+
+// Defaults and limits of Options.
+const (
+	DefaultModel   = "gpt-4o-mini"
+	DefaultTimeout = 20 * time.Second
+	DefaultHistory = 40
+	DefaultLimit   = 32
+	// MostTools is how many tools a request may carry at all: OpenAI's limit.
+	MostTools = 128
+)
+
+// Options configure the matcher. The zero value is the offline matcher.
+type Options struct {
+	// BaseURL is an OpenAI-compatible endpoint up to its version, as in
+	// https://api.openai.com/v1, which is what an empty one means.
+	BaseURL string
+	Key     repositories.Secret
+	// Model is asked where the app's settings name none.
+	Model string
+	// Timeout is the time for one request.
+	Timeout time.Duration
+	// History is how many earlier messages the model sees at most.
+	History int
+	// Limit is how many tools it is offered; more are cut by Retrieve.
+	Limit int
+
+	HTTPClient *http.Client
+	Logger     *slog.Logger
+	// Now is the clock for Retry-After given as a date.
+	Now func() time.Time
+	// Observe, where given, is told of every request to the LLM. It must be safe
+	// for concurrent use and must not block.
+	Observe func(Exchange)
+}
+
+// Exchange is one request to the LLM, for metrics.
+type Exchange struct {
+	Model string
+	Took  time.Duration
+	Usage Usage
+	Err   error // nil, or why there is no answer
+}
+
+// Configured reports whether the options name an LLM: by a key or by an endpoint.
+func (o Options) Configured() bool { return !o.Key.Empty() || o.BaseURL != "" }
+
+// withDefaults fills in what was left out and bounds what is too much.
+func (o Options) withDefaults() Options {
+	o.Model = cmp.Or(o.Model, DefaultModel)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.History = cmp.Or(o.History, DefaultHistory)
+	o.Limit = min(max(1, cmp.Or(o.Limit, DefaultLimit)), MostTools)
+	o.HTTPClient = cmp.Or(o.HTTPClient, http.DefaultClient)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Observe == nil {
+		o.Observe = func(Exchange) {}
+	}
+	return o
+}
+
+// providerOpenAI is what an app's settings call the OpenAI-compatible endpoint.
+const providerOpenAI = "openai"
+
+// LLM matches by asking a model with tool calling, once per message and a second time
+// where its first answer has faults. It is safe for concurrent use.
+type LLM struct {
+	options   Options
+	providers map[string]completer
+}
+
+// NewLLM returns the matcher that asks the endpoint of the options.
+func NewLLM(options Options) *LLM {
+	options = options.withDefaults()
+	return &LLM{
+		options:   options,
+		providers: map[string]completer{providerOpenAI: newOpenAI(options)},
+	}
+}
+
+// Match asks which tools the message calls for. With nothing in scope and no reply
+// wanted there is no request.
+func (l *LLM) Match(ctx context.Context, request Request) (Result, error) {
+	if len(request.Candidates) == 0 && !request.Chat {
+		return Result{Stage: StageNone}, nil
+	}
+	turn, err := l.newTurn(request)
+	if err != nil {
+		return Result{}, err
+	}
+	answer, err := l.ask(ctx, turn.model, turn.ask)
+	if err != nil {
+		return Result{}, err
+	}
+	first := turn.read(answer)
+	second, err := l.again(ctx, turn, first)
+	if err != nil {
+		return Result{}, err
+	}
+	return turn.result(first, second), nil
+}
+
+// Reply asks for the text of the answer, with the results of the tools in hand and
+// no tool on offer, so that nothing is set off by it.
+func (l *LLM) Reply(ctx context.Context, request Request, fired []Fired) (string, error) {
+	turn, err := l.newTurn(request)
+	if err != nil {
+		return "", err
+	}
+	ask := turn.ask
+	ask.Messages = append(ask.Messages, turn.calls(fired)...)
+	ask.Tools = nil
+	answer, err := l.ask(ctx, turn.model, ask)
+	if err != nil {
+		return "", err
+	}
+	return turn.read(answer).text, nil
+}
+
+// ask sends one request under its own time limit.
+func (l *LLM) ask(ctx context.Context, model completer, request completionRequest) (completion, error) {
+	limited, cancel := context.WithTimeout(ctx, l.options.Timeout)
+	defer cancel()
+	start := time.Now()
+	answer, err := model.complete(limited, request)
+	err = l.explain(ctx, limited, err)
+	l.options.Observe(Exchange{Model: request.Model, Took: time.Since(start), Usage: answer.Usage, Err: err})
+	return answer, err
+}
+
+// explain tells a caller who went away from an LLM that took too long.
+func (l *LLM) explain(caller, limited context.Context, err error) error {
+	var unavailable *Unavailable
+	switch {
+	case err == nil || errors.As(err, &unavailable):
+		return err
+	case errors.Is(caller.Err(), context.Canceled):
+		return fmt.Errorf("asking the LLM: %w", caller.Err())
+	case limited.Err() != nil:
+		return &Unavailable{Reason: fmt.Sprintf("no answer within %s", l.options.Timeout)}
+	default:
+		return &Unavailable{Reason: err.Error()}
+	}
+}
+
+// choose returns the provider and the model that the app's settings name, as in
+// openai/gpt-4o. A name without a provider is a model of the configured endpoint.
+func (l *LLM) choose(app *repositories.App) (completer, string, error) {
+	named := ""
+	if app != nil {
+		named = app.Settings.LLM.Tools
+	}
+	if named == "" {
+		return l.providers[providerOpenAI], l.options.Model, nil
+	}
+	provider, model, found := strings.Cut(named, "/")
+	if !found {
+		return l.providers[providerOpenAI], named, nil
+	}
+	chosen, known := l.providers[provider]
+	if !known || model == "" {
+		return nil, "", &Unavailable{Reason: fmt.Sprintf("settings.llm.tools is %q: give it as %s/MODEL", named, providerOpenAI)}
+	}
+	return chosen, model, nil
+}

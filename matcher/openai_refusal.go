@@ -1,0 +1,132 @@
+package matcher
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// refusal says what a server answered instead of a completion.
+func (w *wire) refusal(response *http.Response, body []byte) error {
+	reason := strings.TrimSpace(fmt.Sprintf("it answered HTTP %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
+	switch response.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		// Their texts repeat parts of the key.
+		reason += ": check the API key and what it may do"
+	default:
+		if text := w.said(body); text != "" {
+			reason += ": " + text
+		}
+	}
+	return &Unavailable{Reason: reason, RetryAfter: retryAfter(response.Header, w.now())}
+}
+
+// unreadable says why an answer with a good status is none.
+func (w *wire) unreadable(err error) error {
+	var failed *serverError
+	if errors.As(err, &failed) {
+		return &Unavailable{Reason: "it answered with an error: " + scrub(failed.text, w.key)}
+	}
+	return &Unavailable{Reason: err.Error()}
+}
+
+// said returns a server's own words, of the error bodies that are in use; nothing of
+// HTML and the like.
+func (w *wire) said(body []byte) string {
+	var parsed map[string]json.RawMessage
+	if json.Unmarshal(body, &parsed) != nil {
+		return ""
+	}
+	for _, member := range []string{"error", "message", "detail"} {
+		if text := errorText(parsed[member]); text != "" {
+			return scrub(text, w.key)
+		}
+	}
+	return ""
+}
+
+// errorText reads an error that is a text, or an object with a message.
+func errorText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var object struct {
+		Message json.RawMessage `json:"message"`
+		Code    any             `json:"code"`
+	}
+	if json.Unmarshal(raw, &object) != nil {
+		return ""
+	}
+	if json.Unmarshal(object.Message, &text) == nil && text != "" {
+		return text
+	}
+	if object.Code != nil {
+		return fmt.Sprint(object.Code)
+	}
+	return ""
+}
+
+// mostReason bounds a server's words in an error, in bytes.
+const mostReason = 200
+
+// scrub makes a server's words fit for an error: short, on one line, and without any
+// word that shares a piece with the key, since servers echo it, whole or in part.
+func scrub(text, key string) string {
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+	words := strings.Fields(clip(printable, 4*mostReason))
+	for i, word := range words {
+		if sharesPiece(word, key) {
+			words[i] = "***"
+		}
+	}
+	return clip(strings.Join(words, " "), mostReason)
+}
+
+// sharesPiece reports whether the word holds six characters in a row of the key, or
+// all of a key that is shorter.
+func sharesPiece(word, key string) bool {
+	const piece = 6
+	if key == "" {
+		return false
+	}
+	if len(key) < piece {
+		return strings.Contains(word, key)
+	}
+	for i := 0; i+piece <= len(word); i++ {
+		if strings.Contains(key, word[i:i+piece]) {
+			return true
+		}
+	}
+	return false
+}
+
+// mostRetryAfter bounds the pause that a server may ask for.
+const mostRetryAfter = 24 * time.Hour
+
+var seconds = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9})?$`)
+
+// retryAfter reads the pause that a server asks for: Retry-After as seconds or as a
+// date (RFC 9110, section 10.2.3), or OpenAI's retry-after-ms.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	pause := time.Duration(0)
+	if ms, err := strconv.ParseInt(header.Get("Retry-After-Ms"), 10, 32); err == nil {
+		pause = time.Duration(ms) * time.Millisecond
+	} else if named := strings.TrimSpace(header.Get("Retry-After")); seconds.MatchString(named) {
+		pause, _ = time.ParseDuration(named + "s")
+	} else if until, err := http.ParseTime(named); err == nil {
+		pause = until.Sub(now)
+	}
+	return min(max(0, pause), mostRetryAfter)
+}

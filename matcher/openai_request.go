@@ -1,0 +1,48 @@
+package matcher
+
+import "github.com/sashabaranov/go-openai"
+
+// dialect renders a request for chat completions. Temperature and the like are left
+// alone: reasoning models refuse them.
+func dialect(request completionRequest) openai.ChatCompletionRequest {
+	rendered := openai.ChatCompletionRequest{Model: request.Model}
+	for _, one := range request.Messages {
+		rendered.Messages = append(rendered.Messages, openai.ChatCompletionMessage{
+			Role:       string(one.Role),
+			Content:    one.Text,
+			ToolCalls:  toolCalls(one.Calls),
+			ToolCallID: one.CallID,
+		})
+	}
+	for _, tool := range request.Tools {
+		rendered.Tools = append(rendered.Tools, openai.Tool{
+			Type: openai.ToolTypeFunction,
+			Function: &openai.FunctionDefinition{
+				Name: tool.Name, Description: tool.Description, Parameters: tool.Schema,
+			},
+		})
+	}
+	if len(rendered.Tools) > 0 {
+		// Both are refused in a request without tools.
+		rendered.ToolChoice, rendered.ParallelToolCalls = "auto", true
+	}
+	return rendered
+}
+
+func toolCalls(calls []toolCall) []openai.ToolCall {
+	var rendered []openai.ToolCall
+	for _, call := range calls {
+		arguments := call.Arguments
+		if _, err := decodeStrict(arguments); err != nil {
+			// Many servers parse what they get back, and refuse the request
+			// over arguments that are not JSON.
+			arguments = encode(map[string]any{"unreadable": clip(arguments, mostResult)})
+		}
+		rendered = append(rendered, openai.ToolCall{
+			ID:       call.ID,
+			Type:     openai.ToolTypeFunction,
+			Function: openai.FunctionCall{Name: call.Name, Arguments: arguments},
+		})
+	}
+	return rendered
+}

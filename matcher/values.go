@@ -1,0 +1,160 @@
+package matcher
+
+import (
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"earshot/repositories"
+)
+
+// valuesOf reads the values that the text gives for the tool's parameters. A value is
+// taken where one reading is sure: words that could belong to two parameters are
+// given to neither, and nothing is made up.
+func valuesOf(text string, tool *repositories.Tool, now time.Time) map[string]any {
+	r := newValueReader(text, tool, now)
+	for _, read := range []func(){
+		r.readPatterns, r.readNamed, r.readAllowed, r.readBooleans, r.readMoments,
+		r.readNumbers, r.readLists, r.readPlaces, r.readQuoted, r.readRest,
+	} {
+		read()
+	}
+	return r.values
+}
+
+// valueReader holds what is known while the values of one text are read. Each reading
+// takes the words that it uses away from the readings after it.
+type valueReader struct {
+	text   string
+	words  []word
+	taken  []bool // by word
+	open   []*slot
+	values map[string]any
+	now    time.Time
+	name   map[string]bool // the subjects of the tool's name
+	verb   string          // the first word of the tool's name
+}
+
+// slot is a parameter that waits for its value.
+type slot struct {
+	shownParameter
+	name  []word          // the words of its name
+	about map[string]bool // the stems of its name and description
+}
+
+func newValueReader(text string, tool *repositories.Tool, now time.Time) *valueReader {
+	r := &valueReader{text: text, words: split(text), values: map[string]any{}, now: now}
+	r.taken = make([]bool, len(r.words))
+	r.name = subjects(identifier(tool.Name))
+	if named := split(identifier(tool.Name)); len(named) > 0 {
+		r.verb = named[0].norm
+	}
+	for _, parameter := range shown(tool.Params()) {
+		s := &slot{shownParameter: parameter, name: split(identifier(parameter.Name)), about: map[string]bool{}}
+		for _, w := range append(split(parameter.Description), s.name...) {
+			s.about[w.stem] = true
+		}
+		r.open = append(r.open, s)
+	}
+	return r
+}
+
+// fill gives the slot its value, which stands in the words from first to before end.
+func (r *valueReader) fill(s *slot, value any, first, end int) {
+	r.values[s.Name] = value
+	for i := first; i < end; i++ {
+		r.taken[i] = true
+	}
+	kept := r.open[:0:0]
+	for _, other := range r.open {
+		if other != s {
+			kept = append(kept, other)
+		}
+	}
+	r.open = kept
+}
+
+// slots returns the open slots that fulfil the condition.
+func (r *valueReader) slots(want func(*slot) bool) []*slot {
+	var found []*slot
+	for _, s := range r.open {
+		if want(s) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// surface is the text of the words from first to before end, as it was written.
+func (r *valueReader) surface(first, end int) string {
+	return r.text[r.words[first].start:r.words[end-1].end]
+}
+
+// gap is what stands between a word and the next.
+func (r *valueReader) gap(i int) string {
+	if i+1 >= len(r.words) {
+		return r.text[r.words[i].end:]
+	}
+	return r.text[r.words[i].end:max(r.words[i].end, r.words[i+1].start)]
+}
+
+// free reports whether no value has taken the words from first to before end.
+func (r *valueReader) free(first, end int) bool {
+	for i := first; i < end; i++ {
+		if r.taken[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// capital reports whether the word is written with a capital first letter.
+func (r *valueReader) capital(i int) bool {
+	first, _ := utf8.DecodeRuneInString(r.text[r.words[i].start:])
+	return unicode.IsUpper(first)
+}
+
+// lowercase reports whether the text has no capital letter but a first one: such a
+// writer does not mark names.
+func (r *valueReader) lowercase() bool {
+	_, size := utf8.DecodeRuneInString(r.text)
+	return strings.IndexFunc(r.text[size:], unicode.IsUpper) < 0
+}
+
+// says reports whether the slot's name or description has one of the words.
+func (s *slot) says(stems map[string]bool) bool {
+	for stem := range s.about {
+		if stems[stem] {
+			return true
+		}
+	}
+	return false
+}
+
+// called reports whether the slot's name has one of the words.
+func (s *slot) called(stems map[string]bool) bool {
+	for _, w := range s.name {
+		if stems[w.stem] {
+			return true
+		}
+	}
+	return false
+}
+
+// stems is a list of words as their stems.
+func stems(words string) map[string]bool {
+	found := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		found[stem(w)] = true
+	}
+	return found
+}
+
+func isText(s *slot) bool { return s.Type == "string" || s.Type == "" }
+
+// freeText reports whether any words can be the slot's value: it is a string without
+// a form of its own.
+func freeText(s *slot) bool {
+	return isText(s) && len(s.Allowed) == 0 && !s.isMoment() && s.pattern() == nil && !s.isAmount()
+}
