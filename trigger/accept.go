@@ -1,0 +1,212 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// accept stores a message, or finds what became of it, and takes the lease of its
+// turn where nobody has it. With an empty message it claims a turn that is there. In
+// the same round trip it reads all that the matcher needs. The history begins where
+// matcher.HistoryStart has it begin.
+//
+//	KEYS app, repos of the app, repos of the session, turns, order, due, idle
+//	ARGV 1 messageId, 2 message (JSON, '' to claim), 3 token, 4 lease (ms),
+//	     5 messages of history, 6 version of the app that the caller has,
+//	     7 session TTL (ms), 8 member of due, 9 member of idle, 10 most claims,
+//	     11 answer (JSON) of a message that is matched against nothing, else ''
+//	=>   {status, ...}
+//	     noapp     the app does not exist
+//	     gone      there is no such turn to claim
+//	     answered  answer
+//	     busy      another has the lease
+//	     decided   decision; its answer was lost with a process
+//	     dead      claimed too often without an outcome
+//	     taken     message, age (ms), app version, app revision, app record,
+//	               repositories of the app, those of the session, and of the history
+//	               ids, messages, decisions, results, replies
+//
+// The fields of turns are a letter, a colon and the messageId: m message, t time of
+// arrival, k token, u end of lease, c claims, d decision, x token of the decision,
+// a answer, p reply, r results of calls, f failure.
+var accept = repositories.NewScript(`
+local id, token, at = ARGV[1], ARGV[3], now()
+local function get(field) return redis.call('HGET', KEYS[4], field .. ':' .. id) or '' end
+local function set(field, value) redis.call('HSET', KEYS[4], field .. ':' .. id, value) end
+local version = redis.call('HGET', KEYS[1], 'version')
+if not version then return {'noapp'} end
+local message = get('m')
+if message == '' and ARGV[2] == '' then
+  redis.call('ZREM', KEYS[6], ARGV[8])
+  return {'gone'}
+end
+redis.call('ZADD', KEYS[7], at + tonumber(ARGV[7]), ARGV[9])
+local answer = get('a')
+if answer ~= '' then
+  redis.call('ZREM', KEYS[6], ARGV[8])
+  return {'answered', answer}
+end
+local ends = tonumber(get('u')) or 0
+if get('k') ~= token and ends > at then
+  if ARGV[2] == '' then redis.call('ZADD', KEYS[6], 'XX', ends, ARGV[8]) end
+  return {'busy'}
+end
+local decision = get('d')
+if decision ~= '' then
+  redis.call('ZREM', KEYS[6], ARGV[8])
+  return {'decided', decision}
+end
+if message == '' then
+  message = ARGV[2]
+  set('m', message)
+  set('t', at)
+  redis.call('RPUSH', KEYS[5], id)
+end
+if ARGV[11] ~= '' then
+  set('a', ARGV[11])
+  return {'answered', ARGV[11]}
+end
+if get('k') ~= token then
+  local claims = redis.call('HINCRBY', KEYS[4], 'c:' .. id, 1)
+  if claims > tonumber(ARGV[10]) then
+    redis.call('ZREM', KEYS[6], ARGV[8])
+    redis.call('HDEL', KEYS[4], 'c:' .. id)
+    set('f', '{"error":"crashed_worker"}')
+    return {'dead'}
+  end
+end
+set('k', token)
+set('u', at + tonumber(ARGV[4]))
+redis.call('HDEL', KEYS[4], 'f:' .. id)
+redis.call('ZADD', KEYS[6], at + tonumber(ARGV[4]), ARGV[8])
+local earlier, most, from = redis.call('LLEN', KEYS[5]) - 1, tonumber(ARGV[5]), 0
+if earlier > most then
+  local step = math.max(1, math.floor(most / 4))
+  from = math.min(earlier, math.ceil((earlier - most) / step) * step)
+end
+local ids = redis.call('LRANGE', KEYS[5], from, -1)
+local past = {{}, {}, {}, {}}
+for i, of in ipairs(ids) do
+  local found = redis.call('HMGET', KEYS[4], 'm:' .. of, 'd:' .. of, 'r:' .. of, 'p:' .. of)
+  for j = 1, 4 do past[j][i] = found[j] or '' end
+end
+local revision, record, own = '', '', {}
+if version ~= ARGV[6] then
+  revision, record = redis.call('HGET', KEYS[1], 'rev'), redis.call('HGET', KEYS[1], 'record')
+  own = redis.call('HVALS', KEYS[2])
+end
+return {'taken', message, tostring(at - tonumber(get('t'))), version, revision, record, own,
+  redis.call('HVALS', KEYS[3]), ids, past[1], past[2], past[3], past[4]}
+`)
+
+// turn is a message that this process has the lease of, with all that was read.
+type turn struct {
+	turnID
+	token   string
+	age     time.Duration // since it was accepted, by the clock of Redis
+	message storedMessage
+	scope   scope
+	history []matcher.Utterance
+}
+
+// storedMessage is a message as the session keeps it.
+type storedMessage struct {
+	Actor       string    `json:"actor"`
+	Text        string    `json:"text"`
+	Time        time.Time `json:"ts"`
+	TraceParent string    `json:"traceparent,omitempty"`
+}
+
+// accepted is what accept found.
+type accepted struct {
+	status string
+	body   string // the answer or the decision
+	turn   *turn  // where the lease was taken
+}
+
+// Statuses of accept.
+const (
+	statusNoApp    = "noapp"
+	statusGone     = "gone"
+	statusAnswered = "answered"
+	statusBusy     = "busy"
+	statusDecided  = "decided"
+	statusDead     = "dead"
+	statusTaken    = "taken"
+)
+
+// accept runs the script. A nil message claims a turn; canned is the answer of a
+// message that nothing is matched against.
+func (e *Engine) accept(ctx context.Context, id turnID, token string, message *storedMessage, canned string) (accepted, error) {
+	text := ""
+	if message != nil {
+		encoded, err := json.Marshal(message)
+		if err != nil {
+			return accepted{}, err
+		}
+		text = string(encoded)
+	}
+	had := e.apps.get(id.app)
+	keys := id.keys()
+	reply, err := accept.Run(ctx, e.db,
+		[]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Due(), keys.Idle()},
+		id.message, text, token, e.lease.Milliseconds(), e.historyLimit, had.version,
+		e.store.SessionTTL().Milliseconds(), id.member(), id.app+"/"+id.session, mostClaims, canned)
+	if err != nil {
+		return accepted{}, err
+	}
+	return e.readAccepted(id, token, had, reply.([]any))
+}
+
+func (e *Engine) readAccepted(id turnID, token string, had *appState, reply []any) (accepted, error) {
+	found := accepted{status: reply[0].(string)}
+	switch found.status {
+	case statusAnswered, statusDecided:
+		found.body = reply[1].(string)
+	case statusTaken:
+		taken, err := e.readTurn(id, token, had, reply[1:])
+		found.turn = taken
+		return found, err
+	}
+	return found, nil
+}
+
+func (e *Engine) readTurn(id turnID, token string, had *appState, fields []any) (*turn, error) {
+	t := &turn{turnID: id, token: token, age: millis(fields[1].(string))}
+	if err := json.Unmarshal([]byte(fields[0].(string)), &t.message); err != nil {
+		return nil, err
+	}
+	own, err := e.apps.load(e.store, id.app, had, appFields{
+		version: fields[2].(string), revision: fields[3].(string), record: fields[4].(string), repositories: texts(fields[5]),
+	})
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := loadAll(e.store, id.app, texts(fields[6]))
+	if err != nil {
+		return nil, err
+	}
+	t.scope = scope{app: own.app, own: own.repositories, session: sessions}
+	t.history = readHistory(id.message, pastOf(fields[7:]))
+	return t, nil
+}
+
+// texts reads a list of strings out of a reply.
+func texts(reply any) []string {
+	items := reply.([]any)
+	list := make([]string, len(items))
+	for i, item := range items {
+		list[i], _ = item.(string)
+	}
+	return list
+}
+
+func millis(text string) time.Duration {
+	number, _ := json.Number(strings.TrimSuffix(text, ".0")).Int64()
+	return time.Duration(number) * time.Millisecond
+}

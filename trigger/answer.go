@@ -1,0 +1,135 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// carryOut makes the first attempt at what a decision owes, writes the reply, and
+// stores the answer. The decision stands by now: whatever fails here is delivered
+// later and takes nothing back.
+func (e *Engine) carryOut(ctx context.Context, t *turn, p *plan, behind bool, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
+	r := e.newRound(p, behind)
+	if err := r.run(ctx); err != nil {
+		return nil, err
+	}
+	if wantsModelReply(request, t.scope, p.answer) {
+		if err := r.save(ctx, report{}); err != nil { // others wait for our events, and a model takes its time
+			return nil, err
+		}
+		p.answer.Reply = e.modelReply(ctx, request, p.answer)
+	} else {
+		p.answer.Reply = directReply(t.scope, p.answer, result.Text, request.Chat)
+	}
+	return e.close(ctx, r)
+}
+
+// close stores the answer with the last outcomes.
+func (e *Engine) close(ctx context.Context, r *round) (json.RawMessage, error) {
+	answer, err := json.Marshal(r.plan.answer)
+	if err != nil {
+		return nil, err
+	}
+	closing := report{Message: r.plan.message, Answer: string(answer), Reply: string(r.plan.answer.Reply)}
+	return answer, r.save(ctx, closing)
+}
+
+// repliesTo reports whether there may be a reply: no exclusive repository has the
+// turn, and neither a tool that fired nor the app asks for silence.
+func repliesTo(s scope, answer Answer) bool { return !s.exclusive() && !answer.SkipResponse }
+
+// wantsModelReply reports whether the model is to write a reply with the results in
+// hand.
+func wantsModelReply(request matcher.Request, s scope, answer Answer) bool {
+	return request.Chat && len(answer.Matches) > 0 && repliesTo(s, answer) && returnedDirect(answer) == nil
+}
+
+// directReply is the reply that needs no further request: the result of a tool that
+// returns it directly, or what the model said beside matching nothing.
+func directReply(s scope, answer Answer, text string, chat bool) json.RawMessage {
+	if !repliesTo(s, answer) {
+		return nil
+	}
+	if direct := returnedDirect(answer); direct != nil {
+		return direct
+	}
+	if !chat || len(answer.Matches) > 0 {
+		return nil
+	}
+	return quote(text)
+}
+
+// returnedDirect is the result of the first tool that is itself the reply.
+func returnedDirect(answer Answer) json.RawMessage {
+	for _, match := range answer.Matches {
+		if match.ReturnDirect && match.Call != nil && match.Call.State == StateDelivered {
+			return match.Call.Result
+		}
+	}
+	return nil
+}
+
+// modelReply asks the model for a reply. Without one the message stays decided, and
+// there is no reply.
+func (e *Engine) modelReply(ctx context.Context, request matcher.Request, answer Answer) json.RawMessage {
+	text, err := e.matcher.Reply(ctx, request, firedOf(answer))
+	if err != nil {
+		e.log.Warn("reply.failed", "app", request.App.ID, "message", answer.MessageID, "error", err.Error())
+		return nil
+	}
+	return quote(text)
+}
+
+func firedOf(answer Answer) []matcher.Fired {
+	list := make([]matcher.Fired, len(answer.Matches))
+	for i, match := range answer.Matches {
+		list[i] = matcher.Fired{TriggerID: match.TriggerID, Name: match.Name, Values: match.Values}
+		if match.Call != nil {
+			list[i].Result, list[i].Error = match.Call.Result, match.Call.Error
+		}
+	}
+	return list
+}
+
+// quote writes a text as JSON; no text is no reply.
+func quote(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	quoted, _ := json.Marshal(text) // a string always marshals
+	return quoted
+}
+
+// rebuild makes the answer of a turn whose process died after the decision: what was
+// decided, with the states of now.
+func (e *Engine) rebuild(ctx context.Context, id turnID, decision string) (json.RawMessage, error) {
+	var answer Answer
+	if err := decode(decision, &answer); err != nil {
+		return nil, err
+	}
+	if err := e.fillStates(ctx, id.app, answer.Matches); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := keepAnswer.Run(ctx, e.db, []string{id.keys().Turns(id.session)}, id.message, text)
+	if err != nil {
+		return nil, err
+	}
+	return json.RawMessage(kept.(string)), nil
+}
+
+// keepAnswer stores a rebuilt answer, unless another was faster: all get the same one.
+//
+//	KEYS turns
+//	ARGV messageId, answer
+//	=>   the answer that holds
+var keepAnswer = repositories.NewScript(`
+redis.call('HSETNX', KEYS[1], 'a:' .. ARGV[1], ARGV[2])
+return redis.call('HGET', KEYS[1], 'a:' .. ARGV[1])
+`)

@@ -1,0 +1,142 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"earshot/repositories"
+)
+
+// attempt is one try to deliver an effect, with what came of it.
+type attempt struct {
+	Effect
+	owed    repositories.Owed
+	fails   int           // before this attempt
+	revived int           // how often it was retried by hand after it had died
+	age     time.Duration // since it is owed
+	at      time.Time
+	outcome Outcome
+	pause   time.Duration // before the next one, of a Retry
+}
+
+// first is the first attempt at an effect.
+func (e *Engine) first(ctx context.Context, effect Effect, owed repositories.Owed) attempt {
+	return e.deliver(ctx, attempt{Effect: effect, owed: owed})
+}
+
+// deliver makes the attempt.
+func (e *Engine) deliver(ctx context.Context, a attempt) attempt {
+	a.at = e.now().UTC()
+	deliverer := e.calls
+	if a.Kind == KindEvent {
+		deliverer = e.events
+	}
+	a.outcome = e.outcome(ctx, deliverer, a.Effect)
+	e.assess(&a)
+	e.logAttempt(a, e.now().Sub(a.at))
+	return a
+}
+
+// outcome asks the deliverer. One that panics has not delivered.
+func (e *Engine) outcome(ctx context.Context, deliverer Deliverer, effect Effect) (o Outcome) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			e.logPanic("deliverer.panicked", fault)
+			o = Outcome{Verdict: Retry, Reason: ReasonRequest, Error: "the delivery failed inside Earshot"}
+		}
+	}()
+	return deliverer.Deliver(ctx, effect)
+}
+
+// assess decides what follows from an outcome: how long to wait, or whether to give
+// up. Events are never given up for the time that they take.
+func (e *Engine) assess(a *attempt) {
+	if a.Kind == KindEvent {
+		e.stalled.Store(a.outcome.Verdict == Retry)
+	}
+	if a.outcome.Verdict != Retry {
+		return
+	}
+	if a.outcome.Deferred {
+		a.pause = e.jitter(max(a.outcome.After, time.Second))
+		return
+	}
+	a.pause = e.pauseAfter(a.Kind, a.fails, a.outcome.After)
+	if a.Kind == KindCall && a.age+a.pause > a.Call.Request.GiveUpAfter() {
+		a.outcome.Verdict = Dead
+	}
+}
+
+// notTried is the outcome of an event that waits for another one before it.
+var notTried = Outcome{Verdict: Retry, Deferred: true, Error: "waits for an earlier event of the session"}
+
+// ends reports whether a call has come to its end, whichever.
+func (a attempt) ends() bool { return a.Kind == KindCall && a.outcome.Verdict != Retry }
+
+// eventState is where the event stands after the attempt.
+func (a attempt) eventState() EventState {
+	return EventState{Subject: a.Event.Subject, State: stateOf(a.outcome.Verdict, StatePublished), Error: a.outcome.Error}
+}
+
+// callState is where the call stands after the attempt.
+func (a attempt) callState() CallState {
+	o := a.outcome
+	return CallState{
+		State: stateOf(o.Verdict, StateDelivered), Status: o.Status, Attempts: a.Attempt,
+		Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
+	}
+}
+
+func stateOf(verdict Verdict, done string) string {
+	switch verdict {
+	case Done:
+		return done
+	case Retry:
+		return StatePending
+	default:
+		return StateFailed
+	}
+}
+
+// apply shows the attempt in the match that it belongs to.
+func (a attempt) apply(match *Match) {
+	switch a.owed.Part {
+	case partEvent:
+		state := a.eventState()
+		match.Event = &state
+	case partEmitter:
+		state := a.eventState()
+		match.Emitter = &state
+	case partCall:
+		state := a.callState()
+		match.Call = &state
+	}
+}
+
+// report is the attempt as finish reads it.
+func (a attempt) report() (reportOutcome, error) {
+	r := reportOutcome{
+		ID: a.ID, Session: a.owed.Session, Verdict: verdicts[a.outcome.Verdict], Pause: a.pause.Milliseconds(),
+		Trigger: a.owed.Trigger, Part: a.owed.Part,
+	}
+	if !a.outcome.Deferred {
+		r.Counts = 1
+	}
+	var state any = a.eventState
+	if a.Kind == KindEvent {
+		state = a.eventState()
+	} else {
+		state = a.callState()
+	}
+	encoded, err := json.Marshal(state)
+	if err != nil {
+		return r, err
+	}
+	r.State = string(encoded)
+	logged, err := json.Marshal(Attempt{
+		Effect: a.owed.Part, Number: a.Attempt, Time: a.at, Status: a.outcome.Status, Reason: a.outcome.Reason, Error: a.outcome.Error,
+	})
+	r.Attempt = string(logged)
+	return r, err
+}

@@ -1,0 +1,213 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"earshot/repositories"
+)
+
+// commit is the script that decides. It takes all fires of a plan or none.
+//
+//	KEYS 1 app, 2 repos of the app, 3 repos of the session, 4 turns, 5 due, 6 idle,
+//	     7 outbox of the session, 8 outbox of the app, 9 triggers of the app,
+//	     10 triggers of the session, 11 pending, then the trigger of each fire, then
+//	     the effect of each owed
+//	ARGV 1 commitment (JSON)
+//	=>   {status, ...}
+//	     ok      'first' where the plan's events are at the head of the outbox
+//	     stale   a repository is not as it was matched; nothing was written
+//	     lost    another has the turn, or has decided it
+//	     closed  the session was closed meanwhile
+//	     exists  a direct trigger of this id was fired before
+//	     noapp   the app is gone
+//
+// A second run, by a client that lost the reply, finds the first one's token beside
+// the decision and answers as it did.
+var commit = repositories.NewScript(repositories.OweLua, `
+local doc, at = cjson.decode(ARGV[1]), now()
+local function reply()
+  local first = redis.call('LINDEX', KEYS[7], 0)
+  for _, e in ipairs(doc.effects) do
+    if e.order == '1' and e.session == doc.session then
+      return {'ok', e.id == first and 'first' or 'behind'}
+    end
+  end
+  return {'ok', 'first'}
+end
+if redis.call('EXISTS', KEYS[1]) == 0 then return {'noapp'} end
+if doc.message ~= '' then
+  if redis.call('HGET', KEYS[4], 'x:' .. doc.message) == doc.token then return reply() end
+  if redis.call('HEXISTS', KEYS[4], 'm:' .. doc.message) == 0 then return {'closed'} end
+  if redis.call('HEXISTS', KEYS[4], 'd:' .. doc.message) == 1 then return {'lost'} end
+  if redis.call('HGET', KEYS[4], 'k:' .. doc.message) ~= doc.token then return {'lost'} end
+else
+  local by = redis.call('HGET', KEYS[12], 'token')
+  if by == doc.token then return reply() end
+  if by then return {'exists'} end
+end
+for _, fire in ipairs(doc.fires) do
+  local repos = fire.session == '' and KEYS[2] or KEYS[3]
+  local stored = redis.call('HGET', repos, fire.repository) or ''
+  if string.match(stored, '^%S+') ~= fire.revision then return {'stale'} end
+end
+for i, fire in ipairs(doc.fires) do
+  local key = KEYS[11 + i]
+  redis.call('HSET', key, 'record', fire.record, 'fire', fire.fire, 'token', doc.token, 'open', fire.open, 'dead', 0,
+    'until', at + doc.lease)
+  for part, state in pairs(fire.states) do redis.call('HSET', key, part, state) end
+  redis.call('ZADD', KEYS[9], micros(), fire.id)
+  if doc.session ~= '' then redis.call('ZADD', KEYS[10], micros(), fire.id) end
+  redis.call('ZADD', KEYS[11], micros(), fire.id)
+  if fire.once then
+    if fire.session == '' then
+      redis.call('HDEL', KEYS[2], fire.repository)
+      redis.call('HSET', KEYS[1], 'version', doc.version)
+    else
+      redis.call('HDEL', KEYS[3], fire.repository)
+    end
+  end
+end
+for i, e in ipairs(doc.effects) do
+  local outbox = e.session == '' and KEYS[8] or KEYS[7]
+  owe(KEYS[11 + #doc.fires + i], e, {app = doc.app, due = KEYS[5], outbox = outbox}, doc.token)
+end
+if doc.session ~= '' then redis.call('ZADD', KEYS[6], at + doc.ttl, doc.app .. '/' .. doc.session) end
+if doc.message ~= '' then
+  redis.call('HSET', KEYS[4], 'd:' .. doc.message, doc.decision, 'x:' .. doc.message, doc.token)
+  redis.call('ZREM', KEYS[5], doc.member)
+end
+return reply()
+`)
+
+// commitment is a plan as the script reads it. The script looks into none of the
+// strings that hold JSON.
+type commitment struct {
+	App      string              `json:"app"`
+	Session  string              `json:"session"`
+	Message  string              `json:"message"`
+	Member   string              `json:"member"`
+	Token    string              `json:"token"`
+	Decision string              `json:"decision"`
+	Version  string              `json:"version"`
+	TTL      int64               `json:"ttl"`
+	Lease    int64               `json:"lease"`
+	Fires    []committedFire     `json:"fires"`
+	Effects  []repositories.Owed `json:"effects"`
+}
+
+type committedFire struct {
+	ID         string            `json:"id"`
+	Fire       string            `json:"fire"`
+	Record     string            `json:"record"`
+	Repository string            `json:"repository"`
+	Session    string            `json:"session"`
+	Revision   string            `json:"revision"`
+	Once       bool              `json:"once"`
+	Open       int               `json:"open"`
+	States     map[string]string `json:"states"`
+}
+
+// Statuses of commit.
+const (
+	commitOK     = "ok"
+	commitStale  = "stale"
+	commitLost   = "lost"
+	commitClosed = "closed"
+	commitExists = "exists"
+	commitNoApp  = "noapp"
+)
+
+// commit runs the script. behind says that earlier events of the session are not
+// published yet.
+func (e *Engine) commit(ctx context.Context, p *plan) (status string, behind bool, err error) {
+	doc, err := e.commitment(p)
+	if err != nil {
+		return "", false, err
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return "", false, err
+	}
+	reply, err := commit.Strings(ctx, e.db, p.commitKeys(), text)
+	if err != nil {
+		return "", false, err
+	}
+	if reply[0] == commitNoApp {
+		return "", false, fmt.Errorf("app %q: %w", p.app, repositories.ErrNotFound)
+	}
+	return reply[0], len(reply) > 1 && reply[1] == "behind", nil
+}
+
+func (p *plan) commitKeys() []string {
+	k := p.keys()
+	keys := []string{
+		k.App(), k.Repos(""), k.Repos(p.session), k.Turns(p.session), k.Due(), k.Idle(),
+		k.Outbox(p.session), k.Outbox(""), k.Triggers(""), k.Triggers(p.session), k.InState(StatePending),
+	}
+	for _, fire := range p.fires {
+		keys = append(keys, k.Trigger(fire.triggerID))
+	}
+	for _, effect := range p.effects {
+		keys = append(keys, k.Effect(effect.ID))
+	}
+	return keys
+}
+
+func (e *Engine) commitment(p *plan) (commitment, error) {
+	decision, err := json.Marshal(p.answer)
+	if err != nil {
+		return commitment{}, err
+	}
+	doc := commitment{
+		App: p.app, Session: p.session, Message: p.message, Member: p.member(), Token: p.token,
+		Decision: string(decision), Version: e.newID(), TTL: e.store.SessionTTL().Milliseconds(),
+		Lease: e.lease.Milliseconds(), Fires: []committedFire{}, Effects: []repositories.Owed{},
+	}
+	for i, fire := range p.fires {
+		committed, err := p.committedFire(i, fire)
+		if err != nil {
+			return commitment{}, err
+		}
+		doc.Fires = append(doc.Fires, committed)
+	}
+	for _, effect := range p.effects {
+		doc.Effects = append(doc.Effects, effect.owed)
+	}
+	return doc, nil
+}
+
+func (p *plan) committedFire(i int, fire plannedFire) (committedFire, error) {
+	record, err := json.Marshal(fire.record)
+	if err != nil {
+		return committedFire{}, err
+	}
+	states := map[string]string{}
+	for part, state := range p.answer.Matches[i].parts() {
+		text, err := json.Marshal(state)
+		if err != nil {
+			return committedFire{}, err
+		}
+		states[part] = string(text)
+	}
+	return committedFire{
+		ID: fire.triggerID, Fire: fire.id, Record: string(record), Repository: fire.repository.ID, Session: fire.repository.SessionID,
+		Revision: fire.repository.Revision, Once: fire.repository.Options.TriggerOnce, Open: len(states), States: states,
+	}, nil
+}
+
+// parts are the states of the match's effects by their names.
+func (m Match) parts() map[string]any {
+	parts := map[string]any{}
+	if m.Event != nil {
+		parts[partEvent] = m.Event
+	}
+	if m.Emitter != nil {
+		parts[partEmitter] = m.Emitter
+	}
+	if m.Call != nil {
+		parts[partCall] = m.Call
+	}
+	return parts
+}

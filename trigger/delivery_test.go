@@ -1,0 +1,317 @@
+package trigger_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+func TestEventsFollowInOrderWhenNATSIsBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", `{"tools":[{"name":"a"},{"name":"b"},{"name":"c","emitter":"calendar.request"}]}`)
+		w.events.answers(down)
+		for _, text := range []string{"a", "b", "c; a"} {
+			answer, err := w.say("", text)
+			require.NoError(t, err, "a broker that is down is no error of the request")
+			require.Equal(t, "pending", answer.Matches[0].Event.State)
+		}
+		require.Empty(t, w.events.subjects())
+		w.events.answers(nil)
+		w.rest()
+		const prefix = "tool.trigger.clinic.s1."
+		require.Equal(t, []string{prefix + "a", prefix + "b", prefix + "c", "app.clinic.calendar.request", prefix + "a"}, w.events.subjects())
+		records, _, err := w.engine.Triggers(t.Context(), trigger.Query{AppID: "clinic", Page: trigger.Page{Limit: 10}})
+		require.NoError(t, err)
+		for _, record := range records {
+			require.Equal(t, "delivered", record.State)
+			require.Equal(t, "published", record.Event.State)
+		}
+	})
+}
+
+func TestEventsOfOneSessionDoNotHoldUpAnothers(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "r", `{"tools":[{"name":"a"}]}`)
+		w.events.answers(func(e trigger.Effect) trigger.Outcome {
+			if e.SessionID == "s1" {
+				return down(e)
+			}
+			return trigger.Outcome{Verdict: trigger.Done}
+		})
+		_, err := w.say("", "a")
+		require.NoError(t, err)
+		answer, err := w.sayOn(w.engine, "s2", "", "a")
+		require.NoError(t, err)
+		require.Equal(t, "published", answer.Matches[0].Event.State)
+	})
+}
+
+func TestCallThatFailsIsMadeAgainUnderTheSameId(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		var calls atomic.Int64
+		w.calls.answers(func(e trigger.Effect) trigger.Outcome {
+			if calls.Add(1) < 3 {
+				return trigger.Outcome{Verdict: trigger.Retry, Status: 503, Reason: trigger.ReasonRequest, Error: "503 Service Unavailable"}
+			}
+			return trigger.Outcome{Verdict: trigger.Done, Status: 201, Result: json.RawMessage(`"booked"`)}
+		})
+		answer, err := w.say("m1", `book {"day":"monday"}`)
+		require.NoError(t, err)
+		require.Equal(t, "pending", answer.Matches[0].Call.State)
+		require.Equal(t, 503, answer.Matches[0].Call.Status)
+		require.Empty(t, w.events.payloads("tool.result.clinic.s1.book"), "the call has not ended")
+		w.rest()
+
+		ids := map[string]bool{}
+		for _, attempt := range w.calls.attempts {
+			ids[attempt.ID+attempt.TriggerID] = true
+			require.Equal(t, "monday", attempt.Call.Values["day"])
+		}
+		require.Len(t, ids, 1)
+		record, err := w.engine.Trigger(t.Context(), "clinic", answer.Matches[0].TriggerID)
+		require.NoError(t, err)
+		require.Equal(t, &trigger.CallState{State: "delivered", Status: 201, Attempts: 3, Result: json.RawMessage(`"booked"`)}, record.Call)
+		statuses := []int{}
+		for _, attempt := range record.Attempts {
+			if attempt.Effect == "call" {
+				statuses = append(statuses, attempt.Status)
+			}
+		}
+		require.Equal(t, []int{503, 503, 201}, statuses)
+		require.Len(t, w.events.payloads("tool.result.clinic.s1.book"), 1)
+
+		again, err := w.say("m1", "whatever")
+		require.NoError(t, err)
+		require.Equal(t, "pending", again.Matches[0].Call.State, "a repeat gets the answer of then, to the letter")
+	})
+}
+
+func TestCallThatCannotSucceedFails(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		w.calls.answers(func(trigger.Effect) trigger.Outcome {
+			return trigger.Outcome{Verdict: trigger.Dead, Reason: trigger.ReasonAuth, Error: "no token: invalid_client"}
+		})
+		answer, err := w.say("m1", `book {"day":"monday"}`)
+		require.NoError(t, err)
+		require.Equal(t, "failed", answer.Matches[0].Call.State)
+		result := w.events.payloads("tool.result.clinic.s1.book")[0]
+		require.Equal(t, false, result["ok"])
+		require.Equal(t, "auth", result["reason"])
+		require.Equal(t, "no token: invalid_client", result["error"])
+
+		failed, _, err := w.engine.Triggers(t.Context(), trigger.Query{AppID: "clinic", State: "failed", Page: trigger.Page{Limit: 10}})
+		require.NoError(t, err)
+		require.Len(t, failed, 1)
+
+		w.calls.answers(nil)
+		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed[0].TriggerID))
+		w.keeper.Wake()
+		w.rest()
+		record, err := w.engine.Trigger(t.Context(), "clinic", failed[0].TriggerID)
+		require.NoError(t, err)
+		require.Equal(t, "delivered", record.State)
+		results := w.events.payloads("tool.result.clinic.s1.book")
+		require.Len(t, results, 2)
+		require.NotEqual(t, results[0]["id"], results[1]["id"], "it is another result")
+	})
+}
+
+func TestCallIsGivenUpWhenItsTimeIsOver(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", `{"tools":[{"name":"slow","url":"http://x.example","request":{"retryFor":"60ms"}}]}`)
+		w.calls.answers(down)
+		answer, err := w.say("", "slow")
+		require.NoError(t, err)
+		w.rest()
+		record, err := w.engine.Trigger(t.Context(), "clinic", answer.Matches[0].TriggerID)
+		require.NoError(t, err)
+		require.Equal(t, "failed", record.Call.State)
+		require.Len(t, w.events.payloads("tool.result.clinic.s1.slow"), 1)
+	})
+}
+
+func TestSlowCallHoldsUpNoEvents(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", `{"tools":[{"name":"slow","url":"http://x.example"},{"name":"quick"}]}`)
+		release := make(chan struct{})
+		w.calls.answers(func(trigger.Effect) trigger.Outcome {
+			<-release
+			return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+		})
+		slow := make(chan trigger.Answer, 1)
+		go func() {
+			answer, err := w.say("", "slow")
+			if err != nil {
+				t.Error(err)
+			}
+			slow <- answer
+		}()
+		w.until("the slow tool's event is out", func() bool { return len(w.events.subjects()) == 1 })
+		answer, err := w.say("", "quick")
+		require.NoError(t, err)
+		require.Equal(t, "published", answer.Matches[0].Event.State)
+		close(release)
+		require.Equal(t, "delivered", (<-slow).Matches[0].Call.State)
+		w.rest()
+		require.Equal(t, []string{"tool.trigger.clinic.s1.slow", "tool.trigger.clinic.s1.quick", "tool.result.clinic.s1.slow"}, w.events.subjects())
+	})
+}
+
+// TestDeadReplicasMessageGoesOn lets a replica die while it matches: another takes the
+// turn when the lease has ended.
+func TestDeadReplicasMessageGoesOn(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		stuck, grave := make(chan struct{}), make(chan struct{})
+		var asked atomic.Int64
+		w.matcher.intercept(func(matcher.Request) error {
+			if asked.Add(1) == 1 {
+				close(stuck)
+				<-grave // the process is dead: nothing of it comes back
+			}
+			return nil
+		})
+		_, doomed := w.replica()
+		t.Cleanup(func() { close(grave) })
+		ctx, leave := context.WithCancel(t.Context())
+		go doomed.Post(ctx, trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: "user", Text: `book {"day":"monday"}`}) //nolint:errcheck // dies
+		<-stuck
+		leave()
+		died, stop := context.WithCancel(context.Background())
+		stop()
+		_ = doomed.Stop(died) // ends its heartbeat as well
+		answer, err := w.say("m1", `book {"day":"monday"}`)
+		require.NoError(t, err)
+		require.Len(t, answer.Matches, 1)
+		w.rest()
+		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 1)
+	})
+}
+
+// TestEffectThatKillsItsWorkersIsGivenUp lets every attempt lose its lease without an
+// outcome, as one does whose process dies in it.
+func TestEffectThatKillsItsWorkersIsGivenUp(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", `{"tools":[{"name":"bad","url":"http://x.example"}]}`)
+		client, keys := w.server.Client(), repositories.KeysOf("clinic")
+		w.calls.answers(func(e trigger.Effect) trigger.Outcome {
+			client.HSet(context.Background(), keys.Effect(e.ID), "token", "", "until", 0)
+			client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 0, Member: "e/clinic/s1/" + e.ID})
+			return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+		})
+		_, err := w.say("m1", "bad")
+		require.NoError(t, err)
+		w.rest()
+		attempts, _ := w.calls.count()
+		require.Equal(t, 5, attempts)
+		result := w.events.payloads("tool.result.clinic.s1.bad")
+		require.Len(t, result, 2, "the first attempt did not know that its outcome was lost")
+		require.Contains(t, result[1]["error"], "crashed_worker")
+	})
+}
+
+func TestDelivererThatPanicsIsTriedAgain(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", `{"tools":[{"name":"bad","url":"http://x.example"}]}`)
+		var calls atomic.Int64
+		w.calls.answers(func(trigger.Effect) trigger.Outcome {
+			if calls.Add(1) == 1 {
+				panic("a fault of ours")
+			}
+			return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+		})
+		answer, err := w.say("m1", "bad")
+		require.NoError(t, err)
+		require.Equal(t, "pending", answer.Matches[0].Call.State)
+		w.rest()
+		require.Len(t, w.events.payloads("tool.result.clinic.s1.bad"), 1)
+	})
+}
+
+func TestRedisThatIsKilledAndBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		w.server.Kill()
+		_, err := w.say("m1", `book {"day":"monday"}`)
+		require.ErrorIs(t, err, repositories.ErrUnavailable)
+		w.server.Start()
+		w.until("the service heals by itself", func() bool {
+			answer, err := w.say("m2", `book {"day":"monday"}`)
+			return err == nil && len(answer.Matches) == 1
+		})
+	})
+}
+
+func TestSessionThatIsClosedWhileAMessageIsMatched(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		w.matcher.intercept(func(matcher.Request) error {
+			return w.store.CloseSession(context.Background(), "clinic", "s1")
+		})
+		_, err := w.say("m1", `book {"day":"monday"}`)
+		require.ErrorIs(t, err, trigger.ErrClosed)
+		w.rest()
+		_, fired := w.fired()
+		require.Zero(t, fired)
+		require.Equal(t, []string{"created", "deleted"}, w.events.changes("booking"))
+		history, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+		require.NoError(t, err)
+		require.Empty(t, history)
+	})
+}
+
+func TestIdleSessionExpires(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.ttl = 300 * time.Millisecond
+		store, engine := w.replica()
+		w.run(engine)
+		scope := repositories.Scope{AppID: "clinic", SessionID: "s9"}
+		repository, err := repositories.DecodeRepository(scope, "r", []byte(`{"tools":[{"name":"a"}]}`))
+		require.NoError(t, err)
+		_, err = store.PutRepository(t.Context(), repository)
+		require.NoError(t, err)
+		w.until("its repositories are gone", func() bool {
+			items, _, err := store.Repositories(t.Context(), scope, "", 10)
+			return err == nil && len(items) == 0
+		})
+		w.rest()
+		require.Equal(t, []string{"created", "deleted"}, w.events.changes("r"))
+	})
+}
+
+func TestManyMessagesOfOneSessionAreAllPublished(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", `{"tools":[{"name":"a"}]}`)
+		const n = 40
+		states := make(chan string, n)
+		for i := range n {
+			go func() {
+				answer, err := w.say(fmt.Sprintf("m%d", i), "a")
+				if err != nil || len(answer.Matches) != 1 {
+					states <- fmt.Sprint(err, answer)
+					return
+				}
+				states <- answer.Matches[0].Event.State
+			}()
+		}
+		for range n {
+			require.Contains(t, []string{"published", "pending"}, <-states)
+		}
+		w.rest()
+		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.a"), n)
+		_, tried := w.events.count()
+		require.Equal(t, n+1, tried, "each is published once, and the registration")
+	})
+}

@@ -1,0 +1,131 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// Fire fires a tool without the matcher and returns the JSON of a Match. The same
+// TriggerID again returns the answer of then.
+//
+// Errors: repositories.ErrNotFound without the app, ErrNotInScope, ErrUnauthorized,
+// *ValuesError, ErrConflict, repositories.ErrUnavailable.
+func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
+	if d.TriggerID != "" {
+		answer, err := e.fireBefore(ctx, d)
+		if answer != nil || err != nil {
+			return answer, err
+		}
+	}
+	for range replans {
+		p, err := e.planDirect(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		status, behind, err := e.commitPersistently(ctx, p)
+		switch {
+		case err != nil:
+			return nil, err
+		case status == commitExists && d.TriggerID != "":
+			return e.waitForAnswer(ctx, d, d.TriggerID)
+		case status == commitExists:
+			return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
+		case status == commitOK:
+			return e.carryOutApart(ctx, p, behind)
+		}
+	}
+	return nil, fmt.Errorf("%w: its repository changes faster than it can be fired", ErrNotInScope)
+}
+
+// planDirect finds the tool, checks the values and plans the fire.
+func (e *Engine) planDirect(ctx context.Context, d Direct) (*plan, error) {
+	s, err := e.loadScope(ctx, d.AppID, d.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	candidate, found := s.find(d.Name, d.RepositoryID)
+	switch {
+	case !found:
+		return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
+	case !offered(candidate.Tool):
+		return nil, fmt.Errorf("tool %q: %w by one of %v", d.Name, ErrUnauthorized, candidate.Tool.AuthRequired)
+	}
+	values, faults := candidate.Tool.Params().Check(d.Values)
+	if len(faults) > 0 {
+		return nil, &ValuesError{Name: d.Name, Faults: faults}
+	}
+	return e.planFire(d, s.app, candidate, values)
+}
+
+func (e *Engine) planFire(d Direct, app *repositories.App, candidate matcher.Candidate, values map[string]any) (*plan, error) {
+	triggerID := d.TriggerID
+	if triggerID == "" && !candidate.Repository.Options.TriggerOnce {
+		triggerID = hash("direct", e.newID())
+	}
+	p := newPlanner(e, turnID{app: d.AppID, session: d.SessionID}, e.newID(), app, "", d.TraceParent)
+	if err := p.fire(candidate, orEmpty(values), d.Source, triggerID); err != nil {
+		return nil, err
+	}
+	return &p.plan, nil
+}
+
+// carryOutApart makes the first attempt apart from the request, and waits for it.
+func (e *Engine) carryOutApart(ctx context.Context, p *plan, behind bool) (json.RawMessage, error) {
+	return e.apart(ctx, func() (json.RawMessage, error) {
+		r := e.newRound(p, behind)
+		if err := r.run(e.life); err != nil {
+			return nil, err
+		}
+		return e.closeDirect(r)
+	})
+}
+
+func (e *Engine) closeDirect(r *round) (json.RawMessage, error) {
+	answer, err := json.Marshal(r.plan.answer.Matches[0])
+	if err != nil {
+		return nil, err
+	}
+	return answer, r.save(e.life, report{Trigger: r.plan.fires[0].triggerID, Answer: string(answer)})
+}
+
+// fireBefore returns what came of an earlier direct trigger of the same id; nil where
+// there was none.
+func (e *Engine) fireBefore(ctx context.Context, d Direct) (json.RawMessage, error) {
+	record, err := e.readTrigger(ctx, d.AppID, d.TriggerID)
+	if err != nil || record == nil {
+		return nil, err
+	}
+	return e.waitForAnswer(ctx, d, d.TriggerID)
+}
+
+// waitForAnswer waits for the answer of a trigger that another request fired, for as
+// long as that request may take; then it is made out of the states of now.
+func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) (json.RawMessage, error) {
+	for i := 0; ; i++ {
+		stored, err := e.readTrigger(ctx, d.AppID, triggerID)
+		switch {
+		case err != nil:
+			return nil, err
+		case stored == nil:
+			return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
+		case !stored.fits(d):
+			return nil, fmt.Errorf("trigger %q fired tool %q: %w", triggerID, stored.record.Name, ErrConflict)
+		case stored.answer != "":
+			return json.RawMessage(stored.answer), nil
+		case !stored.fresh:
+			return json.Marshal(stored.record.Match)
+		}
+		if !pause(ctx, waits[min(i, len(waits)-1)]) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// fits reports whether a stored trigger is one that the direct trigger may repeat.
+func (s *storedTrigger) fits(d Direct) bool {
+	return s.record.Name == d.Name && s.record.SessionID == d.SessionID
+}

@@ -1,0 +1,132 @@
+package trigger_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+func TestDirectTriggerFiresWithoutTheMatcher(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"day": "monday"}})
+		require.NoError(t, err)
+		require.Equal(t, "ui", match.Source)
+		require.Equal(t, "published", match.Event.State)
+		require.Equal(t, "delivered", match.Call.State)
+		require.Equal(t, map[string]any{"day": "monday", "desk": "A"}, match.Values)
+		require.Empty(t, w.matcher.asked)
+		payload := w.events.payloads("tool.trigger.clinic.s1.book")[0]
+		require.Equal(t, "ui", payload["source"])
+		require.NotContains(t, payload, "messageId")
+		second, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"day": "monday"}})
+		require.NoError(t, err)
+		require.NotEqual(t, match.TriggerID, second.TriggerID, "without an id each is another")
+	})
+}
+
+func TestDirectTriggerWithoutASession(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "booking", booking)
+		match, err := w.fire(trigger.Direct{Name: "book", Source: "task", Values: map[string]any{"day": "monday"}})
+		require.NoError(t, err)
+		require.Equal(t, "tool.trigger.clinic._.book", match.Event.Subject)
+		payload := w.events.payloads("tool.trigger.clinic._.book")[0]
+		require.NotContains(t, payload, "sessionId")
+		require.Len(t, w.events.payloads("tool.result.clinic._.book"), 1)
+		w.rest()
+	})
+}
+
+func TestDirectTriggerWithValuesAtFault(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		_, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"number": "5", "dya": "monday"}})
+		faulty := &trigger.ValuesError{}
+		require.ErrorAs(t, err, &faulty)
+		require.Len(t, faulty.Faults, 3, "a missing value, a text for a number, an unknown name: %v", faulty.Faults)
+		_, fired := w.fired()
+		require.Zero(t, fired)
+	})
+}
+
+func TestDirectTriggerOfOneIdFiresOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		_, other := w.replica()
+		w.put("s1", "r", `{"tools":[{"name":"greet","url":"http://x.example"},{"name":"other"}]}`)
+		var group sync.WaitGroup
+		answers := make([]string, 12)
+		for i := range answers {
+			engine := []*trigger.Engine{w.engine, other}[i%2]
+			group.Go(func() {
+				raw, err := engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", Name: "greet", Source: "ui", TriggerID: "t1"})
+				answers[i] = string(raw)
+				if err != nil {
+					answers[i] = err.Error()
+				}
+			})
+		}
+		group.Wait()
+		for _, answer := range answers {
+			require.Equal(t, answers[0], answer)
+		}
+		require.Contains(t, answers[0], `"triggerId":"t1"`)
+		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.greet"), 1)
+		_, err := w.fire(trigger.Direct{SessionID: "s1", Name: "other", Source: "ui", TriggerID: "t1"})
+		require.ErrorIs(t, err, trigger.ErrConflict)
+	})
+}
+
+func TestDirectTriggerOfOneIdIsAnsweredWhenItsRepositoryIsGone(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "choice", choice)
+		first, err := w.fire(trigger.Direct{SessionID: "s1", Name: "yes", Source: "ui", TriggerID: "t1"})
+		require.NoError(t, err)
+		again, err := w.fire(trigger.Direct{SessionID: "s1", Name: "yes", Source: "ui", TriggerID: "t1"})
+		require.NoError(t, err)
+		require.Equal(t, first, again)
+		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "yes", Source: "ui", TriggerID: "t2"})
+		require.ErrorIs(t, err, trigger.ErrNotInScope)
+	})
+}
+
+func TestTriggersAreListedNewestFirst(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "r", `{"tools":[{"name":"greet"}]}`)
+		ids := []string{"t0", "t1", "t2", "t3", "t4"}
+		for i, id := range ids {
+			session := []string{"s1", "s2"}[i%2]
+			_, err := w.fire(trigger.Direct{SessionID: session, Name: "greet", Source: "ui", TriggerID: id})
+			require.NoError(t, err)
+		}
+		listed := func(q trigger.Query) (found []string) {
+			q.AppID = "clinic"
+			q.Page.Limit = 2
+			for {
+				records, next, err := w.engine.Triggers(t.Context(), q)
+				require.NoError(t, err)
+				for _, record := range records {
+					found = append(found, record.TriggerID)
+				}
+				if next == "" {
+					return found
+				}
+				q.Page.After = next
+			}
+		}
+		require.Equal(t, []string{"t4", "t3", "t2", "t1", "t0"}, listed(trigger.Query{}))
+		require.Equal(t, []string{"t4", "t2", "t0"}, listed(trigger.Query{SessionID: "s1"}))
+		require.Equal(t, []string{"t4", "t3", "t2", "t1", "t0"}, listed(trigger.Query{State: "delivered"}))
+		require.Empty(t, listed(trigger.Query{State: "failed"}))
+		_, _, err := w.engine.Triggers(t.Context(), trigger.Query{AppID: "clinic", Page: trigger.Page{Limit: 2, After: "bm90aGluZw"}})
+		require.ErrorIs(t, err, trigger.ErrCursor)
+		_, err = w.engine.Trigger(t.Context(), "other", "t0")
+		require.ErrorIs(t, err, trigger.ErrNotFound)
+		_, _, err = w.engine.Triggers(t.Context(), trigger.Query{AppID: "nobody", Page: trigger.Page{Limit: 2}})
+		require.ErrorIs(t, err, repositories.ErrNotFound)
+	})
+}

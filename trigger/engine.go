@@ -1,0 +1,182 @@
+package trigger
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// Numbers that depend on each other; NewEngine refuses an Options whose do not fit.
+const (
+	// DefaultLease is how long a turn is held without a sign of life. What a dead
+	// process held goes on after that.
+	DefaultLease = 15 * time.Second
+	// DefaultPoll is how often the ledger is looked at for what is due.
+	DefaultPoll = 250 * time.Millisecond
+	// DefaultLinger is how long the outcome of an event waits for the call of the
+	// same trigger, so that one round trip writes both.
+	DefaultLinger = 20 * time.Millisecond
+	// DefaultWorkers bounds the effects that a process delivers from the ledger at
+	// the same time.
+	DefaultWorkers = 64
+	// heartbeats is how many times a lease is renewed within its length.
+	heartbeats = 3
+)
+
+// Options are what an Engine is made of.
+type Options struct {
+	DB      *repositories.DB
+	Store   *repositories.Store
+	Matcher matcher.Matcher
+	Events  Deliverer // of KindEvent
+	Calls   Deliverer // of KindCall
+	Logger  *slog.Logger
+	Metrics *Metrics // nil: none
+	// History is how many messages a matcher sees.
+	History int
+	Lease   time.Duration
+	Poll    time.Duration
+	Linger  time.Duration
+	Workers int
+	// Now, NewID and Jitter are injected by tests. Jitter spreads a pause; it
+	// defaults to ±20 %.
+	Now    func() time.Time
+	NewID  func() string
+	Jitter func(time.Duration) time.Duration
+	// LogTexts lets message texts into the log.
+	LogTexts bool
+}
+
+// Engine turns messages into decisions and decisions into effects. Any number of
+// engines on the same Redis are one service.
+type Engine struct {
+	db      *repositories.DB
+	store   *repositories.Store
+	matcher matcher.Matcher
+	events  Deliverer
+	calls   Deliverer
+	log     *slog.Logger
+	metrics *Metrics
+	apps    appCache
+
+	historyLimit int
+	lease        time.Duration
+	poll         time.Duration
+	linger       time.Duration
+	now          func() time.Time
+	newID        func() string
+	jitter       func(time.Duration) time.Duration
+	logTexts     bool
+
+	// life ends when the engine must drop what it does; running counts what it does.
+	life    context.Context
+	die     context.CancelFunc
+	running sync.WaitGroup
+	slots   chan struct{} // one for each worker
+	wake    chan struct{}
+	busy    sync.Map // members of the ledger that a worker of this process has
+	// stalled says that the last event was not published: others behind it need not
+	// be waited for.
+	stalled atomic.Bool
+}
+
+// NewEngine returns an Engine. It works on messages at once, and on what is due in the
+// ledger while Run runs.
+func NewEngine(o Options) (*Engine, error) {
+	o = o.withDefaults()
+	if o.Lease < heartbeats*o.Poll {
+		return nil, errors.New("the lease must be at least three times the time between two looks at the ledger")
+	}
+	life, die := context.WithCancel(context.Background())
+	return &Engine{
+		db: o.DB, store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls,
+		log: o.Logger, metrics: o.Metrics, apps: newAppCache(),
+		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger,
+		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
+		life: life, die: die, slots: make(chan struct{}, o.Workers), wake: make(chan struct{}, 1),
+	}, nil
+}
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.Lease, DefaultLease)
+	setDefault(&o.Poll, DefaultPoll)
+	setDefault(&o.Linger, DefaultLinger)
+	setDefault(&o.Workers, DefaultWorkers)
+	setDefault(&o.History, 40)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = rand.Text
+	}
+	if o.Jitter == nil {
+		o.Jitter = spread
+	}
+	return o
+}
+
+func setDefault[T comparable](value *T, fallback T) {
+	var zero T
+	if *value == zero {
+		*value = fallback
+	}
+}
+
+// spread moves a pause by up to 20 % either way, so that what failed together does not
+// come back together.
+func spread(pause time.Duration) time.Duration {
+	return time.Duration(float64(pause) * (0.8 + 0.4*mathrand.Float64()))
+}
+
+// Wake makes Run look at the ledger at once.
+func (e *Engine) Wake() {
+	select {
+	case e.wake <- struct{}{}:
+	default: // a look is on its way
+	}
+}
+
+// Stop waits for what is in flight, at most until ctx ends; what is not finished then
+// is dropped here and goes on elsewhere when its lease has ended. Stop the senders of
+// messages and Run first.
+func (e *Engine) Stop(ctx context.Context) error {
+	idle := make(chan struct{})
+	go func() {
+		e.running.Wait()
+		close(idle)
+	}()
+	defer e.die()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// work runs f so that Stop waits for it. A panic is logged and does not take the
+// process down: what f had leased is claimed again later, and counted.
+func (e *Engine) work(f func()) {
+	e.running.Go(func() {
+		defer func() {
+			if fault := recover(); fault != nil {
+				e.logPanic("worker.panicked", fault)
+			}
+		}()
+		f()
+	})
+}

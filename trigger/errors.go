@@ -1,0 +1,33 @@
+package trigger
+
+import (
+	"errors"
+	"fmt"
+
+	"earshot/repositories"
+)
+
+var (
+	// ErrNotInScope means that no tool of that name can be fired there: there is
+	// none, it is another session's, or its triggerOnce repository was just taken.
+	ErrNotInScope = errors.New("no such tool is in scope")
+	// ErrNotFound means that there is no trigger of that id in the app.
+	ErrNotFound = errors.New("no such trigger")
+	// ErrUnauthorized means that the tool wants a verified user, and there is none.
+	ErrUnauthorized = errors.New("the tool requires a verified user")
+	// ErrConflict means that the idempotency key belongs to another trigger.
+	ErrConflict = errors.New("the triggerId belongs to another trigger")
+	// ErrClosed means that the session was closed while the message was matched.
+	ErrClosed = errors.New("the session was closed")
+)
+
+// ValuesError means that a program's values do not fit the tool.
+type ValuesError struct {
+	Name   string
+	Faults []repositories.ValueFault
+}
+
+// Error names the tool and its first fault.
+func (e *ValuesError) Error() string {
+	return fmt.Sprintf("the values for tool %q are at fault: %s %s", e.Name, e.Faults[0].Parameter, e.Faults[0].Detail)
+}

@@ -1,0 +1,323 @@
+package trigger_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/redistest"
+	"earshot/trigger"
+)
+
+// world is a service of one or more replicas on one Redis, with everything around it
+// under the control of a test.
+type world struct {
+	t       *testing.T
+	server  *redistest.Server
+	sealer  *repositories.Sealer
+	matcher *words
+	events  *outside
+	calls   *outside
+	store   *repositories.Store
+	engine  *trigger.Engine
+	keeper  *trigger.Engine // another replica, which looks at the ledger
+	// trips counts the round trips of the first replica.
+	trips *trips
+	ttl   time.Duration
+	lease time.Duration
+}
+
+// each runs a test on miniredis and on a real server: what holds for the one has to
+// hold for the other.
+func each(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) { test(t, newWorld(t, server)) })
+}
+
+func newWorld(t *testing.T, server *redistest.Server) *world {
+	sealer, err := repositories.NewSealer([]byte(strings.Repeat("k", repositories.KeySize)))
+	require.NoError(t, err)
+	w := &world{
+		t: t, server: server, sealer: sealer, matcher: &words{}, events: &outside{}, calls: &outside{},
+		trips: &trips{}, ttl: time.Hour, lease: time.Second,
+	}
+	w.store, w.engine = w.replica(w.trips)
+	_, w.keeper = w.replica()
+	w.run(w.keeper)
+	w.app("clinic", "{}")
+	return w
+}
+
+// replica adds a replica that does not look at the ledger.
+func (w *world) replica(hooks ...redis.Hook) (*repositories.Store, *trigger.Engine) {
+	client := redis.NewClient(&redis.Options{Addr: w.server.Addr(), DialTimeout: time.Second, ReadTimeout: time.Second, ContextTimeoutEnabled: true})
+	for _, hook := range hooks {
+		client.AddHook(hook)
+	}
+	db := &repositories.DB{UniversalClient: client, Embedded: w.server.Embedded()}
+	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: w.sealer, SessionTTL: w.ttl})
+	engine, err := trigger.NewEngine(trigger.Options{
+		DB: db, Store: store, Matcher: w.matcher, Events: w.events, Calls: w.calls,
+		Lease: w.lease, Poll: 20 * time.Millisecond, Jitter: func(d time.Duration) time.Duration { return d / 50 },
+	})
+	require.NoError(w.t, err)
+	store.OnChange(engine.Wake)
+	w.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = engine.Stop(ctx)
+		_ = client.Close()
+	})
+	return store, engine
+}
+
+// run lets a replica look at the ledger until the test ends.
+func (w *world) run(engine *trigger.Engine) {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		engine.Run(ctx)
+	}()
+	w.t.Cleanup(func() {
+		stop()
+		<-done
+	})
+}
+
+func (w *world) app(id, body string) {
+	app, err := repositories.DecodeApp(id, []byte(body))
+	require.NoError(w.t, err)
+	_, err = w.store.PutApp(w.t.Context(), app)
+	require.NoError(w.t, err)
+}
+
+// put registers a repository in the session, or in the app where that is empty, and
+// waits until its tool.changed is published.
+func (w *world) put(session, id, body string) {
+	w.register(session, id, body)
+	w.keeper.Wake()
+	w.rest()
+}
+
+func (w *world) register(session, id, body string) {
+	scope := repositories.Scope{AppID: "clinic", SessionID: session}
+	repository, err := repositories.DecodeRepository(scope, id, []byte(body))
+	require.NoError(w.t, err)
+	_, err = w.store.PutRepository(w.t.Context(), repository)
+	require.NoError(w.t, err)
+}
+
+// say posts a message of the user in session s1.
+func (w *world) say(id, text string) (trigger.Answer, error) {
+	return w.sayOn(w.engine, "s1", id, text)
+}
+
+func (w *world) sayOn(engine *trigger.Engine, session, id, text string) (answer trigger.Answer, err error) {
+	raw, err := engine.Post(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: session, ID: id, Actor: matcher.ActorUser, Text: text})
+	if err == nil {
+		err = json.Unmarshal(raw, &answer)
+	}
+	return answer, err
+}
+
+func (w *world) fire(d trigger.Direct) (match trigger.Match, err error) {
+	d.AppID = "clinic"
+	raw, err := w.engine.Fire(w.t.Context(), d)
+	if err == nil {
+		err = json.Unmarshal(raw, &match)
+	}
+	return match, err
+}
+
+// until waits for a condition, by asking for it again and again.
+func (w *world) until(what string, condition func() bool) {
+	w.t.Helper()
+	require.Eventually(w.t, condition, 10*time.Second, 5*time.Millisecond, what)
+}
+
+// rest waits until nothing is owed any more.
+func (w *world) rest() {
+	w.t.Helper()
+	client := w.server.Client()
+	key := repositories.KeysOf("clinic").Due()
+	w.until("the ledger is empty", func() bool { return client.ZCard(context.Background(), key).Val() == 0 })
+}
+
+// words is a matcher that takes what is said literally: a message of
+// `book {"day":"monday"}; other {}` calls the tools book and other.
+type words struct {
+	mu      sync.Mutex
+	before  func(matcher.Request) error // called first; its error is the outcome
+	asked   []matcher.Request
+	replies []([]matcher.Fired)
+}
+
+func (m *words) Match(_ context.Context, request matcher.Request) (matcher.Result, error) {
+	m.mu.Lock()
+	m.asked = append(m.asked, request)
+	before := m.before
+	m.mu.Unlock()
+	if before != nil {
+		if err := before(request); err != nil {
+			return matcher.Result{}, err
+		}
+	}
+	result := matcher.Result{Stage: matcher.StageLLM, Text: "I heard: " + request.Text}
+	for part := range strings.SplitSeq(request.Text, ";") {
+		name, arguments, _ := strings.Cut(strings.TrimSpace(part), " ")
+		for _, candidate := range request.Candidates {
+			if candidate.Tool.Name == name {
+				result = call(result, candidate, arguments)
+			}
+		}
+	}
+	return result, nil
+}
+
+func call(result matcher.Result, candidate matcher.Candidate, arguments string) matcher.Result {
+	given := map[string]any{}
+	if arguments != "" {
+		decoded, err := repositories.DecodeValues([]byte(arguments))
+		if err != nil {
+			return result
+		}
+		given = decoded
+	}
+	reading := candidate.Tool.Params().Read(given)
+	if len(reading.Errors) > 0 {
+		result.Rejected = append(result.Rejected, matcher.Rejected{
+			Candidate: candidate, Values: reading.Values, Missing: reading.Missing, Errors: reading.Errors,
+		})
+		return result
+	}
+	result.Matches = append(result.Matches, matcher.Match{Candidate: candidate, Values: reading.Values})
+	return result
+}
+
+func (m *words) Reply(_ context.Context, _ matcher.Request, fired []matcher.Fired) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.replies = append(m.replies, fired)
+	return fmt.Sprintf("done: %s", fired[0].Name), nil
+}
+
+func (m *words) intercept(before func(matcher.Request) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before = before
+}
+
+// outside is NATS or an endpoint: it takes effects, or is down.
+type outside struct {
+	mu       sync.Mutex
+	outcome  func(trigger.Effect) trigger.Outcome // nil: Done
+	attempts []trigger.Effect
+	taken    []trigger.Effect
+}
+
+func (o *outside) Deliver(_ context.Context, effect trigger.Effect) trigger.Outcome {
+	o.mu.Lock()
+	o.attempts = append(o.attempts, effect)
+	answer := o.outcome
+	o.mu.Unlock()
+	outcome := trigger.Outcome{Verdict: trigger.Done}
+	if effect.Kind == trigger.KindCall {
+		outcome.Status, outcome.Result = 200, json.RawMessage(`{"ok":true}`)
+	}
+	if answer != nil {
+		outcome = answer(effect)
+	}
+	if outcome.Verdict == trigger.Done {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.taken = append(o.taken, effect)
+	}
+	return outcome
+}
+
+func (o *outside) answers(outcome func(trigger.Effect) trigger.Outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.outcome = outcome
+}
+
+// subjects lists the subjects of the events that were taken, in their order, but for
+// tool.changed.
+func (o *outside) subjects() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	list := []string{}
+	for _, effect := range o.taken {
+		if !strings.HasPrefix(effect.Event.Subject, "tool.changed.") {
+			list = append(list, effect.Event.Subject)
+		}
+	}
+	return list
+}
+
+// changes lists the operations of the tool.changed events of a repository.
+func (o *outside) changes(repositoryID string) []string {
+	list := []string{}
+	for _, payload := range o.payloads("tool.changed.clinic." + repositoryID) {
+		list = append(list, payload["operation"].(string))
+	}
+	return list
+}
+
+// payloads lists the payloads of the events on a subject.
+func (o *outside) payloads(subject string) []map[string]any {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var list []map[string]any
+	for _, effect := range o.taken {
+		if effect.Event != nil && effect.Event.Subject == subject {
+			payload := map[string]any{}
+			_ = json.Unmarshal(effect.Event.Data, &payload)
+			list = append(list, payload)
+		}
+	}
+	return list
+}
+
+func (o *outside) count() (attempts, taken int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.attempts), len(o.taken)
+}
+
+// down is the outcome of everything while the other side is away.
+func down(trigger.Effect) trigger.Outcome {
+	return trigger.Outcome{Verdict: trigger.Retry, Reason: trigger.ReasonRequest, Error: "connection refused"}
+}
+
+// trips counts round trips to Redis: a command is one, and so is a pipeline.
+type trips struct{ made atomic.Int64 }
+
+func (c *trips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.made.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if cmds[0].Name() != "hello" && cmds[0].Name() != "client" { // a new connection's greeting
+			c.made.Add(1)
+		}
+		return next(ctx, cmds)
+	}
+}

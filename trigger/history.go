@@ -1,0 +1,136 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// History lists the messages of a session, oldest first, with what each set off. A
+// session that is not there has none.
+func (e *Engine) History(ctx context.Context, appID, sessionID string, page Page) ([]Entry, string, error) {
+	if err := e.appExists(ctx, appID); err != nil {
+		return nil, "", err
+	}
+	k := repositories.KeysOf(appID)
+	from, err := e.historyPosition(ctx, k.Order(sessionID), page.After)
+	if err != nil {
+		return nil, "", err
+	}
+	ids, err := e.db.LRange(ctx, k.Order(sessionID), from, from+int64(page.Limit)).Result()
+	if err != nil {
+		return nil, "", repositories.Unavailable(err)
+	}
+	next := ""
+	if len(ids) > page.Limit {
+		ids = ids[:page.Limit]
+		next = encodeCursor(ids[len(ids)-1])
+	}
+	entries, err := e.entries(ctx, appID, sessionID, ids)
+	return entries, next, err
+}
+
+// historyPosition is the place that follows the cursor's message.
+func (e *Engine) historyPosition(ctx context.Context, order, cursor string) (int64, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	id, err := decodeCursor(cursor)
+	if err != nil {
+		return 0, err
+	}
+	at, err := e.db.LPos(ctx, order, id, redis.LPosArgs{}).Result()
+	if errors.Is(err, redis.Nil) {
+		return 0, fmt.Errorf("%w: %q", ErrCursor, cursor)
+	}
+	return at + 1, repositories.Unavailable(err)
+}
+
+// entries reads messages with their decisions, and the states of all their triggers.
+func (e *Engine) entries(ctx context.Context, appID, sessionID string, ids []string) ([]Entry, error) {
+	entries := []Entry{}
+	if len(ids) == 0 {
+		return entries, nil
+	}
+	var fields []string
+	for _, id := range ids {
+		fields = append(fields, "m:"+id, "d:"+id, "p:"+id, "f:"+id, "a:"+id)
+	}
+	values, err := e.db.HMGet(ctx, repositories.KeysOf(appID).Turns(sessionID), fields...).Result()
+	if err != nil {
+		return nil, repositories.Unavailable(err)
+	}
+	var matches []Match
+	for row := range slices.Chunk(texts(values), 5) {
+		entry, err := entryOf(ids[len(entries)], row)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry)
+		matches = append(matches, entry.Triggers...)
+	}
+	if err := e.fillStates(ctx, appID, matches); err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		n := copy(entries[i].Triggers, matches)
+		matches = matches[n:]
+	}
+	return withReplies(entries), nil
+}
+
+// entryOf reads one message: its text, decision, reply, failure and answer.
+func entryOf(id string, row []string) (Entry, error) {
+	var message storedMessage
+	if err := decode(row[0], &message); err != nil {
+		return Entry{}, fmt.Errorf("message %q cannot be read: %w", id, err)
+	}
+	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, State: EntryPending, Triggers: []Match{}}
+	if row[1] != "" {
+		var decided Answer
+		if err := decode(row[1], &decided); err != nil {
+			return Entry{}, fmt.Errorf("the decision of message %q cannot be read: %w", id, err)
+		}
+		entry.Triggers, entry.Rejected = decided.Matches, decided.Rejected
+	}
+	if row[2] != "" {
+		entry.Reply = json.RawMessage(row[2])
+	}
+	return entry, entry.setState(row[1]+row[4], row[3])
+}
+
+func (entry *Entry) setState(decided, failed string) error {
+	switch {
+	case decided != "":
+		entry.State = EntryDecided
+	case failed != "":
+		var f failure
+		if err := decode(failed, &f); err != nil {
+			return err
+		}
+		entry.State, entry.Error = EntryFailed, f.Error
+	}
+	return nil
+}
+
+// withReplies puts each reply behind its message, as what the agent said.
+func withReplies(entries []Entry) []Entry {
+	list := make([]Entry, 0, len(entries))
+	for _, entry := range entries {
+		list = append(list, entry)
+		if text := replyText(entry.Reply); text != "" {
+			list = append(list, Entry{
+				MessageID: entry.MessageID + ".reply", Actor: matcher.ActorAgent, Text: text,
+				Time: entry.Time, State: EntryDecided, Triggers: []Match{},
+			})
+		}
+	}
+	return list
+}

@@ -1,0 +1,103 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+
+	"earshot/repositories"
+)
+
+// Query asks for trigger records.
+type Query struct {
+	AppID     string
+	SessionID string // empty: all of the app
+	State     string // empty: all; else StatePending, StateFailed or StateDelivered
+	Page      Page
+}
+
+// ErrCursor means that a cursor is none that a list has given.
+var ErrCursor = errors.New("the cursor is none that this list has given")
+
+// Triggers lists trigger records, newest first. One that enters or leaves the list
+// while it is paged through moves no other one to another page.
+func (e *Engine) Triggers(ctx context.Context, q Query) ([]Record, string, error) {
+	if err := e.appExists(ctx, q.AppID); err != nil {
+		return nil, "", err
+	}
+	at, err := placeOf(q.Page.After)
+	if err != nil {
+		return nil, "", err
+	}
+	items := []Record{}
+	for {
+		places, err := e.placesAfter(ctx, q, at)
+		if err != nil {
+			return nil, "", err
+		}
+		records, err := e.matching(ctx, q, places)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, found := range records {
+			if len(items) == q.Page.Limit {
+				return items, at.cursor(), nil
+			}
+			items, at = append(items, found.Record), found.place
+		}
+		if len(places) < chunk {
+			return items, "", nil
+		}
+		at = places[len(places)-1]
+	}
+}
+
+// found is a record with its place in the list.
+type found struct {
+	Record
+	place
+}
+
+// matching reads the records of the places that are there and in the state asked for.
+func (e *Engine) matching(ctx context.Context, q Query, places []place) ([]found, error) {
+	if len(places) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(places))
+	for i, at := range places {
+		ids[i] = at.id
+	}
+	stored, err := e.readTriggers(ctx, q.AppID, ids)
+	if err != nil {
+		return nil, err
+	}
+	var records []found
+	for i, one := range stored {
+		switch {
+		case one == nil:
+			e.forget(ctx, q, ids[i])
+		case q.SessionID != "" && one.record.SessionID != q.SessionID:
+		case q.State == "" || one.record.State == q.State:
+			records = append(records, found{one.record, places[i]})
+		}
+	}
+	return records, nil
+}
+
+// forget takes the id of a record that has expired out of the list. It is tidying: a
+// failure only leaves it for the next time.
+func (e *Engine) forget(ctx context.Context, q Query, id string) {
+	e.db.ZRem(ctx, q.index(), id)
+}
+
+// index is the sorted set that the query reads.
+func (q Query) index() string {
+	k := repositories.KeysOf(q.AppID)
+	switch {
+	case q.SessionID != "":
+		return k.Triggers(q.SessionID)
+	case q.State == StatePending || q.State == StateFailed:
+		return k.InState(q.State)
+	default:
+		return k.Triggers("")
+	}
+}

@@ -1,0 +1,153 @@
+package trigger
+
+import (
+	"encoding/json"
+	"time"
+
+	"earshot/repositories"
+)
+
+// Message is one chat message as a client posts it.
+type Message struct {
+	AppID     string
+	SessionID string
+	// ID is the client's idempotency key; Post makes one where it is empty.
+	ID    string
+	Actor string // matcher.ActorUser or matcher.ActorAgent
+	Text  string
+	// TraceParent is the trace that the request belongs to (W3C Trace Context).
+	TraceParent string
+}
+
+// Answer is what came of a message. Its JSON is the answer of the REST call.
+type Answer struct {
+	MessageID string          `json:"messageId"`
+	Matches   []Match         `json:"matches"`
+	Rejected  []Rejected      `json:"rejected"`
+	Reply     json.RawMessage `json:"reply"`
+	// SkipResponse tells a front-end that it should not answer by itself.
+	SkipResponse bool `json:"skipResponse"`
+}
+
+// States of an effect.
+const (
+	StatePublished = "published" // an event that JetStream has acknowledged
+	StateDelivered = "delivered" // a call that was answered with 2xx
+	StatePending   = "pending"   // owed: it is stored and will be tried again
+	StateFailed    = "failed"    // given up; listed among the dead letters
+)
+
+// Match is one trigger as the answers show it.
+type Match struct {
+	TriggerID    string         `json:"triggerId"`
+	RepositoryID string         `json:"repositoryId"`
+	Name         string         `json:"name"`
+	Source       string         `json:"source"`
+	Values       map[string]any `json:"values"`
+	Event        *EventState    `json:"event,omitempty"`
+	Emitter      *EventState    `json:"emitter,omitempty"`
+	Call         *CallState     `json:"call,omitempty"`
+	ReturnDirect bool           `json:"returnDirect"`
+	SkipResponse bool           `json:"skipResponse"`
+}
+
+// EventState is where an event of a trigger stands.
+type EventState struct {
+	Subject string `json:"subject"`
+	State   string `json:"state"`
+	Error   string `json:"error,omitempty"`
+}
+
+// CallState is where the call of a trigger stands.
+type CallState struct {
+	State     string          `json:"state"`
+	Status    int             `json:"status,omitempty"`
+	Attempts  int             `json:"attempts"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	Truncated bool            `json:"truncated,omitempty"`
+	Reason    Reason          `json:"reason,omitempty"`
+	Error     string          `json:"error,omitempty"`
+}
+
+// Rejected is a tool that a message called for with values that are at fault.
+type Rejected struct {
+	RepositoryID string                    `json:"repositoryId"`
+	Name         string                    `json:"name"`
+	Values       map[string]any            `json:"values"`
+	Missing      []string                  `json:"missing"`
+	Errors       []repositories.ValueFault `json:"errors"`
+}
+
+// Direct asks to fire a tool without the matcher.
+type Direct struct {
+	AppID        string
+	SessionID    string // empty: app-scoped tools only
+	Name         string
+	RepositoryID string // empty: the one in scope
+	Values       map[string]any
+	Source       string // SourceUI, SourceTask or SourceAgent
+	// TriggerID is the client's idempotency key; Fire makes one where it is empty.
+	TriggerID   string
+	TraceParent string
+}
+
+// Sources of a trigger.
+const (
+	SourceMessage = "message"
+	SourceUI      = "ui"
+	SourceTask    = "task"
+	SourceAgent   = "agent"
+)
+
+// Entry is a message of the history with what it set off.
+type Entry struct {
+	MessageID string    `json:"messageId"`
+	Actor     string    `json:"actor"`
+	Text      string    `json:"text"`
+	Time      time.Time `json:"ts"`
+	// State is decided, pending (being worked on) or failed (not decided: Error
+	// says why, and posting the message again tries again).
+	State    string          `json:"state"`
+	Error    string          `json:"error,omitempty"`
+	Triggers []Match         `json:"triggers"`
+	Rejected []Rejected      `json:"rejected,omitempty"`
+	Reply    json.RawMessage `json:"reply,omitempty"`
+}
+
+// States of an Entry.
+const (
+	EntryDecided = "decided"
+	EntryPending = "pending"
+	EntryFailed  = "failed"
+)
+
+// Record is a stored trigger.
+type Record struct {
+	Match
+	AppID     string          `json:"appId"`
+	SessionID string          `json:"sessionId,omitempty"`
+	MessageID string          `json:"messageId,omitempty"`
+	Text      string          `json:"text,omitempty"`
+	Time      time.Time       `json:"ts"`
+	Schema    json.RawMessage `json:"schema"`
+	// State is pending while an effect is owed, failed when one was given up, else
+	// delivered.
+	State    string    `json:"state"`
+	Attempts []Attempt `json:"attempts"`
+}
+
+// Attempt is one try to deliver an effect of a trigger.
+type Attempt struct {
+	Effect string    `json:"effect"` // event, emitter, call or result
+	Number int       `json:"attempt"`
+	Time   time.Time `json:"ts"`
+	Status int       `json:"status,omitempty"`
+	Reason Reason    `json:"reason,omitempty"`
+	Error  string    `json:"error,omitempty"`
+}
+
+// Page asks for a part of a list.
+type Page struct {
+	After string // cursor, as an earlier page gave it; empty for the first
+	Limit int
+}

@@ -1,0 +1,227 @@
+package trigger_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+const booking = `{"tools":[{"name":"book","description":"User needs an appointment",
+  "schema":[{"parameter":"day","type":"string","required":true},
+            {"parameter":"number","type":"integer"},
+            {"parameter":"desk","type":"string","value":"A","ignore":true}],
+  "url":"http://calendar.example/book/:day","emitter":"calendar.request"}]}`
+
+func TestMessageSetsOffATool(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		answer, err := w.say("m1", `book {"day":"monday","number":9007199254740993}`)
+		require.NoError(t, err)
+
+		require.Len(t, answer.Matches, 1)
+		match := answer.Matches[0]
+		require.Equal(t, "message", match.Source)
+		require.Equal(t, "booking", match.RepositoryID)
+		require.Equal(t, &trigger.EventState{Subject: "tool.trigger.clinic.s1.book", State: "published"}, match.Event)
+		require.Equal(t, &trigger.EventState{Subject: "app.clinic.calendar.request", State: "published"}, match.Emitter)
+		require.Equal(t, &trigger.CallState{State: "delivered", Status: 200, Attempts: 1, Result: json.RawMessage(`{"ok":true}`)}, match.Call)
+		require.Equal(t, []string{"tool.trigger.clinic.s1.book", "app.clinic.calendar.request", "tool.result.clinic.s1.book"}, w.events.subjects())
+		w.rest()
+	})
+}
+
+func TestEventCarriesWhatTheContractNames(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		_, err := w.say("m1", `book {"day":"monday","number":9007199254740993}`)
+		require.NoError(t, err)
+		effect := w.events.taken[1] // after the tool.changed of the registration
+		require.Equal(t, "earshot.tool.trigger", effect.Event.Type)
+		require.Equal(t, "/apps/clinic/sessions/s1", effect.Event.Source)
+
+		payload := w.events.payloads("tool.trigger.clinic.s1.book")[0]
+		require.Equal(t, effect.TriggerID, payload["id"])
+		require.Equal(t, effect.TriggerID, effect.Event.ID)
+		require.Contains(t, string(effect.Event.Data), `"number":9007199254740993`, "a 64-bit integer is unharmed")
+		require.Equal(t, "A", payload["values"].(map[string]any)["desk"], "a static value is filled in")
+		require.Len(t, payload["schema"], 3, "the schema is as it was given")
+		for _, field := range []string{"ts", "messageId", "text", "appId", "sessionId", "repositoryId", "source", "name"} {
+			require.NotEmpty(t, payload[field], field)
+		}
+		require.Equal(t, payload, w.events.payloads("app.clinic.calendar.request")[0], "the emitter's event is the same")
+
+		result := w.events.payloads("tool.result.clinic.s1.book")[0]
+		require.Equal(t, true, result["ok"])
+		require.Equal(t, payload["id"], result["triggerId"])
+		require.NotEqual(t, payload["id"], result["id"])
+	})
+}
+
+func TestMessageCostsThreeRoundTripsAndOnePublishAnEvent(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "greetings", `{"tools":[{"name":"greet"}]}`)
+		w.put("s1", "booking", booking)
+		for _, test := range []struct {
+			text   string
+			events int
+		}{
+			{"greet", 1},
+			{`book {"day":"monday"}`, 3},
+			{`greet; book {"day":"monday"}`, 4},
+			{"nothing that is known", 1},
+			{"book", 1},
+		} {
+			_, err := w.say("", test.text) // the scripts are loaded now, and the app is cached
+			require.NoError(t, err)
+			trips, published := w.trips.made.Load(), len(w.events.subjects())
+			_, err = w.say("", test.text)
+			require.NoError(t, err)
+			require.LessOrEqual(t, w.trips.made.Load()-trips, int64(3), test.text)
+			require.Equal(t, test.events, len(w.events.subjects())-published, test.text)
+		}
+	})
+}
+
+func TestSameMessageIsDecidedOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		_, other := w.replica()
+		w.put("s1", "booking", booking)
+		var group sync.WaitGroup
+		answers := make([]string, 16)
+		for i := range answers {
+			engine := []*trigger.Engine{w.engine, other}[i%2]
+			group.Go(func() {
+				raw, err := engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: "user", Text: `book {"day":"monday"}`})
+				answers[i] = string(raw)
+				if err != nil {
+					answers[i] = err.Error()
+				}
+			})
+		}
+		group.Wait()
+		for _, answer := range answers {
+			require.Equal(t, answers[0], answer)
+		}
+		require.Contains(t, answers[0], `"state":"delivered"`)
+		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 1)
+		require.Len(t, w.matcher.asked, 1)
+		again, err := w.say("m1", `book {"day":"tuesday"}`)
+		require.NoError(t, err)
+		require.Equal(t, "monday", again.Matches[0].Values["day"], "a repeat gets the answer of then")
+	})
+}
+
+func TestUndecidedMessageIsKeptAndTriedAgain(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		w.matcher.intercept(func(matcher.Request) error { return &matcher.Unavailable{Reason: "it answered 500"} })
+		_, err := w.say("m1", `book {"day":"monday"}`)
+		require.ErrorContains(t, err, "it answered 500")
+		require.Empty(t, w.events.subjects())
+		w.rest()
+
+		history, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+		require.NoError(t, err)
+		require.Equal(t, "failed", history[0].State)
+		require.Contains(t, history[0].Error, "it answered 500")
+
+		w.matcher.intercept(nil)
+		answer, err := w.say("m1", `book {"day":"monday"}`)
+		require.NoError(t, err)
+		require.Len(t, answer.Matches, 1)
+		history, _, err = w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+		require.NoError(t, err)
+		require.Len(t, history, 1, "it is one message however often it was sent")
+		require.Equal(t, "decided", history[0].State)
+	})
+}
+
+func TestAgentsMessageIsKeptAndMatchedAgainstNothing(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		raw, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "a1", Actor: matcher.ActorAgent, Text: `book {"day":"monday"}`})
+		require.NoError(t, err)
+		require.JSONEq(t, `{"messageId":"a1","matches":[],"rejected":[],"reply":null,"skipResponse":false}`, string(raw))
+		require.Empty(t, w.matcher.asked)
+		require.Empty(t, w.events.subjects())
+		_, err = w.say("m1", `book {"day":"tuesday"}`)
+		require.NoError(t, err)
+		require.Equal(t, []matcher.Utterance{{Actor: "agent", Text: `book {"day":"monday"}`}}, w.matcher.asked[0].History)
+	})
+}
+
+func TestMatcherSeesEarlierTriggersWithTheirResults(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		first, err := w.say("m1", `book {"day":"monday","number":9007199254740993}`)
+		require.NoError(t, err)
+		_, err = w.say("m2", "thanks")
+		require.NoError(t, err)
+		history := w.matcher.asked[1].History
+		require.Len(t, history, 1)
+		require.Equal(t, []matcher.Fired{{
+			TriggerID: first.Matches[0].TriggerID, Name: "book", Result: json.RawMessage(`{"ok":true}`),
+			Values: map[string]any{"day": "monday", "number": json.Number("9007199254740993"), "desk": "A"},
+		}}, history[0].Fired)
+	})
+}
+
+func TestMessageToAnAppThatIsNotThere(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "nobody", SessionID: "s1", Actor: "user", Text: "hello"})
+		require.ErrorIs(t, err, repositories.ErrNotFound)
+	})
+}
+
+func TestAsynchronousMessageIsDecidedInTheBackground(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		id, err := w.engine.PostAsync(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: "user", Text: `book {"day":"monday"}`})
+		require.NoError(t, err)
+		require.NotEmpty(t, id)
+		w.until("the history shows the outcome", func() bool {
+			history, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+			return err == nil && len(history) == 1 && len(history[0].Triggers) == 1 && history[0].Triggers[0].Call.State == "delivered"
+		})
+	})
+}
+
+func TestAsynchronousMessageOutlastsAnLLMThatIsAway(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		tries := 0
+		w.matcher.intercept(func(matcher.Request) error {
+			if tries++; tries < 3 {
+				return &matcher.Unavailable{Reason: "it is away"}
+			}
+			return nil
+		})
+		_, err := w.engine.PostAsync(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: "user", Text: `book {"day":"monday"}`})
+		require.NoError(t, err)
+		w.until("it fires", func() bool { return len(w.events.payloads("tool.trigger.clinic.s1.book")) == 1 })
+		w.rest()
+	})
+}
+
+func TestMatcherSeesNoMoreHistoryThanItMay(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for i := range 47 {
+			_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorAgent, Text: fmt.Sprint(i)})
+			require.NoError(t, err)
+		}
+		_, err := w.say("", "hello")
+		require.NoError(t, err)
+		seen := w.matcher.asked[0].History
+		start := matcher.HistoryStart(47, 40)
+		require.Equal(t, fmt.Sprint(start), seen[0].Text)
+		require.Equal(t, "46", seen[len(seen)-1].Text)
+		require.LessOrEqual(t, len(seen), 40)
+	})
+}

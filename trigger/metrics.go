@@ -1,0 +1,52 @@
+package trigger
+
+import (
+	"math"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics are what an Engine counts. The names are the contract's.
+type Metrics struct {
+	messages      *prometheus.CounterVec
+	effects       *prometheus.CounterVec
+	matchSeconds  prometheus.Histogram
+	oldestSeconds prometheus.Gauge
+}
+
+// NewMetrics returns metrics that are not registered yet.
+func NewMetrics() *Metrics {
+	return &Metrics{
+		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "earshot_messages_total", Help: "Messages by what came of them.",
+		}, []string{"outcome"}),
+		effects: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "earshot_effects_total", Help: "Attempts at effects by what came of them.",
+		}, []string{"kind", "outcome"}),
+		matchSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "earshot_match_seconds", Help: "Time to match a message.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
+		}),
+		oldestSeconds: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "earshot_effects_oldest_seconds", Help: "For how long the oldest due effect has been due.",
+		}),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	m.messages.Collect(out)
+	m.effects.Collect(out)
+	m.matchSeconds.Collect(out)
+	m.oldestSeconds.Collect(out)
+}
+
+// oldest notes when the ledger's oldest member was due; infinity where it is empty.
+func (m *Metrics) oldest(now, score float64) {
+	if math.IsInf(score, 1) {
+		score = now
+	}
+	m.oldestSeconds.Set(max(0, now-score) / 1000)
+}

@@ -1,0 +1,213 @@
+package trigger
+
+import (
+	"encoding/json"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// plan is a decision that is ready to be committed: the fires, and all that they owe.
+type plan struct {
+	turnID // without a message for a direct trigger
+	token  string
+	answer Answer
+	fires  []plannedFire
+	// effects are in the order in which they reach JetStream.
+	effects []plannedEffect
+}
+
+type plannedFire struct {
+	id         string // its effects are named after it
+	triggerID  string
+	repository *repositories.Repository
+	record     Record
+}
+
+// plannedEffect is an effect with its place in the answer.
+type plannedEffect struct {
+	Effect
+	owed  repositories.Owed
+	match int // index into answer.Matches; -1 where it belongs to none
+}
+
+// leaseMargin is how much the lease of a call outlives its attempt.
+const leaseMargin = 5 * time.Second
+
+// planner builds a plan.
+type planner struct {
+	plan
+	store       *repositories.Store
+	of          *repositories.App
+	now         time.Time
+	text        string
+	traceParent string
+	fired       map[string]int // fires so far, by repository and tool
+}
+
+func newPlanner(e *Engine, id turnID, token string, app *repositories.App, text, traceParent string) *planner {
+	return &planner{
+		plan:  plan{turnID: id, token: token, answer: Answer{MessageID: id.message, Matches: []Match{}, Rejected: []Rejected{}}},
+		store: e.store, of: app, now: e.now().UTC(), text: text, traceParent: traceParent, fired: map[string]int{},
+	}
+}
+
+// about describes an event of the plan.
+func (p *planner) about(id string) about {
+	return about{ID: id, Time: p.now, MessageID: p.message, Text: p.text, AppID: p.app, SessionID: p.session}
+}
+
+// fire adds a fire with its effects. triggerID is the client's, or empty.
+func (p *planner) fire(c matcher.Candidate, values map[string]any, source, triggerID string) error {
+	tool := c.Tool
+	nth := p.fired[c.Repository.ID+" "+tool.Name]
+	p.fired[c.Repository.ID+" "+tool.Name]++
+	fire := fireID(p.turnID, c.Repository, tool.Name, nth)
+	switch {
+	case triggerID == "":
+		triggerID = fire
+	case !c.Repository.Options.TriggerOnce:
+		fire = triggerID
+	}
+	payload := fired{
+		about: p.about(triggerID), RepositoryID: c.Repository.ID, Source: source,
+		Name: tool.Name, Schema: tool.Given(), Values: values,
+	}
+	match := Match{
+		TriggerID: triggerID, RepositoryID: c.Repository.ID, Name: tool.Name, Source: source, Values: values,
+		ReturnDirect: tool.ReturnDirect, SkipResponse: tool.SkipResponse,
+	}
+	p.answer.Matches = append(p.answer.Matches, match)
+	if err := p.effectsOf(fire, tool, payload); err != nil {
+		return err
+	}
+	p.fires = append(p.fires, plannedFire{fire, triggerID, c.Repository, Record{
+		Match: p.answer.Matches[len(p.answer.Matches)-1], AppID: p.app, SessionID: p.session, MessageID: p.message,
+		Text: p.text, Time: p.now, Schema: tool.Given(),
+	}})
+	return p.retire(c.Repository)
+}
+
+// effectsOf adds the event, the emitter's event and the call of a fire.
+func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload fired) error {
+	match := &p.answer.Matches[len(p.answer.Matches)-1]
+	event, err := eventOf(eventTrigger, payload.about, tool.Name, payload)
+	if err != nil {
+		return err
+	}
+	match.Event = &EventState{Subject: event.Subject, State: StatePending}
+	if err := p.event(effectID(fire, partEvent), partEvent, event); err != nil {
+		return err
+	}
+	if tool.Emitter != "" {
+		event.Subject = "app." + p.app + "." + tool.Emitter
+		match.Emitter = &EventState{Subject: event.Subject, State: StatePending}
+		if err := p.event(effectID(fire, partEmitter), partEmitter, event); err != nil {
+			return err
+		}
+	}
+	if tool.URL == "" {
+		return nil
+	}
+	match.Call = &CallState{State: StatePending}
+	return p.call(effectID(fire, partCall), tool, payload, event.Data)
+}
+
+// event adds an event. One without a part belongs to no trigger.
+func (p *planner) event(id, part string, event Event) error {
+	event.TraceParent = p.traceParent
+	body, err := json.Marshal(event)
+	owed := repositories.Owed{ID: id, Kind: string(KindEvent), Body: string(body), Session: p.session, Part: part, Order: "1", Lease: repositories.EventLease.Milliseconds()}
+	p.add(owed, Effect{Event: &event})
+	return err
+}
+
+// call adds a call. What it needs goes along, since the tool may be gone by the time
+// that it is made.
+func (p *planner) call(id string, tool *repositories.Tool, payload fired, event json.RawMessage) error {
+	sealed, err := p.store.SealTool(p.app, tool)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent})
+	owed := repositories.Owed{ID: id, Kind: string(KindCall), Body: string(body), Session: p.session, Part: partCall}
+	owed.Lease = (tool.Request.AttemptTimeout() + leaseMargin).Milliseconds()
+	p.add(owed, Effect{
+		Call: &Call{URL: tool.URL, Request: tool.Request, Values: payload.Values, App: p.of, Event: event},
+	})
+	return err
+}
+
+func (p *planner) add(owed repositories.Owed, effect Effect) {
+	match := -1
+	if owed.Part != "" {
+		match = len(p.answer.Matches) - 1
+		owed.Trigger = p.answer.Matches[match].TriggerID
+	}
+	effect.ID, effect.Kind, effect.AppID, effect.SessionID = owed.ID, Kind(owed.Kind), p.app, owed.Session
+	effect.TriggerID, effect.Attempt, effect.TraceParent = owed.Trigger, 1, p.traceParent
+	p.effects = append(p.effects, plannedEffect{Effect: effect, owed: owed, match: match})
+}
+
+// retire adds the event that a triggerOnce repository is gone.
+func (p *planner) retire(repository *repositories.Repository) error {
+	if !repository.Options.TriggerOnce {
+		return nil
+	}
+	owed, err := p.store.OwedChange(repository, "deleted")
+	if err != nil {
+		return err
+	}
+	var event Event
+	if err := decode(owed.Body, &event); err != nil {
+		return err
+	}
+	p.add(owed, Effect{Event: &event})
+	return nil
+}
+
+// reject adds a match that failed validation.
+func (p *planner) reject(n int, rejected matcher.Rejected) error {
+	shown := Rejected{
+		RepositoryID: rejected.Repository.ID, Name: rejected.Tool.Name,
+		Values: orEmpty(rejected.Values), Missing: rejected.Missing, Errors: rejected.Errors,
+	}
+	if shown.Missing == nil {
+		shown.Missing = []string{}
+	}
+	p.answer.Rejected = append(p.answer.Rejected, shown)
+	id := fireID(p.turnID, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
+	about := p.about(id)
+	event, err := eventOf(eventRejected, about, rejected.Tool.Name, refused{about: about, Rejected: shown})
+	if err != nil {
+		return err
+	}
+	return p.event(id, "", event)
+}
+
+// notMatching adds the event that tools were in scope and none matched.
+func (p *planner) notMatching(candidates []matcher.Candidate) error {
+	about := p.about(hash("notmatching", p.app, p.session, p.message))
+	payload := unmatched{about: about}
+	payload.Repositories, payload.Tools = names(candidates)
+	event, err := eventOf(eventNotMatching, about, "", payload)
+	if err != nil {
+		return err
+	}
+	return p.event(about.ID, "", event)
+}
+
+func orEmpty(values map[string]any) map[string]any {
+	if values == nil {
+		return map[string]any{}
+	}
+	return values
+}
+
+// storedCall is the body of a call effect in the ledger.
+type storedCall struct {
+	Tool        string          `json:"tool"` // sealed
+	Event       json.RawMessage `json:"event"`
+	TraceParent string          `json:"traceparent,omitempty"`
+}

@@ -1,0 +1,120 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// waits between two looks at a turn that another has, growing up to the last.
+var waits = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond}
+
+// Post accepts a message and works on it until it is decided and the first attempt at
+// its effects is over. It returns the JSON of an Answer. A message that was posted
+// before gets the answer of then; one that is under way is waited for.
+//
+// It goes on after ctx has ended, since the message is accepted by then.
+//
+// Errors: repositories.ErrNotFound without the app, repositories.ErrUnavailable,
+// *matcher.Unavailable where nothing was decided, ErrClosed.
+func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
+	id, message := e.prepare(m)
+	for i := 0; ; i++ {
+		found, err := e.acceptOnce(ctx, id, message)
+		if err != nil {
+			return nil, err
+		}
+		if found.status != statusBusy {
+			answer, err := e.conclude(ctx, id, found)
+			if !errors.Is(err, errLost) {
+				return answer, err
+			}
+		}
+		if !pause(ctx, waits[min(i, len(waits)-1)]) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// PostAsync accepts a message and returns its id as soon as it is stored. The outcome
+// comes as events and stands in the history. An LLM that is not available is tried
+// again for two minutes.
+func (e *Engine) PostAsync(ctx context.Context, m Message) (string, error) {
+	id, message := e.prepare(m)
+	found, err := e.acceptOnce(ctx, id, message)
+	if err != nil {
+		return "", err
+	}
+	switch found.status {
+	case statusNoApp:
+		return "", noApp(id.app)
+	case statusTaken:
+		e.work(func() { e.finishLater(found.turn) })
+	}
+	return id.message, nil
+}
+
+func (e *Engine) prepare(m Message) (turnID, *storedMessage) {
+	if m.ID == "" {
+		m.ID = e.newID()
+	}
+	return turnID{m.AppID, m.SessionID, m.ID},
+		&storedMessage{Actor: m.Actor, Text: m.Text, Time: e.now().UTC(), TraceParent: m.TraceParent}
+}
+
+func (e *Engine) acceptOnce(ctx context.Context, id turnID, message *storedMessage) (accepted, error) {
+	canned := ""
+	if message.Actor == matcher.ActorAgent {
+		answer, err := json.Marshal(Answer{MessageID: id.message, Matches: []Match{}, Rejected: []Rejected{}})
+		if err != nil {
+			return accepted{}, err
+		}
+		canned = string(answer)
+	}
+	return e.accept(ctx, id, e.newID(), message, canned)
+}
+
+// conclude brings a message that is not another's to its answer.
+func (e *Engine) conclude(ctx context.Context, id turnID, found accepted) (json.RawMessage, error) {
+	switch found.status {
+	case statusNoApp:
+		return nil, noApp(id.app)
+	case statusAnswered:
+		return json.RawMessage(found.body), nil
+	case statusDecided:
+		return e.rebuild(ctx, id, found.body)
+	case statusTaken:
+		return e.apart(ctx, func() (json.RawMessage, error) { return e.process(found.turn, clientRetries) })
+	}
+	return nil, &matcher.Unavailable{Reason: "the message was given up after several workers crashed on it"}
+}
+
+func noApp(appID string) error { return fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound) }
+
+// finishLater processes a turn that nobody waits for.
+func (e *Engine) finishLater(t *turn) {
+	if _, err := e.process(t, e.nextTry(t)); err != nil {
+		e.log.Warn("turn.failed", "app", t.app, "session", t.session, "message", t.turnID.message, "error", err.Error())
+	}
+}
+
+// clientRetries leaves the next try of a turn to its client.
+const clientRetries time.Duration = -1
+
+// deadline is how long a message that nobody waits for is tried: a late reaction in a
+// chat is a wrong one.
+const deadline = 2 * time.Minute
+
+// nextTry is the pause before a turn that nobody waits for is tried again, growing
+// with the age of the message.
+func (e *Engine) nextTry(t *turn) time.Duration {
+	if t.age >= deadline {
+		return clientRetries
+	}
+	return e.jitter(max(time.Second, min(t.age, 30*time.Second)))
+}

@@ -1,0 +1,133 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// replans bounds how often a decision is made again because a repository was changed
+// while the message was matched.
+const replans = 20
+
+// process takes a turn from its lease to its answer: match, decide, deliver, reply.
+// retry is the pause before the next try where nothing can be decided.
+func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) {
+	ctx, release := e.hold(e.life, t)
+	defer release()
+	started := e.now()
+	request := e.request(t)
+	result, err := e.match(ctx, t, request)
+	if err != nil {
+		return nil, e.undecided(t, err, retry)
+	}
+	p, behind, err := e.decideAndCommit(ctx, t, result)
+	if err != nil {
+		return nil, e.undecided(t, err, retry)
+	}
+	e.logDecision(t, p, result.Stage, e.now().Sub(started))
+	return e.carryOut(ctx, t, p, behind, request, result)
+}
+
+func (e *Engine) request(t *turn) matcher.Request {
+	candidates, _ := t.scope.candidates()
+	return matcher.Request{
+		App: t.scope.app, History: t.history, Text: t.message.Text, Candidates: candidates,
+		Now: e.now(), Chat: t.scope.app.Settings.ChatModeEnabled && !t.scope.exclusive(),
+	}
+}
+
+func (e *Engine) match(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
+	started := time.Now()
+	result, err := e.matcher.Match(ctx, request)
+	e.metrics.matchSeconds.Observe(time.Since(started).Seconds())
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errLost) {
+		return result, cause
+	}
+	return result, err
+}
+
+// undecided gives the turn back where the matcher or Redis failed, and returns the
+// cause. With Redis away the lease ends by itself.
+func (e *Engine) undecided(t *turn, cause error, retry time.Duration) error {
+	unavailable := &matcher.Unavailable{}
+	if !errors.As(cause, &unavailable) {
+		e.metrics.messages.WithLabelValues("error").Inc()
+		return cause
+	}
+	e.metrics.messages.WithLabelValues("undecided").Inc()
+	ctx, cancel := context.WithTimeout(e.life, e.lease)
+	defer cancel()
+	if err := e.giveBack(ctx, t, cause, retry); err != nil {
+		return err
+	}
+	return cause
+}
+
+// decideAndCommit decides, and decides again on what is there now where a repository
+// was changed in between.
+func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Result) (*plan, bool, error) {
+	for range replans {
+		p, err := e.decide(t, result)
+		if err != nil {
+			return nil, false, err
+		}
+		status, behind, err := e.commitPersistently(ctx, p)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case status == commitOK:
+			return p, behind, nil
+		case status == commitClosed:
+			return nil, false, ErrClosed
+		case status == commitLost:
+			return nil, false, errLost
+		}
+		if t.scope, err = e.loadScope(ctx, t.app, t.session); err != nil {
+			return nil, false, err
+		}
+		result = carriedOver(result, t.scope)
+	}
+	return nil, false, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}
+}
+
+// commitPersistently commits within the lease, through a Redis that is away for a
+// moment. The commit answers the same each time.
+func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status string, behind bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, e.lease/heartbeats)
+	defer cancel()
+	err = e.persist(ctx, func() error {
+		status, behind, err = e.commit(ctx, p)
+		return err
+	})
+	return status, behind, err
+}
+
+// loadScope reads what is in scope now.
+func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope, error) {
+	k := repositories.KeysOf(appID)
+	pipe := e.db.Pipeline()
+	record := pipe.HMGet(ctx, k.App(), "version", "rev", "record")
+	own := pipe.HVals(ctx, k.Repos(""))
+	session := pipe.HVals(ctx, k.Repos(sessionID))
+	if _, err := pipe.Exec(ctx); err != nil {
+		return scope{}, repositories.Unavailable(err)
+	}
+	fields := texts(record.Val())
+	if fields[2] == "" {
+		return scope{}, noApp(appID)
+	}
+	state, err := e.apps.load(e.store, appID, nil, appFields{fields[0], fields[1], fields[2], own.Val()})
+	if err != nil {
+		return scope{}, err
+	}
+	if sessionID == "" {
+		return scope{app: state.app, own: state.repositories}, nil
+	}
+	sessions, err := loadAll(e.store, appID, session.Val())
+	return scope{app: state.app, own: state.repositories, session: sessions}, err
+}

@@ -1,0 +1,66 @@
+package trigger_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/trigger"
+)
+
+func TestReply(t *testing.T) {
+	const (
+		chat   = `{"settings":{"chatModeEnabled":true}}`
+		silent = `{"settings":{"chatModeEnabled":true,"skipToolResponse":true}}`
+	)
+	for _, test := range []struct {
+		rule, app, repository, text string
+		reply                       string
+		skips                       bool
+	}{
+		{"without chat mode there is none", `{}`, `{"tools":[{"name":"greet"}]}`, "hello", "null", false},
+		{"with it, the model's own text", chat, `{"tools":[{"name":"greet"}]}`, "hello", `"I heard: hello"`, false},
+		{"after a match it is written with the result", chat, `{"tools":[{"name":"greet"}]}`, "greet", `"done: greet"`, false},
+		{"a tool may ask for silence", chat, `{"tools":[{"name":"greet","skipResponse":true}]}`, "greet", "null", true},
+		{"the app may ask for silence after matches", silent, `{"tools":[{"name":"greet"}]}`, "greet", "null", true},
+		{"not after others", silent, `{"tools":[{"name":"greet"}]}`, "hello", `"I heard: hello"`, false},
+		{"an exclusive repository has the turn", chat, `{"options":{"exclusive":true},"tools":[{"name":"greet"}]}`, "hello", "null", true},
+		{"a result may be the reply", chat, `{"tools":[{"name":"greet","url":"http://x.example","returnDirect":true}]}`, "greet", `{"ok":true}`, false},
+		{"it needs no model", `{}`, `{"tools":[{"name":"greet","url":"http://x.example","returnDirect":true}]}`, "greet", `{"ok":true}`, false},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				w.app("clinic", test.app)
+				w.put("s1", "r", test.repository)
+				answer, err := w.say("m1", test.text)
+				require.NoError(t, err)
+				require.JSONEq(t, test.reply, string(orNull(answer.Reply)))
+				require.Equal(t, test.skips, answer.SkipResponse)
+			})
+		})
+	}
+}
+
+func orNull(text json.RawMessage) json.RawMessage {
+	if text == nil {
+		return json.RawMessage("null")
+	}
+	return text
+}
+
+func TestReplyBelongsToTheHistory(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		_, err := w.say("m1", "hello")
+		require.NoError(t, err)
+		_, err = w.say("m2", "and?")
+		require.NoError(t, err)
+		require.Equal(t, []matcher.Utterance{{Actor: "user", Text: "hello"}, {Actor: "agent", Text: "I heard: hello"}}, w.matcher.asked[1].History)
+		history, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+		require.NoError(t, err)
+		require.Equal(t, []string{"hello", "I heard: hello", "and?", "I heard: and?"},
+			[]string{history[0].Text, history[1].Text, history[2].Text, history[3].Text})
+	})
+}

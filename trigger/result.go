@@ -1,0 +1,61 @@
+package trigger
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"earshot/repositories"
+)
+
+// A call that has ended, well or not, owes an event tool.result, and leaves its result
+// with the session for later matching.
+
+// resultEvent is the tool.result of an ended call.
+func (e *Engine) resultEvent(a attempt) (Effect, repositories.Owed, error) {
+	var of fired
+	if err := decode(string(a.Call.Event), &of); err != nil {
+		return Effect{}, repositories.Owed{}, err
+	}
+	o := a.outcome
+	about := of.about
+	about.ID, about.Time, about.Text = resultID(a), e.now().UTC(), ""
+	event, err := eventOf(eventResult, about, of.Name, ended{
+		about: about, TriggerID: a.TriggerID, RepositoryID: of.RepositoryID, Source: of.Source, Name: of.Name,
+		OK: o.Verdict == Done, Status: o.Status, Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
+	})
+	if err != nil {
+		return Effect{}, repositories.Owed{}, err
+	}
+	event.TraceParent = a.TraceParent
+	body, err := json.Marshal(event)
+	owed := repositories.Owed{
+		ID: about.ID, Kind: string(KindEvent), Body: string(body), Session: a.SessionID, Trigger: a.TriggerID,
+		Part: partResult, Order: "1", Lease: repositories.EventLease.Milliseconds(),
+	}
+	return Effect{
+		ID: owed.ID, Kind: KindEvent, AppID: a.AppID, SessionID: a.SessionID, TriggerID: a.TriggerID,
+		Attempt: 1, TraceParent: a.TraceParent, Event: &event,
+	}, owed, err
+}
+
+// resultID names the result of a call; a call that was revived after its death has
+// another result than the one that said so.
+func resultID(call attempt) string {
+	id := strings.TrimSuffix(call.ID, "."+partCall) + "." + partResult
+	if call.revived > 0 {
+		id += "-" + strconv.Itoa(call.revived)
+	}
+	return id
+}
+
+// remember adds to the report what a session keeps of an ended call.
+func (a attempt) remember(r *reportOutcome) error {
+	var of fired
+	if err := decode(string(a.Call.Event), &of); err != nil {
+		return err
+	}
+	text, err := json.Marshal(callResult{TriggerID: a.TriggerID, Result: a.outcome.Result, Error: a.outcome.Error})
+	r.Message, r.Result = of.MessageID, string(text)
+	return err
+}

@@ -1,0 +1,84 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"earshot/repositories"
+)
+
+// Retry makes the failed effects of a trigger due again. Retrying one of which
+// nothing has failed is no error.
+func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
+	stored, err := e.readTrigger(ctx, appID, triggerID)
+	if err != nil {
+		return err
+	}
+	if stored == nil {
+		return fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
+	}
+	if err := e.revive(ctx, appID, triggerID, stored); err != nil {
+		return err
+	}
+	e.Wake()
+	return nil
+}
+
+// revive makes dead effects of a trigger due again, under the ids that they had.
+//
+//	KEYS 1 trigger, 2 due, 3 pending, 4 failed, 5 outbox, then effects
+//	ARGV 1 triggerId, 2 appId, 3 sessionId, then for each effect id, part and state
+//	=>   how many
+var revive = repositories.NewScript(repositories.OweLua, `
+local revived, at = 0, now()
+for i = 6, #KEYS do
+  local id, part, state = ARGV[3 * (i - 5) + 1], ARGV[3 * (i - 5) + 2], ARGV[3 * (i - 5) + 3]
+  if redis.call('HGET', KEYS[i], 'state') == 'dead' then
+    revived = revived + 1
+    redis.call('HSET', KEYS[i], 'state', 'due', 'token', '', 'until', 0, 'claims', 0, 'fails', 0, 'created', at)
+    redis.call('HINCRBY', KEYS[i], 'revived', 1)
+    redis.call('ZADD', KEYS[2], at, member(ARGV[2], ARGV[3], id))
+    if redis.call('HGET', KEYS[i], 'order') == '1' then redis.call('RPUSH', KEYS[5], id) end
+    if state ~= '' then redis.call('HSET', KEYS[1], part, state) end
+    redis.call('HINCRBY', KEYS[1], 'open', 1)
+    redis.call('HINCRBY', KEYS[1], 'dead', -1)
+  end
+end
+if revived > 0 then redis.call('ZADD', KEYS[3], micros(), ARGV[1]) end
+if redis.call('HGET', KEYS[1], 'dead') == '0' then redis.call('ZREM', KEYS[4], ARGV[1]) end
+return revived
+`)
+
+func (e *Engine) revive(ctx context.Context, appID, triggerID string, stored *storedTrigger) error {
+	k, session := repositories.KeysOf(appID), stored.record.SessionID
+	keys := []string{k.Trigger(triggerID), k.Due(), k.InState(StatePending), k.InState(StateFailed), k.Outbox(session)}
+	args := []any{triggerID, appID, session}
+	for _, part := range []string{partEvent, partEmitter, partCall, partResult} {
+		state, err := stored.record.pendingAgain(part)
+		if err != nil {
+			return err
+		}
+		id := effectID(stored.fire, part)
+		keys, args = append(keys, k.Effect(id)), append(args, id, part, state)
+	}
+	_, err := revive.Run(ctx, e.db, keys, args...)
+	return err
+}
+
+// pendingAgain is the state of a part that is to be tried again; empty for a part
+// that the trigger does not have.
+func (r Record) pendingAgain(part string) (string, error) {
+	state, has := r.parts()[part]
+	if !has {
+		return "", nil
+	}
+	switch s := state.(type) {
+	case *EventState:
+		s.State, s.Error = StatePending, ""
+	case *CallState:
+		s.State, s.Reason, s.Error = StatePending, "", ""
+	}
+	text, err := json.Marshal(state)
+	return string(text), err
+}

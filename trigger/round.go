@@ -1,0 +1,205 @@
+package trigger
+
+import (
+	"context"
+	"time"
+
+	"earshot/repositories"
+)
+
+// round is the first attempt at all that a decision owes, by the replica that decided.
+// Events go out one after the other, calls at the same time. Outcomes are written
+// together where that does not hold up the session's next events.
+type round struct {
+	engine  *Engine
+	plan    *plan
+	behind  bool
+	tries   chan attempt
+	events  int // not tried yet
+	calls   int // not tried yet
+	unsaved []attempt
+	ended   []attempt // calls whose tool.result waits for the events to be out
+	// results are events of ended calls that are not published yet, by the call.
+	results map[string]repositories.Owed
+	// first says that all events were published and none is written: the session's
+	// next event waits for us.
+	first bool
+}
+
+func (e *Engine) newRound(p *plan, behind bool) *round {
+	r := &round{engine: e, plan: p, behind: behind, first: true, results: map[string]repositories.Owed{}}
+	for _, effect := range p.effects {
+		if effect.Kind == KindEvent {
+			r.events++
+		} else {
+			r.calls++
+		}
+	}
+	r.tries = make(chan attempt, len(p.effects)) // nobody who sends is held up
+	return r
+}
+
+// run tries all effects and writes all outcomes but the last ones, which it leaves to
+// the caller to be written with the answer.
+func (r *round) run(ctx context.Context) error {
+	r.start(ctx)
+	var linger <-chan time.Time
+	for r.events+r.calls > 0 {
+		select {
+		case a := <-r.tries:
+			r.take(ctx, a)
+		case <-linger:
+			if err := r.save(ctx, report{}); err != nil {
+				return err
+			}
+			linger = nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if linger == nil && r.events == 0 && r.calls > 0 && len(r.unsaved) > 0 {
+			linger = time.After(r.engine.linger)
+		}
+	}
+	return nil
+}
+
+func (r *round) start(ctx context.Context) {
+	var events []plannedEffect
+	for _, effect := range r.plan.effects {
+		if effect.Kind == KindEvent {
+			events = append(events, effect)
+			continue
+		}
+		r.engine.work(func() { r.tries <- r.engine.first(ctx, effect.Effect, effect.owed) })
+	}
+	r.engine.work(func() { r.publish(ctx, events) })
+}
+
+// publish delivers events in order. Behind one that is not published, none is. Those of
+// another outbox, the end of an app's triggerOnce repository, are left to the ledger.
+func (r *round) publish(ctx context.Context, events []plannedEffect) {
+	held := r.behind && !r.engine.awaitHead(ctx, r.plan)
+	for _, effect := range events {
+		if held || effect.owed.Session != r.plan.session {
+			r.tries <- attempt{Effect: effect.Effect, owed: effect.owed, at: r.engine.now().UTC(), outcome: notTried}
+			continue
+		}
+		a := r.engine.first(ctx, effect.Effect, effect.owed)
+		held = a.outcome.Verdict == Retry
+		r.tries <- a
+	}
+}
+
+// take notes an attempt, and lets an ended call owe its tool.result.
+func (r *round) take(ctx context.Context, a attempt) {
+	if a.Kind == KindEvent {
+		r.events--
+		r.first = r.first && a.outcome.Verdict == Done
+	} else {
+		r.calls--
+	}
+	if match := r.plan.matchOf(a.ID); match != nil {
+		a.apply(match)
+	}
+	r.unsaved = append(r.unsaved, a)
+	if a.ends() {
+		r.ended = append(r.ended, a)
+	}
+	if r.events > 0 {
+		return
+	}
+	for _, call := range r.ended {
+		r.announce(ctx, call)
+	}
+	r.ended = nil
+}
+
+// announce publishes the tool.result of a call at once where the session's next event
+// waits for this round anyway, which saves two round trips; else the ledger does.
+func (r *round) announce(ctx context.Context, a attempt) {
+	effect, owed, err := r.engine.resultEvent(a)
+	if err != nil {
+		r.engine.log.Error("result.lost", "trigger", a.TriggerID, "error", err)
+		return
+	}
+	if r.first {
+		if published := r.engine.first(ctx, effect, owed); published.outcome.Verdict == Done {
+			return
+		}
+	}
+	r.results[a.ID] = owed
+}
+
+// save writes the outcomes that are not written, and what they owe.
+func (r *round) save(ctx context.Context, closing report) error {
+	closing.App, closing.Session, closing.Token = r.plan.app, r.plan.session, r.plan.token
+	for i, a := range r.unsaved {
+		outcome, err := a.reportWith(r.results[a.ID].ID != "")
+		if err != nil {
+			return err
+		}
+		closing.Outcomes = append(closing.Outcomes, outcome)
+		if owed, owes := r.results[a.ID]; owes {
+			closing.Owes = append(closing.Owes, reportOwed{Owed: owed, After: i + 1})
+			delete(r.results, a.ID)
+		}
+	}
+	r.first = r.first && len(r.unsaved) == 0
+	r.unsaved = nil
+	_, err := r.engine.finish(ctx, closing)
+	r.engine.Wake()
+	return err
+}
+
+// reportWith is the attempt as finish reads it, for a call that owes its result or not.
+func (a attempt) reportWith(owesResult bool) (reportOutcome, error) {
+	outcome, err := a.report()
+	if err != nil || !a.ends() {
+		return outcome, err
+	}
+	if owesResult {
+		outcome.Opens = 1
+	}
+	return outcome, a.remember(&outcome)
+}
+
+// matchOf returns the match of the answer that an effect belongs to, or nil.
+func (p *plan) matchOf(effectID string) *Match {
+	for _, effect := range p.effects {
+		if effect.ID == effectID && effect.match >= 0 {
+			return &p.answer.Matches[effect.match]
+		}
+	}
+	return nil
+}
+
+// headWait is how long events of earlier decisions are waited for. They take a few
+// milliseconds where NATS answers.
+const headWait = time.Second
+
+// awaitHead waits until the plan's first event is the next of its session, and reports
+// whether it is. It does not wait where NATS is known to be away.
+func (e *Engine) awaitHead(ctx context.Context, p *plan) bool {
+	ctx, cancel := context.WithTimeout(ctx, headWait)
+	defer cancel()
+	for i := 0; !e.stalled.Load(); i++ {
+		head, err := e.db.LIndex(ctx, p.keys().Outbox(p.session), 0).Result()
+		if err == nil && head == p.firstEvent() {
+			return true
+		}
+		if !pause(ctx, waits[min(i, 1)]) {
+			return false
+		}
+	}
+	return false
+}
+
+// firstEvent is the first event that waits in the outbox of the plan's own session.
+func (p *plan) firstEvent() string {
+	for _, effect := range p.effects {
+		if effect.Kind == KindEvent && effect.owed.Session == p.session {
+			return effect.ID
+		}
+	}
+	return ""
+}

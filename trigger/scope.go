@@ -1,0 +1,89 @@
+package trigger
+
+import (
+	"cmp"
+	"slices"
+
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// scope is what can be fired in one place: the app's repositories and, in a session,
+// the session's.
+type scope struct {
+	app     *repositories.App
+	own     []*repositories.Repository
+	session []*repositories.Repository
+}
+
+// ranked lists the repositories in the order in which they win a name: the session's
+// before the app's, exclusive ones before others, then by id.
+func (s scope) ranked() []*repositories.Repository {
+	all := slices.Concat(s.session, s.own)
+	slices.SortFunc(all, func(a, b *repositories.Repository) int {
+		return cmp.Or(
+			first(a.SessionID != "", b.SessionID != ""),
+			first(a.Options.Exclusive, b.Options.Exclusive),
+			cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// candidates lists the tools in scope, one of each name, sorted by name. The catch-all
+// is apart: it is not matched, it takes what nothing else matched.
+func (s scope) candidates() (tools []matcher.Candidate, catchAll *matcher.Candidate) {
+	seen := map[string]bool{}
+	for _, repository := range s.ranked() {
+		for i := range repository.Tools {
+			tool := &repository.Tools[i]
+			if seen[tool.Name] || !offered(tool) {
+				continue
+			}
+			seen[tool.Name] = true
+			candidate := matcher.Candidate{Repository: repository, Tool: tool}
+			if tool.Name == repositories.CatchAll {
+				catchAll = &candidate
+				continue
+			}
+			tools = append(tools, candidate)
+		}
+	}
+	slices.SortFunc(tools, func(a, b matcher.Candidate) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
+	return tools, catchAll
+}
+
+// offered reports whether a message may set the tool off. One that requires a verified
+// user is not offered to a message that brings none.
+func offered(tool *repositories.Tool) bool { return len(tool.AuthRequired) == 0 }
+
+// find returns the tool that a program names, in the repository that it names or in
+// the one that wins the name.
+func (s scope) find(name, repositoryID string) (matcher.Candidate, bool) {
+	for _, repository := range s.ranked() {
+		if repositoryID != "" && repository.ID != repositoryID {
+			continue
+		}
+		if tool := repository.Tool(name); tool != nil {
+			return matcher.Candidate{Repository: repository, Tool: tool}, true
+		}
+	}
+	return matcher.Candidate{}, false
+}
+
+// exclusive reports whether an exclusive repository with tools is in scope.
+func (s scope) exclusive() bool {
+	return slices.ContainsFunc(s.ranked(), func(r *repositories.Repository) bool {
+		return r.Options.Exclusive && len(r.Tools) > 0
+	})
+}

@@ -1,0 +1,90 @@
+package trigger
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"earshot/matcher"
+)
+
+// past is the history of a session as accept reads it, one column a list.
+type past struct{ ids, messages, decisions, results, replies []string }
+
+func pastOf(columns []any) past {
+	return past{texts(columns[0]), texts(columns[1]), texts(columns[2]), texts(columns[3]), texts(columns[4])}
+}
+
+// callResult is what a session keeps of a call that ended, for later matching.
+type callResult struct {
+	TriggerID string          `json:"triggerId"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	Error     string          `json:"error,omitempty"`
+}
+
+// readHistory turns the history into what a matcher reads, up to the message itself:
+// what came after it must not decide it. Damaged entries are left out.
+func readHistory(until string, p past) []matcher.Utterance {
+	end := slices.Index(p.ids, until)
+	if end < 0 {
+		end = len(p.ids)
+	}
+	var list []matcher.Utterance
+	for i := range end {
+		list = append(list, p.utterances(i)...)
+	}
+	return list
+}
+
+func (p past) utterances(i int) []matcher.Utterance {
+	var message storedMessage
+	if decode(p.messages[i], &message) != nil {
+		return nil
+	}
+	said := matcher.Utterance{Actor: message.Actor, Text: message.Text, Fired: readFired(p.decisions[i], p.results[i])}
+	reply := replyText(json.RawMessage(p.replies[i]))
+	if reply == "" {
+		return []matcher.Utterance{said}
+	}
+	return []matcher.Utterance{said, {Actor: matcher.ActorAgent, Text: reply}}
+}
+
+// readFired joins the triggers of a decision with the results that have come in.
+func readFired(decision, results string) []matcher.Fired {
+	var decided Answer
+	if decision == "" || decode(decision, &decided) != nil {
+		return nil
+	}
+	ended := readResults(results)
+	var list []matcher.Fired
+	for _, match := range decided.Matches {
+		result := ended[match.TriggerID]
+		list = append(list, matcher.Fired{
+			TriggerID: match.TriggerID, Name: match.Name, Values: match.Values,
+			Result: result.Result, Error: result.Error,
+		})
+	}
+	return list
+}
+
+// readResults reads lines of JSON; the last of a trigger holds.
+func readResults(lines string) map[string]callResult {
+	ended := map[string]callResult{}
+	for line := range strings.Lines(lines) {
+		var result callResult
+		if decode(line, &result) == nil {
+			ended[result.TriggerID] = result
+		}
+	}
+	return ended
+}
+
+// replyText is the text of a reply: a call's result that is the reply itself may be
+// any JSON.
+func replyText(reply json.RawMessage) string {
+	var text string
+	if json.Unmarshal(reply, &text) == nil {
+		return text
+	}
+	return string(reply)
+}
