@@ -1,0 +1,254 @@
+package emitter_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"earshot/emitter"
+	"earshot/emitter/natstest"
+	"earshot/trigger"
+)
+
+// broker is what the conformance suite needs of NATS, be it a server or a cluster.
+type broker interface {
+	URL() string
+	Stop()
+	Start()
+	Stored(stream, filter string) []*jetstream.RawStreamMsg
+	StreamConfig(stream string) jetstream.StreamConfig
+	UpdateStream(config jetstream.StreamConfig)
+	DeleteStream(stream string)
+}
+
+var done = trigger.Outcome{Verdict: trigger.Done}
+
+func TestConformanceOfOneServer(t *testing.T) {
+	conformance(t, emitter.Options{}, func(t *testing.T) broker { return natstest.Run(t) })
+}
+
+func TestConformanceOfACluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a cluster of three takes seconds to start")
+	}
+	options := emitter.Options{Replicas: 3, Timeout: 5 * time.Second}
+	conformance(t, options, func(t *testing.T) broker { return natstest.RunCluster(t, 3) })
+}
+
+// conformance is what every NATS that Earshot runs on has to pass. start gives each
+// test a broker of its own.
+func conformance(t *testing.T, options emitter.Options, start func(*testing.T) broker) {
+	for name, rule := range map[string]func(*testing.T, emitter.Options, broker){
+		"an event is stored once with its headers":         storedOnce,
+		"a repeat is done and not stored":                  repeatDropped,
+		"events are stored in the order of deliveries":     orderKept,
+		"simultaneous deliveries of one effect store one":  simultaneous,
+		"the stream is what the promise rests on":          streamConfigured,
+		"a stream that was changed is repaired":            streamRepaired,
+		"a stream that was deleted is made again":          streamRecreated,
+		"an event waits while NATS is down":                outage,
+		"a repeat over a restart of NATS is not stored":    repeatOverRestart,
+		"every kind of subject is taken by the stream":     everySubject,
+		"a delivery whose context has ended asks to retry": contextEnded,
+	} {
+		t.Run(name, func(t *testing.T) { rule(t, options, start(t)) })
+	}
+}
+
+func storedOnce(t *testing.T, options emitter.Options, nats broker) {
+	e := connect(t, nats.URL(), options)
+	effect := event("e1", "tool.trigger.clinic.s1.book")
+	effect.TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+	require.Equal(t, done, e.Deliver(t.Context(), effect))
+
+	stored := nats.Stored(emitter.Stream, ">")
+	require.Len(t, stored, 1)
+	require.Equal(t, "tool.trigger.clinic.s1.book", stored[0].Subject)
+	require.JSONEq(t, `{"n":"e1"}`, string(stored[0].Data))
+	for name, value := range map[string]string{
+		"Nats-Msg-Id":    "e1",
+		"ce-specversion": "1.0",
+		"ce-id":          "event-e1",
+		"ce-type":        "earshot.tool.trigger",
+		"ce-source":      "/apps/clinic/sessions/s1",
+		"ce-time":        "2026-12-01T08:30:00.000000123Z",
+		"content-type":   "application/json",
+		"traceparent":    effect.TraceParent,
+	} {
+		require.Equal(t, []string{value}, stored[0].Header[name], name)
+	}
+}
+
+func repeatDropped(t *testing.T, options emitter.Options, nats broker) {
+	e := connect(t, nats.URL(), options)
+	effect := event("e1", "tool.trigger.clinic.s1.book")
+	for range 3 {
+		require.Equal(t, done, e.Deliver(t.Context(), effect))
+		effect.Attempt++
+	}
+	require.Len(t, nats.Stored(emitter.Stream, ">"), 1)
+}
+
+func orderKept(t *testing.T, options emitter.Options, nats broker) {
+	e := connect(t, nats.URL(), options)
+	var want []string
+	for i := range 50 {
+		id := fmt.Sprintf("e%d", i)
+		want = append(want, id)
+		require.Equal(t, done, e.Deliver(t.Context(), event(id, "tool.trigger.clinic.s1.book")))
+	}
+	require.Equal(t, want, ids(nats))
+}
+
+func simultaneous(t *testing.T, options emitter.Options, nats broker) {
+	var all sync.WaitGroup
+	for range 3 {
+		e := connect(t, nats.URL(), options)
+		for range 8 {
+			all.Go(func() {
+				e.Deliver(t.Context(), event("e1", "tool.trigger.clinic.s1.book"))
+			})
+		}
+	}
+	all.Wait()
+	require.Equal(t, []string{"e1"}, ids(nats))
+}
+
+func streamConfigured(t *testing.T, options emitter.Options, nats broker) {
+	e := connect(t, nats.URL(), options)
+	require.NoError(t, e.Ready(t.Context()))
+
+	config := nats.StreamConfig("EARSHOT")
+	require.Equal(t, []string{
+		"tool.trigger.>", "tool.result.>", "tool.rejected.>", "tool.notmatching.>", "tool.changed.>", "app.*.*.*",
+	}, config.Subjects)
+	require.Equal(t, jetstream.LimitsPolicy, config.Retention)
+	require.Equal(t, jetstream.FileStorage, config.Storage)
+	require.Equal(t, jetstream.DiscardNew, config.Discard)
+	require.Equal(t, 10*time.Minute, config.Duplicates)
+	require.Equal(t, 7*24*time.Hour, config.MaxAge)
+	require.Equal(t, max(1, options.Replicas), config.Replicas)
+}
+
+func streamRepaired(t *testing.T, options emitter.Options, nats broker) {
+	e := connect(t, nats.URL(), options)
+	require.NoError(t, e.Ready(t.Context()))
+	good := nats.StreamConfig(emitter.Stream)
+	bad := good
+	bad.Discard, bad.Duplicates, bad.Subjects = jetstream.DiscardOld, time.Minute, []string{"tool.>"}
+	bad.Description = "the operator's own words"
+	nats.UpdateStream(bad)
+
+	require.NoError(t, e.Ready(t.Context()))
+	good.Description = bad.Description
+	require.Equal(t, good, nats.StreamConfig(emitter.Stream))
+}
+
+func streamRecreated(t *testing.T, options emitter.Options, nats broker) {
+	e := connect(t, nats.URL(), options)
+	require.Equal(t, done, e.Deliver(t.Context(), event("e1", "tool.trigger.clinic.s1.book")))
+	nats.DeleteStream(emitter.Stream)
+
+	until(t, func() bool {
+		return e.Deliver(t.Context(), event("e2", "tool.trigger.clinic.s1.book")).Verdict == trigger.Done
+	})
+	require.Equal(t, []string{"e2"}, ids(nats))
+}
+
+func outage(t *testing.T, options emitter.Options, nats broker) {
+	e := connect(t, nats.URL(), options)
+	require.Equal(t, done, e.Deliver(t.Context(), event("e1", "tool.trigger.clinic.s1.book")))
+	nats.Stop()
+	until(t, func() bool { return e.Ready(t.Context()) != nil })
+
+	for range 3 {
+		got := e.Deliver(t.Context(), event("e2", "tool.trigger.clinic.s1.book"))
+		require.Equal(t, trigger.Retry, got.Verdict)
+		require.True(t, got.Deferred, "nothing was sent, so it does not count as an attempt")
+		require.Contains(t, got.Error, "NATS is not connected")
+	}
+
+	nats.Start()
+	until(t, func() bool {
+		return e.Deliver(t.Context(), event("e2", "tool.trigger.clinic.s1.book")).Verdict == trigger.Done
+	})
+	require.Equal(t, []string{"e1", "e2"}, ids(nats))
+}
+
+func repeatOverRestart(t *testing.T, options emitter.Options, nats broker) {
+	e := connect(t, nats.URL(), options)
+	effect := event("e1", "tool.trigger.clinic.s1.book")
+	require.Equal(t, done, e.Deliver(t.Context(), effect))
+	nats.Stop()
+	nats.Start()
+	until(t, func() bool { return e.Deliver(t.Context(), effect).Verdict == trigger.Done })
+	require.Equal(t, []string{"e1"}, ids(nats))
+}
+
+func everySubject(t *testing.T, options emitter.Options, nats broker) {
+	e := connect(t, nats.URL(), options)
+	for i, subject := range []string{
+		"tool.trigger.clinic.s1.book", "tool.trigger.clinic._.book", "tool.result.clinic.s1.book",
+		"tool.rejected.clinic.s1.book", "tool.notmatching.clinic.s1", "tool.changed.clinic.booking",
+		"app.clinic.calendar.request",
+	} {
+		got := e.Deliver(t.Context(), event(fmt.Sprintf("e%d", i), subject))
+		require.Equal(t, done, got, subject)
+		require.Len(t, nats.Stored(emitter.Stream, subject), 1, subject)
+	}
+}
+
+func contextEnded(t *testing.T, options emitter.Options, nats broker) {
+	e := connect(t, nats.URL(), options)
+	require.NoError(t, e.Ready(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	got := e.Deliver(ctx, event("e1", "tool.trigger.clinic.s1.book"))
+	require.Equal(t, trigger.Retry, got.Verdict)
+	require.NotEmpty(t, got.Error)
+}
+
+func event(id, subject string) trigger.Effect {
+	return trigger.Effect{
+		ID: id, Kind: trigger.KindEvent, AppID: "clinic", SessionID: "s1", TriggerID: "t1", Attempt: 1,
+		Event: &trigger.Event{
+			Subject: subject,
+			ID:      "event-" + id,
+			Type:    "earshot.tool.trigger",
+			Source:  "/apps/clinic/sessions/s1",
+			Time:    time.Date(2026, 12, 1, 8, 30, 0, 123, time.UTC),
+			Data:    json.RawMessage(fmt.Sprintf(`{"n":%q}`, id)),
+		},
+	}
+}
+
+// ids returns the ids of all stored events in their order.
+func ids(nats broker) []string {
+	var out []string
+	for _, message := range nats.Stored(emitter.Stream, ">") {
+		out = append(out, message.Header.Get("Nats-Msg-Id"))
+	}
+	return out
+}
+
+// connect returns an emitter that is connected.
+func connect(t *testing.T, url string, options emitter.Options) *emitter.Emitter {
+	t.Helper()
+	e, err := emitter.Connect(url, options)
+	require.NoError(t, err)
+	t.Cleanup(e.Close)
+	return e
+}
+
+// until tries again until what is true, as the ledger would, but sooner.
+func until(t *testing.T, what func() bool) {
+	t.Helper()
+	require.Eventually(t, what, 30*time.Second, 10*time.Millisecond)
+}

@@ -1,0 +1,173 @@
+package emitter_test
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"earshot/emitter"
+	"earshot/emitter/natstest"
+	"earshot/trigger"
+)
+
+const subject = "tool.trigger.clinic.s1.book"
+
+func TestEventLargerThanTheServerTakesIsDeadAndSaysTheSizes(t *testing.T) {
+	s := natstest.Run(t, func(o *server.Options) { o.MaxPayload = 4096 })
+	e := connect(t, s.URL(), emitter.Options{})
+	effect := event("e1", subject)
+	effect.Event.Data = large(5000)
+
+	got := e.Deliver(t.Context(), effect)
+	require.Equal(t, trigger.Dead, got.Verdict)
+	require.Regexp(t, `has 5\d\d\d bytes with its headers, and the NATS server's max_payload is 4096: raise it`, got.Error)
+
+	effect.Event.Data = large(3000)
+	require.Equal(t, done, e.Deliver(t.Context(), effect))
+}
+
+func TestEventLargerThanTheStreamTakesIsDead(t *testing.T) {
+	s := natstest.Run(t)
+	e := connect(t, s.URL(), emitter.Options{})
+	require.NoError(t, e.Ready(t.Context()))
+	config := s.StreamConfig(emitter.Stream)
+	config.MaxMsgSize = 1000
+	s.UpdateStream(config)
+
+	effect := event("e1", subject)
+	effect.Event.Data = large(2000)
+	got := e.Deliver(t.Context(), effect)
+	require.Equal(t, trigger.Dead, got.Verdict)
+	require.Contains(t, got.Error, "max_msg_size")
+}
+
+func TestEffectThatCanNeverBePublishedIsDead(t *testing.T) {
+	s := natstest.Run(t)
+	e := connect(t, s.URL(), emitter.Options{})
+	for name, effect := range map[string]trigger.Effect{
+		"a call":             {ID: "c", Kind: trigger.KindCall, Call: &trigger.Call{URL: "http://127.0.0.1"}},
+		"no event":           {ID: "e", Kind: trigger.KindEvent},
+		"no id":              event("", subject),
+		"no subject":         event("e", ""),
+		"foreign subject":    event("e", "orders.new"),
+		"unknown kind":       event("e", "tool.other.clinic.s1.book"),
+		"wildcard":           event("e", "tool.trigger.*.s1.book"),
+		"tail wildcard":      event("e", "tool.trigger.>"),
+		"empty token":        event("e", "tool.trigger..s1.book"),
+		"space":              event("e", "tool.trigger.clinic.s1.bo ok"),
+		"line break":         event("e", "tool.trigger.clinic.s1.book\r\nPUB x 0"),
+		"app of three":       event("e", "app.clinic.calendar"),
+		"app of five":        event("e", "app.clinic.calendar.request.now"),
+		"kind without scope": event("e", "tool.trigger"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := e.Deliver(t.Context(), effect)
+			require.Equal(t, trigger.Dead, got.Verdict)
+			require.NotEmpty(t, got.Error)
+		})
+	}
+	require.Empty(t, ids(s))
+}
+
+func TestHeaderValuesAreEscapedAsCloudEventsAsks(t *testing.T) {
+	s := natstest.Run(t)
+	e := connect(t, s.URL(), emitter.Options{})
+	effect := event("e1", subject)
+	effect.Event.Source = "/apps/Zoë \"50%\"\r\nce-id: forged"
+	require.Equal(t, done, e.Deliver(t.Context(), effect))
+
+	header := s.Stored(emitter.Stream, ">")[0].Header
+	require.Equal(t, "/apps/Zo%C3%AB%20%2250%25%22%0D%0Ace-id:%20forged", header.Get("ce-source"))
+	require.Equal(t, []string{"event-e1"}, header["ce-id"])
+	require.NotContains(t, header, "traceparent", "an effect without a trace")
+}
+
+func TestClosedEmitterDefersDeliveriesAndLeavesAForeignConnection(t *testing.T) {
+	s := natstest.Run(t)
+	conn := s.Connect()
+	e, err := emitter.New(conn, emitter.Options{})
+	require.NoError(t, err)
+	require.Equal(t, done, e.Deliver(t.Context(), event("e1", subject)))
+	e.Close()
+	e.Close()
+
+	got := e.Deliver(t.Context(), event("e2", subject))
+	require.Equal(t, trigger.Retry, got.Verdict)
+	require.True(t, got.Deferred)
+	require.Contains(t, got.Error, "the emitter is closed")
+	require.Error(t, e.Ready(t.Context()))
+	require.True(t, conn.IsConnected())
+}
+
+func TestCloseWaitsForDeliveriesUnderWay(t *testing.T) {
+	s := natstest.Run(t)
+	e := connect(t, s.URL(), emitter.Options{})
+	require.NoError(t, e.Ready(t.Context()))
+	var deliveries sync.WaitGroup
+	outcomes := make(chan trigger.Outcome, 64)
+	for i := range cap(outcomes) {
+		deliveries.Go(func() { outcomes <- e.Deliver(t.Context(), event(string(rune('A'+i)), subject)) })
+	}
+	first := <-outcomes
+	e.Close()
+	deliveries.Wait()
+	close(outcomes)
+
+	stored := 0
+	for _, got := range append([]trigger.Outcome{first}, drain(outcomes)...) {
+		if got.Verdict == trigger.Done {
+			stored++
+			continue
+		}
+		require.True(t, got.Deferred, "one that was begun is done: %s", got.Error)
+	}
+	require.Len(t, ids(s), stored)
+}
+
+func drain(outcomes <-chan trigger.Outcome) []trigger.Outcome {
+	var all []trigger.Outcome
+	for got := range outcomes {
+		all = append(all, got)
+	}
+	return all
+}
+
+func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
+	for text, options := range map[string]emitter.Options{
+		"MaxAge of 1m0s is too short": {MaxAge: time.Minute},
+		"MaxBytes of -1":              {MaxBytes: -1},
+		"6 replicas":                  {Replicas: 6},
+		"-1 replicas":                 {Replicas: -1},
+		"Timeout of -1s":              {Timeout: -time.Second},
+	} {
+		_, err := emitter.Connect("nats://127.0.0.1:1", options)
+		require.ErrorContains(t, err, text)
+	}
+}
+
+func large(size int) json.RawMessage {
+	return json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`)
+}
+
+// BenchmarkDeliver measures one delivery after the other, to a server in the same
+// process.
+func BenchmarkDeliver(b *testing.B) {
+	s := natstest.Run(b)
+	e, err := emitter.Connect(s.URL(), emitter.Options{})
+	require.NoError(b, err)
+	b.Cleanup(e.Close)
+	effect := event("e1", subject)
+	effect.Event.Data = large(1000)
+	for i := 0; b.Loop(); i++ {
+		effect.ID = strconv.Itoa(i)
+		if got := e.Deliver(b.Context(), effect); got.Verdict != trigger.Done {
+			b.Fatal(got.Error)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package natstest
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// Cluster is several NATS servers that hold streams together.
+type Cluster struct {
+	Streams
+	// Servers can be stopped and started one by one.
+	Servers []*Server
+}
+
+// RunCluster starts a cluster of size servers and returns when it takes streams, some
+// seconds later: its servers have to elect a leader first.
+func RunCluster(t testing.TB, size int) *Cluster {
+	t.Helper()
+	ports := freePorts(t, 2*size)
+	clients, peers := ports[:size], ports[size:]
+	c := &Cluster{}
+	for i := range size {
+		c.Servers = append(c.Servers, prepare(t, func(options *server.Options) {
+			options.ServerName = fmt.Sprintf("node-%d", i+1)
+			options.Port = clients[i]
+			options.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: peers[i]}
+			options.Routes = routes(peers)
+		}))
+	}
+	c.Streams = Streams{t: t, connect: func() *nats.Conn {
+		t.Helper()
+		return dial(t, c.URL())
+	}}
+	c.Start()
+	return c
+}
+
+// URL lists all servers, separated by commas.
+func (c *Cluster) URL() string {
+	var urls []string
+	for _, s := range c.Servers {
+		urls = append(urls, s.URL())
+	}
+	return strings.Join(urls, ",")
+}
+
+// Start starts all servers, which must be stopped, and waits until they have a leader.
+func (c *Cluster) Start() {
+	c.t.Helper()
+	for _, s := range c.Servers {
+		s.launch()
+	}
+	for _, s := range c.Servers {
+		s.await()
+	}
+	deadline := time.NewTimer(startLimit)
+	defer deadline.Stop()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for !c.settled() {
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			c.t.Fatalf("the NATS cluster elected no leader within %s", startLimit)
+		}
+	}
+}
+
+// Stop stops all servers.
+func (c *Cluster) Stop() {
+	for _, s := range c.Servers {
+		s.Stop()
+	}
+}
+
+func (c *Cluster) settled() bool {
+	leader := false
+	for _, s := range c.Servers {
+		if !s.running.JetStreamIsCurrent() {
+			return false
+		}
+		leader = leader || s.running.JetStreamIsLeader()
+	}
+	return leader
+}
+
+func routes(ports []int) []*url.URL {
+	var out []*url.URL
+	for _, port := range ports {
+		out = append(out, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+	}
+	return out
+}
+
+// freePorts holds all ports until it has them, so that none is given twice.
+func freePorts(t testing.TB, count int) []int {
+	t.Helper()
+	var ports []int
+	for range count {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatalf("find a free port: %v", err)
+		}
+		defer listener.Close()
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}

@@ -1,0 +1,111 @@
+package natstest
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// startLimit is the time that a server has to come up; it takes some 20 ms on an
+// idle machine, and seconds on one that runs other suites under the race detector.
+const startLimit = 30 * time.Second
+
+// Server is a NATS server with JetStream. Its methods end the test where they fail.
+type Server struct {
+	Streams
+	options server.Options
+
+	mu      sync.Mutex
+	running *server.Server // nil while it is stopped
+}
+
+// Run starts a server that lives until the end of the test. configure may change its
+// options, say to ask for a password; host, port and directory are set before.
+func Run(t testing.TB, configure ...func(*server.Options)) *Server {
+	t.Helper()
+	s := prepare(t, configure...)
+	s.Start()
+	s.options.Port = s.running.Addr().(*net.TCPAddr).Port
+	return s
+}
+
+func prepare(t testing.TB, configure ...func(*server.Options)) *Server {
+	t.Helper()
+	s := &Server{options: server.Options{
+		Host:      "127.0.0.1",
+		Port:      server.RANDOM_PORT,
+		JetStream: true,
+		StoreDir:  t.TempDir(),
+		NoSigs:    true,
+		NoLog:     true,
+	}}
+	for _, change := range configure {
+		change(&s.options)
+	}
+	s.Streams = Streams{t: t, connect: func() *nats.Conn {
+		t.Helper()
+		return dial(t, s.URL(), nats.UserInfo(s.options.Username, s.options.Password))
+	}}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// URL is where clients connect, without a user. It stays the same over Stop and Start.
+func (s *Server) URL() string {
+	return fmt.Sprintf("nats://%s:%d", s.options.Host, s.options.Port)
+}
+
+// Start starts a stopped server on the port and the files that it had, and returns
+// when it accepts connections.
+func (s *Server) Start() {
+	s.t.Helper()
+	s.launch()
+	s.await()
+}
+
+func (s *Server) launch() {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running != nil {
+		s.t.Fatalf("the NATS server at %s runs already", s.URL())
+	}
+	running, err := server.NewServer(s.options.Clone())
+	if err != nil {
+		s.t.Fatalf("make a NATS server: %v", err)
+	}
+	running.Start()
+	s.running = running
+}
+
+func (s *Server) await() {
+	s.t.Helper()
+	if !s.running.ReadyForConnections(startLimit) {
+		s.t.Fatalf("the NATS server at %s did not start within %s", s.URL(), startLimit)
+	}
+}
+
+// Stop stops the server; its port refuses connections afterwards. Stopping a server
+// that is stopped does nothing.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil {
+		return
+	}
+	s.running.Shutdown()
+	s.running.WaitForShutdown()
+	s.running = nil
+}
+
+// Restart stops the server and starts it again.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Stop()
+	s.Start()
+}

@@ -1,0 +1,85 @@
+package emitter_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"earshot/emitter"
+	"earshot/emitter/natstest"
+	"earshot/trigger"
+)
+
+func TestStartsWhileNATSIsDown(t *testing.T) {
+	s := natstest.Run(t)
+	s.Stop()
+	e := connect(t, s.URL(), emitter.Options{})
+
+	require.ErrorContains(t, e.Ready(t.Context()), "NATS is not connected")
+	got := e.Deliver(t.Context(), event("e1", subject))
+	require.Equal(t, trigger.Retry, got.Verdict)
+	require.True(t, got.Deferred)
+
+	s.Start()
+	until(t, func() bool { return e.Ready(t.Context()) == nil })
+	require.Equal(t, done, e.Deliver(t.Context(), event("e1", subject)))
+	require.Equal(t, []string{"e1"}, ids(s))
+}
+
+func TestReturnsAtOnceWhileNATSIsDown(t *testing.T) {
+	s := natstest.Run(t)
+	e := connect(t, s.URL(), emitter.Options{Timeout: time.Minute})
+	s.Stop()
+	until(t, func() bool { return e.Ready(t.Context()) != nil })
+
+	began := time.Now()
+	for range 100 {
+		require.Equal(t, trigger.Retry, e.Deliver(t.Context(), event("e1", subject)).Verdict)
+	}
+	require.Less(t, time.Since(began), 5*time.Second, "a delivery that waits takes a minute")
+}
+
+func TestDeliveryUnderWayEndsWithTheConnection(t *testing.T) {
+	s := natstest.Run(t, func(o *server.Options) { o.JetStream = false })
+	asked, err := s.Connect().SubscribeSync("$JS.API.>") // a JetStream that hangs
+	require.NoError(t, err)
+	e := connect(t, s.URL(), emitter.Options{Timeout: time.Hour})
+	ended := make(chan trigger.Outcome)
+	go func() { ended <- e.Deliver(t.Context(), event("e1", subject)) }()
+	_, err = asked.NextMsg(30 * time.Second)
+	require.NoError(t, err)
+
+	s.Stop()
+	got := <-ended
+	require.Equal(t, trigger.Retry, got.Verdict)
+	require.False(t, got.Deferred, "it may have arrived")
+	require.Contains(t, got.Error, "was lost")
+}
+
+func TestNothingIsPublishedBehindOurBackAfterAReconnect(t *testing.T) {
+	s := natstest.Run(t)
+	e := connect(t, s.URL(), emitter.Options{})
+	require.NoError(t, e.Ready(t.Context()))
+	s.Stop()
+	until(t, func() bool { return e.Ready(t.Context()) != nil })
+	require.Equal(t, trigger.Retry, e.Deliver(t.Context(), event("e1", subject)).Verdict)
+
+	s.Start()
+	until(t, func() bool { return e.Ready(t.Context()) == nil })
+	require.Equal(t, done, e.Deliver(t.Context(), event("e2", subject)))
+	require.Equal(t, []string{"e2"}, ids(s))
+}
+
+func TestTimesOutWhereTheServerDoesNotAnswer(t *testing.T) {
+	s := natstest.Run(t, func(o *server.Options) { o.JetStream = false })
+	_, err := s.Connect().SubscribeSync("$JS.API.>") // a JetStream that hangs
+	require.NoError(t, err)
+	e := connect(t, s.URL(), emitter.Options{Timeout: 50 * time.Millisecond})
+
+	got := e.Deliver(t.Context(), event("e1", subject))
+	require.Equal(t, trigger.Retry, got.Verdict)
+	require.False(t, got.Deferred, "it was tried")
+	require.Contains(t, got.Error, "did not acknowledge the event in time")
+}

@@ -1,0 +1,79 @@
+package emitter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"earshot/trigger"
+)
+
+var (
+	errDown     = errors.New("NATS is not connected")
+	errTooLarge = errors.New("the event is too large")
+)
+
+// outcome is the one place that decides what an error means for the event. Whatever
+// it does not know may heal, as events are never given up: Retry.
+func outcome(err error) trigger.Outcome {
+	switch {
+	case err == nil:
+		return trigger.Outcome{Verdict: trigger.Done}
+	case errors.Is(err, errTooLarge):
+		return trigger.Outcome{Verdict: trigger.Dead, Error: err.Error()}
+	default:
+		return trigger.Outcome{Verdict: trigger.Retry, Deferred: notSent(err), Error: reason(err)}
+	}
+}
+
+// notSent reports whether the connection was down before anything was written.
+func notSent(err error) bool {
+	for _, down := range []error{
+		errDown, nats.ErrReconnectBufExceeded, nats.ErrConnectionClosed,
+		nats.ErrConnectionReconnecting, nats.ErrConnectionDraining,
+	} {
+		if errors.Is(err, down) {
+			return true
+		}
+	}
+	return false
+}
+
+func reason(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+		return fmt.Sprintf("NATS did not acknowledge the event in time: %v", err)
+	case errors.Is(err, jetstream.ErrNoStreamResponse):
+		return fmt.Sprintf("stream %s does not answer: %v", Stream, err)
+	case code(err) == codeStoreFailed:
+		return fmt.Sprintf("stream %s takes no more, raise its limits or shorten its max age: %v", Stream, err)
+	default:
+		return err.Error()
+	}
+}
+
+// streamMissing reports whether a publish failed for want of our stream: nobody
+// listens on the subject, or another stream does.
+func streamMissing(err error) bool {
+	return errors.Is(err, jetstream.ErrNoStreamResponse) ||
+		errors.Is(err, jetstream.ErrStreamNotFound) || code(err) == codeOtherStream
+}
+
+func code(err error) jetstream.ErrorCode {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode
+	}
+	return 0
+}
+
+// tooLarge says what is over which limit: the server's, or one that its operator set
+// for the stream.
+func tooLarge(out *nats.Msg, limit string) error {
+	size := out.Size() - len(out.Subject)
+	return fmt.Errorf("%w: the message on %s has %d bytes with its headers, and %s: raise it, or send less",
+		errTooLarge, out.Subject, size, limit)
+}

@@ -1,0 +1,150 @@
+package emitter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"sync/atomic"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Stream is the name of the stream that holds the events.
+const Stream = "EARSHOT"
+
+// Subjects returns the subjects of the stream. Those under app are three tokens long,
+// app.{appId}.{resource}.{scope}, and leave longer ones to other programs.
+func Subjects() []string {
+	return []string{
+		"tool.trigger.>", "tool.result.>", "tool.rejected.>", "tool.notmatching.>", "tool.changed.>",
+		"app.*.*.*",
+	}
+}
+
+// Codes of JetStream errors that nats.go has no names for.
+const (
+	codeInvalid     jetstream.ErrorCode = 10052 // a stream cannot have this configuration
+	codeOtherStream jetstream.ErrorCode = 10060 // the subject belongs to another stream
+	codeOverlap     jetstream.ErrorCode = 10065 // subjects of two streams overlap
+	codeUpdate      jetstream.ErrorCode = 10069 // a stream cannot be changed so
+	codeStoreFailed jetstream.ErrorCode = 10077 // a limit of the stream is reached
+)
+
+// stream makes the stream and keeps it as it should be.
+type stream struct {
+	js      jetstream.JetStream
+	options Options
+	logger  *slog.Logger
+
+	// gate lets one caller look at the stream at a time. It is a channel, so that the
+	// others stop waiting when their context ends.
+	gate chan struct{}
+	// checks counts the times that the stream was found or made good.
+	checks atomic.Uint64
+}
+
+func newStream(js jetstream.JetStream, options Options) *stream {
+	return &stream{js: js, options: options, logger: options.Logger, gate: make(chan struct{}, 1)}
+}
+
+// ensure makes the stream good unless somebody else did since the caller read seen
+// from checks.
+func (s *stream) ensure(ctx context.Context, seen uint64) error {
+	select {
+	case s.gate <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.gate }()
+	if s.checks.Load() != seen {
+		return nil
+	}
+	if err := s.repair(ctx); err != nil {
+		return explain(err)
+	}
+	s.checks.Add(1)
+	return nil
+}
+
+func (s *stream) repair(ctx context.Context) error {
+	held, err := s.js.Stream(ctx, Stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return s.create(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return s.update(ctx, held.CachedInfo().Config)
+}
+
+func (s *stream) create(ctx context.Context) error {
+	_, err := s.js.CreateStream(ctx, s.config(jetstream.StreamConfig{}))
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		return nil // another replica was faster; Ready finds out if it differs
+	}
+	if err == nil {
+		s.logger.Info("stream created", "stream", Stream)
+	}
+	return err
+}
+
+func (s *stream) update(ctx context.Context, held jetstream.StreamConfig) error {
+	wanted := s.config(held)
+	if reflect.DeepEqual(wanted, held) {
+		return nil
+	}
+	if _, err := s.js.UpdateStream(ctx, wanted); err != nil {
+		return err
+	}
+	s.logger.Warn("stream was not as it should be and was changed", "stream", Stream)
+	return nil
+}
+
+// config returns held with the fields that the promise rests on set. All others,
+// such as placement or compression, are the operator's.
+func (s *stream) config(held jetstream.StreamConfig) jetstream.StreamConfig {
+	held.Name = Stream
+	held.Subjects = Subjects()
+	// Work queues forget ids of messages that are consumed, and with them what is a
+	// repeat.
+	held.Retention = jetstream.LimitsPolicy
+	held.Storage = jetstream.FileStorage
+	// A full stream must say so: discarding old events would lose them silently.
+	held.Discard = jetstream.DiscardNew
+	held.MaxMsgsPerSubject = -1
+	held.NoAck = false
+	held.MaxAge = s.options.MaxAge
+	held.Duplicates = DuplicateWindow
+	if s.options.MaxBytes > 0 {
+		held.MaxBytes = s.options.MaxBytes
+	}
+	if s.options.Replicas > 0 {
+		held.Replicas = s.options.Replicas
+	}
+	return held
+}
+
+// explain says what to do about errors that do not heal by themselves.
+func explain(err error) error {
+	if errors.Is(err, nats.ErrNoResponders) {
+		return fmt.Errorf("NATS has no JetStream, or it is still starting; a server is given it with --jetstream: %w", err)
+	}
+	switch code(err) {
+	case codeOverlap:
+		return fmt.Errorf("stream %s cannot have its subjects (%s), another stream holds some of them: "+
+			"take them from that stream, or give Earshot a NATS account of its own: %w", Stream, subjectList(), err)
+	case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
+		return fmt.Errorf("NATS has no JetStream for this account; enable it in the server's configuration: %w", err)
+	case codeUpdate, codeInvalid:
+		return fmt.Errorf("stream %s cannot be changed to what Earshot needs: copy what it holds and remove it, "+
+			"and it is made anew: %w", Stream, err)
+	default:
+		return fmt.Errorf("look after stream %s: %w", Stream, err)
+	}
+}
+
+func subjectList() string { return strings.Join(Subjects(), ", ") }
