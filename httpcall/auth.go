@@ -1,0 +1,106 @@
+package httpcall
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// credential is what a call authenticates itself with: nothing, a fixed Authorization
+// header, or a token that a grant is good for.
+type credential struct {
+	fixed string
+	grant *grant
+}
+
+// credentialOf finds the credential that a request asks for. What it asks for and does
+// not have ends the call: it is never sent without.
+func credentialOf(app *repositories.App, request *repositories.Request) (credential, error) {
+	switch way := wayOf(request); way {
+	case repositories.AuthNone:
+		return credential{}, nil
+	case repositories.AuthBasic:
+		return basic(request.Basic)
+	case repositories.AuthBearer:
+		return bearer(app, request.Bearer)
+	case repositories.AuthModule:
+		return module(app, request.ModuleID)
+	default:
+		return credential{}, dead(trigger.ReasonAuth, "request.auth %q is none of none, basic, bearer, module", clip(way))
+	}
+}
+
+// wayOf returns the way of authentication; what is given says it where auth is missing.
+func wayOf(request *repositories.Request) string {
+	switch {
+	case request.Auth != "":
+		return request.Auth
+	case request.Bearer != nil:
+		return repositories.AuthBearer
+	case request.Basic != nil:
+		return repositories.AuthBasic
+	case request.ModuleID != "":
+		return repositories.AuthModule
+	default:
+		return repositories.AuthNone
+	}
+}
+
+// basic follows RFC 7617, where a user name cannot hold a colon.
+func basic(given *repositories.Basic) (credential, error) {
+	if given == nil {
+		return credential{}, dead(trigger.ReasonAuth, "request.auth is basic and request.basic is missing")
+	}
+	if strings.Contains(given.Username, ":") {
+		return credential{}, dead(trigger.ReasonAuth, "request.basic.username holds a colon, which basic authentication cannot carry")
+	}
+	return credential{fixed: "Basic " + base64.StdEncoding.EncodeToString([]byte(given.Username+":"+given.Password.Reveal()))}, nil
+}
+
+func bearer(app *repositories.App, given *repositories.Bearer) (credential, error) {
+	if given == nil {
+		return credential{}, dead(trigger.ReasonAuth, "request.auth is bearer and request.bearer is missing")
+	}
+	g := &grant{
+		app: app.ID, kind: or(given.ClientType, repositories.GrantClientCredentials),
+		clientID: given.ClientID, secret: given.ClientSecret,
+		username: given.Username, password: given.Password,
+		tokenURL: given.TokenURL, refreshURL: given.RefreshURL,
+		audience: given.Audience, scopes: given.Scopes,
+	}
+	return credential{grant: g}, g.check()
+}
+
+func module(app *repositories.App, id string) (credential, error) {
+	found, ok := app.Module(id)
+	if !ok {
+		return credential{}, dead(trigger.ReasonAuth, "app %q has no module %q that request.moduleId names", app.ID, clip(id))
+	}
+	g := &grant{
+		app: app.ID, kind: repositories.GrantClientCredentials,
+		clientID: found.OAuthClient(), secret: found.Secret,
+		tokenURL: found.TokenURL, audience: found.Audience, scopes: found.Scopes,
+	}
+	return credential{grant: g}, g.check()
+}
+
+const bearerPrefix = "Bearer "
+
+func bearerOf(authorization string) string { return strings.TrimPrefix(authorization, bearerPrefix) }
+
+// authorization returns the call's Authorization header, empty for none, and has it
+// masked in what the endpoint answers.
+func (c *Caller) authorization(ctx context.Context, call *call) (string, error) {
+	if call.credential.grant == nil {
+		return call.credential.fixed, nil
+	}
+	access, err := c.tokens.get(ctx, call.credential.grant)
+	if err != nil {
+		return "", err
+	}
+	call.mask.add(access)
+	return bearerPrefix + access, nil
+}

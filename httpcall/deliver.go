@@ -1,0 +1,90 @@
+package httpcall
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+var _ trigger.Deliverer = (*Caller)(nil)
+
+// Deliver makes one attempt of a call. Its only repetition is after a 401 to a token,
+// which is dropped for a new one at once. It ends with ctx or with the call's own time
+// for one attempt, whichever is first.
+func (c *Caller) Deliver(ctx context.Context, effect trigger.Effect) trigger.Outcome {
+	started := c.now()
+	outcome := c.deliver(ctx, effect)
+	c.log.DebugContext(ctx, "call.attempted",
+		"app", effect.AppID, "session", effect.SessionID, "trigger", effect.TriggerID, "attempt", effect.Attempt,
+		"done", outcome.Verdict == trigger.Done, "dead", outcome.Verdict == trigger.Dead, "deferred", outcome.Deferred,
+		"status", outcome.Status, "reason", outcome.Reason, "error", outcome.Error, "took", c.now().Sub(started))
+	return outcome
+}
+
+func (c *Caller) deliver(ctx context.Context, effect trigger.Effect) trigger.Outcome {
+	if effect.Call == nil {
+		return outcomeOf(dead(trigger.ReasonRequest, "effect %q of kind %q holds no call", effect.ID, effect.Kind))
+	}
+	ctx, cancel := context.WithTimeout(ctx, effect.Call.Request.AttemptTimeout())
+	defer cancel()
+	app, err := c.app(ctx, effect)
+	if err != nil {
+		return outcomeOf(err)
+	}
+	call, err := c.prepare(app, effect)
+	if err != nil {
+		return outcomeOf(err)
+	}
+	return call.mask.outcome(c.perform(ctx, call))
+}
+
+// app returns the call's app, looked up where it is not at hand. An app that is gone makes its calls impossible; a store
+// that is away puts them off.
+func (c *Caller) app(ctx context.Context, effect trigger.Effect) (*repositories.App, error) {
+	if effect.Call.App != nil {
+		return effect.Call.App, nil
+	}
+	appID := effect.AppID
+	app, err := c.apps.App(ctx, appID)
+	switch {
+	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
+		return nil, dead(trigger.ReasonRequest, "app %q is gone, and with it the keys that its calls are signed with", appID)
+	case err != nil:
+		return nil, &failure{trigger.Outcome{
+			Verdict: trigger.Retry, Deferred: true, Reason: trigger.ReasonRequest,
+			Error: "app " + appID + " cannot be looked up: " + clip(err.Error()),
+		}}
+	}
+	return app, nil
+}
+
+// perform authorises and sends a call that is ready.
+func (c *Caller) perform(ctx context.Context, call *call) trigger.Outcome {
+	authorization, err := c.authorization(ctx, call)
+	if err != nil {
+		return outcomeOf(err)
+	}
+	leave, err := c.gate.enter(ctx, call.effect.AppID, call.target)
+	if err != nil {
+		return outcomeOf(err)
+	}
+	outcome, health := c.exchange(ctx, call, authorization)
+	if outcome.Status == http.StatusUnauthorized && call.credential.grant != nil {
+		outcome, health = c.again(ctx, call, authorization)
+	}
+	leave(health)
+	return outcome
+}
+
+// again makes the call with another token than the one that the endpoint has refused.
+func (c *Caller) again(ctx context.Context, call *call, refused string) (trigger.Outcome, health) {
+	c.tokens.drop(call.credential.grant, bearerOf(refused))
+	renewed, err := c.authorization(ctx, call)
+	if err != nil {
+		return outcomeOf(err), alive // it answered: what is missing is the token
+	}
+	return c.exchange(ctx, call, renewed)
+}

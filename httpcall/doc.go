@@ -1,0 +1,23 @@
+// Package httpcall delivers calls: it sends what a fired tool owes to an HTTP
+// endpoint.
+//
+// Caller is the trigger.Deliverer of that kind. One Deliver is one attempt: the URL
+// and the body are filled, the credential is had, the request is signed and sent, and
+// the answer becomes an Outcome. When the next attempt is due is the ledger's affair.
+//
+// What it promises:
+//
+//   - Every attempt of a call carries one webhook-id and Idempotency-Key, so that the
+//     endpoint can tell a repeat from a new call.
+//   - A call whose credential is not to be had is not made. It is never made without.
+//   - No connection is opened to an address that the operator's policy keeps closed,
+//     whatever name led there; token requests go through the same transport. Redirects
+//     are not followed and no proxy is used.
+//   - Values reach the path, the query and the body of a request, escaped for where
+//     they stand, and nothing else of it.
+//   - No outcome and no log line holds a credential, also where the endpoint sends it
+//     back.
+//
+// What it does not promise is that a call is made once: an answer may be lost, and
+// then the call is made again unless the tool is marked as not idempotent.
+package httpcall

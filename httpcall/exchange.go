@@ -1,0 +1,109 @@
+package httpcall
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+
+	"earshot/trigger"
+)
+
+// exchange sends the request once and reads the answer. It also says what the attempt
+// tells about the health of the host.
+func (c *Caller) exchange(ctx context.Context, call *call, authorization string) (trigger.Outcome, health) {
+	var sent atomic.Bool
+	request, err := requestOf(traced(ctx, &sent), call, authorization)
+	if err != nil {
+		return outcomeOf(err), unknown
+	}
+	client := c.client
+	if !call.repeatable {
+		client = c.fresh
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return unanswered(ctx, call, err, sent.Load())
+	}
+	defer response.Body.Close()
+	return c.answered(call, response)
+}
+
+func requestOf(ctx context.Context, call *call, authorization string) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, call.method, "", bytes.NewReader(call.body))
+	if err != nil {
+		return nil, dead(trigger.ReasonRequest, "request.method %q is no HTTP method", clip(call.method))
+	}
+	request.URL, request.Host, request.Header = call.target, call.target.Host, call.header.Clone()
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
+	return request, nil
+}
+
+// traced notes when a request begins to be written: from then on the endpoint may have
+// acted on it.
+func traced(ctx context.Context, sent *atomic.Bool) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
+}
+
+// answered turns an answer into an outcome. The status alone decides: an answer whose
+// body does not end in time is a cut one.
+func (c *Caller) answered(call *call, response *http.Response) (trigger.Outcome, health) {
+	outcome := trigger.Outcome{Status: response.StatusCode}
+	outcome.Result, outcome.Truncated = readResult(response.Body, call.mask)
+	outcome.Verdict, outcome.Reason = judge(response.StatusCode)
+	if outcome.Verdict == trigger.Retry {
+		outcome.After = pauseIn(response.Header, c.now())
+	}
+	if outcome.Verdict != trigger.Done {
+		outcome.Error = fmt.Sprintf("%s answered %d %s%s",
+			call.where(), response.StatusCode, http.StatusText(response.StatusCode), remark(response.StatusCode))
+	}
+	if response.StatusCode >= 500 {
+		return outcome, down
+	}
+	return outcome, alive
+}
+
+// unanswered turns the lack of an answer into an outcome.
+func unanswered(ctx context.Context, call *call, err error, sent bool) (trigger.Outcome, health) {
+	var closed *Blocked
+	switch broken := errors.Is(ctx.Err(), context.Canceled); {
+	case errors.As(err, &closed):
+		return outcomeOf(blocked(call.where(), closed)), unknown
+	case sent && !call.repeatable:
+		return outcomeOf(dead(reasonOf(err),
+			"outcome_unknown: %s was sent and not answered (%s); the tool is not idempotent, so the call is not made again by itself",
+			call.where(), plainly(err))), healthOf(broken)
+	case broken:
+		outcome := outcomeOf(retry(trigger.ReasonRequest, "%s was broken off, as the service is stopping", call.where()))
+		outcome.Deferred = !sent
+		return outcome, unknown
+	default:
+		return outcomeOf(retry(reasonOf(err), "%s was not answered: %s", call.where(), plainly(err))), down
+	}
+}
+
+func reasonOf(err error) trigger.Reason {
+	if timedOut(err) {
+		return trigger.ReasonTimeout
+	}
+	return trigger.ReasonRequest
+}
+
+func healthOf(broken bool) health {
+	if broken {
+		return unknown
+	}
+	return down
+}
+
+// blocked is the failure of a call to an address that is closed to calls. Only the
+// operator can change that.
+func blocked(where string, closed *Blocked) error {
+	return dead(trigger.ReasonBlocked, "%s: %s", where, closed.Error())
+}

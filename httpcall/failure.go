@@ -1,0 +1,67 @@
+package httpcall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"earshot/trigger"
+)
+
+// failure is the outcome of an attempt that ended before an answer, on its way up.
+type failure struct{ outcome trigger.Outcome }
+
+// Error returns the outcome's text, which is fit for people and holds no credential.
+func (f *failure) Error() string { return f.outcome.Error }
+
+// dead returns the failure of a call that will never succeed as it is.
+func dead(reason trigger.Reason, format string, args ...any) error {
+	return &failure{trigger.Outcome{Verdict: trigger.Dead, Reason: reason, Error: fmt.Sprintf(format, args...)}}
+}
+
+// retry returns the failure of a call that may succeed later.
+func retry(reason trigger.Reason, format string, args ...any) error {
+	return &failure{trigger.Outcome{Verdict: trigger.Retry, Reason: reason, Error: fmt.Sprintf(format, args...)}}
+}
+
+// outcomeOf returns the outcome that err carries.
+func outcomeOf(err error) trigger.Outcome {
+	var carried *failure
+	if errors.As(err, &carried) {
+		return carried.outcome
+	}
+	return trigger.Outcome{Verdict: trigger.Dead, Reason: trigger.ReasonRequest, Error: clip(err.Error())}
+}
+
+// timedOut reports whether err is that of a time limit, ours or the network's.
+func timedOut(err error) bool {
+	var network net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()
+}
+
+// plainly returns the text of a transport's error without the URL that net/http puts
+// in front, since queries may hold credentials, and without what the other side sent:
+// net/http quotes an answer that it does not understand.
+func plainly(err error) string {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	text := err.Error()
+	if strings.Contains(text, "malformed") || strings.Contains(text, `"`) {
+		return "what it sent is no HTTP answer"
+	}
+	return clip(text)
+}
+
+// clip bounds a text that the other side had a hand in.
+func clip(text string) string {
+	const most = 400
+	if len(text) <= most {
+		return text
+	}
+	return cutRunes(text, most) + "…"
+}

@@ -1,0 +1,161 @@
+package httpcall_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/dns/dnsmessage"
+
+	"earshot/httpcall"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+func TestClosedAddressIsNeverConnectedTo(t *testing.T) {
+	e := newEndpoint(t, nil)
+	port := e.URL[strings.LastIndex(e.URL, ":"):]
+	r := newRig(t, func(o *httpcall.Options) { o.Policy = httpcall.Policy{} })
+	for _, host := range []string{
+		"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "127.1.2.3",
+	} {
+		outcome := r.call("http://"+host+port+"/x?key=planted", nil, nil)
+		require.Equal(t, trigger.Dead, outcome.Verdict, host)
+		require.Equal(t, trigger.ReasonBlocked, outcome.Reason, host)
+		require.Contains(t, outcome.Error, "EARSHOT_PRIVATE_URLS=", host)
+		require.NotContains(t, outcome.Error, "planted")
+	}
+	require.Empty(t, e.requests())
+}
+
+func TestBlockedErrorSaysWhichAddressAndHowToOpenIt(t *testing.T) {
+	e := newEndpoint(t, nil)
+	r := newRig(t, func(o *httpcall.Options) { o.Policy = httpcall.Policy{} })
+	outcome := r.call(e.URL, nil, nil)
+	require.Contains(t, outcome.Error,
+		"calls must not reach 127.0.0.1 (loopback); an operator can open it with EARSHOT_PRIVATE_URLS=127.0.0.1/32")
+	opened := newRig(t, func(o *httpcall.Options) { o.Policy = policy(t, "127.0.0.1/32") })
+	require.Equal(t, trigger.Done, opened.call(e.URL, nil, nil).Verdict, "as it said")
+}
+
+func TestTokenRequestsAreGuardedToo(t *testing.T) {
+	i := newIssuer(t)
+	r := newRig(t, func(o *httpcall.Options) { o.Policy = httpcall.Policy{} })
+	outcome := r.call("https://example.org/", &repositories.Request{Bearer: clientGrant(i)}, nil)
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, trigger.ReasonBlocked, outcome.Reason)
+	require.Contains(t, outcome.Error, "the token request to http://127.0.0.1")
+	require.Empty(t, i.requests())
+}
+
+func TestNameThatLeadsElsewhereAtTheNextLookIsCheckedEveryTime(t *testing.T) {
+	e := newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") })
+	port := e.URL[strings.LastIndex(e.URL, ":"):]
+	names := newNames(t, "127.0.0.1")
+	r := newRig(t, func(o *httpcall.Options) {
+		o.Policy, o.Resolver = policy(t, "127.0.0.1/32"), names.resolver()
+	})
+	require.Equal(t, trigger.Done, r.call("http://rebind.example"+port, nil, nil).Verdict)
+	for _, next := range []string{"169.254.169.254", "127.0.0.2", "10.0.0.1"} {
+		names.lead(next)
+		outcome := r.call("http://rebind.example"+port, nil, nil)
+		require.Equal(t, trigger.ReasonBlocked, outcome.Reason, next)
+		require.Contains(t, outcome.Error, "must not reach "+next)
+	}
+	require.Len(t, e.requests(), 1)
+	require.GreaterOrEqual(t, names.asked(), 4, "every connection looks the name up")
+}
+
+func TestTransportUsesNoProxy(t *testing.T) {
+	proxy := newEndpoint(t, nil)
+	t.Setenv("HTTP_PROXY", proxy.URL)
+	t.Setenv("http_proxy", proxy.URL)
+	require.Nil(t, httpcall.Transport(httpcall.Policy{}).Proxy)
+}
+
+func TestTransportRefusesByItself(t *testing.T) {
+	e := newEndpoint(t, nil)
+	client := &http.Client{Transport: httpcall.Transport(httpcall.Policy{})}
+	response, err := client.Get(e.URL)
+	if err == nil {
+		response.Body.Close()
+	}
+	var blocked *httpcall.Blocked
+	require.ErrorAs(t, err, &blocked)
+	require.Equal(t, "127.0.0.1", blocked.Address.String())
+}
+
+// names is a DNS server for which all names lead to one address, which changes.
+type names struct {
+	mu      sync.Mutex
+	address [4]byte
+	looks   int
+	server  net.PacketConn
+}
+
+func newNames(t *testing.T, address string) *names {
+	t.Helper()
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	n := &names{server: server}
+	n.lead(address)
+	go n.serve()
+	return n
+}
+
+func (n *names) lead(address string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.address = [4]byte(net.ParseIP(address).To4())
+}
+
+func (n *names) asked() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.looks
+}
+
+func (n *names) resolver() *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", n.server.LocalAddr().String())
+	}}
+}
+
+func (n *names) serve() {
+	packet := make([]byte, 1500)
+	for {
+		size, from, err := n.server.ReadFrom(packet)
+		if err != nil {
+			return
+		}
+		if reply, ok := n.reply(packet[:size]); ok {
+			_, _ = n.server.WriteTo(reply, from)
+		}
+	}
+}
+
+// reply answers a question for an A record; there are no others.
+func (n *names) reply(packet []byte) ([]byte, bool) {
+	var message dnsmessage.Message
+	if message.Unpack(packet) != nil || len(message.Questions) != 1 {
+		return nil, false
+	}
+	question := message.Questions[0]
+	message.Response, message.Additionals = true, nil
+	if question.Type == dnsmessage.TypeA {
+		n.mu.Lock()
+		n.looks++
+		message.Answers = []dnsmessage.Resource{{
+			Header: dnsmessage.ResourceHeader{Name: question.Name, Type: question.Type, Class: question.Class},
+			Body:   &dnsmessage.AResource{A: n.address},
+		}}
+		n.mu.Unlock()
+	}
+	reply, err := message.Pack()
+	return reply, err == nil
+}

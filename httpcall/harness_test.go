@@ -1,0 +1,184 @@
+package httpcall_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/httpcall"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// tenants is the Apps of the tests.
+type tenants map[string]*repositories.App
+
+func (t tenants) App(_ context.Context, id string) (*repositories.App, error) {
+	if app, ok := t[id]; ok {
+		return app, nil
+	}
+	return nil, fmt.Errorf("app %q: %w", id, repositories.ErrNotFound)
+}
+
+// clock is a time that only tests move.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock { return &clock{now: time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(by)
+}
+
+// lockedBuffer takes log lines from several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// rig is a caller with all that it depends on.
+type rig struct {
+	*httpcall.Caller
+	t     *testing.T
+	apps  tenants
+	clock *clock
+	log   *lockedBuffer
+}
+
+// newRig returns a caller of the app "clinic" that may call loopback.
+func newRig(t *testing.T, change ...func(*httpcall.Options)) *rig {
+	t.Helper()
+	r := &rig{t: t, apps: tenants{"clinic": {ID: "clinic"}}, clock: newClock(), log: &lockedBuffer{}}
+	options := httpcall.Options{
+		Apps: r.apps, Policy: policy(t, "allow"), Now: r.clock.Now,
+		Jitter: func(pause time.Duration) time.Duration { return pause },
+		Logger: slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	for _, alter := range change {
+		alter(&options)
+	}
+	r.Caller = httpcall.New(options)
+	t.Cleanup(r.CloseIdleConnections)
+	return r
+}
+
+// call delivers a call of the app "clinic".
+func (r *rig) call(url string, request *repositories.Request, values map[string]any) trigger.Outcome {
+	return r.Deliver(r.t.Context(), effectOf(url, request, values))
+}
+
+func effectOf(url string, request *repositories.Request, values map[string]any) trigger.Effect {
+	return trigger.Effect{
+		ID: "e1", Kind: trigger.KindCall, AppID: "clinic", SessionID: "s1", TriggerID: "t1", Attempt: 1,
+		Call: &trigger.Call{URL: url, Request: request, Values: values, Event: json.RawMessage(`{"id":"t1"}`)},
+	}
+}
+
+func policy(t *testing.T, text string) httpcall.Policy {
+	t.Helper()
+	parsed, err := httpcall.ParsePolicy(text)
+	require.NoError(t, err)
+	return parsed
+}
+
+func secret(text string) repositories.Secret { return repositories.NewSecret(text) }
+
+func ref[T any](value T) *T { return &value }
+
+// seen is a request as an endpoint saw it.
+type seen struct {
+	method, uri string
+	header      http.Header
+	body        string
+}
+
+// endpoint is a real HTTP server that notes what it is asked.
+type endpoint struct {
+	*httptest.Server
+	mu   sync.Mutex
+	seen []seen
+}
+
+// newEndpoint returns an endpoint that answers as the handler does, 200 without one.
+func newEndpoint(t *testing.T, answer http.HandlerFunc) *endpoint {
+	t.Helper()
+	e := &endpoint{}
+	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		e.mu.Lock()
+		e.seen = append(e.seen, seen{r.Method, r.RequestURI, r.Header.Clone(), string(body)})
+		e.mu.Unlock()
+		if answer != nil {
+			answer(w, r)
+		}
+	}))
+	t.Cleanup(e.Close)
+	return e
+}
+
+func (e *endpoint) requests() []seen {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]seen(nil), e.seen...)
+}
+
+// only returns the one request that there must have been.
+func (e *endpoint) only(t *testing.T) seen {
+	t.Helper()
+	all := e.requests()
+	require.Len(t, all, 1)
+	return all[0]
+}
+
+func says(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// basicOf reads the basic credentials of a request.
+func basicOf(s seen) (user, password string, ok bool) {
+	return (&http.Request{Header: s.header}).BasicAuth()
+}
+
+// saysJSON answers as says does, and names the type, which token endpoints must.
+func saysJSON(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		says(status, body)(w, r)
+	}
+}

@@ -1,0 +1,227 @@
+package httpcall_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// hang never answers. It ends when the other side has gone.
+func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+// drip answers 200 and then one byte after the other for as long as it is read.
+func drip(w http.ResponseWriter, r *http.Request) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, _ = io.WriteString(w, ".")
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-tick.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// gigabyte answers until it is no longer read, at most a gigabyte.
+func gigabyte(w http.ResponseWriter, _ *http.Request) {
+	block := []byte(strings.Repeat(" {}\n", 16<<10))
+	for range 1 << 30 / len(block) {
+		if _, err := w.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+// counter counts what could be written.
+type counter struct {
+	http.ResponseWriter
+	bytes int
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(p)
+	c.bytes += n
+	return n, err
+}
+
+// brief is a request whose attempt takes 60 ms at most.
+func brief() *repositories.Request {
+	return &repositories.Request{Timeout: repositories.Duration(60 * time.Millisecond)}
+}
+
+func TestEndpointThatHangsIsATimeout(t *testing.T) {
+	e := newEndpoint(t, hang)
+	outcome := newRig(t).call(e.URL, brief(), nil)
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, trigger.ReasonTimeout, outcome.Reason)
+	require.False(t, outcome.Deferred)
+	require.Zero(t, outcome.Status)
+}
+
+func TestAnswerThatDripsEndsAtTheTimeLimit(t *testing.T) {
+	e := newEndpoint(t, drip)
+	outcome := newRig(t).call(e.URL, brief(), nil)
+	require.Equal(t, trigger.Done, outcome.Verdict, "the status has said that it is delivered")
+	require.True(t, outcome.Truncated)
+	require.Regexp(t, `^"\.+"$`, string(outcome.Result))
+}
+
+func TestRefusalThatDripsKeepsItsStatus(t *testing.T) {
+	e := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(503)
+		drip(w, r)
+	})
+	outcome := newRig(t).call(e.URL, brief(), nil)
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, 503, outcome.Status)
+}
+
+func TestGigabyteStopsAtTheCap(t *testing.T) {
+	written := make(chan int, 1)
+	e := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
+		counting := &counter{ResponseWriter: w}
+		gigabyte(counting, r)
+		written <- counting.bytes
+	})
+	outcome := newRig(t).call(e.URL, nil, nil)
+	require.Equal(t, trigger.Done, outcome.Verdict)
+	require.True(t, outcome.Truncated)
+	require.Less(t, len(outcome.Result), 128<<10)
+	require.Less(t, <-written, 64<<20, "what buffers on the way hold, not the gigabyte")
+}
+
+func TestEndpointThatIsNotThereIsRetried(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	for _, idempotent := range []bool{true, false} {
+		request := &repositories.Request{Idempotent: ref(idempotent)}
+		outcome := newRig(t).call("http://"+listener.Addr().String()+"/secret-path?key=k", request, nil)
+		require.Equal(t, trigger.Retry, outcome.Verdict, "nothing was sent: it may be tried again in any case")
+		require.Equal(t, trigger.ReasonRequest, outcome.Reason)
+		require.Contains(t, outcome.Error, "connection refused")
+		require.NotContains(t, outcome.Error, "secret-path")
+	}
+}
+
+func TestUnknownOutcomeOfACallThatIsNotIdempotent(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		reason trigger.Reason
+	}{
+		"no answer":    {hang, trigger.ReasonTimeout},
+		"hung up":      {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, trigger.ReasonRequest},
+		"half a head":  {hijack("HTTP/1.1 200 OK\r\nContent-"), trigger.ReasonRequest},
+		"not HTTP":     {hijack("SSH-2.0-x\r\n\r\n"), trigger.ReasonRequest},
+		"endless head": {hijack("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20)), trigger.ReasonRequest},
+	} {
+		e := newEndpoint(t, test.answer)
+		request := &repositories.Request{Idempotent: ref(false), Timeout: repositories.Duration(200 * time.Millisecond)}
+		outcome := newRig(t).call(e.URL, request, nil)
+		require.Equal(t, trigger.Dead, outcome.Verdict, name)
+		require.Equal(t, test.reason, outcome.Reason, name)
+		require.True(t, strings.HasPrefix(outcome.Error, "outcome_unknown"), outcome.Error)
+		require.Len(t, e.requests(), 1, name)
+
+		request.Idempotent = nil
+		outcome = newRig(t).call(e.URL, request, nil)
+		require.Equal(t, trigger.Retry, outcome.Verdict, name)
+		require.Equal(t, test.reason, outcome.Reason, name)
+	}
+}
+
+func TestAnsweredCallThatIsNotIdempotentHasAKnownOutcome(t *testing.T) {
+	e := newEndpoint(t, says(503, ""))
+	outcome := newRig(t).call(e.URL, &repositories.Request{Idempotent: ref(false)}, nil)
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+}
+
+func TestConnectionThatDiesRepeatsNothing(t *testing.T) {
+	var dying atomic.Bool
+	e := newEndpoint(t, func(http.ResponseWriter, *http.Request) {
+		if dying.Load() {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	r := newRig(t)
+	request := &repositories.Request{Idempotent: ref(false)}
+	require.Equal(t, trigger.Done, r.call(e.URL, request, nil).Verdict)
+	dying.Store(true)
+	require.Equal(t, trigger.Dead, r.call(e.URL, request, nil).Verdict)
+	require.Len(t, e.requests(), 2, "net/http repeats a request with an Idempotency-Key on a connection that it used before")
+}
+
+func TestEndOfContextEndsTheAttempt(t *testing.T) {
+	for name, test := range map[string]struct {
+		idempotent bool
+		verdict    trigger.Verdict
+	}{"idempotent": {true, trigger.Retry}, "not idempotent": {false, trigger.Dead}} {
+		asked := make(chan struct{})
+		e := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
+			close(asked)
+			hang(w, r)
+		})
+		r := newRig(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan trigger.Outcome, 1)
+		go func() {
+			ended <- r.Deliver(ctx, effectOf(e.URL, &repositories.Request{Idempotent: ref(test.idempotent)}, nil))
+		}()
+		<-asked
+		cancel()
+		outcome := <-ended
+		require.Equal(t, test.verdict, outcome.Verdict, name)
+		require.False(t, outcome.Deferred, "it was sent, so it counts")
+	}
+}
+
+func TestAttemptThatEndsBeforeItIsSentDoesNotCount(t *testing.T) {
+	e := newEndpoint(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	outcome := newRig(t).Deliver(ctx, effectOf(e.URL, nil, nil))
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.True(t, outcome.Deferred)
+	require.Empty(t, e.requests())
+}
+
+func TestRedirectIsNotFollowed(t *testing.T) {
+	other := newEndpoint(t, nil)
+	e := newEndpoint(t, redirect(other.URL))
+	request := &repositories.Request{Basic: &repositories.Basic{Username: "u", Password: secret("password")}}
+	outcome := newRig(t).call(e.URL, request, nil)
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, trigger.ReasonRequest, outcome.Reason)
+	require.Contains(t, outcome.Error, "redirects are not followed")
+	require.Empty(t, other.requests())
+}
+
+// hijack answers with raw bytes and hangs up.
+func hijack(raw string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		connection, buffer, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer connection.Close()
+		writeAll(buffer.Writer, raw)
+	}
+}
+
+func writeAll(w *bufio.Writer, text string) {
+	_, _ = w.WriteString(text)
+	_ = w.Flush()
+}

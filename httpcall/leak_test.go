@@ -1,0 +1,151 @@
+package httpcall_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/httpcall"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// planted are the credentials of the leak test, whole; none of their traces may be seen.
+var planted = map[string]string{
+	"basic password": "planted-basic/\"<pw>", "client secret": "planted-client-secret", "user password": "planted-user-password",
+	"module secret": "planted-module-secret", "signing secret": "planted-signing-secret", "api key": "planted-api-key",
+	"access token": "planted-access-token", "refresh token": "planted-refresh-token", "url password": "planted-url-password",
+	"url query": "planted-url-query",
+}
+
+// ways of authentication with all planted credentials in them.
+func ways(tokenURL string) map[string]*repositories.Request {
+	bearer := func(kind string) *repositories.Bearer {
+		return &repositories.Bearer{
+			ClientType: kind, ClientID: "cli", ClientSecret: secret(planted["client secret"]),
+			Username: "ann", Password: secret(planted["user password"]), TokenURL: tokenURL, RefreshURL: tokenURL,
+		}
+	}
+	list := map[string]*repositories.Request{
+		"basic":    {Basic: &repositories.Basic{Username: "ann", Password: secret(planted["basic password"])}},
+		"client":   {Bearer: bearer("client_credentials")},
+		"password": {Bearer: bearer("password")},
+		"module":   {ModuleID: "calendar"},
+		"header":   {},
+	}
+	for _, request := range list {
+		request.Headers = repositories.Headers{
+			"X-Api-Key": secret(planted["api key"]), "X-Auth": secret("ApiKey " + planted["api key"]),
+		}
+	}
+	return list
+}
+
+// echo sends everything back that it was sent, in the body, in headers and in the
+// status line.
+func echo(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		user, password, _ := r.BasicAuth()
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"headers": r.Header, "body": string(body), "user": user, "password": password,
+		})
+	}
+}
+
+// echoBadly puts the credentials where net/http has them in its errors.
+func echoBadly(w http.ResponseWriter, r *http.Request) {
+	hijack(r.Header.Get("Authorization")+" "+r.Header.Get("X-Api-Key")+"\r\n\r\n")(w, r)
+}
+
+func TestNoCredentialLeavesInAnOutcomeOrALog(t *testing.T) {
+	endpoints := map[string]http.HandlerFunc{
+		"200": echo(200), "302": echo(302), "401": echo(401), "422": echo(422), "429": echo(429), "500": echo(500),
+		"bad HTTP": echoBadly, "hangs": hang, "text": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(w, "%s you sent %v", strings.Repeat("x", 64<<10-30), r.Header)
+		},
+	}
+	issuers := map[string]http.HandlerFunc{
+		"gives a token": saysJSON(200, fmt.Sprintf(`{"access_token":%q,"refresh_token":%q,"expires_in":60}`,
+			planted["access token"], planted["refresh token"])),
+		"echoes 400": echoForm(400), "echoes 503": echoForm(503), "echoes 200": echoForm(200), "bad HTTP": hijack(planted["client secret"] + "\r\n\r\n"),
+	}
+	for issuing, issue := range issuers {
+		i := newEndpoint(t, issue)
+		for answering, answer := range endpoints {
+			e := newEndpoint(t, answer)
+			for way, request := range ways(i.URL) {
+				r := newLeakRig(t, i.URL)
+				request.Timeout = brief().Timeout * 5
+				if answering == "hangs" {
+					request.Timeout = brief().Timeout
+				}
+				url := strings.Replace(e.URL, "http://", "http://root:"+planted["url password"]+"@", 1) + "/?key=" + planted["url query"]
+				outcome := r.call(url, request, nil)
+				require.NotEmpty(t, r.log.String())
+				if issuing == "gives a token" || way == "basic" || way == "header" {
+					require.NotEmpty(t, e.requests(), "%s, %s: the credential was on its way", answering, way)
+				}
+				clean(t, outcome, r.log.String(), issuing+", "+answering+", "+way)
+			}
+		}
+	}
+}
+
+func newLeakRig(t *testing.T, tokenURL string) *rig {
+	r := newRig(t, func(o *httpcall.Options) { o.BreakAfter = 1000 })
+	r.apps["clinic"].SigningSecret = secret(planted["signing secret"])
+	r.apps["clinic"].Modules = []repositories.Module{{ID: "calendar", Secret: secret(planted["module secret"]), TokenURL: tokenURL}}
+	return r
+}
+
+func echoForm(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintf(w, `{"error":%q,"error_description":%q}`, r.Form.Get("client_secret"), r.Form.Encode())
+	}
+}
+
+// clean fails where an outcome or a log holds a credential, as it is or encoded.
+func clean(t *testing.T, outcome trigger.Outcome, log, where string) {
+	t.Helper()
+	told := outcome.Error + "\n" + string(outcome.Result) + "\n" + fmt.Sprintf("%+v", outcome) + "\n" + log
+	for name, text := range planted {
+		quoted, err := json.Marshal(text)
+		require.NoError(t, err)
+		for _, form := range []string{
+			text, string(quoted[1 : len(quoted)-1]), strings.ReplaceAll(text, "/", `\/`), base64.StdEncoding.EncodeToString([]byte("ann:" + text)),
+			base64.StdEncoding.EncodeToString([]byte("root:" + text)),
+		} {
+			require.NotContains(t, told, form, "%s: %s", where, name)
+		}
+	}
+}
+
+func TestMaskSeesThroughEveryEscape(t *testing.T) {
+	e := newEndpoint(t, says(200, `{"a/b":"x\/planted\/p\u0077-\u00e4 y","keep":"\u0041\/","n":1.10}`))
+	request := &repositories.Request{Basic: &repositories.Basic{Username: "ann", Password: secret("/planted/pw-ä")}}
+	outcome := newRig(t).call(e.URL, request, nil)
+	require.Equal(t, `{"a/b":"x*** y","keep":"\u0041\/","n":1.10}`, string(outcome.Result))
+}
+
+func TestMaskTellsWhereACredentialWas(t *testing.T) {
+	e := newEndpoint(t, echo(200))
+	request := &repositories.Request{Headers: repositories.Headers{
+		"X-Api-Key": secret("abcdefgh"), "X-Desk": secret("north-desk"), "X-Token": secret("short"),
+	}}
+	outcome := newRig(t).call(e.URL, request, nil)
+	require.Contains(t, string(outcome.Result), `"X-Api-Key":["***"]`)
+	require.Contains(t, string(outcome.Result), `"X-Desk":["north-desk"]`, "no credential by its name")
+	require.Contains(t, string(outcome.Result), `"X-Token":["short"]`, "too short to be told from words")
+	require.True(t, json.Valid(outcome.Result))
+}

@@ -1,0 +1,107 @@
+package httpcall
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Policy says which addresses calls may reach although they are not public. The zero
+// value is deny.
+type Policy struct {
+	allow bool
+	open  []netip.Prefix
+}
+
+// The policies that are words.
+const (
+	policyDeny  = "deny"
+	policyAllow = "allow"
+)
+
+// ParsePolicy reads the value of EARSHOT_PRIVATE_URLS: deny, allow, or a comma-separated
+// list of CIDRs. Nothing at all is deny. A CIDR opens IPv6 addresses that carry one of
+// its IPv4 addresses as well.
+func ParsePolicy(text string) (Policy, error) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "", policyDeny:
+		return Policy{}, nil
+	case policyAllow:
+		return Policy{allow: true}, nil
+	}
+	var policy Policy
+	for entry := range strings.SplitSeq(text, ",") {
+		prefix, err := netip.ParsePrefix(strings.TrimSpace(entry))
+		if err != nil {
+			return Policy{}, fmt.Errorf(
+				"private URLs: %q is no CIDR; give deny, allow, or CIDRs such as 10.1.0.0/16,192.168.7.20/32,fd00:7::/64", clip(strings.TrimSpace(entry)))
+		}
+		policy.open = append(policy.open, prefix.Masked())
+	}
+	return policy, nil
+}
+
+// String returns what ParsePolicy reads.
+func (p Policy) String() string {
+	switch {
+	case p.allow:
+		return policyAllow
+	case len(p.open) == 0:
+		return policyDeny
+	}
+	texts := make([]string, len(p.open))
+	for i, prefix := range p.open {
+		texts[i] = prefix.String()
+	}
+	return strings.Join(texts, ",")
+}
+
+// Check returns a *Blocked where calls must not reach the address. An IPv6 address
+// that carries an IPv4 address is as closed as the one that it carries.
+func (p Policy) Check(address netip.Addr) error {
+	if !address.IsValid() {
+		return &Blocked{Rule: "it is no IP address"}
+	}
+	address = address.WithZone("")
+	if p.allow || p.opens(address) {
+		return nil
+	}
+	if carried, form := carriedBy(address); len(carried) > 0 {
+		for _, inner := range carried {
+			if rule := ruleOf(inner); rule != nil && !p.opens(inner) {
+				return &Blocked{Address: address, Rule: form + " of " + inner.String() + ", " + rule.name, open: inner}
+			}
+		}
+		return nil
+	}
+	if rule := ruleOf(address); rule != nil {
+		return &Blocked{Address: address, Rule: rule.name, open: address}
+	}
+	return nil
+}
+
+func (p Policy) opens(address netip.Addr) bool {
+	for _, prefix := range p.open {
+		if prefix.Contains(address.Unmap()) || prefix.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+// Blocked means that calls must not reach an address. It is the error of a connection
+// that was not opened.
+type Blocked struct {
+	Address netip.Addr
+	Rule    string // the class of addresses that it is in
+	open    netip.Addr
+}
+
+// Error names the address, the rule and what the operator can do.
+func (b *Blocked) Error() string {
+	if !b.open.IsValid() {
+		return "calls must not reach what cannot be checked: " + b.Rule
+	}
+	return fmt.Sprintf("calls must not reach %s (%s); an operator can open it with EARSHOT_PRIVATE_URLS=%s",
+		b.Address, b.Rule, netip.PrefixFrom(b.open, b.open.BitLen()))
+}

@@ -1,0 +1,129 @@
+package httpcall
+
+import (
+	"encoding/json"
+	"strings"
+
+	"earshot/trigger"
+)
+
+// appIDName is the placeholder of the tenant's id. No value overrides it.
+const appIDName = "appId"
+
+// names are the parameters that a template may name, with those values that are there.
+type names struct {
+	values   map[string]any
+	declared map[string]bool
+}
+
+func namesOf(effect trigger.Effect) *names {
+	values := make(map[string]any, len(effect.Call.Values)+1)
+	for name, value := range effect.Call.Values {
+		values[name] = value
+	}
+	values[appIDName] = effect.AppID
+	return &names{values: values, declared: declaredIn(effect.Call.Event)}
+}
+
+// value returns the value of a parameter; null counts as absent.
+func (n *names) value(name string) (any, bool) {
+	value := n.values[name]
+	return value, value != nil
+}
+
+func (n *names) known(name string) bool {
+	_, valued := n.values[name]
+	return valued || n.declared[name]
+}
+
+// piece is a part of a template: literal text, or a placeholder.
+type piece struct {
+	text string // as it stands in the template
+	name string // of the parameter; empty for literal text
+	// known says that the tool has a parameter of that name, with a value or without.
+	known bool
+}
+
+// scan takes a template apart. A placeholder is a colon with the longest known name
+// that follows it; a name ends with its run of letters, digits, _ and -, or before a
+// hyphen, so that :id never eats :idCard, and :id-x is id where no id-x is known.
+// A run that no name begins is a placeholder of an unknown name, unless it begins with
+// a digit: 12:30 and :8080 are text.
+func (n *names) scan(template string) []piece {
+	var pieces []piece
+	for template != "" {
+		colon := strings.IndexByte(template, ':')
+		if colon != 0 {
+			literal := template
+			if colon > 0 {
+				literal = template[:colon]
+			}
+			pieces = append(pieces, piece{text: literal})
+			template = template[len(literal):]
+			continue
+		}
+		next := n.placeholder(template)
+		pieces = append(pieces, next)
+		template = template[len(next.text):]
+	}
+	return pieces
+}
+
+// placeholder reads the piece at the colon that text begins with.
+func (n *names) placeholder(text string) piece {
+	run := text[1 : 1+runLength(text[1:])]
+	for end := len(run); end > 0; end-- {
+		if end < len(run) && run[end] != '-' {
+			continue
+		}
+		if n.known(run[:end]) {
+			return piece{text: text[:1+end], name: run[:end], known: true}
+		}
+	}
+	if run == "" || run[0] >= '0' && run[0] <= '9' {
+		return piece{text: text[:1+len(run)]}
+	}
+	return piece{text: text[:1+len(run)], name: run}
+}
+
+func runLength(text string) int {
+	for i := range len(text) {
+		if !nameByte(text[i]) {
+			return i
+		}
+	}
+	return len(text)
+}
+
+func nameByte(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '-'
+}
+
+// declaredIn returns the names of the parameters that the trigger event says the tool
+// has: those without a value as well, which Values leaves out. An event that is not
+// understood declares none.
+func declaredIn(event json.RawMessage) map[string]bool {
+	var told struct {
+		Schema json.RawMessage `json:"schema"`
+	}
+	if json.Unmarshal(event, &told) != nil {
+		return nil
+	}
+	declared := map[string]bool{}
+	var list []struct{ Parameter, Name string }
+	if json.Unmarshal(told.Schema, &list) == nil {
+		for _, entry := range list {
+			declared[or(entry.Parameter, entry.Name)] = true
+		}
+		return declared
+	}
+	var object struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(told.Schema, &object) == nil {
+		for name := range object.Properties {
+			declared[name] = true
+		}
+	}
+	return declared
+}

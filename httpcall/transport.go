@@ -1,0 +1,57 @@
+package httpcall
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Transport returns a transport that opens connections only to addresses that the
+// policy lets through. It uses no proxy, as a proxy would connect in our place. The
+// caller sees to it that redirects are not followed.
+func Transport(policy Policy) *http.Transport { return transport(policy, nil) }
+
+func transport(policy Policy, resolver *net.Resolver) *http.Transport {
+	dialer := &net.Dialer{
+		Timeout:        10 * time.Second,
+		KeepAlive:      30 * time.Second,
+		Resolver:       resolver,
+		ControlContext: policy.control,
+	}
+	return &http.Transport{
+		Proxy:                  nil,
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    8, // as many as one app may use at a time
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+	}
+}
+
+// control is asked after the name was looked up and before the connection is opened,
+// with the address that it goes to. A name that leads elsewhere at the second look
+// (DNS rebinding) is therefore checked at both. What cannot be read is refused.
+func (p Policy) control(_ context.Context, network, address string, _ syscall.RawConn) error {
+	if !strings.HasPrefix(network, "tcp") {
+		return &Blocked{Rule: "network " + network + " is not TCP"}
+	}
+	parsed, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &Blocked{Rule: "it is no IP address with a port"}
+	}
+	return p.Check(parsed.Addr())
+}
+
+// clientOver returns a client that hands redirects out as they are.
+func clientOver(transport *http.Transport) *http.Client {
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

@@ -1,0 +1,123 @@
+package httpcall_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/trigger"
+)
+
+func TestURLIsFilledAndEscapedForWhereItStands(t *testing.T) {
+	e := newEndpoint(t, nil)
+	r := newRig(t)
+	values := map[string]any{
+		"id": "7", "idCard": "C9", "date": "2026-12-01", "evil": "../../admin?x=1#y&z=/\\", "dollar": "$&$1",
+		"n": json.Number("9007199254740993"), "f": json.Number("1.10"), "yes": true,
+		"list": []any{"a", json.Number("1"), "<"}, "map": map[string]any{"k": nil},
+		"empty": "", "null": nil, "umlaut": "Zürich West", "pct": "50%25", "12": "dozen",
+		"id_long": "L", "a-b": "AB", "recursive": ":id", "appId": "forged", "crlf": "a\r\nHost: b",
+	}
+	for template, want := range map[string]string{
+		"/book/:date":                 "/book/2026-12-01",
+		"/:id/:idCard/:id_long":       "/7/C9/L",
+		"/:idCard:id":                 "/C97",
+		"/x:id-:idCard.json":          "/x7-C9.json",
+		"/:id-x/:a-b/:a-b-c":          "/7-x/AB/AB-c",
+		"/:appId/x?app=:appId":        "/clinic/x?app=clinic",
+		"/p/:evil":                    "/p/..%2F..%2Fadmin%3Fx=1%23y&z=%2F%5C",
+		"/p?q=:evil":                  "/p?q=..%2F..%2Fadmin%3Fx%3D1%23y%26z%3D%2F%5C",
+		"/p/:dollar?d=:dollar":        "/p/$&$1?d=%24%26%241",
+		"/n/:n/:f/:yes":               "/n/9007199254740993/1.10/true",
+		"/j?l=:list&m=:map":           "/j?l=%5B%22a%22%2C1%2C%22%3C%22%5D&m=%7B%22k%22%3Anull%7D",
+		"/z/:umlaut?u=:umlaut":        "/z/Z%C3%BCrich%20West?u=Z%C3%BCrich+West",
+		"/pct/:pct?p=:pct":            "/pct/50%2525?p=50%2525",
+		"/q?a=:null&b=:missing&c=:id": "/q?a=&b=&c=7",
+		"/q?a=:empty&x":               "/q?a=&x",
+		"/at/12:30/:8080?t=9:15":      "/at/12:30/:8080?t=9:15",
+		"/digits/:12":                 "/digits/dozen",
+		"/q?filter=status:open":       "/q?filter=status:open",
+		"/q?to=https://a.b/c:":        "/q?to=https://a.b/c:",
+		"/r/:recursive":               "/r/:id",
+		"/l/%3Aid/a%2Fb":              "/l/%3Aid/a%2Fb",
+		"/h/:crlf?c=:crlf":            "/h/a%0D%0AHost:%20b?c=a%0D%0AHost%3A+b",
+		"/frag/:id#:date":             "/frag/7",
+		"?only=:id":                   "/?only=7",
+		"":                            "/",
+	} {
+		before := len(e.requests())
+		outcome := r.call(e.URL+template, nil, values)
+		require.Equal(t, trigger.Done, outcome.Verdict, "%s: %s", template, outcome.Error)
+		require.Equal(t, want, e.requests()[before].uri, template)
+	}
+}
+
+func TestPathNeedsItsValues(t *testing.T) {
+	e := newEndpoint(t, nil)
+	r := newRig(t)
+	values := map[string]any{
+		"id": "7", "null": nil, "empty": "", "dot": ".", "dots": "..", "e": "%2e", "long": strings.Repeat("x", 20_000),
+	}
+	for template, named := range map[string]string{
+		"/book/:date":      `"date"`,
+		"/book/:null":      `"null"`,
+		"/book/:idCard":    `"idCard"`,
+		"/models/x:run":    `"run"`,
+		"/a/:empty/b":      `"empty"`,
+		"/a/:dot/b":        `"dot"`,
+		"/a/:dots":         `"dots"`,
+		"/a/.:dot":         `"dot"`,
+		"/a/:dot:dot/b":    `"dot"`,
+		"/a/%2e:dot":       `"dot"`,
+		"/a/:long":         "bytes",
+		"/a?q=:long":       "bytes",
+		"/a/:id/:id/:date": `"date"`,
+	} {
+		outcome := r.call(e.URL+template, nil, values)
+		require.Equal(t, trigger.Dead, outcome.Verdict, template)
+		require.Equal(t, trigger.ReasonRequest, outcome.Reason, template)
+		require.Contains(t, outcome.Error, named, template)
+	}
+	require.Empty(t, e.requests())
+}
+
+func TestDeclaredParameterWithoutValueIsNotEatenByAShorterName(t *testing.T) {
+	e := newEndpoint(t, nil)
+	r := newRig(t)
+	for _, schema := range []string{
+		`[{"parameter":"id"},{"parameter":"id-card"}]`,
+		`[{"name":"id"},{"name":"id-card"}]`,
+		`{"type":"object","properties":{"id":{},"id-card":{}}}`,
+	} {
+		effect := effectOf(e.URL+"/x/:id-card", nil, map[string]any{"id": "7"})
+		effect.Call.Event = json.RawMessage(`{"schema":` + schema + `}`)
+		outcome := r.Deliver(t.Context(), effect)
+		require.Equal(t, trigger.Dead, outcome.Verdict, schema)
+		require.Contains(t, outcome.Error, `"id-card"`)
+
+		effect.Call.URL = e.URL + "/x?q=a:id-card"
+		before := len(e.requests())
+		require.Equal(t, trigger.Done, r.Deliver(t.Context(), effect).Verdict)
+		require.Equal(t, "/x?q=a", e.requests()[before].uri)
+	}
+}
+
+func TestSchemeHostPortAndUserAreNeverFilled(t *testing.T) {
+	e := newEndpoint(t, nil)
+	r := newRig(t)
+	values := map[string]any{"host": "127.0.0.1", "port": "80", "scheme": "http", "user": "root", "u": e.URL, "appId": "x"}
+	for _, template := range []string{
+		"http://:host/x", "http://127.0.0.1::port/x", ":scheme://127.0.0.1/x", ":u", ":u/x", "//127.0.0.1/x", "/x", "",
+		"ftp://127.0.0.1/x", "file:///etc/passwd", "http:127.0.0.1", "http://", "http:///x", "http://a b/", "http://[::1", "javascript:1",
+	} {
+		outcome := r.call(template, nil, values)
+		require.Equal(t, trigger.Dead, outcome.Verdict, template)
+		require.Equal(t, trigger.ReasonRequest, outcome.Reason, template)
+	}
+	host := strings.TrimPrefix(e.URL, "http://")
+	require.Equal(t, trigger.Done, r.call("http://:user@"+host+"/x", nil, values).Verdict)
+	user, password, _ := basicOf(e.only(t))
+	require.Equal(t, []string{"", "user"}, []string{user, password}, "the user part is literal")
+}
