@@ -1,0 +1,59 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+// list is the answer to a request for a list. Next is the cursor of the next page,
+// and missing on the last.
+type list[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"`
+}
+
+// writeList answers with a page; an empty one is an empty list and not null.
+func writeList[T any](c echo.Context, items []T, next string) error {
+	if items == nil {
+		items = []T{}
+	}
+	return writeJSON(c, http.StatusOK, list[T]{Items: items, Next: next})
+}
+
+// writeJSON answers with a value.
+func writeJSON(c echo.Context, status int, value any) error {
+	return writeAs(c, echo.MIMEApplicationJSON, status, value)
+}
+
+// writeAs encodes the value before the first byte is sent: one that cannot be encoded
+// is an error of ours and no half answer. Unlike encoding/json by default it leaves
+// & < > as they are; nosniff keeps a browser from reading the answer as a page.
+func writeAs(c echo.Context, contentType string, status int, value any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	return c.Blob(status, contentType, text.Bytes())
+}
+
+// createdOr is the status of a write.
+func createdOr(status int, created bool) int {
+	if created {
+		return http.StatusCreated
+	}
+	return status
+}
+
+// writeStored answers with JSON that the engine has stored, byte for byte.
+func writeStored(c echo.Context, status int, stored json.RawMessage) error {
+	if len(stored) == 0 {
+		return errors.New("the engine has no answer and no error")
+	}
+	return c.Blob(status, echo.MIMEApplicationJSON, stored)
+}

@@ -1,0 +1,80 @@
+package api
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"earshot/repositories"
+)
+
+// Options are what New needs. Store and Engine must be given; what else is missing
+// has the default that its field names.
+type Options struct {
+	Store  Store
+	Engine Engine
+	// AdminKey is the bearer key that may do everything. Empty means that no key is
+	// asked for: for development on loopback only.
+	AdminKey repositories.Secret
+	// Ready lists what must answer before the service can work. Missing: nothing.
+	Ready []Check
+	// Logger gets one line for each request. Missing: slog.Default().
+	Logger *slog.Logger
+	// Metrics is shown at /metrics and gets the counter of requests. Missing: a
+	// registry of its own.
+	Metrics *prometheus.Registry
+	// Traces makes the spans of the requests. Missing: spans are made, so that the
+	// context travels on, and exported nowhere.
+	Traces trace.TracerProvider
+	// NewID makes the ids of messages and repositories whose client chose none.
+	// Missing: 26 random letters and digits.
+	NewID func() string
+	// Now is the clock of the log lines. Missing: time.Now.
+	Now func() time.Time
+}
+
+// New returns the handler of every route. It is safe for concurrent use.
+func New(options Options) http.Handler {
+	options = options.withDefaults()
+	router := echo.New()
+	router.HTTPErrorHandler = writeError
+	table := options.routes()
+	router.Use(
+		traced(options.Traces),
+		logged(options.Logger, options.Now),
+		counted(options.Metrics),
+		answered,
+		recovered,
+		hardened,
+		authenticated(options.AdminKey, openPaths(table)),
+	)
+	for _, route := range table {
+		route.register(router)
+	}
+	return router
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Metrics == nil {
+		o.Metrics = prometheus.NewRegistry()
+	}
+	if o.Traces == nil {
+		o.Traces = sdktrace.NewTracerProvider()
+	}
+	if o.NewID == nil {
+		o.NewID = rand.Text
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}

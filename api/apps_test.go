@@ -1,0 +1,78 @@
+package api_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+)
+
+func clinic() *repositories.App {
+	return &repositories.App{
+		ID: "clinic", Name: "Clinic", SigningSecret: repositories.NewSecret("whsec_planted"),
+		Modules: []repositories.Module{{ID: "calendar", Secret: repositories.NewSecret("planted"), TokenURL: "https://id.example.org/token"}},
+	}
+}
+
+func TestPutAppSays201WhenItIsNewAnd200WhenItWasThere(t *testing.T) {
+	for created, status := range map[bool]int{true: 201, false: 200} {
+		s := start(t)
+		s.store.created = created
+		got := s.call("PUT", "/v1/apps/clinic", `{"name":"Clinic"}`)
+		got.is(status, `{"appId":"clinic","name":"Clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}`)
+		put := s.store.last()
+		require.Equal(t, "PutApp", put.Method)
+		require.Equal(t, "Clinic", put.Args[0].(*repositories.App).Name)
+	}
+}
+
+func TestCredentialsOfAnAppAreNeverAnswered(t *testing.T) {
+	s := start(t)
+	s.store.apps = []*repositories.App{clinic()}
+	body := `{"name":"Clinic","signingSecret":"whsec_planted","modules":[{"moduleId":"calendar","secret":"planted","tokenUrl":"https://id.example.org/token"}]}`
+	for _, got := range []answer{
+		s.call("PUT", "/v1/apps/clinic", body),
+		s.call("GET", "/v1/apps/clinic", ""),
+		s.call("GET", "/v1/apps", ""),
+	} {
+		require.Equal(t, 200, got.StatusCode, string(got.body))
+		require.Contains(t, string(got.body), `"***"`)
+		require.NotContains(t, string(got.body), "planted")
+	}
+	require.NotContains(t, s.log.String(), "planted")
+}
+
+func TestGetAppReadsTheAppOfThePath(t *testing.T) {
+	s := start(t)
+	s.store.apps = []*repositories.App{clinic()}
+	s.call("GET", "/v1/apps/clinic", "").is(200, "")
+	require.Equal(t, asked{"App", []any{"clinic"}}, s.store.last())
+}
+
+func TestDeleteAppAnswersNothing(t *testing.T) {
+	s := start(t)
+	got := s.call("DELETE", "/v1/apps/clinic", "").is(204, "")
+	require.Empty(t, got.body)
+	require.Equal(t, asked{"DeleteApp", []any{"clinic"}}, s.store.last())
+}
+
+func TestAMissingAppIs404(t *testing.T) {
+	s := start(t)
+	s.store.err = fmt.Errorf("app %q: %w", "clinic", repositories.ErrNotFound)
+	for _, method := range []string{"GET", "DELETE"} {
+		s.call(method, "/v1/apps/clinic", "").problem(404, `app "clinic": not found`)
+	}
+}
+
+func TestListsArePagedAndNeverNull(t *testing.T) {
+	s := start(t)
+	s.call("GET", "/v1/apps", "").is(200, `{"items":[]}`)
+	require.Equal(t, asked{"Apps", []any{"", 50}}, s.store.last())
+
+	s.store.apps, s.store.next = []*repositories.App{{ID: "clinic"}}, "clinic"
+	s.call("GET", "/v1/apps?limit=1&after=bakery", "").is(200,
+		`{"items":[{"appId":"clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}],"next":"clinic"}`)
+	require.Equal(t, asked{"Apps", []any{"bakery", 1}}, s.store.last())
+}

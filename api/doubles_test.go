@@ -1,0 +1,167 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// asked is one call that a double has got.
+type asked struct {
+	Method string
+	Args   []any
+}
+
+// double answers every call with what it was given, and remembers the calls.
+type double struct {
+	mu    sync.Mutex
+	calls []asked
+
+	err          error
+	created      bool
+	next         string
+	apps         []*repositories.App
+	repositories []*repositories.Repository
+	answer       json.RawMessage
+	entries      []trigger.Entry
+	records      []trigger.Record
+}
+
+func (d *double) took(method string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls = append(d.calls, asked{method, args})
+}
+
+// last returns the latest call.
+func (d *double) last() asked {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.calls) == 0 {
+		return asked{}
+	}
+	return d.calls[len(d.calls)-1]
+}
+
+func (d *double) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.calls)
+}
+
+// storeDouble stands for the store where a test needs an answer that a real one does
+// not give on demand.
+type storeDouble struct{ double }
+
+func (s *storeDouble) PutApp(_ context.Context, app *repositories.App) (bool, error) {
+	s.took("PutApp", app)
+	return s.created, s.err
+}
+
+func (s *storeDouble) App(_ context.Context, appID string) (*repositories.App, error) {
+	s.took("App", appID)
+	if s.err != nil {
+		return nil, s.err
+	}
+	return s.apps[0], nil
+}
+
+func (s *storeDouble) Apps(_ context.Context, after string, limit int) ([]*repositories.App, string, error) {
+	s.took("Apps", after, limit)
+	return s.apps, s.next, s.err
+}
+
+func (s *storeDouble) DeleteApp(_ context.Context, appID string) error {
+	s.took("DeleteApp", appID)
+	return s.err
+}
+
+func (s *storeDouble) PutRepository(_ context.Context, repository *repositories.Repository) (bool, error) {
+	s.took("PutRepository", repository)
+	return s.created, s.err
+}
+
+func (s *storeDouble) PatchRepository(_ context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (*repositories.Repository, bool, error) {
+	s.took("PatchRepository", scope, id, patch)
+	if s.err != nil {
+		return nil, false, s.err
+	}
+	return s.repositories[0], s.created, nil
+}
+
+func (s *storeDouble) Repository(_ context.Context, scope repositories.Scope, id string) (*repositories.Repository, error) {
+	s.took("Repository", scope, id)
+	if s.err != nil {
+		return nil, s.err
+	}
+	if len(s.repositories) == 0 {
+		return nil, repositories.ErrNotFound
+	}
+	return s.repositories[0], nil
+}
+
+func (s *storeDouble) Repositories(_ context.Context, scope repositories.Scope, after string, limit int) ([]*repositories.Repository, string, error) {
+	s.took("Repositories", scope, after, limit)
+	return s.repositories, s.next, s.err
+}
+
+func (s *storeDouble) DeleteRepository(_ context.Context, scope repositories.Scope, id string) error {
+	s.took("DeleteRepository", scope, id)
+	return s.err
+}
+
+func (s *storeDouble) CloseSession(_ context.Context, appID, sessionID string) error {
+	s.took("CloseSession", appID, sessionID)
+	return s.err
+}
+
+// engineDouble stands for the ledger in the same way.
+type engineDouble struct {
+	double
+	// panics makes Post panic with this value.
+	panics any
+}
+
+func (e *engineDouble) Post(_ context.Context, message trigger.Message) (json.RawMessage, error) {
+	e.took("Post", message)
+	if e.panics != nil {
+		panic(e.panics)
+	}
+	return e.answer, e.err
+}
+
+func (e *engineDouble) PostAsync(_ context.Context, message trigger.Message) (string, error) {
+	e.took("PostAsync", message)
+	return message.ID, e.err
+}
+
+func (e *engineDouble) History(_ context.Context, appID, sessionID string, page trigger.Page) ([]trigger.Entry, string, error) {
+	e.took("History", appID, sessionID, page)
+	return e.entries, e.next, e.err
+}
+
+func (e *engineDouble) Fire(_ context.Context, direct trigger.Direct) (json.RawMessage, error) {
+	e.took("Fire", direct)
+	return e.answer, e.err
+}
+
+func (e *engineDouble) Triggers(_ context.Context, query trigger.Query) ([]trigger.Record, string, error) {
+	e.took("Triggers", query)
+	return e.records, e.next, e.err
+}
+
+func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (trigger.Record, error) {
+	e.took("Trigger", appID, triggerID)
+	if e.err != nil {
+		return trigger.Record{}, e.err
+	}
+	return e.records[0], nil
+}
+
+func (e *engineDouble) Retry(_ context.Context, appID, triggerID string) error {
+	e.took("Retry", appID, triggerID)
+	return e.err
+}

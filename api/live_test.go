@@ -1,0 +1,292 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/redistest"
+	"earshot/trigger"
+)
+
+// These tests run the API over the real store and the real engine on miniredis. Only
+// what is outside of Earshot is scripted: the matcher, and where effects are sent.
+
+// scripted matches as it is told.
+type scripted func(matcher.Request) (matcher.Result, error)
+
+func (s scripted) Match(_ context.Context, request matcher.Request) (matcher.Result, error) {
+	return s(request)
+}
+
+func (scripted) Reply(context.Context, matcher.Request, []matcher.Fired) (string, error) {
+	return "", nil
+}
+
+// everything calls for every candidate with the text as its one value.
+func everything(request matcher.Request) (matcher.Result, error) {
+	result := matcher.Result{Stage: matcher.StageLLM}
+	for _, candidate := range request.Candidates {
+		result.Matches = append(result.Matches, matcher.Match{Candidate: candidate, Values: map[string]any{"date": request.Text}})
+	}
+	return result, nil
+}
+
+// sink takes every effect as delivered and keeps the events.
+type sink struct {
+	mu     sync.Mutex
+	events []trigger.Event
+}
+
+func (s *sink) Deliver(_ context.Context, effect trigger.Effect) trigger.Outcome {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if effect.Event != nil {
+		s.events = append(s.events, *effect.Event)
+	}
+	return trigger.Outcome{Verdict: trigger.Done, Status: 200, Result: json.RawMessage(`{"ok":true}`)}
+}
+
+func (s *sink) all() []trigger.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.events)
+}
+
+// world is a service with what is outside of it.
+type world struct {
+	*service
+	redis *redistest.Server
+	sink  *sink
+}
+
+// live starts the API over the real thing.
+func live(t *testing.T, match scripted) world {
+	out := &sink{}
+	server := redistest.Mini(t)
+	// A client that gives up at once, so that a test of an outage need not wait.
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1, DialerRetries: 1})
+	db := &repositories.DB{UniversalClient: client, Embedded: server.Embedded()}
+	sealer, err := repositories.NewSealer(bytes.Repeat([]byte("k"), 32))
+	require.NoError(t, err)
+	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: sealer, SessionTTL: time.Hour})
+	engine, err := trigger.NewEngine(trigger.Options{
+		DB: db, Store: store, Matcher: match, Events: out, Calls: out, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	store.OnChange(engine.Wake)
+	running, end := context.WithCancel(t.Context())
+	var run sync.WaitGroup
+	run.Go(func() { engine.Run(running) })
+	t.Cleanup(func() {
+		end()
+		run.Wait()
+		require.NoError(t, engine.Stop(context.Background()))
+		require.NoError(t, client.Close())
+	})
+	s := start(t, func(o *api.Options) {
+		o.Store, o.Engine, o.NewID = store, engine, nil
+		o.Ready = []api.Check{{Name: "redis", Ready: store.Ping}}
+	})
+	return world{s, server, out}
+}
+
+const (
+	clinicBody  = `{"name":"Clinic","signingSecret":"whsec_planted","modules":[{"moduleId":"calendar","secret":"planted","tokenUrl":"https://id.example.org/token"}]}`
+	bookingBody = `{"tools":[{"name":"book","description":"User needs an appointment",
+		"schema":[{"parameter":"date","type":"string","required":true}],
+		"url":"https://example.org/book","request":{"auth":"module","moduleId":"calendar","headers":{"X-Api-Key":"planted"}}}]}`
+	bookingPath = "/v1/apps/clinic/sessions/s1/repositories/booking"
+)
+
+func TestAToolIsRegisteredMatchedFiredAndRead(t *testing.T) {
+	s := live(t, everything)
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(200, "")
+	s.call("PUT", bookingPath, bookingBody).is(201, "")
+
+	first := s.call("POST", messagesPath, hello).is(200, "")
+	again := s.call("POST", messagesPath, hello).is(200, "")
+	require.Equal(t, string(first.body), string(again.body))
+	var posted trigger.Answer
+	require.NoError(t, json.Unmarshal(first.body, &posted))
+	require.Len(t, posted.Matches, 1)
+	require.Equal(t, "delivered", posted.Matches[0].Call.State)
+
+	var history struct{ Items []trigger.Entry }
+	require.NoError(t, json.Unmarshal(s.call("GET", messagesPath, "").is(200, "").body, &history))
+	require.Equal(t, "hello", history.Items[0].Text)
+	require.Equal(t, posted.Matches[0].TriggerID, history.Items[0].Triggers[0].TriggerID)
+
+	record := "/v1/apps/clinic/triggers/" + posted.Matches[0].TriggerID
+	require.Contains(t, string(s.call("GET", record, "").is(200, "").body), `"state":"delivered"`)
+	s.call("DELETE", "/v1/apps/clinic/sessions/s1", "").is(204, "")
+	s.call("GET", messagesPath, "").is(200, `{"items":[]}`)
+	s.call("GET", bookingPath, "").problem(404, "booking")
+	s.call("DELETE", "/v1/apps/clinic", "").is(204, "")
+	s.call("GET", "/v1/apps", "").is(200, `{"items":[]}`)
+}
+
+func TestRepositoriesLiveInTheirScope(t *testing.T) {
+	s := live(t, everything)
+	s.call("PUT", bookingPath, bookingBody).problem(404, `app "clinic"`)
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	for _, owner := range []string{"/v1/apps/clinic", "/v1/apps/clinic/sessions/s1"} {
+		made := s.call("POST", owner+"/repositories", bookingBody).is(201, "").Header.Get("Location")
+		require.Regexp(t, "^"+owner+"/repositories/[A-Z2-7]{26}$", made)
+		s.call("GET", made, "").is(200, "")
+		s.call("PATCH", owner+"/repositories/patched", hoursBody).is(201, "")
+		s.call("PATCH", owner+"/repositories/patched", `{"options":{"exclusive":true}}`).is(200, "")
+		got := s.call("GET", owner+"/repositories?limit=1", "").is(200, "")
+		require.Contains(t, string(got.body), `"next"`)
+		s.call("DELETE", made, "").is(204, "")
+		got = s.call("GET", owner+"/repositories", "").is(200, "")
+		require.Contains(t, string(got.body), `"exclusive":true`)
+		require.Contains(t, string(got.body), `"created"`)
+		require.NotContains(t, string(got.body), `"next"`)
+	}
+}
+
+func TestADefinitionThatCannotWorkIsRefusedWithAllItsFaults(t *testing.T) {
+	s := live(t, everything)
+	s.call("PUT", "/v1/apps/clinic", `{"nam":"x"}`).problem(400)
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	faults := s.call("PUT", bookingPath, `{"appId":"other","tools":[{"name":"a b","url":"ftp://x","schema":[{"parameter":"d","type":"strin"}]}]}`).problem(400)
+	for _, pointer := range []string{"/appId", "/tools/0/name", "/tools/0/url", "/tools/0/schema/0/type"} {
+		require.Contains(t, faults, pointer)
+	}
+	faults = s.call("PUT", bookingPath, `{"tools":[{"name":"a","url":"https://example.org","request":{"auth":"module","moduleId":"absent"}}]}`).problem(400)
+	require.Contains(t, faults, "/tools/0/request/moduleId")
+	faults = s.call("PATCH", bookingPath, `{"tool":[]}`).problem(400)
+	require.Contains(t, faults["/tool"], `did you mean "tools"?`)
+}
+
+func TestADirectTriggerFiresTheToolInScope(t *testing.T) {
+	s := live(t, everything)
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	s.call("PUT", bookingPath, bookingBody).is(201, "")
+	path := "/v1/apps/clinic/sessions/s1/triggers"
+	body := `{"name":"book","values":{"date":"2026-12-01"},"source":"ui","triggerId":"click-1"}`
+	first := s.call("POST", path, body).is(201, "")
+	require.Equal(t, "/v1/apps/clinic/triggers/click-1", first.Header.Get("Location"))
+	require.JSONEq(t, string(first.body), string(s.call("POST", path, body).is(201, "").body))
+
+	faults := s.call("POST", path, `{"name":"book","values":{"day":1},"source":"ui"}`).problem(422)
+	require.Contains(t, faults, "/values/date")
+	require.Contains(t, faults, "/values/day")
+	s.call("POST", path, `{"name":"absent","source":"ui"}`).problem(404, "absent")
+	s.call("POST", "/v1/apps/clinic/triggers", `{"name":"book","values":{"date":"x"},"source":"ui"}`).problem(404)
+	s.call("POST", "/v1/apps/absent/triggers", `{"name":"book","source":"ui"}`).problem(404, "absent")
+
+	for _, query := range []string{"", "?state=delivered", "?limit=1"} {
+		require.Contains(t, string(s.call("GET", path+query, "").is(200, "").body), `"click-1"`)
+	}
+	s.call("GET", path+"?state=failed", "").is(200, `{"items":[]}`)
+	s.call("POST", "/v1/apps/clinic/triggers/absent/retry", "").problem(404)
+	s.call("GET", "/v1/apps/clinic/triggers/absent", "").problem(404)
+}
+
+func TestACursorThatNoListGaveIsRefused(t *testing.T) {
+	s := live(t, everything)
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	for _, cursor := range []string{"*", "YWJzZW50"} {
+		s.call("GET", messagesPath+"?after="+cursor, "").problem(400, "after is not a cursor")
+		s.call("GET", "/v1/apps/clinic/triggers?after="+cursor, "").problem(400, "after is not a cursor")
+	}
+}
+
+func TestAnUndecidedMessageIsKeptAndTriedAgain(t *testing.T) {
+	broken := true
+	s := live(t, func(request matcher.Request) (matcher.Result, error) {
+		if broken {
+			return matcher.Result{}, &matcher.Unavailable{Reason: "it answered 500"}
+		}
+		return everything(request)
+	})
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	s.call("PUT", bookingPath, bookingBody).is(201, "")
+	s.call("POST", messagesPath, hello).problem(502, "it answered 500")
+	require.Contains(t, string(s.call("GET", messagesPath, "").is(200, "").body), `"state":"failed"`)
+	broken = false
+	require.Contains(t, string(s.call("POST", messagesPath, hello).is(200, "").body), `"delivered"`)
+}
+
+func TestWithoutRedisEverythingIs503AndHeals(t *testing.T) {
+	s := live(t, everything)
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	s.redis.Stop()
+	for _, got := range []answer{
+		s.call("GET", "/v1/apps", ""), s.call("GET", "/v1/apps/clinic", ""), s.call("GET", messagesPath, ""),
+		s.call("POST", messagesPath, hello), s.call("PUT", bookingPath, bookingBody), s.call("GET", "/v1/apps/clinic/triggers", ""),
+	} {
+		got.problem(503, "send the request again")
+		require.Equal(t, "1", got.Header.Get("Retry-After"))
+	}
+	s.call("GET", "/readyz", "").problem(503, "no answer from redis")
+	s.call("GET", "/healthz", "").is(200, "")
+	s.redis.Start()
+	require.Eventually(t, func() bool { return s.call("GET", "/readyz", "").StatusCode == 200 }, 10*time.Second, 20*time.Millisecond)
+	s.call("GET", "/v1/apps/clinic", "").is(200, "")
+}
+
+func TestNoAnswerAndNoLogLineHasACredential(t *testing.T) {
+	s := live(t, everything)
+	for _, got := range []answer{
+		s.call("PUT", "/v1/apps/clinic", clinicBody), s.call("PUT", bookingPath, bookingBody),
+		s.call("PATCH", bookingPath, bookingBody), s.call("POST", "/v1/apps/clinic/repositories", bookingBody),
+		s.call("GET", "/v1/apps", ""), s.call("GET", "/v1/apps/clinic", ""), s.call("GET", bookingPath, ""),
+		s.call("GET", "/v1/apps/clinic/repositories", ""), s.call("POST", messagesPath, hello), s.call("GET", "/v1/apps/clinic/triggers", ""),
+	} {
+		require.Less(t, got.StatusCode, 300, string(got.body))
+		require.NotContains(t, string(got.body), "planted")
+	}
+	require.NotContains(t, s.log.String(), "planted")
+}
+
+func TestPostsOfOneMessageAtTheSameTimeAreOneMessage(t *testing.T) {
+	s := live(t, everything)
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	s.call("PUT", bookingPath, bookingBody).is(201, "")
+	answers, faults := make([]string, 16), make([]error, 16)
+	var posting sync.WaitGroup
+	for i := range answers {
+		posting.Go(func() { answers[i], faults[i] = s.post(hello) })
+	}
+	posting.Wait()
+	require.NoError(t, errors.Join(faults...))
+	require.Contains(t, answers[0], `"delivered"`)
+	for _, answer := range answers {
+		require.Equal(t, answers[0], answer)
+	}
+}
+
+// post posts a message from any goroutine; call may only be used by the test's own.
+func (s *service) post(body string) (string, error) {
+	request, err := http.NewRequestWithContext(s.t.Context(), "POST", s.url+messagesPath, strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("Authorization", "Bearer "+adminKey)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	return string(answer), err
+}

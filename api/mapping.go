@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// soon is the Retry-After, in seconds, of what is a matter of moments: a failover of
+// Redis, a replica that is being replaced.
+const soon = "1"
+
+// problemOf maps an error to what clients see of it. An error that nothing here knows
+// is ours: 500, and its text stays in the log.
+func problemOf(err error) *problem {
+	var own *problem
+	if errors.As(err, &own) {
+		return own
+	}
+	found := typedProblem(err)
+	if found == nil {
+		found = plainProblem(err)
+	}
+	found.cause = err
+	return found
+}
+
+// typedProblem maps the errors that carry what to say.
+func typedProblem(err error) *problem {
+	var (
+		faults repositories.Faults
+		values *trigger.ValuesError
+		llm    *matcher.Unavailable
+		size   *http.MaxBytesError
+	)
+	switch {
+	case errors.As(err, &faults):
+		return faulty(http.StatusBadRequest, "the body has "+count(len(faults), "fault"), faults)
+	case errors.As(err, &values):
+		return faulty(http.StatusUnprocessableEntity, "the values do not fit tool "+strconv.Quote(values.Name), valueFaults(values))
+	case errors.As(err, &llm):
+		return undecided(llm)
+	case errors.As(err, &size):
+		return newProblem(http.StatusRequestEntityTooLarge, "the body is longer than "+strconv.FormatInt(size.Limit, 10)+" bytes, the most that is read")
+	}
+	return nil
+}
+
+// plainProblem maps the errors that only say which they are.
+func plainProblem(err error) *problem {
+	switch {
+	case errors.Is(err, repositories.ErrNotFound), errors.Is(err, trigger.ErrNotFound), errors.Is(err, trigger.ErrNotInScope):
+		return newProblem(http.StatusNotFound, err.Error())
+	case errors.Is(err, trigger.ErrCursor):
+		return badCursor()
+	case errors.Is(err, trigger.ErrUnauthorized):
+		return newProblem(http.StatusUnauthorized, err.Error()).with("WWW-Authenticate", challenge)
+	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrClosed):
+		return newProblem(http.StatusConflict, err.Error())
+	case errors.Is(err, repositories.ErrUnavailable):
+		return newProblem(http.StatusServiceUnavailable, "the store does not answer; send the request again, under the same id where it has one").with("Retry-After", soon)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return newProblem(http.StatusServiceUnavailable, "the request ended before its answer was there; send it again").with("Retry-After", soon)
+	}
+	return newProblem(http.StatusInternalServerError, "internal error")
+}
+
+// mostFaults bounds how many faults an answer names: a body of 1 MiB has room for a
+// hundred thousand, and nobody reads beyond the first few.
+const mostFaults = 200
+
+// faulty is the problem of a body with faults.
+func faulty(status int, detail string, faults repositories.Faults) *problem {
+	if len(faults) > mostFaults {
+		detail += ", the first " + strconv.Itoa(mostFaults) + " of which are listed"
+		faults = faults[:mostFaults]
+	}
+	return &problem{Type: typeFaults, Title: "The body is at fault", Status: status, Detail: detail, Errors: faults}
+}
+
+func valueFaults(values *trigger.ValuesError) repositories.Faults {
+	faults := make(repositories.Faults, len(values.Faults))
+	for i, fault := range values.Faults {
+		faults[i] = repositories.Fault{Pointer: repositories.Point("values", fault.Parameter), Detail: fault.Detail}
+	}
+	return faults
+}
+
+// undecided is the problem of a message that the LLM did not decide.
+func undecided(llm *matcher.Unavailable) *problem {
+	found := &problem{
+		Type: typeUndecided, Title: "The message is not decided", Status: http.StatusBadGateway,
+		Detail: llm.Error() + "; the message is kept and nothing fired: send it again under the same messageId",
+	}
+	if llm.RetryAfter <= 0 {
+		return found
+	}
+	found.Status = http.StatusServiceUnavailable
+	return found.with("Retry-After", seconds(llm.RetryAfter))
+}
+
+// seconds writes a pause as Retry-After wants it, rounded up.
+func seconds(pause time.Duration) string {
+	return strconv.Itoa(int(math.Ceil(pause.Seconds())))
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

@@ -1,0 +1,76 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// operations are all that ask the store or the engine, with a body that is in order.
+var operations = []struct{ method, path, body string }{
+	{"GET", "/v1/apps", ""},
+	{"PUT", "/v1/apps/clinic", `{"name":"Clinic"}`},
+	{"GET", "/v1/apps/clinic", ""},
+	{"DELETE", "/v1/apps/clinic", ""},
+	{"GET", "/v1/apps/clinic/repositories", ""},
+	{"POST", "/v1/apps/clinic/repositories", hoursBody},
+	{"PUT", "/v1/apps/clinic/repositories/info", hoursBody},
+	{"PATCH", "/v1/apps/clinic/repositories/info", hoursBody},
+	{"GET", "/v1/apps/clinic/repositories/info", ""},
+	{"DELETE", "/v1/apps/clinic/repositories/info", ""},
+	{"DELETE", "/v1/apps/clinic/sessions/s1", ""},
+	{"POST", messagesPath, hello},
+	{"GET", messagesPath, ""},
+	{"POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui"}`},
+	{"GET", "/v1/apps/clinic/triggers", ""},
+	{"GET", "/v1/apps/clinic/triggers/t1", ""},
+	{"POST", "/v1/apps/clinic/triggers/t1/retry", ""},
+}
+
+func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
+	const hidden = "dial tcp 10.0.0.7:6379"
+	cases := []struct {
+		err     error
+		status  int
+		problem string
+		after   string
+	}{
+		{fmt.Errorf("app %q: %w", "clinic", repositories.ErrNotFound), 404, "about:blank", ""},
+		{fmt.Errorf("trigger %q: %w", "t1", trigger.ErrNotFound), 404, "about:blank", ""},
+		{fmt.Errorf("tool %q: %w", "book", trigger.ErrNotInScope), 404, "about:blank", ""},
+		{fmt.Errorf("tool %q: %w", "book", trigger.ErrUnauthorized), 401, "about:blank", ""},
+		{trigger.ErrConflict, 409, "about:blank", ""},
+		{trigger.ErrClosed, 409, "about:blank", ""},
+		{fmt.Errorf("%w: x", trigger.ErrCursor), 400, "about:blank", ""},
+		{repositories.Faults{{Pointer: "/tools", Detail: "is missing"}}, 400, "/docs#faults", ""},
+		{&trigger.ValuesError{Name: "book", Faults: []repositories.ValueFault{{Parameter: "date", Detail: "is required"}}}, 422, "/docs#faults", ""},
+		{&matcher.Unavailable{Reason: "it answered 500"}, 502, "/docs#undecided", ""},
+		{&matcher.Unavailable{Reason: "it answered 429", RetryAfter: time.Minute}, 503, "/docs#undecided", "60"},
+		{&matcher.Unavailable{Reason: "it answered 429", RetryAfter: time.Millisecond}, 503, "/docs#undecided", "1"},
+		{fmt.Errorf("%w: "+hidden, repositories.ErrUnavailable), 503, "about:blank", "1"},
+		{fmt.Errorf(hidden+": %w", context.DeadlineExceeded), 503, "about:blank", "1"},
+		{context.Canceled, 503, "about:blank", "1"},
+		{errors.New(hidden), 500, "about:blank", ""},
+	}
+	s := start(t)
+	for _, c := range cases {
+		s.store.err, s.engine.err = c.err, c.err
+		for _, o := range operations {
+			got := s.call(o.method, o.path, o.body)
+			got.problem(c.status)
+			require.Contains(t, string(got.body), `"type":"`+c.problem+`"`)
+			require.Equal(t, c.after, got.Header.Get("Retry-After"), c.err)
+			require.Equal(t, c.status == 401, got.Header.Get("WWW-Authenticate") != "")
+			require.NotContains(t, string(got.body), hidden)
+		}
+		s.call("POST", messagesPath, hello, "Prefer: respond-async").problem(c.status)
+	}
+}

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// messages serves the conversation of a session.
+type messages struct {
+	engine Messages
+	bodies *repositories.Bodies
+	newID  func() string
+}
+
+func (h messages) routes() []route {
+	const path = "/v1/apps/:appId/sessions/:sessionId/messages"
+	return []route{
+		{method: http.MethodPost, path: path, handle: h.post},
+		{method: http.MethodGet, path: path, handle: h.history, query: pageQuery},
+	}
+}
+
+// accepted is the answer to a message whose outcome comes later.
+type accepted struct {
+	MessageID string `json:"messageId"`
+}
+
+func (h messages) post(c echo.Context) error {
+	message, err := h.read(c)
+	if err != nil {
+		return err
+	}
+	if prefers(c.Request().Header, "respond-async") {
+		return h.accept(c, message)
+	}
+	answer, err := h.engine.Post(c.Request().Context(), message)
+	if err != nil {
+		return naming(err, message.ID)
+	}
+	return writeStored(c, http.StatusOK, answer)
+}
+
+func (h messages) accept(c echo.Context, message trigger.Message) error {
+	id, err := h.engine.PostAsync(c.Request().Context(), message)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Preference-Applied", "respond-async")
+	return writeJSON(c, http.StatusAccepted, accepted{id})
+}
+
+// read makes a message of the request. The id is made here where the client gave
+// none, so that a message which is not decided can be named in the answer.
+func (h messages) read(c echo.Context) (trigger.Message, error) {
+	body, err := readBody(c)
+	if err != nil {
+		return trigger.Message{}, err
+	}
+	message, err := decodeMessage(h.bodies, body)
+	if err != nil {
+		return message, err
+	}
+	if message.ID == "" {
+		message.ID = h.newID()
+	}
+	message.AppID, message.SessionID = c.Param("appId"), c.Param("sessionId")
+	message.TraceParent = traceParent(c.Request().Context())
+	return message, nil
+}
+
+// naming adds the message's id to the problem of one that may have been kept without
+// being decided: posting it again under that id tries again, and under another would
+// be a second message.
+func naming(err error, messageID string) error {
+	found := *problemOf(err)
+	if found.Status < http.StatusInternalServerError {
+		return err
+	}
+	found.MessageID = messageID
+	return &found
+}
+
+func (h messages) history(c echo.Context) error {
+	page, err := pageOf(c)
+	if err != nil {
+		return err
+	}
+	items, next, err := h.engine.History(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), page)
+	if err != nil {
+		return err
+	}
+	return writeList(c, items, next)
+}

@@ -1,0 +1,179 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+const (
+	messagesPath = "/v1/apps/clinic/sessions/s1/messages"
+	hello        = `{"messageId":"m1","actor":"user","text":"hello"}`
+	noMatch      = `{"messageId":"m1","matches":[],"rejected":[],"reply":null,"skipResponse":false}`
+)
+
+func TestPostMessageAnswersWhatTheEngineStoredByteForByte(t *testing.T) {
+	s := start(t)
+	s.engine.answer = json.RawMessage(`{"messageId":"m1", "matches":[],"rejected":[], "reply":9007199254740993,"skipResponse":false}`)
+	got := s.call("POST", messagesPath, hello).is(200, "")
+	require.Equal(t, string(s.engine.answer), string(got.body))
+
+	message := s.engine.last().Args[0].(trigger.Message)
+	message.TraceParent = ""
+	require.Equal(t, trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: "user", Text: "hello"}, message)
+}
+
+func TestAMessageWithoutAnIDGetsOne(t *testing.T) {
+	s := start(t)
+	s.engine.answer = json.RawMessage(noMatch)
+	s.call("POST", messagesPath, `{"actor":"agent","text":"hello"}`).is(200, "")
+	require.Equal(t, "made-1", s.engine.last().Args[0].(trigger.Message).ID)
+}
+
+func TestRespondAsyncAnswersAsSoonAsTheMessageIsStored(t *testing.T) {
+	for _, prefer := range []string{"respond-async", "wait=10, Respond-Async", "return=minimal,respond-async; x=1"} {
+		s := start(t)
+		got := s.call("POST", messagesPath, hello, "Prefer: "+prefer).is(202, `{"messageId":"m1"}`)
+		require.Equal(t, "respond-async", got.Header.Get("Preference-Applied"))
+		require.Equal(t, "PostAsync", s.engine.last().Method)
+	}
+}
+
+func TestOtherPreferencesAreNotApplied(t *testing.T) {
+	s := start(t)
+	s.engine.answer = json.RawMessage(noMatch)
+	got := s.call("POST", messagesPath, hello, "Prefer: wait=10").is(200, noMatch)
+	require.Empty(t, got.Header.Get("Preference-Applied"))
+}
+
+func TestAMessageBodyNamesAllItsFaultsAtOnce(t *testing.T) {
+	const badID = "must be 1 to 128 printable characters without spaces"
+	cases := map[string]map[string]string{
+		`{}`: {"/actor": "is missing", "/text": "is missing"},
+		`{"txt":"hi","actor":1}`: {
+			"/actor": `1 is not one of "user", "agent"`, "/text": "is missing", "/txt": `unknown field "txt"; did you mean "text"?`},
+		`{"actor":"usr","text":" \n","messageId":"a b"}`: {
+			"/actor": `"usr" is not one of "user", "agent"; did you mean "user"?`, "/text": "must not be empty", "/messageId": badID},
+		`{"actor":"user","text":["hi"],"messageId":""}`: {"/text": `["hi"] is not a string`, "/messageId": badID},
+		`{"actor":"user","text":"hi","text":"ho"}`:      {"/text": "is given more than once"},
+		`{"actor":"user","text":"hi","a/b~c":1}`:        {"/a~1b~0c": `unknown field "a/b~c"`},
+		`[]`:                                            {"": "[] is not an object"},
+		`null`:                                          {"": "null is not an object"},
+	}
+	s := start(t)
+	for body, want := range cases {
+		require.Equal(t, want, s.call("POST", messagesPath, body).problem(400), body)
+	}
+	require.Zero(t, s.engine.count())
+}
+
+func TestABodyThatIsNoJSONIsOneFaultOfTheWhole(t *testing.T) {
+	s := start(t)
+	for _, body := range []string{`{"actor":"user","text":"hi"} x`, `{"actor":"user"`, "hello", " "} {
+		faults := s.call("POST", messagesPath, body).problem(400)
+		require.Len(t, faults, 1)
+		require.Regexp(t, "malformed JSON|the body is empty", faults[""])
+	}
+}
+
+func TestAFloodOfFaultsIsCutShort(t *testing.T) {
+	s := start(t)
+	body := strings.Builder{}
+	for i := range 10_000 {
+		fmt.Fprintf(&body, `"x%d":1,`, i)
+	}
+	got := s.call("POST", messagesPath, "{"+body.String()+`"actor":"user"}`)
+	require.Len(t, got.problem(400, "the body has 10001 faults, the first 200 of which are listed"), 200)
+}
+
+func TestTextAndIDHaveTheirLengths(t *testing.T) {
+	s := start(t)
+	s.engine.answer = json.RawMessage(noMatch)
+	post := func(id, text string) answer {
+		body, err := json.Marshal(map[string]string{"messageId": id, "actor": "user", "text": text})
+		require.NoError(t, err)
+		return s.call("POST", messagesPath, string(body))
+	}
+	post(strings.Repeat("ü", 128), strings.Repeat("x", 65536)).is(200, "")
+	require.Contains(t, post("m1", strings.Repeat("x", 65537)).problem(400)["/text"], "65537 bytes long; the most is 65536")
+	require.Contains(t, post(strings.Repeat("x", 129), "hi").problem(400), "/messageId")
+	require.Contains(t, post("a\u0007b", "hi").problem(400), "/messageId")
+}
+
+func TestAnUndecidedMessageSaysUnderWhichIDToTryAgain(t *testing.T) {
+	cases := []struct {
+		err    error
+		status int
+		after  string
+		detail string
+	}{
+		{&matcher.Unavailable{Reason: "it answered 500"}, 502, "", "it answered 500"},
+		{&matcher.Unavailable{Reason: "it answered 429", RetryAfter: 1500 * time.Millisecond}, 503, "2", "it answered 429"},
+		{fmt.Errorf("%w: dial tcp 10.0.0.7:6379", repositories.ErrUnavailable), 503, "1", "the store does not answer"},
+	}
+	for _, c := range cases {
+		s := start(t)
+		s.engine.err = c.err
+		got := s.call("POST", messagesPath, `{"actor":"user","text":"hello"}`)
+		got.problem(c.status, c.detail)
+		require.Equal(t, c.after, got.Header.Get("Retry-After"))
+		require.Contains(t, string(got.body), `"messageId":"made-1"`)
+		require.NotContains(t, string(got.body), "10.0.0.7")
+	}
+}
+
+func TestAClosedSessionIsAConflict(t *testing.T) {
+	s := start(t)
+	s.engine.err = trigger.ErrClosed
+	got := s.call("POST", messagesPath, hello)
+	got.problem(409, "session was closed")
+	require.NotContains(t, string(got.body), "messageId")
+}
+
+func TestHistoryIsPaged(t *testing.T) {
+	s := start(t)
+	s.engine.entries = []trigger.Entry{{MessageID: "m1", Actor: "user", Text: "a <b> & c", State: trigger.EntryDecided, Triggers: []trigger.Match{}}}
+	s.engine.next = "m1"
+	s.call("GET", messagesPath+"?limit=200&after=m0", "").is(200,
+		`{"items":[{"messageId":"m1","actor":"user","text":"a <b> & c","ts":"0001-01-01T00:00:00Z","state":"decided","triggers":[]}],"next":"m1"}`)
+	require.Equal(t, asked{"History", []any{"clinic", "s1", trigger.Page{After: "m0", Limit: 200}}}, s.engine.last())
+}
+
+func TestDryRunIsRefusedRatherThanFired(t *testing.T) {
+	s := start(t)
+	for _, query := range []string{"dryRun=true", "explain=true", "dryrun"} {
+		name, _, _ := strings.Cut(query, "=")
+		s.call("POST", messagesPath+"?"+query, hello).problem(400, name, "this version takes none")
+	}
+	require.Zero(t, s.engine.count())
+}
+
+func TestAnAnswerThatCannotBeWrittenIsNoHalfAnswer(t *testing.T) {
+	s := start(t)
+	s.engine.entries = []trigger.Entry{{Reply: json.RawMessage(`{"broken`)}}
+	s.call("GET", messagesPath, "").problem(500, "internal error")
+}
+
+func TestAnEngineWithoutAnAnswerIsNoSuccess(t *testing.T) {
+	s := start(t)
+	s.call("POST", messagesPath, hello).problem(500)
+	s.call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui"}`).problem(500)
+}
+
+func TestAnUnknownErrorShowsNothingOfItself(t *testing.T) {
+	s := start(t)
+	s.engine.err = errors.New("planted detail")
+	got := s.call("POST", messagesPath, hello)
+	got.problem(500, "internal error; the log says more under request ")
+	require.NotContains(t, string(got.body), "planted")
+	require.Contains(t, s.log.String(), "planted detail")
+}

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Paths of the probes, which are asked for every few seconds.
+const (
+	pathHealth  = "/healthz"
+	pathReady   = "/readyz"
+	pathMetrics = "/metrics"
+)
+
+// readyTime is how long a backing service may take to answer a probe. Orchestrators
+// commonly wait for a second by default; two leave room for those that wait longer.
+const readyTime = 2 * time.Second
+
+// Check asks one backing service whether it answers.
+type Check struct {
+	Name string // shown to everybody, as in redis or nats
+	// Ready returns what is wrong. The error goes to the log alone, for it may name
+	// hosts. It must return soon after ctx ends.
+	Ready func(ctx context.Context) error
+}
+
+// probes tells an orchestrator how the process is.
+type probes struct {
+	checks []Check
+	logger *slog.Logger
+}
+
+func (h probes) routes() []route {
+	return []route{
+		{method: http.MethodGet, path: pathHealth, handle: h.health, open: true},
+		{method: http.MethodGet, path: pathReady, handle: h.ready, open: true},
+	}
+}
+
+// health answers as long as the process can: it looks at nothing else, since a restart
+// would heal nothing else.
+func (h probes) health(c echo.Context) error {
+	return writeJSON(c, http.StatusOK, map[string]string{"status": "alive"})
+}
+
+func (h probes) ready(c echo.Context) error {
+	if down := h.down(c.Request().Context()); len(down) > 0 {
+		return newProblem(http.StatusServiceUnavailable, "not ready: no answer from "+strings.Join(down, ", ")).
+			with("Retry-After", soon)
+	}
+	return writeJSON(c, http.StatusOK, map[string]string{"status": "ready"})
+}
+
+// down asks all services at once and names those that do not answer, in their order.
+func (h probes) down(ctx context.Context) []string {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	failed := make([]error, len(h.checks))
+	var asking sync.WaitGroup
+	for i, check := range h.checks {
+		asking.Go(func() { failed[i] = check.Ready(ctx) })
+	}
+	asking.Wait()
+	var names []string
+	for i, err := range failed {
+		if err != nil {
+			h.logger.WarnContext(ctx, "ready.failed", "service", h.checks[i].Name, "error", err)
+			names = append(names, h.checks[i].Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,81 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+)
+
+func check(name string, err error) api.Check {
+	return api.Check{Name: name, Ready: func(context.Context) error { return err }}
+}
+
+func TestReadyzNamesWhatIsDownAndHidesWhere(t *testing.T) {
+	broken := errors.New("dial tcp 10.0.0.7:6379: refused")
+	cases := map[string][]api.Check{
+		"":            {check("redis", nil), check("nats", nil)},
+		"redis":       {check("redis", broken), check("nats", nil)},
+		"redis, nats": {check("redis", broken), check("nats", broken)},
+	}
+	for down, checks := range cases {
+		s := start(t, func(o *api.Options) { o.Ready = checks })
+		got := s.call("GET", "/readyz", "")
+		if down == "" {
+			got.is(200, `{"status":"ready"}`)
+			continue
+		}
+		got.problem(503, "no answer from "+down)
+		require.NotContains(t, string(got.body), "10.0.0.7")
+		require.Contains(t, s.log.String(), "10.0.0.7")
+	}
+}
+
+func TestReadyzGivesEveryCheckADeadline(t *testing.T) {
+	s := start(t, func(o *api.Options) {
+		o.Ready = []api.Check{{Name: "redis", Ready: func(ctx context.Context) error {
+			_, bounded := ctx.Deadline()
+			if !bounded {
+				return errors.New("no deadline")
+			}
+			return nil
+		}}}
+	})
+	s.call("GET", "/readyz", "").is(200, "")
+}
+
+func TestHealthzIsWellWhateverIsDown(t *testing.T) {
+	s := start(t, func(o *api.Options) { o.Ready = []api.Check{check("redis", errors.New("down"))} })
+	s.call("GET", "/healthz", "").is(200, `{"status":"alive"}`)
+}
+
+func TestMetricsShowTheRegistryAndCountRequests(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	prometheus.WrapRegistererWith(nil, registry).MustRegister(prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Name: "earshot_dead", Help: "Dead letters."}, func() float64 { return 7 }))
+	s := start(t, func(o *api.Options) { o.Metrics = registry })
+	s.call("GET", "/v1/apps/clinic.x", "")
+	s.call("GET", "/v1/apps/clinic.y", "")
+	s.call("BREW", "/made-up", "")
+	shown := string(s.call("GET", "/metrics", "").is(200, "").body)
+	for _, line := range []string{
+		"earshot_dead 7",
+		`earshot_http_requests_total{method="GET",route="/v1/apps/:appId",status="400"} 2`,
+		`earshot_http_requests_total{method="other",route="unknown",status="404"} 1`,
+	} {
+		require.Contains(t, shown, line+"\n")
+	}
+}
+
+func TestTwoHandlersShareOneRegistry(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	one := start(t, func(o *api.Options) { o.Metrics = registry })
+	two := start(t, func(o *api.Options) { o.Metrics = registry })
+	one.call("GET", "/v1/apps", "")
+	two.call("GET", "/v1/apps", "")
+	require.Contains(t, string(one.call("GET", "/metrics", "").body), `earshot_http_requests_total{method="GET",route="/v1/apps",status="200"} 2`)
+}

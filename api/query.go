@@ -1,0 +1,106 @@
+package api
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// Bounds of a page of a list.
+const (
+	defaultLimit = 50
+	mostLimit    = 200
+	// mostCursor is room for the longest messageId, which is in the cursor of a
+	// history: 128 characters of up to 4 bytes, in base64.
+	mostCursor = 1024
+)
+
+// pageQuery are the parameters of every list.
+var pageQuery = []string{"limit", "after"}
+
+// knownQuery refuses parameters that the route does not take, and one given twice:
+// guessing which was meant would be worse than asking.
+func knownQuery(taken []string) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			given, err := url.ParseQuery(c.Request().URL.RawQuery)
+			if err != nil {
+				return badRequest("the query is not well-formed: " + err.Error())
+			}
+			if err := checkQuery(given, taken); err != nil {
+				return err
+			}
+			return next(c)
+		}
+	}
+}
+
+func checkQuery(given url.Values, taken []string) error {
+	var wrong []string
+	for name, values := range given {
+		switch {
+		case !slices.Contains(taken, name):
+			wrong = append(wrong, "query parameter "+quoteShort(name)+" is not known here")
+		case len(values) > 1:
+			wrong = append(wrong, "query parameter "+strconv.Quote(name)+" is given more than once")
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	slices.Sort(wrong)
+	return badRequest(strings.Join(wrong, "; ") + "; this version takes " + listed(taken))
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// quoteShort quotes what a client sent, but not at any length.
+func quoteShort(text string) string {
+	const most = 64
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return strconv.Quote(text)
+}
+
+// pageOf reads limit and after.
+func pageOf(c echo.Context) (trigger.Page, error) {
+	page := trigger.Page{After: c.QueryParam("after"), Limit: defaultLimit}
+	if len(page.After) > mostCursor {
+		return page, badCursor()
+	}
+	text := c.QueryParam("limit")
+	if text == "" {
+		return page, nil
+	}
+	limit, err := strconv.Atoi(text)
+	if err != nil || limit < 1 || limit > mostLimit {
+		return page, badRequest("limit " + quoteShort(text) + " is no whole number from 1 to " + strconv.Itoa(mostLimit))
+	}
+	page.Limit = limit
+	return page, nil
+}
+
+func badCursor() *problem {
+	return badRequest("after is not a cursor: give it the next of an earlier page, unchanged")
+}
+
+// pageByID reads limit and after of a list whose cursors are ids.
+func pageByID(c echo.Context) (trigger.Page, error) {
+	page, err := pageOf(c)
+	if err == nil && page.After != "" && repositories.CheckID("after", page.After) != nil {
+		return page, badCursor()
+	}
+	return page, err
+}

@@ -1,0 +1,59 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+// route is one operation: what it answers to and what is checked before its handler
+// runs.
+type route struct {
+	method string
+	path   string // as echo writes it: /v1/apps/:appId
+	handle echo.HandlerFunc
+	// query names the parameters that it takes. On all but open routes any other is
+	// refused: one that is not understood, as dryRun may be, must not be overlooked.
+	query []string
+	// open routes need no key. They show nothing of any app.
+	open bool
+}
+
+// routes lists everything that is served.
+func (o Options) routes() []route {
+	bodies := newBodies()
+	var all []route
+	all = append(all, apps{o.Store}.routes()...)
+	all = append(all, toolRepositories{o.Store, o.Store, o.NewID}.routes()...)
+	all = append(all, messages{o.Engine, bodies, o.NewID}.routes()...)
+	all = append(all, triggers{o.Engine, bodies}.routes()...)
+	all = append(all, sessions{o.Store}.routes()...)
+	all = append(all, probes{o.Ready, o.Logger}.routes()...)
+	all = append(all, metricsRoute(o.Metrics))
+	return withDocumentation(all)
+}
+
+// register adds the route to the router, a GET as HEAD as well: net/http leaves the
+// body of that away.
+func (r route) register(router *echo.Echo) {
+	methods := []string{r.method}
+	if r.method == http.MethodGet {
+		methods = append(methods, http.MethodHead)
+	}
+	if r.open {
+		router.Match(methods, r.path, r.handle)
+		return
+	}
+	router.Match(methods, r.path, r.handle, knownQuery(r.query), checkedIDs)
+}
+
+// openPaths are the paths that are served without a key.
+func openPaths(table []route) map[string]bool {
+	open := map[string]bool{}
+	for _, route := range table {
+		if route.open {
+			open[route.path] = true
+		}
+	}
+	return open
+}

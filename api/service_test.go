@@ -1,0 +1,138 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+	"earshot/repositories"
+)
+
+const adminKey = "correct-horse-battery-staple"
+
+// service is a running API over doubles.
+type service struct {
+	t           testing.TB
+	store       *storeDouble
+	engine      *engineDouble
+	url         string
+	log         *lines
+	description description
+}
+
+// start runs the API on loopback; change may alter its options.
+func start(t testing.TB, change ...func(*api.Options)) *service {
+	s := &service{t: t, store: &storeDouble{}, engine: &engineDouble{}, log: &lines{}}
+	options := api.Options{
+		Store: s.store, Engine: s.engine, AdminKey: repositories.NewSecret(adminKey),
+		Logger: slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		NewID:  func() string { return "made-1" },
+	}
+	for _, alter := range change {
+		alter(&options)
+	}
+	server := httptest.NewServer(api.New(options))
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	s.description = describe(t, server.URL)
+	return s
+}
+
+// answer is what came back.
+type answer struct {
+	t testing.TB
+	*http.Response
+	body []byte
+}
+
+// call sends a request with the admin key and checks that the answer is one that the
+// description of the API foresees. Headers are given as "Name: value" and override.
+func (s *service) call(method, path, body string, headers ...string) answer {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	require.NoError(s.t, err)
+	request.Header.Set("Authorization", "Bearer "+adminKey)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
+		if value == "" {
+			request.Header.Del(name)
+		}
+	}
+	got := s.send(request)
+	s.description.foresees(s.t, method, request.URL.Path, got)
+	return got
+}
+
+func (s *service) send(request *http.Request) answer {
+	s.t.Helper()
+	response, err := http.DefaultTransport.RoundTrip(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	return answer{s.t, response, body}
+}
+
+// is checks the status and, where it is not empty, the JSON of an answer.
+func (a answer) is(status int, body string) answer {
+	a.t.Helper()
+	require.Equal(a.t, status, a.StatusCode, string(a.body))
+	if body != "" {
+		require.JSONEq(a.t, body, string(a.body))
+	}
+	return a
+}
+
+// problem checks that the answer is a problem of that status whose detail has all the
+// words, and returns its faults by pointer.
+func (a answer) problem(status int, words ...string) map[string]string {
+	a.t.Helper()
+	require.Equal(a.t, status, a.StatusCode, string(a.body))
+	require.Equal(a.t, "application/problem+json", a.Header.Get("Content-Type"))
+	var problem struct {
+		Type, Title, Detail string
+		Status              int
+		Errors              repositories.Faults
+	}
+	require.NoError(a.t, json.Unmarshal(a.body, &problem))
+	require.Equal(a.t, status, problem.Status)
+	for _, word := range words {
+		require.Contains(a.t, problem.Detail, word)
+	}
+	faults := map[string]string{}
+	for _, fault := range problem.Errors {
+		faults[fault.Pointer] += fault.Detail
+	}
+	return faults
+}
+
+// lines is a log that may be written and read at the same time.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

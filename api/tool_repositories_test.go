@@ -1,0 +1,120 @@
+package api_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+)
+
+// owners are the two places where repositories live.
+var owners = map[string]repositories.Scope{
+	"/v1/apps/clinic":             {AppID: "clinic"},
+	"/v1/apps/clinic/sessions/s1": {AppID: "clinic", SessionID: "s1"},
+}
+
+const hoursBody = `{"tools":[{"name":"opening-hours","description":"User asks when the clinic is open"}]}`
+
+func hours(scope repositories.Scope) *repositories.Repository {
+	return &repositories.Repository{
+		AppID: scope.AppID, SessionID: scope.SessionID, ID: "info",
+		Tools: []repositories.Tool{{Name: "opening-hours", Description: "User asks when the clinic is open"}},
+	}
+}
+
+func TestPutRepositorySays201WhenItIsNewAnd200WhenItWasThere(t *testing.T) {
+	for owner, scope := range owners {
+		for created, status := range map[bool]int{true: 201, false: 200} {
+			s := start(t)
+			s.store.created, s.store.repositories = created, []*repositories.Repository{hours(scope)}
+			got := s.call("PUT", owner+"/repositories/info", hoursBody).is(status, "")
+			require.Equal(t, created, got.Header.Get("Location") == owner+"/repositories/info")
+			put := s.store.calls[0].Args[0].(*repositories.Repository)
+			require.Equal(t, scope, put.Scope())
+			require.Equal(t, "info", put.ID)
+			require.Equal(t, "opening-hours", put.Tools[0].Name)
+		}
+	}
+}
+
+func TestARepositoryThatWasRemovedMeanwhileIsAnsweredAsItWasPut(t *testing.T) {
+	s := start(t)
+	s.store.created = true
+	got := s.call("PUT", "/v1/apps/clinic/repositories/info", hoursBody).is(201, "")
+	require.Contains(t, string(got.body), `"opening-hours"`)
+}
+
+func TestPostRepositoryMakesAnID(t *testing.T) {
+	for owner, scope := range owners {
+		s := start(t)
+		s.store.created = true
+		got := s.call("POST", owner+"/repositories", hoursBody).is(201, "")
+		require.Equal(t, owner+"/repositories/made-1", got.Header.Get("Location"))
+		require.Equal(t, scope, s.store.calls[0].Args[0].(*repositories.Repository).Scope())
+		require.Contains(t, string(got.body), `"repositoryId":"made-1"`)
+	}
+}
+
+func TestPostRepositoryRefusesAnIDOfTheClients(t *testing.T) {
+	s := start(t)
+	faults := s.call("POST", "/v1/apps/clinic/repositories", `{"repositoryId":"mine","tools":[]}`).problem(400)
+	require.Contains(t, faults["/repositoryId"], "PUT the repository under the id")
+	require.Zero(t, s.store.count())
+}
+
+func TestPatchRepositoryAnswersTheWhole(t *testing.T) {
+	for owner, scope := range owners {
+		for created, status := range map[bool]int{true: 201, false: 200} {
+			s := start(t)
+			s.store.created, s.store.repositories = created, []*repositories.Repository{hours(scope)}
+			got := s.call("PATCH", owner+"/repositories/info", hoursBody).is(status, "")
+			require.Contains(t, string(got.body), `"opening-hours"`)
+			require.Equal(t, []any{scope, "info"}, s.store.last().Args[:2])
+		}
+	}
+}
+
+func TestGetListAndDeleteKeepToTheirScope(t *testing.T) {
+	for owner, scope := range owners {
+		s := start(t)
+		s.store.repositories = []*repositories.Repository{hours(scope)}
+		s.call("GET", owner+"/repositories/info", "").is(200, "")
+		require.Equal(t, asked{"Repository", []any{scope, "info"}}, s.store.last())
+		s.call("GET", owner+"/repositories?limit=7&after=a", "").is(200, "")
+		require.Equal(t, asked{"Repositories", []any{scope, "a", 7}}, s.store.last())
+		s.call("DELETE", owner+"/repositories/info", "").is(204, "")
+		require.Equal(t, asked{"DeleteRepository", []any{scope, "info"}}, s.store.last())
+	}
+}
+
+func TestARepositoryWithoutToolsHasAnEmptyList(t *testing.T) {
+	s := start(t)
+	s.store.repositories = []*repositories.Repository{{AppID: "clinic", ID: "info"}}
+	s.call("GET", "/v1/apps/clinic/repositories/info", "").is(200,
+		`{"appId":"clinic","repositoryId":"info","options":{"triggerOnce":false,"exclusive":false},"tools":[]}`)
+}
+
+func TestWhatTheAppLacksIsAFaultOfTheBody(t *testing.T) {
+	s := start(t)
+	s.store.err = repositories.Faults{{Pointer: "/tools/0/request/moduleId", Detail: "the app has no module calendar"}}
+	faults := s.call("PUT", "/v1/apps/clinic/repositories/info", hoursBody).problem(400, "1 fault")
+	require.Equal(t, map[string]string{"/tools/0/request/moduleId": "the app has no module calendar"}, faults)
+}
+
+func TestHeadersOfACallAreMasked(t *testing.T) {
+	s := start(t)
+	repository := hours(repositories.Scope{AppID: "clinic"})
+	repository.Tools[0].Request = &repositories.Request{Headers: repositories.Headers{"Authorization": repositories.NewSecret("planted")}}
+	s.store.repositories = []*repositories.Repository{repository}
+	got := s.call("GET", "/v1/apps/clinic/repositories/info", "").is(200, "")
+	require.NotContains(t, string(got.body), "planted")
+}
+
+func TestCloseSession(t *testing.T) {
+	s := start(t)
+	s.call("DELETE", "/v1/apps/clinic/sessions/s1", "").is(204, "")
+	require.Equal(t, asked{"CloseSession", []any{"clinic", "s1"}}, s.store.last())
+	s.store.err = repositories.ErrNotFound
+	s.call("DELETE", "/v1/apps/clinic/sessions/s1", "").problem(404)
+}

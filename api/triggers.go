@@ -1,0 +1,105 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// triggers serves direct triggers and the records of all that has fired.
+type triggers struct {
+	engine Triggers
+	bodies *repositories.Bodies
+}
+
+func (h triggers) routes() []route {
+	const (
+		app     = "/v1/apps/:appId/triggers"
+		session = "/v1/apps/:appId/sessions/:sessionId/triggers"
+		one     = app + "/:triggerId"
+	)
+	listQuery := append(slices.Clone(pageQuery), "state")
+	return []route{
+		{method: http.MethodPost, path: app, handle: h.fire},
+		{method: http.MethodPost, path: session, handle: h.fire},
+		{method: http.MethodGet, path: app, handle: h.list, query: listQuery},
+		{method: http.MethodGet, path: session, handle: h.list, query: listQuery},
+		{method: http.MethodGet, path: one, handle: h.get},
+		{method: http.MethodPost, path: one + "/retry", handle: h.retry},
+	}
+}
+
+func (h triggers) fire(c echo.Context) error {
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	direct, err := decodeDirect(h.bodies, body)
+	if err != nil {
+		return err
+	}
+	direct.AppID, direct.SessionID = c.Param("appId"), c.Param("sessionId")
+	direct.TraceParent = traceParent(c.Request().Context())
+	match, err := h.engine.Fire(c.Request().Context(), direct)
+	if err != nil {
+		return err
+	}
+	locate(c, match)
+	return writeStored(c, http.StatusCreated, match)
+}
+
+// locate says where the record of a trigger is to be read.
+func locate(c echo.Context, match json.RawMessage) {
+	var fired struct {
+		TriggerID string `json:"triggerId"`
+	}
+	if json.Unmarshal(match, &fired) == nil && fired.TriggerID != "" {
+		c.Response().Header().Set(echo.HeaderLocation, "/v1/apps/"+c.Param("appId")+"/triggers/"+fired.TriggerID)
+	}
+}
+
+func (h triggers) list(c echo.Context) error {
+	page, err := pageOf(c)
+	if err != nil {
+		return err
+	}
+	state := c.QueryParam("state")
+	if err := checkState(state); err != nil {
+		return err
+	}
+	query := trigger.Query{AppID: c.Param("appId"), SessionID: c.Param("sessionId"), State: state, Page: page}
+	items, next, err := h.engine.Triggers(c.Request().Context(), query)
+	if err != nil {
+		return err
+	}
+	return writeList(c, items, next)
+}
+
+// checkState accepts the states of a record, and none for all of them.
+func checkState(state string) error {
+	switch state {
+	case "", trigger.StatePending, trigger.StateDelivered, trigger.StateFailed:
+		return nil
+	}
+	return badRequest("state " + quoteShort(state) + " is none of pending, delivered, failed")
+}
+
+func (h triggers) get(c echo.Context) error {
+	record, err := h.engine.Trigger(c.Request().Context(), c.Param("appId"), c.Param("triggerId"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, record)
+}
+
+func (h triggers) retry(c echo.Context) error {
+	if err := h.engine.Retry(c.Request().Context(), c.Param("appId"), c.Param("triggerId")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusAccepted)
+}
