@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"earshot/httpcall"
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// config is what a service is started with. Each field is a flag, and where the
+// contract names one an environment variable; the flag wins.
+type config struct {
+	Addr          string
+	RedisURL      repositories.Secret // may hold a password
+	NATSURL       repositories.Secret // may hold a password
+	OpenAIKey     repositories.Secret
+	OpenAIBaseURL string
+	OpenAIModel   string
+	AdminKey      repositories.Secret
+	SecretKey     repositories.Secret
+	PrivateURLs   string
+	LLMTimeout    time.Duration
+	History       int
+	SessionTTL    time.Duration
+	LogTexts      bool
+	LogLevel      string
+	NATSReplicas  int
+	StrictRedis   bool
+}
+
+// variable is the annotation of a flag that names its environment variable.
+const variable = "environment variable"
+
+// register declares the flags. Defaults never come from the environment, so that
+// --help prints no credential.
+func (c *config) register(flags *pflag.FlagSet) {
+	named := func(name, env string) { flags.SetAnnotation(name, variable, []string{env}) } //nolint:errcheck // the flag exists
+	text := func(into *string, name, env, fallback, usage string) {
+		flags.StringVar(into, name, fallback, usage+" ("+env+")")
+		named(name, env)
+	}
+	secret := func(into *repositories.Secret, name, env, usage string) {
+		flags.TextVar(into, name, repositories.Secret{}, usage+" ("+env+")")
+		named(name, env)
+	}
+	text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
+	secret(&c.RedisURL, "redis-url", "REDIS_URL", "Redis, as redis:// or rediss://; several hosts with commas between them are a Redis Cluster")
+	secret(&c.NATSURL, "nats-url", "NATS_URL", "NATS with JetStream; several servers with commas between them are a cluster")
+	secret(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "key of the LLM; without a key and a base URL the offline matcher decides")
+	text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "any OpenAI-compatible endpoint, up to its version")
+	text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", matcher.DefaultModel, "model, where an app's settings name none")
+	secret(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer key that may do everything")
+	secret(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "32 bytes in base64 that encrypt stored credentials")
+	text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call: deny, allow, or CIDRs with commas between them")
+	flags.DurationVar(&c.LLMTimeout, "llm-timeout", matcher.DefaultTimeout, "time for one LLM request (EARSHOT_LLM_TIMEOUT)")
+	named("llm-timeout", "EARSHOT_LLM_TIMEOUT")
+	flags.IntVar(&c.History, "history", matcher.DefaultHistory, "messages of history that the matcher sees (EARSHOT_HISTORY)")
+	named("history", "EARSHOT_HISTORY")
+	flags.DurationVar(&c.SessionTTL, "session-ttl", 24*time.Hour, "idle time after which a session and its repositories expire (EARSHOT_SESSION_TTL)")
+	named("session-ttl", "EARSHOT_SESSION_TTL")
+	flags.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
+	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
+	flags.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 leaves it as it is")
+	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis without an append-only file instead of warning")
+}
+
+// fromEnvironment fills the flags that were not given from their variables, and names
+// all variables that cannot be read at once.
+func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var faults []error
+	flags.VisitAll(func(flag *pflag.Flag) {
+		names := flag.Annotations[variable]
+		if flag.Changed || len(names) == 0 {
+			return
+		}
+		value, set := lookup(names[0])
+		if !set || value == "" {
+			return
+		}
+		if err := flag.Value.Set(value); err != nil {
+			faults = append(faults, fmt.Errorf("%s cannot be read as the flag --%s: %s", names[0], flag.Name, flag.Usage))
+			return
+		}
+		flag.Changed = true
+	})
+	return errors.Join(faults...)
+}
+
+// check names everything that is wrong with the numbers and keys at once.
+func (c *config) check() error {
+	var faults []error
+	add := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	add(c.LLMTimeout <= 0, "--llm-timeout (EARSHOT_LLM_TIMEOUT) is %s; it must be more than 0, as in 20s", c.LLMTimeout)
+	add(c.History < 0, "--history (EARSHOT_HISTORY) is %d; it must be 0 or more", c.History)
+	add(c.SessionTTL < time.Second, "--session-ttl (EARSHOT_SESSION_TTL) is %s; it must be a second or more, as in 24h", c.SessionTTL)
+	if _, err := c.level(); err != nil {
+		faults = append(faults, err)
+	}
+	if _, err := httpcall.ParsePolicy(c.PrivateURLs); err != nil {
+		faults = append(faults, fmt.Errorf("--private-urls (EARSHOT_PRIVATE_URLS): %w", err))
+	}
+	if _, err := c.sealer(); !c.SecretKey.Empty() && err != nil {
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+func (c *config) level() (slog.Level, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return level, fmt.Errorf("--log-level is %q; it must be debug, info, warn or error", c.LogLevel)
+	}
+	return level, nil
+}
+
+func (c *config) sealer() (*repositories.Sealer, error) {
+	key, err := base64.StdEncoding.DecodeString(c.SecretKey.Reveal())
+	if err != nil || len(key) != repositories.KeySize {
+		return nil, fmt.Errorf("EARSHOT_SECRET_KEY (--secret-key) must be %d bytes in base64; make one with: head -c %d /dev/urandom | base64",
+			repositories.KeySize, repositories.KeySize)
+	}
+	return repositories.NewSealer(key)
+}

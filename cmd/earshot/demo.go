@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// demoRepository is what the demo registers; SINK stands for its own endpoint.
+//
+//go:embed demo.json
+var demoRepository string
+
+const demoText = "Good morning, I want an appointment for 2 people at desk B"
+
+// showDemo plays all parts around Earshot: an author who registers tools, a user who
+// says something, a back-end that subscribes to the events, and an endpoint that is
+// called. It shows on out what each of them sees, until ctx ends.
+func showDemo(ctx context.Context, url, natsURL string, out io.Writer) error {
+	screen := &screen{out: out}
+	sink, err := startSink(screen)
+	if err != nil {
+		return err
+	}
+	defer sink.Close()
+	conn, err := nats.Connect(natsURL)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for _, subject := range []string{"tool.*.demo.>", "app.demo.>"} {
+		if _, err := conn.Subscribe(subject, func(m *nats.Msg) { screen.show("event", m.Subject, m.Data) }); err != nil {
+			return err
+		}
+	}
+	if err := conn.FlushTimeout(5 * time.Second); err != nil {
+		return err
+	}
+	if err := playDemo(ctx, url, "http://"+sink.Addr, screen); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// playDemo registers the app and says something to it.
+func playDemo(ctx context.Context, url, sink string, screen *screen) error {
+	app := url + "/v1/apps/demo"
+	if _, err := send(ctx, http.MethodPut, app, `{"name":"Demo clinic"}`); err != nil {
+		return err
+	}
+	if _, err := send(ctx, http.MethodPut, app+"/repositories/desk", strings.ReplaceAll(demoRepository, "SINK", sink)); err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]string{"actor": "user", "text": demoText})
+	if err != nil {
+		return err
+	}
+	screen.show("says", demoText, nil)
+	answer, err := send(ctx, http.MethodPost, app+"/sessions/s1/messages", string(body))
+	if err != nil {
+		return err
+	}
+	screen.show("answer", "", answer)
+	screen.show("try", fmt.Sprintf(`curl -s %s/sessions/s1/messages -d '{"actor":"user","text":"When are you open?"}' -H 'Content-Type: application/json'`, app), nil)
+	return nil
+}
+
+// send makes a request to the service and returns the answer's body.
+func send(ctx context.Context, method, url, body string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err == nil && response.StatusCode >= 300 {
+		err = fmt.Errorf("%s %s: %s: %s", method, url, response.Status, answer)
+	}
+	return answer, err
+}
+
+// startSink starts the endpoint that the demo's tool calls.
+func startSink(screen *screen) (*http.Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{Addr: listener.Addr().String(), ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			user, _, _ := r.BasicAuth()
+			body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+			screen.show("call", fmt.Sprintf("%s %s as user %q", r.Method, r.URL.Path, user), body)
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"booked":true}`)
+		})}
+	go server.Serve(listener) //nolint:errcheck // ends with Close
+	return server, nil
+}
+
+// screen shows what happens, one thing at a time.
+type screen struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (s *screen) show(what, text string, data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.out, "\n%-7s %s\n", what, text)
+	if len(data) == 0 {
+		return
+	}
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, data, "        ", "  ") != nil {
+		pretty.Write(data)
+	}
+	fmt.Fprintf(s.out, "        %s\n", pretty.String())
+}

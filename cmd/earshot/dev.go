@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"earshot/repositories"
+)
+
+func newDev(env environment) *cobra.Command {
+	c, demo := &config{}, false
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run everything in one process, for a first look and for development",
+		Long: "Run Earshot with an embedded NATS server and an embedded store, on loopback only and\n" +
+			"without keys. What it holds is gone at the end.",
+		Example: "  earshot dev --demo",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
+				return err
+			}
+			if err := c.forDevelopment(cmd.Flags().Changed("private-urls"), cmd.Flags().Changed("log-level")); err != nil {
+				return err
+			}
+			return runDev(cmd.Context(), *c, demo, env)
+		},
+	}
+	c.register(cmd.Flags())
+	cmd.Flags().BoolVar(&demo, "demo", false, "register a small app, say something to it, and show what happens")
+	return cmd
+}
+
+// forDevelopment sets what dev has otherwise than serve.
+func (c *config) forDevelopment(privateGiven, levelGiven bool) error {
+	if !privateGiven {
+		c.PrivateURLs = "allow"
+	}
+	if !levelGiven {
+		c.LogLevel = "warn"
+	}
+	c.AdminKey = repositories.Secret{} // on loopback nobody is asked for a key
+	if c.SecretKey.Empty() {
+		key := make([]byte, repositories.KeySize)
+		rand.Read(key) // never fails (crypto/rand)
+		c.SecretKey = repositories.NewSecret(base64.StdEncoding.EncodeToString(key))
+	}
+	return errors.Join(c.check(), c.onLoopback())
+}
+
+// onLoopback refuses an address that others could reach: dev asks for no key.
+func (c *config) onLoopback() error {
+	host, _, err := net.SplitHostPort(c.Addr)
+	if err != nil {
+		return fmt.Errorf("--addr (EARSHOT_ADDR) is %q; it must be host:port, as in 127.0.0.1:8080", c.Addr)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("dev asks for no key and listens on loopback only, not on %q; use 127.0.0.1, or run: earshot serve", c.Addr)
+	}
+	return nil
+}
+
+// runDev runs the service on what is embedded, or on the servers that are named.
+func runDev(ctx context.Context, c config, demo bool, env environment) (err error) {
+	log := newLogger(env.err, &c)
+	embeddedRedis, embeddedNATS := c.RedisURL.Empty(), c.NATSURL.Empty()
+	closeServers, err := embed(&c, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeServers()) }()
+	s, err := newService(c, embeddedRedis, log)
+	if err != nil {
+		return err
+	}
+	announce(env.out, s, c, embeddedNATS)
+	if demo {
+		showing, stop := context.WithCancel(ctx)
+		defer stop()
+		go func() {
+			if err := showDemo(showing, s.URL(), c.NATSURL.Reveal(), env.out); err != nil && showing.Err() == nil {
+				log.Error("demo.failed", "error", err.Error())
+			}
+		}()
+	}
+	return s.run(ctx)
+}
+
+// embed starts the servers that are not named, and names them.
+func embed(c *config, log *slog.Logger) (func() error, error) {
+	var closers []func() error
+	closeAll := func() error {
+		var faults []error
+		for _, closer := range closers {
+			faults = append(faults, closer())
+		}
+		return errors.Join(faults...)
+	}
+	if c.RedisURL.Empty() {
+		store, err := startStore()
+		if err != nil {
+			return nil, err
+		}
+		closers = append(closers, func() error { store.Close(); return nil })
+		c.RedisURL = repositories.NewSecret(store.URL())
+	}
+	if c.NATSURL.Empty() {
+		nats, err := startNATS("", defaultNATSPort, log)
+		if err != nil {
+			return nil, errors.Join(err, closeAll())
+		}
+		closers = append(closers, nats.Close)
+		c.NATSURL = repositories.NewSecret(nats.URL())
+	}
+	return closeAll, nil
+}
+
+// announce says where things are. The URL of a NATS server that was named may hold a
+// password and is not repeated.
+func announce(out io.Writer, s *service, c config, embeddedNATS bool) {
+	events := "the server of NATS_URL"
+	if embeddedNATS {
+		events = c.NATSURL.Reveal()
+	}
+	fmt.Fprintf(out, "Earshot listens on %s (reference: %s/docs)\n", s.URL(), s.URL())
+	fmt.Fprintf(out, "events: %s, subjects tool.> and app.>\n", events)
+	fmt.Fprintf(out, "matching: %s\n", s.matcher.Describe())
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEmbeddedNATSAnswersOnLoopbackWithLargeMessages(t *testing.T) {
+	n, err := startNATS("", -1, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, n.Close()) }()
+	require.True(t, strings.HasPrefix(n.URL(), "nats://127.0.0.1:"), n.URL())
+	conn := dialNATS(t, n.URL())
+	require.EqualValues(t, 8<<20, conn.MaxPayload())
+	require.EqualValues(t, 1, storeEvent(t, conn, "one"))
+}
+
+func TestEmbeddedStoreAnswersOnLoopback(t *testing.T) {
+	store, err := startStore()
+	require.NoError(t, err)
+	defer store.Close()
+	require.True(t, strings.HasPrefix(store.URL(), "redis://127.0.0.1:"), store.URL())
+	client := dialStore(t, store.URL())
+	require.NoError(t, client.Set(t.Context(), "key", "value", 0).Err())
+	require.Equal(t, "value", client.Get(t.Context(), "key").Val())
+}
+
+func TestEmbeddedStoreForgetsKeysWhenTheirTimeIsUp(t *testing.T) {
+	store, err := startStore()
+	require.NoError(t, err)
+	defer store.Close()
+	client := dialStore(t, store.URL())
+	require.NoError(t, client.Set(t.Context(), "key", "value", 20*time.Millisecond).Err())
+	require.Eventually(t, func() bool {
+		return client.Get(t.Context(), "key").Err() == redis.Nil
+	}, 10*time.Second, 5*time.Millisecond)
+}
+
+func TestEmbeddedNATSTakesAFreePortWhereItsOwnIsTaken(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	taken := listener.Addr().(*net.TCPAddr).Port
+
+	n, err := startNATS("", taken, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, n.Close()) }()
+	require.NotEqual(t, "nats://"+listener.Addr().String(), n.URL())
+	require.True(t, dialNATS(t, n.URL()).IsConnected())
+}
+
+func TestEmbeddedNATSUsesThePortThatItIsGiven(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().(*net.TCPAddr)
+	require.NoError(t, listener.Close())
+
+	n, err := startNATS("", address.Port, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, n.Close()) }()
+	require.Equal(t, "nats://"+address.String(), n.URL())
+}
+
+func TestEmbeddedNATSKeepsEventsInAGivenDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "events")
+	for _, want := range []uint64{1, 2} {
+		n, err := startNATS(dir, -1, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		require.Equal(t, want, storeEvent(t, dialNATS(t, n.URL()), "event"))
+		require.NoError(t, n.Close())
+	}
+	require.DirExists(t, dir)
+}
+
+func TestEmbeddedNATSRemovesItsTemporaryDirectory(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	n, err := startNATS("", -1, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	storeEvent(t, dialNATS(t, n.URL()), "event")
+	require.NotEmpty(t, entries(t, os.Getenv("TMPDIR")))
+	require.NoError(t, n.Close())
+	require.Empty(t, entries(t, os.Getenv("TMPDIR")))
+}
+
+func TestEmbeddedNATSThatCannotStartSaysWhy(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err := startNATS(file, -1, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "start the embedded NATS server in "+file)
+	require.ErrorContains(t, err, "JetStream")
+}
+
+func TestEmbeddedNATSIsQuiet(t *testing.T) {
+	var log bytes.Buffer
+	n, err := startNATS("", -1, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	storeEvent(t, dialNATS(t, n.URL()), "event")
+	require.NoError(t, n.Close())
+	require.Empty(t, log.String(), "a start and a stop without trouble say nothing")
+}
+
+func TestNATSLogPassesTroubleOn(t *testing.T) {
+	var log bytes.Buffer
+	l := newNATSLog(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	l.Noticef("notice %d", 1)
+	l.Warnf("warning %d", 2)
+	l.Errorf("error %d", 3)
+	l.Debugf("debug %d", 4)
+	l.Tracef("trace %d", 5)
+	for _, line := range []string{
+		`level=DEBUG msg="notice 1" server=nats`, `level=WARN msg="warning 2" server=nats`, `level=ERROR msg="error 3" server=nats`,
+		`level=DEBUG msg="debug 4" server=nats`, `level=DEBUG msg="trace 5" server=nats`,
+	} {
+		require.Contains(t, log.String(), line)
+	}
+
+	require.NoError(t, l.fatal())
+	l.Fatalf("the first %s", "reason")
+	l.Fatalf("what follows from it")
+	require.EqualError(t, l.fatal(), "the first reason")
+}
+
+func dialNATS(t *testing.T, url string) *nats.Conn {
+	t.Helper()
+	conn, err := nats.Connect(url)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+func dialStore(t *testing.T, url string) *redis.Client {
+	t.Helper()
+	options, err := redis.ParseURL(url)
+	require.NoError(t, err)
+	client := redis.NewClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// storeEvent returns the event's sequence in the stream.
+func storeEvent(t *testing.T, conn *nats.Conn, text string) uint64 {
+	t.Helper()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
+	require.NoError(t, err)
+	ack, err := js.Publish(ctx, "s", []byte(text))
+	require.NoError(t, err)
+	return ack.Sequence
+}
+
+func entries(t *testing.T, dir string) []os.DirEntry {
+	t.Helper()
+	found, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	return found
+}

@@ -1,0 +1,47 @@
+// Command earshot hears what a chat calls for and sets it off: it matches messages
+// against registered tools, publishes an event on NATS for each match, and calls the
+// tool's endpoint.
+//
+// earshot dev runs everything in one process, for a first look and for development;
+// earshot serve is the service, on a Redis and a NATS server.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// version is set at build time: -ldflags "-X main.version=v1.2.3".
+var version = "development"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], environment{os.Stdout, os.Stderr, os.LookupEnv})
+	stop()
+	os.Exit(code)
+}
+
+// environment is what a command sees of the world beside its arguments, so that tests
+// run commands as main does.
+type environment struct {
+	out    io.Writer
+	err    io.Writer
+	lookup func(variable string) (string, bool)
+}
+
+// run executes the command line and returns the exit code: 0, or 1 at a fault.
+func run(ctx context.Context, args []string, env environment) int {
+	root := newRoot(env)
+	root.SetArgs(args)
+	root.SetOut(env.out)
+	root.SetErr(env.err)
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintf(env.err, "earshot: %v\n", err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"earshot/repositories"
+)
+
+func newServe(env environment) *cobra.Command {
+	c := &config{}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the service on a Redis and a NATS server",
+		Long: "Run one replica of the service. Several on the same Redis and NATS are one service.\n" +
+			"Every flag with a variable in brackets may be given by that variable.",
+		Example: "  REDIS_URL=redis://127.0.0.1:6379 NATS_URL=nats://127.0.0.1:4222 \\\n" +
+			"  EARSHOT_ADMIN_KEY=change-me EARSHOT_SECRET_KEY=$(head -c 32 /dev/urandom | base64) \\\n  earshot serve",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
+				return err
+			}
+			if err := errors.Join(c.required(), c.check()); err != nil {
+				return err
+			}
+			log := newLogger(env.err, c)
+			s, err := newService(*c, false, log)
+			if err != nil {
+				return err
+			}
+			log.Info("service.started", "version", version, "url", s.URL(), "matcher", s.matcher.Describe())
+			return s.run(cmd.Context())
+		},
+	}
+	c.register(cmd.Flags())
+	return cmd
+}
+
+// required names every setting that serve cannot do without and that is missing.
+func (c *config) required() error {
+	var faults []error
+	for _, need := range []struct {
+		value     repositories.Secret
+		name, why string
+	}{
+		{c.RedisURL, "REDIS_URL", "the Redis that holds all state"},
+		{c.NATSURL, "NATS_URL", "the NATS server that events go to"},
+		{c.AdminKey, "EARSHOT_ADMIN_KEY", "the key that operators call with"},
+		{c.SecretKey, "EARSHOT_SECRET_KEY", "32 bytes in base64 that encrypt stored credentials"},
+	} {
+		if need.value.Empty() {
+			faults = append(faults, fmt.Errorf("%s is not set: %s", need.name, need.why))
+		}
+	}
+	if len(faults) > 0 {
+		faults = append(faults, errors.New("to try Earshot without any of this, run: earshot dev"))
+	}
+	return errors.Join(faults...)
+}
+
+// newLogger writes one JSON line per outcome.
+func newLogger(out io.Writer, c *config) *slog.Logger {
+	level, _ := c.level() // was checked
+	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))
+}

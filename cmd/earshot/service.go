@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/redis/go-redis/v9"
+
+	"earshot/api"
+	"earshot/emitter"
+	"earshot/httpcall"
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// graceful is how long what is in flight may take after a SIGTERM.
+const graceful = 20 * time.Second
+
+// service is one replica: everything wired together. Adapters meet here and nowhere
+// else.
+type service struct {
+	config   config
+	log      *slog.Logger
+	db       *repositories.DB
+	store    *repositories.Store
+	matcher  *matcher.Chain
+	emitter  *emitter.Emitter
+	caller   *httpcall.Caller
+	engine   *trigger.Engine
+	http     *http.Server
+	listener net.Listener
+}
+
+// newService wires a replica. It connects to nothing yet but listens already, so that
+// a port that is taken is a fault at start.
+func newService(c config, embeddedRedis bool, log *slog.Logger) (*service, error) {
+	s := &service{config: c, log: log}
+	for _, step := range []func() error{
+		func() error { return s.openStore(embeddedRedis) }, s.openEmitter, s.openCaller, s.openEngine, s.listen,
+	} {
+		if err := step(); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	return s, nil
+}
+
+func (s *service) openStore(embedded bool) error {
+	redis.SetLogger(quiet{s.log})
+	client, err := openRedis(s.config.RedisURL.Reveal())
+	if err != nil {
+		return err
+	}
+	s.db = &repositories.DB{UniversalClient: client, Embedded: embedded}
+	sealer, err := s.config.sealer()
+	if err != nil {
+		return err
+	}
+	s.store = repositories.NewStore(s.db, repositories.StoreOptions{Sealer: sealer, SessionTTL: s.config.SessionTTL})
+	return nil
+}
+
+func (s *service) openEmitter() (err error) {
+	s.emitter, err = emitter.Connect(s.config.NATSURL.Reveal(), emitter.Options{Replicas: s.config.NATSReplicas, Logger: s.log})
+	return err
+}
+
+func (s *service) openCaller() error {
+	policy, err := httpcall.ParsePolicy(s.config.PrivateURLs)
+	if err != nil {
+		return err
+	}
+	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log})
+	return nil
+}
+
+func (s *service) openEngine() (err error) {
+	registry, metrics := prometheus.NewRegistry(), trigger.NewMetrics()
+	llm := newLLMMetrics()
+	registry.MustRegister(metrics, llm, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s.matcher = matcher.New(matcher.Options{
+		BaseURL: s.config.OpenAIBaseURL, Key: s.config.OpenAIKey, Model: s.config.OpenAIModel,
+		Timeout: s.config.LLMTimeout, History: s.config.History, Logger: s.log, Observe: llm.observe,
+	})
+	s.engine, err = trigger.NewEngine(trigger.Options{
+		DB: s.db, Store: s.store, Matcher: s.matcher, Events: s.emitter, Calls: s.caller,
+		Logger: s.log, Metrics: metrics, History: s.config.History, LogTexts: s.config.LogTexts,
+	})
+	if err != nil {
+		return err
+	}
+	s.store.OnChange(s.engine.Wake)
+	s.http = api.NewServer(s.config.Addr, api.New(api.Options{
+		Store: s.store, Engine: s.engine, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry,
+		Ready: []api.Check{{Name: "redis", Ready: s.store.Ping}, {Name: "nats", Ready: s.emitter.Ready}},
+	}))
+	return nil
+}
+
+func (s *service) listen() (err error) {
+	s.listener, err = net.Listen("tcp", s.config.Addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w; choose another address with --addr or EARSHOT_ADDR", s.config.Addr, err)
+	}
+	return nil
+}
+
+// URL is where the service is reached.
+func (s *service) URL() string { return "http://" + s.listener.Addr().String() }
+
+// run serves until ctx ends, then finishes what is in flight. It ends early where the
+// server fails or Redis is one that cannot be used.
+func (s *service) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		if err := s.admit(ctx); err != nil {
+			cancel(err)
+		}
+	}()
+	go func() {
+		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			cancel(err)
+		}
+	}()
+	working := make(chan struct{})
+	go func() {
+		defer close(working)
+		s.engine.Run(ctx)
+	}()
+	<-ctx.Done()
+	s.log.Info("service.stopping")
+	err := s.shutDown(working)
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+// admit checks Redis as soon as it answers. Its error means that the service must end.
+func (s *service) admit(ctx context.Context) error {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.MaxInterval = 5 * time.Second
+	for {
+		err := admit(ctx, s.db, s.config.StrictRedis, s.log)
+		if err == nil || errors.Is(err, errRefused) {
+			return err
+		}
+		s.log.Warn("redis.unavailable", "error", err.Error())
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pauses.NextBackOff()):
+		}
+	}
+}
+
+// shutDown takes no more messages, claims no more effects, and waits for what runs.
+func (s *service) shutDown(working <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(context.Background(), graceful)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	<-working
+	return errors.Join(err, s.engine.Stop(ctx), s.close())
+}
+
+// close lets go of what was opened.
+func (s *service) close() error {
+	var faults []error
+	if s.listener != nil {
+		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			faults = append(faults, err)
+		}
+	}
+	if s.caller != nil {
+		s.caller.CloseIdleConnections()
+	}
+	if s.emitter != nil {
+		s.emitter.Close()
+	}
+	if s.db != nil {
+		faults = append(faults, s.db.Close())
+	}
+	return errors.Join(faults...)
+}
