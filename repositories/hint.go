@@ -8,13 +8,14 @@ import (
 )
 
 // nearest returns the known word that a misspelt one most likely stands for, or
-// nothing where none is near: within a third of its length, case aside.
+// nothing where none is near: within half of its length, which a transposition in a short
+// word takes, case aside.
 func nearest(word string, known []string) string {
 	const most = 64 // the cost of a comparison grows with the square of it
 	if len(word) > most {
 		return ""
 	}
-	best, distance := "", len(word)/3+1
+	best, distance := "", len(word)/2+1
 	for _, candidate := range known {
 		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(candidate), nil)
 		if d < distance || d == distance && best != "" && candidate < best {
