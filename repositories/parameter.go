@@ -34,6 +34,7 @@ type parameter struct {
 	kind        kind
 	required    bool // and without default
 	ignored     bool
+	grounded    bool // a model's value has to stand in the conversation
 	claims      []claim
 
 	fallback *fixed // default

@@ -11,6 +11,7 @@ type definition struct {
 	Description    string      `json:"description"`
 	Required       *bool       `json:"required"`
 	Ignore         bool        `json:"ignore"`
+	Grounded       bool        `json:"grounded"`
 	Value          any         `json:"value"`
 	Default        any         `json:"default"`
 	AllowedValues  []any       `json:"allowedValues"`
@@ -66,7 +67,7 @@ func (d *definition) compile(in dialect, with *patterns, at string, faults *Faul
 	if in.key == "parameter" {
 		p.name = d.Parameter
 	}
-	p.required, p.ignored, p.claims = in.required, d.Ignore, d.AuthServices
+	p.required, p.ignored, p.claims, p.grounded = in.required, d.Ignore, d.AuthServices, d.Grounded
 	if d.Required != nil {
 		p.required = *d.Required
 	}

@@ -23,6 +23,9 @@ type Parameter struct {
 	Allowed []any
 	// Hidden says that models neither see nor fill it.
 	Hidden bool
+	// Grounded says that a model's value has to stand in the conversation. It is for
+	// whoever knows the conversation to hold to; Check and Read do not.
+	Grounded bool
 	// Items describes the members of an array; nil where nothing is known of them.
 	Items *Parameter
 	// Min and Max are inclusive bounds of a number; empty for none.
@@ -47,6 +50,7 @@ func (p *parameter) view() Parameter {
 		Type:        p.kind.schemaType(),
 		Required:    p.required,
 		Hidden:      p.hidden(),
+		Grounded:    p.grounded,
 		Allowed:     p.literals(),
 	}
 	if p.fallback != nil {

@@ -138,11 +138,13 @@ func schemaModel(document map[string]any, list []*parameter) json.RawMessage {
 // withoutOurWords drops the fields of the lists that a property may carry.
 func withoutOurWords(property any) any {
 	given, ok := property.(map[string]any)
-	if _, ours := given["ignore"]; !ok || !ours {
+	_, ignore := given["ignore"]
+	if _, grounded := given["grounded"]; !ok || !ignore && !grounded {
 		return property
 	}
 	shown := maps.Clone(given)
 	delete(shown, "ignore")
+	delete(shown, "grounded")
 	return shown
 }
 

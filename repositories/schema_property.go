@@ -8,11 +8,12 @@ import (
 )
 
 // annotations are what a property of a JSON Schema says beside its rules. The last
-// three are the words of the lists; a validator passes over them.
+// four are the words of the lists; a validator passes over them.
 type annotations struct {
 	Description  string  `json:"description"`
 	Default      any     `json:"default"`
 	Ignore       bool    `json:"ignore"`
+	Grounded     bool    `json:"grounded"`
 	Value        any     `json:"value"`
 	AuthServices []claim `json:"authServices"`
 }
@@ -30,6 +31,7 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 		return p
 	}
 	p.description, p.ignored, p.claims = notes.Description, notes.Ignore, notes.AuthServices
+	p.grounded = notes.Grounded
 	p.useDefault(notes.Default)
 	p.static = found.fixedProperty(p, notes.Value)
 	found.unfillable(p)
@@ -47,7 +49,7 @@ func readAnnotations(given any) (annotations, error) {
 		return notes, err
 	}
 	if err := unmarshalNumbers(raw, &notes); err != nil {
-		return notes, errors.New("ignore is true or false, authServices a list of {\"name\",\"field\"}")
+		return notes, errors.New("ignore and grounded are true or false, authServices a list of {\"name\",\"field\"}")
 	}
 	return notes, nil
 }

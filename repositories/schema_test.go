@@ -132,7 +132,7 @@ func TestSchemasThatCannotBeUsedAreRefused(t *testing.T) {
 		`{"type":"object","properties":{"a":{"pattern":"^(?!x)"}}}`:                  "/tools/0/parameters/properties/a/pattern: is not JSON Schema:",
 		`{"type":"object","properties":{"a":{"type":"integer","value":1.5}}}`:        `/tools/0/parameters/properties/a/value: 1.5 is not an integer`,
 		`{"type":"object","properties":{"a":{"ignore":true}},"required":["a"]}`:      `/tools/0/parameters/properties/a/ignore: nobody fills the parameter: it is required and ignored; give it a value or a default`,
-		`{"type":"object","properties":{"a":{"ignore":"yes"}}}`:                      `/tools/0/parameters/properties/a: ignore is true or false, authServices a list of {"name","field"}`,
+		`{"type":"object","properties":{"a":{"ignore":"yes"}}}`:                      `/tools/0/parameters/properties/a: ignore and grounded are true or false, authServices a list of {"name","field"}`,
 		deep: `/tools/0/parameters: is too costly to check: its $ref, allOf, anyOf and oneOf multiply`,
 	} {
 		_, faults := decodeTool(t, `{"name":"t","parameters":`+schema+`}`)
