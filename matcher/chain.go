@@ -1,7 +1,6 @@
 package matcher
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 )
@@ -19,14 +18,15 @@ func New(options Options) *Chain {
 		return &Chain{
 			rest: NewOffline(),
 			describes: "no LLM is configured: the offline matcher decides from words alone, and keeps silent where it is not sure; " +
-				"set OPENAI_API_KEY or OPENAI_BASE_URL for an LLM",
+				"set OPENAI_API_KEY or OPENAI_BASE_URL for an LLM, or ANTHROPIC_API_KEY, GEMINI_API_KEY or COHERE_API_KEY",
 		}
 	}
 	options = options.withDefaults()
+	first := options.first()
 	return &Chain{
 		rest: NewLLM(options),
-		describes: fmt.Sprintf("the LLM %s at %s matches, within %s for each request",
-			options.Model, host(cmp.Or(options.BaseURL, defaultBaseURL)), options.Timeout),
+		describes: fmt.Sprintf("the LLM %s at %s matches, within %s for each request%s",
+			first.Model, host(first.BaseURL), options.Timeout, options.others()),
 	}
 }
 
@@ -39,7 +39,14 @@ func (c *Chain) Match(ctx context.Context, request Request) (Result, error) {
 	if result, exact := Exact(request); exact {
 		return result, nil
 	}
-	return c.rest.Match(ctx, request)
+	if Abandons(request.Text) {
+		request.Unfinished = nil
+	}
+	result, err := c.rest.Match(ctx, request)
+	for i, match := range result.Matches {
+		result.Matches[i].Evidence = FindEvidence(request, match.Values, match.Tool)
+	}
+	return result, err
 }
 
 // Reply implements Matcher.

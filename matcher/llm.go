@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"earshot/repositories"
@@ -31,6 +30,12 @@ type Options struct {
 	Key     repositories.Secret
 	// Model is asked where the app's settings name none.
 	Model string
+	// Anthropic, Gemini and Cohere are asked through their own APIs, by the apps whose
+	// settings name them. Where OpenAI is not configured, the first of them that is
+	// stands in as the default. A BaseURL of Gemini with /projects/…/locations/… in its
+	// path is Vertex AI, which without a key takes Google's application default
+	// credentials.
+	Anthropic, Gemini, Cohere Provider
 	// Timeout is the time for one request.
 	Timeout time.Duration
 	// History is how many earlier messages the model sees at most.
@@ -56,11 +61,10 @@ type Exchange struct {
 }
 
 // Configured reports whether the options name an LLM: by a key or by an endpoint.
-func (o Options) Configured() bool { return !o.Key.Empty() || o.BaseURL != "" }
+func (o Options) Configured() bool { return o.first().Configured() }
 
 // withDefaults fills in what was left out and bounds what is too much.
 func (o Options) withDefaults() Options {
-	o.Model = cmp.Or(o.Model, DefaultModel)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.History = cmp.Or(o.History, DefaultHistory)
 	o.Limit = min(max(1, cmp.Or(o.Limit, DefaultLimit)), MostTools)
@@ -75,23 +79,21 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// providerOpenAI is what an app's settings call the OpenAI-compatible endpoint.
-const providerOpenAI = "openai"
-
 // LLM matches by asking a model with tool calling, once per message and a second time
 // where its first answer has faults. It is safe for concurrent use.
 type LLM struct {
 	options   Options
-	providers map[string]completer
+	providers map[string]opened
 }
 
-// NewLLM returns the matcher that asks the endpoint of the options.
+// NewLLM returns the matcher that asks the providers of the options.
 func NewLLM(options Options) *LLM {
 	options = options.withDefaults()
-	return &LLM{
-		options:   options,
-		providers: map[string]completer{providerOpenAI: newOpenAI(options)},
+	llm := &LLM{options: options, providers: map[string]opened{}}
+	for _, one := range options.known() {
+		llm.providers[one.name] = one.reach(options)
 	}
+	return llm
 }
 
 // Match asks which tools the message calls for. With nothing in scope and no reply
@@ -157,25 +159,4 @@ func (l *LLM) explain(caller, limited context.Context, err error) error {
 	default:
 		return &Unavailable{Reason: err.Error()}
 	}
-}
-
-// choose returns the provider and the model that the app's settings name, as in
-// openai/gpt-4o. A name without a provider is a model of the configured endpoint.
-func (l *LLM) choose(app *repositories.App) (completer, string, error) {
-	named := ""
-	if app != nil {
-		named = app.Settings.LLM.Tools
-	}
-	if named == "" {
-		return l.providers[providerOpenAI], l.options.Model, nil
-	}
-	provider, model, found := strings.Cut(named, "/")
-	if !found {
-		return l.providers[providerOpenAI], named, nil
-	}
-	chosen, known := l.providers[provider]
-	if !known || model == "" {
-		return nil, "", &Unavailable{Reason: fmt.Sprintf("settings.llm.tools is %q: give it as %s/MODEL", named, providerOpenAI)}
-	}
-	return chosen, model, nil
 }

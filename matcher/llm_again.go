@@ -33,7 +33,9 @@ func back(first readAnswer) []message {
 	messages := []message{{Role: roleAssistant, Text: first.text}}
 	for _, found := range first.findings {
 		messages[0].Calls = append(messages[0].Calls, found.call)
-		messages = append(messages, message{Role: roleTool, CallID: found.call.ID, Text: found.verdict()})
+		messages = append(messages, message{
+			Role: roleTool, CallID: found.call.ID, Text: found.verdict(), Failed: !found.known || found.curable(),
+		})
 	}
 	return messages
 }

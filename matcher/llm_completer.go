@@ -35,8 +35,10 @@ type message struct {
 	Role  role
 	Text  string
 	Calls []toolCall // of the assistant
-	// CallID is the call whose result a message of roleTool is.
+	// CallID is the call whose result a message of roleTool is; Failed says that the
+	// result is none.
 	CallID string
+	Failed bool
 }
 
 // toolDefinition is a tool that is offered. Name and the names of the top-level
@@ -45,6 +47,8 @@ type toolDefinition struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage
+	// Passing is true for a tool of a session's own, which other sessions do not offer.
+	Passing bool
 }
 
 // toolCall is a call as the model wrote it: Arguments should be a JSON object.
@@ -52,6 +56,9 @@ type toolCall struct {
 	ID        string
 	Name      string
 	Arguments string
+	// Echo is what the provider sent with the call for itself alone, and wants back
+	// with it as it came.
+	Echo string
 }
 
 // completion is the model's answer.

@@ -77,11 +77,13 @@ func (t *turn) check(call toolCall) finding {
 		arguments, repaired, err = nil, true, nil
 	}
 	found.repaired = repaired
-	found.reading = params.Read(unalias(arguments, params.ModelSchema()))
+	given := unalias(arguments, params.ModelSchema())
+	found.reading = params.Read(t.request.completed(found.candidate, given))
 	if err != nil {
 		fault := repositories.ValueFault{Detail: err.Error()}
 		found.reading.Errors = append([]repositories.ValueFault{fault}, found.reading.Errors...)
 	}
+	found.reading.Errors = append(found.reading.Errors, Ungrounded(t.request, found.reading, found.candidate.Tool)...)
 	return found
 }
 

@@ -25,6 +25,8 @@ const (
 
 // Utterance is an earlier message of the conversation.
 type Utterance struct {
+	// ID is the message's; empty for the message that is being matched.
+	ID    string
 	Actor string
 	Text  string
 	// Fired are the tools that the message set off.
@@ -54,6 +56,8 @@ type Request struct {
 	History    []Utterance // oldest first, without the message itself
 	Text       string
 	Candidates []Candidate // sorted by name; without the catch-all
+	// Unfinished are calls that earlier messages began and that lack values.
+	Unfinished []Unfinished
 	Now        time.Time
 	// Chat asks for the model's own text as well (settings.chatModeEnabled).
 	Chat bool
@@ -67,6 +71,8 @@ type Match struct {
 	// Repaired says that the model's arguments were not well-formed JSON.
 	Repaired bool
 	Coerced  []string
+	// Evidence says for each inferred value where it was said, nil for nowhere.
+	Evidence map[string]*Evidence
 }
 
 // Rejected is a tool that the message calls for with values that are at fault.

@@ -21,17 +21,20 @@ func (o *Offline) Match(_ context.Context, request Request) (Result, error) {
 	found := Result{Stage: StageOffline}
 	words := split(request.Text)
 	best, ok := o.lexicons.of(request.Candidates).decide(request.Text, words)
-	if !ok {
+	if ok {
+		candidate := request.Candidates[best]
+		found.take(candidate, valuesOf(request.Text, candidate.Tool, request.Now), request)
 		return found, nil
 	}
-	found.take(request.Candidates[best], request)
+	if begun, values := continued(request, words); values != nil {
+		found.take(begun.Candidate, values, request)
+	}
 	return found, nil
 }
 
-// take reads the candidate's values and files it as matched or rejected.
-func (r *Result) take(candidate Candidate, request Request) {
-	params := candidate.Tool.Params()
-	reading := params.Read(valuesOf(request.Text, candidate.Tool, request.Now))
+// take checks the candidate's values and files it as matched or rejected.
+func (r *Result) take(candidate Candidate, values map[string]any, request Request) {
+	reading := candidate.Tool.Params().Read(request.completed(candidate, values))
 	if len(reading.Errors) > 0 {
 		r.Rejected = append(r.Rejected, Rejected{candidate, reading.Values, reading.Missing, reading.Errors})
 		return

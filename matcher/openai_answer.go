@@ -1,9 +1,9 @@
 package matcher
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 )
 
@@ -11,15 +11,9 @@ import (
 // string that holds what came, digit for digit; content as a text; no nulls. Members
 // that nobody reads are dropped, whatever their type.
 func normalise(body []byte) ([]byte, error) {
-	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
 	var raw rawAnswer
-	switch err := json.Unmarshal(body, &raw); {
-	case len(body) == 0:
-		return nil, errors.New("the answer is empty")
-	case err != nil && body[0] == '<':
-		return nil, errors.New("the answer is HTML, not JSON: check the base URL")
-	case err != nil:
-		return nil, errors.New("the answer is not the JSON of a completion, or only a part of it")
+	if err := decodeAnswer(body, &raw); err != nil {
+		return nil, err
 	}
 	if text := errorText(raw.Error); text != "" {
 		return nil, &serverError{text: text}
@@ -127,7 +121,7 @@ func rawText(raw json.RawMessage) string {
 	return strings.Join(texts, "")
 }
 
-// tokens keeps the counts that are whole numbers.
+// tokens keeps the counts.
 func tokens(raw json.RawMessage) map[string]any {
 	var counted struct {
 		Prompt     json.RawMessage `json:"prompt_tokens"`
@@ -146,8 +140,9 @@ func tokens(raw json.RawMessage) map[string]any {
 	}
 }
 
+// tokenCount reads a count that may be written as a fraction. What is none is zero.
 func tokenCount(raw json.RawMessage) int {
-	var n int
+	var n float64
 	_ = json.Unmarshal(raw, &n)
-	return n
+	return int(min(max(0, n), math.MaxInt32))
 }

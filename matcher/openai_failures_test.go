@@ -145,10 +145,15 @@ func TestKeyGoesToTheEndpointAndNowhereElse(t *testing.T) {
 }
 
 // recorder keeps the request that it is given, and fails it.
-type recorder struct{ header http.Header }
+type recorder struct {
+	header http.Header
+	path   string
+}
+
+func (r *recorder) client() *http.Client { return &http.Client{Transport: r} }
 
 func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
-	r.header = request.Header
+	r.header, r.path = request.Header, request.URL.Path
 	return nil, fmt.Errorf("refused by the test of %s", request.Header.Get("Api-Key"))
 }
 
@@ -156,7 +161,7 @@ func TestAzureGetsTheKeyUnderItsOwnName(t *testing.T) {
 	recorded := &recorder{}
 	reason := unavailable(t, matcher.Options{
 		BaseURL: "https://clinic.openai.azure.com/openai/v1", Key: repositories.NewSecret(llmKey),
-		HTTPClient: &http.Client{Transport: recorded},
+		HTTPClient: recorded.client(),
 	}).Reason
 	require.Equal(t, llmKey, recorded.header.Get("Api-Key"))
 	require.Equal(t, "refused by the test of ***", reason)

@@ -1,6 +1,11 @@
 package matcher
 
-import "github.com/sashabaranov/go-openai"
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/sashabaranov/go-openai"
+)
 
 // dialect renders a request for chat completions. Temperature and the like are left
 // alone: reasoning models refuse them.
@@ -32,17 +37,35 @@ func dialect(request completionRequest) openai.ChatCompletionRequest {
 func toolCalls(calls []toolCall) []openai.ToolCall {
 	var rendered []openai.ToolCall
 	for _, call := range calls {
-		arguments := call.Arguments
-		if _, err := decodeStrict(arguments); err != nil {
-			// Many servers parse what they get back, and refuse the request
-			// over arguments that are not JSON.
-			arguments = encode(map[string]any{"unreadable": clip(arguments, mostResult)})
-		}
 		rendered = append(rendered, openai.ToolCall{
 			ID:       call.ID,
 			Type:     openai.ToolTypeFunction,
-			Function: openai.FunctionCall{Name: call.Name, Arguments: arguments},
+			Function: openai.FunctionCall{Name: call.Name, Arguments: sentArguments(call.Arguments)},
 		})
 	}
 	return rendered
+}
+
+// sentArguments renders the arguments of an earlier call. Many servers parse what they
+// get back, and refuse the request over arguments that are not JSON.
+func sentArguments(arguments string) string {
+	if _, err := decodeStrict(arguments); err != nil {
+		return encode(map[string]any{"unreadable": clip(arguments, mostResult)})
+	}
+	return arguments
+}
+
+// sentObject is sentArguments for providers that take objects alone. No arguments are
+// an empty one.
+func sentObject(arguments string) json.RawMessage {
+	value, err := decodeStrict(arguments)
+	switch value.(type) {
+	case map[string]any:
+		return json.RawMessage(arguments)
+	case nil:
+		if err == nil || strings.TrimSpace(arguments) == "" {
+			return json.RawMessage("{}")
+		}
+	}
+	return json.RawMessage(encode(map[string]any{"unreadable": clip(arguments, mostResult)}))
 }

@@ -38,6 +38,12 @@ func systemText(request Request) string {
 	return strings.Join(parts, "\n\n")
 }
 
+// nowMessage tells the model what changes from message to message: the time, and what
+// was begun and not finished.
+func nowMessage(request Request) string {
+	return strings.TrimSpace(clockMessage(request.Now) + "\n" + unfinishedText(request))
+}
+
 // clockMessage tells the model the time. It stands near the end of the request, since
 // whatever follows a changing text is not found in a provider's cache.
 func clockMessage(now time.Time) string {

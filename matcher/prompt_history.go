@@ -59,7 +59,9 @@ func (t *turn) calls(fired []Fired) []message {
 			Arguments: t.names.shownValues(one.Name, one.Values),
 		}
 		messages[0].Calls = append(messages[0].Calls, call)
-		messages = append(messages, message{Role: roleTool, CallID: call.ID, Text: outcome(one)})
+		messages = append(messages, message{
+			Role: roleTool, CallID: call.ID, Text: outcome(one), Failed: one.Error != "",
+		})
 	}
 	return messages
 }

@@ -34,7 +34,7 @@ func (l *LLM) newTurn(request Request) (*turn, error) {
 	t.ask.Messages = append(t.ask.Messages, message{Role: roleSystem, Text: systemText(request)})
 	t.ask.Messages = append(t.ask.Messages, t.history(seen)...)
 	t.ask.Messages = append(t.ask.Messages,
-		message{Role: roleSystem, Text: clockMessage(request.Now)},
+		message{Role: roleSystem, Text: nowMessage(request)},
 		message{Role: roleUser, Text: request.Text})
 	return t, nil
 }
@@ -53,6 +53,7 @@ func (t *turn) tools(limit int) []toolDefinition {
 			Name:        t.names.wireName(candidate.Tool.Name),
 			Description: describe(candidate),
 			Schema:      schema,
+			Passing:     candidate.Repository.SessionID != "",
 		}
 	}
 	slices.SortFunc(definitions, func(a, b toolDefinition) int { return cmp.Compare(a.Name, b.Name) })

@@ -57,8 +57,11 @@ func Retrieve(request Request, limit int) (kept, cut []Candidate) {
 	return NewRetriever().Retrieve(request, limit)
 }
 
-func pinned(candidate Candidate) bool {
-	return candidate.Repository.SessionID != "" || candidate.Repository.Options.Exclusive
+// pinned reports whether the candidate comes before all that are not: it is there for
+// this session, for this moment, or in the middle of being called.
+func (r Request) pinned(candidate Candidate) bool {
+	_, begun := r.unfinished(candidate)
+	return begun || candidate.Repository.SessionID != "" || candidate.Repository.Options.Exclusive
 }
 
 // ranked lists the places of the candidates, pinned ones first, then the best.
@@ -67,7 +70,7 @@ func (r *Retriever) ranked(request Request) []int {
 	places := make([]int, len(scores))
 	for i := range places {
 		places[i] = i
-		if pinned(request.Candidates[i]) {
+		if request.pinned(request.Candidates[i]) {
 			scores[i] += pinnedScore
 		}
 	}

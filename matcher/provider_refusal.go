@@ -1,10 +1,13 @@
 package matcher
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,7 +19,7 @@ import (
 func (w *wire) refusal(response *http.Response, body []byte) error {
 	reason := strings.TrimSpace(fmt.Sprintf("it answered HTTP %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 	switch response.StatusCode {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case http.StatusUnauthorized, http.StatusForbidden, invalidToken:
 		// Their texts repeat parts of the key.
 		reason += ": check the API key and what it may do"
 	default:
@@ -24,7 +27,27 @@ func (w *wire) refusal(response *http.Response, body []byte) error {
 			reason += ": " + text
 		}
 	}
-	return &Unavailable{Reason: reason, RetryAfter: retryAfter(response.Header, w.now())}
+	pause := cmp.Or(retryAfter(response.Header, w.options.Now()), retryInfo(body))
+	return &Unavailable{Reason: reason, RetryAfter: pause}
+}
+
+// invalidToken is Cohere's status for a key that it does not know.
+const invalidToken = 498
+
+// failure words an error of an SDK without the URL, which may carry credentials.
+func failure(ctx context.Context, err error, key string) error {
+	var known *Unavailable
+	if errors.As(err, &known) {
+		return known
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var sent *url.Error
+	if errors.As(err, &sent) {
+		err = sent.Err
+	}
+	return &Unavailable{Reason: scrub(err.Error(), key)}
 }
 
 // unreadable says why an answer with a good status is none.
@@ -110,6 +133,26 @@ func sharesPiece(word, key string) bool {
 		}
 	}
 	return false
+}
+
+// retryInfo reads the pause that Google's APIs name in the body of a refusal instead of
+// a header (google.rpc.RetryInfo); zero where there is none.
+func retryInfo(body []byte) time.Duration {
+	var refused struct {
+		Error struct {
+			Details []struct {
+				RetryDelay string `json:"retryDelay"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal(body, &refused) // no details, no pause
+	for _, detail := range refused.Error.Details {
+		if named, is := strings.CutSuffix(detail.RetryDelay, "s"); is && seconds.MatchString(named) {
+			pause, _ := time.ParseDuration(detail.RetryDelay)
+			return min(pause, mostRetryAfter)
+		}
+	}
+	return 0
 }
 
 // mostRetryAfter bounds the pause that a server may ask for.
