@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"earshot/repositories/crash"
 	"earshot/trigger"
 )
 
@@ -123,9 +124,11 @@ const (
 // that took over our subjects from acknowledging in its place.
 func (e *Emitter) send(ctx context.Context, effect trigger.Effect, tries int) error {
 	out := message(effect)
+	crash.At(crash.PublishBefore)
 	_, err := e.js.PublishMsg(ctx, out,
 		jetstream.WithMsgID(effect.ID), jetstream.WithExpectStream(Stream),
 		jetstream.WithRetryAttempts(tries), jetstream.WithRetryWait(settleWait))
+	crash.At(crash.PublishAcked)
 	switch {
 	case errors.Is(err, nats.ErrMaxPayload):
 		return tooLarge(out, fmt.Sprintf("the NATS server's max_payload is %d", e.conn.MaxPayload()))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"earshot/repositories"
+	"earshot/repositories/crash"
 	"earshot/trigger"
 )
 
@@ -67,6 +68,7 @@ func (c *Caller) perform(ctx context.Context, call *call) trigger.Outcome {
 	if err != nil {
 		return outcomeOf(err)
 	}
+	crash.At(crash.TokenFetched)
 	leave, err := c.gate.enter(ctx, call.effect.AppID, call.target)
 	if err != nil {
 		return outcomeOf(err)
@@ -76,6 +78,7 @@ func (c *Caller) perform(ctx context.Context, call *call) trigger.Outcome {
 		outcome, health = c.again(ctx, call, authorization)
 	}
 	leave(health)
+	crash.At(crash.ResponseRead)
 	return outcome
 }
 

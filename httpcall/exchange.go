@@ -9,6 +9,7 @@ import (
 	"net/http/httptrace"
 	"sync/atomic"
 
+	"earshot/repositories/crash"
 	"earshot/trigger"
 )
 
@@ -47,7 +48,10 @@ func requestOf(ctx context.Context, call *call, authorization string) (*http.Req
 // traced notes when a request begins to be written: from then on the endpoint may have
 // acted on it.
 func traced(ctx context.Context, sent *atomic.Bool) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteHeaders: func() { sent.Store(true) },
+		WroteRequest: func(httptrace.WroteRequestInfo) { crash.At(crash.RequestSent) },
+	})
 }
 
 // answered turns an answer into an outcome. The status alone decides: an answer whose

@@ -66,8 +66,12 @@ func (s *Script) Strings(ctx context.Context, db *DB, keys []string, args ...any
 	return texts, nil
 }
 
-// notOurFault are the error replies of a server that cannot serve now.
-var notOurFault = []string{"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "OOM", "NOREPLICAS", "MISCONF", "BUSY", "UNKILLABLE"}
+// notOurFault are the error replies of a server that cannot serve now. Passwords are
+// changed on servers and clients at different times.
+var notOurFault = []string{
+	"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "MOVED", "ASK", "OOM", "NOREPLICAS", "MISCONF", "BUSY", "UNKILLABLE",
+	"WRONGPASS", "NOAUTH", "NOPERM", "ERR max number of clients",
+}
 
 // Unavailable wraps an error of go-redis with ErrUnavailable where the server or the
 // way to it is to blame. It keeps redis.Nil and the errors of a faulty command.

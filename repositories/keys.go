@@ -17,10 +17,13 @@ const NoSession = "_"
 type Keys struct{ tag, app string }
 
 // KeysOf returns the keys of an app.
-func KeysOf(appID string) Keys {
+func KeysOf(appID string) Keys { return Keys{tag: partition(PartitionOf(appID)), app: appID} }
+
+// PartitionOf returns the partition of an app, from 0.
+func PartitionOf(appID string) int {
 	hash := fnv.New32a()
 	hash.Write([]byte(appID)) // a hash.Hash never fails
-	return Keys{tag: partition(int(hash.Sum32() % Partitions)), app: appID}
+	return int(hash.Sum32() % Partitions)
 }
 
 func partition(n int) string { return fmt.Sprintf("earshot:{p%02d}:", n) }
@@ -50,6 +53,10 @@ func (k Keys) Outbox(sessionID string) string {
 // Effect is a hash: one effect that is owed or dead.
 func (k Keys) Effect(id string) string { return k.tag + "effect:" + k.app + ":" + id }
 
+// Written is a string: the write of a repository that owes the event of that id took
+// place. It expires.
+func (k Keys) Written(id string) string { return k.tag + "written:" + k.app + ":" + id }
+
 // Trigger is a hash: the record of a trigger and the states of its effects.
 func (k Keys) Trigger(id string) string { return k.tag + "trigger:" + k.app + ":" + id }
 
@@ -78,15 +85,16 @@ func (k Keys) Idle() string { return k.tag + "idle" }
 // AllDue names the ledgers of all partitions.
 func AllDue() []string { return every(Keys.Due) }
 
-// AllIdle names the idle sets of all partitions.
-func AllIdle() []string { return every(Keys.Idle) }
+// PartitionKeys returns keys of which only those of the partition as a whole can be
+// used.
+func PartitionKeys(n int) Keys { return Keys{tag: partition(n)} }
 
 func allApps() []string { return every(Keys.Apps) }
 
 func every(key func(Keys) string) []string {
 	names := make([]string, Partitions)
 	for n := range names {
-		names[n] = key(Keys{tag: partition(n)})
+		names[n] = key(PartitionKeys(n))
 	}
 	return names
 }

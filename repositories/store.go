@@ -37,7 +37,7 @@ type Store struct {
 	newID   func() string
 	repos   *lru.Cache[string, *Repository] // by revision
 	apps    *lru.Cache[string, *App]        // by revision
-	changed func()
+	changed func(appID string)
 }
 
 // NewStore returns a Store.
@@ -47,7 +47,7 @@ func NewStore(db *DB, options StoreOptions) *Store {
 	s := &Store{
 		db: db, sealer: options.Sealer, ttl: options.SessionTTL,
 		now: options.Now, newID: options.NewID,
-		repos: repos, apps: apps, changed: func() {},
+		repos: repos, apps: apps, changed: func(string) {},
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -58,15 +58,23 @@ func NewStore(db *DB, options StoreOptions) *Store {
 	return s
 }
 
-// OnChange sets what is called after a change that owes an event, so that the event
+// OnChange sets what is called, with the app's id, after a change that owes an event, so that the event
 // need not wait for the next look at the ledger. Set it before the Store is used.
-func (s *Store) OnChange(wake func()) { s.changed = wake }
+func (s *Store) OnChange(wake func(appID string)) { s.changed = wake }
 
 // SessionTTL is the idle time after which a session expires.
 func (s *Store) SessionTTL() time.Duration { return s.ttl }
 
-// Ping reports whether Redis answers.
-func (s *Store) Ping(ctx context.Context) error { return Unavailable(s.db.Ping(ctx).Err()) }
+// Ping reports whether Redis answers, of a cluster for every partition: a node answers
+// PING for itself when its cluster serves nobody.
+func (s *Store) Ping(ctx context.Context) error {
+	pipe := s.db.Pipeline()
+	for _, key := range AllDue() {
+		pipe.Exists(ctx, key)
+	}
+	_, err := pipe.Exec(ctx)
+	return Unavailable(err)
+}
 
 // Load decodes the stored form of a repository, out of the cache where it can.
 func (s *Store) Load(appID, stored string) (*Repository, error) {

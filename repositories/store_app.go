@@ -155,20 +155,20 @@ func cut(ids []string, limit int) ([]string, string) {
 	return ids[:limit], ids[limit-1]
 }
 
-// dropApp removes an app that has no repositories left.
+// dropApp removes an app that has no repositories and no triggers left.
 //
 //	KEYS app, apps, repos, triggers, pending, failed
 //	ARGV appId
-//	=>   ok, or again where it has repositories
+//	=>   ok, or again where it has some
 var dropApp = NewScript(`
-if redis.call('HLEN', KEYS[3]) > 0 then return 'again' end
-redis.call('DEL', KEYS[1], KEYS[4], KEYS[5], KEYS[6])
+if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 then return 'again' end
+redis.call('DEL', KEYS[1], KEYS[5], KEYS[6])
 redis.call('ZREM', KEYS[2], ARGV[1])
 return 'ok'
 `)
 
-// DeleteApp removes an app with its sessions and repositories, each of which owes its
-// tool.changed.
+// DeleteApp removes an app with its sessions, its trigger records and its repositories,
+// each of which owes its tool.changed. Effects that are owed already are still tried.
 func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 	if _, err := s.App(ctx, appID); err != nil {
 		return err
@@ -181,6 +181,9 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 		if err := s.deleteAll(ctx, Scope{AppID: appID}); err != nil {
 			return err
 		}
+		if err := s.dropTriggers(ctx, keys); err != nil {
+			return err
+		}
 		reply, err := dropApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState("pending"), keys.InState("failed")}, appID)
 		if err == nil && reply == "again" {
@@ -188,6 +191,26 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 		}
 		return err
 	})
+}
+
+// dropTriggers removes the trigger records of an app: they hold what its users said, and
+// an app that is made anew under the same id must not find them.
+func (s *Store) dropTriggers(ctx context.Context, keys Keys) error {
+	const chunk = 500 // keeps Redis from being busy with one command for long
+	for {
+		ids, err := s.db.ZRange(ctx, keys.Triggers(""), 0, chunk-1).Result()
+		if err != nil || len(ids) == 0 {
+			return Unavailable(err)
+		}
+		pipe := s.db.Pipeline()
+		for _, id := range ids {
+			pipe.Unlink(ctx, keys.Trigger(id)) // first, so that a crash in between leaves no record that no list names
+			pipe.ZRem(ctx, keys.Triggers(""), id)
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return Unavailable(err)
+		}
+	}
 }
 
 func (s *Store) closeSessions(ctx context.Context, appID string) error {

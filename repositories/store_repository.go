@@ -7,25 +7,29 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories/crash"
 )
 
 // writeRepository writes a repository, or removes it, together with the event that this owes.
 //
-//	KEYS app, repos, idle, due, outbox, effect
+//	KEYS app, repos, idle, due, outbox, effect, written
 //	ARGV repositoryId, revision that is there ('' for none), stored form ('' removes),
-//	     new version of the app, appId, sessionId, session TTL (ms), Owed
+//	     new version of the app, appId, sessionId, session TTL (ms), Owed, how long the
+//	     write is remembered (ms)
 //	=>   ok, conflict, or noapp
 //
-// A second run finds the version that the first one left and answers as it did.
+// A second run finds that the first one took place and answers as it did: by then its
+// event may be published, and its repository fired and gone again.
 var writeRepository = NewScript(OweLua, `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
 local owed = cjson.decode(ARGV[8])
-if redis.call('EXISTS', KEYS[6]) == 1 then return 'ok' end
+if redis.call('EXISTS', KEYS[7]) == 1 then return 'ok' end
 local stored = redis.call('HGET', KEYS[2], ARGV[1]) or ''
 local revision = string.match(stored, '^%S+') or ''
-if ARGV[3] ~= '' and revision == string.match(ARGV[3], '^%S+') then return 'ok' end
 if revision ~= ARGV[2] then return 'conflict' end
 if ARGV[3] == '' then
   redis.call('HDEL', KEYS[2], ARGV[1])
@@ -38,8 +42,13 @@ else
   redis.call('ZADD', KEYS[3], now() + tonumber(ARGV[7]), ARGV[5] .. '/' .. ARGV[6])
 end
 owe(KEYS[6], owed, {app = ARGV[5], due = KEYS[4], outbox = KEYS[5]}, '')
+redis.call('SET', KEYS[7], '1', 'PX', ARGV[9])
 return 'ok'
 `)
+
+// writeRemembered is how long a write is known to have taken place. It is far above the
+// few seconds in which the client of Redis sends again what got no reply.
+const writeRemembered = 10 * time.Minute
 
 func (s *Store) write(ctx context.Context, repository *Repository, there, stored, operation string) error {
 	scope := repository.Scope()
@@ -52,9 +61,11 @@ func (s *Store) write(ctx context.Context, repository *Repository, there, stored
 		return err
 	}
 	keys := KeysOf(scope.AppID)
+	crash.At(crash.RepositoryBefore)
 	reply, err := writeRepository.Run(ctx, s.db,
-		[]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Due(), keys.Outbox(scope.SessionID), keys.Effect(owed.ID)},
-		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text)
+		[]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Due(), keys.Outbox(scope.SessionID), keys.Effect(owed.ID), keys.Written(owed.ID)},
+		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds())
+	crash.At(crash.RepositoryReply)
 	switch {
 	case err != nil:
 		return err
@@ -63,7 +74,7 @@ func (s *Store) write(ctx context.Context, repository *Repository, there, stored
 	case reply == "noapp":
 		return fmt.Errorf("app %q: %w", scope.AppID, ErrNotFound)
 	}
-	s.changed()
+	s.changed(scope.AppID)
 	return nil
 }
 

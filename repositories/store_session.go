@@ -3,15 +3,29 @@ package repositories
 import (
 	"context"
 	"strings"
+
+	"earshot/repositories/crash"
 )
+
+// undecidedLua defines undecided(order, due, session): whether a message of the session
+// waits for its decision. Package trigger names a turn in the ledger t/app/session/id.
+const undecidedLua = `
+local function undecided(order, due, session)
+  for _, id in ipairs(redis.call('LRANGE', order, 0, -1)) do
+    if redis.call('ZSCORE', due, 't/' .. session .. '/' .. id) then return true end
+  end
+  return false
+end
+`
 
 // dropSession removes what a session has besides its repositories.
 //
-//	KEYS turns, order, repos, triggers, idle
-//	ARGV app/session
-//	=>   ok, or again where it has repositories
-var dropSession = NewScript(`
+//	KEYS turns, order, repos, triggers, idle, due
+//	ARGV app/session, '1' to spare one in which a message is not decided
+//	=>   ok, again where it has repositories, or used
+var dropSession = NewScript(undecidedLua, `
 if redis.call('HLEN', KEYS[3]) > 0 then return 'again' end
+if ARGV[2] == '1' and undecided(KEYS[2], KEYS[6], ARGV[1]) then return 'used' end
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[4])
 redis.call('ZREM', KEYS[5], ARGV[1])
 return 'ok'
@@ -24,13 +38,19 @@ func (s *Store) CloseSession(ctx context.Context, appID, sessionID string) error
 	if _, err := s.App(ctx, appID); err != nil {
 		return err
 	}
+	return s.closeSession(ctx, appID, sessionID, "")
+}
+
+// closeSession removes a session; spare is '1' where it is to stay if it is in use.
+func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string) error {
 	keys := KeysOf(appID)
 	return again(ctx, func() error {
 		if err := s.deleteAll(ctx, Scope{AppID: appID, SessionID: sessionID}); err != nil {
 			return err
 		}
+		crash.At(crash.SessionHalf)
 		reply, err := dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
-			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle()}, appID+"/"+sessionID)
+			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Due()}, appID+"/"+sessionID, spare)
 		if err == nil && reply == "again" {
 			err = errConflict
 		}
@@ -38,23 +58,30 @@ func (s *Store) CloseSession(ctx context.Context, appID, sessionID string) error
 	})
 }
 
-// stillIdle tells whether a session is still past its time by the clock of Redis.
+// stillIdle tells whether a session is still past its time by the clock of Redis. One
+// in which a message waits for its decision is not idle, however long that takes.
 //
-//	KEYS idle
-//	ARGV app/session
+//	KEYS idle, order, due
+//	ARGV app/session, session TTL (ms)
 //	=>   yes or no
-var stillIdle = NewScript(`
+var stillIdle = NewScript(undecidedLua, `
 local at = redis.call('ZSCORE', KEYS[1], ARGV[1])
-if at and tonumber(at) <= now() then return 'yes' end
-return 'no'
+if not at or tonumber(at) > now() then return 'no' end
+if undecided(KEYS[2], KEYS[3], ARGV[1]) then
+  redis.call('ZADD', KEYS[1], now() + tonumber(ARGV[2]), ARGV[1])
+  return 'no'
+end
+return 'yes'
 `)
 
-// ExpireSession closes a session, named as in Keys.Idle, unless it was used since.
+// ExpireSession closes a session, named as in Keys.Idle, unless it was used since or is
+// in use.
 func (s *Store) ExpireSession(ctx context.Context, member string) error {
 	appID, sessionID, _ := strings.Cut(member, "/")
-	reply, err := stillIdle.Run(ctx, s.db, []string{KeysOf(appID).Idle()}, member)
+	keys := KeysOf(appID)
+	reply, err := stillIdle.Run(ctx, s.db, []string{keys.Idle(), keys.Order(sessionID), keys.Due()}, member, s.ttl.Milliseconds())
 	if err != nil || reply != "yes" {
 		return err
 	}
-	return s.CloseSession(ctx, appID, sessionID)
+	return s.closeSession(ctx, appID, sessionID, "1")
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
@@ -30,7 +31,7 @@ func stores(t *testing.T, test func(t *testing.T, store *repositories.Store, ser
 func storeOn(t *testing.T, server *redistest.Server, key byte, old ...[]byte) *repositories.Store {
 	sealer, err := repositories.NewSealer([]byte(strings.Repeat(string(key), repositories.KeySize)), old...)
 	require.NoError(t, err)
-	db := &repositories.DB{UniversalClient: server.Client(), Embedded: server.Embedded()}
+	db := &repositories.DB{UniversalClient: server.Connect(redis.UniversalOptions{DialerRetries: 1}), Embedded: server.Embedded()}
 	return repositories.NewStore(db, repositories.StoreOptions{Sealer: sealer, SessionTTL: time.Hour})
 }
 
@@ -255,6 +256,17 @@ func TestStoreThatIsAwayIsUnavailable(t *testing.T) {
 		server.Start()
 		require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, 10*time.Second, 10*time.Millisecond)
 	})
+}
+
+func TestServerThatAsksForAnotherPasswordIsUnavailable(t *testing.T) {
+	server := redistest.Run(t)
+	store, operator := storeOn(t, server, 'k'), server.Client()
+	require.NoError(t, operator.ConfigSet(t.Context(), "requirepass", "changed").Err())
+	require.NoError(t, operator.ClientKillByFilter(t.Context(), "TYPE", "normal", "SKIPME", "yes").Err())
+	_, err := store.App(t.Context(), "clinic")
+	require.ErrorIs(t, err, repositories.ErrUnavailable)
+	require.NoError(t, operator.ConfigSet(t.Context(), "requirepass", "").Err())
+	require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, 10*time.Second, 10*time.Millisecond)
 }
 
 func TestAllKeysOfAnAppShareAHashSlot(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/crash"
 )
 
 // accept stores a message, or finds what became of it, and takes the lease of its
@@ -22,18 +23,20 @@ import (
 //	     11 answer (JSON) of a message that is matched against nothing, else ''
 //	=>   {status, ...}
 //	     noapp     the app does not exist
-//	     gone      there is no such turn to claim
+//	     gone      there is no such turn to claim, or it is not due any more
 //	     answered  answer
 //	     busy      another has the lease
 //	     decided   decision; its answer was lost with a process
 //	     dead      claimed too often without an outcome
 //	     taken     message, age (ms), app version, app revision, app record,
 //	               repositories of the app, those of the session, and of the history
-//	               ids, messages, decisions, results, replies
+//	               ids, messages, decisions, results, replies, then unfinished calls
+//	               and the time (ms)
 //
 // The fields of turns are a letter, a colon and the messageId: m message, t time of
 // arrival, k token, u end of lease, c claims, d decision, x token of the decision,
-// a answer, p reply, r results of calls, f failure.
+// a answer, p reply, r results of calls, f failure. Besides, unfinished has the calls
+// that lack values.
 var accept = repositories.NewScript(`
 local id, token, at = ARGV[1], ARGV[3], now()
 local function get(field) return redis.call('HGET', KEYS[4], field .. ':' .. id) or '' end
@@ -41,7 +44,7 @@ local function set(field, value) redis.call('HSET', KEYS[4], field .. ':' .. id,
 local version = redis.call('HGET', KEYS[1], 'version')
 if not version then return {'noapp'} end
 local message = get('m')
-if message == '' and ARGV[2] == '' then
+if ARGV[2] == '' and (message == '' or not redis.call('ZSCORE', KEYS[6], ARGV[8])) then
   redis.call('ZREM', KEYS[6], ARGV[8])
   return {'gone'}
 end
@@ -101,7 +104,8 @@ if version ~= ARGV[6] then
   own = redis.call('HVALS', KEYS[2])
 end
 return {'taken', message, tostring(at - tonumber(get('t'))), version, revision, record, own,
-  redis.call('HVALS', KEYS[3]), ids, past[1], past[2], past[3], past[4]}
+  redis.call('HVALS', KEYS[3]), ids, past[1], past[2], past[3], past[4],
+  redis.call('HGET', KEYS[4], 'unfinished') or '', tostring(at)}
 `)
 
 // turn is a message that this process has the lease of, with all that was read.
@@ -112,6 +116,10 @@ type turn struct {
 	message storedMessage
 	scope   scope
 	history []matcher.Utterance
+	// unfinished are calls that earlier messages began, as far as they can still be
+	// made; at is the time by the clock of Redis.
+	unfinished []unfinished
+	at         time.Duration
 }
 
 // storedMessage is a message as the session keeps it.
@@ -153,10 +161,12 @@ func (e *Engine) accept(ctx context.Context, id turnID, token string, message *s
 	}
 	had := e.apps.get(id.app)
 	keys := id.keys()
+	crash.At(crash.AcceptBefore)
 	reply, err := accept.Run(ctx, e.db,
 		[]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Due(), keys.Idle()},
 		id.message, text, token, e.lease.Milliseconds(), e.historyLimit, had.version,
 		e.store.SessionTTL().Milliseconds(), id.member(), id.app+"/"+id.session, mostClaims, canned)
+	crash.At(crash.AcceptReply)
 	if err != nil {
 		return accepted{}, err
 	}
@@ -193,6 +203,8 @@ func (e *Engine) readTurn(id turnID, token string, had *appState, fields []any) 
 	}
 	t.scope = scope{app: own.app, own: own.repositories, session: sessions}
 	t.history = readHistory(id.message, pastOf(fields[7:]))
+	t.at = millis(fields[13].(string))
+	t.unfinished = readUnfinished(fields[12].(string), t.scope, t.at)
 	return t, nil
 }
 

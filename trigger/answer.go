@@ -6,6 +6,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/crash"
 )
 
 // carryOut makes the first attempt at what a decision owes, writes the reply, and
@@ -17,7 +18,7 @@ func (e *Engine) carryOut(ctx context.Context, t *turn, p *plan, behind bool, re
 		return nil, err
 	}
 	if wantsModelReply(request, t.scope, p.answer) {
-		if err := r.save(ctx, report{}); err != nil { // others wait for our events, and a model takes its time
+		if _, err := r.save(ctx, report{}); err != nil { // others wait for our events, and a model takes its time
 			return nil, err
 		}
 		p.answer.Reply = e.modelReply(ctx, request, p.answer)
@@ -27,14 +28,15 @@ func (e *Engine) carryOut(ctx context.Context, t *turn, p *plan, behind bool, re
 	return e.close(ctx, r)
 }
 
-// close stores the answer with the last outcomes.
+// close stores the answer with the last outcomes, and returns the one that holds.
 func (e *Engine) close(ctx context.Context, r *round) (json.RawMessage, error) {
 	answer, err := json.Marshal(r.plan.answer)
 	if err != nil {
 		return nil, err
 	}
 	closing := report{Message: r.plan.message, Answer: string(answer), Reply: string(r.plan.answer.Reply)}
-	return answer, r.save(ctx, closing)
+	held, err := r.save(ctx, closing)
+	return json.RawMessage(held), err
 }
 
 // repliesTo reports whether there may be a reply: no exclusive repository has the
@@ -113,23 +115,32 @@ func (e *Engine) rebuild(ctx context.Context, id turnID, decision string) (json.
 	if err := e.fillStates(ctx, id.app, answer.Matches); err != nil {
 		return nil, err
 	}
+	return e.keep(ctx, id.keys().Turns(id.session), "a:"+id.message, answer)
+}
+
+// keep stores an answer that was made anew, unless another was faster, and returns the
+// one that holds.
+func (e *Engine) keep(ctx context.Context, key, field string, answer any) (json.RawMessage, error) {
 	text, err := json.Marshal(answer)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := keepAnswer.Run(ctx, e.db, []string{id.keys().Turns(id.session)}, id.message, text)
+	crash.At(crash.RebuildBefore)
+	kept, err := keepAnswer.Run(ctx, e.db, []string{key}, field, text)
 	if err != nil {
 		return nil, err
 	}
 	return json.RawMessage(kept.(string)), nil
 }
 
-// keepAnswer stores a rebuilt answer, unless another was faster: all get the same one.
+// keepAnswer stores an answer where there is none yet: all who ask get the same one.
+// What was deleted since is not made again.
 //
-//	KEYS turns
-//	ARGV messageId, answer
+//	KEYS turns, or a trigger
+//	ARGV field, answer
 //	=>   the answer that holds
 var keepAnswer = repositories.NewScript(`
-redis.call('HSETNX', KEYS[1], 'a:' .. ARGV[1], ARGV[2])
-return redis.call('HGET', KEYS[1], 'a:' .. ARGV[1])
+if redis.call('EXISTS', KEYS[1]) == 0 then return ARGV[2] end
+redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('HGET', KEYS[1], ARGV[1])
 `)

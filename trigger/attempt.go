@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"earshot/repositories"
+	"earshot/repositories/crash"
 )
 
 // attempt is one try to deliver an effect, with what came of it.
@@ -34,9 +35,13 @@ func (e *Engine) deliver(ctx context.Context, a attempt) attempt {
 	}
 	a.outcome = e.outcome(ctx, deliverer, a.Effect)
 	e.assess(&a)
+	crash.At(ends[a.outcome.Verdict])
 	e.logAttempt(a, e.now().Sub(a.at))
 	return a
 }
+
+// ends are the points between an attempt and the writing down of its outcome.
+var ends = map[Verdict]crash.Point{Done: crash.AttemptDone, Retry: crash.AttemptRetried, Dead: crash.AttemptDead}
 
 // outcome asks the deliverer. One that panics has not delivered.
 func (e *Engine) outcome(ctx context.Context, deliverer Deliverer, effect Effect) (o Outcome) {

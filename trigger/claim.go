@@ -48,11 +48,12 @@ if found[7] ~= token then
     redis.call('ZADD', KEYS[2], at + 1000, ARGV[2])
     return {'behind'}
   end
-  if redis.call('HINCRBY', KEYS[1], 'claims', 1) > tonumber(ARGV[4]) then status = 'crashed' end
+  redis.call('HINCRBY', KEYS[1], 'claims', 1)
   redis.call('HSET', KEYS[1], 'token', token, 'until', at + tonumber(found[12]))
   redis.call('HINCRBY', KEYS[1], 'tries', 1)
   redis.call('ZADD', KEYS[2], at + tonumber(found[12]), ARGV[2])
 end
+if tonumber(redis.call('HGET', KEYS[1], 'claims')) > tonumber(ARGV[4]) then status = 'crashed' end
 return {status, found[1], found[2], found[3], found[4], found[5],
   redis.call('HGET', KEYS[1], 'tries'), found[11], tostring(at - tonumber(found[9])),
   found[13] or '0', found[12]}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"earshot/repositories"
+	"earshot/repositories/crash"
 )
 
 // commit is the script that decides. It takes all fires of a plan or none.
@@ -75,7 +77,8 @@ for i, e in ipairs(doc.effects) do
 end
 if doc.session ~= '' then redis.call('ZADD', KEYS[6], at + doc.ttl, doc.app .. '/' .. doc.session) end
 if doc.message ~= '' then
-  redis.call('HSET', KEYS[4], 'd:' .. doc.message, doc.decision, 'x:' .. doc.message, doc.token)
+  redis.call('HSET', KEYS[4], 'd:' .. doc.message, doc.decision, 'x:' .. doc.message, doc.token,
+    'unfinished', doc.unfinished)
   redis.call('ZREM', KEYS[5], doc.member)
 end
 return reply()
@@ -84,17 +87,18 @@ return reply()
 // commitment is a plan as the script reads it. The script looks into none of the
 // strings that hold JSON.
 type commitment struct {
-	App      string              `json:"app"`
-	Session  string              `json:"session"`
-	Message  string              `json:"message"`
-	Member   string              `json:"member"`
-	Token    string              `json:"token"`
-	Decision string              `json:"decision"`
-	Version  string              `json:"version"`
-	TTL      int64               `json:"ttl"`
-	Lease    int64               `json:"lease"`
-	Fires    []committedFire     `json:"fires"`
-	Effects  []repositories.Owed `json:"effects"`
+	App        string              `json:"app"`
+	Session    string              `json:"session"`
+	Message    string              `json:"message"`
+	Member     string              `json:"member"`
+	Token      string              `json:"token"`
+	Unfinished string              `json:"unfinished"`
+	Decision   string              `json:"decision"`
+	Version    string              `json:"version"`
+	TTL        int64               `json:"ttl"`
+	Lease      int64               `json:"lease"`
+	Fires      []committedFire     `json:"fires"`
+	Effects    []repositories.Owed `json:"effects"`
 }
 
 type committedFire struct {
@@ -130,7 +134,9 @@ func (e *Engine) commit(ctx context.Context, p *plan) (status string, behind boo
 	if err != nil {
 		return "", false, err
 	}
+	crash.At(crash.CommitBefore)
 	reply, err := commit.Strings(ctx, e.db, p.commitKeys(), text)
+	crash.At(crash.CommitReply)
 	if err != nil {
 		return "", false, err
 	}
@@ -162,8 +168,8 @@ func (e *Engine) commitment(p *plan) (commitment, error) {
 	}
 	doc := commitment{
 		App: p.app, Session: p.session, Message: p.message, Member: p.member(), Token: p.token,
-		Decision: string(decision), Version: e.newID(), TTL: e.store.SessionTTL().Milliseconds(),
-		Lease: e.lease.Milliseconds(), Fires: []committedFire{}, Effects: []repositories.Owed{},
+		Unfinished: p.unfinished, Decision: string(decision), Version: e.newID(), TTL: e.store.SessionTTL().Milliseconds(),
+		Lease: p.answerWithin(e.lease).Milliseconds(), Fires: []committedFire{}, Effects: []repositories.Owed{},
 	}
 	for i, fire := range p.fires {
 		committed, err := p.committedFire(i, fire)
@@ -176,6 +182,15 @@ func (e *Engine) commitment(p *plan) (commitment, error) {
 		doc.Effects = append(doc.Effects, effect.owed)
 	}
 	return doc, nil
+}
+
+// answerWithin is how long the replica that fires may take to its answer, while it
+// lives: the lease of a turn, or the longest of its calls.
+func (p *plan) answerWithin(lease time.Duration) time.Duration {
+	for _, effect := range p.effects {
+		lease = max(lease, time.Duration(effect.owed.Lease)*time.Millisecond)
+	}
+	return lease
 }
 
 func (p *plan) committedFire(i int, fire plannedFire) (committedFire, error) {

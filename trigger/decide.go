@@ -14,9 +14,10 @@ import (
 // the catch-all takes what nothing else matched.
 func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 	p := newPlanner(e, t.turnID, t.token, t.scope.app, t.message.Text, t.message.TraceParent)
+	p.arrived = t.message.Time
 	fires := oncePerRepository(exclusiveFirst(result.Matches))
 	for _, match := range fires {
-		if err := p.fire(match.Candidate, orEmpty(match.Values), SourceMessage, ""); err != nil {
+		if err := p.fire(match, SourceMessage, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -31,7 +32,9 @@ func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 		}
 	}
 	p.answer.SkipResponse = skipsResponse(t.scope, p.answer.Matches)
-	return &p.plan, nil
+	kept, err := keptUnfinished(t, result)
+	p.unfinished = kept
+	return &p.plan, err
 }
 
 // unmatched fires the catch-all where there is one, or says that nothing matched.
@@ -40,7 +43,7 @@ func (p *planner) unmatched(s scope) error {
 	if catchAll != nil {
 		values := orEmpty(catchAll.Tool.Params().Read(nil).Values)
 		values["value"] = p.text
-		return p.fire(*catchAll, values, SourceMessage, "")
+		return p.fire(matcher.Match{Candidate: *catchAll, Values: values}, SourceMessage, "")
 	}
 	if len(candidates) > 0 {
 		return p.notMatching(candidates)

@@ -117,7 +117,7 @@ func TestCallThatCannotSucceedFails(t *testing.T) {
 
 		w.calls.answers(nil)
 		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed[0].TriggerID))
-		w.keeper.Wake()
+		w.keeper.Wake("clinic")
 		w.rest()
 		record, err := w.engine.Trigger(t.Context(), "clinic", failed[0].TriggerID)
 		require.NoError(t, err)

@@ -24,7 +24,7 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 	for range replans {
 		p, err := e.planDirect(ctx, d)
 		if err != nil {
-			return nil, err
+			return e.firedMeanwhile(ctx, d, err)
 		}
 		status, behind, err := e.commitPersistently(ctx, p)
 		switch {
@@ -67,7 +67,7 @@ func (e *Engine) planFire(d Direct, app *repositories.App, candidate matcher.Can
 		triggerID = hash("direct", e.newID())
 	}
 	p := newPlanner(e, turnID{app: d.AppID, session: d.SessionID}, e.newID(), app, "", d.TraceParent)
-	if err := p.fire(candidate, orEmpty(values), d.Source, triggerID); err != nil {
+	if err := p.fire(matcher.Match{Candidate: candidate, Values: values}, d.Source, triggerID); err != nil {
 		return nil, err
 	}
 	return &p.plan, nil
@@ -89,7 +89,8 @@ func (e *Engine) closeDirect(r *round) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answer, r.save(e.life, report{Trigger: r.plan.fires[0].triggerID, Answer: string(answer)})
+	held, err := r.save(e.life, report{Trigger: r.plan.fires[0].triggerID, Answer: string(answer)})
+	return json.RawMessage(held), err
 }
 
 // fireBefore returns what came of an earlier direct trigger of the same id; nil where
@@ -102,8 +103,21 @@ func (e *Engine) fireBefore(ctx context.Context, d Direct) (json.RawMessage, err
 	return e.waitForAnswer(ctx, d, d.TriggerID)
 }
 
+// firedMeanwhile returns what an earlier request of the same id has fired while this one
+// found that nothing can be: a triggerOnce repository is gone because of it. Else it
+// returns the fault.
+func (e *Engine) firedMeanwhile(ctx context.Context, d Direct, fault error) (json.RawMessage, error) {
+	if d.TriggerID == "" {
+		return nil, fault
+	}
+	if answer, err := e.fireBefore(ctx, d); answer != nil || err != nil {
+		return answer, err
+	}
+	return nil, fault
+}
+
 // waitForAnswer waits for the answer of a trigger that another request fired, for as
-// long as that request may take; then it is made out of the states of now.
+// long as that request may take; then it is made out of the states of now, for all.
 func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) (json.RawMessage, error) {
 	for i := 0; ; i++ {
 		stored, err := e.readTrigger(ctx, d.AppID, triggerID)
@@ -117,7 +131,7 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 		case stored.answer != "":
 			return json.RawMessage(stored.answer), nil
 		case !stored.fresh:
-			return json.Marshal(stored.record.Match)
+			return e.keep(ctx, repositories.KeysOf(d.AppID).Trigger(triggerID), "answer", stored.record.Match)
 		}
 		if !pause(ctx, waits[min(i, len(waits)-1)]) {
 			return nil, ctx.Err()

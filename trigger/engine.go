@@ -12,6 +12,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/crash"
 )
 
 // Numbers that depend on each other; NewEngine refuses an Options whose do not fit.
@@ -29,6 +30,8 @@ const (
 	DefaultWorkers = 64
 	// heartbeats is how many times a lease is renewed within its length.
 	heartbeats = 3
+	// wakes is how many calls to look at a partition can wait.
+	wakes = 256
 )
 
 // Options are what an Engine is made of.
@@ -81,8 +84,8 @@ type Engine struct {
 	die     context.CancelFunc
 	running sync.WaitGroup
 	slots   chan struct{} // one for each worker
-	wake    chan struct{}
-	busy    sync.Map // members of the ledger that a worker of this process has
+	wake    chan int      // partitions to be looked at
+	busy    sync.Map      // members of the ledger that a worker of this process has
 	// stalled says that the last event was not published: others behind it need not
 	// be waited for.
 	stalled atomic.Bool
@@ -101,7 +104,7 @@ func NewEngine(o Options) (*Engine, error) {
 		log: o.Logger, metrics: o.Metrics, apps: newAppCache(),
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
-		life: life, die: die, slots: make(chan struct{}, o.Workers), wake: make(chan struct{}, 1),
+		life: life, die: die, slots: make(chan struct{}, o.Workers), wake: make(chan int, wakes),
 	}, nil
 }
 
@@ -142,11 +145,11 @@ func spread(pause time.Duration) time.Duration {
 	return time.Duration(float64(pause) * (0.8 + 0.4*mathrand.Float64()))
 }
 
-// Wake makes Run look at the ledger at once.
-func (e *Engine) Wake() {
+// Wake makes Run look at once at what is owed for an app.
+func (e *Engine) Wake(appID string) {
 	select {
-	case e.wake <- struct{}{}:
-	default: // a look is on its way
+	case e.wake <- repositories.PartitionOf(appID):
+	default: // so much is owed that the next look is on its way
 	}
 }
 
@@ -154,6 +157,7 @@ func (e *Engine) Wake() {
 // is dropped here and goes on elsewhere when its lease has ended. Stop the senders of
 // messages and Run first.
 func (e *Engine) Stop(ctx context.Context) error {
+	crash.At(crash.ShutdownBegun)
 	idle := make(chan struct{})
 	go func() {
 		e.running.Wait()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"earshot/repositories"
+	"earshot/repositories/crash"
 )
 
 // finish writes what came of effects, what that owes in turn, and the answer of a
@@ -14,9 +15,13 @@ import (
 //	KEYS 1 due, 2 outbox of the session, 3 outbox of the app, 4 pending, 5 failed,
 //	     6 turns, then effect and trigger of each outcome, then the effect of each owed
 //	ARGV 1 report (JSON)
-//	=>   {1 or 0 for each outcome: 0 where the lease was lost and nothing written}
+//	=>   the answer that holds, where the report has one: another may have been given
+//	     meanwhile, by a replica that took this one for dead
 //
-// A second run finds the effects gone or their tokens cleared, and changes nothing.
+// Outcomes whose lease was lost are not written.
+//
+// A dead effect is kept, so that it can be revived, unless its trigger was deleted with
+// the app. A second run finds the effects gone or their tokens cleared, and changes nothing.
 var finish = repositories.NewScript(repositories.OweLua, `
 local doc, at, applied, moved = cjson.decode(ARGV[1]), now(), {}, {}
 local function outbox(e) return e.session == '' and KEYS[3] or KEYS[2] end
@@ -46,8 +51,9 @@ for i, o in ipairs(doc.outcomes) do
       redis.call('ZADD', KEYS[1], at + o.pause, member(doc.app, o.session, o.id))
     else
       redis.call('ZREM', KEYS[1], member(doc.app, o.session, o.id))
-      if redis.call('LREM', outbox(o), 1, o.id) == 1 then moved[outbox(o)] = o.session end
-      if o.verdict == 'done' then
+      if redis.call('LREM', outbox(o), 0, o.id) > 0 then moved[outbox(o)] = o.session end
+      local orphan = o.part ~= '' and redis.call('EXISTS', trigger) == 0
+      if o.verdict == 'done' or orphan then
         redis.call('DEL', key)
       else
         redis.call('HSET', key, 'token', '', 'until', 0, 'state', 'dead')
@@ -70,13 +76,19 @@ for box, session in pairs(moved) do
   if head then redis.call('ZADD', KEYS[1], 'XX', 'LT', at, member(doc.app, session, head)) end
 end
 local id = doc.message
-if id ~= '' and redis.call('HGET', KEYS[6], 'k:' .. id) == doc.token then
-  redis.call('HSET', KEYS[6], 'a:' .. id, doc.answer)
-  if doc.reply ~= '' then redis.call('HSET', KEYS[6], 'p:' .. id, doc.reply) end
-  redis.call('HDEL', KEYS[6], 'k:' .. id, 'u:' .. id, 'c:' .. id)
+if id ~= '' then
+  if redis.call('HGET', KEYS[6], 'k:' .. id) == doc.token then
+    local ours = redis.call('HSETNX', KEYS[6], 'a:' .. id, doc.answer) == 1
+    if ours and doc.reply ~= '' then redis.call('HSET', KEYS[6], 'p:' .. id, doc.reply) end
+    redis.call('HDEL', KEYS[6], 'k:' .. id, 'u:' .. id, 'c:' .. id)
+  end
+  return redis.call('HGET', KEYS[6], 'a:' .. id) or doc.answer
 end
-if doc.trigger ~= '' then redis.call('HSET', KEYS[6], 'answer', doc.answer) end
-return applied
+if doc.trigger ~= '' and redis.call('EXISTS', KEYS[6]) == 1 then
+  redis.call('HSETNX', KEYS[6], 'answer', doc.answer)
+  return redis.call('HGET', KEYS[6], 'answer')
+end
+return doc.answer
 `)
 
 // keepFor is how long the record of a trigger is kept when all of it is delivered.
@@ -121,23 +133,21 @@ type reportOwed struct {
 
 var verdicts = map[Verdict]string{Done: "done", Retry: "retry", Dead: "dead"}
 
-// finish runs the script until Redis has answered or ctx ends, and tells which
-// outcomes were written.
-func (e *Engine) finish(ctx context.Context, r report) ([]bool, error) {
+// finish runs the script until Redis has answered or ctx ends, and returns the answer
+// that holds.
+func (e *Engine) finish(ctx context.Context, r report) (answer string, err error) {
 	text, err := r.encode()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	var reply []string
+	crash.At(crash.FinishBefore)
 	err = e.persist(ctx, func() error {
-		reply, err = finish.Strings(ctx, e.db, r.keys(), text)
+		reply, err := finish.Run(ctx, e.db, r.keys(), text)
+		crash.At(crash.FinishReply)
+		answer, _ = reply.(string)
 		return err
 	})
-	applied := make([]bool, len(r.Outcomes))
-	for i := range reply {
-		applied[i] = reply[i] == "1"
-	}
-	return applied, err
+	return answer, err
 }
 
 // encode writes the report; Lua tells an empty list from a missing one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,8 +38,8 @@ type world struct {
 	lease time.Duration
 }
 
-// each runs a test on miniredis and on a real server: what holds for the one has to
-// hold for the other.
+// each runs a test on miniredis, on a real server and on a cluster: what holds for one
+// has to hold for the others.
 func each(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) { test(t, newWorld(t, server)) })
@@ -60,7 +61,7 @@ func newWorld(t *testing.T, server *redistest.Server) *world {
 
 // replica adds a replica that does not look at the ledger.
 func (w *world) replica(hooks ...redis.Hook) (*repositories.Store, *trigger.Engine) {
-	client := redis.NewClient(&redis.Options{Addr: w.server.Addr(), DialTimeout: time.Second, ReadTimeout: time.Second, ContextTimeoutEnabled: true})
+	client := w.server.Connect(redis.UniversalOptions{DialTimeout: time.Second, ReadTimeout: time.Second, ContextTimeoutEnabled: true})
 	for _, hook := range hooks {
 		client.AddHook(hook)
 	}
@@ -106,7 +107,7 @@ func (w *world) app(id, body string) {
 // waits until its tool.changed is published.
 func (w *world) put(session, id, body string) {
 	w.register(session, id, body)
-	w.keeper.Wake()
+	w.keeper.Wake("clinic")
 	w.rest()
 }
 
@@ -159,6 +160,7 @@ func (w *world) rest() {
 type words struct {
 	mu      sync.Mutex
 	before  func(matcher.Request) error // called first; its error is the outcome
+	with    func(*matcher.Match)        // changes every match
 	asked   []matcher.Request
 	replies []([]matcher.Fired)
 }
@@ -166,7 +168,7 @@ type words struct {
 func (m *words) Match(_ context.Context, request matcher.Request) (matcher.Result, error) {
 	m.mu.Lock()
 	m.asked = append(m.asked, request)
-	before := m.before
+	before, with := m.before, m.with
 	m.mu.Unlock()
 	if before != nil {
 		if err := before(request); err != nil {
@@ -178,21 +180,31 @@ func (m *words) Match(_ context.Context, request matcher.Request) (matcher.Resul
 		name, arguments, _ := strings.Cut(strings.TrimSpace(part), " ")
 		for _, candidate := range request.Candidates {
 			if candidate.Tool.Name == name {
-				result = call(result, candidate, arguments)
+				result = call(request, result, candidate, arguments)
 			}
+		}
+	}
+	for i := range result.Matches {
+		if with != nil {
+			with(&result.Matches[i])
 		}
 	}
 	return result, nil
 }
 
-func call(result matcher.Result, candidate matcher.Candidate, arguments string) matcher.Result {
+func call(request matcher.Request, result matcher.Result, candidate matcher.Candidate, arguments string) matcher.Result {
 	given := map[string]any{}
+	for _, begun := range request.Unfinished {
+		if begun.Tool == candidate.Tool {
+			maps.Copy(given, begun.Values)
+		}
+	}
 	if arguments != "" {
 		decoded, err := repositories.DecodeValues([]byte(arguments))
 		if err != nil {
 			return result
 		}
-		given = decoded
+		maps.Copy(given, decoded)
 	}
 	reading := candidate.Tool.Params().Read(given)
 	if len(reading.Errors) > 0 {
@@ -203,6 +215,13 @@ func call(result matcher.Result, candidate matcher.Candidate, arguments string) 
 	}
 	result.Matches = append(result.Matches, matcher.Match{Candidate: candidate, Values: reading.Values})
 	return result
+}
+
+// decorate adds to every match what a real matcher would.
+func (m *words) decorate(with func(*matcher.Match)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.with = with
 }
 
 func (m *words) Reply(_ context.Context, _ matcher.Request, fired []matcher.Fired) (string, error) {
@@ -320,4 +339,13 @@ func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 		}
 		return next(ctx, cmds)
 	}
+}
+
+func session(id string) repositories.Scope { return repositories.Scope{AppID: "clinic", SessionID: id} }
+
+func asJSON(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	require.NoError(t, err)
+	return string(text)
 }

@@ -127,7 +127,7 @@ func withReplies(entries []Entry) []Entry {
 		list = append(list, entry)
 		if text := replyText(entry.Reply); text != "" {
 			list = append(list, Entry{
-				MessageID: entry.MessageID + ".reply", Actor: matcher.ActorAgent, Text: text,
+				MessageID: replyID(entry.MessageID), Actor: matcher.ActorAgent, Text: text,
 				Time: entry.Time, State: EntryDecided, Triggers: []Match{},
 			})
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"earshot/repositories"
+	"earshot/repositories/crash"
 )
 
 // extend renews the lease of a turn.
@@ -84,6 +85,7 @@ func (e *Engine) giveBack(ctx context.Context, t *turn, cause error, pause time.
 	if err != nil {
 		return err
 	}
+	crash.At(crash.GiveBackBefore)
 	keys, wait := t.keys(), pause.Milliseconds()
 	if pause < 0 {
 		wait = -1

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"earshot/matcher"
 	"earshot/repositories"
 )
 
@@ -130,6 +131,12 @@ type Record struct {
 	Text      string          `json:"text,omitempty"`
 	Time      time.Time       `json:"ts"`
 	Schema    json.RawMessage `json:"schema"`
+	// Repaired says that a model's arguments were not well-formed JSON, Coerced which
+	// values were changed in form, and Evidence where each inferred value was said:
+	// null for nowhere.
+	Repaired bool                         `json:"repaired,omitempty"`
+	Coerced  []string                     `json:"coerced,omitempty"`
+	Evidence map[string]*matcher.Evidence `json:"evidence,omitempty"`
 	// State is pending while an effect is owed, failed when one was given up, else
 	// delivered.
 	State    string    `json:"state"`

@@ -153,7 +153,7 @@ func TestAgentsMessageIsKeptAndMatchedAgainstNothing(t *testing.T) {
 		require.Empty(t, w.events.subjects())
 		_, err = w.say("m1", `book {"day":"tuesday"}`)
 		require.NoError(t, err)
-		require.Equal(t, []matcher.Utterance{{Actor: "agent", Text: `book {"day":"monday"}`}}, w.matcher.asked[0].History)
+		require.Equal(t, []matcher.Utterance{{ID: "a1", Actor: "agent", Text: `book {"day":"monday"}`}}, w.matcher.asked[0].History)
 	})
 }
 

@@ -1,10 +1,6 @@
 package trigger
 
-import (
-	"math"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 // Metrics are what an Engine counts. The names are the contract's.
 type Metrics struct {
@@ -43,10 +39,5 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.oldestSeconds.Collect(out)
 }
 
-// oldest notes when the ledger's oldest member was due; infinity where it is empty.
-func (m *Metrics) oldest(now, score float64) {
-	if math.IsInf(score, 1) {
-		score = now
-	}
-	m.oldestSeconds.Set(max(0, now-score) / 1000)
-}
+// oldest notes for how long (ms) the member that is due for the longest has been due.
+func (m *Metrics) oldest(overdue float64) { m.oldestSeconds.Set(overdue / 1000) }

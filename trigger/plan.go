@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	"earshot/matcher"
@@ -14,6 +15,8 @@ type plan struct {
 	token  string
 	answer Answer
 	fires  []plannedFire
+	// unfinished is what the session keeps of calls that lack values (JSON, or empty).
+	unfinished string
 	// effects are in the order in which they reach JetStream.
 	effects []plannedEffect
 }
@@ -44,6 +47,7 @@ type planner struct {
 	text        string
 	traceParent string
 	fired       map[string]int // fires so far, by repository and tool
+	arrived     time.Time      // when the message was accepted; zero without one
 }
 
 func newPlanner(e *Engine, id turnID, token string, app *repositories.App, text, traceParent string) *planner {
@@ -59,34 +63,56 @@ func (p *planner) about(id string) about {
 }
 
 // fire adds a fire with its effects. triggerID is the client's, or empty.
-func (p *planner) fire(c matcher.Candidate, values map[string]any, source, triggerID string) error {
-	tool := c.Tool
-	nth := p.fired[c.Repository.ID+" "+tool.Name]
-	p.fired[c.Repository.ID+" "+tool.Name]++
-	fire := fireID(p.turnID, c.Repository, tool.Name, nth)
+func (p *planner) fire(found matcher.Match, source, triggerID string) error {
+	tool, repository := found.Tool, found.Repository
+	id := p.nextID(found.Candidate)
 	switch {
 	case triggerID == "":
-		triggerID = fire
-	case !c.Repository.Options.TriggerOnce:
-		fire = triggerID
+		triggerID = id
+	case !repository.Options.TriggerOnce:
+		id = directID(triggerID, repository)
 	}
 	payload := fired{
-		about: p.about(triggerID), RepositoryID: c.Repository.ID, Source: source,
-		Name: tool.Name, Schema: tool.Given(), Values: values,
+		about: p.about(triggerID), RepositoryID: repository.ID, Source: source,
+		Name: tool.Name, Schema: tool.Given(), Values: orEmpty(found.Values),
 	}
-	match := Match{
-		TriggerID: triggerID, RepositoryID: c.Repository.ID, Name: tool.Name, Source: source, Values: values,
+	p.answer.Matches = append(p.answer.Matches, Match{
+		TriggerID: triggerID, RepositoryID: repository.ID, Name: tool.Name, Source: source, Values: payload.Values,
 		ReturnDirect: tool.ReturnDirect, SkipResponse: tool.SkipResponse,
-	}
-	p.answer.Matches = append(p.answer.Matches, match)
-	if err := p.effectsOf(fire, tool, payload); err != nil {
+	})
+	if err := p.effectsOf(id, tool, payload); err != nil {
 		return err
 	}
-	p.fires = append(p.fires, plannedFire{fire, triggerID, c.Repository, Record{
+	p.fires = append(p.fires, plannedFire{id, triggerID, repository, p.record(found)})
+	return p.retire(repository)
+}
+
+// nextID names the next fire of a tool by this turn.
+func (p *planner) nextID(c matcher.Candidate) string {
+	counted := c.Repository.ID + " " + c.Tool.Name
+	p.fired[counted]++
+	return fireID(p.turnID, p.arrived, c.Repository, c.Tool.Name, p.fired[counted]-1)
+}
+
+// record is what is stored of the latest fire.
+func (p *planner) record(found matcher.Match) Record {
+	return Record{
 		Match: p.answer.Matches[len(p.answer.Matches)-1], AppID: p.app, SessionID: p.session, MessageID: p.message,
-		Text: p.text, Time: p.now, Schema: tool.Given(),
-	}})
-	return p.retire(c.Repository)
+		Text: p.text, Time: p.now, Schema: found.Tool.Given(),
+		Repaired: found.Repaired, Coerced: found.Coerced, Evidence: p.evidence(found),
+	}
+}
+
+// evidence names the message itself where the matcher, which does not know its id, has
+// found a value in it.
+func (p *planner) evidence(found matcher.Match) map[string]*matcher.Evidence {
+	named := maps.Clone(found.Evidence)
+	for parameter, evidence := range named {
+		if evidence != nil && evidence.MessageID == "" {
+			named[parameter] = &matcher.Evidence{MessageID: p.message, Words: evidence.Words}
+		}
+	}
+	return named
 }
 
 // effectsOf adds the event, the emitter's event and the call of a fire.
@@ -177,7 +203,7 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 		shown.Missing = []string{}
 	}
 	p.answer.Rejected = append(p.answer.Rejected, shown)
-	id := fireID(p.turnID, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
+	id := fireID(p.turnID, p.arrived, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
 	about := p.about(id)
 	event, err := eventOf(eventRejected, about, rejected.Tool.Name, refused{about: about, Rejected: shown})
 	if err != nil {
@@ -188,7 +214,7 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 
 // notMatching adds the event that tools were in scope and none matched.
 func (p *planner) notMatching(candidates []matcher.Candidate) error {
-	about := p.about(hash("notmatching", p.app, p.session, p.message))
+	about := p.about(hash("notmatching", p.app, p.session, p.message, stamp(p.arrived)))
 	payload := unmatched{about: about}
 	payload.Repositories, payload.Tools = names(candidates)
 	event, err := eventOf(eventNotMatching, about, "", payload)

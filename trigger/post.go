@@ -9,6 +9,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/crash"
 )
 
 // waits between two looks at a turn that another has, growing up to the last.
@@ -31,6 +32,7 @@ func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 		}
 		if found.status != statusBusy {
 			answer, err := e.conclude(ctx, id, found)
+			crash.At(crash.AnswerBefore)
 			if !errors.Is(err, errLost) {
 				return answer, err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/crash"
 )
 
 // replans bounds how often a decision is made again because a repository was changed
@@ -17,6 +18,7 @@ const replans = 20
 // process takes a turn from its lease to its answer: match, decide, deliver, reply.
 // retry is the pause before the next try where nothing can be decided.
 func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) {
+	crash.At(crash.TurnClaimed)
 	ctx, release := e.hold(e.life, t)
 	defer release()
 	started := e.now()
@@ -36,14 +38,16 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 func (e *Engine) request(t *turn) matcher.Request {
 	candidates, _ := t.scope.candidates()
 	return matcher.Request{
-		App: t.scope.app, History: t.history, Text: t.message.Text, Candidates: candidates,
+		App: t.scope.app, History: t.history, Text: t.message.Text, Candidates: candidates, Unfinished: begun(t.unfinished),
 		Now: e.now(), Chat: t.scope.app.Settings.ChatModeEnabled && !t.scope.exclusive(),
 	}
 }
 
 func (e *Engine) match(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
 	started := time.Now()
+	crash.At(crash.MatchBefore)
 	result, err := e.matcher.Match(ctx, request)
+	crash.At(crash.MatchAfter)
 	e.metrics.matchSeconds.Observe(time.Since(started).Seconds())
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errLost) {
 		return result, cause
@@ -87,6 +91,7 @@ func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Re
 		case status == commitLost:
 			return nil, false, errLost
 		}
+		crash.At(crash.CommitStale)
 		if t.scope, err = e.loadScope(ctx, t.app, t.session); err != nil {
 			return nil, false, err
 		}

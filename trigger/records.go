@@ -47,13 +47,17 @@ func (e *Engine) readTrigger(ctx context.Context, appID, triggerID string) (*sto
 func (e *Engine) readTriggers(ctx context.Context, appID string, ids []string) ([]*storedTrigger, error) {
 	k := repositories.KeysOf(appID)
 	pipe := e.db.Pipeline()
-	clock := pipe.Time(ctx)
+	clock := e.db.Clock(ctx, pipe, k.Due())
 	replies := make([]*redis.SliceCmd, len(ids))
 	for i, id := range ids {
 		replies[i] = pipe.HMGet(ctx, k.Trigger(id), recordFields...)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, repositories.Unavailable(err)
+	}
+	now, err := clock.Read()
+	if err != nil {
+		return nil, err
 	}
 	list := make([]*storedTrigger, len(ids))
 	for i, reply := range replies {
@@ -62,7 +66,7 @@ func (e *Engine) readTriggers(ctx context.Context, appID string, ids []string) (
 			return nil, fmt.Errorf("trigger %q cannot be read: %w", ids[i], err)
 		}
 		if stored != nil {
-			stored.fresh = stored.fresh && clock.Val().UnixMilli() < int64(number(reply.Val()[8].(string)))
+			stored.fresh = stored.fresh && now.UnixMilli() < int64(number(reply.Val()[8].(string)))
 		}
 		list[i] = stored
 	}

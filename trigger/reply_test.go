@@ -57,7 +57,7 @@ func TestReplyBelongsToTheHistory(t *testing.T) {
 		require.NoError(t, err)
 		_, err = w.say("m2", "and?")
 		require.NoError(t, err)
-		require.Equal(t, []matcher.Utterance{{Actor: "user", Text: "hello"}, {Actor: "agent", Text: "I heard: hello"}}, w.matcher.asked[1].History)
+		require.Equal(t, []matcher.Utterance{{ID: "m1", Actor: "user", Text: "hello"}, {ID: "m1.reply", Actor: "agent", Text: "I heard: hello"}}, w.matcher.asked[1].History)
 		history, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
 		require.NoError(t, err)
 		require.Equal(t, []string{"hello", "I heard: hello", "and?", "I heard: and?"},

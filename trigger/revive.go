@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"earshot/repositories"
+	"earshot/repositories/crash"
 )
 
 // Retry makes the failed effects of a trigger due again. Retrying one of which
@@ -21,7 +22,7 @@ func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
 	if err := e.revive(ctx, appID, triggerID, stored); err != nil {
 		return err
 	}
-	e.Wake()
+	e.Wake(appID)
 	return nil
 }
 
@@ -62,7 +63,9 @@ func (e *Engine) revive(ctx context.Context, appID, triggerID string, stored *st
 		id := effectID(stored.fire, part)
 		keys, args = append(keys, k.Effect(id)), append(args, id, part, state)
 	}
+	crash.At(crash.ReviveBefore)
 	_, err := revive.Run(ctx, e.db, keys, args...)
+	crash.At(crash.ReviveReply)
 	return err
 }
 

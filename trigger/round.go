@@ -2,9 +2,11 @@ package trigger
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"earshot/repositories"
+	"earshot/repositories/crash"
 )
 
 // round is the first attempt at all that a decision owes, by the replica that decided.
@@ -42,6 +44,7 @@ func (e *Engine) newRound(p *plan, behind bool) *round {
 // run tries all effects and writes all outcomes but the last ones, which it leaves to
 // the caller to be written with the answer.
 func (r *round) run(ctx context.Context) error {
+	crash.At(crash.EffectsBefore)
 	r.start(ctx)
 	var linger <-chan time.Time
 	for r.events+r.calls > 0 {
@@ -49,7 +52,7 @@ func (r *round) run(ctx context.Context) error {
 		case a := <-r.tries:
 			r.take(ctx, a)
 		case <-linger:
-			if err := r.save(ctx, report{}); err != nil {
+			if _, err := r.save(ctx, report{}); err != nil {
 				return err
 			}
 			linger = nil
@@ -130,13 +133,14 @@ func (r *round) announce(ctx context.Context, a attempt) {
 	r.results[a.ID] = owed
 }
 
-// save writes the outcomes that are not written, and what they owe.
-func (r *round) save(ctx context.Context, closing report) error {
+// save writes the outcomes that are not written, and what they owe. It returns the
+// answer that holds, where the report has one.
+func (r *round) save(ctx context.Context, closing report) (answer string, err error) {
 	closing.App, closing.Session, closing.Token = r.plan.app, r.plan.session, r.plan.token
 	for i, a := range r.unsaved {
 		outcome, err := a.reportWith(r.results[a.ID].ID != "")
 		if err != nil {
-			return err
+			return "", err
 		}
 		closing.Outcomes = append(closing.Outcomes, outcome)
 		if owed, owes := r.results[a.ID]; owes {
@@ -146,9 +150,18 @@ func (r *round) save(ctx context.Context, closing report) error {
 	}
 	r.first = r.first && len(r.unsaved) == 0
 	r.unsaved = nil
-	_, err := r.engine.finish(ctx, closing)
-	r.engine.Wake()
-	return err
+	answer, err = r.engine.finish(ctx, closing)
+	if closing.leavesWork() {
+		r.engine.Wake(r.plan.app)
+	}
+	return answer, err
+}
+
+// leavesWork reports whether something is due at once after the report.
+func (r report) leavesWork() bool {
+	return len(r.Owes) > 0 || slices.ContainsFunc(r.Outcomes, func(o reportOutcome) bool {
+		return o.Verdict == verdicts[Retry] && o.Pause == 0
+	})
 }
 
 // reportWith is the attempt as finish reads it, for a call that owes its result or not.

@@ -41,12 +41,12 @@ func (p past) utterances(i int) []matcher.Utterance {
 	if decode(p.messages[i], &message) != nil {
 		return nil
 	}
-	said := matcher.Utterance{Actor: message.Actor, Text: message.Text, Fired: readFired(p.decisions[i], p.results[i])}
+	said := matcher.Utterance{ID: p.ids[i], Actor: message.Actor, Text: message.Text, Fired: readFired(p.decisions[i], p.results[i])}
 	reply := replyText(json.RawMessage(p.replies[i]))
 	if reply == "" {
 		return []matcher.Utterance{said}
 	}
-	return []matcher.Utterance{said, {Actor: matcher.ActorAgent, Text: reply}}
+	return []matcher.Utterance{said, {ID: replyID(p.ids[i]), Actor: matcher.ActorAgent, Text: reply}}
 }
 
 // readFired joins the triggers of a decision with the results that have come in.
@@ -88,3 +88,6 @@ func replyText(reply json.RawMessage) string {
 	}
 	return string(reply)
 }
+
+// replyID names the reply to a message in the history.
+func replyID(messageID string) string { return messageID + ".reply" }

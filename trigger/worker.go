@@ -2,82 +2,94 @@ package trigger
 
 import (
 	"context"
-	"math"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"earshot/repositories"
+	"earshot/repositories/crash"
 )
 
 // peeked is how many members of a partition are looked at at a time.
 const peeked = 32
 
 // Run delivers what is due in the ledger and closes sessions that have expired, until
-// ctx ends. It never ends for an error: it looks again.
+// ctx ends. It looks at all partitions from time to time, and at one as soon as
+// something is owed there. It never ends for an error: it looks again.
 func (e *Engine) Run(ctx context.Context) {
+	ticks := time.NewTicker(e.poll)
+	defer ticks.Stop()
+	partitions := everyPartition
 	for ctx.Err() == nil {
-		wait := e.poll
-		if more, err := e.look(ctx); err != nil {
+		more, err := e.look(ctx, partitions)
+		if err != nil {
 			e.log.Warn("ledger.unreadable", "error", err.Error())
-			wait = e.jitter(4 * e.poll)
-		} else if more {
-			wait = 0
+			pause(ctx, e.jitter(4*e.poll))
+		}
+		if more {
+			continue
 		}
 		select {
 		case <-ctx.Done():
-		case <-e.wake:
-		case <-time.After(wait):
+		case <-ticks.C:
+			partitions = everyPartition
+		case n := <-e.wake:
+			partitions = e.woken(n)
 		}
 	}
 }
 
-// look takes up what is due in all partitions, in one round trip. It reports whether
-// some partition had more than was looked at.
-func (e *Engine) look(ctx context.Context) (more bool, err error) {
+// everyPartition lists the partitions by their numbers.
+var everyPartition = func() []int {
+	all := make([]int, repositories.Partitions)
+	for n := range all {
+		all[n] = n
+	}
+	return all
+}()
+
+// woken lists the partitions that something is owed in, from the first one on.
+func (e *Engine) woken(first int) []int {
+	partitions := []int{first}
+	for {
+		select {
+		case n := <-e.wake:
+			if !slices.Contains(partitions, n) {
+				partitions = append(partitions, n)
+			}
+		default:
+			return partitions
+		}
+	}
+}
+
+// look takes up what is due in partitions, in one round trip. It reports whether some
+// partition had more than was looked at. Of a cluster that is away in part it takes up
+// what is on the other nodes.
+func (e *Engine) look(ctx context.Context, partitions []int) (more bool, err error) {
 	pipe := e.db.Pipeline()
-	clock := pipe.Time(ctx)
-	sets := append(repositories.AllDue(), repositories.AllIdle()...)
-	heads := make([]*redis.ZSliceCmd, len(sets))
-	for i, set := range sets {
-		heads[i] = pipe.ZRangeWithScores(ctx, set, 0, peeked-1)
+	heads := make([]head, len(partitions))
+	for i, n := range partitions {
+		heads[i] = e.peek(ctx, pipe, n)
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return false, repositories.Unavailable(err)
-	}
-	now := float64(clock.Val().UnixMilli())
-	oldest := math.Inf(1)
-	for i, head := range heads {
-		due := dueOf(head.Val(), now)
-		if i < repositories.Partitions {
-			oldest = min(oldest, oldestOf(head.Val()))
-			more = more || len(due) == peeked && e.anyIdle(due)
-			e.takeUp(ctx, due)
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	oldest := 0.0
+	for _, head := range heads {
+		now, away := head.now()
+		if away != nil {
+			err = away
 			continue
 		}
-		e.expire(ctx, due)
+		due := dueOf(head.due.Val(), now)
+		oldest = max(oldest, overdue(head.due.Val(), now))
+		more = more || len(due) == peeked && e.anyIdle(due)
+		e.takeUp(ctx, due)
+		e.expire(ctx, dueOf(head.idle.Val(), now))
 	}
-	e.metrics.oldest(now, oldest)
-	return more, nil
-}
-
-// dueOf lists the members that are due.
-func dueOf(head []redis.Z, now float64) []string {
-	var due []string
-	for _, z := range head {
-		if z.Score <= now {
-			due = append(due, z.Member.(string))
-		}
+	if err == nil && len(partitions) == len(everyPartition) {
+		e.metrics.oldest(oldest)
 	}
-	return due
-}
-
-func oldestOf(head []redis.Z) float64 {
-	if len(head) == 0 {
-		return math.Inf(1)
-	}
-	return head[0].Score
+	return more, err
 }
 
 // anyIdle reports whether this process is not working on one of them already; else
@@ -145,10 +157,11 @@ func (e *Engine) takeEffect(ctx context.Context, member string) error {
 	if err != nil || c == nil {
 		return err
 	}
+	crash.At(crash.EffectClaimed)
 	ctx, cancel := context.WithTimeout(e.life, c.lease)
 	defer cancel()
 	a := attempt{Effect: c.Effect, owed: c.owed, fails: c.fails, revived: c.revived, age: c.age}
-	if c.crashed {
+	if c.crashed && c.Kind == KindCall { // events are never given up
 		a.at, a.outcome = e.now().UTC(), crashed
 	} else {
 		a = e.deliver(ctx, a)
@@ -176,7 +189,7 @@ func (e *Engine) write(ctx context.Context, a attempt, token string) error {
 	r.Outcomes = []reportOutcome{outcome}
 	_, err = e.finish(ctx, r)
 	if a.outcome.Verdict != Retry {
-		e.Wake() // the next event of the session, or the result
+		e.Wake(a.AppID) // the next event of the session, or the result
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -23,6 +24,9 @@ type config struct {
 	OpenAIKey     repositories.Secret
 	OpenAIBaseURL string
 	OpenAIModel   string
+	Anthropic     matcher.Provider
+	Gemini        matcher.Provider
+	Cohere        matcher.Provider
 	AdminKey      repositories.Secret
 	SecretKey     repositories.Secret
 	PrivateURLs   string
@@ -51,11 +55,25 @@ func (c *config) register(flags *pflag.FlagSet) {
 		named(name, env)
 	}
 	text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
-	secret(&c.RedisURL, "redis-url", "REDIS_URL", "Redis, as redis:// or rediss://; several hosts with commas between them are a Redis Cluster")
+	secret(&c.RedisURL, "redis-url", "REDIS_URL", "Redis, as redis://user:password@host:port/db, rediss:// with TLS; several hosts with commas between them are a Redis Cluster; redis+sentinel://host,host,host/master/db is the master behind sentinels, ?sentinel_password their own password")
 	secret(&c.NATSURL, "nats-url", "NATS_URL", "NATS with JetStream; several servers with commas between them are a cluster")
 	secret(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "key of the LLM; without a key and a base URL the offline matcher decides")
 	text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "any OpenAI-compatible endpoint, up to its version")
 	text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", matcher.DefaultModel, "model, where an app's settings name none")
+	for _, one := range []struct {
+		into *matcher.Provider
+		name string
+		also string
+	}{
+		{&c.Anthropic, "Anthropic", ""},
+		{&c.Gemini, "Gemini", "; one that ends in /projects/P/locations/L is Vertex AI's, which takes Google's default credentials where there is no key"},
+		{&c.Cohere, "Cohere", ""},
+	} {
+		flag, env := strings.ToLower(one.name), strings.ToUpper(one.name)
+		secret(&one.into.Key, flag+"-api-key", env+"_API_KEY", "key for "+one.name+"'s own API; the default LLM where OpenAI is not configured")
+		text(&one.into.BaseURL, flag+"-base-url", env+"_BASE_URL", "", one.name+"'s own API at another address"+one.also)
+		text(&one.into.Model, flag+"-model", env+"_MODEL", "", "model of "+one.name+", where an app's settings name none; empty is a small one")
+	}
 	secret(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer key that may do everything")
 	secret(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "32 bytes in base64 that encrypt stored credentials")
 	text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call: deny, allow, or CIDRs with commas between them")
@@ -104,6 +122,9 @@ func (c *config) check() error {
 	add(c.LLMTimeout <= 0, "--llm-timeout (EARSHOT_LLM_TIMEOUT) is %s; it must be more than 0, as in 20s", c.LLMTimeout)
 	add(c.History < 0, "--history (EARSHOT_HISTORY) is %d; it must be 0 or more", c.History)
 	add(c.SessionTTL < time.Second, "--session-ttl (EARSHOT_SESSION_TTL) is %s; it must be a second or more, as in 24h", c.SessionTTL)
+	if _, err := parseRedisURL(c.RedisURL.Reveal()); !c.RedisURL.Empty() && err != nil {
+		faults = append(faults, err)
+	}
 	if _, err := c.level(); err != nil {
 		faults = append(faults, err)
 	}

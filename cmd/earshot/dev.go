@@ -86,6 +86,11 @@ func runDev(ctx context.Context, c config, demo bool, env environment) (err erro
 		showing, stop := context.WithCancel(ctx)
 		defer stop()
 		go func() {
+			select {
+			case <-s.gate.opened:
+			case <-showing.Done():
+				return
+			}
 			if err := showDemo(showing, s.URL(), c.NATSURL.Reveal(), env.out); err != nil && showing.Err() == nil {
 				log.Error("demo.failed", "error", err.Error())
 			}

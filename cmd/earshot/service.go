@@ -31,6 +31,7 @@ type service struct {
 	config   config
 	log      *slog.Logger
 	db       *repositories.DB
+	gate     *gate
 	store    *repositories.Store
 	matcher  *matcher.Chain
 	emitter  *emitter.Emitter
@@ -60,12 +61,17 @@ func (s *service) openStore(embedded bool) error {
 	if err != nil {
 		return err
 	}
+	s.gate = newGate()
+	client.AddHook(s.gate)
+	if embedded {
+		s.gate.open() // it is our own, and new
+	}
 	s.db = &repositories.DB{UniversalClient: client, Embedded: embedded}
 	sealer, err := s.config.sealer()
 	if err != nil {
 		return err
 	}
-	s.store = repositories.NewStore(s.db, repositories.StoreOptions{Sealer: sealer, SessionTTL: s.config.SessionTTL})
+	s.store = repositories.NewStore(s.db, repositories.StoreOptions{Sealer: sealer, SessionTTL: s.config.SessionTTL, Now: clock()})
 	return nil
 }
 
@@ -79,7 +85,7 @@ func (s *service) openCaller() error {
 	if err != nil {
 		return err
 	}
-	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log})
+	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log, Now: clock()})
 	return nil
 }
 
@@ -89,11 +95,13 @@ func (s *service) openEngine() (err error) {
 	registry.MustRegister(metrics, llm, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s.matcher = matcher.New(matcher.Options{
 		BaseURL: s.config.OpenAIBaseURL, Key: s.config.OpenAIKey, Model: s.config.OpenAIModel,
+		Anthropic: s.config.Anthropic, Gemini: s.config.Gemini, Cohere: s.config.Cohere,
 		Timeout: s.config.LLMTimeout, History: s.config.History, Logger: s.log, Observe: llm.observe,
 	})
 	s.engine, err = trigger.NewEngine(trigger.Options{
 		DB: s.db, Store: s.store, Matcher: s.matcher, Events: s.emitter, Calls: s.caller,
 		Logger: s.log, Metrics: metrics, History: s.config.History, LogTexts: s.config.LogTexts,
+		Now: clock(),
 	})
 	if err != nil {
 		return err
@@ -123,11 +131,6 @@ func (s *service) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
-		if err := s.admit(ctx); err != nil {
-			cancel(err)
-		}
-	}()
-	go func() {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			cancel(err)
 		}
@@ -135,6 +138,10 @@ func (s *service) run(ctx context.Context) error {
 	working := make(chan struct{})
 	go func() {
 		defer close(working)
+		if err := s.admit(ctx); err != nil {
+			cancel(err)
+			return
+		}
 		s.engine.Run(ctx)
 	}()
 	<-ctx.Done()
@@ -146,13 +153,27 @@ func (s *service) run(ctx context.Context) error {
 	return err
 }
 
-// admit checks Redis as soon as it answers. Its error means that the service must end.
+// admit checks Redis as soon as it answers, over a connection of its own, and lets the
+// service use it from then on. Its error means that the service must end.
 func (s *service) admit(ctx context.Context) error {
+	if s.db.Embedded {
+		return nil
+	}
+	client, err := openRedis(s.config.RedisURL.Reveal())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	db := &repositories.DB{UniversalClient: client}
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = 5 * time.Second
 	for {
-		err := admit(ctx, s.db, s.config.StrictRedis, s.log)
-		if err == nil || errors.Is(err, errRefused) {
+		err := admit(ctx, db, s.config.StrictRedis, s.log)
+		switch {
+		case err == nil:
+			s.gate.open()
+			return nil
+		case errors.Is(err, errRefused):
 			return err
 		}
 		s.log.Warn("redis.unavailable", "error", err.Error())

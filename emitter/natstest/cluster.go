@@ -1,6 +1,7 @@
 package natstest
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Cluster is several NATS servers that hold streams together.
@@ -78,6 +80,26 @@ func (c *Cluster) Stop() {
 	for _, s := range c.Servers {
 		s.Stop()
 	}
+}
+
+// Leader returns the server that leads a stream.
+func (c *Cluster) Leader(stream string) *Server {
+	c.t.Helper()
+	leader := ""
+	c.do("look at stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {
+		held, err := js.Stream(ctx, stream)
+		if err == nil {
+			leader = held.CachedInfo().Cluster.Leader
+		}
+		return err
+	})
+	for _, s := range c.Servers {
+		if s.options.ServerName == leader {
+			return s
+		}
+	}
+	c.t.Fatalf("stream %s has no leader", stream)
+	return nil
 }
 
 func (c *Cluster) settled() bool {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -55,14 +56,14 @@ func launch(program string, arguments []string) (*child, error) {
 
 // ready waits until the child itself answers on addr and has read its files.
 func (c *child) ready(addr string) error {
-	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
+	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	again := time.NewTicker(knock)
 	defer again.Stop()
 	for {
-		info, err := client.Info(ctx, "server", "persistence").Result()
+		info, err := look(ctx, client)
 		switch {
 		case err != nil || strings.Contains(info, "\nloading:1"):
 		case !strings.Contains(info, fmt.Sprintf("\nprocess_id:%d\r", c.command.Process.Pid)):
@@ -78,4 +79,17 @@ func (c *child) ready(addr string) error {
 			return fmt.Errorf("it does not answer after %s: %w", startLimit, err)
 		}
 	}
+}
+
+// look asks a server about itself. It knocks first, because the client would log every
+// connection that is refused.
+func look(ctx context.Context, client *redis.Client) (string, error) {
+	conn, err := net.Dial("tcp", client.Options().Addr)
+	if err != nil {
+		return "", err
+	}
+	if err := conn.Close(); err != nil {
+		return "", err
+	}
+	return client.Info(ctx, "server", "persistence").Result()
 }

@@ -10,7 +10,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 )
+
+// host is where all servers listen.
+const host = "127.0.0.1"
 
 // portTries is how many ports are tried: a port that was free when it was looked for
 // may be taken when the server comes to it.
@@ -25,9 +30,10 @@ const (
 // process is a redis-server in a child process.
 type process struct {
 	program string
-	dir     string
-	port    int
-	extra   []string
+	port    int // 0 until it was started
+	bus     int // where the nodes of a cluster talk to each other
+	// arguments are its command line, made when the ports are known.
+	arguments func(*process) ([]string, error)
 
 	running *child // nil while it does not run
 }
@@ -36,24 +42,23 @@ type process struct {
 // are added to its command line, as in Run(t, "--maxmemory", "4mb").
 func Run(t testing.TB, arguments ...string) *Server {
 	t.Helper()
-	p := &process{program: find(t), dir: t.TempDir(), extra: arguments}
-	for try := 1; ; try++ {
-		port, err := freePort()
-		if err != nil {
-			t.Fatalf("find a free port for redis-server: %v", err)
-		}
-		p.port = port
-		err = p.start()
-		if err == nil {
-			break
-		}
-		if try == portTries || !taken(err) {
-			t.Fatalf("start redis-server at %s: %v", p.addr(), err)
-		}
-	}
-	s := &Server{t: t, addr: p.addr(), backend: p}
-	s.cleanUp()
+	p := newProcess(find(t), t.TempDir(), arguments...)
+	s := newServer(t, p)
+	s.Start()
 	return s
+}
+
+// newProcess is a server as Earshot asks for it.
+func newProcess(program, dir string, extra ...string) *process {
+	settings := append([]string{
+		"--dir", dir,
+		"--save", "",
+		"--appendonly", "yes",
+		"--maxmemory-policy", "noeviction",
+	}, extra...)
+	return &process{program: program, arguments: func(p *process) ([]string, error) {
+		return append([]string{"--bind", host, "--port", strconv.Itoa(p.port)}, settings...), nil
+	}}
 }
 
 func find(t testing.TB) string {
@@ -75,7 +80,7 @@ func find(t testing.TB) string {
 }
 
 func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", host+":0")
 	if err != nil {
 		return 0, err
 	}
@@ -86,25 +91,52 @@ func taken(err error) bool {
 	return errors.Is(err, errForeign) || strings.Contains(err.Error(), "Address already in use")
 }
 
-func (p *process) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)) }
+func (p *process) addr() string { return net.JoinHostPort(host, strconv.Itoa(p.port)) }
 
+func (p *process) url() string { return "redis://" + p.addr() }
+
+func (p *process) reach(options *redis.UniversalOptions) { options.Addrs = []string{p.addr()} }
+
+// start starts it on the ports that it had; at first on some that are free.
 func (p *process) start() error {
 	if p.running != nil {
 		return errors.New("it runs already")
 	}
-	c, err := launch(p.program, append([]string{
-		"--bind", "127.0.0.1",
-		"--port", strconv.Itoa(p.port),
-		"--dir", p.dir,
-		"--save", "",
-		"--appendonly", "yes",
-		"--maxmemory-policy", "noeviction",
-	}, p.extra...))
+	if p.port != 0 {
+		return p.run()
+	}
+	for try := 1; ; try++ {
+		err := p.choosePorts()
+		if err == nil {
+			err = p.run()
+		}
+		if err == nil {
+			return nil
+		}
+		p.port = 0
+		if try == portTries || !taken(err) {
+			return err
+		}
+	}
+}
+
+func (p *process) choosePorts() (err error) {
+	if p.port, err = freePort(); err == nil {
+		p.bus, err = freePort()
+	}
+	return err
+}
+
+func (p *process) run() error {
+	arguments, err := p.arguments(p)
 	if err != nil {
 		return err
 	}
-	p.running = c
-	if err := c.ready(p.addr()); err != nil {
+	if p.running, err = launch(p.program, arguments); err != nil {
+		p.running = nil
+		return err
+	}
+	if err := p.running.ready(p.addr()); err != nil {
 		return errors.Join(err, p.kill())
 	}
 	return nil

@@ -21,7 +21,7 @@ func TestServerKeepsItsDataOverStopAndStart(t *testing.T) {
 		addr := server.Addr()
 
 		server.Stop()
-		require.Error(t, redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1}).Ping(t.Context()).Err())
+		require.Error(t, server.Connect(redis.UniversalOptions{MaxRetries: -1}).Ping(t.Context()).Err())
 		server.Stop()
 
 		server.Start()
@@ -53,16 +53,30 @@ func TestKeysExpireByTheClock(t *testing.T) {
 	})
 }
 
-func TestURLIsOneThatClientsRead(t *testing.T) {
+func TestURLNamesEveryServer(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
-		options, err := redis.ParseURL(server.URL())
-		require.NoError(t, err)
-		require.Equal(t, server.Addr(), options.Addr)
-		host, _, err := net.SplitHostPort(server.Addr())
-		require.NoError(t, err)
-		require.Equal(t, "127.0.0.1", host)
+		hosts, found := strings.CutPrefix(server.URL(), "redis://")
+		require.True(t, found)
+		require.Equal(t, server.Addr(), hosts)
+		for _, addr := range strings.Split(hosts, ",") {
+			host, _, err := net.SplitHostPort(addr)
+			require.NoError(t, err)
+			require.Equal(t, "127.0.0.1", host)
+			require.NoError(t, redis.NewClient(&redis.Options{Addr: addr}).Ping(t.Context()).Err())
+		}
 		require.Equal(t, strings.HasSuffix(t.Name(), "/miniredis"), server.Embedded())
 	})
+}
+
+func TestEveryTestFindsItsStoreEmpty(t *testing.T) {
+	for range 2 {
+		redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+			client := server.Client()
+			for i := range 30 {
+				require.True(t, client.SetNX(t.Context(), fmt.Sprint("key", i), "value", 0).Val(), "key%d is new", i)
+			}
+		})
+	}
 }
 
 func TestRealServerIsAsEarshotAsksForIt(t *testing.T) {

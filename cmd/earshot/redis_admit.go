@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories"
+)
+
+// errRefused means that Redis answers but is not one that the ledger may be kept in.
+var errRefused = errors.New("this Redis cannot be used")
+
+// partitionsKey holds the number of partitions that the data is laid out in.
+const partitionsKey = "earshot:partitions"
+
+// admit checks a Redis at start, every master of a cluster. Where its configuration may
+// not be read, as with many hosted ones, it is taken on trust.
+func admit(ctx context.Context, db *repositories.DB, strict bool, log *slog.Logger) error {
+	if err := checkKind(ctx, db); err != nil {
+		return err
+	}
+	if err := checkPartitions(ctx, db); err != nil {
+		return err
+	}
+	return eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
+		return errors.Join(checkVersion(ctx, server), checkEviction(ctx, server), checkPersistence(ctx, server, strict, log))
+	})
+}
+
+// eachMaster runs check on the server, or on all masters of a cluster at the same time.
+func eachMaster(ctx context.Context, db *repositories.DB, check func(context.Context, redis.Cmdable) error) error {
+	cluster, several := db.UniversalClient.(*redis.ClusterClient)
+	if !several {
+		return check(ctx, db)
+	}
+	return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+		err := check(ctx, master)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", master.Options().Addr, err)
+		}
+		return err
+	})
+}
+
+// checkKind refuses a cluster that is taken for a server, and a server that is taken
+// for a cluster: both would answer some commands.
+func checkKind(ctx context.Context, db *repositories.DB) error {
+	info, err := db.Info(ctx, "cluster").Result()
+	_, cluster := db.UniversalClient.(*redis.ClusterClient)
+	switch {
+	case cluster && err != nil && strings.Contains(err.Error(), "cluster support disabled"):
+		return fmt.Errorf("%w: REDIS_URL (--redis-url) names several hosts, which are a cluster, but this is none; name one host, or use redis+sentinel", errRefused)
+	case !cluster && strings.Contains(info, "cluster_enabled:1"):
+		return fmt.Errorf("%w: it is a cluster; name several of its nodes in REDIS_URL (--redis-url), with commas between them", errRefused)
+	default:
+		return nil // what does not answer at all is found by the next check
+	}
+}
+
+func checkPartitions(ctx context.Context, db *repositories.DB) error {
+	stored, err := db.SetArgs(ctx, partitionsKey, repositories.Partitions, redis.SetArgs{Mode: "NX", Get: true}).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return repositories.Unavailable(err)
+	}
+	if stored = cmp.Or(stored, strconv.Itoa(repositories.Partitions)); stored != strconv.Itoa(repositories.Partitions) {
+		return fmt.Errorf("%w: its data is laid out in %s partitions, this version uses %d", errRefused, stored, repositories.Partitions)
+	}
+	return nil
+}
+
+// oldestRedis is the first version whose scripts declare what they are (#!lua).
+const oldestRedis = 7
+
+func checkVersion(ctx context.Context, server redis.Cmdable) error {
+	info, err := server.Info(ctx, "server").Result()
+	if err != nil {
+		return nil //nolint:nilerr // may not be read
+	}
+	_, rest, _ := strings.Cut(info, "redis_version:")
+	major, _, _ := strings.Cut(rest, ".")
+	if n, err := strconv.Atoi(major); err == nil && n < oldestRedis {
+		return fmt.Errorf("%w: it is version %s, and %d is the oldest that can be used", errRefused, strings.Fields(rest)[0], oldestRedis)
+	}
+	return nil
+}
+
+func checkEviction(ctx context.Context, server redis.Cmdable) error {
+	policy := setting(ctx, server, "maxmemory-policy")
+	if policy == "" || policy == "noeviction" {
+		return nil
+	}
+	return fmt.Errorf("%w: its maxmemory-policy is %s, under which it drops what is owed; set it to noeviction", errRefused, policy)
+}
+
+func checkPersistence(ctx context.Context, server redis.Cmdable, strict bool, log *slog.Logger) error {
+	if setting(ctx, server, "appendonly") != "no" {
+		return nil
+	}
+	const text = "it keeps no append-only file: what is accepted is lost when it restarts; set appendonly yes and appendfsync always"
+	if strict {
+		return fmt.Errorf("%w: %s", errRefused, text)
+	}
+	log.Warn("redis.volatile", "warning", text)
+	return nil
+}
+
+// setting reads a setting of the server; empty where it may not be read.
+func setting(ctx context.Context, server redis.Cmdable, name string) string {
+	found, err := server.ConfigGet(ctx, name).Result()
+	if err != nil {
+		return ""
+	}
+	return found[name]
+}

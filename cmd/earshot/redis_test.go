@@ -1,0 +1,83 @@
+package main
+
+import (
+	"net/http"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/redistest"
+)
+
+// onRedis returns a world on a Redis that was started with those arguments.
+func onRedis(t *testing.T, arguments ...string) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.redis = redistest.Run(t, arguments...)
+	w.env["REDIS_URL"] = w.redis.URL()
+	return w
+}
+
+// refused runs serve until it ends by itself, and returns what it wrote.
+func (w *world) refused(flags ...string) string {
+	w.t.Helper()
+	r := launch(w.t, w.env, append([]string{"serve"}, flags...)...)
+	require.Equal(w.t, 1, r.wait(), r.log)
+	require.Contains(w.t, r.log.String(), "this Redis cannot be used")
+	return r.log.String()
+}
+
+func TestRedisThatIsLaidOutOtherwiseIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, w.client().Set(t.Context(), "earshot:partitions", "32", 0).Err())
+	require.Contains(t, w.refused(), "32 partitions, this version uses 64")
+	require.Equal(t, "32", w.client().Get(t.Context(), "earshot:partitions").Val())
+}
+
+func TestRedisThatMayDropWhatIsOwedIsRefused(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, onRedis(t, "--maxmemory-policy", "allkeys-lru").refused(), "maxmemory-policy is allkeys-lru")
+}
+
+func TestRedisWithoutAppendOnlyFileIsWarnedOfOrRefused(t *testing.T) {
+	t.Parallel()
+	w := onRedis(t, "--appendonly", "no")
+	r := w.serve()
+	r.log.await(t, regexp.MustCompile(`"level":"WARN","msg":"redis.volatile"`))
+	require.Zero(t, r.stop())
+	require.Contains(t, w.refused("--strict-redis"), "appendonly yes")
+}
+
+func TestRedisThatIsAsItShouldBeIsTakenWithoutAWord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.serve("--strict-redis")
+	require.Zero(t, r.stop())
+	require.NotContains(t, r.log.String(), "redis.volatile")
+	require.Equal(t, "64", w.client().Get(t.Context(), "earshot:partitions").Val())
+	require.Zero(t, w.serve("--strict-redis").stop(), "as it does the second time")
+}
+
+func TestRedisThatComesUpIsCheckedBeforeAnythingIsWritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, w.client().Set(t.Context(), "earshot:partitions", "32", 0).Err())
+	w.redis.Stop()
+	r := launch(t, w.env, "serve")
+	r.url = r.log.await(t, startedAt)
+	r.log.await(t, regexp.MustCompile(`"msg":"redis.unavailable"`))
+	w.redis.Start()
+	for {
+		got := w.ask(r, "PUT", "/v1/apps/clinic", `{}`)
+		if got.Err != nil {
+			break // it has ended
+		}
+		require.Equal(t, http.StatusServiceUnavailable, got.Status, got.Body)
+		require.NotEmpty(t, got.Header.Get("Retry-After"))
+	}
+	require.Equal(t, 1, r.wait())
+	require.Contains(t, r.log.String(), "32 partitions")
+	require.Equal(t, []string{"earshot:partitions"}, w.client().Keys(t.Context(), "*").Val())
+}

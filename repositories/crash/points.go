@@ -1,0 +1,59 @@
+// Package crash names the instants at which the process may die without anything being
+// lost, and lets a test have it die there. At does nothing in an ordinary build; with
+// the build tag crashtest the process kills itself at the point that the environment
+// names:
+//
+//	go build -tags crashtest ./cmd/earshot
+//	EARSHOT_CRASH=commit.reply:3 ./earshot serve
+//
+// kills it when it passes commit.reply for the third time. deploy/faults is what uses
+// this, and says what must hold afterwards.
+package crash
+
+// Point is an instant in the life of a message, an effect or a registration.
+type Point string
+
+// The points, in the order in which work passes them. "reply lost" is the instant
+// after a script ran and before its caller made use of the answer: for the ledger it
+// is the same whether the answer or its reader is lost.
+const (
+	AcceptBefore     Point = "accept.before"     // a message was read and is not stored
+	AcceptReply      Point = "accept.reply"      // accept executed, reply lost
+	TurnClaimed      Point = "turn.claimed"      // the lease of a turn is ours
+	MatchBefore      Point = "match.before"      // the LLM is about to be asked
+	MatchAfter       Point = "match.after"       // the LLM has answered
+	CommitBefore     Point = "commit.before"     // a plan is made and not committed
+	CommitReply      Point = "commit.reply"      // commit executed, reply lost
+	CommitStale      Point = "commit.stale"      // a repository has changed, it is decided anew
+	EffectsBefore    Point = "effects.before"    // committed, no effect begun
+	EffectClaimed    Point = "effect.claimed"    // an effect was claimed from the ledger
+	PublishBefore    Point = "publish.before"    // an event is about to be sent
+	PublishAcked     Point = "publish.acked"     // stored by JetStream, not known to us
+	TokenFetched     Point = "token.fetched"     // a call has its authorization, nothing is sent
+	RequestSent      Point = "request.sent"      // a call's request is written, no answer is read
+	ResponseRead     Point = "response.read"     // a call is answered, nothing is written down
+	AttemptDone      Point = "attempt.done"      // an effect succeeded, not written down
+	AttemptRetried   Point = "attempt.retried"   // an effect is to be tried again, not written down
+	AttemptDead      Point = "attempt.dead"      // an effect is given up, not written down
+	FinishBefore     Point = "finish.before"     // outcomes are about to be written
+	FinishReply      Point = "finish.reply"      // finish executed, reply lost
+	AnswerBefore     Point = "answer.before"     // the answer is stored and not sent
+	RebuildBefore    Point = "rebuild.before"    // a dead process's answer is about to be made
+	GiveBackBefore   Point = "giveback.before"   // a turn could not be decided and is still leased
+	ReviveBefore     Point = "revive.before"     // dead effects are about to be due again
+	ReviveReply      Point = "revive.reply"      // revive executed, reply lost
+	RepositoryBefore Point = "repository.before" // a repository is about to be written or removed
+	RepositoryReply  Point = "repository.reply"  // it was, reply lost
+	SessionHalf      Point = "session.half"      // a session's repositories are gone, its history is not
+	ShutdownBegun    Point = "shutdown.begun"    // told to end, work in flight
+)
+
+// Points lists all points.
+func Points() []Point {
+	return []Point{
+		AcceptBefore, AcceptReply, TurnClaimed, MatchBefore, MatchAfter, CommitBefore, CommitReply, CommitStale,
+		EffectsBefore, EffectClaimed, PublishBefore, PublishAcked, TokenFetched, RequestSent, ResponseRead,
+		AttemptDone, AttemptRetried, AttemptDead, FinishBefore, FinishReply, AnswerBefore, RebuildBefore,
+		GiveBackBefore, ReviveBefore, ReviveReply, RepositoryBefore, RepositoryReply, SessionHalf, ShutdownBegun,
+	}
+}

@@ -1,0 +1,101 @@
+package crash_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/crash"
+)
+
+func TestEveryPointIsListedOnceAndPassedSomewhere(t *testing.T) {
+	constants := declared(t)
+	listed := map[crash.Point]bool{}
+	for _, point := range crash.Points() {
+		require.False(t, listed[point], "%s is listed twice", point)
+		listed[point] = true
+	}
+	require.Len(t, listed, len(constants))
+	passed := sourceText(t)
+	for name := range constants {
+		require.Contains(t, passed, "crash."+name, "no code passes the point")
+	}
+}
+
+// declared reads the names of the constants of type Point.
+func declared(t *testing.T) map[string]bool {
+	file, err := parser.ParseFile(token.NewFileSet(), "points.go", nil, 0)
+	require.NoError(t, err)
+	names := map[string]bool{}
+	ast.Inspect(file, func(node ast.Node) bool {
+		if spec, is := node.(*ast.ValueSpec); is {
+			for _, name := range spec.Names {
+				names[name.Name] = true
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// sourceText is all that the packages of the service say.
+func sourceText(t *testing.T) string {
+	var text strings.Builder
+	for _, folder := range []string{"api", "cmd/earshot", "emitter", "httpcall", "repositories", "trigger"} {
+		files, err := filepath.Glob("../../" + folder + "/*.go")
+		require.NoError(t, err)
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			require.NoError(t, err)
+			text.Write(content)
+		}
+	}
+	return text.String()
+}
+
+// program passes a point of the name given three times, and says so.
+const program = `package main
+
+import (
+	"fmt"
+
+	"earshot/repositories/crash"
+)
+
+func main() {
+	for i := range 3 {
+		crash.At(crash.CommitReply)
+		fmt.Println("passed", i+1)
+	}
+}
+`
+
+func TestProcessDiesAtThePointThatIsNamedAndOnlyInTheTestBuild(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds two programs")
+	}
+	dir, err := os.MkdirTemp(".", "_program-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
+	for _, test := range []struct{ tags, crash, output string }{
+		{"crashtest", "commit.reply:2", "passed 1\n"},
+		{"crashtest", "commit.reply", ""},
+		{"crashtest", "commit.before", "passed 1\npassed 2\npassed 3\n"},
+		{"crashtest", "", "passed 1\npassed 2\npassed 3\n"},
+		{"", "commit.reply", "passed 1\npassed 2\npassed 3\n"},
+	} {
+		command := exec.Command("go", "run", "-tags", test.tags, "./"+dir)
+		command.Env = append(os.Environ(), "EARSHOT_CRASH="+test.crash)
+		out, err := command.Output()
+		require.Equal(t, test.output, string(out), "%+v", test)
+		require.Equal(t, strings.Count(test.output, "\n") == 3, err == nil, "%+v", test)
+	}
+}

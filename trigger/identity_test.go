@@ -1,0 +1,79 @@
+package trigger_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// Ids of effects are what a stream and an endpoint know a repeat by: two things that
+// happened must never share one, however their clients and apps named them.
+
+const greetings = `{"tools":[{"name":"greet"},{"name":"book","schema":[{"parameter":"day","type":"string","required":true}]}]}`
+
+// distinct checks that no two events that were published have the same id.
+func (o *outside) distinct(t *testing.T) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	seen := map[string]string{}
+	for _, effect := range o.taken {
+		require.Empty(t, seen[effect.ID], "has the id of %s", effect.Event.Subject)
+		seen[effect.ID] = effect.Event.Subject
+	}
+}
+
+func TestMessagesOfSessionsOfOneNameAreDifferentOnes(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "greetings", greetings)
+		for range 2 {
+			for id, text := range map[string]string{"m1": "greet", "m2": "book", "m3": "nothing that is known"} {
+				_, err := w.say(id, text)
+				require.NoError(t, err)
+			}
+			require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+		}
+		w.rest()
+		w.events.distinct(t)
+		for _, subject := range []string{"tool.trigger.clinic.s1.greet", "tool.rejected.clinic.s1.book", "tool.notmatching.clinic.s1"} {
+			require.Len(t, w.events.payloads(subject), 2, subject)
+		}
+	})
+}
+
+func TestDirectTriggersOfOneNameInDifferentAppsAreDifferentOnes(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("other", "{}")
+		repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "other"}, "greetings", []byte(greetings))
+		require.NoError(t, err)
+		_, err = w.store.PutRepository(t.Context(), repository)
+		require.NoError(t, err)
+		w.put("", "greetings", greetings)
+		for _, app := range []string{"clinic", "other"} {
+			_, err := w.engine.Fire(t.Context(), trigger.Direct{AppID: app, Name: "greet", Source: "task", TriggerID: "t1"})
+			require.NoError(t, err)
+		}
+		w.rest()
+		w.events.distinct(t)
+		require.Len(t, w.events.payloads("tool.trigger.other._.greet"), 1)
+	})
+}
+
+func TestAppThatIsMadeAnewKnowsNoTriggerOfBefore(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for range 2 {
+			w.put("", "greetings", greetings)
+			_, err := w.fire(trigger.Direct{Name: "greet", Source: "task", TriggerID: "t1"})
+			require.NoError(t, err)
+			require.NoError(t, w.store.DeleteApp(t.Context(), "clinic"))
+			w.app("clinic", "{}")
+			_, err = w.engine.Trigger(t.Context(), "clinic", "t1")
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+		}
+		w.rest()
+		w.events.distinct(t)
+		require.Len(t, w.events.payloads("tool.trigger.clinic._.greet"), 2)
+	})
+}

@@ -1,0 +1,9 @@
+package trigger_test
+
+import (
+	"testing"
+
+	"earshot/repositories/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
