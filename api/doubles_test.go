@@ -161,6 +161,16 @@ func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (trig
 	return e.records[0], nil
 }
 
+func (e *engineDouble) RetryAll(_ context.Context, query trigger.Query) (int, error) {
+	e.took("RetryAll", query)
+	return 3, e.err
+}
+
+func (e *engineDouble) Purge(_ context.Context, query trigger.Query) (int, error) {
+	e.took("Purge", query)
+	return 2, e.err
+}
+
 func (e *engineDouble) Retry(_ context.Context, appID, triggerID string) error {
 	e.took("Retry", appID, triggerID)
 	return e.err

@@ -31,4 +31,12 @@ type Triggers interface {
 	Trigger(ctx context.Context, appID, triggerID string) (trigger.Record, error)
 	// Retry makes what has failed of a trigger due again.
 	Retry(ctx context.Context, appID, triggerID string) error
+	DeadLetters
+}
+
+// DeadLetters is what can be done to all failed triggers that match a query. Both
+// return their number.
+type DeadLetters interface {
+	RetryAll(ctx context.Context, query trigger.Query) (int, error)
+	Purge(ctx context.Context, query trigger.Query) (int, error)
 }

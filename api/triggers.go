@@ -23,7 +23,7 @@ func (h triggers) routes() []route {
 		session = "/v1/apps/:appId/sessions/:sessionId/triggers"
 		one     = app + "/:triggerId"
 	)
-	listQuery := append(slices.Clone(pageQuery), "state")
+	listQuery := append(slices.Clone(pageQuery), "state", "name")
 	return []route{
 		{method: http.MethodPost, path: app, handle: h.fire},
 		{method: http.MethodPost, path: session, handle: h.fire},
@@ -31,6 +31,8 @@ func (h triggers) routes() []route {
 		{method: http.MethodGet, path: session, handle: h.list, query: listQuery},
 		{method: http.MethodGet, path: one, handle: h.get},
 		{method: http.MethodPost, path: one + "/retry", handle: h.retry},
+		{method: http.MethodPost, path: app + "/retry", handle: h.retryAll, query: []string{"name", "session"}},
+		{method: http.MethodDelete, path: app, handle: h.purge, query: []string{"state", "name", "session"}},
 	}
 }
 
@@ -72,7 +74,7 @@ func (h triggers) list(c echo.Context) error {
 	if err := checkState(state); err != nil {
 		return err
 	}
-	query := trigger.Query{AppID: c.Param("appId"), SessionID: c.Param("sessionId"), State: state, Page: page}
+	query := trigger.Query{AppID: c.Param("appId"), SessionID: c.Param("sessionId"), State: state, Name: c.QueryParam("name"), Page: page}
 	items, next, err := h.engine.Triggers(c.Request().Context(), query)
 	if err != nil {
 		return err

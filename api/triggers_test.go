@@ -100,3 +100,18 @@ func TestATriggerIsReadAndRetried(t *testing.T) {
 	s.call("GET", "/v1/apps/clinic/triggers/t1", "").problem(404, "no such trigger")
 	s.call("POST", "/v1/apps/clinic/triggers/t1/retry", "").problem(404, "no such trigger")
 }
+
+func TestAllFailedTriggersAreRetriedOrPurged(t *testing.T) {
+	s := start(t)
+	query := trigger.Query{AppID: "clinic", SessionID: "s1", Name: "book", State: "failed"}
+	got := s.call("POST", "/v1/apps/clinic/triggers/retry?name=book&session=s1", "").is(202, "")
+	require.JSONEq(t, `{"triggers":3}`, string(got.body))
+	require.Equal(t, asked{"RetryAll", []any{query}}, s.engine.last())
+	got = s.call("DELETE", "/v1/apps/clinic/triggers?state=failed&name=book&session=s1", "").is(200, "")
+	require.JSONEq(t, `{"triggers":2}`, string(got.body))
+	require.Equal(t, asked{"Purge", []any{query}}, s.engine.last())
+	for _, path := range []string{"", "?state=pending", "?name=book"} {
+		s.call("DELETE", "/v1/apps/clinic/triggers"+path, "").problem(400, "only failed triggers", "?state=failed")
+	}
+	require.Equal(t, "Purge", s.engine.last().Method, "nothing was asked for since")
+}

@@ -12,6 +12,7 @@ type Query struct {
 	AppID     string
 	SessionID string // empty: all of the app
 	State     string // empty: all; else StatePending, StateFailed or StateDelivered
+	Name      string // empty: all; else those of a tool
 	Page      Page
 }
 
@@ -76,6 +77,7 @@ func (e *Engine) matching(ctx context.Context, q Query, places []place) ([]found
 		case one == nil:
 			e.forget(ctx, q, ids[i])
 		case q.SessionID != "" && one.record.SessionID != q.SessionID:
+		case q.Name != "" && one.record.Name != q.Name:
 		case q.State == "" || one.record.State == q.State:
 			records = append(records, found{one.record, places[i]})
 		}
