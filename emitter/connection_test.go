@@ -67,6 +67,7 @@ func TestURLThatCannotBeReadIsRefusedWithoutItsText(t *testing.T) {
 	for _, list := range []string{
 		"", "nats://", "nats://ann:hunter2/x@host:4222", "nats://ann:hunter2@host:port",
 		"nats://good:4222,nats://ann:hunter2%zz@host:4222", "nats://ann:hunter2@[::1",
+		"https://ann:hunter2@host:4222", "nats://good:4222, redis://ann:hunter2@host", "hunter2://host:4222",
 	} {
 		_, err := emitter.Connect(list, emitter.Options{})
 		require.ErrorContains(t, err, "cannot be read", list)
@@ -74,7 +75,16 @@ func TestURLThatCannotBeReadIsRefusedWithoutItsText(t *testing.T) {
 	}
 }
 
-func TestUnknownSchemeOrServerNeverBlocksTheStart(t *testing.T) {
+func TestSchemesThatNATSIsReachedByAreTaken(t *testing.T) {
+	for _, list := range []string{
+		"host", "host:4222", "nats://host", "tls://ann:hunter2@host:4222", "ws://host:80,wss://host", "NATS://host", " nats://one , two:4223",
+	} {
+		require.NoError(t, emitter.CheckURLs(list), list)
+	}
+	require.ErrorContains(t, emitter.CheckURLs("https://host"), "tls:// for TLS")
+}
+
+func TestMissingSchemeOrServerNeverBlocksTheStart(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := listener.Addr().String()

@@ -16,15 +16,19 @@ type Clock struct {
 	node   *redis.StringSliceCmd
 }
 
-// Clock asks within a pipeline for the time of the server that holds key.
-func (db *DB) Clock(ctx context.Context, pipe redis.Pipeliner, key string) Clock {
+// Clocks asks for the time within a pipeline: of the server once, of a cluster once for
+// every key that the returned function is called with.
+func (db *DB) Clocks(ctx context.Context, pipe redis.Pipeliner) func(key string) Clock {
 	if _, cluster := db.UniversalClient.(*redis.ClusterClient); !cluster {
-		return Clock{server: pipe.Time(ctx)}
+		one := Clock{server: pipe.Time(ctx)}
+		return func(string) Clock { return one }
 	}
-	// TIME has no key and goes to any node; a script goes to that of its key.
-	node := redis.NewStringSliceCmd(ctx, "EVAL", "return redis.call('TIME')", 1, key)
-	_ = pipe.Process(ctx, node) // queues
-	return Clock{node: node}
+	return func(key string) Clock {
+		// TIME has no key and goes to any node; a script goes to that of its key.
+		node := redis.NewStringSliceCmd(ctx, "EVAL", "return redis.call('TIME')", 1, key)
+		_ = pipe.Process(ctx, node) // queues
+		return Clock{node: node}
+	}
 }
 
 // Read returns the time, after the pipeline was executed. The error wraps

@@ -82,6 +82,13 @@ func (k Keys) Due() string { return k.tag + "due" }
 // Idle is a sorted set of the partition: app/session by the time of their expiry.
 func (k Keys) Idle() string { return k.tag + "idle" }
 
+// Closed says for a while that a session was closed.
+func (k Keys) Closed(sessionID string) string { return k.tag + "closed:" + k.app + ":" + sessionID }
+
+// Dead is a hash of the partition: how many triggers of an app are listed as failed, by
+// its appId; apps without any are not in it.
+func (k Keys) Dead() string { return k.tag + "dead" }
+
 // AllDue names the ledgers of all partitions.
 func AllDue() []string { return every(Keys.Due) }
 

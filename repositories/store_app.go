@@ -157,13 +157,14 @@ func cut(ids []string, limit int) ([]string, string) {
 
 // dropApp removes an app that has no repositories and no triggers left.
 //
-//	KEYS app, apps, repos, triggers, pending, failed
+//	KEYS app, apps, repos, triggers, pending, failed, dead
 //	ARGV appId
 //	=>   ok, or again where it has some
 var dropApp = NewScript(`
 if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 then return 'again' end
 redis.call('DEL', KEYS[1], KEYS[5], KEYS[6])
 redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('HDEL', KEYS[7], ARGV[1])
 return 'ok'
 `)
 
@@ -185,7 +186,7 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 			return err
 		}
 		reply, err := dropApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Repos(""),
-			keys.Triggers(""), keys.InState("pending"), keys.InState("failed")}, appID)
+			keys.Triggers(""), keys.InState("pending"), keys.InState("failed"), keys.Dead()}, appID)
 		if err == nil && reply == "again" {
 			err = errConflict
 		}

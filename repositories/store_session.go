@@ -3,6 +3,7 @@ package repositories
 import (
 	"context"
 	"strings"
+	"time"
 
 	"earshot/repositories/crash"
 )
@@ -20,16 +21,29 @@ end
 
 // dropSession removes what a session has besides its repositories.
 //
-//	KEYS turns, order, repos, triggers, idle, due
-//	ARGV app/session, '1' to spare one in which a message is not decided
+//	KEYS turns, order, repos, triggers, idle, due, closed
+//	ARGV app/session, '1' to spare one in which a message is not decided, how long it is
+//	     remembered that it was closed (ms)
 //	=>   ok, again where it has repositories, or used
 var dropSession = NewScript(undecidedLua, `
 if redis.call('HLEN', KEYS[3]) > 0 then return 'again' end
 if ARGV[2] == '1' and undecided(KEYS[2], KEYS[6], ARGV[1]) then return 'used' end
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[4])
 redis.call('ZREM', KEYS[5], ARGV[1])
+redis.call('SET', KEYS[7], 1, 'PX', ARGV[3])
 return 'ok'
 `)
+
+// rememberClosed is longer than a message that was accepted before is worked on.
+const rememberClosed = 10 * time.Minute
+
+// Closed reports whether a session was closed in the last ten minutes. What a session
+// had may be gone for another reason: a failover of Redis drops what the old master had
+// taken last.
+func (s *Store) Closed(ctx context.Context, appID, sessionID string) (bool, error) {
+	found, err := s.db.Exists(ctx, KeysOf(appID).Closed(sessionID)).Result()
+	return found > 0, Unavailable(err)
+}
 
 // CloseSession removes a session: its history and its repositories, each of which owes
 // its tool.changed. Effects that are owed already are still delivered. Closing a
@@ -50,7 +64,8 @@ func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string
 		}
 		crash.At(crash.SessionHalf)
 		reply, err := dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
-			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Due()}, appID+"/"+sessionID, spare)
+			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Due(), keys.Closed(sessionID)},
+			appID+"/"+sessionID, spare, rememberClosed.Milliseconds())
 		if err == nil && reply == "again" {
 			err = errConflict
 		}

@@ -188,7 +188,9 @@ func (e *Engine) commitment(p *plan) (commitment, error) {
 // lives: the lease of a turn, or the longest of its calls.
 func (p *plan) answerWithin(lease time.Duration) time.Duration {
 	for _, effect := range p.effects {
-		lease = max(lease, time.Duration(effect.owed.Lease)*time.Millisecond)
+		if effect.Kind == KindCall {
+			lease = max(lease, time.Duration(effect.owed.Lease)*time.Millisecond)
+		}
 	}
 	return lease
 }

@@ -272,6 +272,26 @@ func TestSessionThatIsClosedWhileAMessageIsMatched(t *testing.T) {
 	})
 }
 
+// TestMessageThatRedisHasLostIsToBeSentAgain drops a message that was accepted, as a
+// failover does with what the replica did not have yet.
+func TestMessageThatRedisHasLostIsToBeSentAgain(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		keys := repositories.KeysOf("clinic")
+		w.matcher.intercept(func(matcher.Request) error {
+			w.matcher.intercept(nil)
+			return w.server.Client().Del(context.Background(), keys.Turns("s1"), keys.Order("s1"), keys.Due()).Err()
+		})
+		_, err := w.say("m1", `book {"day":"monday"}`)
+		require.ErrorIs(t, err, repositories.ErrUnavailable)
+		answer, err := w.say("m1", `book {"day":"monday"}`)
+		require.NoError(t, err)
+		require.Len(t, answer.Matches, 1)
+		w.rest()
+		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 1)
+	})
+}
+
 func TestIdleSessionExpires(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.ttl = 300 * time.Millisecond
@@ -293,6 +313,7 @@ func TestIdleSessionExpires(t *testing.T) {
 
 func TestManyMessagesOfOneSessionAreAllPublished(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
+		w.unhurried()
 		w.put("s1", "r", `{"tools":[{"name":"a"}]}`)
 		const n = 40
 		states := make(chan string, n)

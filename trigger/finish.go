@@ -13,7 +13,8 @@ import (
 // turn, all of it in one round trip.
 //
 //	KEYS 1 due, 2 outbox of the session, 3 outbox of the app, 4 pending, 5 failed,
-//	     6 turns, then effect and trigger of each outcome, then the effect of each owed
+//	     6 turns, 7 dead, then effect and trigger of each outcome, then the effect of
+//	     each owed
 //	ARGV 1 report (JSON)
 //	=>   the answer that holds, where the report has one: another may have been given
 //	     meanwhile, by a replica that took this one for dead
@@ -22,7 +23,7 @@ import (
 //
 // A dead effect is kept, so that it can be revived, unless its trigger was deleted with
 // the app. A second run finds the effects gone or their tokens cleared, and changes nothing.
-var finish = repositories.NewScript(repositories.OweLua, `
+var finish = repositories.NewScript(repositories.OweLua, tallyLua, `
 local doc, at, applied, moved = cjson.decode(ARGV[1]), now(), {}, {}
 local function outbox(e) return e.session == '' and KEYS[3] or KEYS[2] end
 local function settle(trigger, o)
@@ -35,13 +36,14 @@ local function settle(trigger, o)
   if o.verdict == 'dead' then
     redis.call('HINCRBY', trigger, 'dead', 1)
     redis.call('ZADD', KEYS[5], micros(), o.trigger)
+    tally(KEYS[7], doc.app, KEYS[5])
   end
   if open > 0 then return end
   redis.call('ZREM', KEYS[4], o.trigger)
   if redis.call('HGET', trigger, 'dead') == '0' then redis.call('PEXPIRE', trigger, doc.keep) end
 end
 for i, o in ipairs(doc.outcomes) do
-  local key, trigger = KEYS[5 + 2 * i], KEYS[6 + 2 * i]
+  local key, trigger = KEYS[6 + 2 * i], KEYS[7 + 2 * i]
   applied[i] = '0'
   if redis.call('HGET', key, 'token') == doc.token then
     applied[i] = '1'
@@ -68,7 +70,7 @@ for i, o in ipairs(doc.outcomes) do
 end
 for i, e in ipairs(doc.owes) do
   if applied[e.after] == '1' then
-    owe(KEYS[6 + 2 * #doc.outcomes + i], e, {app = doc.app, due = KEYS[1], outbox = outbox(e)}, '')
+    owe(KEYS[7 + 2 * #doc.outcomes + i], e, {app = doc.app, due = KEYS[1], outbox = outbox(e)}, '')
   end
 end
 for box, session in pairs(moved) do
@@ -169,7 +171,7 @@ func (r report) keys() []string {
 	if r.Trigger != "" {
 		turns = k.Trigger(r.Trigger)
 	}
-	keys := []string{k.Due(), k.Outbox(r.Session), k.Outbox(""), k.InState(StatePending), k.InState(StateFailed), turns}
+	keys := []string{k.Due(), k.Outbox(r.Session), k.Outbox(""), k.InState(StatePending), k.InState(StateFailed), turns, k.Dead()}
 	for _, o := range r.Outcomes {
 		keys = append(keys, k.Effect(o.ID), k.Trigger(o.Trigger))
 	}

@@ -16,10 +16,10 @@ type head struct {
 	due, idle *redis.ZSliceCmd
 }
 
-func (e *Engine) peek(ctx context.Context, pipe redis.Pipeliner, partition int) head {
+func peek(ctx context.Context, pipe redis.Pipeliner, clocks func(string) repositories.Clock, partition int) head {
 	keys := repositories.PartitionKeys(partition)
 	return head{
-		clock: e.db.Clock(ctx, pipe, keys.Due()),
+		clock: clocks(keys.Due()),
 		due:   pipe.ZRangeWithScores(ctx, keys.Due(), 0, peeked-1),
 		idle:  pipe.ZRangeWithScores(ctx, keys.Idle(), 0, peeked-1),
 	}

@@ -8,6 +8,8 @@ type Metrics struct {
 	effects       *prometheus.CounterVec
 	matchSeconds  prometheus.Histogram
 	oldestSeconds prometheus.Gauge
+	due           prometheus.Gauge
+	dead          prometheus.Gauge
 }
 
 // NewMetrics returns metrics that are not registered yet.
@@ -25,6 +27,12 @@ func NewMetrics() *Metrics {
 		oldestSeconds: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "earshot_effects_oldest_seconds", Help: "For how long the oldest due effect has been due.",
 		}),
+		due: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "earshot_effects_due", Help: "What all replicas owe, waiting or being worked on: messages and effects.",
+		}),
+		dead: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "earshot_dead", Help: "Triggers that are listed as failed, of all apps.",
+		}),
 	}
 }
 
@@ -37,6 +45,8 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.effects.Collect(out)
 	m.matchSeconds.Collect(out)
 	m.oldestSeconds.Collect(out)
+	m.due.Collect(out)
+	m.dead.Collect(out)
 }
 
 // oldest notes for how long (ms) the member that is due for the longest has been due.

@@ -22,6 +22,7 @@ func TestTriggerOnceFiresExactlyOnce(t *testing.T) {
 	for _, owner := range []string{"s1", ""} {
 		t.Run("owner "+owner, func(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
+				w.unhurried()
 				w.put(owner, "choice", choice)
 				require.EqualValues(t, 1, w.race(owner, 24))
 				w.rest()

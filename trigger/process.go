@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"earshot/matcher"
@@ -87,7 +88,7 @@ func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Re
 		case status == commitOK:
 			return p, behind, nil
 		case status == commitClosed:
-			return nil, false, ErrClosed
+			return nil, false, e.gone(ctx, t)
 		case status == commitLost:
 			return nil, false, errLost
 		}
@@ -98,6 +99,19 @@ func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Re
 		result = carriedOver(result, t.scope)
 	}
 	return nil, false, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}
+}
+
+// gone says why a turn that was accepted is not there. One that Redis has lost is there
+// again when its client sends the message again.
+func (e *Engine) gone(ctx context.Context, t *turn) error {
+	closed, err := e.store.Closed(ctx, t.app, t.session)
+	if err != nil {
+		return err
+	}
+	if closed {
+		return ErrClosed
+	}
+	return fmt.Errorf("%w: it has lost the message, as in a failover", repositories.ErrUnavailable)
 }
 
 // commitPersistently commits within the lease, through a Redis that is away for a

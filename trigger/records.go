@@ -47,7 +47,7 @@ func (e *Engine) readTrigger(ctx context.Context, appID, triggerID string) (*sto
 func (e *Engine) readTriggers(ctx context.Context, appID string, ids []string) ([]*storedTrigger, error) {
 	k := repositories.KeysOf(appID)
 	pipe := e.db.Pipeline()
-	clock := e.db.Clock(ctx, pipe, k.Due())
+	clock := e.db.Clocks(ctx, pipe)(k.Due())
 	replies := make([]*redis.SliceCmd, len(ids))
 	for i, id := range ids {
 		replies[i] = pipe.HMGet(ctx, k.Trigger(id), recordFields...)

@@ -28,13 +28,13 @@ func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
 
 // revive makes dead effects of a trigger due again, under the ids that they had.
 //
-//	KEYS 1 trigger, 2 due, 3 pending, 4 failed, 5 outbox, then effects
+//	KEYS 1 trigger, 2 due, 3 pending, 4 failed, 5 outbox, 6 dead, then effects
 //	ARGV 1 triggerId, 2 appId, 3 sessionId, then for each effect id, part and state
 //	=>   how many
-var revive = repositories.NewScript(repositories.OweLua, `
+var revive = repositories.NewScript(repositories.OweLua, tallyLua, `
 local revived, at = 0, now()
-for i = 6, #KEYS do
-  local id, part, state = ARGV[3 * (i - 5) + 1], ARGV[3 * (i - 5) + 2], ARGV[3 * (i - 5) + 3]
+for i = 7, #KEYS do
+  local id, part, state = ARGV[3 * (i - 6) + 1], ARGV[3 * (i - 6) + 2], ARGV[3 * (i - 6) + 3]
   if redis.call('HGET', KEYS[i], 'state') == 'dead' then
     revived = revived + 1
     redis.call('HSET', KEYS[i], 'state', 'due', 'token', '', 'until', 0, 'claims', 0, 'fails', 0, 'created', at)
@@ -48,12 +48,13 @@ for i = 6, #KEYS do
 end
 if revived > 0 then redis.call('ZADD', KEYS[3], micros(), ARGV[1]) end
 if redis.call('HGET', KEYS[1], 'dead') == '0' then redis.call('ZREM', KEYS[4], ARGV[1]) end
+tally(KEYS[6], ARGV[2], KEYS[4])
 return revived
 `)
 
 func (e *Engine) revive(ctx context.Context, appID, triggerID string, stored *storedTrigger) error {
 	k, session := repositories.KeysOf(appID), stored.record.SessionID
-	keys := []string{k.Trigger(triggerID), k.Due(), k.InState(StatePending), k.InState(StateFailed), k.Outbox(session)}
+	keys := []string{k.Trigger(triggerID), k.Due(), k.InState(StatePending), k.InState(StateFailed), k.Outbox(session), k.Dead()}
 	args := []any{triggerID, appID, session}
 	for _, part := range []string{partEvent, partEmitter, partCall, partResult} {
 		state, err := stored.record.pendingAgain(part)

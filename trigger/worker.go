@@ -68,9 +68,13 @@ func (e *Engine) woken(first int) []int {
 // what is on the other nodes.
 func (e *Engine) look(ctx context.Context, partitions []int) (more bool, err error) {
 	pipe := e.db.Pipeline()
-	heads := make([]head, len(partitions))
+	clocks, heads := e.db.Clocks(ctx, pipe), make([]head, len(partitions))
 	for i, n := range partitions {
-		heads[i] = e.peek(ctx, pipe, n)
+		heads[i] = peek(ctx, pipe, clocks, n)
+	}
+	var held []stock
+	if len(partitions) == len(everyPartition) {
+		held = takeStock(ctx, pipe)
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
 	oldest := 0.0
@@ -86,8 +90,9 @@ func (e *Engine) look(ctx context.Context, partitions []int) (more bool, err err
 		e.takeUp(ctx, due)
 		e.expire(ctx, dueOf(head.idle.Val(), now))
 	}
-	if err == nil && len(partitions) == len(everyPartition) {
+	if err == nil && held != nil {
 		e.metrics.oldest(oldest)
+		e.metrics.stock(held)
 	}
 	return more, err
 }

@@ -122,3 +122,20 @@ func TestDefaultsOfTheProgramAreThoseOfItsUsers(t *testing.T) {
 		require.Equal(t, want, cmd.Flags().Lookup(flag).DefValue, flag)
 	}
 }
+
+func TestHelpNamesTheKindOfEveryValue(t *testing.T) {
+	cmd, _, err := newRoot(environment{}).Find([]string{"serve"})
+	require.NoError(t, err)
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Value.Type() == "bool" {
+			return
+		}
+		kind, usage := pflag.UnquoteUsage(flag)
+		require.NotEmpty(t, kind, flag.Name)
+		require.NotContains(t, usage, "`", flag.Name)
+	})
+	for flag, want := range map[string]string{"redis-url": "URL", "nats-url": "URL", "admin-key": "KEY", "gemini-api-key": "KEY"} {
+		kind, _ := pflag.UnquoteUsage(cmd.Flags().Lookup(flag))
+		require.Equal(t, want, kind, flag)
+	}
+}

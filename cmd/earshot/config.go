@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"earshot/emitter"
 	"earshot/httpcall"
 	"earshot/matcher"
 	"earshot/repositories"
@@ -55,9 +56,9 @@ func (c *config) register(flags *pflag.FlagSet) {
 		named(name, env)
 	}
 	text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
-	secret(&c.RedisURL, "redis-url", "REDIS_URL", "Redis, as redis://user:password@host:port/db, rediss:// with TLS; several hosts with commas between them are a Redis Cluster; redis+sentinel://host,host,host/master/db is the master behind sentinels, ?sentinel_password their own password")
-	secret(&c.NATSURL, "nats-url", "NATS_URL", "NATS with JetStream; several servers with commas between them are a cluster")
-	secret(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "key of the LLM; without a key and a base URL the offline matcher decides")
+	secret(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis, redis://user:password@host:port/db, rediss:// with TLS; several hosts with commas between them are a Redis Cluster; redis+sentinel://host,host,host/master/db is the master behind sentinels, ?sentinel_password their own password")
+	secret(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream, nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket; several servers with commas between them are a cluster")
+	secret(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "`KEY` of the LLM; without a key and a base URL the offline matcher decides")
 	text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "any OpenAI-compatible endpoint, up to its version")
 	text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", matcher.DefaultModel, "model, where an app's settings name none")
 	for _, one := range []struct {
@@ -70,12 +71,12 @@ func (c *config) register(flags *pflag.FlagSet) {
 		{&c.Cohere, "Cohere", ""},
 	} {
 		flag, env := strings.ToLower(one.name), strings.ToUpper(one.name)
-		secret(&one.into.Key, flag+"-api-key", env+"_API_KEY", "key for "+one.name+"'s own API; the default LLM where OpenAI is not configured")
+		secret(&one.into.Key, flag+"-api-key", env+"_API_KEY", "`KEY` for "+one.name+"'s own API; the default LLM where OpenAI is not configured")
 		text(&one.into.BaseURL, flag+"-base-url", env+"_BASE_URL", "", one.name+"'s own API at another address"+one.also)
 		text(&one.into.Model, flag+"-model", env+"_MODEL", "", "model of "+one.name+", where an app's settings name none; empty is a small one")
 	}
-	secret(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer key that may do everything")
-	secret(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "32 bytes in base64 that encrypt stored credentials")
+	secret(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer `KEY` that may do everything")
+	secret(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
 	text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call: deny, allow, or CIDRs with commas between them")
 	flags.DurationVar(&c.LLMTimeout, "llm-timeout", matcher.DefaultTimeout, "time for one LLM request (EARSHOT_LLM_TIMEOUT)")
 	named("llm-timeout", "EARSHOT_LLM_TIMEOUT")
@@ -124,6 +125,9 @@ func (c *config) check() error {
 	add(c.SessionTTL < time.Second, "--session-ttl (EARSHOT_SESSION_TTL) is %s; it must be a second or more, as in 24h", c.SessionTTL)
 	if _, err := parseRedisURL(c.RedisURL.Reveal()); !c.RedisURL.Empty() && err != nil {
 		faults = append(faults, err)
+	}
+	if err := emitter.CheckURLs(c.NATSURL.Reveal()); !c.NATSURL.Empty() && err != nil {
+		faults = append(faults, fmt.Errorf("NATS_URL (--nats-url): %w", err))
 	}
 	if _, err := c.level(); err != nil {
 		faults = append(faults, err)

@@ -13,10 +13,18 @@ import (
 	"earshot/repositories/redistest"
 )
 
+func leaveOutWhenShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("several servers need seconds to find each other")
+	}
+}
+
 // clustered returns a world of two replicas on a Redis Cluster, and the names of apps
 // of which each node holds one.
 func clustered(t *testing.T, arguments ...string) (*world, *redistest.Cluster, []string) {
 	t.Helper()
+	leaveOutWhenShort(t)
 	cluster := redistest.RunCluster(t, arguments...)
 	w := newWorld(t)
 	w.redis = cluster.Server
@@ -96,6 +104,7 @@ func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
 
 func TestLeaderOfANATSClusterThatStopsUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
+	leaveOutWhenShort(t)
 	cluster := natstest.RunCluster(t, 3)
 	w := newWorld(t)
 	w.env["NATS_URL"] = cluster.URL()

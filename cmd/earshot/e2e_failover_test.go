@@ -15,6 +15,19 @@ import (
 // that is done again, under the same ids, which the stream drops.
 func TestFailoverUnderLoadFiresNothingTwice(t *testing.T) {
 	t.Parallel()
+	leaveOutWhenShort(t)
+	for name, promote := range map[string]func(*redistest.Sentinel){
+		"an operator asks for it": (*redistest.Sentinel).Failover,
+		"the master dies":         func(sentinel *redistest.Sentinel) { sentinel.Master().Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			failOver(t, promote)
+		})
+	}
+}
+
+func failOver(t *testing.T, promote func(*redistest.Sentinel)) {
 	sentinel := redistest.RunSentinel(t)
 	w := newWorld(t)
 	w.redis = sentinel.Server
@@ -40,8 +53,8 @@ func TestFailoverUnderLoadFiresNothingTwice(t *testing.T) {
 	}
 	l.more(100)
 	before := sentinel.Master().Addr()
-	sentinel.Failover()
-	require.NotEqual(t, before, sentinel.Master().Addr())
+	promote(sentinel)
+	w.until("the replica is the master", func() bool { return sentinel.Master().Addr() != before })
 	l.more(200)
 	l.end()
 	for _, r := range w.replicas {

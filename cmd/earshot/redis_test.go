@@ -81,3 +81,43 @@ func TestRedisThatComesUpIsCheckedBeforeAnythingIsWritten(t *testing.T) {
 	require.Contains(t, r.log.String(), "32 partitions")
 	require.Equal(t, []string{"earshot:partitions"}, w.client().Keys(t.Context(), "*").Val())
 }
+
+func TestEveryMasterOfAClusterIsChecked(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.RunCluster(t)
+	w := newWorld(t)
+	w.redis = cluster.Server
+
+	w.env["REDIS_URL"] = cluster.Nodes[0].URL()
+	require.Contains(t, w.refused(), "it is a cluster; name several of its nodes")
+
+	w.env["REDIS_URL"] = cluster.Nodes[1].URL() + "," + cluster.Nodes[2].Addr()
+	require.Zero(t, w.serve("--strict-redis").stop())
+	require.Equal(t, "64", w.client().Get(t.Context(), "earshot:partitions").Val())
+
+	last := cluster.Nodes[2]
+	require.NoError(t, last.Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+	require.Regexp(t, last.Addr()+".*maxmemory-policy is allkeys-lru", w.refused())
+	require.NoError(t, last.Client().ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
+	require.NoError(t, last.Client().ConfigSet(t.Context(), "appendonly", "no").Err())
+	require.Regexp(t, last.Addr()+".*no append-only file", w.refused("--strict-redis"))
+}
+
+func TestServerThatIsTakenForAClusterIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.env["REDIS_URL"] = w.redis.URL() + "," + w.redis.Addr()
+	require.Contains(t, w.refused(), "names several hosts, which are a cluster, but this is none")
+}
+
+func TestMasterBehindSentinelsIsChecked(t *testing.T) {
+	t.Parallel()
+	sentinel := redistest.RunSentinel(t)
+	w := newWorld(t)
+	w.redis = sentinel.Server
+	w.env["REDIS_URL"] = sentinel.URL()
+	require.NoError(t, sentinel.Master().Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+	require.Contains(t, w.refused(), "maxmemory-policy is allkeys-lru")
+	require.NoError(t, w.client().Set(t.Context(), "earshot:partitions", "32", 0).Err())
+	require.Contains(t, w.refused(), "32 partitions, this version uses 64")
+}

@@ -54,6 +54,7 @@ func newProcess(program, dir string, extra ...string) *process {
 		"--dir", dir,
 		"--save", "",
 		"--appendonly", "yes",
+		"--appendfsync", "no",
 		"--maxmemory-policy", "noeviction",
 	}, extra...)
 	return &process{program: program, arguments: func(p *process) ([]string, error) {

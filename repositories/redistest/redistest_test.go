@@ -82,7 +82,7 @@ func TestEveryTestFindsItsStoreEmpty(t *testing.T) {
 func TestRealServerIsAsEarshotAsksForIt(t *testing.T) {
 	client := redistest.Run(t).Client()
 	for name, want := range map[string]string{
-		"appendonly": "yes", "maxmemory-policy": "noeviction", "save": "", "bind": "127.0.0.1",
+		"appendonly": "yes", "appendfsync": "no", "maxmemory-policy": "noeviction", "save": "", "bind": "127.0.0.1",
 	} {
 		require.Equal(t, map[string]string{name: want}, client.ConfigGet(t.Context(), name).Val())
 	}
