@@ -1,68 +1,43 @@
 package matcher_test
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"errors"
-	"os"
-	"path/filepath"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
+	"earshot/matcher/evaldata"
 	"earshot/matcher/llmtest"
 	"earshot/repositories"
 )
 
-// evalCall is what a case expects, and what the LLM's double answers.
-type evalCall struct {
-	name   string
-	values map[string]any
-}
+// The evaluations answer with the expected calls in the place of an LLM: every value
+// has to arrive as it was sent.
 
-// evalCases decodes the lines of a file of the evaluation data, numbers as written.
-func evalCases[T any](t *testing.T, path ...string) []T {
+// evalToday is the day on which the dialogues of SGD take place.
+var evalToday = time.Date(2019, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// evalRequest is the last message of a case, with its tools in scope.
+func evalRequest(t *testing.T, c evaldata.Case) matcher.Request {
 	t.Helper()
-	folder := os.Getenv("EARSHOT_EVAL_DATA")
-	if folder == "" {
-		t.Skip("EARSHOT_EVAL_DATA names no folder with bfcl/cases.jsonl and sgd/cases.jsonl")
+	request := matcher.Request{App: &repositories.App{}, Now: evalToday, Candidates: evalScope(t, c)}
+	for _, message := range c.Messages {
+		request.History = append(request.History, matcher.Utterance{Actor: message.Actor, Text: message.Text})
 	}
-	text, err := os.ReadFile(filepath.Join(append([]string{folder}, path...)...))
-	require.NoError(t, err)
-	var cases []T
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, len(text)+1)
-	for lines.Scan() {
-		var one T
-		decoder := json.NewDecoder(bytes.NewReader(lines.Bytes()))
-		decoder.UseNumber()
-		require.NoError(t, decoder.Decode(&one))
-		cases = append(cases, one)
-	}
-	require.NoError(t, lines.Err())
-	require.NotEmpty(t, cases)
-	return cases
+	last := len(request.History) - 1
+	request.Text, request.History = request.History[last].Text, request.History[:last]
+	return request
 }
 
-// evalScope registers the tools of a case. Some of them have a default that their own
-// schema refuses; where registration points at it, it is taken out, as their author
-// would have to.
-func evalScope(t *testing.T, tools []any) []matcher.Candidate {
+// evalScope registers the tools of a case.
+func evalScope(t *testing.T, c evaldata.Case) []matcher.Candidate {
 	t.Helper()
 	scope := repositories.Scope{AppID: "eval"}
-	repository, err := repositories.DecodeRepository(scope, "eval", evalBody(t, tools))
-	var faults repositories.Faults
-	if errors.As(err, &faults) {
-		for _, fault := range faults {
-			withoutDefault(t, tools, fault)
-		}
-		repository, err = repositories.DecodeRepository(scope, "eval", evalBody(t, tools))
-	}
+	repository, err := repositories.DecodeRepository(scope, "eval", c.Body(t))
 	require.NoError(t, err)
 	candidates := make([]matcher.Candidate, len(repository.Tools))
 	for i := range repository.Tools {
@@ -72,57 +47,52 @@ func evalScope(t *testing.T, tools []any) []matcher.Candidate {
 	return candidates
 }
 
-func evalBody(t *testing.T, tools []any) []byte {
-	body, err := json.Marshal(map[string]any{"tools": tools})
-	require.NoError(t, err)
-	return body
-}
-
-// withoutDefault removes what the fault points at: /tools/0/…/default and no other.
-func withoutDefault(t *testing.T, tools []any, fault repositories.Fault) {
-	tokens := strings.Split(strings.TrimPrefix(fault.Pointer, "/tools/"), "/")
-	require.Equal(t, "default", tokens[len(tokens)-1], fault)
-	var at any = tools
-	for _, token := range tokens[:len(tokens)-1] {
-		if list, is := at.([]any); is {
-			i, err := strconv.Atoi(token)
-			require.NoError(t, err)
-			at = list[i]
-			continue
-		}
-		at = at.(map[string]any)[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
-	}
-	delete(at.(map[string]any), "default")
-}
-
 // evalMatch plays a case: the double answers every request with the given calls.
-func evalMatch(t *testing.T, request matcher.Request, calls []evalCall) (matcher.Result, *llmtest.Server) {
+func evalMatch(t *testing.T, c evaldata.Case, calls ...evaldata.Call) (matcher.Result, *llmtest.Server) {
 	t.Helper()
-	reply := llmtest.Text("none")
-	if len(calls) > 0 {
-		written := make([][2]string, len(calls))
-		for i, call := range calls {
-			arguments, err := json.Marshal(call.values)
-			require.NoError(t, err)
-			written[i] = [2]string{call.name, string(arguments)}
-		}
-		reply = llmtest.Calls(written...)
-	}
+	reply := evaldata.Reply(t, calls...)
 	server := llmtest.New(t)
 	server.Handle(func(llmtest.Request) llmtest.Reply { return reply })
-	result, err := newLLM(server).Match(t.Context(), request)
+	result, err := newLLM(server).Match(t.Context(), evalRequest(t, c))
 	require.NoError(t, err)
 	return result, server
 }
 
-// requireUnharmed compares what was said with what arrived; defaults and static
-// values may have come on top.
-func requireUnharmed(t *testing.T, calls []evalCall, result matcher.Result) {
-	t.Helper()
-	require.Empty(t, result.Rejected)
-	require.Len(t, result.Matches, len(calls))
-	for i, call := range calls {
-		require.Equal(t, call.name, result.Matches[i].Tool.Name)
-		require.Subset(t, result.Matches[i].Values, call.values)
+func TestEveryExpectedValueOfBFCLArrivesUnharmed(t *testing.T) { arriveUnharmed(t, evaldata.BFCL(t)) }
+func TestEveryExpectedValueOfSGDArrivesUnharmed(t *testing.T)  { arriveUnharmed(t, evaldata.SGD(t)) }
+
+func arriveUnharmed(t *testing.T, cases []evaldata.Case) {
+	values := 0
+	for _, one := range cases {
+		t.Run(one.ID, func(t *testing.T) {
+			if one.Contradiction != "" {
+				t.Skip(one.Contradiction)
+			}
+			result, server := evalMatch(t, one, one.Calls...)
+			require.Empty(t, result.Rejected)
+			require.Len(t, result.Matches, len(one.Calls))
+			for i, call := range one.Calls {
+				require.Equal(t, call.Name, result.Matches[i].Tool.Name)
+				require.Equal(t, one.Complete(call), result.Matches[i].Values)
+				values += len(call.Values)
+			}
+			require.Equal(t, 1, server.Count(), "no call is at fault")
+		})
+	}
+	t.Logf("%d values", values)
+}
+
+func TestCallsOfSGDThatLackValuesFireNothing(t *testing.T) {
+	for _, one := range evaldata.SGD(t) {
+		if one.Unfinished == nil {
+			continue
+		}
+		t.Run(one.ID, func(t *testing.T) {
+			result, server := evalMatch(t, one, *one.Unfinished)
+			require.Empty(t, result.Matches)
+			require.Len(t, result.Rejected, 1)
+			require.Equal(t, one.Missing(*one.Unfinished), result.Rejected[0].Missing, fmt.Sprint(result.Rejected[0].Errors))
+			require.Equal(t, 2, server.Count(), "the second try")
+		})
 	}
 }
