@@ -15,8 +15,9 @@ import (
 //
 //	KEYS app, repos, idle, due, outbox, effect
 //	ARGV repositoryId, revision that is there ('' for none), stored form ('' removes),
-//	     new version of the app, appId, sessionId, session TTL (ms), Owed
-//	=>   ok, conflict, or noapp
+//	     new version of the app, appId, sessionId, session TTL (ms), Owed, most
+//	     repositories of the scope (0 for any number)
+//	=>   ok, conflict, noapp, or full
 //
 // A second run finds the version that the first one left and answers as it did.
 var writeRepository = NewScript(OweLua, `
@@ -27,6 +28,8 @@ local stored = redis.call('HGET', KEYS[2], ARGV[1]) or ''
 local revision = string.match(stored, '^%S+') or ''
 if ARGV[3] ~= '' and revision == string.match(ARGV[3], '^%S+') then return 'ok' end
 if revision ~= ARGV[2] then return 'conflict' end
+local most = tonumber(ARGV[9])
+if revision == '' and most > 0 and redis.call('HLEN', KEYS[2]) >= most then return 'full' end
 if ARGV[3] == '' then
   redis.call('HDEL', KEYS[2], ARGV[1])
 else
@@ -41,7 +44,7 @@ owe(KEYS[6], owed, {app = ARGV[5], due = KEYS[4], outbox = KEYS[5]}, '')
 return 'ok'
 `)
 
-func (s *Store) write(ctx context.Context, repository *Repository, there, stored, operation string) error {
+func (s *Store) write(ctx context.Context, repository *Repository, there, stored, operation string, most int) error {
 	scope := repository.Scope()
 	owed, err := s.OwedChange(repository, operation)
 	if err != nil {
@@ -54,7 +57,7 @@ func (s *Store) write(ctx context.Context, repository *Repository, there, stored
 	keys := KeysOf(scope.AppID)
 	reply, err := writeRepository.Run(ctx, s.db,
 		[]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Due(), keys.Outbox(scope.SessionID), keys.Effect(owed.ID)},
-		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text)
+		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, most)
 	switch {
 	case err != nil:
 		return err
@@ -62,6 +65,8 @@ func (s *Store) write(ctx context.Context, repository *Repository, there, stored
 		return errConflict
 	case reply == "noapp":
 		return fmt.Errorf("app %q: %w", scope.AppID, ErrNotFound)
+	case reply == "full":
+		return &LimitError{Limit: "repositoriesPerSession", Most: most}
 	}
 	s.changed()
 	return nil
@@ -134,6 +139,9 @@ func (s *Store) replace(ctx context.Context, app *App, there, next *Repository) 
 	if err := next.Check(app); err != nil {
 		return err
 	}
+	if err := app.Settings.Limits.checkTools(next); err != nil {
+		return err
+	}
 	operation := "updated"
 	next.Created, next.Updated = there.Created, s.now().UTC()
 	if there.Revision == "" {
@@ -147,7 +155,7 @@ func (s *Store) replace(ctx context.Context, app *App, there, next *Repository) 
 	if err := next.Compile(); err != nil {
 		return err
 	}
-	return s.write(ctx, next, there.Revision, stored, operation)
+	return s.write(ctx, next, there.Revision, stored, operation, app.Settings.Limits.repositories(next.Scope()))
 }
 
 // Repository returns a repository, or ErrNotFound.
@@ -193,7 +201,7 @@ func (s *Store) DeleteRepository(ctx context.Context, scope Scope, id string) er
 		if err != nil {
 			return err
 		}
-		return s.write(ctx, there, there.Revision, "", "deleted")
+		return s.write(ctx, there, there.Revision, "", "deleted", 0)
 	})
 }
 
@@ -208,7 +216,7 @@ func (s *Store) deleteAll(ctx context.Context, scope Scope) error {
 		if err != nil {
 			return err
 		}
-		if err := s.write(ctx, there, there.Revision, "", "deleted"); err != nil {
+		if err := s.write(ctx, there, there.Revision, "", "deleted", 0); err != nil {
 			return err
 		}
 	}
