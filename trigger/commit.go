@@ -76,6 +76,7 @@ end
 if doc.session ~= '' then redis.call('ZADD', KEYS[6], at + doc.ttl, doc.app .. '/' .. doc.session) end
 if doc.message ~= '' then
   redis.call('HSET', KEYS[4], 'd:' .. doc.message, doc.decision, 'x:' .. doc.message, doc.token)
+  redis.call('HDEL', KEYS[4], 'v:' .. doc.message)
   redis.call('ZREM', KEYS[5], doc.member)
 end
 return reply()
