@@ -33,6 +33,8 @@ type config struct {
 	LogLevel      string
 	NATSReplicas  int
 	StrictRedis   bool
+	TLSCert       string
+	TLSKey        string
 }
 
 // variable is the annotation of a flag that names its environment variable.
@@ -68,6 +70,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 leaves it as it is")
+	text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "file with the certificate, and those up to its root, to serve HTTPS with")
+	text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "file with the certificate's private key")
 	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis without an append-only file instead of warning")
 }
 
@@ -104,6 +108,7 @@ func (c *config) check() error {
 	add(c.LLMTimeout <= 0, "--llm-timeout (EARSHOT_LLM_TIMEOUT) is %s; it must be more than 0, as in 20s", c.LLMTimeout)
 	add(c.History < 0, "--history (EARSHOT_HISTORY) is %d; it must be 0 or more", c.History)
 	add(c.SessionTTL < time.Second, "--session-ttl (EARSHOT_SESSION_TTL) is %s; it must be a second or more, as in 24h", c.SessionTTL)
+	add((c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key (EARSHOT_TLS_CERT, EARSHOT_TLS_KEY) go together: one is missing")
 	if _, err := c.level(); err != nil {
 		faults = append(faults, err)
 	}
