@@ -51,10 +51,10 @@ func (h events) stream(c echo.Context) error {
 	if _, err := h.apps.App(ctx, c.Param("appId")); err != nil {
 		return err
 	}
-	leave, ok := h.rooms.enter(c.Param("appId"))
+	leave, ok := h.rooms.enter(scopeOf(c))
 	if !ok {
-		return newProblem(http.StatusTooManyRequests, "this app has "+strconv.Itoa(h.rooms.most)+" event streams open here, the most").
-			with("Retry-After", "5")
+		return newProblem(http.StatusTooManyRequests, "too many event streams are open: an app may have "+strconv.Itoa(h.rooms.most)+
+			" on one replica, a session "+strconv.Itoa(mostSessionStreams)+" of them").with("Retry-After", "5")
 	}
 	defer leave()
 	after, err := h.start(ctx, c.Request().Header.Get("Last-Event-ID"))

@@ -215,10 +215,19 @@ func TestStreamsAreCounted(t *testing.T) {
 	first := s.open(sessionEvents, adminKey)
 	s.open(appEvents, adminKey)
 	got := s.call("GET", appEvents, "")
-	got.problem(429, "2 event streams")
+	got.problem(429, "an app may have 2")
 	require.NotEmpty(t, got.Header.Get("Retry-After"))
 	require.NoError(t, first.Body.Close())
 	require.Eventually(t, func() bool { return s.open(appEvents, adminKey).StatusCode == 200 }, 10*time.Second, 10*time.Millisecond)
+}
+
+func TestOneSessionCannotTakeAllStreamsOfItsApp(t *testing.T) {
+	s := onStage(t)
+	for range 100 {
+		require.Equal(t, 200, s.open(sessionEvents, adminKey).StatusCode)
+	}
+	require.Equal(t, 429, s.open(sessionEvents, adminKey).StatusCode)
+	require.Equal(t, 200, s.open("/v1/apps/clinic/sessions/s2/events", adminKey).StatusCode)
 }
 
 func TestStreamsEndWhenTheServiceDoes(t *testing.T) {

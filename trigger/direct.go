@@ -113,7 +113,7 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 		case stored == nil:
 			return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
 		case !stored.fits(d):
-			return nil, fmt.Errorf("trigger %q fired tool %q: %w", triggerID, stored.record.Name, ErrConflict)
+			return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrConflict) // of what may be no business of the caller's
 		case stored.answer != "":
 			return json.RawMessage(stored.answer), nil
 		case !stored.fresh:
