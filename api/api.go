@@ -20,8 +20,23 @@ type Options struct {
 	Store  Store
 	Engine Engine
 	// AdminKey is the bearer key that may do everything. Empty means that no key is
-	// asked for: for development on loopback only.
+	// asked for: for development on loopback only, and refused elsewhere. Keys and
+	// tokens that are sent all the same are honoured.
 	AdminKey repositories.Secret
+	// Keys keeps the keys of apps, and Tokens signs those of sessions. Missing: there
+	// are none.
+	Keys   KeyStore
+	Tokens Tokens
+	// Origins knows which pages may call. Missing: none.
+	Origins Origins
+	// Identities verifies ID tokens. Missing: no user is ever verified.
+	Identities Identities
+	// Events is read by event streams. Missing: they answer 503.
+	Events Events
+	// Streams is how many event streams an app may have open here. Missing: 10,000.
+	Streams int
+	// Closing ends the event streams when it is closed. Missing: only their clients do.
+	Closing <-chan struct{}
 	// Ready lists what must answer before the service can work. Missing: nothing.
 	Ready []Check
 	// Logger gets one line for each request. Missing: slog.Default().
@@ -35,7 +50,7 @@ type Options struct {
 	// NewID makes the ids of messages and repositories whose client chose none.
 	// Missing: 26 random letters and digits.
 	NewID func() string
-	// Now is the clock of the log lines. Missing: time.Now.
+	// Now is the clock of log lines and of what expires. Missing: time.Now.
 	Now func() time.Time
 }
 
@@ -52,12 +67,21 @@ func New(options Options) http.Handler {
 		answered,
 		recovered,
 		hardened,
-		authenticated(options.AdminKey, openPaths(table)),
+		crossOrigin(options.Origins),
 	)
+	if options.AdminKey.Empty() {
+		router.Use(guarded(openPaths(table)))
+	}
+	router.Use(authenticated(options.authenticator(), openPaths(table)))
+	may := accessTable()
 	for _, route := range table {
-		route.register(router)
+		route.register(router, may[route.method+" "+route.path])
 	}
 	return router
+}
+
+func (o Options) authenticator() authenticator {
+	return authenticator{admin: o.AdminKey, keys: o.Keys, tokens: o.Tokens, now: o.Now}
 }
 
 func (o Options) withDefaults() Options {
@@ -75,6 +99,15 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Streams == 0 {
+		o.Streams = mostStreams
+	}
+	if o.Keys == nil {
+		o.Keys = noKeys{}
+	}
+	if o.Tokens == nil {
+		o.Tokens = noTokens{}
 	}
 	return o
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -42,11 +43,26 @@ func (h apps) put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := h.mayPut(c); err != nil {
+		return err
+	}
 	created, err := h.store.PutApp(c.Request().Context(), app)
 	if err != nil {
 		return err
 	}
 	return writeJSON(c, createdOr(http.StatusOK, created), app)
+}
+
+// mayPut keeps an app's key from creating the app anew when it has just been deleted.
+func (h apps) mayPut(c echo.Context) error {
+	if principalOf(c).admin {
+		return nil
+	}
+	_, err := h.store.App(c.Request().Context(), c.Param("appId"))
+	if errors.Is(err, repositories.ErrNotFound) {
+		return forbidden()
+	}
+	return err
 }
 
 func (h apps) get(c echo.Context) error {

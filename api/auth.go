@@ -1,10 +1,13 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -14,22 +17,41 @@ import (
 // challenge says how to authenticate (RFC 6750, section 3).
 const challenge = `Bearer realm="earshot"`
 
-// authenticated lets a request through that carries the admin key. Routes that are
-// open, unknown paths outside /v1 and OPTIONS, which tells no more than the open
-// /openapi.json, need none. With an empty key nothing does.
-func authenticated(key repositories.Secret, open map[string]bool) echo.MiddlewareFunc {
+// Keys knows the keys of apps. Its errors are repositories.ErrKey, ErrKeyExpired and
+// ErrUnavailable.
+type Keys interface {
+	CheckKey(ctx context.Context, key repositories.Secret) (appID string, found repositories.AppKey, err error)
+	KeyValid(ctx context.Context, appID, keyID string) (repositories.AppKey, error)
+}
+
+// Tokens signs session tokens and knows its own by their signature.
+type Tokens interface {
+	SignToken(token repositories.SessionToken) (repositories.Secret, error)
+	OpenToken(given repositories.Secret) (repositories.SessionToken, error)
+}
+
+// authenticator finds out who makes a request.
+type authenticator struct {
+	admin  repositories.Secret // empty: whoever sends no key of an app is the admin
+	keys   Keys
+	tokens Tokens
+	now    func() time.Time
+}
+
+// authenticated finds out who makes a request, and refuses those that nobody knows.
+// Routes that are open, unknown paths outside /v1 and OPTIONS, which tells no more than
+// the open /openapi.json, need no key.
+func authenticated(by authenticator, open map[string]bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		if key.Empty() {
-			return next
-		}
-		want := sha256.Sum256([]byte(key.Reveal()))
 		return func(c echo.Context) error {
 			if needsNoKey(c, open) {
 				return next(c)
 			}
-			if err := checkKey(c.Request().Header.Get("Authorization"), want); err != nil {
-				return err
+			who, err := by.principal(c.Request().Context(), credential(c))
+			if err != nil {
+				return unauthorized(err)
 			}
+			c.Set(principalKey, who)
 			return next(c)
 		}
 	}
@@ -40,18 +62,86 @@ func needsNoKey(c echo.Context, open map[string]bool) bool {
 	return unknown || open[c.Path()] || c.Request().Method == http.MethodOptions
 }
 
-// checkKey compares hashes, which are of one length, in constant time: neither the
+// credential reads what the request authenticates with; empty for nothing. A browser's
+// EventSource can send no header, so a stream of events takes a session token, which
+// is short-lived, in its query as well (RFC 6750, section 2.3).
+func credential(c echo.Context) repositories.Secret {
+	scheme, token, _ := strings.Cut(c.Request().Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return repositories.NewSecret(strings.TrimSpace(token))
+	}
+	if c.Path() == pathSessionEvents && strings.HasPrefix(c.QueryParam(tokenQuery), repositories.SessionTokenPrefix) {
+		return repositories.NewSecret(c.QueryParam(tokenQuery))
+	}
+	return repositories.Secret{}
+}
+
+var (
+	errNoKey        = errors.New("a key is needed: send it as the header Authorization: Bearer KEY")
+	errTokenExpired = errors.New("the session token has expired")
+)
+
+func (a authenticator) principal(ctx context.Context, sent repositories.Secret) (principal, error) {
+	switch text := sent.Reveal(); {
+	case a.isAdmin(sent):
+		return principal{admin: true}, nil
+	case strings.HasPrefix(text, repositories.AppKeyPrefix):
+		return a.byKey(ctx, sent)
+	case strings.HasPrefix(text, repositories.SessionTokenPrefix):
+		return a.byToken(ctx, sent)
+	case a.admin.Empty():
+		return principal{admin: true}, nil
+	case sent.Empty():
+		return principal{}, errNoKey
+	default:
+		return principal{}, repositories.ErrKey
+	}
+}
+
+// isAdmin compares hashes, which are of one length, in constant time: neither the
 // length of the key nor how much of it was right shows in the time of the answer.
-func checkKey(authorization string, want [sha256.Size]byte) error {
-	scheme, token, _ := strings.Cut(authorization, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return newProblem(http.StatusUnauthorized, "a key is needed: send it as the header Authorization: Bearer KEY").
-			with("WWW-Authenticate", challenge)
+func (a authenticator) isAdmin(sent repositories.Secret) bool {
+	want, got := sha256.Sum256([]byte(a.admin.Reveal())), sha256.Sum256([]byte(sent.Reveal()))
+	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && !a.admin.Empty()
+}
+
+func (a authenticator) byKey(ctx context.Context, sent repositories.Secret) (principal, error) {
+	appID, key, err := a.keys.CheckKey(ctx, sent)
+	return principal{appID: appID, scopes: key.Scopes, keyID: key.ID, expires: key.Expires}, err
+}
+
+// byToken reads a session token. It ends with the key that it was asked for with, so
+// that whoever revokes a key that got out has revoked what was made with it.
+func (a authenticator) byToken(ctx context.Context, sent repositories.Secret) (principal, error) {
+	token, err := a.tokens.OpenToken(sent)
+	if err != nil {
+		return principal{}, err
 	}
-	got := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-		return newProblem(http.StatusUnauthorized, "the key is not valid").
-			with("WWW-Authenticate", challenge+`, error="invalid_token"`)
+	if !a.now().Before(token.Expires) {
+		return principal{}, errTokenExpired
 	}
-	return nil
+	who := principal{appID: token.AppID, sessionID: token.SessionID, keyID: token.KeyID, expires: token.Expires}
+	return who, a.stillGood(ctx, who)
+}
+
+// stillGood returns why a principal is one no more.
+func (a authenticator) stillGood(ctx context.Context, who principal) error {
+	if who.keyID == "" {
+		return nil
+	}
+	_, err := a.keys.KeyValid(ctx, who.appID, who.keyID)
+	return err
+}
+
+// unauthorized makes the answer to a request that nobody is known to make.
+func unauthorized(err error) error {
+	switch {
+	case errors.Is(err, repositories.ErrUnavailable):
+		return err
+	case errors.Is(err, errNoKey):
+		return newProblem(http.StatusUnauthorized, err.Error()).with("WWW-Authenticate", challenge)
+	case errors.Is(err, repositories.ErrKey), errors.Is(err, repositories.ErrKeyExpired), errors.Is(err, repositories.ErrToken), errors.Is(err, errTokenExpired):
+		return newProblem(http.StatusUnauthorized, err.Error()).with("WWW-Authenticate", challenge+`, error="invalid_token"`)
+	}
+	return err
 }

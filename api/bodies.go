@@ -33,6 +33,8 @@ func newBodies() *repositories.Bodies {
 		"tool-name":    repositories.CheckToolName,
 		"message-id":   checkMessageID,
 		"message-text": checkText,
+		"key-life":     func(text string) error { return checkLife(text, mostKeyLife, "720h") },
+		"token-life":   func(text string) error { return checkLife(text, mostTokenLife, "1h") },
 	})
 }
 

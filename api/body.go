@@ -19,6 +19,15 @@ const bodyTime = 30 * time.Second
 
 // readBody reads a JSON body whole; hardened has bounded it.
 func readBody(c echo.Context) ([]byte, error) {
+	body, err := readOptional(c)
+	if err == nil && len(body) == 0 {
+		return nil, badRequest("a JSON body is needed and there is none")
+	}
+	return body, err
+}
+
+// readOptional reads a JSON body that may be missing.
+func readOptional(c echo.Context) ([]byte, error) {
 	request := c.Request()
 	if err := checkEncoding(request.Header); err != nil {
 		return nil, err
@@ -30,9 +39,6 @@ func readBody(c echo.Context) ([]byte, error) {
 	_ = controller.SetReadDeadline(time.Time{})
 	if err != nil {
 		return nil, readingProblem(err)
-	}
-	if len(body) == 0 {
-		return nil, badRequest("a JSON body is needed and there is none")
 	}
 	return body, nil
 }

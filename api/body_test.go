@@ -95,7 +95,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func TestABodyThatDoesNotArriveInTimeIs408(t *testing.T) {
 	handler := api.New(api.Options{Store: &storeDouble{}, Engine: &engineDouble{}, Logger: slog.New(slog.DiscardHandler)})
 	recorder := httptest.NewRecorder()
-	handler.ServeHTTP(recorder, httptest.NewRequest("POST", messagesPath, failing{os.ErrDeadlineExceeded}))
+	handler.ServeHTTP(recorder, httptest.NewRequest("POST", "http://127.0.0.1"+messagesPath, failing{os.ErrDeadlineExceeded}))
 	require.Equal(t, 408, recorder.Code)
 	require.Contains(t, recorder.Body.String(), "did not arrive within 30s")
 }
@@ -106,7 +106,7 @@ func TestTheTimeOfABodyDoesNotLimitItsAnswer(t *testing.T) {
 	handler := api.New(api.Options{Store: s.store, Engine: s.engine, Logger: slog.New(slog.DiscardHandler)})
 	s.engine.answer = json.RawMessage(noMatch)
 	recorder := &timed{httptest.NewRecorder(), &deadlines}
-	handler.ServeHTTP(recorder, httptest.NewRequest("POST", messagesPath, strings.NewReader(hello)))
+	handler.ServeHTTP(recorder, httptest.NewRequest("POST", "http://127.0.0.1"+messagesPath, strings.NewReader(hello)))
 	require.Equal(t, 200, recorder.Code)
 	require.Len(t, deadlines, 2)
 	require.WithinDuration(t, time.Now().Add(30*time.Second), deadlines[0], 10*time.Second)

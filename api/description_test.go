@@ -88,7 +88,7 @@ func escape(token string) string { return strings.NewReplacer("~", "~0", "/", "~
 
 // templateOf writes a path with its ids replaced by their names.
 func templateOf(path string) string {
-	names := map[string]string{"apps": "{appId}", "sessions": "{sessionId}", "repositories": "{repositoryId}", "triggers": "{triggerId}"}
+	names := map[string]string{"apps": "{appId}", "sessions": "{sessionId}", "repositories": "{repositoryId}", "triggers": "{triggerId}", "keys": "{keyId}"}
 	parts := strings.Split(path, "/")
 	for i := 3; i < len(parts); i += 2 {
 		parts[i] = names[parts[i-1]]

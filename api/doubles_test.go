@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"earshot/repositories"
 	"earshot/trigger"
@@ -115,6 +116,31 @@ func (s *storeDouble) DeleteRepository(_ context.Context, scope repositories.Sco
 
 func (s *storeDouble) CloseSession(_ context.Context, appID, sessionID string) error {
 	s.took("CloseSession", appID, sessionID)
+	return s.err
+}
+
+// The double of the keys is part of the store's.
+
+func (s *storeDouble) CheckKey(context.Context, repositories.Secret) (string, repositories.AppKey, error) {
+	return "", repositories.AppKey{}, repositories.ErrKey
+}
+
+func (s *storeDouble) KeyValid(context.Context, string, string) (repositories.AppKey, error) {
+	return repositories.AppKey{}, repositories.ErrKey
+}
+
+func (s *storeDouble) CreateKey(_ context.Context, appID, name string, scopes []repositories.Permission, lifetime time.Duration) (repositories.AppKey, repositories.Secret, error) {
+	s.took("CreateKey", appID, name, scopes, lifetime)
+	return repositories.AppKey{ID: "k1", Name: name, Scopes: scopes}, repositories.NewSecret("ek_clinic.k1.x"), s.err
+}
+
+func (s *storeDouble) AppKeys(_ context.Context, appID, after string, limit int) ([]repositories.AppKey, string, error) {
+	s.took("AppKeys", appID, after, limit)
+	return nil, s.next, s.err
+}
+
+func (s *storeDouble) RevokeKey(_ context.Context, appID, keyID string) error {
+	s.took("RevokeKey", appID, keyID)
 	return s.err
 }
 

@@ -71,12 +71,14 @@ func (s *sink) all() []trigger.Event {
 // world is a service with what is outside of it.
 type world struct {
 	*service
-	redis *redistest.Server
-	sink  *sink
+	redis  *redistest.Server
+	sink   *sink
+	store  *repositories.Store
+	sealer *repositories.Sealer
 }
 
 // live starts the API over the real thing.
-func live(t *testing.T, match scripted) world {
+func live(t *testing.T, match scripted, change ...func(*api.Options)) world {
 	out := &sink{}
 	server := redistest.Mini(t)
 	// A client that gives up at once, so that a test of an outage need not wait.
@@ -100,10 +102,13 @@ func live(t *testing.T, match scripted) world {
 		require.NoError(t, client.Close())
 	})
 	s := start(t, func(o *api.Options) {
-		o.Store, o.Engine, o.NewID = store, engine, nil
+		o.Store, o.Engine, o.NewID, o.Keys, o.Tokens, o.Origins = store, engine, nil, store, sealer, store
 		o.Ready = []api.Check{{Name: "redis", Ready: store.Ping}}
+		for _, alter := range change {
+			alter(o)
+		}
 	})
-	return world{s, server, out}
+	return world{s, server, out, store, sealer}
 }
 
 const (

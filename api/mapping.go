@@ -39,12 +39,21 @@ func typedProblem(err error) *problem {
 		values *trigger.ValuesError
 		llm    *matcher.Unavailable
 		size   *http.MaxBytesError
+		rate   *trigger.RateError
+		limit  *repositories.LimitError
+		lacks  *repositories.Unverified
 	)
 	switch {
 	case errors.As(err, &faults):
 		return faulty(http.StatusBadRequest, "the body has "+count(len(faults), "fault"), faults)
 	case errors.As(err, &values):
 		return faulty(http.StatusUnprocessableEntity, "the values do not fit tool "+strconv.Quote(values.Name), valueFaults(values))
+	case errors.As(err, &rate):
+		return newProblem(http.StatusTooManyRequests, rate.Error()).with("Retry-After", seconds(rate.RetryAfter))
+	case errors.As(err, &limit):
+		return newProblem(http.StatusUnprocessableEntity, limit.Error())
+	case errors.As(err, &lacks):
+		return newProblem(http.StatusUnauthorized, lacks.Error()).with("WWW-Authenticate", challenge)
 	case errors.As(err, &llm):
 		return undecided(llm)
 	case errors.As(err, &size):
@@ -60,17 +69,19 @@ func plainProblem(err error) *problem {
 		return newProblem(http.StatusNotFound, err.Error())
 	case errors.Is(err, trigger.ErrCursor):
 		return badCursor()
-	case errors.Is(err, trigger.ErrUnauthorized):
-		return newProblem(http.StatusUnauthorized, err.Error()).with("WWW-Authenticate", challenge)
+	case errors.Is(err, repositories.ErrFull):
+		return newProblem(http.StatusUnprocessableEntity, err.Error())
 	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrClosed):
 		return newProblem(http.StatusConflict, err.Error())
-	case errors.Is(err, repositories.ErrUnavailable):
+	case isUnavailable(err):
 		return newProblem(http.StatusServiceUnavailable, "the store does not answer; send the request again, under the same id where it has one").with("Retry-After", soon)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return newProblem(http.StatusServiceUnavailable, "the request ended before its answer was there; send it again").with("Retry-After", soon)
 	}
 	return newProblem(http.StatusInternalServerError, "internal error")
 }
+
+func isUnavailable(err error) bool { return errors.Is(err, repositories.ErrUnavailable) }
 
 // mostFaults bounds how many faults an answer names: a body of 1 MiB has room for a
 // hundred thousand, and nobody reads beyond the first few.

@@ -12,6 +12,7 @@ import (
 // messages serves the conversation of a session.
 type messages struct {
 	engine Messages
+	users  users
 	bodies *repositories.Bodies
 	newID  func() string
 }
@@ -69,7 +70,9 @@ func (h messages) read(c echo.Context) (trigger.Message, error) {
 	}
 	message.AppID, message.SessionID = c.Param("appId"), c.Param("sessionId")
 	message.TraceParent = traceParent(c.Request().Context())
-	return message, nil
+	who, err := h.users.of(c)
+	message.Claims = who.claims
+	return message, err
 }
 
 // naming adds the message's id to the problem of one that may have been kept without

@@ -78,7 +78,7 @@ func complete(operation object, route route) {
 		operation["security"] = []any{}
 		return
 	}
-	for status, name := range map[string]string{"400": "BadRequest", "401": "Unauthorized", "503": "Unavailable"} {
+	for status, name := range map[string]string{"400": "BadRequest", "401": "Unauthorized", "403": "Forbidden", "503": "Unavailable"} {
 		responses[status] = reference("responses", name)
 	}
 }

@@ -22,11 +22,16 @@ type route struct {
 // routes lists everything that is served.
 func (o Options) routes() []route {
 	bodies := newBodies()
+	by := o.authenticator()
+	users := users{o.Store, o.Identities}
 	var all []route
 	all = append(all, apps{o.Store}.routes()...)
 	all = append(all, toolRepositories{o.Store, o.Store, o.NewID}.routes()...)
-	all = append(all, messages{o.Engine, bodies, o.NewID}.routes()...)
-	all = append(all, triggers{o.Engine, bodies}.routes()...)
+	all = append(all, messages{o.Engine, users, bodies, o.NewID}.routes()...)
+	all = append(all, triggers{o.Engine, users, bodies}.routes()...)
+	all = append(all, events{o.Store, o.Events, by, newRooms(o.Streams), o.Closing}.routes()...)
+	all = append(all, appKeys{o.Keys, bodies}.routes()...)
+	all = append(all, sessionTokens{o.Store, o.Tokens, bodies, o.Now}.routes()...)
 	all = append(all, sessions{o.Store}.routes()...)
 	all = append(all, probes{o.Ready, o.Logger}.routes()...)
 	all = append(all, metricsRoute(o.Metrics))
@@ -35,7 +40,7 @@ func (o Options) routes() []route {
 
 // register adds the route to the router, a GET as HEAD as well: net/http leaves the
 // body of that away.
-func (r route) register(router *echo.Echo) {
+func (r route) register(router *echo.Echo, may access) {
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
@@ -44,7 +49,7 @@ func (r route) register(router *echo.Echo) {
 		router.Match(methods, r.path, r.handle)
 		return
 	}
-	router.Match(methods, r.path, r.handle, knownQuery(r.query), checkedIDs)
+	router.Match(methods, r.path, r.handle, checkedIDs, authorized(may), knownQuery(r.query))
 }
 
 // openPaths are the paths that are served without a key.

@@ -32,7 +32,10 @@ type service struct {
 // start runs the API on loopback; change may alter its options.
 func start(t testing.TB, change ...func(*api.Options)) *service {
 	s := &service{t: t, store: &storeDouble{}, engine: &engineDouble{}, log: &lines{}}
+	sealer, err := repositories.NewSealer(bytes.Repeat([]byte("k"), repositories.KeySize))
+	require.NoError(t, err)
 	options := api.Options{
+		Keys: s.store, Tokens: sealer,
 		Store: s.store, Engine: s.engine, AdminKey: repositories.NewSecret(adminKey),
 		Logger: slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		NewID:  func() string { return "made-1" },

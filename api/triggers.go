@@ -14,6 +14,7 @@ import (
 // triggers serves direct triggers and the records of all that has fired.
 type triggers struct {
 	engine Triggers
+	users  users
 	bodies *repositories.Bodies
 }
 
@@ -45,11 +46,18 @@ func (h triggers) fire(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	direct.AppID, direct.SessionID = c.Param("appId"), c.Param("sessionId")
+	if principalOf(c).frontEnd() && direct.Source != trigger.SourceUI {
+		return forbidden() // a task or an agent is no browser
+	}
+	who, err := h.users.of(c)
+	if err != nil {
+		return err
+	}
+	direct.AppID, direct.SessionID, direct.Claims = c.Param("appId"), c.Param("sessionId"), who.claims
 	direct.TraceParent = traceParent(c.Request().Context())
 	match, err := h.engine.Fire(c.Request().Context(), direct)
 	if err != nil {
-		return err
+		return who.explained(err)
 	}
 	locate(c, match)
 	return writeStored(c, http.StatusCreated, match)

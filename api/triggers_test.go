@@ -65,7 +65,7 @@ func TestValuesThatDoNotFitAre422WithTheirPlaces(t *testing.T) {
 
 func TestFireMapsTheErrorsOfTheEngine(t *testing.T) {
 	for err, status := range map[error]int{
-		trigger.ErrNotInScope: 404, trigger.ErrUnauthorized: 401, trigger.ErrConflict: 409, repositories.ErrNotFound: 404,
+		trigger.ErrNotInScope: 404, &repositories.Unverified{Tool: "book", Services: []string{"corp"}}: 401, trigger.ErrConflict: 409, repositories.ErrNotFound: 404,
 	} {
 		s := start(t)
 		s.engine.err = err

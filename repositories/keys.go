@@ -72,6 +72,20 @@ func (k Keys) Triggers(sessionID string) string {
 // the time (µs) since when they are.
 func (k Keys) InState(state string) string { return k.tag + state + ":" + k.app }
 
+// AppKeys is a hash of an app: keyId to the stored key.
+func (k Keys) AppKeys() string { return k.tag + "keys:" + k.app }
+
+// KeyUses is a hash of an app: keyId to the time (ms) of its last use.
+func (k Keys) KeyUses() string { return k.tag + "keyuses:" + k.app }
+
+// Rate counts the messages of the minute: a session's, or all of the app.
+func (k Keys) Rate(sessionID string) string {
+	if sessionID == "" {
+		return k.tag + "rate:" + k.app
+	}
+	return k.tag + "rate:" + k.app + ":" + sessionID
+}
+
 // Apps is a sorted set of the partition: its appIds, in the order of their names.
 func (k Keys) Apps() string { return k.tag + "apps" }
 

@@ -93,6 +93,7 @@ func (p *Parameters) index() {
 	shared := map[string]bool{}
 	for _, parameter := range p.list {
 		p.byName[parameter.name] = parameter
+		p.authenticated = p.authenticated || len(parameter.claims) > 0
 		key := fold(parameter.name)
 		if _, taken := p.folded[key]; taken {
 			shared[key] = true

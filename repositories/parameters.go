@@ -11,6 +11,8 @@ type Parameters struct {
 	folded map[string]string // name without case, - and _, to the one visible parameter of it
 	schema *rootSchema       // nil for the lists
 	model  json.RawMessage
+	// authenticated says that there are parameters which ID tokens fill.
+	authenticated bool
 }
 
 // ValueFault is one thing that is wrong with a value.

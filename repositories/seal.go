@@ -16,11 +16,12 @@ import (
 // KeySize is the size in bytes of the key that EARSHOT_SECRET_KEY holds, in base64.
 const KeySize = 32
 
-// Sealer encrypts credentials at rest with AES-256-GCM. A sealed credential is bound
-// to its app and field: moved to another, it does not open.
+// Sealer encrypts credentials at rest with AES-256-GCM, and signs session tokens. A
+// sealed credential is bound to its app and field: moved to another, it does not open.
 type Sealer struct {
 	current string // id of the key that seals
 	keys    map[string]cipher.AEAD
+	signers [][]byte // keys of session tokens; the first one signs
 }
 
 // NewSealer returns a Sealer that seals with the first key and opens with all: the
@@ -32,7 +33,11 @@ func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.keys[id] = aead
+		signer, err := hkdf.Key(sha256.New, k, nil, "earshot session tokens", KeySize)
+		if err != nil {
+			return nil, err
+		}
+		s.keys[id], s.signers = aead, append(s.signers, signer)
 		if s.current == "" {
 			s.current = id
 		}

@@ -38,6 +38,8 @@ type Store struct {
 	repos   *lru.Cache[string, *Repository] // by revision
 	apps    *lru.Cache[string, *App]        // by revision
 	changed func(appID string)
+	access  *fresh[*storedKey] // by app and keyId
+	origins *fresh[[]string]   // by app
 }
 
 // NewStore returns a Store.
@@ -52,6 +54,7 @@ func NewStore(db *DB, options StoreOptions) *Store {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.access, s.origins = newFresh[*storedKey](cached, KeyFresh, time.Now), newFresh[[]string](cached, KeyFresh, time.Now)
 	if s.newID == nil {
 		s.newID = rand.Text
 	}

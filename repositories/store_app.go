@@ -48,13 +48,14 @@ func (s *Store) App(ctx context.Context, appID string) (*App, error) {
 // putApp writes an app.
 //
 //	KEYS app, apps
-//	ARGV appId, revision that is there ('' for none), new revision, record
+//	ARGV appId, revision that is there ('' for none), new revision, record, messages
+//	     that the app and one of its sessions may post a minute (0 for any number)
 //	=>   ok, or conflict
 var putApp = NewScript(`
 local there = redis.call('HGET', KEYS[1], 'rev') or ''
 if there == ARGV[3] then return 'ok' end
 if there ~= ARGV[2] then return 'conflict' end
-redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'record', ARGV[4], 'version', ARGV[3])
+redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'record', ARGV[4], 'version', ARGV[3], 'rate', ARGV[5], 'srate', ARGV[6])
 redis.call('ZADD', KEYS[2], 0, ARGV[1])
 return 'ok'
 `)
@@ -82,8 +83,10 @@ func (s *Store) putApp(ctx context.Context, given *App) (created bool, err error
 	if err != nil {
 		return false, err
 	}
-	keys := KeysOf(app.ID)
-	reply, err := putApp.Run(ctx, s.db, []string{keys.App(), keys.Apps()}, app.ID, revision, s.newID(), record)
+	keys, limits := KeysOf(app.ID), app.Settings.Limits
+	reply, err := putApp.Run(ctx, s.db, []string{keys.App(), keys.Apps()}, app.ID, revision, s.newID(), record,
+		limits.MessagesPerMinute, limits.SessionMessagesPerMinute)
+	s.origins.forget(app.ID)
 	if err == nil && reply == "conflict" {
 		err = errConflict
 	}
@@ -157,12 +160,12 @@ func cut(ids []string, limit int) ([]string, string) {
 
 // dropApp removes an app that has no repositories and no triggers left.
 //
-//	KEYS app, apps, repos, triggers, pending, failed, dead
+//	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate
 //	ARGV appId
 //	=>   ok, or again where it has some
 var dropApp = NewScript(`
 if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 then return 'again' end
-redis.call('DEL', KEYS[1], KEYS[5], KEYS[6])
+redis.call('DEL', KEYS[1], KEYS[5], KEYS[6], KEYS[8], KEYS[9], KEYS[10])
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('HDEL', KEYS[7], ARGV[1])
 return 'ok'
@@ -186,7 +189,8 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 			return err
 		}
 		reply, err := dropApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Repos(""),
-			keys.Triggers(""), keys.InState("pending"), keys.InState("failed"), keys.Dead()}, appID)
+			keys.Triggers(""), keys.InState("pending"), keys.InState("failed"), keys.Dead(),
+			keys.AppKeys(), keys.KeyUses(), keys.Rate("")}, appID)
 		if err == nil && reply == "again" {
 			err = errConflict
 		}

@@ -19,8 +19,8 @@ import (
 //	KEYS app, repos, idle, due, outbox, effect, written
 //	ARGV repositoryId, revision that is there ('' for none), stored form ('' removes),
 //	     new version of the app, appId, sessionId, session TTL (ms), Owed, how long the
-//	     write is remembered (ms)
-//	=>   ok, conflict, or noapp
+//	     write is remembered (ms), most repositories of the scope (0 for any number)
+//	=>   ok, conflict, noapp, or full
 //
 // A second run finds that the first one took place and answers as it did: by then its
 // event may be published, and its repository fired and gone again.
@@ -31,6 +31,8 @@ if redis.call('EXISTS', KEYS[7]) == 1 then return 'ok' end
 local stored = redis.call('HGET', KEYS[2], ARGV[1]) or ''
 local revision = string.match(stored, '^%S+') or ''
 if revision ~= ARGV[2] then return 'conflict' end
+local most = tonumber(ARGV[10])
+if revision == '' and most > 0 and redis.call('HLEN', KEYS[2]) >= most then return 'full' end
 if ARGV[3] == '' then
   redis.call('HDEL', KEYS[2], ARGV[1])
 else
@@ -50,7 +52,7 @@ return 'ok'
 // few seconds in which the client of Redis sends again what got no reply.
 const writeRemembered = 10 * time.Minute
 
-func (s *Store) write(ctx context.Context, repository *Repository, there, stored, operation string) error {
+func (s *Store) write(ctx context.Context, repository *Repository, there, stored, operation string, most int) error {
 	scope := repository.Scope()
 	owed, err := s.OwedChange(repository, operation)
 	if err != nil {
@@ -64,7 +66,7 @@ func (s *Store) write(ctx context.Context, repository *Repository, there, stored
 	crash.At(crash.RepositoryBefore)
 	reply, err := writeRepository.Run(ctx, s.db,
 		[]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Due(), keys.Outbox(scope.SessionID), keys.Effect(owed.ID), keys.Written(owed.ID)},
-		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds())
+		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most)
 	crash.At(crash.RepositoryReply)
 	switch {
 	case err != nil:
@@ -73,6 +75,8 @@ func (s *Store) write(ctx context.Context, repository *Repository, there, stored
 		return errConflict
 	case reply == "noapp":
 		return fmt.Errorf("app %q: %w", scope.AppID, ErrNotFound)
+	case reply == "full":
+		return &LimitError{Limit: "repositoriesPerSession", Most: most}
 	}
 	s.changed(scope.AppID)
 	return nil
@@ -145,6 +149,9 @@ func (s *Store) replace(ctx context.Context, app *App, there, next *Repository) 
 	if err := next.Check(app); err != nil {
 		return err
 	}
+	if err := app.Settings.Limits.checkTools(next); err != nil {
+		return err
+	}
 	operation := "updated"
 	next.Created, next.Updated = there.Created, s.now().UTC()
 	if there.Revision == "" {
@@ -158,7 +165,7 @@ func (s *Store) replace(ctx context.Context, app *App, there, next *Repository) 
 	if err := next.Compile(); err != nil {
 		return err
 	}
-	return s.write(ctx, next, there.Revision, stored, operation)
+	return s.write(ctx, next, there.Revision, stored, operation, app.Settings.Limits.repositories(next.Scope()))
 }
 
 // Repository returns a repository, or ErrNotFound.
@@ -204,7 +211,7 @@ func (s *Store) DeleteRepository(ctx context.Context, scope Scope, id string) er
 		if err != nil {
 			return err
 		}
-		return s.write(ctx, there, there.Revision, "", "deleted")
+		return s.write(ctx, there, there.Revision, "", "deleted", 0)
 	})
 }
 
@@ -219,7 +226,7 @@ func (s *Store) deleteAll(ctx context.Context, scope Scope) error {
 		if err != nil {
 			return err
 		}
-		if err := s.write(ctx, there, there.Revision, "", "deleted"); err != nil {
+		if err := s.write(ctx, there, there.Revision, "", "deleted", 0); err != nil {
 			return err
 		}
 	}

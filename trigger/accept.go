@@ -16,11 +16,13 @@ import (
 // the same round trip it reads all that the matcher needs. The history begins where
 // matcher.HistoryStart has it begin.
 //
-//	KEYS app, repos of the app, repos of the session, turns, order, due, idle
+//	KEYS app, repos of the app, repos of the session, turns, order, due, idle, rate of
+//	     the app, rate of the session
 //	ARGV 1 messageId, 2 message (JSON, '' to claim), 3 token, 4 lease (ms),
 //	     5 messages of history, 6 version of the app that the caller has,
 //	     7 session TTL (ms), 8 member of due, 9 member of idle, 10 most claims,
 //	     11 answer (JSON) of a message that is matched against nothing, else ''
+//	     12 verified claims (JSON) that its tools need, else ''
 //	=>   {status, ...}
 //	     noapp     the app does not exist
 //	     gone      there is no such turn to claim, or it is not due any more
@@ -28,16 +30,17 @@ import (
 //	     busy      another has the lease
 //	     decided   decision; its answer was lost with a process
 //	     dead      claimed too often without an outcome
+//	     limited   which limit, pause (ms); nothing was stored
 //	     taken     message, age (ms), app version, app revision, app record,
 //	               repositories of the app, those of the session, and of the history
-//	               ids, messages, decisions, results, replies, then unfinished calls
-//	               and the time (ms)
+//	               ids, messages, decisions, results, replies, then unfinished calls,
+//	               the time (ms), and the claims
 //
 // The fields of turns are a letter, a colon and the messageId: m message, t time of
 // arrival, k token, u end of lease, c claims, d decision, x token of the decision,
-// a answer, p reply, r results of calls, f failure. Besides, unfinished has the calls
-// that lack values.
-var accept = repositories.NewScript(`
+// a answer, p reply, r results of calls, f failure, v verified claims until the
+// decision. Besides, unfinished has the calls that lack values.
+var accept = repositories.NewScript(rateLua, `
 local id, token, at = ARGV[1], ARGV[3], now()
 local function get(field) return redis.call('HGET', KEYS[4], field .. ':' .. id) or '' end
 local function set(field, value) redis.call('HSET', KEYS[4], field .. ':' .. id, value) end
@@ -65,8 +68,11 @@ if decision ~= '' then
   return {'decided', decision}
 end
 if message == '' then
+  local limit, pause = overRate(KEYS[1], KEYS[8], KEYS[9])
+  if limit then return {'limited', limit, tostring(pause)} end
   message = ARGV[2]
   set('m', message)
+  if ARGV[12] ~= '' then set('v', ARGV[12]) end
   set('t', at)
   redis.call('RPUSH', KEYS[5], id)
 end
@@ -105,7 +111,7 @@ if version ~= ARGV[6] then
 end
 return {'taken', message, tostring(at - tonumber(get('t'))), version, revision, record, own,
   redis.call('HVALS', KEYS[3]), ids, past[1], past[2], past[3], past[4],
-  redis.call('HGET', KEYS[4], 'unfinished') or '', tostring(at)}
+  redis.call('HGET', KEYS[4], 'unfinished') or '', tostring(at), get('v')}
 `)
 
 // turn is a message that this process has the lease of, with all that was read.
@@ -128,6 +134,8 @@ type storedMessage struct {
 	Text        string    `json:"text"`
 	Time        time.Time `json:"ts"`
 	TraceParent string    `json:"traceparent,omitempty"`
+	// claims stand apart, so that they can go with the decision.
+	claims repositories.Claims
 }
 
 // accepted is what accept found.
@@ -146,26 +154,23 @@ const (
 	statusDecided  = "decided"
 	statusDead     = "dead"
 	statusTaken    = "taken"
+	statusLimited  = "limited"
 )
 
 // accept runs the script. A nil message claims a turn; canned is the answer of a
 // message that nothing is matched against.
 func (e *Engine) accept(ctx context.Context, id turnID, token string, message *storedMessage, canned string) (accepted, error) {
-	text := ""
-	if message != nil {
-		encoded, err := json.Marshal(message)
-		if err != nil {
-			return accepted{}, err
-		}
-		text = string(encoded)
+	text, claims, err := message.encode()
+	if err != nil {
+		return accepted{}, err
 	}
 	had := e.apps.get(id.app)
 	keys := id.keys()
 	crash.At(crash.AcceptBefore)
 	reply, err := accept.Run(ctx, e.db,
-		[]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Due(), keys.Idle()},
+		[]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Due(), keys.Idle(), keys.Rate(""), keys.Rate(id.session)},
 		id.message, text, token, e.lease.Milliseconds(), e.historyLimit, had.version,
-		e.store.SessionTTL().Milliseconds(), id.member(), id.app+"/"+id.session, mostClaims, canned)
+		e.store.SessionTTL().Milliseconds(), id.member(), id.app+"/"+id.session, mostClaims, canned, claims)
 	crash.At(crash.AcceptReply)
 	if err != nil {
 		return accepted{}, err
@@ -178,6 +183,8 @@ func (e *Engine) readAccepted(id turnID, token string, had *appState, reply []an
 	switch found.status {
 	case statusAnswered, statusDecided:
 		found.body = reply[1].(string)
+	case statusLimited:
+		return found, &RateError{Limit: reply[1].(string), RetryAfter: millis(reply[2].(string))}
 	case statusTaken:
 		taken, err := e.readTurn(id, token, had, reply[1:])
 		found.turn = taken
@@ -203,6 +210,9 @@ func (e *Engine) readTurn(id turnID, token string, had *appState, fields []any) 
 	}
 	t.scope = scope{app: own.app, own: own.repositories, session: sessions}
 	t.history = readHistory(id.message, pastOf(fields[7:]))
+	if t.scope.claims, err = readClaims(fields[14].(string)); err != nil {
+		return nil, err
+	}
 	t.at = millis(fields[13].(string))
 	t.unfinished = readUnfinished(fields[12].(string), t.scope, t.at)
 	return t, nil

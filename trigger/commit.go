@@ -79,6 +79,7 @@ if doc.session ~= '' then redis.call('ZADD', KEYS[6], at + doc.ttl, doc.app .. '
 if doc.message ~= '' then
   redis.call('HSET', KEYS[4], 'd:' .. doc.message, doc.decision, 'x:' .. doc.message, doc.token,
     'unfinished', doc.unfinished)
+  redis.call('HDEL', KEYS[4], 'v:' .. doc.message)
   redis.call('ZREM', KEYS[5], doc.member)
 end
 return reply()

@@ -12,8 +12,8 @@ import (
 // Fire fires a tool without the matcher and returns the JSON of a Match. The same
 // TriggerID again returns the answer of then.
 //
-// Errors: repositories.ErrNotFound without the app, ErrNotInScope, ErrUnauthorized,
-// *ValuesError, ErrConflict, repositories.ErrUnavailable.
+// Errors: repositories.ErrNotFound without the app, ErrNotInScope,
+// *repositories.Unverified, *ValuesError, ErrConflict, repositories.ErrUnavailable.
 func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 	if d.TriggerID != "" {
 		answer, err := e.fireBefore(ctx, d)
@@ -48,11 +48,11 @@ func (e *Engine) planDirect(ctx context.Context, d Direct) (*plan, error) {
 		return nil, err
 	}
 	candidate, found := s.find(d.Name, d.RepositoryID)
-	switch {
-	case !found:
+	if !found {
 		return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
-	case !offered(candidate.Tool):
-		return nil, fmt.Errorf("tool %q: %w by one of %v", d.Name, ErrUnauthorized, candidate.Tool.AuthRequired)
+	}
+	if candidate.Tool, err = candidate.Tool.For(d.Claims); err != nil {
+		return nil, err
 	}
 	values, faults := candidate.Tool.Params().Check(d.Values)
 	if len(faults) > 0 {
@@ -127,7 +127,7 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 		case stored == nil:
 			return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
 		case !stored.fits(d):
-			return nil, fmt.Errorf("trigger %q fired tool %q: %w", triggerID, stored.record.Name, ErrConflict)
+			return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrConflict) // of what may be no business of the caller's
 		case stored.answer != "":
 			return json.RawMessage(stored.answer), nil
 		case !stored.fresh:

@@ -13,8 +13,6 @@ var (
 	ErrNotInScope = errors.New("no such tool is in scope")
 	// ErrNotFound means that there is no trigger of that id in the app.
 	ErrNotFound = errors.New("no such trigger")
-	// ErrUnauthorized means that the tool wants a verified user, and there is none.
-	ErrUnauthorized = errors.New("the tool requires a verified user")
 	// ErrConflict means that the idempotency key belongs to another trigger.
 	ErrConflict = errors.New("the triggerId belongs to another trigger")
 	// ErrClosed means that the session was closed while the message was matched.

@@ -23,7 +23,7 @@ import (
 // world is a service of one or more replicas on one Redis, with everything around it
 // under the control of a test.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	server  *redistest.Server
 	sealer  *repositories.Sealer
 	matcher *words
@@ -45,7 +45,7 @@ func each(t *testing.T, test func(t *testing.T, w *world)) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) { test(t, newWorld(t, server)) })
 }
 
-func newWorld(t *testing.T, server *redistest.Server) *world {
+func newWorld(t testing.TB, server *redistest.Server) *world {
 	sealer, err := repositories.NewSealer([]byte(strings.Repeat("k", repositories.KeySize)))
 	require.NoError(t, err)
 	w := &world{

@@ -18,6 +18,9 @@ type Message struct {
 	Text  string
 	// TraceParent is the trace that the request belongs to (W3C Trace Context).
 	TraceParent string
+	// Claims are what verified ID tokens say of the user. Those that tools in scope ask
+	// for are kept until the message is decided.
+	Claims repositories.Claims
 }
 
 // Answer is what came of a message. Its JSON is the answer of the REST call.
@@ -90,6 +93,8 @@ type Direct struct {
 	// TriggerID is the client's idempotency key; Fire makes one where it is empty.
 	TriggerID   string
 	TraceParent string
+	// Claims are what verified ID tokens say of the user; they are not kept.
+	Claims repositories.Claims
 }
 
 // Sources of a trigger.

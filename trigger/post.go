@@ -22,9 +22,12 @@ var waits = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * t
 // It goes on after ctx has ended, since the message is accepted by then.
 //
 // Errors: repositories.ErrNotFound without the app, repositories.ErrUnavailable,
-// *matcher.Unavailable where nothing was decided, ErrClosed.
+// *RateError, *matcher.Unavailable where nothing was decided, ErrClosed.
 func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
-	id, message := e.prepare(m)
+	id, message, err := e.prepare(ctx, m)
+	if err != nil {
+		return nil, err
+	}
 	for i := 0; ; i++ {
 		found, err := e.acceptOnce(ctx, id, message)
 		if err != nil {
@@ -47,7 +50,10 @@ func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 // comes as events and stands in the history. An LLM that is not available is tried
 // again for two minutes.
 func (e *Engine) PostAsync(ctx context.Context, m Message) (string, error) {
-	id, message := e.prepare(m)
+	id, message, err := e.prepare(ctx, m)
+	if err != nil {
+		return "", err
+	}
 	found, err := e.acceptOnce(ctx, id, message)
 	if err != nil {
 		return "", err
@@ -61,12 +67,13 @@ func (e *Engine) PostAsync(ctx context.Context, m Message) (string, error) {
 	return id.message, nil
 }
 
-func (e *Engine) prepare(m Message) (turnID, *storedMessage) {
+func (e *Engine) prepare(ctx context.Context, m Message) (turnID, *storedMessage, error) {
 	if m.ID == "" {
 		m.ID = e.newID()
 	}
+	claims, err := e.needed(ctx, m)
 	return turnID{m.AppID, m.SessionID, m.ID},
-		&storedMessage{Actor: m.Actor, Text: m.Text, Time: e.now().UTC(), TraceParent: m.TraceParent}
+		&storedMessage{Actor: m.Actor, Text: m.Text, Time: e.now().UTC(), TraceParent: m.TraceParent, claims: claims}, err
 }
 
 func (e *Engine) acceptOnce(ctx context.Context, id turnID, message *storedMessage) (accepted, error) {

@@ -93,9 +93,11 @@ func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Re
 			return nil, false, errLost
 		}
 		crash.At(crash.CommitStale)
+		claims := t.scope.claims
 		if t.scope, err = e.loadScope(ctx, t.app, t.session); err != nil {
 			return nil, false, err
 		}
+		t.scope.claims = claims
 		result = carriedOver(result, t.scope)
 	}
 	return nil, false, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}

@@ -14,6 +14,8 @@ type scope struct {
 	app     *repositories.App
 	own     []*repositories.Repository
 	session []*repositories.Repository
+	// claims are the verified claims of who asks.
+	claims repositories.Claims
 }
 
 // ranked lists the repositories in the order in which they win a name: the session's
@@ -40,14 +42,18 @@ func first(a, b bool) int {
 	}
 }
 
-// candidates lists the tools in scope, one of each name, sorted by name. The catch-all
-// is apart: it is not matched, it takes what nothing else matched.
+// candidates lists the tools in scope, one of each name, sorted by name. A tool that
+// requires a verified user, or takes a value from its token, is in scope of those alone
+// who bring one. The catch-all is apart: it takes what nothing else matched.
 func (s scope) candidates() (tools []matcher.Candidate, catchAll *matcher.Candidate) {
 	seen := map[string]bool{}
 	for _, repository := range s.ranked() {
 		for i := range repository.Tools {
-			tool := &repository.Tools[i]
-			if seen[tool.Name] || !offered(tool) {
+			if seen[repository.Tools[i].Name] {
+				continue
+			}
+			tool, err := repository.Tools[i].For(s.claims)
+			if err != nil {
 				continue
 			}
 			seen[tool.Name] = true
@@ -62,10 +68,6 @@ func (s scope) candidates() (tools []matcher.Candidate, catchAll *matcher.Candid
 	slices.SortFunc(tools, func(a, b matcher.Candidate) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
 	return tools, catchAll
 }
-
-// offered reports whether a message may set the tool off. One that requires a verified
-// user is not offered to a message that brings none.
-func offered(tool *repositories.Tool) bool { return len(tool.AuthRequired) == 0 }
 
 // find returns the tool that a program names, in the repository that it names or in
 // the one that wins the name.

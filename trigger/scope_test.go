@@ -120,16 +120,3 @@ func TestNotMatchingAndRejectedAreTold(t *testing.T) {
 		require.Len(t, w.events.payloads("tool.notmatching.clinic.s1"), 1)
 	})
 }
-
-func TestToolThatRequiresAVerifiedUserIsNotOffered(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", `{"authServices":[{"name":"corp","type":"google","clientId":"c"}]}`)
-		w.put("s1", "r", `{"tools":[{"name":"payroll","authRequired":["corp"]}]}`)
-		answer, err := w.say("", "payroll")
-		require.NoError(t, err)
-		require.Empty(t, answer.Matches)
-		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "payroll", Source: "ui"})
-		require.ErrorIs(t, err, trigger.ErrUnauthorized)
-		require.ErrorContains(t, err, "corp")
-	})
-}

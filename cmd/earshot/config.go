@@ -38,6 +38,8 @@ type config struct {
 	LogLevel      string
 	NATSReplicas  int
 	StrictRedis   bool
+	TLSCert       string
+	TLSKey        string
 }
 
 // variable is the annotation of a flag that names its environment variable.
@@ -87,6 +89,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 leaves it as it is")
+	text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "file with the certificate, and those up to its root, to serve HTTPS with")
+	text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "file with the certificate's private key")
 	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis without an append-only file instead of warning")
 }
 
@@ -129,6 +133,7 @@ func (c *config) check() error {
 	if err := emitter.CheckURLs(c.NATSURL.Reveal()); !c.NATSURL.Empty() && err != nil {
 		faults = append(faults, fmt.Errorf("NATS_URL (--nats-url): %w", err))
 	}
+	add((c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key (EARSHOT_TLS_CERT, EARSHOT_TLS_KEY) go together: one is missing")
 	if _, err := c.level(); err != nil {
 		faults = append(faults, err)
 	}

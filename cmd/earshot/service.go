@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -15,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/api"
+	"earshot/api/identity"
 	"earshot/emitter"
 	"earshot/httpcall"
 	"earshot/matcher"
@@ -34,7 +36,9 @@ type service struct {
 	gate     *gate
 	store    *repositories.Store
 	matcher  *matcher.Chain
+	sealer   *repositories.Sealer
 	emitter  *emitter.Emitter
+	tail     *emitter.Tail
 	caller   *httpcall.Caller
 	engine   *trigger.Engine
 	http     *http.Server
@@ -67,17 +71,20 @@ func (s *service) openStore(embedded bool) error {
 		s.gate.open() // it is our own, and new
 	}
 	s.db = &repositories.DB{UniversalClient: client, Embedded: embedded}
-	sealer, err := s.config.sealer()
-	if err != nil {
+	if s.sealer, err = s.config.sealer(); err != nil {
 		return err
 	}
-	s.store = repositories.NewStore(s.db, repositories.StoreOptions{Sealer: sealer, SessionTTL: s.config.SessionTTL, Now: clock()})
+	s.store = repositories.NewStore(s.db, repositories.StoreOptions{Sealer: s.sealer, SessionTTL: s.config.SessionTTL, Now: clock()})
 	return nil
 }
 
 func (s *service) openEmitter() (err error) {
 	s.emitter, err = emitter.Connect(s.config.NATSURL.Reveal(), emitter.Options{Replicas: s.config.NATSReplicas, Logger: s.log})
-	return err
+	if err != nil {
+		return err
+	}
+	s.tail = s.emitter.Tail(0)
+	return nil
 }
 
 func (s *service) openCaller() error {
@@ -107,10 +114,24 @@ func (s *service) openEngine() (err error) {
 		return err
 	}
 	s.store.OnChange(s.engine.Wake)
+	return s.openServer(registry)
+}
+
+// openServer makes the HTTP side. Issuers of ID tokens are named by tenants: they are
+// reached as far as tools are, and no further.
+func (s *service) openServer(registry *prometheus.Registry) error {
+	policy, err := httpcall.ParsePolicy(s.config.PrivateURLs)
+	if err != nil {
+		return err
+	}
+	closing := make(chan struct{})
 	s.http = api.NewServer(s.config.Addr, api.New(api.Options{
 		Store: s.store, Engine: s.engine, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry,
-		Ready: []api.Check{{Name: "redis", Ready: s.store.Ping}, {Name: "nats", Ready: s.emitter.Ready}},
+		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Closing: closing,
+		Identities: identity.New(identity.Options{Transport: httpcall.Transport(policy), Logger: s.log}),
+		Ready:      []api.Check{{Name: "redis", Ready: s.store.Ping}, {Name: "nats", Ready: s.emitter.Ready}},
 	}))
+	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
 }
 
@@ -123,7 +144,21 @@ func (s *service) listen() (err error) {
 }
 
 // URL is where the service is reached.
-func (s *service) URL() string { return "http://" + s.listener.Addr().String() }
+func (s *service) URL() string {
+	scheme := "http://"
+	if s.config.TLSCert != "" {
+		scheme = "https://"
+	}
+	return scheme + s.listener.Addr().String()
+}
+
+// serve answers requests until the server is shut down.
+func (s *service) serve() error {
+	if s.config.TLSCert != "" {
+		return s.http.ServeTLS(s.listener, s.config.TLSCert, s.config.TLSKey)
+	}
+	return s.http.Serve(s.listener)
+}
 
 // run serves until ctx ends, then finishes what is in flight. It ends early where the
 // server fails or Redis is one that cannot be used.
@@ -131,7 +166,7 @@ func (s *service) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
-		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.serve(); !errors.Is(err, http.ErrServerClosed) {
 			cancel(err)
 		}
 	}()
@@ -142,7 +177,10 @@ func (s *service) run(ctx context.Context) error {
 			cancel(err)
 			return
 		}
+		var running sync.WaitGroup
+		running.Go(func() { s.tail.Run(ctx) })
 		s.engine.Run(ctx)
+		running.Wait()
 	}()
 	<-ctx.Done()
 	s.log.Info("service.stopping")

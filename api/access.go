@@ -1,0 +1,84 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/repositories"
+)
+
+// access is who may use a route beside the admin.
+type access struct {
+	scopes   []repositories.Permission // of the app's keys: any one of them
+	frontEnd bool                      // the session's tokens as well
+}
+
+// accessTable says who may do what (section 9 of the contract). A route that is not in
+// it is the admin's alone: listing, creating and deleting apps, and whatever somebody
+// forgets here.
+func accessTable() map[string]access {
+	const (
+		app     = "/v1/apps/:appId"
+		session = app + "/sessions/:sessionId"
+	)
+	type permissions = []repositories.Permission
+	owner := access{scopes: permissions{repositories.PermitApp}}
+	tools := access{scopes: permissions{repositories.PermitTools}}
+	messages := access{scopes: permissions{repositories.PermitMessages}}
+	triggers := access{scopes: permissions{repositories.PermitTriggers}}
+	either := permissions{repositories.PermitMessages, repositories.PermitTriggers}
+	table := map[string]access{
+		"GET " + app:                     owner,
+		"PUT " + app:                     owner,
+		"POST " + app + "/keys":          owner,
+		"GET " + app + "/keys":           owner,
+		"DELETE " + app + "/keys/:keyId": owner,
+
+		"POST " + session + "/messages": {scopes: messages.scopes, frontEnd: true},
+		"GET " + session + "/messages":  {scopes: messages.scopes, frontEnd: true},
+		"DELETE " + session:             messages,
+		"POST " + session + "/token":    messages,
+
+		"POST " + session + "/triggers":              {scopes: triggers.scopes, frontEnd: true}, // source ui only
+		"GET " + session + "/triggers":               triggers,
+		"POST " + app + "/triggers":                  triggers,
+		"GET " + app + "/triggers":                   triggers,
+		"GET " + app + "/triggers/:triggerId":        triggers,
+		"POST " + app + "/triggers/:triggerId/retry": triggers,
+		"POST " + app + "/triggers/retry":            triggers,
+		"DELETE " + app + "/triggers":                triggers,
+
+		"GET " + session + "/events": {scopes: either, frontEnd: true},
+		"GET " + app + "/events":     {scopes: either},
+	}
+	for _, in := range []string{app, session} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			table[method+" "+in+"/repositories"] = tools
+		}
+		for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodGet, http.MethodDelete} {
+			table[method+" "+in+"/repositories/:repositoryId"] = tools
+		}
+	}
+	return table
+}
+
+// authorized lets those through who may use the route. It stands before everything
+// that could tell what there is: to others an app that exists and one that does not
+// are the same.
+func authorized(a access) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			if !principalOf(c).may(a, c.Param("appId"), c.Param("sessionId")) {
+				return forbidden()
+			}
+			return next(c)
+		}
+	}
+}
+
+// forbidden is the one answer to those who may not, whatever the reason.
+func forbidden() *problem {
+	return newProblem(http.StatusForbidden, "this key or token is not good for this").
+		with("WWW-Authenticate", challenge+`, error="insufficient_scope"`)
+}

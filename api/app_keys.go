@@ -1,0 +1,81 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/repositories"
+)
+
+// KeyStore knows and keeps the keys of apps.
+type KeyStore interface {
+	Keys
+	KeyKeeper
+}
+
+// KeyKeeper makes, lists and revokes the keys of apps.
+type KeyKeeper interface {
+	CreateKey(ctx context.Context, appID, name string, scopes []repositories.Permission, lifetime time.Duration) (repositories.AppKey, repositories.Secret, error)
+	AppKeys(ctx context.Context, appID, after string, limit int) (items []repositories.AppKey, next string, err error)
+	// RevokeKey returns when no replica takes the key any more.
+	RevokeKey(ctx context.Context, appID, keyID string) error
+}
+
+// appKeys serves /v1/apps/{appId}/keys.
+type appKeys struct {
+	store  KeyKeeper
+	bodies *repositories.Bodies
+}
+
+func (h appKeys) routes() []route {
+	const all = "/v1/apps/:appId/keys"
+	return []route{
+		{method: http.MethodPost, path: all, handle: h.post},
+		{method: http.MethodGet, path: all, handle: h.list, query: pageQuery},
+		{method: http.MethodDelete, path: all + "/:keyId", handle: h.revoke},
+	}
+}
+
+// madeKey is a key with its text, which is in no other answer.
+type madeKey struct {
+	repositories.AppKey
+	Key string `json:"key"`
+}
+
+func (h appKeys) post(c echo.Context) error {
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	asked, err := decodeKey(h.bodies, body)
+	if err != nil {
+		return err
+	}
+	key, text, err := h.store.CreateKey(c.Request().Context(), c.Param("appId"), asked.Name, asked.Scopes, asked.lifetime)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusCreated, madeKey{key, text.Reveal()})
+}
+
+func (h appKeys) list(c echo.Context) error {
+	page, err := pageByID(c)
+	if err != nil {
+		return err
+	}
+	items, next, err := h.store.AppKeys(c.Request().Context(), c.Param("appId"), page.After, page.Limit)
+	if err != nil {
+		return err
+	}
+	return writeList(c, items, next)
+}
+
+func (h appKeys) revoke(c echo.Context) error {
+	if err := h.store.RevokeKey(c.Request().Context(), c.Param("appId"), c.Param("keyId")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/repositories"
+)
+
+// Origins knows which pages may call an app from a browser.
+type Origins interface {
+	AllowsOrigin(ctx context.Context, appID, origin string) (bool, error)
+}
+
+const (
+	corsMethods = "GET, POST, PUT, PATCH, DELETE"
+	corsExposed = "Location, Retry-After, Preference-Applied, WWW-Authenticate"
+	// corsAge is how long a browser keeps the answer to a preflight, in seconds.
+	corsAge = "600"
+)
+
+// crossOrigin lets pages of the origins that an app allows read its answers (Fetch
+// standard, CORS protocol), the refusals as well. To all others an app is as one that
+// does not exist. It keeps nobody out: what a page may do is in its key or token, which
+// a browser never sends by itself.
+func crossOrigin(origins Origins) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			appID, ok := appInPath(c.Request().URL.Path)
+			if !ok || origins == nil {
+				return next(c)
+			}
+			c.Response().Header().Add(echo.HeaderVary, echo.HeaderOrigin)
+			preflight := isPreflight(c.Request())
+			if origin := c.Request().Header.Get(echo.HeaderOrigin); origin != "" {
+				allowed, err := origins.AllowsOrigin(c.Request().Context(), appID, origin)
+				if err != nil {
+					return err
+				}
+				if allowed {
+					allowOrigin(c, origin, preflight)
+				}
+			}
+			if preflight {
+				return c.NoContent(http.StatusNoContent)
+			}
+			return next(c)
+		}
+	}
+}
+
+func isPreflight(request *http.Request) bool {
+	return request.Method == http.MethodOptions && request.Header.Get(echo.HeaderOrigin) != "" &&
+		request.Header.Get(echo.HeaderAccessControlRequestMethod) != ""
+}
+
+func allowOrigin(c echo.Context, origin string, preflight bool) {
+	header := c.Response().Header()
+	header.Set(echo.HeaderAccessControlAllowOrigin, origin)
+	if !preflight {
+		header.Set(echo.HeaderAccessControlExposeHeaders, corsExposed)
+		return
+	}
+	header.Add(echo.HeaderVary, echo.HeaderAccessControlRequestHeaders)
+	header.Set(echo.HeaderAccessControlAllowMethods, corsMethods)
+	header.Set(echo.HeaderAccessControlAllowHeaders, allowedHeaders(c.Request().Header.Get(echo.HeaderAccessControlRequestHeaders)))
+	header.Set(echo.HeaderAccessControlMaxAge, corsAge)
+}
+
+// allowedHeaders lists of the headers that a page wants to send those that are read
+// here.
+func allowedHeaders(wanted string) string {
+	var allowed []string
+	for name := range strings.SplitSeq(strings.ToLower(wanted), ",") {
+		if name = strings.TrimSpace(name); readsHeader(name) {
+			allowed = append(allowed, name)
+		}
+	}
+	return strings.Join(allowed, ", ")
+}
+
+func readsHeader(name string) bool {
+	switch name {
+	case "authorization", "content-type", "prefer", "last-event-id", "cache-control", "traceparent", "tracestate":
+		return true
+	}
+	service, isToken := strings.CutSuffix(name, repositories.TokenHeaderEnd)
+	return isToken && repositories.CheckID("service", service) == nil
+}
+
+// appInPath reads the app that a path speaks of, whether or not there is a route: a
+// page should be able to read that there is none.
+func appInPath(path string) (string, bool) {
+	rest, ok := strings.CutPrefix(path, "/v1/apps/")
+	appID, _, _ := strings.Cut(rest, "/")
+	return appID, ok && repositories.CheckID("appId", appID) == nil
+}

@@ -1,0 +1,50 @@
+package api_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPagesOfAllowedOriginsMayCall(t *testing.T) {
+	w := live(t, everything)
+	w.call("PUT", "/v1/apps/clinic", `{"settings":{"allowedOrigins":["https://app.example","http://localhost:5173"]}}`).is(201, "")
+	w.call("PUT", "/v1/apps/open", `{"settings":{"allowedOrigins":["*"]}}`).is(201, "")
+	preflight := func(app, origin string) answer {
+		return w.call("OPTIONS", "/v1/apps/"+app+"/sessions/s1/messages", "", "Authorization: ", "Origin: "+origin,
+			"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: Authorization, content-type,corp_token, x-other, bad name_token").is(204, "")
+	}
+	for app, origin := range map[string]string{"clinic": "https://app.example", "open": "https://whoever.example"} {
+		got := preflight(app, origin)
+		require.Equal(t, origin, got.Header.Get("Access-Control-Allow-Origin"))
+		require.Contains(t, got.Header.Get("Access-Control-Allow-Methods"), "POST")
+		require.Equal(t, "authorization, content-type, corp_token", got.Header.Get("Access-Control-Allow-Headers"))
+		require.NotEmpty(t, got.Header.Get("Access-Control-Max-Age"))
+		require.Contains(t, got.Header.Values("Vary"), "Origin")
+		require.Empty(t, got.Header.Get("Access-Control-Allow-Credentials"))
+	}
+	for _, status := range []string{adminKey, "wrong"} {
+		got := w.call("POST", messagesPath, hello, "Origin: http://localhost:5173", bearer(status))
+		require.Equal(t, "http://localhost:5173", got.Header.Get("Access-Control-Allow-Origin"), "refusals can be read as well")
+		require.Contains(t, got.Header.Get("Access-Control-Expose-Headers"), "Retry-After")
+	}
+	foreign, absent := preflight("clinic", "https://evil.example"), preflight("nobody", "https://evil.example")
+	foreign.Header.Del("Date")
+	absent.Header.Del("Date")
+	require.Equal(t, foreign.Header, absent.Header, "an app that does not exist is as one that allows nothing")
+	for _, origin := range []string{"https://evil.example", "https://app.example.evil.example", "http://app.example", "https://app.example:8443", "null"} {
+		require.Empty(t, preflight("clinic", origin).Header.Get("Access-Control-Allow-Origin"), origin)
+		got := w.call("POST", messagesPath, hello, "Origin: "+origin)
+		require.Empty(t, got.Header.Get("Access-Control-Allow-Origin"), origin)
+		require.Contains(t, got.Header.Values("Vary"), "Origin")
+	}
+}
+
+func TestAChangedListOfOriginsHoldsAtOnce(t *testing.T) {
+	w := live(t, everything)
+	for _, c := range []struct{ list, want string }{{`[]`, ""}, {`["https://app.example"]`, "https://app.example"}, {`["https://other.example"]`, ""}} {
+		w.call("PUT", "/v1/apps/clinic", `{"settings":{"allowedOrigins":`+c.list+`}}`)
+		got := w.call("GET", "/v1/apps/clinic", "", "Origin: https://app.example")
+		require.Equal(t, c.want, got.Header.Get("Access-Control-Allow-Origin"))
+	}
+}

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"earshot/trigger"
+)
+
+const (
+	// writeTime is how long a client may take for one event. One that takes nothing
+	// for so long is gone, or too slow.
+	writeTime = 10 * time.Second
+	// comeBack is when a browser whose stream broke off connects again, in ms.
+	comeBack = 2000
+)
+
+// eventWriter writes a stream of server-sent events.
+type eventWriter struct {
+	out  http.ResponseWriter
+	with *http.ResponseController
+	text bytes.Buffer
+}
+
+func newEventWriter(out http.ResponseWriter) *eventWriter {
+	return &eventWriter{out: out, with: http.NewResponseController(out)}
+}
+
+// begin sends the header and, before any event, the id that the client is to resume
+// from: else what comes while it is gone would be lost to one that has seen nothing.
+func (w *eventWriter) begin(after uint64) error {
+	w.out.Header().Set("Content-Type", "text/event-stream")
+	w.out.Header().Set("X-Accel-Buffering", "no") // nginx would collect events
+	w.out.WriteHeader(http.StatusOK)
+	fmt.Fprintf(&w.text, "retry: %d\nid: %d\n\n", comeBack, after)
+	return w.flush()
+}
+
+// event sends one event: its sequence, the first two words of its subject, its payload.
+func (w *eventWriter) event(event trigger.Published) error {
+	fmt.Fprintf(&w.text, "id: %d\nevent: %s\n", event.Sequence, firstWords(event.Subject))
+	// A payload of ours is one line. What others may publish is not to end the event.
+	for line := range strings.SplitSeq(newlines.Replace(string(event.Data)), "\n") {
+		w.text.WriteString("data: " + line + "\n")
+	}
+	w.text.WriteByte('\n')
+	return w.flush()
+}
+
+var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// beat sends a comment, which keeps the connection from being taken for dead.
+func (w *eventWriter) beat() error {
+	w.text.WriteString(": alive\n\n")
+	return w.flush()
+}
+
+func (w *eventWriter) flush() error {
+	defer w.text.Reset()
+	_ = w.with.SetWriteDeadline(time.Now().Add(writeTime)) // a recorder has none
+	if _, err := w.out.Write(w.text.Bytes()); err != nil {
+		return err
+	}
+	return w.with.Flush()
+}
+
+func firstWords(subject string) string {
+	words := strings.SplitN(subject, ".", 3)
+	return strings.Join(words[:min(2, len(words))], ".")
+}

@@ -1,0 +1,270 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+	"earshot/emitter"
+	"earshot/emitter/natstest"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+const (
+	sessionEvents = "/v1/apps/clinic/sessions/s1/events"
+	appEvents     = "/v1/apps/clinic/events"
+)
+
+// stage is a live world whose event streams read a real NATS server.
+type stage struct {
+	world
+	emitter *emitter.Emitter
+	closing chan struct{}
+}
+
+func onStage(t *testing.T, change ...func(*api.Options)) stage {
+	server := natstest.Run(t)
+	out, err := emitter.Connect(server.URL(), emitter.Options{Timeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(out.Close)
+	tail := out.Tail(0)
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { tail.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	closing := make(chan struct{})
+	w := live(t, everything, append([]func(*api.Options){func(o *api.Options) { o.Events, o.Closing = tail, closing }}, change...)...)
+	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
+	return stage{w, out, closing}
+}
+
+// publish puts an event of a session on the stream.
+func (s stage) publish(subject, session, payload string) {
+	s.t.Helper()
+	id := fmt.Sprint(time.Now().UnixNano())
+	outcome := s.emitter.Deliver(s.t.Context(), trigger.Effect{ID: id, Kind: trigger.KindEvent, Event: &trigger.Event{
+		Subject: subject, ID: id, Type: "earshot.tool", Source: "/apps/clinic/sessions/" + session, Time: time.Now(), Data: json.RawMessage(payload),
+	}})
+	require.Equal(s.t, trigger.Done, outcome.Verdict, outcome.Error)
+}
+
+// told is one server-sent event.
+type told struct{ id, event, data string }
+
+// stream is an open event stream.
+type stream struct {
+	*http.Response
+	t     *testing.T
+	lines *bufio.Scanner
+	first string // the id that came before any event
+}
+
+func (s stage) open(path, credential string, headers ...string) *stream {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), "GET", s.url+path, nil)
+	require.NoError(s.t, err)
+	for _, header := range append([]string{bearer(credential)}, headers...) {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultTransport.RoundTrip(request)
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = response.Body.Close() })
+	opened := &stream{Response: response, t: s.t.(*testing.T), lines: bufio.NewScanner(response.Body)}
+	opened.lines.Buffer(nil, 1<<20)
+	if response.StatusCode == 200 {
+		opened.first = opened.block().id
+	}
+	return opened
+}
+
+// block reads up to the next empty line; it is empty at the end of the stream.
+func (s *stream) block() (got told) {
+	for s.lines.Scan() {
+		name, value, _ := strings.Cut(s.lines.Text(), ": ")
+		switch name {
+		case "":
+			return got
+		case "id":
+			got.id = value
+		case "event":
+			got.event = value
+		case "data":
+			got.data += value
+		}
+	}
+	return told{}
+}
+
+// next reads the next event, behind comments.
+func (s *stream) next() told {
+	s.t.Helper()
+	for {
+		got := s.block()
+		if got.data != "" || got == (told{}) {
+			return got
+		}
+	}
+}
+
+// ends checks that the server ends the stream, within a second of now and what a
+// loaded machine needs.
+func (s *stream) ends() {
+	s.t.Helper()
+	began := time.Now()
+	_, err := io.Copy(io.Discard, s.Body)
+	require.NoError(s.t, err)
+	require.Less(s.t, time.Since(began), 3*time.Second)
+}
+
+func TestAStreamShowsTheEventsOfItsSession(t *testing.T) {
+	s := onStage(t)
+	mine, all := s.open(sessionEvents, adminKey), s.open(appEvents, adminKey)
+	require.Equal(t, "text/event-stream", mine.Header.Get("Content-Type"))
+	require.Equal(t, "no-store", mine.Header.Get("Cache-Control"))
+	s.publish("tool.trigger.clinic.s2.book", "s2", `{"n":1}`)
+	s.publish("tool.trigger.clinic.s1.book", "s1", `{"n":2}`)
+	s.publish("app.clinic.calendar.request", "s1", "{\"n\":\r\n3}")
+	require.Equal(t, told{"2", "tool.trigger", `{"n":2}`}, mine.next())
+	require.Equal(t, told{"3", "app.clinic", `{"n":3}`}, mine.next())
+	require.Equal(t, told{"1", "tool.trigger", `{"n":1}`}, all.next())
+	require.Equal(t, told{"2", "tool.trigger", `{"n":2}`}, all.next())
+}
+
+func TestAStreamResumesBehindTheLastEvent(t *testing.T) {
+	s := onStage(t)
+	s.publish("tool.trigger.clinic.s1.book", "s1", `{"n":1}`)
+	var begun *stream
+	require.Eventually(t, func() bool {
+		begun = s.open(sessionEvents, adminKey)
+		return begun.first == "1"
+	}, 10*time.Second, 10*time.Millisecond, "even one that has seen nothing knows where it is")
+	s.publish("tool.trigger.clinic.s1.book", "s1", `{"n":2}`)
+	s.publish("tool.result.clinic.s1.book", "s1", `{"n":3}`)
+	require.Equal(t, "2", begun.next().id)
+	again := s.open(sessionEvents, adminKey, "Last-Event-ID: 2")
+	s.publish("tool.trigger.clinic.s1.book", "s1", `{"n":4}`)
+	require.Equal(t, told{"3", "tool.result", `{"n":3}`}, again.next())
+	require.Equal(t, "4", again.next().id)
+	require.Equal(t, "2", s.open(sessionEvents, adminKey, "Last-Event-ID: 1").next().id)
+	s.call("GET", sessionEvents, "", "Last-Event-ID: x").problem(400, "Last-Event-ID")
+}
+
+func TestAStreamEndsWithItsKeyOrToken(t *testing.T) {
+	now, mu := time.Now(), sync.Mutex{}
+	s := onStage(t, func(o *api.Options) {
+		o.Now = func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return now
+		}
+	})
+	key := s.call("POST", keysPath, `{"scopes":["messages"]}`).made()
+	token := s.call("POST", "/v1/apps/clinic/sessions/s1/token", "", bearer(key.Key)).made()
+	byKey, byToken, other := s.open(appEvents, key.Key), s.open(sessionEvents, token.Token), s.open(sessionEvents, adminKey)
+	s.call("DELETE", keysPath+"/"+key.KeyID, "").is(204, "")
+	byKey.ends()
+	byToken.ends()
+
+	brief := s.call("POST", "/v1/apps/clinic/sessions/s1/token", `{"expiresIn":"1h"}`).made()
+	ending := s.open(sessionEvents, brief.Token)
+	mu.Lock()
+	now = now.Add(time.Hour)
+	mu.Unlock()
+	ending.ends()
+	s.publish("tool.trigger.clinic.s1.book", "s1", `{"n":1}`)
+	require.Equal(t, `{"n":1}`, other.next().data, "others go on")
+}
+
+func TestAStreamOfAFrontEndShowsNoDefinitions(t *testing.T) {
+	s := onStage(t)
+	token := s.call("POST", "/v1/apps/clinic/sessions/s1/token", "").made()
+	browser, backEnd := s.open(sessionEvents+"?access_token="+token.Token, "", "Authorization: none"), s.open(sessionEvents, adminKey)
+	require.Equal(t, 200, browser.StatusCode, "EventSource sends no header")
+	s.publish("tool.changed.clinic.r", "s1", `{"record":{"url":"https://internal"}}`)
+	s.publish("tool.trigger.clinic.s1.book", "s1", `{"n":1}`)
+	require.Equal(t, "tool.trigger", browser.next().event)
+	require.Equal(t, "tool.changed", backEnd.next().event)
+	require.NotContains(t, s.log.String(), token.Token)
+	for path, status := range map[string]int{
+		sessionEvents + "?access_token=" + adminKey: 401, messagesPath + "?access_token=" + token.Token: 401,
+		"/v1/apps/clinic/sessions/s2/events?access_token=" + token.Token: 403,
+	} {
+		require.Equal(t, status, s.open(path, "", "Authorization: none").StatusCode, path)
+	}
+}
+
+func TestStreamsAreCounted(t *testing.T) {
+	s := onStage(t, func(o *api.Options) { o.Streams = 2 })
+	first := s.open(sessionEvents, adminKey)
+	s.open(appEvents, adminKey)
+	got := s.call("GET", appEvents, "")
+	got.problem(429, "an app may have 2")
+	require.NotEmpty(t, got.Header.Get("Retry-After"))
+	require.NoError(t, first.Body.Close())
+	require.Eventually(t, func() bool { return s.open(appEvents, adminKey).StatusCode == 200 }, 10*time.Second, 10*time.Millisecond)
+}
+
+func TestOneSessionCannotTakeAllStreamsOfItsApp(t *testing.T) {
+	s := onStage(t)
+	for range 100 {
+		require.Equal(t, 200, s.open(sessionEvents, adminKey).StatusCode)
+	}
+	require.Equal(t, 429, s.open(sessionEvents, adminKey).StatusCode)
+	require.Equal(t, 200, s.open("/v1/apps/clinic/sessions/s2/events", adminKey).StatusCode)
+}
+
+func TestStreamsEndWhenTheServiceDoes(t *testing.T) {
+	s := onStage(t)
+	opened := s.open(sessionEvents, adminKey)
+	close(s.closing)
+	opened.ends()
+}
+
+func TestASlowReaderIsCutOffAndOthersGoOn(t *testing.T) {
+	s := onStage(t)
+	slow, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	require.NoError(t, err)
+	defer slow.Close()
+	require.NoError(t, slow.(*net.TCPConn).SetReadBuffer(1024))
+	_, err = io.WriteString(slow, "GET "+sessionEvents+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+adminKey+"\r\n\r\n")
+	require.NoError(t, err)
+	_, err = bufio.NewReaderSize(slow, 16).ReadString('\n') // it is open, and then reads no more
+	require.NoError(t, err)
+	quick := s.open(sessionEvents, adminKey)
+	payload := `{"text":"` + strings.Repeat("x", 64<<10) + `"}`
+	for range 400 {
+		s.publish("tool.trigger.clinic.s1.book", "s1", payload)
+		require.Len(t, quick.next().data, len(payload))
+	}
+	require.Eventually(t, func() bool {
+		return strings.Count(s.log.String(), `"route":"/v1/apps/:appId/sessions/:sessionId/events"`) == 1
+	}, 30*time.Second, 50*time.Millisecond)
+}
+
+func TestWithoutAStreamToReadItIs503(t *testing.T) {
+	s := start(t)
+	s.store.apps = []*repositories.App{{ID: "clinic"}}
+	s.call("GET", sessionEvents, "").problem(503)
+	s.store.err = repositories.ErrNotFound
+	s.call("GET", sessionEvents, "").problem(404)
+	w := live(t, everything, func(o *api.Options) { o.Events = quietEvents{} })
+	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
+	require.Equal(t, 200, w.call("HEAD", sessionEvents, "").StatusCode)
+}

@@ -1,0 +1,127 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
+)
+
+const (
+	// mostIssuers bounds how many issuers are remembered.
+	mostIssuers = 1024
+	// discovered is how long a discovery document holds. The keys behind it are asked
+	// for anew whenever a token has one that is not known, which is how issuers rotate.
+	discovered = 12 * time.Hour
+	// missed is how long an issuer that could not be asked is not asked again.
+	missed = 10 * time.Second
+	// An issuer is asked askBurst times in a row and then once in askEvery: made-up
+	// tokens with made-up keys must not become requests to it.
+	askEvery = 3 * time.Second
+	askBurst = 10
+	// mostAnswer is the longest answer of an issuer that is read, in bytes.
+	mostAnswer = 1 << 20
+)
+
+var errAsked = errors.New("the issuer was asked too often")
+
+// issuers keeps what was discovered of issuers.
+type issuers struct {
+	transport http.RoundTripper
+	now       func() time.Time
+	known     *lru.Cache[string, issuer]
+	asking    singleflight.Group
+
+	mu     sync.Mutex
+	limits *lru.Cache[string, *rate.Limiter]
+}
+
+// issuer is what was discovered, or why nothing was.
+type issuer struct {
+	provider *oidc.Provider
+	err      error
+	until    time.Time
+}
+
+func newIssuers(transport http.RoundTripper, now func() time.Time) *issuers {
+	known, _ := lru.New[string, issuer](mostIssuers) // fails for a size of 0 only
+	limits, _ := lru.New[string, *rate.Limiter](mostIssuers)
+	return &issuers{transport: transport, now: now, known: known, limits: limits}
+}
+
+// provider returns an issuer by its URL, asked at most once by all who need it.
+func (i *issuers) provider(ctx context.Context, url string) (*oidc.Provider, error) {
+	if found, hit := i.known.Get(url); hit && i.now().Before(found.until) {
+		return found.provider, found.err
+	}
+	result := i.asking.DoChan(url, func() (any, error) {
+		found := i.discover(url)
+		i.known.Add(url, found)
+		return found, nil
+	})
+	select {
+	case got := <-result:
+		found := got.Val.(issuer)
+		return found.provider, found.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// discover reads an issuer's discovery document. It is not bound to the request that
+// came first: others wait for it as well.
+func (i *issuers) discover(url string) issuer {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	client := &http.Client{
+		Transport:     bounded{i.transport, i.limit(url)},
+		Timeout:       timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), url)
+	if err != nil {
+		return issuer{err: err, until: i.now().Add(missed)}
+	}
+	return issuer{provider: provider, until: i.now().Add(discovered)}
+}
+
+// limit outlives what is discovered, so that it cannot be got round by failing.
+func (i *issuers) limit(url string) *rate.Limiter {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if limit, known := i.limits.Get(url); known {
+		return limit
+	}
+	limit := rate.NewLimiter(rate.Every(askEvery), askBurst)
+	i.limits.Add(url, limit)
+	return limit
+}
+
+// bounded limits how often and how much an issuer is asked for.
+type bounded struct {
+	next  http.RoundTripper
+	limit *rate.Limiter
+}
+
+// RoundTrip makes a request, and cuts the answer off at its bound.
+func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	if !b.limit.Allow() {
+		return nil, errAsked
+	}
+	response, err := b.next.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	response.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(response.Body, mostAnswer), response.Body}
+	return response, nil
+}

@@ -1,0 +1,127 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"earshot/repositories"
+)
+
+const (
+	// leeway is how far the clocks of an issuer and of this machine may be apart.
+	leeway = time.Minute
+	// mostToken is the longest token that is looked at, in bytes: room for some
+	// hundred groups of a user.
+	mostToken = 16 << 10
+	// timeout bounds all that one verification asks of an issuer. A message waits.
+	timeout = 5 * time.Second
+	// google is the issuer of Google's ID tokens.
+	google = "https://accounts.google.com"
+)
+
+// algorithms are those that tokens may be signed with. Both are asymmetric: with a
+// symmetric one among them, an issuer's public key could be taken for a shared secret
+// (RFC 8725, section 2.1). The token's own word chooses among these alone.
+var algorithms = []string{oidc.RS256, oidc.ES256}
+
+// Refused means that a token was not accepted. Reason is for the one who sent it.
+type Refused struct{ Reason string }
+
+// Error tells the reason.
+func (r *Refused) Error() string { return "the ID token was not accepted: " + r.Reason }
+
+// Options of a Verifier.
+type Options struct {
+	// Transport makes the requests to issuers; http.DefaultTransport where it is nil.
+	// Issuers are named by those who may change an app, so it should be one that
+	// reaches no address it must not.
+	Transport http.RoundTripper
+	Now       func() time.Time // time.Now
+	Logger    *slog.Logger     // slog.Default(); at debug level, why tokens are refused
+}
+
+// Verifier verifies ID tokens. It is safe for concurrent use.
+type Verifier struct {
+	issuers *issuers
+	now     func() time.Time
+	log     *slog.Logger
+}
+
+// New returns a Verifier. It asks an issuer for nothing before the first of its tokens.
+func New(o Options) *Verifier {
+	if o.Transport == nil {
+		o.Transport = http.DefaultTransport
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return &Verifier{issuers: newIssuers(o.Transport, o.Now), now: o.Now, log: o.Logger}
+}
+
+// Verify checks signature, issuer, audience and expiry of a service's ID token and
+// returns its claims, numbers as json.Number. The error is a *Refused.
+func (v *Verifier) Verify(ctx context.Context, service repositories.AuthService, token string) (map[string]any, error) {
+	claims, err := v.verify(ctx, service, token)
+	if err != nil {
+		v.log.DebugContext(ctx, "identity.refused", "service", service.Name, "error", err.Error())
+		return nil, &Refused{Reason: reasonOf(err)}
+	}
+	return claims, nil
+}
+
+var (
+	errLong        = errors.New("it is longer than 16 KiB")
+	errUnreachable = errors.New("its issuer cannot be asked now")
+)
+
+func (v *Verifier) verify(ctx context.Context, service repositories.AuthService, token string) (map[string]any, error) {
+	if len(token) > mostToken {
+		return nil, errLong
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	issuer, audience := service.Issuer, service.Audience
+	if service.Type == "google" {
+		issuer, audience = google, service.ClientID
+	}
+	provider, err := v.issuers.provider(ctx, issuer)
+	if err != nil {
+		return nil, errors.Join(errUnreachable, err)
+	}
+	verified, err := provider.Verifier(&oidc.Config{
+		ClientID: audience, SupportedSigningAlgs: algorithms, Now: func() time.Time { return v.now().Add(-leeway) },
+	}).Verify(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	var claims json.RawMessage
+	if err := verified.Claims(&claims); err != nil {
+		return nil, err
+	}
+	return repositories.DecodeValues(claims)
+}
+
+// reasonOf tells a client what it can do something about, and nothing of the rest:
+// what exactly does not fit would help who forges.
+func reasonOf(err error) string {
+	expired := &oidc.TokenExpiredError{}
+	switch {
+	case errors.As(err, &expired):
+		return "it has expired"
+	case errors.Is(err, errUnreachable), errors.Is(err, errAsked), errors.Is(err, context.DeadlineExceeded):
+		return errUnreachable.Error()
+	case errors.Is(err, errLong):
+		return errLong.Error()
+	default:
+		return "its signature, issuer or audience is not the right one"
+	}
+}

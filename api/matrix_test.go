@@ -1,0 +1,226 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// who may use which route beside the admin. It is written down a second time here, in
+// the words of the contract, and not read from what it tests.
+var permitted = map[string]string{
+	"GET /v1/apps": "", "DELETE /v1/apps/{appId}": "",
+	"GET /v1/apps/{appId}": "app", "PUT /v1/apps/{appId}": "app",
+	"POST /v1/apps/{appId}/keys": "app", "GET /v1/apps/{appId}/keys": "app", "DELETE /v1/apps/{appId}/keys/{keyId}": "app",
+
+	"GET /v1/apps/{appId}/repositories": "tools", "POST /v1/apps/{appId}/repositories": "tools",
+	"PUT /v1/apps/{appId}/repositories/{repositoryId}": "tools", "PATCH /v1/apps/{appId}/repositories/{repositoryId}": "tools",
+	"GET /v1/apps/{appId}/repositories/{repositoryId}": "tools", "DELETE /v1/apps/{appId}/repositories/{repositoryId}": "tools",
+	"GET /v1/apps/{appId}/sessions/{sessionId}/repositories": "tools", "POST /v1/apps/{appId}/sessions/{sessionId}/repositories": "tools",
+	"PUT /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}":    "tools",
+	"PATCH /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}":  "tools",
+	"GET /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}":    "tools",
+	"DELETE /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}": "tools",
+
+	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token",
+	"DELETE /v1/apps/{appId}/sessions/{sessionId}": "messages", "POST /v1/apps/{appId}/sessions/{sessionId}/token": "messages",
+
+	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers",
+	"POST /v1/apps/{appId}/triggers": "triggers", "GET /v1/apps/{appId}/triggers": "triggers",
+	"GET /v1/apps/{appId}/triggers/{triggerId}": "triggers", "POST /v1/apps/{appId}/triggers/{triggerId}/retry": "triggers",
+	"POST /v1/apps/{appId}/triggers/retry": "triggers", "DELETE /v1/apps/{appId}/triggers": "triggers",
+
+	"GET /v1/apps/{appId}/sessions/{sessionId}/events": "messages triggers token", "GET /v1/apps/{appId}/events": "messages triggers",
+}
+
+// bodies that are good, for the routes that need one.
+var goodBodies = map[string]string{
+	"PUT /v1/apps/{appId}": `{"name":"n"}`, "POST /v1/apps/{appId}/keys": `{"scopes":["tools"]}`,
+	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": hello,
+	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": `{"name":"n","source":"ui"}`,
+	"POST /v1/apps/{appId}/triggers":                      `{"name":"n","source":"ui"}`,
+}
+
+func goodBody(operation string) string {
+	if body, ok := goodBodies[operation]; ok {
+		return body
+	}
+	if method, path, _ := strings.Cut(operation, " "); method != "GET" && method != "DELETE" && strings.Contains(path, "/repositories") {
+		return `{"tools":[]}`
+	}
+	return ""
+}
+
+// record is one that fits the description.
+var record = trigger.Record{
+	Match: trigger.Match{TriggerID: "t1", RepositoryID: "r1", Name: "n", Source: "ui", Values: map[string]any{}},
+	AppID: "clinic", Schema: json.RawMessage("[]"), State: trigger.StateDelivered,
+}
+
+// credentials of all kinds, of a world with the apps clinic and other.
+func (w world) credentials() map[string]string {
+	key := func(app string, life time.Duration, scopes ...repositories.Permission) (id, text string) {
+		made, secret, err := w.store.CreateKey(w.t.Context(), app, "", scopes, life)
+		require.NoError(w.t, err)
+		return made.ID, secret.Reveal()
+	}
+	all := []repositories.Permission{"tools", "messages", "triggers", "app"}
+	sent := map[string]string{"none": "", "admin": adminKey}
+	for _, scope := range all {
+		_, sent[string(scope)] = key("clinic", 0, scope)
+	}
+	_, sent["other app"] = key("other", 0, all...)
+	id, revoked := key("clinic", 0, all...)
+	require.NoError(w.t, w.store.RevokeKey(w.t.Context(), "clinic", id))
+	sent["revoked"] = revoked
+	_, sent["expired"] = key("clinic", time.Nanosecond, all...)
+	_, good := key("clinic", 0, all...)
+	sent["wrong"] = good[:len(good)-4] + "AAAA"
+	sent["of no app"] = strings.Replace(good, "ek_clinic", "ek_nobody", 1)
+	sent["moved"] = strings.Replace(good, "ek_clinic", "ek_other", 1)
+	sent["nonsense"] = "ek_..."
+	for name, token := range map[string]repositories.SessionToken{
+		"token": {AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(time.Hour)}, "other session": {AppID: "clinic", SessionID: "s2", Expires: time.Now().Add(time.Hour)},
+		"token of other": {AppID: "other", SessionID: "s1", Expires: time.Now().Add(time.Hour)}, "expired token": {AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(-time.Second)},
+		"orphan token": {AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(time.Hour), KeyID: id},
+	} {
+		signed, err := w.sealer.SignToken(token)
+		require.NoError(w.t, err)
+		sent[name] = signed.Reveal()
+	}
+	foreign, err := repositories.NewSealer(bytes.Repeat([]byte("x"), repositories.KeySize))
+	require.NoError(w.t, err)
+	forged, err := foreign.SignToken(repositories.SessionToken{AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(time.Hour)})
+	require.NoError(w.t, err)
+	sent["forged token"] = forged.Reveal()
+	return sent
+}
+
+// unknown are the credentials that nobody is known by.
+var unknown = map[string]bool{
+	"none": true, "revoked": true, "expired": true, "wrong": true, "of no app": true, "moved": true, "nonsense": true,
+	"expired token": true, "orphan token": true, "forged token": true,
+}
+
+// lets reports whether the contract lets a kind of credential use a route.
+func lets(operation, kind string) bool {
+	for _, word := range strings.Fields(permitted[operation]) {
+		if word == kind {
+			return true
+		}
+	}
+	return kind == "admin"
+}
+
+var pathIDs = strings.NewReplacer("{appId}", "clinic", "{sessionId}", "s1", "{repositoryId}", "r1", "{triggerId}", "t1", "{keyId}", "k1")
+
+func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
+	w := live(t, everything)
+	for _, app := range []string{"clinic", "other"} {
+		w.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
+	}
+	sent := w.credentials()
+	// The routes over doubles, so that a permitted request has no consequence; the keys
+	// are the real ones.
+	over := start(t, func(o *api.Options) {
+		o.Keys, o.Tokens, o.Events = keysOf{w.store, &storeDouble{}}, w.sealer, quietEvents{}
+	})
+	over.store.apps = []*repositories.App{{ID: "clinic"}}
+	over.store.repositories = []*repositories.Repository{{ID: "r1", AppID: "clinic"}}
+	over.engine.answer, over.engine.records = json.RawMessage(fired), []trigger.Record{record}
+	tried := 0
+	for operation := range served(t) {
+		method, path, _ := strings.Cut(operation, " ")
+		if !strings.HasPrefix(path, "/v1") {
+			continue
+		}
+		require.Contains(t, permitted, operation, "the contract says nothing of it")
+		for kind, credential := range sent {
+			tried++
+			store, engine := over.store.count(), over.engine.count()
+			got := over.call(method, pathIDs.Replace(path), goodBody(operation), "Authorization: Bearer "+credential, "Prefer: respond-async")
+			switch {
+			case unknown[kind]:
+				require.Equal(t, 401, got.StatusCode, "%s as %s: %s", operation, kind, got.body)
+			case lets(operation, kind):
+				require.Less(t, got.StatusCode, 300, "%s as %s: %s", operation, kind, got.body)
+				continue
+			default:
+				require.Equal(t, 403, got.StatusCode, "%s as %s: %s", operation, kind, got.body)
+			}
+			require.NotEmpty(t, got.Header.Get("WWW-Authenticate"))
+			require.Equal(t, store+engine, over.store.count()+over.engine.count(), "%s as %s: nothing is asked for those who may not", operation, kind)
+		}
+	}
+	require.Equal(t, len(permitted)*len(sent), tried)
+}
+
+func TestNoAnswerTellsWhetherSomethingOfAnotherAppExists(t *testing.T) {
+	w := live(t, everything, func(o *api.Options) { o.Events = quietEvents{} })
+	for _, app := range []string{"clinic", "other"} {
+		w.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
+	}
+	w.call("PUT", bookingPath, strings.ReplaceAll(bookingBody, `"auth":"module","moduleId":"calendar",`, `"auth":"none",`)).is(201, "")
+	sent := w.credentials()
+	spans := regexp.MustCompile(`[0-9a-f]{16,}`)
+	look := func(method, path, body, credential string) string {
+		got := w.call(method, path, body, "Authorization: Bearer "+credential, "Origin: https://evil.example")
+		got.Header.Del("Date")
+		header, err := json.Marshal(got.Header)
+		require.NoError(t, err)
+		return got.Status + spans.ReplaceAllString(string(header)+string(got.body), "")
+	}
+	for operation := range permitted {
+		method, path, _ := strings.Cut(operation, " ")
+		for _, kind := range []string{"other app", "token of other", "none", "revoked", "wrong", "other session"} {
+			if kind == "other session" && !strings.Contains(path, "{sessionId}") {
+				continue
+			}
+			there := look(method, pathIDs.Replace(path), goodBody(operation), sent[kind])
+			for _, ids := range []*strings.Replacer{
+				strings.NewReplacer("{appId}", "nobody", "{sessionId}", "s1", "{repositoryId}", "booking", "{triggerId}", "t1", "{keyId}", "k1"),
+				strings.NewReplacer("{appId}", "clinic", "{sessionId}", "absent", "{repositoryId}", "booking", "{triggerId}", "absent", "{keyId}", "absent"),
+			} {
+				require.Equal(t, there, look(method, ids.Replace(path), goodBody(operation), sent[kind]), "%s as %s", operation, kind)
+			}
+		}
+	}
+}
+
+func TestAFrontEndFiresAsUIAndAsNothingElse(t *testing.T) {
+	w := live(t, everything)
+	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
+	w.call("PUT", "/v1/apps/other", `{}`).is(201, "")
+	sent := w.credentials()
+	for _, source := range []string{"task", "agent"} {
+		w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"absent","source":"`+source+`"}`, "Authorization: Bearer "+sent["token"]).problem(403)
+		w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"absent","source":"`+source+`"}`, "Authorization: Bearer "+sent["triggers"]).problem(404)
+	}
+	w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"absent","source":"ui"}`, "Authorization: Bearer "+sent["token"]).problem(404)
+}
+
+func TestIDsAreComparedAsTheyAreMeant(t *testing.T) {
+	w := live(t, everything)
+	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
+	w.call("PUT", "/v1/apps/other", `{}`).is(201, "")
+	sent := w.credentials()
+	for path, status := range map[string]int{
+		"/v1/apps/cl%69nic/sessions/s1/messages": 200, "/v1/apps/clinic/sessions/s%31/messages": 200, "/v1/apps/clinic/sessions/s1%2F..%2Fs2/messages": 400,
+		"/v1/apps/clinic%00/sessions/s1/messages": 400, "/v1/apps/Clinic/sessions/s1/messages": 403,
+	} {
+		request, err := http.NewRequest("GET", w.url+path, nil)
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer "+sent["token"])
+		require.Equal(t, status, w.send(request).StatusCode, path)
+	}
+}

@@ -1,0 +1,40 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"earshot/repositories"
+)
+
+// noKeys and noTokens stand for what a service was not given: no key or token is one.
+type noKeys struct{}
+
+func (noKeys) CheckKey(context.Context, repositories.Secret) (string, repositories.AppKey, error) {
+	return "", repositories.AppKey{}, repositories.ErrKey
+}
+
+func (noKeys) KeyValid(context.Context, string, string) (repositories.AppKey, error) {
+	return repositories.AppKey{}, repositories.ErrKey
+}
+
+func (noKeys) CreateKey(context.Context, string, string, []repositories.Permission, time.Duration) (repositories.AppKey, repositories.Secret, error) {
+	return repositories.AppKey{}, repositories.Secret{}, fmt.Errorf("%w: this service keeps no keys", repositories.ErrUnavailable)
+}
+
+func (noKeys) AppKeys(context.Context, string, string, int) ([]repositories.AppKey, string, error) {
+	return nil, "", nil
+}
+
+func (noKeys) RevokeKey(context.Context, string, string) error { return repositories.ErrNotFound }
+
+type noTokens struct{}
+
+func (noTokens) SignToken(repositories.SessionToken) (repositories.Secret, error) {
+	return repositories.Secret{}, fmt.Errorf("%w: this service signs no tokens", repositories.ErrUnavailable)
+}
+
+func (noTokens) OpenToken(repositories.Secret) (repositories.SessionToken, error) {
+	return repositories.SessionToken{}, repositories.ErrToken
+}

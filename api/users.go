@@ -1,0 +1,78 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/repositories"
+)
+
+// Identities verifies the ID token of a user. Its error says, for the one who sent the
+// token, why it was not accepted, and repeats nothing of it.
+type Identities interface {
+	Verify(ctx context.Context, service repositories.AuthService, token string) (claims map[string]any, err error)
+}
+
+// users finds out which users stand behind a request.
+type users struct {
+	apps       AppReader
+	identities Identities
+}
+
+// user is what ID tokens say of a user, and why others say nothing.
+type user struct {
+	claims  repositories.Claims
+	refused []string
+}
+
+// of verifies the ID tokens that came with a request, as {service}_token headers of the
+// app's services. Most requests have none, and cost nothing.
+func (u users) of(c echo.Context) (user, error) {
+	if u.identities == nil || !hasToken(c.Request().Header) {
+		return user{}, nil
+	}
+	app, err := u.apps.App(c.Request().Context(), c.Param("appId"))
+	if err != nil {
+		return user{}, err
+	}
+	found := user{claims: repositories.Claims{}}
+	for _, service := range app.AuthServices {
+		header := repositories.TokenHeader(service.Name)
+		sent := c.Request().Header.Values(header)
+		if len(sent) != 1 {
+			continue // none, or two of which nobody knows which is meant
+		}
+		claims, err := u.identities.Verify(c.Request().Context(), service, sent[0])
+		if err != nil {
+			found.refused = append(found.refused, header+": "+err.Error())
+			continue
+		}
+		found.claims[service.Name] = claims
+	}
+	return found, nil
+}
+
+func hasToken(header http.Header) bool {
+	for name := range header {
+		if strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd) {
+			return true
+		}
+	}
+	return false
+}
+
+// explained adds to an answer that a verified user is needed why the tokens that were
+// sent did not do.
+func (u user) explained(err error) error {
+	lacks := &repositories.Unverified{}
+	if !errors.As(err, &lacks) || len(u.refused) == 0 {
+		return err
+	}
+	found := *problemOf(err)
+	found.Detail += "; " + strings.Join(u.refused, "; ")
+	return &found
+}

@@ -1,0 +1,148 @@
+package api_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+	"earshot/api/identity"
+	"earshot/matcher"
+	"earshot/trigger"
+)
+
+// idp is an OpenID provider that signs tokens for a test.
+type idp struct {
+	t   *testing.T
+	url string
+	key *rsa.PrivateKey
+}
+
+func newIDP(t *testing.T) *idp {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	p := &idp{t: t, key: key}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any = jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k"}}}
+		if strings.HasPrefix(r.URL.Path, "/.well-known") {
+			answer = map[string]string{"issuer": p.url, "jwks_uri": p.url + "/keys"}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	return p
+}
+
+func (p *idp) token(life time.Duration) string {
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: p.key, KeyID: "k"}}, nil)
+	require.NoError(p.t, err)
+	payload, err := json.Marshal(map[string]any{"iss": p.url, "aud": "clinic", "sub": "subject-of-anna", "exp": time.Now().Add(life).Unix(),
+		"profile": map[string]string{"mail": "anna@example.org"}, "groups": []string{"planted-group"}})
+	require.NoError(p.t, err)
+	signed, err := signer.Sign(payload)
+	require.NoError(p.t, err)
+	token, err := signed.CompactSerialize()
+	require.NoError(p.t, err)
+	return token
+}
+
+// ward is a live world with tools for verified users, and their identity provider.
+func ward(t *testing.T, match scripted) (world, *idp) {
+	p := newIDP(t)
+	w := live(t, match, func(o *api.Options) { o.Identities = identity.New(identity.Options{Logger: o.Logger}) })
+	w.call("PUT", "/v1/apps/clinic", `{"authServices":[{"name":"corp","type":"oidc","issuer":"`+p.url+`","audience":"clinic"},{"name":"google","type":"google","clientId":"c"}]}`).is(201, "")
+	w.call("PUT", bookingPath, `{"tools":[{"name":"payroll","authRequired":["corp","google"]},
+		{"name":"leave","url":"https://example.org/leave","schema":[{"parameter":"who","type":"string","authServices":[{"name":"corp","field":"profile.mail"}]}]}]}`).is(201, "")
+	return w, p
+}
+
+// leave calls for every candidate and says of somebody else that it is them.
+func leave(request matcher.Request) (matcher.Result, error) {
+	result := matcher.Result{Stage: matcher.StageLLM}
+	for _, candidate := range request.Candidates {
+		reading := candidate.Tool.Params().Read(map[string]any{"who": "boss@example.org"})
+		result.Matches = append(result.Matches, matcher.Match{Candidate: candidate, Values: reading.Values})
+	}
+	return result, nil
+}
+
+func TestAMessageFiresToolsForTheUserThatIsVerified(t *testing.T) {
+	w, p := ward(t, leave)
+	for name, header := range map[string]string{
+		"none": "X-Nothing: x", "expired": "corp_token: " + p.token(-2*time.Minute), "of another service": "google_token: " + p.token(time.Hour),
+		"unknown service": "other_token: " + p.token(time.Hour), "forged": "corp_token: " + p.token(time.Hour)[:100] + "." + "x.y",
+	} {
+		var answer trigger.Answer
+		require.NoError(t, json.Unmarshal(w.call("POST", messagesPath, `{"actor":"user","text":"leave"}`, header).is(200, "").body, &answer))
+		require.Empty(t, answer.Matches, name)
+	}
+	var answer trigger.Answer
+	require.NoError(t, json.Unmarshal(w.call("POST", messagesPath, `{"actor":"user","text":"leave"}`, "corp_token: "+p.token(time.Hour)).is(200, "").body, &answer))
+	require.Len(t, answer.Matches, 2)
+	require.Equal(t, "anna@example.org", answer.Matches[0].Values["who"], "the claim and not the model's word")
+}
+
+func TestADirectTriggerWithoutTheUserIs401AndNamesTheServices(t *testing.T) {
+	w, p := ward(t, leave)
+	path := "/v1/apps/clinic/sessions/s1/triggers"
+	w.call("POST", path, `{"name":"payroll","source":"ui"}`).problem(401, "corp_token or google_token")
+	w.call("POST", path, `{"name":"payroll","source":"ui"}`, "corp_token: "+p.token(-2*time.Minute)).problem(401, "corp_token: the ID token was not accepted: it has expired")
+	w.call("POST", path, `{"name":"leave","source":"ui","values":{"who":"boss@example.org"}}`).problem(401, "who", "corp")
+	w.call("POST", path, `{"name":"payroll","source":"ui"}`, "CORP_TOKEN: "+p.token(time.Hour)).is(201, "")
+	got := w.call("POST", path, `{"name":"leave","source":"ui","values":{"who":"boss@example.org"}}`, "corp_token: "+p.token(time.Hour)).is(201, "")
+	require.Contains(t, string(got.body), `"who":"anna@example.org"`)
+}
+
+func TestAnIDTokenIsKeptAndShownNowhere(t *testing.T) {
+	var asked []matcher.Request
+	w, p := ward(t, func(request matcher.Request) (matcher.Result, error) {
+		asked = append(asked, request)
+		if len(asked) == 1 {
+			return matcher.Result{}, &matcher.Unavailable{Reason: "it answered 500"}
+		}
+		return leave(request)
+	})
+	token := p.token(time.Hour)
+	signature := token[strings.LastIndexByte(token, '.')+1:]
+	shown := string(w.call("POST", messagesPath, hello, "corp_token: "+token).body)
+	waiting := w.everythingStored()
+	require.Contains(t, waiting, "anna@example.org", "what the tools need waits with the message")
+	shown += string(w.call("POST", messagesPath, hello).is(200, "").body)
+	shown += string(w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"leave","source":"ui"}`, "corp_token: "+token).is(201, "").body)
+	shown += string(w.call("GET", messagesPath, "").body) + waiting + w.everythingStored() + w.log.String()
+	for _, event := range w.sink.all() {
+		shown += string(event.Data)
+	}
+	for _, request := range asked {
+		for _, candidate := range request.Candidates {
+			shown += string(candidate.Tool.Params().ModelSchema())
+		}
+	}
+	require.Contains(t, shown, "anna@example.org")
+	for _, secret := range []string{token, signature, "planted-group", "subject-of-anna"} {
+		require.NotContains(t, shown, secret)
+	}
+}
+
+// everythingStored returns all that Redis holds, as text.
+func (w world) everythingStored() string {
+	client, all := w.redis.Client(), ""
+	keys, err := client.Keys(w.t.Context(), "*").Result()
+	require.NoError(w.t, err)
+	for _, key := range keys {
+		for field, value := range client.HGetAll(w.t.Context(), key).Val() {
+			all += field + value
+		}
+		all += strings.Join(client.LRange(w.t.Context(), key, 0, -1).Val(), " ")
+	}
+	return all
+}

@@ -1,0 +1,253 @@
+package emitter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"earshot/trigger"
+)
+
+// ErrNotReading means that the stream cannot be read now, as NATS is away.
+var ErrNotReading = errors.New("the stream of events cannot be read now")
+
+// DefaultWatch is how often a reader that gets nothing looks whether there is nothing:
+// a stream that was made anew would never send it an event.
+const DefaultWatch = 5 * time.Second
+
+// Tail reads the stream once for a whole process and hands its events to any number of
+// followers. It is safe for concurrent use.
+type Tail struct {
+	emitter *Emitter
+	log     *slog.Logger
+	hub     *hub
+	gate    chan struct{} // one slot for each follower that catches up
+	every   time.Duration
+
+	mu    sync.Mutex
+	ready chan struct{} // closed while the stream is read
+}
+
+// Tail returns a reader of the stream. It reads while Run runs, and looks after itself
+// every so often; DefaultWatch where that is zero.
+func (e *Emitter) Tail(every time.Duration) *Tail {
+	if every == 0 {
+		every = DefaultWatch
+	}
+	return &Tail{
+		emitter: e, log: e.options.Logger, hub: newHub(), every: every,
+		gate: make(chan struct{}, catchUps), ready: make(chan struct{}),
+	}
+}
+
+// Run reads until ctx ends, through all outages. What followers miss of the stream
+// while it was away, they get afterwards.
+func (t *Tail) Run(ctx context.Context) {
+	defer t.hub.close()
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, 2*time.Second
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := t.read(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		t.log.Warn("tail.interrupted", "error", err.Error())
+		if time.Since(began) > t.every {
+			pauses.Reset()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pauses.NextBackOff()):
+		}
+	}
+}
+
+// read follows the stream until something is wrong with it.
+func (t *Tail) read(ctx context.Context) error {
+	if err := t.emitter.Ready(ctx); err != nil {
+		return err
+	}
+	last, err := t.last(ctx)
+	if err != nil {
+		return err
+	}
+	t.hub.begin(last)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	consumer, err := t.emitter.js.OrderedConsumer(ctx, Stream, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: t.hub.position() + 1,
+	})
+	if err != nil {
+		return err
+	}
+	reading, err := consumer.Consume(t.take)
+	if err != nil {
+		return err
+	}
+	defer reading.Stop()
+	t.setReady()
+	defer t.setUnready()
+	trouble := make(chan error, 1)
+	go func() { trouble <- t.watch(ctx, consumer) }()
+	select {
+	case err := <-trouble:
+		return err
+	case <-reading.Closed():
+		return errors.New("the consumer was closed")
+	}
+}
+
+// take hands an event out. One that is not of ours has no audience, and only counts.
+func (t *Tail) take(message jetstream.Msg) {
+	event, of, _ := published(message)
+	t.hub.dispatch(event, of)
+}
+
+// watch returns when the reader stands still while the stream goes on, or when the
+// stream is another than it was. Outages alone are the client library's to mend.
+func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
+	ticks := time.NewTicker(t.every)
+	defer ticks.Stop()
+	for still := false; ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticks.C:
+		}
+		last, err := t.last(ctx)
+		moved := t.hub.moved()
+		at := t.hub.position()
+		switch {
+		case err != nil || moved:
+			still = false
+		case last < at:
+			return fmt.Errorf("stream %s was made anew: it ends at %d and was read up to %d", Stream, last, at)
+		case last > at && still && waiting(ctx, consumer):
+			return fmt.Errorf("stream %s goes on to %d and nothing came after %d", Stream, last, at)
+		default:
+			still = last > at
+		}
+	}
+}
+
+// waiting reports whether there is something that the consumer does not hand over. What
+// was deleted from the stream's end is not.
+func waiting(ctx context.Context, consumer jetstream.Consumer) bool {
+	info, err := consumer.Info(ctx)
+	return err != nil || info.NumPending > 0
+}
+
+// last is the sequence of the stream's newest event.
+func (t *Tail) last(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.emitter.options.Timeout)
+	defer cancel()
+	held, err := t.emitter.js.Stream(ctx, Stream)
+	if err != nil {
+		return 0, err
+	}
+	return held.CachedInfo().State.LastSeq, nil
+}
+
+func (t *Tail) setReady() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.ready)
+}
+
+func (t *Tail) setUnready() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ready = make(chan struct{})
+}
+
+func (t *Tail) await(ctx context.Context) error {
+	t.mu.Lock()
+	ready := t.ready
+	t.mu.Unlock()
+	select {
+	case <-ready:
+		return nil
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.emitter.options.Timeout)
+	defer cancel()
+	select {
+	case <-ready:
+		return nil
+	case <-ctx.Done():
+		return ErrNotReading
+	}
+}
+
+// Now is where the stream ends for a follower that begins now.
+func (t *Tail) Now(ctx context.Context) (uint64, error) {
+	if err := t.await(ctx); err != nil {
+		return 0, err
+	}
+	return t.hub.position(), nil
+}
+
+// Follow hands out the events after a sequence, in their order, each once: first those
+// that the stream has already, then what comes. They are those of one session, or all
+// of the app where that is empty. The channel is closed when ctx ends, when the reader
+// of it is too slow, or when the stream was made anew; whoever follows again from the
+// last event that it got misses nothing.
+//
+// It fails with ErrNotReading.
+func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan trigger.Published, error) {
+	if err := t.await(ctx); err != nil {
+		return nil, err
+	}
+	if after > t.hub.position() {
+		var err error
+		if after, err = t.credible(ctx, after); err != nil {
+			return nil, err
+		}
+	}
+	f := t.hub.join(audience{appID, sessionID}, after)
+	go t.serve(ctx, f)
+	return f.out, nil
+}
+
+// serve catches up and goes on live. A follower whose queue became full while it read
+// what is stored, reads on from the stream: to be behind is no fault of its reader.
+func (t *Tail) serve(ctx context.Context, f *follower) {
+	defer close(f.out)
+	for {
+		err := t.catchUp(ctx, f)
+		if err == nil && f.state() == following {
+			f.live(ctx)
+			t.hub.leave(f)
+			return
+		}
+		t.hub.leave(f)
+		if err != nil && ctx.Err() == nil {
+			t.log.Warn("tail.catchup", "app", f.app, "session", f.session, "error", err.Error())
+		}
+		if err != nil || f.state() == over {
+			return
+		}
+		f = t.hub.rejoin(f)
+	}
+}
+
+// credible returns the sequence, or zero where the stream has never come so far: it is
+// of a stream before this one, and all of this one is new to its reader. One that is a
+// little ahead of us was read on a replica that is ahead.
+func (t *Tail) credible(ctx context.Context, after uint64) (uint64, error) {
+	last, err := t.last(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrNotReading, err)
+	}
+	if after > last {
+		return 0, nil
+	}
+	return after, nil
+}

@@ -1,0 +1,260 @@
+package emitter_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"earshot/emitter"
+	"earshot/emitter/natstest"
+	"earshot/trigger"
+)
+
+// tail runs a tail of the server's stream until the test ends.
+func tail(t *testing.T, s *natstest.Server) (*emitter.Emitter, *emitter.Tail) {
+	e := connect(t, s.URL(), emitter.Options{Timeout: 5 * time.Second})
+	reader := e.Tail(50 * time.Millisecond)
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { reader.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	return e, reader
+}
+
+// of makes an event of a session.
+func of(id, subject, session string) trigger.Effect {
+	effect := event(id, subject)
+	effect.Event.Source = "/apps/clinic/sessions/" + session
+	return effect
+}
+
+func publish(t *testing.T, e *emitter.Emitter, effects ...trigger.Effect) {
+	t.Helper()
+	for _, effect := range effects {
+		require.Equal(t, done, e.Deliver(t.Context(), effect))
+	}
+}
+
+func follow(t *testing.T, reader *emitter.Tail, session string, after uint64) <-chan trigger.Published {
+	t.Helper()
+	events, err := reader.Follow(t.Context(), "clinic", session, after)
+	require.NoError(t, err)
+	return events
+}
+
+func now(t *testing.T, reader *emitter.Tail) uint64 {
+	t.Helper()
+	at, err := reader.Now(t.Context())
+	require.NoError(t, err)
+	return at
+}
+
+// next takes n events and returns their subjects.
+func next(t *testing.T, events <-chan trigger.Published, n int) (subjects []string, last uint64) {
+	t.Helper()
+	for range n {
+		select {
+		case got, open := <-events:
+			require.True(t, open, "the stream was closed after %v", subjects)
+			require.Greater(t, got.Sequence, last)
+			subjects, last = append(subjects, got.Subject), got.Sequence
+		case <-time.After(20 * time.Second):
+			require.Fail(t, "no event", "after %v", subjects)
+		}
+	}
+	return subjects, last
+}
+
+func TestFollowersGetTheEventsOfTheirSessionAlone(t *testing.T) {
+	s := natstest.Run(t)
+	e, reader := tail(t, s)
+	at := now(t, reader)
+	mine, app := follow(t, reader, "s1", at), follow(t, reader, "", at)
+	other, err := reader.Follow(t.Context(), "other", "s1", at)
+	require.NoError(t, err)
+	effects := []trigger.Effect{
+		of("1", "tool.trigger.clinic.s1.book", "s1"), of("2", "tool.trigger.clinic.s2.book", "s2"), of("3", "app.clinic.calendar.request", "s1"),
+		of("4", "app.clinic.calendar.request", "s2"), of("5", "tool.changed.clinic.r", "s1"), of("6", "tool.changed.clinic.r", "_"),
+		of("7", "tool.trigger.clinic._.book", "_"), of("8", "tool.notmatching.clinic.s1", "s1"), of("9", "tool.trigger.clinic.s1.book", "s1"),
+	}
+	publish(t, e, effects...)
+	publish(t, e, of("10", "tool.trigger.other.s1.book", "s1"))
+
+	subjects := func(picked ...int) (list []string) {
+		for _, i := range picked {
+			list = append(list, effects[i-1].Event.Subject)
+		}
+		return list
+	}
+	got, _ := next(t, mine, 5)
+	require.Equal(t, subjects(1, 3, 5, 8, 9), got)
+	got, _ = next(t, app, 9)
+	require.Equal(t, subjects(1, 2, 3, 4, 5, 6, 7, 8, 9), got)
+	got, _ = next(t, other, 1)
+	require.Equal(t, []string{"tool.trigger.other.s1.book"}, got)
+
+	again, _ := next(t, follow(t, reader, "s1", at), 5)
+	require.Equal(t, subjects(1, 3, 5, 8, 9), again, "what is stored is picked in the same way")
+	again, _ = next(t, follow(t, reader, "", at), 9)
+	require.Equal(t, subjects(1, 2, 3, 4, 5, 6, 7, 8, 9), again)
+}
+
+func TestFollowerResumesWithoutGapOrRepeatWhileEventsComeIn(t *testing.T) {
+	s := natstest.Run(t)
+	e, reader := tail(t, s)
+	const all = 900 // more than a batch, and more than a follower's room
+	var publishing sync.WaitGroup
+	publishing.Go(func() {
+		for i := range all {
+			if e.Deliver(t.Context(), of(fmt.Sprint(i), "tool.trigger.clinic.s1.book", "s1")).Verdict != trigger.Done {
+				return
+			}
+		}
+	})
+	var got []uint64
+	for round := 0; len(got) < all; round++ {
+		ctx, stop := context.WithCancel(t.Context())
+		after := uint64(0)
+		if len(got) > 0 {
+			after = got[len(got)-1]
+		}
+		events, err := reader.Follow(ctx, "clinic", "s1", after)
+		require.NoError(t, err)
+		for range 1 + round*7%100 {
+			if one, open := <-events; open {
+				got = append(got, one.Sequence)
+			}
+			if len(got) == all {
+				break
+			}
+		}
+		stop()
+	}
+	publishing.Wait()
+	for i, sequence := range got {
+		require.EqualValues(t, i+1, sequence)
+	}
+}
+
+func TestSlowFollowerIsDroppedAndHoldsUpNobody(t *testing.T) {
+	s := natstest.Run(t)
+	e, reader := tail(t, s)
+	at := now(t, reader)
+	slow, quick := follow(t, reader, "s1", at), follow(t, reader, "s1", at)
+	const all = 300
+	var taken []string
+	var taking sync.WaitGroup
+	taking.Go(func() {
+		for range all {
+			if one, open := <-quick; open {
+				taken = append(taken, one.Subject)
+			}
+		}
+	})
+	for i := range all {
+		publish(t, e, of(fmt.Sprint(i), "tool.trigger.clinic.s1.book", "s1"))
+	}
+	taking.Wait()
+	require.Len(t, taken, all)
+	last := at
+	for one := range slow { // ends: it is closed
+		last = one.Sequence
+	}
+	require.Less(t, last, at+all)
+	_, end := next(t, follow(t, reader, "s1", last), int(at+all-last))
+	require.Equal(t, at+all, end, "it comes back and misses nothing")
+}
+
+func TestFollowersGoOnThroughAnOutage(t *testing.T) {
+	s := natstest.Run(t)
+	e, reader := tail(t, s)
+	events := follow(t, reader, "s1", now(t, reader))
+	publish(t, e, of("1", "tool.trigger.clinic.s1.book", "s1"))
+	next(t, events, 1)
+	s.Restart()
+	until(t, func() bool {
+		return e.Deliver(t.Context(), of("2", "tool.result.clinic.s1.book", "s1")).Verdict == trigger.Done
+	})
+	got, _ := next(t, events, 1)
+	require.Equal(t, []string{"tool.result.clinic.s1.book"}, got)
+}
+
+func TestStreamThatIsMadeAnewIsReadFromItsBeginning(t *testing.T) {
+	s := natstest.Run(t)
+	e, reader := tail(t, s)
+	publish(t, e, of("1", "tool.trigger.clinic.s1.book", "s1"), of("2", "tool.trigger.clinic.s1.book", "s1"))
+	events := follow(t, reader, "s1", 0)
+	_, last := next(t, events, 2)
+	s.DeleteStream(emitter.Stream)
+	publish(t, e, of("3", "tool.result.clinic.s1.book", "s1"))
+	_, open := <-events
+	require.False(t, open, "the reader is told to come back")
+	var got []string
+	until(t, func() bool {
+		events, err := reader.Follow(t.Context(), "clinic", "s1", last)
+		if err != nil {
+			return false
+		}
+		one := <-events
+		got = append(got, one.Subject)
+		return one.Sequence == 1
+	})
+	require.Contains(t, got, "tool.result.clinic.s1.book")
+}
+
+func TestThousandsOfFollowersHaveOneConsumer(t *testing.T) {
+	s := natstest.Run(t)
+	e, reader := tail(t, s)
+	at := now(t, reader)
+	const followers = 3000
+	streams := make([]<-chan trigger.Published, followers)
+	for i := range streams {
+		streams[i] = follow(t, reader, fmt.Sprintf("s%d", i%1000), at)
+	}
+	js, err := jetstream.New(s.Connect())
+	require.NoError(t, err)
+	stream, err := js.Stream(t.Context(), emitter.Stream)
+	require.NoError(t, err)
+	require.Equal(t, 1, stream.CachedInfo().State.Consumers)
+	for i := range 1000 {
+		session := fmt.Sprintf("s%d", i)
+		publish(t, e, of(session, "tool.trigger.clinic."+session+".book", session))
+	}
+	for i, events := range streams {
+		got, _ := next(t, events, 1)
+		require.Equal(t, []string{fmt.Sprintf("tool.trigger.clinic.s%d.book", i%1000)}, got)
+	}
+}
+
+func TestNobodyCanFollowAStreamThatWasNeverReached(t *testing.T) {
+	s := natstest.Run(t)
+	s.Stop()
+	e := connect(t, s.URL(), emitter.Options{Timeout: 50 * time.Millisecond})
+	reader := e.Tail(0)
+	_, err := reader.Follow(t.Context(), "clinic", "s1", 0)
+	require.ErrorIs(t, err, emitter.ErrNotReading)
+	_, err = reader.Now(t.Context())
+	require.ErrorIs(t, err, emitter.ErrNotReading)
+}
+
+func TestFollowersAreLetGoWhenTheReadingEnds(t *testing.T) {
+	s := natstest.Run(t)
+	e := connect(t, s.URL(), emitter.Options{Timeout: 5 * time.Second})
+	reader := e.Tail(0)
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { reader.Run(ctx) })
+	events := []<-chan trigger.Published{follow(t, reader, "s1", now(t, reader)), follow(t, reader, "", 0)}
+	stop()
+	running.Wait()
+	require.False(t, slices.ContainsFunc(events, func(one <-chan trigger.Published) bool { _, open := <-one; return open }))
+}

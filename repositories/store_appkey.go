@@ -1,0 +1,223 @@
+package repositories
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// KeyFresh is how old the reading of a key may be that a request is let in by. A
+	// revocation takes effect everywhere within it, and RevokeKey waits for that.
+	KeyFresh = 250 * time.Millisecond
+	// mostKeys bounds the keys of an app.
+	mostKeys = 1000
+	// useStep is how exact the last use of a key is.
+	useStep = time.Minute
+	// keyTime bounds the reading of a key, which all requests with it wait for.
+	keyTime = 5 * time.Second
+)
+
+var (
+	// ErrKey means that there is no such key: it never was, or it was revoked.
+	ErrKey = errors.New("the key is not valid")
+	// ErrKeyExpired means that the key's time is up.
+	ErrKeyExpired = errors.New("the key has expired")
+)
+
+// storedKey is a key as it stands in Redis.
+type storedKey struct {
+	AppKey
+	Hash string `json:"hash"`
+}
+
+// addKey adds a key to an app.
+//
+//	KEYS app, keys
+//	ARGV keyId, record, most keys
+//	=>   ok, noapp, or full
+var addKey = NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
+if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 1 then return 'ok' end
+if redis.call('HLEN', KEYS[2]) >= tonumber(ARGV[3]) then return 'full' end
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+return 'ok'
+`)
+
+// CreateKey makes a key of an app, good for as long as lifetime says, or until it is
+// revoked where that is zero. The Secret is the key: nothing else can show it again.
+func (s *Store) CreateKey(ctx context.Context, appID, name string, scopes []Permission, lifetime time.Duration) (AppKey, Secret, error) {
+	key := AppKey{ID: s.newID(), Name: name, Scopes: scopes, Created: s.now().UTC()}
+	if lifetime > 0 {
+		key.Expires = key.Created.Add(lifetime)
+	}
+	text := newKeyText(appID, key.ID)
+	record, err := json.Marshal(storedKey{AppKey: key, Hash: hashKey(text)})
+	if err != nil {
+		return AppKey{}, Secret{}, err
+	}
+	keys := KeysOf(appID)
+	reply, err := addKey.Run(ctx, s.db, []string{keys.App(), keys.AppKeys()}, key.ID, record, mostKeys)
+	switch {
+	case err != nil:
+		return AppKey{}, Secret{}, err
+	case reply == "noapp":
+		return AppKey{}, Secret{}, fmt.Errorf("app %q: %w", appID, ErrNotFound)
+	case reply == "full":
+		return AppKey{}, Secret{}, fmt.Errorf("%w: app %q has %d keys, the most: revoke some", ErrFull, appID, mostKeys)
+	}
+	return key, text, nil
+}
+
+// AppKeys lists the keys of an app by id, the first limit after the given one.
+func (s *Store) AppKeys(ctx context.Context, appID, after string, limit int) ([]AppKey, string, error) {
+	keys := KeysOf(appID)
+	pipe := s.db.Pipeline()
+	exists := pipe.Exists(ctx, keys.App())
+	all, uses := pipe.HGetAll(ctx, keys.AppKeys()), pipe.HGetAll(ctx, keys.KeyUses())
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, "", Unavailable(err)
+	}
+	if exists.Val() == 0 {
+		return nil, "", fmt.Errorf("app %q: %w", appID, ErrNotFound)
+	}
+	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(all.Val())), func(id string) bool { return id <= after })
+	ids, next := cut(ids, limit)
+	list := make([]AppKey, len(ids))
+	for i, id := range ids {
+		stored, err := readKey(all.Val()[id])
+		if err != nil {
+			return nil, "", err
+		}
+		list[i] = stored.AppKey
+		list[i].LastUsed = readUse(uses.Val()[id])
+	}
+	return list, next, nil
+}
+
+func readKey(text string) (*storedKey, error) {
+	stored := &storedKey{}
+	if err := json.Unmarshal([]byte(text), stored); err != nil {
+		return nil, fmt.Errorf("a stored key cannot be read: %w", err)
+	}
+	return stored, nil
+}
+
+func readUse(text string) time.Time {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// dropKey revokes a key.
+//
+//	KEYS keys, uses
+//	ARGV keyId
+//	=>   how many there were
+var dropKey = NewScript(`
+redis.call('HDEL', KEYS[2], ARGV[1])
+return redis.call('HDEL', KEYS[1], ARGV[1])
+`)
+
+// RevokeKey removes a key, or returns ErrNotFound. When it returns, no replica takes
+// the key any more: it waits for as long as others may have it in mind.
+func (s *Store) RevokeKey(ctx context.Context, appID, keyID string) error {
+	keys := KeysOf(appID)
+	there, err := dropKey.Run(ctx, s.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
+	if err != nil {
+		return err
+	}
+	s.access.forget(appID + " " + keyID)
+	if there == int64(0) {
+		return fmt.Errorf("key %q: %w", keyID, ErrNotFound)
+	}
+	select {
+	case <-time.After(KeyFresh):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// CheckKey finds the app and the record of a key that a client sent. Its errors are
+// ErrKey, ErrKeyExpired and ErrUnavailable; they tell nothing of apps that exist.
+func (s *Store) CheckKey(ctx context.Context, key Secret) (appID string, found AppKey, err error) {
+	appID, keyID, ok := splitKey(key)
+	if !ok {
+		return "", AppKey{}, ErrKey
+	}
+	stored, err := s.storedKey(ctx, appID, keyID)
+	if err != nil {
+		return "", AppKey{}, err
+	}
+	if !sameHash(stored.Hash, hashKey(key)) {
+		return "", AppKey{}, ErrKey
+	}
+	return appID, stored.AppKey, s.checkExpiry(stored.AppKey)
+}
+
+// KeyValid reports whether a key, named by its id, is there and not expired. Its errors
+// are those of CheckKey.
+func (s *Store) KeyValid(ctx context.Context, appID, keyID string) (AppKey, error) {
+	stored, err := s.storedKey(ctx, appID, keyID)
+	if err != nil {
+		return AppKey{}, err
+	}
+	return stored.AppKey, s.checkExpiry(stored.AppKey)
+}
+
+func (s *Store) checkExpiry(key AppKey) error {
+	if key.Expired(s.now()) {
+		return ErrKeyExpired
+	}
+	return nil
+}
+
+func (s *Store) storedKey(ctx context.Context, appID, keyID string) (*storedKey, error) {
+	return s.access.get(appID+" "+keyID, func() (*storedKey, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
+		defer cancel()
+		return s.loadKey(ctx, KeysOf(appID), keyID)
+	})
+}
+
+func (s *Store) loadKey(ctx context.Context, keys Keys, keyID string) (*storedKey, error) {
+	pipe := s.db.Pipeline()
+	record, use := pipe.HGet(ctx, keys.AppKeys(), keyID), pipe.HGet(ctx, keys.KeyUses(), keyID)
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return nil, Unavailable(err)
+	}
+	if record.Val() == "" {
+		return nil, ErrKey
+	}
+	stored, err := readKey(record.Val())
+	if err == nil && s.now().Sub(readUse(use.Val())) > useStep {
+		err = s.markUse(ctx, keys, keyID)
+	}
+	return stored, err
+}
+
+// useKey notes that a key is used.
+//
+//	KEYS keys, uses
+//	ARGV keyId
+//	=>   1, or 0 where the key is gone
+var useKey = NewScript(`
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[2], ARGV[1], now())
+return 1
+`)
+
+func (s *Store) markUse(ctx context.Context, keys Keys, keyID string) error {
+	_, err := useKey.Run(ctx, s.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
+	return err
+}

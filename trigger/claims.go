@@ -1,0 +1,44 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// needed returns of a message's claims those that tools in scope ask for, and nothing
+// for messages that fire nothing. It costs a round trip for those who bring a token.
+func (e *Engine) needed(ctx context.Context, m Message) (repositories.Claims, error) {
+	if len(m.Claims) == 0 || m.Actor == matcher.ActorAgent {
+		return nil, nil
+	}
+	s, err := e.loadScope(ctx, m.AppID, m.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	return m.Claims.Needed(slices.Concat(s.session, s.own)), nil
+}
+
+// encode writes a message and its claims as the ledger keeps them; both are empty for
+// a turn that is claimed.
+func (m *storedMessage) encode() (text, claims string, err error) {
+	if m == nil {
+		return "", "", nil
+	}
+	message, err := json.Marshal(m)
+	if err != nil || len(m.claims) == 0 {
+		return string(message), "", err
+	}
+	verified, err := json.Marshal(m.claims)
+	return string(message), string(verified), err
+}
+
+func readClaims(text string) (claims repositories.Claims, err error) {
+	if text != "" {
+		err = decode(text, &claims)
+	}
+	return claims, err
+}

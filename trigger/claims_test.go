@@ -1,0 +1,178 @@
+package trigger_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+const (
+	staffApp = `{"authServices":[{"name":"corp","type":"google","clientId":"c"},{"name":"partner","type":"google","clientId":"d"}]}`
+	staff    = `{"tools":[{"name":"payroll","authRequired":["corp","partner"]},{"name":"free"},
+		{"name":"leave","schema":[{"parameter":"who","type":"string","required":true,"authServices":[{"name":"partner","field":"sub"},{"name":"corp","field":"address.mail"}]},
+			{"parameter":"day","type":"string","required":true}]}]}`
+)
+
+// anna is verified by corp, which says more of her than any tool asks for.
+func anna() repositories.Claims {
+	return repositories.Claims{"corp": {"address": map[string]any{"mail": "anna@example.org", "street": "Hidden Lane"}, "sub": "hidden-subject"}}
+}
+
+func (w *world) sayAs(claims repositories.Claims, id, text string) (answer trigger.Answer, err error) {
+	raw, err := w.engine.Post(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorUser, Text: text, Claims: claims})
+	if err == nil {
+		err = json.Unmarshal(raw, &answer)
+	}
+	return answer, err
+}
+
+func TestToolForVerifiedUsersIsInScopeOfThoseAlone(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", staffApp)
+		w.put("s1", "staff", staff)
+		for _, claims := range []repositories.Claims{nil, {}, {"other": {"sub": "x"}}} {
+			answer, err := w.sayAs(claims, "", "payroll; leave {\"day\":\"monday\"}; free")
+			require.NoError(t, err)
+			require.Equal(t, []string{"free"}, w.offered())
+			require.Len(t, answer.Matches, 1)
+		}
+		answer, err := w.sayAs(anna(), "", "payroll")
+		require.NoError(t, err)
+		require.Equal(t, []string{"free", "leave", "payroll"}, w.offered())
+		require.Equal(t, "payroll", answer.Matches[0].Name)
+	})
+}
+
+func TestAuthenticatedValueIsTheClaimAndNeverTheModelsWord(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", staffApp)
+		w.put("s1", "staff", staff)
+		answer, err := w.sayAs(anna(), "m1", `leave {"day":"monday","who":"boss@example.org"}`)
+		require.NoError(t, err)
+		require.Equal(t, map[string]any{"day": "monday", "who": "anna@example.org"}, answer.Matches[0].Values)
+		require.Equal(t, map[string]any{"day": "monday", "who": "anna@example.org"}, w.events.payloads("tool.trigger.clinic.s1.leave")[0]["values"])
+		for _, candidate := range w.matcher.asked[0].Candidates {
+			require.NotContains(t, string(candidate.Tool.Params().ModelSchema()), "who")
+		}
+	})
+}
+
+func TestDirectTriggerWithoutAVerifiedUserNamesTheServices(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", staffApp)
+		w.put("s1", "staff", staff)
+		_, err := w.fire(trigger.Direct{SessionID: "s1", Name: "payroll", Source: "ui"})
+		lacks := &repositories.Unverified{}
+		require.ErrorAs(t, err, &lacks)
+		require.ErrorContains(t, err, "corp_token or partner_token")
+		direct := trigger.Direct{SessionID: "s1", Name: "leave", Source: "ui", Values: map[string]any{"day": "monday", "who": "boss"}}
+		_, err = w.fire(direct)
+		require.ErrorAs(t, err, &lacks)
+		require.ErrorContains(t, err, "partner or corp")
+		direct.Claims = repositories.Claims{"partner": {"sub": json.Number("5")}}
+		_, err = w.fire(direct)
+		require.ErrorAs(t, err, &lacks, "a claim of another type is no value")
+		require.ErrorContains(t, err, "not a string")
+		direct.Claims = repositories.Claims{"partner": {}, "corp": anna()["corp"]}
+		_, err = w.fire(direct)
+		require.ErrorAs(t, err, &lacks, "the first service that is verified decides")
+
+		direct.Claims = anna()
+		match, err := w.fire(direct)
+		require.NoError(t, err)
+		require.Equal(t, "anna@example.org", match.Values["who"])
+		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "payroll", Source: "ui", Claims: repositories.Claims{"partner": {}}})
+		require.NoError(t, err, "any one of the services will do")
+	})
+}
+
+// everythingStored returns all that Redis holds, as text.
+func (w *world) everythingStored() string {
+	w.t.Helper()
+	client, all := w.server.Client(), ""
+	keys, err := client.Keys(w.t.Context(), "*").Result()
+	require.NoError(w.t, err)
+	for _, key := range keys {
+		switch client.Type(w.t.Context(), key).Val() {
+		case "hash":
+			for field, value := range client.HGetAll(w.t.Context(), key).Val() {
+				all += field + " " + value + "\n"
+			}
+		case "list":
+			for _, value := range client.LRange(w.t.Context(), key, 0, -1).Val() {
+				all += value + "\n"
+			}
+		}
+	}
+	return all
+}
+
+func TestWaitingMessageKeepsTheClaimsThatItNeedsAndNoOthers(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", staffApp)
+		w.put("s1", "staff", staff)
+		w.matcher.intercept(func(matcher.Request) error { return &matcher.Unavailable{Reason: "it answered 500"} })
+		_, err := w.sayAs(anna(), "m1", `leave {"day":"monday"}`)
+		require.Error(t, err)
+		stored := w.everythingStored()
+		require.Contains(t, stored, "anna@example.org")
+		require.NotContains(t, stored, "Hidden Lane")
+		require.NotContains(t, stored, "hidden-subject")
+
+		w.matcher.intercept(nil)
+		answer, err := w.sayAs(nil, "m1", `leave {"day":"monday"}`)
+		require.NoError(t, err)
+		require.Equal(t, "anna@example.org", answer.Matches[0].Values["who"], "a message is what it was when it was accepted")
+		require.NotContains(t, w.everythingStored(), "v:m1", "they go with the decision")
+	})
+}
+
+func TestLaterClaimsDoNotChangeWhoSaidAMessage(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", staffApp)
+		w.put("s1", "staff", staff)
+		w.matcher.intercept(func(matcher.Request) error { return &matcher.Unavailable{Reason: "it answered 500"} })
+		_, err := w.sayAs(nil, "m1", `leave {"day":"monday"}`)
+		require.Error(t, err)
+		w.matcher.intercept(nil)
+		answer, err := w.sayAs(anna(), "m1", `leave {"day":"monday"}`)
+		require.NoError(t, err)
+		require.Empty(t, answer.Matches)
+	})
+}
+
+func TestClaimsOutliveAChangeOfTheRepositories(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", staffApp)
+		w.put("s1", "staff", staff)
+		changed := false
+		w.matcher.intercept(func(matcher.Request) error {
+			if !changed {
+				changed = true
+				w.register("s1", "staff", staff)
+			}
+			return nil
+		})
+		answer, err := w.sayAs(anna(), "", "payroll")
+		require.NoError(t, err)
+		require.Len(t, answer.Matches, 1)
+	})
+}
+
+func TestMessageOfAnAgentNeedsNoClaims(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", staffApp)
+		w.put("s1", "staff", staff)
+		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorAgent, Text: "hello", Claims: anna()})
+		require.NoError(t, err)
+		require.NotContains(t, w.everythingStored(), "anna@example.org")
+		_, err = w.engine.Post(t.Context(), trigger.Message{AppID: "nobody", SessionID: "s1", Actor: matcher.ActorUser, Text: "hello", Claims: anna()})
+		require.True(t, errors.Is(err, repositories.ErrNotFound))
+	})
+}
