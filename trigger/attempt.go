@@ -28,14 +28,22 @@ func (e *Engine) first(ctx context.Context, effect Effect, owed repositories.Owe
 // deliver makes the attempt.
 func (e *Engine) deliver(ctx context.Context, a attempt) attempt {
 	a.at = e.now().UTC()
-	deliverer := e.calls
-	if a.Kind == KindEvent {
-		deliverer = e.events
-	}
-	a.outcome = e.outcome(ctx, deliverer, a.Effect)
+	a.outcome = e.outcome(ctx, e.delivererOf(a.Effect), a.Effect)
 	e.assess(&a)
 	e.logAttempt(a, e.now().Sub(a.at))
 	return a
+}
+
+// delivererOf chooses who delivers an effect.
+func (e *Engine) delivererOf(effect Effect) Deliverer {
+	switch {
+	case effect.Kind == KindEvent:
+		return e.events
+	case effect.Call.RunsStatement():
+		return e.statements
+	default:
+		return e.calls
+	}
 }
 
 // outcome asks the deliverer. One that panics has not delivered.
