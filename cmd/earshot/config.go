@@ -26,6 +26,7 @@ type config struct {
 	AdminKey      repositories.Secret
 	SecretKey     repositories.Secret
 	PrivateURLs   string
+	SQLiteDir     string
 	LLMTimeout    time.Duration
 	History       int
 	SessionTTL    time.Duration
@@ -58,7 +59,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 	text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", matcher.DefaultModel, "model, where an app's settings name none")
 	secret(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer key that may do everything")
 	secret(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "32 bytes in base64 that encrypt stored credentials")
-	text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call: deny, allow, or CIDRs with commas between them")
+	text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may be at: deny, allow, or CIDRs with commas between them")
+	text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "folder in which files of sqlite sources must be; none opens none")
 	flags.DurationVar(&c.LLMTimeout, "llm-timeout", matcher.DefaultTimeout, "time for one LLM request (EARSHOT_LLM_TIMEOUT)")
 	named("llm-timeout", "EARSHOT_LLM_TIMEOUT")
 	flags.IntVar(&c.History, "history", matcher.DefaultHistory, "messages of history that the matcher sees (EARSHOT_HISTORY)")

@@ -20,6 +20,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/sqlquery"
 )
 
 // graceful is how long what is in flight may take after a SIGTERM.
@@ -35,6 +36,7 @@ type service struct {
 	matcher  *matcher.Chain
 	emitter  *emitter.Emitter
 	caller   *httpcall.Caller
+	runner   *sqlquery.Runner
 	engine   *trigger.Engine
 	http     *http.Server
 	listener net.Listener
@@ -45,7 +47,7 @@ type service struct {
 func newService(c config, embeddedRedis bool, log *slog.Logger) (*service, error) {
 	s := &service{config: c, log: log}
 	for _, step := range []func() error{
-		func() error { return s.openStore(embeddedRedis) }, s.openEmitter, s.openCaller, s.openEngine, s.listen,
+		func() error { return s.openStore(embeddedRedis) }, s.openEmitter, s.openAdapters, s.openEngine, s.listen,
 	} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, s.close())
@@ -74,12 +76,14 @@ func (s *service) openEmitter() (err error) {
 	return err
 }
 
-func (s *service) openCaller() error {
+// openAdapters makes what calls endpoints and databases, both under one policy.
+func (s *service) openAdapters() error {
 	policy, err := httpcall.ParsePolicy(s.config.PrivateURLs)
 	if err != nil {
 		return err
 	}
 	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log})
+	s.runner = sqlquery.New(sqlquery.Options{Apps: s.store, Dial: dialUnder(policy), SQLiteDir: s.config.SQLiteDir, Logger: s.log})
 	return nil
 }
 
@@ -92,7 +96,7 @@ func (s *service) openEngine() (err error) {
 		Timeout: s.config.LLMTimeout, History: s.config.History, Logger: s.log, Observe: llm.observe,
 	})
 	s.engine, err = trigger.NewEngine(trigger.Options{
-		DB: s.db, Store: s.store, Matcher: s.matcher, Events: s.emitter, Calls: s.caller,
+		DB: s.db, Store: s.store, Matcher: s.matcher, Events: s.emitter, Calls: s.caller, Statements: s.runner,
 		Logger: s.log, Metrics: metrics, History: s.config.History, LogTexts: s.config.LogTexts,
 	})
 	if err != nil {
@@ -183,6 +187,9 @@ func (s *service) close() error {
 	}
 	if s.caller != nil {
 		s.caller.CloseIdleConnections()
+	}
+	if s.runner != nil {
+		s.runner.Close()
 	}
 	if s.emitter != nil {
 		s.emitter.Close()
