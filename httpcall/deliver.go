@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"earshot/repositories"
 	"earshot/repositories/crash"
@@ -29,17 +30,29 @@ func (c *Caller) deliver(ctx context.Context, effect trigger.Effect) trigger.Out
 	if effect.Call == nil {
 		return outcomeOf(dead(trigger.ReasonRequest, "effect %q of kind %q holds no call", effect.ID, effect.Kind))
 	}
-	ctx, cancel := context.WithTimeout(ctx, effect.Call.Request.AttemptTimeout())
-	defer cancel()
 	app, err := c.app(ctx, effect)
 	if err != nil {
 		return outcomeOf(err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, timeOf(app, effect.Call))
+	defer cancel()
 	call, err := c.prepare(app, effect)
 	if err != nil {
 		return outcomeOf(err)
 	}
-	return call.mask.outcome(c.perform(ctx, call))
+	outcome := call.mask.outcome(c.perform(ctx, call))
+	if call.terse && outcome.Verdict != trigger.Done {
+		outcome.Result, outcome.Truncated = nil, false
+	}
+	return outcome
+}
+
+// timeOf is the time of one attempt.
+func timeOf(app *repositories.App, call *trigger.Call) time.Duration {
+	if call.Tool != nil {
+		return app.AttemptTimeout(call.Tool)
+	}
+	return call.Request.AttemptTimeout()
 }
 
 // app returns the call's app, looked up where it is not at hand. An app that is gone makes its calls impossible; a store
@@ -49,6 +62,8 @@ func (c *Caller) app(ctx context.Context, effect trigger.Effect) (*repositories.
 		return effect.Call.App, nil
 	}
 	appID := effect.AppID
+	ctx, cancel := context.WithTimeout(ctx, effect.Call.Request.AttemptTimeout())
+	defer cancel()
 	app, err := c.apps.App(ctx, appID)
 	switch {
 	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:

@@ -15,16 +15,25 @@ import (
 // caller sees to it that redirects are not followed.
 func Transport(policy Policy) *http.Transport { return transport(policy, nil) }
 
-func transport(policy Policy, resolver *net.Resolver) *http.Transport {
-	dialer := &net.Dialer{
+// Dial opens TCP connections under the policy for those who speak no HTTP, such as
+// the clients of databases. Its error wraps a *Blocked where the policy refuses.
+func Dial(policy Policy) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return dialer(policy, nil).DialContext
+}
+
+func dialer(policy Policy, resolver *net.Resolver) *net.Dialer {
+	return &net.Dialer{
 		Timeout:        10 * time.Second,
 		KeepAlive:      30 * time.Second,
 		Resolver:       resolver,
 		ControlContext: policy.control,
 	}
+}
+
+func transport(policy Policy, resolver *net.Resolver) *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil,
-		DialContext:            dialer.DialContext,
+		DialContext:            dialer(policy, resolver).DialContext,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxIdleConns:           256,

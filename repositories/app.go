@@ -1,17 +1,15 @@
 package repositories
 
-import "encoding/json"
-
-// App is a tenant: it owns modules, authentication services, settings and
-// app-scoped repositories.
+// App is a tenant: it owns modules, authentication services, sources,
+// settings and app-scoped repositories.
 type App struct {
-	ID            string            `json:"appId"`
-	Name          string            `json:"name,omitempty"`
-	Modules       []Module          `json:"modules,omitempty"`
-	AuthServices  []AuthService     `json:"authServices,omitempty"`
-	Sources       []json.RawMessage `json:"sources,omitempty"`
-	Settings      Settings          `json:"settings"`
-	SigningSecret Secret            `json:"signingSecret,omitzero"`
+	ID            string        `json:"appId"`
+	Name          string        `json:"name,omitempty"`
+	Modules       []Module      `json:"modules,omitempty"`
+	AuthServices  []AuthService `json:"authServices,omitempty"`
+	Sources       []Source      `json:"sources,omitempty"`
+	Settings      Settings      `json:"settings"`
+	SigningSecret Secret        `json:"signingSecret,omitzero"`
 }
 
 // Module is an OAuth2 client of the app; the calls of a tool with auth "module"

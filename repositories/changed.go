@@ -57,6 +57,7 @@ func (s *Store) OwedChange(repository *Repository, operation string) (Owed, erro
 func (r *Repository) public() *Repository {
 	next := r.clone()
 	for i := range next.Tools {
+		next.Tools[i].Headers = nil
 		if request := next.Tools[i].Request; request != nil {
 			request.Headers, request.Basic, request.Bearer = nil, nil, nil
 		}

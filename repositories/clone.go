@@ -12,6 +12,7 @@ func (r *Repository) clone() *Repository {
 	next.Tools = slices.Clone(r.Tools)
 	for i := range next.Tools {
 		next.Tools[i].Request = next.Tools[i].Request.clone()
+		next.Tools[i].Headers = maps.Clone(next.Tools[i].Headers)
 	}
 	return &next
 }
@@ -29,6 +30,18 @@ func (r *Request) clone() *Request {
 	if r.Bearer != nil {
 		bearer := *r.Bearer
 		next.Bearer = &bearer
+	}
+	return &next
+}
+
+// clone copies an app as deep as its credentials lie.
+func (a *App) clone() *App {
+	next := *a
+	next.Modules = slices.Clone(a.Modules)
+	next.Sources = slices.Clone(a.Sources)
+	for i := range next.Sources {
+		source := &next.Sources[i]
+		source.Headers, source.QueryParams = maps.Clone(source.Headers), maps.Clone(source.QueryParams)
 	}
 	return &next
 }

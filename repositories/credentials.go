@@ -26,14 +26,26 @@ func (a *App) credentials() []credential {
 		module := &a.Modules[i]
 		list = append(list, fieldCredential("modules/"+module.ID, Point("modules", i, "secret"), &module.Secret))
 	}
+	for i := range a.Sources {
+		list = append(list, a.Sources[i].credentials(Point("sources", i))...)
+	}
 	return list
+}
+
+func (s *Source) credentials(pointer string) []credential {
+	name := "sources/" + s.Name
+	list := []credential{fieldCredential(name+"/password", pointer+"/password", &s.Password)}
+	list = append(list, s.Headers.credentials(name+"/headers/", pointer+"/headers")...)
+	return append(list, s.QueryParams.credentials(name+"/queryParams/", pointer+"/queryParams")...)
 }
 
 // credentials of the repository's tools.
 func (r *Repository) credentials() []credential {
 	var list []credential
 	for i := range r.Tools {
-		list = append(list, r.Tools[i].credentials(Point("tools", i, "request"))...)
+		at, tool := Point("tools", i), &r.Tools[i]
+		list = append(list, tool.credentials(at+"/request")...)
+		list = append(list, tool.Headers.credentials("tools/"+tool.Name+"/own headers/", at+"/headers")...)
 	}
 	return list
 }

@@ -9,10 +9,12 @@ func DecodeApp(id string, body []byte) (*App, error) {
 		return nil, err
 	}
 	d.agree("appId", id)
+	d.prepareSources()
 	app := &App{}
 	d.into(app)
 	d.modules(app.Modules)
 	d.services(app.AuthServices)
+	d.sources(app.Sources)
 	if err := d.err(); err != nil {
 		return nil, err
 	}

@@ -68,8 +68,11 @@ func TestDecodeAppNamesAllFaultsAtOnce(t *testing.T) {
 		`/settings/limits/messagesPerMinute: -1 is under the minimum of 0`,
 		`/settings/limits/toolsPerRepository: is a number, not an integer`,
 		`/settings/llm/tools: "gpt-4" is not provider/model, as in openai/gpt-4o-mini`,
-		`/sources/0: a source of type "postgres" is not supported yet by this version`,
-		`/sources/1: a source is not supported yet by this version`,
+		`/sources/0/database: is missing: postgres needs it`,
+		`/sources/0/host: is missing: postgres needs it`,
+		`/sources/0/user: is missing: postgres needs it`,
+		`/sources/1/name: is missing`,
+		`/sources/1/type: is missing`,
 	}, faultsOf(t, err))
 }
 

@@ -26,6 +26,10 @@ var formats = map[string]func(string) error{
 	"emitter":      checkEmitter,
 	"header-value": checkHeaderValue,
 	"method":       checkMethod,
+	"host":         checkHost,
+	"database":     checkDatabase,
+	"source-type":  checkSourceType,
+	"tool-type":    checkToolType,
 	"timeout":      func(text string) error { return checkDuration(text, MostTimeout, "10s") },
 	"retry-for":    func(text string) error { return checkDuration(text, MostRetryFor, "15m") },
 }

@@ -97,7 +97,7 @@ func (d *definitions) text(l leaf, tree any) string {
 	}
 	switch what := l.cause.ErrorKind.(type) {
 	case *finding.FalseSchema:
-		return unsupported(last, valueAt(tree, l.at))
+		return unsupported(last)
 	case *finding.AdditionalProperties:
 		return fmt.Sprintf("unknown field %q%s", clip(last), didYouMean(last, d.fields(l.cause.SchemaURL)))
 	case *finding.Enum:
@@ -131,22 +131,22 @@ func (d *definitions) fields(schemaURL string) []string {
 	return known
 }
 
-// unsupported names what this version cannot do yet.
-func unsupported(field string, value any) string {
-	const yet = " is not supported yet by this version"
-	source, _ := value.(map[string]any)
-	switch {
-	case field == "type":
-		return show(value) + yet + "; a tool without a type fires an event and calls its url"
-	case field == "method" || field == "headers":
-		return show(field) + yet + " on the tool itself; it stands in its request"
-	case source["type"] != nil:
-		return "a source of type " + show(source["type"]) + yet
-	case source != nil:
-		return "a source" + yet
-	default:
-		return show(field) + yet
+// instead says what there is in place of a field that is not supported.
+var instead = map[string]string{
+	"allowedIpRanges":       "which addresses may be reached is the operator's decision (EARSHOT_PRIVATE_URLS)",
+	"customBlockedIpRanges": "which addresses may be reached is the operator's decision (EARSHOT_PRIVATE_URLS)",
+	"allowPrivateNetworks":  "which addresses may be reached is the operator's decision (EARSHOT_PRIVATE_URLS)",
+	"queryExecMode":         "statements are always described by the database and run with bound values",
+	"scopesRequired":        "list authentication services in authRequired",
+}
+
+// unsupported names what this version cannot do, and what there is instead.
+func unsupported(field string) string {
+	text := show(field) + " is not supported yet by this version"
+	if hint := instead[field]; hint != "" {
+		return text + "; " + hint
 	}
+	return text
 }
 
 func stringsOf(values []any) []string {

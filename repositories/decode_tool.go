@@ -17,6 +17,7 @@ func (d *decoding) prepareTools() {
 				delete(tool, name)
 			}
 		}
+		delete(tool, "annotations") // hints of Toolbox's for its clients
 		request, _ := tool["request"].(map[string]any)
 		if request == nil {
 			continue
@@ -30,7 +31,7 @@ func (d *decoding) prepareTools() {
 func (d *decoding) prepareURL(tool, request map[string]any, at string) {
 	url, given := request["url"]
 	if !given {
-		if tool["url"] == nil && !d.faulty(at+Point("request", "url")) {
+		if tool["url"] == nil && tool["type"] == nil && !d.faulty(at+Point("request", "url")) {
 			d.add(at+Point("url"), "is missing: request says how to call, and there is nothing to call")
 		}
 		return
@@ -56,6 +57,7 @@ func (d *decoding) tools(tools []Tool) {
 		}
 		d.name(tools[i].Name, seen, i)
 		d.parameters(&tools[i], at)
+		d.typed(&tools[i], at)
 		if tools[i].Request != nil {
 			d.request(tools[i].Request, at+Point("request"))
 		}
@@ -66,6 +68,7 @@ func (d *decoding) tools(tools []Tool) {
 func (t *Tool) restore(given map[string]json.RawMessage) {
 	for field, into := range map[string]*json.RawMessage{
 		"schema": &t.Schema, "parameters": &t.Parameters, "templateParameters": &t.TemplateParameters,
+		"pathParams": &t.PathParams, "queryParams": &t.QueryParams, "bodyParams": &t.BodyParams, "headerParams": &t.HeaderParams,
 	} {
 		var text bytes.Buffer
 		if len(*into) > 0 && json.Compact(&text, given[field]) == nil {

@@ -26,8 +26,10 @@ func (t *Tool) compile(with *patterns) (*Parameters, Faults) {
 	if given(t.Schema) && given(t.Parameters) {
 		return nil, Faults{{Pointer: Point("parameters"), Detail: "stands beside schema: a tool's parameters are given in one way"}}
 	}
-	if given(t.TemplateParameters) && t.hasSchema() {
-		return nil, Faults{{Pointer: Point("templateParameters"), Detail: "stands beside a JSON Schema: give parameters as a list"}}
+	for _, in := range t.lists()[2:] {
+		if given(in.raw) && t.hasSchema() {
+			return nil, Faults{{Pointer: Point(in.field), Detail: "stands beside a JSON Schema: give parameters as a list"}}
+		}
 	}
 	compile := compileLists
 	if t.hasSchema() {
@@ -55,10 +57,7 @@ func compileLists(t *Tool, with *patterns) (*Parameters, Faults) {
 	var faults Faults
 	parameters := &Parameters{}
 	seen := map[string]bool{}
-	for _, in := range []struct {
-		dialect
-		raw json.RawMessage
-	}{{sermas, t.Schema}, {toolbox, t.Parameters}, {toolboxTemplate, t.TemplateParameters}} {
+	for _, in := range t.lists() {
 		if !given(in.raw) {
 			continue
 		}

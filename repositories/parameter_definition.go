@@ -31,11 +31,21 @@ type dialect struct {
 	required bool   // where it is not said
 }
 
+// list is one of a tool's lists of parameters.
+type list struct {
+	dialect
+	raw json.RawMessage
+}
+
 // The languages of the lists.
 var (
 	sermas          = dialect{field: "schema", key: "parameter", required: false}
 	toolbox         = dialect{field: "parameters", key: "name", required: true}
 	toolboxTemplate = dialect{field: "templateParameters", key: "name", required: true}
+	pathList        = dialect{field: "pathParams", key: "name", required: true}
+	queryList       = dialect{field: "queryParams", key: "name", required: true}
+	bodyList        = dialect{field: "bodyParams", key: "name", required: true}
+	headerList      = dialect{field: "headerParams", key: "name", required: true}
 )
 
 // compileList compiles the definitions of one list. The faults' pointers begin at

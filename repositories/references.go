@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// Check compares the repository with the app that it is for: the modules and the
-// authentication services that its tools name must be the app's. It returns Faults.
+// Check compares the repository with the app that it is for: the modules, the
+// sources and the authentication services that its tools name must be the app's. It returns Faults.
 func (r *Repository) Check(app *App) error {
 	var faults Faults
 	for i := range r.Tools {
 		tool := &r.Tools[i]
 		at := Point("tools", i)
 		checkModule(&faults, at, tool.Request, app)
+		checkSource(&faults, at, tool, app)
 		for j, name := range tool.AuthRequired {
 			checkService(&faults, at+Point("authRequired", j), name, app)
 		}
@@ -33,6 +34,36 @@ func checkModule(faults *Faults, at string, request *Request, app *App) {
 		known[i] = app.Modules[i].ID
 	}
 	faults.Add(at+Point("request", "moduleId"), "%s", unknownName("module", request.ModuleID, known))
+}
+
+// sourceOf is the type of source that a type of tool works on.
+var sourceOf = map[string]string{ToolPostgres: SourcePostgres, ToolSQLite: SourceSQLite, ToolHTTP: SourceHTTP}
+
+// checkSource checks that the tool's source is there, of the right type, and that a
+// path stays within it.
+func checkSource(faults *Faults, at string, tool *Tool, app *App) {
+	if tool.Type == "" {
+		return
+	}
+	source, ok := app.Source(tool.Source)
+	if !ok {
+		known := make([]string, len(app.Sources))
+		for i := range app.Sources {
+			known[i] = app.Sources[i].Name
+		}
+		faults.Add(at+Point("source"), "%s", unknownName("source", tool.Source, known))
+		return
+	}
+	if want := sourceOf[tool.Type]; source.Type != want {
+		faults.Add(at+Point("source"), "%s is of type %s; a tool of type %s needs one of type %s", show(tool.Source), source.Type, tool.Type, want)
+		return
+	}
+	if tool.Type != ToolHTTP {
+		return
+	}
+	if _, err := resolved(tool.Path, source.BaseURL); err != nil {
+		faults.Add(at+Point("path"), "%s", err)
+	}
 }
 
 // checkClaims checks the services of authenticated parameters.

@@ -29,11 +29,7 @@ func (e *Engine) first(ctx context.Context, effect Effect, owed repositories.Owe
 // deliver makes the attempt.
 func (e *Engine) deliver(ctx context.Context, a attempt) attempt {
 	a.at = e.now().UTC()
-	deliverer := e.calls
-	if a.Kind == KindEvent {
-		deliverer = e.events
-	}
-	a.outcome = e.outcome(ctx, deliverer, a.Effect)
+	a.outcome = e.outcome(ctx, e.delivererOf(a.Effect), a.Effect)
 	e.assess(&a)
 	crash.At(ends[a.outcome.Verdict])
 	e.logAttempt(a, e.now().Sub(a.at))
@@ -42,6 +38,18 @@ func (e *Engine) deliver(ctx context.Context, a attempt) attempt {
 
 // ends are the points between an attempt and the writing down of its outcome.
 var ends = map[Verdict]crash.Point{Done: crash.AttemptDone, Retry: crash.AttemptRetried, Dead: crash.AttemptDead}
+
+// delivererOf chooses who delivers an effect.
+func (e *Engine) delivererOf(effect Effect) Deliverer {
+	switch {
+	case effect.Kind == KindEvent:
+		return e.events
+	case effect.Call.RunsStatement():
+		return e.statements
+	default:
+		return e.calls
+	}
+}
 
 // outcome asks the deliverer. One that panics has not delivered.
 func (e *Engine) outcome(ctx context.Context, deliverer Deliverer, effect Effect) (o Outcome) {

@@ -117,7 +117,7 @@ func (c *claimed) readBody(store *repositories.Store) error {
 		return err
 	}
 	c.TraceParent = body.TraceParent
-	c.Call = &Call{URL: tool.URL, Request: tool.Request, Values: payload.Values, Event: body.Event}
+	c.Call = newCall(tool, payload.Values, body.Event)
 	return nil
 }
 

@@ -14,7 +14,7 @@ type Kind string
 // The kinds of effect.
 const (
 	KindEvent Kind = "event" // published on NATS JetStream
-	KindCall  Kind = "call"  // sent over HTTP
+	KindCall  Kind = "call"  // sent over HTTP, or run as a statement
 )
 
 // Effect is one thing that a decision owes to the world. It is delivered at least
@@ -42,6 +42,9 @@ type Event = repositories.Event
 
 // Call is what a call effect sends.
 type Call struct {
+	// Tool is a tool of a type, as it was when it fired: it says what is done with its
+	// source. It is nil for a call of a URL.
+	Tool *repositories.Tool
 	// URL may hold :param and :appId in its path and query.
 	URL     string
 	Request *repositories.Request // nil: an unauthenticated POST
@@ -52,6 +55,18 @@ type Call struct {
 	App *repositories.App
 	// Event is the trigger event, the body of the call.
 	Event json.RawMessage
+}
+
+// RunsStatement reports whether the call is of a SQL tool.
+func (c *Call) RunsStatement() bool { return c.Tool != nil && c.Tool.RunsStatement() }
+
+// newCall is the call that a tool makes.
+func newCall(tool *repositories.Tool, values map[string]any, event json.RawMessage) *Call {
+	call := &Call{URL: tool.URL, Request: tool.Request, Values: values, Event: event}
+	if tool.Type != "" {
+		call.Tool = tool
+	}
+	return call
 }
 
 // Verdict says how an attempt ended.

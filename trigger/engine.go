@@ -40,9 +40,12 @@ type Options struct {
 	Store   *repositories.Store
 	Matcher matcher.Matcher
 	Events  Deliverer // of KindEvent
-	Calls   Deliverer // of KindCall
-	Logger  *slog.Logger
-	Metrics *Metrics // nil: none
+	Calls   Deliverer // of KindCall, over HTTP
+	// Statements delivers the calls of SQL tools; nil where there is no such thing,
+	// and then they fail.
+	Statements Deliverer
+	Logger     *slog.Logger
+	Metrics    *Metrics // nil: none
 	// History is how many messages a matcher sees.
 	History int
 	Lease   time.Duration
@@ -66,9 +69,11 @@ type Engine struct {
 	matcher matcher.Matcher
 	events  Deliverer
 	calls   Deliverer
-	log     *slog.Logger
-	metrics *Metrics
-	apps    appCache
+	// statements delivers the calls of SQL tools.
+	statements Deliverer
+	log        *slog.Logger
+	metrics    *Metrics
+	apps       appCache
 
 	historyLimit int
 	lease        time.Duration
@@ -100,7 +105,7 @@ func NewEngine(o Options) (*Engine, error) {
 	}
 	life, die := context.WithCancel(context.Background())
 	return &Engine{
-		db: o.DB, store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls,
+		db: o.DB, store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements,
 		log: o.Logger, metrics: o.Metrics, apps: newAppCache(),
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
@@ -114,6 +119,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Linger, DefaultLinger)
 	setDefault(&o.Workers, DefaultWorkers)
 	setDefault(&o.History, 40)
+	if o.Statements == nil {
+		o.Statements = noStatements{}
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -133,7 +133,7 @@ func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload fired)
 			return err
 		}
 	}
-	if tool.URL == "" {
+	if !tool.Calls() {
 		return nil
 	}
 	match.Call = &CallState{State: StatePending}
@@ -158,10 +158,10 @@ func (p *planner) call(id string, tool *repositories.Tool, payload fired, event 
 	}
 	body, err := json.Marshal(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent})
 	owed := repositories.Owed{ID: id, Kind: string(KindCall), Body: string(body), Session: p.session, Part: partCall}
-	owed.Lease = (tool.Request.AttemptTimeout() + leaseMargin).Milliseconds()
-	p.add(owed, Effect{
-		Call: &Call{URL: tool.URL, Request: tool.Request, Values: payload.Values, App: p.of, Event: event},
-	})
+	owed.Lease = (p.of.AttemptTimeout(tool) + leaseMargin).Milliseconds()
+	call := newCall(tool, payload.Values, event)
+	call.App = p.of
+	p.add(owed, Effect{Call: call})
 	return err
 }
 

@@ -31,6 +31,7 @@ type config struct {
 	AdminKey      repositories.Secret
 	SecretKey     repositories.Secret
 	PrivateURLs   string
+	SQLiteDir     string
 	LLMTimeout    time.Duration
 	History       int
 	SessionTTL    time.Duration
@@ -79,7 +80,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 	}
 	secret(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer `KEY` that may do everything")
 	secret(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
-	text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call: deny, allow, or CIDRs with commas between them")
+	text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may be at: deny, allow, or CIDRs with commas between them")
+	text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
 	flags.DurationVar(&c.LLMTimeout, "llm-timeout", matcher.DefaultTimeout, "time for one LLM request (EARSHOT_LLM_TIMEOUT)")
 	named("llm-timeout", "EARSHOT_LLM_TIMEOUT")
 	flags.IntVar(&c.History, "history", matcher.DefaultHistory, "messages of history that the matcher sees (EARSHOT_HISTORY)")

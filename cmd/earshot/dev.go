@@ -28,7 +28,7 @@ func newDev(env environment) *cobra.Command {
 			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
 				return err
 			}
-			if err := c.forDevelopment(cmd.Flags().Changed("private-urls"), cmd.Flags().Changed("log-level")); err != nil {
+			if err := c.forDevelopment(cmd.Flags().Changed); err != nil {
 				return err
 			}
 			return runDev(cmd.Context(), *c, demo, env)
@@ -39,12 +39,15 @@ func newDev(env environment) *cobra.Command {
 	return cmd
 }
 
-// forDevelopment sets what dev has otherwise than serve.
-func (c *config) forDevelopment(privateGiven, levelGiven bool) error {
-	if !privateGiven {
+// forDevelopment sets what dev has otherwise than serve, where it is not given.
+func (c *config) forDevelopment(given func(flag string) bool) error {
+	if !given("private-urls") {
 		c.PrivateURLs = "allow"
 	}
-	if !levelGiven {
+	if !given("sqlite-dir") {
+		c.SQLiteDir = "."
+	}
+	if !given("log-level") {
 		c.LogLevel = "warn"
 	}
 	c.AdminKey = repositories.Secret{} // on loopback nobody is asked for a key

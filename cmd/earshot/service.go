@@ -22,6 +22,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/sqlquery"
 )
 
 // graceful is how long what is in flight may take after a SIGTERM.
@@ -40,6 +41,7 @@ type service struct {
 	emitter  *emitter.Emitter
 	tail     *emitter.Tail
 	caller   *httpcall.Caller
+	runner   *sqlquery.Runner
 	engine   *trigger.Engine
 	http     *http.Server
 	listener net.Listener
@@ -50,7 +52,7 @@ type service struct {
 func newService(c config, embeddedRedis bool, log *slog.Logger) (*service, error) {
 	s := &service{config: c, log: log}
 	for _, step := range []func() error{
-		func() error { return s.openStore(embeddedRedis) }, s.openEmitter, s.openCaller, s.openEngine, s.listen,
+		func() error { return s.openStore(embeddedRedis) }, s.openEmitter, s.openAdapters, s.openEngine, s.listen,
 	} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, s.close())
@@ -87,12 +89,14 @@ func (s *service) openEmitter() (err error) {
 	return nil
 }
 
-func (s *service) openCaller() error {
+// openAdapters makes what calls endpoints and databases, both under one policy.
+func (s *service) openAdapters() error {
 	policy, err := httpcall.ParsePolicy(s.config.PrivateURLs)
 	if err != nil {
 		return err
 	}
 	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log, Now: clock()})
+	s.runner = sqlquery.New(sqlquery.Options{Apps: s.store, Dial: dialUnder(policy), SQLiteDir: s.config.SQLiteDir, Logger: s.log})
 	return nil
 }
 
@@ -106,7 +110,7 @@ func (s *service) openEngine() (err error) {
 		Timeout: s.config.LLMTimeout, History: s.config.History, Logger: s.log, Observe: llm.observe,
 	})
 	s.engine, err = trigger.NewEngine(trigger.Options{
-		DB: s.db, Store: s.store, Matcher: s.matcher, Events: s.emitter, Calls: s.caller,
+		DB: s.db, Store: s.store, Matcher: s.matcher, Events: s.emitter, Calls: s.caller, Statements: s.runner,
 		Logger: s.log, Metrics: metrics, History: s.config.History, LogTexts: s.config.LogTexts,
 		Now: clock(),
 	})
@@ -242,6 +246,9 @@ func (s *service) close() error {
 	}
 	if s.caller != nil {
 		s.caller.CloseIdleConnections()
+	}
+	if s.runner != nil {
+		s.runner.Close()
 	}
 	if s.emitter != nil {
 		s.emitter.Close()

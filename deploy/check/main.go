@@ -4,8 +4,8 @@
 //
 //	go run ./deploy/check
 //
-// It needs a redis-server on the path and says how to get one; with -install it gets
-// it by itself where apt-get is to be had. All else comes with the Go modules.
+// It needs a redis-server on the path and a PostgreSQL server, and says how to get
+// them; with -install it gets them by itself where apt-get is to be had. All else comes with the Go modules.
 package main
 
 import (
@@ -15,6 +15,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"earshot/trigger/sqlquery/pgtest"
 )
 
 // staticcheck is pinned, so that a new release does not break an old commit.
@@ -57,18 +59,27 @@ func check(install, short bool) error {
 	return nil
 }
 
-// servers makes sure that there is a Redis server: the tests that need one must run.
+// servers makes sure that there are a Redis and a PostgreSQL server: the tests that
+// need one must run.
 func servers(install bool) error {
-	if _, err := exec.LookPath("redis-server"); err == nil {
+	var missing []string
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		missing = append(missing, "redis-server")
+	}
+	if !pgtest.Installed() {
+		missing = append(missing, "postgresql")
+	}
+	if len(missing) == 0 {
 		return nil
 	}
+	packages := strings.Join(missing, " ")
 	if !install {
-		return fmt.Errorf("redis-server is not on the path; install it with: apt-get install redis-server, or brew install redis, or run this with -install")
+		return fmt.Errorf("no server of: %s; install it with: apt-get install %s (brew install redis postgresql), or run this with -install", packages, packages)
 	}
 	if err := command("apt-get", "update"); err != nil {
 		return err
 	}
-	return command("apt-get", "install", "-y", "--no-install-recommends", "redis-server")
+	return command("apt-get", append([]string{"install", "-y", "--no-install-recommends"}, missing...)...)
 }
 
 // formatted names the files that gofmt would change.

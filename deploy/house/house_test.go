@@ -92,6 +92,23 @@ func TestFoldersImportOnlyWhatTheyMay(t *testing.T) {
 	}
 }
 
+// meetInCmd are the packages that deliver effects, which know nothing of each other,
+// and which nothing but the wiring knows.
+var meetInCmd = []string{"earshot/emitter", "earshot/httpcall", "earshot/trigger/sqlquery"}
+
+func TestAdaptersAreKnownToTheWiringAlone(t *testing.T) {
+	for _, s := range sources(t) {
+		own := "earshot/" + filepath.ToSlash(filepath.Dir(s.path))
+		if s.isTest() || s.folder() == "cmd" || s.folder() == "deploy" {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			path := strings.Trim(spec.Path.Value, `"`)
+			require.False(t, slices.Contains(meetInCmd, path) && !strings.HasPrefix(own, path), "%s imports %s", s.path, path)
+		}
+	}
+}
+
 func TestFunctionsAndFilesAreShort(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.isTest() {

@@ -1,0 +1,255 @@
+package httpcall_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/httpcall"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// toolRig is a rig whose app has an http source, "api".
+func toolRig(t *testing.T, source repositories.Source, change ...func(*httpcall.Options)) *rig {
+	r := newRig(t, change...)
+	source.Name, source.Type = "api", repositories.SourceHTTP
+	r.apps["clinic"].Sources = []repositories.Source{source}
+	return r
+}
+
+// tool delivers an http tool, given as its fields beside name, type and source, with
+// the values of a program.
+func (r *rig) tool(fields, values string) trigger.Outcome {
+	r.t.Helper()
+	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r",
+		[]byte(`{"tools":[{"name":"t","type":"http","source":"api",`+fields+`}]}`))
+	require.NoError(r.t, err)
+	tool := &repository.Tools[0]
+	given, err := repositories.DecodeValues([]byte(values))
+	require.NoError(r.t, err)
+	checked, faults := tool.Params().Check(given)
+	require.Empty(r.t, faults)
+	effect := effectOf("", tool.Request, checked)
+	effect.Call.Tool = tool
+	return r.Deliver(r.t.Context(), effect)
+}
+
+// list is a list of parameters, each as name:type.
+func list(field string, members ...[2]string) string {
+	type parameter struct {
+		Name        string         `json:"name"`
+		Type        string         `json:"type"`
+		Description string         `json:"description"`
+		Required    bool           `json:"required"`
+		Items       map[string]any `json:"items,omitempty"`
+	}
+	var parameters []parameter
+	for _, member := range members {
+		p := parameter{Name: member[0], Type: member[1], Description: "d"}
+		if p.Type == "array" {
+			p.Items = map[string]any{"name": "x", "type": "string", "description": "d"}
+		}
+		parameters = append(parameters, p)
+	}
+	text, _ := json.Marshal(parameters)
+	return `,"` + field + `":` + string(text)
+}
+
+func TestToolReachesItsSourceWithAllItsParameters(t *testing.T) {
+	e := newEndpoint(t, says(200, `{"found":[1,12345678901234567890]}`))
+	r := toolRig(t, repositories.Source{
+		BaseURL: e.URL + "/v1/", Headers: repositories.Headers{"X-Desk": secret("A"), "X-Both": secret("source"), "Authorization": secret("ApiKey hunter2")},
+		QueryParams: repositories.Headers{"lang": secret("en")},
+	})
+	outcome := r.tool(`"method":"POST","path":"users/{{.id}}/notes?fixed=1&u={{.id}}","headers":{"X-Both":"tool","X-Also":"tool"},
+	  "requestBody":"{\"note\": \"{{.note}}\", \"tags\": {{json .tags}}, \"n\": {{.n}}}"`+
+		list("pathParams", [2]string{"id", "string"})+list("queryParams", [2]string{"q", "string"}, [2]string{"tag", "array"}, [2]string{"none", "string"}, [2]string{"big", "integer"})+
+		list("bodyParams", [2]string{"note", "string"}, [2]string{"tags", "array"}, [2]string{"n", "float"})+
+		list("headerParams", [2]string{"X-Also", "string"}, [2]string{"X-None", "string"}),
+		`{"id":"a/b c?d","q":"x&y=z","tag":["1","2 3"],"big":9007199254740993,"note":"say \"hi\"","tags":["a"],"n":1.50,"X-Also":"parameter"}`)
+	require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+	require.Equal(t, `{"found":[1,12345678901234567890]}`, string(outcome.Result))
+	got := e.only(t)
+	require.Equal(t, "POST", got.method)
+	require.Equal(t, "/v1/users/a%2Fb%20c%3Fd/notes?fixed=1&u=a%2Fb+c%3Fd&big=9007199254740993&lang=en&q=x%26y%3Dz&tag=1&tag=2+3", got.uri)
+	require.Equal(t, `{"note": "say \"hi\"", "tags": ["a"], "n": 1.50}`, got.body)
+	require.Equal(t, "A", got.header.Get("X-Desk"))
+	require.Equal(t, "tool", got.header.Get("X-Both"))
+	require.Equal(t, "parameter", got.header.Get("X-Also"))
+	require.Equal(t, "ApiKey hunter2", got.header.Get("Authorization"))
+	require.NotContains(t, got.header, "X-None")
+	require.Equal(t, "application/json", got.header.Get("Content-Type"))
+	require.Equal(t, "t1", got.header.Get("Webhook-Id"), "an attempt is known as those of other calls")
+}
+
+func TestToolWithoutABodySendsNone(t *testing.T) {
+	e := newEndpoint(t, says(200, "plain text"))
+	outcome := toolRig(t, repositories.Source{BaseURL: e.URL}).tool(`"method":"POST","path":"/x"`, "")
+	require.Equal(t, `"plain text"`, string(outcome.Result))
+	require.Empty(t, e.only(t).body)
+	require.Empty(t, e.only(t).header.Get("Content-Type"))
+}
+
+func TestPathOfAToolStaysUnderItsSource(t *testing.T) {
+	e := newEndpoint(t, nil)
+	r := toolRig(t, repositories.Source{BaseURL: e.URL + "/v1/"})
+	for _, value := range []string{"..", ".", "../../admin", `..\..\admin`, "a/../../b", ""} {
+		outcome := r.tool(`"method":"GET","path":"users/{{.id}}"`+list("pathParams", [2]string{"id", "string"}), `{"id":`+quoted(value)+`}`)
+		require.Equal(t, trigger.Dead, outcome.Verdict, value)
+		require.Equal(t, trigger.ReasonRequest, outcome.Reason)
+	}
+	outcome := r.tool(`"method":"GET","path":"users/{{.id}}"`+list("pathParams", [2]string{"id", "string"}), `{}`)
+	require.Contains(t, outcome.Error, "there is no value, and the path needs one")
+	outcome = r.tool(`"method":"GET","path":"/v2/x"`, "")
+	require.Contains(t, outcome.Error, `leads to "/v2/x", which is not under "/v1/"`)
+	require.Empty(t, e.requests())
+
+	for value, want := range map[string]string{
+		"%2e%2e": "/v1/%252e%252e", "//evil.example": "/v1/%2F%2Fevil.example", "http://evil.example": "/v1/http%3A%2F%2Fevil.example",
+		"a#b?c": "/v1/a%23b%3Fc", "a;b,c": "/v1/a%3Bb%2Cc", "é\r\n": "/v1/%C3%A9%0D%0A", "@host:80": "/v1/@host%3A80",
+	} {
+		outcome := r.tool(`"method":"GET","path":"{{.id}}"`+list("pathParams", [2]string{"id", "string"}), `{"id":`+quoted(value)+`}`)
+		require.Equal(t, trigger.Done, outcome.Verdict, "%q: %s", value, outcome.Error)
+		all := e.requests()
+		require.Equal(t, want, all[len(all)-1].uri, "%q", value)
+	}
+}
+
+func TestValuesStayWhereTheyStandInABody(t *testing.T) {
+	const attack = `x", "admin": true, "y": "<&'`
+	for _, c := range []struct{ content, template, want string }{
+		{"", `{"a": "{{.v}}"}`, `{"a": "x\", \"admin\": true, \"y\": \"<&'"}`},
+		{"", `{"a": {{.v}}}`, `{"a": "x\", \"admin\": true, \"y\": \"<&'"}`},
+		{"", `{"a": {{json .v}}}`, `{"a": "x\", \"admin\": true, \"y\": \"<&'"}`},
+		{"", `{"a": "{{json .v}}"}`, `{"a": "\"x\\\", \\\"admin\\\": true, \\\"y\\\": \\\"<&'\""}`},
+		{"", `{"{{.v}}": 1}`, `{"x\", \"admin\": true, \"y\": \"<&'": 1}`},
+		{"", `{"q\"": "\\{{.v}}"}`, `{"q\"": "\\x\", \"admin\": true, \"y\": \"<&'"}`},
+		{"application/x-www-form-urlencoded", `a={{.v}}&b=1`, `a=x%22%2C+%22admin%22%3A+true%2C+%22y%22%3A+%22%3C%26%27&b=1`},
+		{"application/xml", `<a b="{{.v}}"/>`, `<a b="x&#34;, &#34;admin&#34;: true, &#34;y&#34;: &#34;&lt;&amp;&#39;"/>`},
+		{"text/plain", `say {{.v}}`, `say ` + attack},
+	} {
+		e := newEndpoint(t, nil)
+		headers := ""
+		if c.content != "" {
+			headers = `,"headers":{"content-type":"` + c.content + `"}`
+		}
+		outcome := toolRig(t, repositories.Source{BaseURL: e.URL}).tool(
+			`"method":"POST","path":"/x","requestBody":`+quoted(c.template)+headers+list("bodyParams", [2]string{"v", "string"}), `{"v":`+quoted(attack)+`}`)
+		require.Equal(t, trigger.Done, outcome.Verdict, "%s: %s", c.template, outcome.Error)
+		require.Equal(t, c.want, e.only(t).body)
+	}
+}
+
+func TestMissingValuesOfABody(t *testing.T) {
+	e := newEndpoint(t, nil)
+	r := toolRig(t, repositories.Source{BaseURL: e.URL})
+	outcome := r.tool(`"method":"PUT","path":"/x","requestBody":"{\"a\": {{.v}}, \"b\": \"{{.v}}\"{{if .w}}, \"c\": {{.w}}{{end}}}"`+
+		list("bodyParams", [2]string{"v", "string"}, [2]string{"w", "map"}), `{}`)
+	require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+	require.Equal(t, `{"a": null, "b": ""}`, e.only(t).body)
+}
+
+func TestBodyThatIsNoJSONIsNotSent(t *testing.T) {
+	e := newEndpoint(t, nil)
+	r := toolRig(t, repositories.Source{BaseURL: e.URL})
+	for _, template := range []string{`note: {{.v}}`, `{"a": {{.v}}`, `{"a": "\{{.v}}"}`} {
+		outcome := r.tool(`"method":"POST","path":"/x","requestBody":`+quoted(template)+list("bodyParams", [2]string{"v", "string"}), `{"v":"x"}`)
+		require.Equal(t, trigger.Dead, outcome.Verdict, template)
+	}
+	require.Empty(t, e.requests())
+}
+
+func TestHeaderParametersBeginNoOtherHeader(t *testing.T) {
+	e := newEndpoint(t, nil)
+	r := toolRig(t, repositories.Source{BaseURL: e.URL})
+	for _, value := range []string{"a\r\nX-Admin: 1", "a\nb", "a\x00b"} {
+		outcome := r.tool(`"method":"GET","path":"/x"`+list("headerParams", [2]string{"X-User", "string"}), `{"X-User":`+quoted(value)+`}`)
+		require.Equal(t, trigger.Dead, outcome.Verdict, "%q", value)
+		require.Contains(t, outcome.Error, `"X-User"`)
+	}
+	require.Empty(t, e.requests())
+}
+
+func TestAnswersOfASourceAreJudgedAsOthers(t *testing.T) {
+	e := newEndpoint(t, says(503, "hunter2-query is wrong"))
+	source := repositories.Source{BaseURL: e.URL, QueryParams: repositories.Headers{"api-key": secret("hunter2-query")}}
+	outcome := toolRig(t, source).tool(`"method":"GET","path":"/x"`, "")
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, 503, outcome.Status)
+	require.Empty(t, outcome.Result, "the body of a refusal is the source's own business")
+
+	source.ReturnFullError = true
+	outcome = toolRig(t, source).tool(`"method":"GET","path":"/x"`, "")
+	require.Equal(t, `"*** is wrong"`, string(outcome.Result), "and without its credentials")
+
+	outcome = toolRig(t, source, func(o *httpcall.Options) { o.Policy = policy(t, "deny") }).tool(`"method":"GET","path":"/x"`, "")
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, trigger.ReasonBlocked, outcome.Reason)
+}
+
+func TestToolWhoseSourceIsGoneIsNotCalled(t *testing.T) {
+	r := newRig(t)
+	outcome := r.tool(`"method":"GET","path":"/x"`, "")
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, `app "clinic" has no http source "api" that the tool works on`, outcome.Error)
+}
+
+func TestToolMayAuthenticateAsOtherCalls(t *testing.T) {
+	e := newEndpoint(t, nil)
+	outcome := toolRig(t, repositories.Source{BaseURL: e.URL}).tool(
+		`"method":"GET","path":"/x","request":{"auth":"basic","basic":{"username":"ann","password":"hunter2"},"timeout":"5s"}`, "")
+	require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+	user, password, ok := basicOf(e.only(t))
+	require.True(t, ok)
+	require.Equal(t, "ann hunter2", user+" "+password)
+}
+
+func quoted(text string) string {
+	out, _ := json.Marshal(text)
+	return string(out)
+}
+
+func FuzzToolBody(f *testing.F) {
+	f.Add(`{"a": "{{.v}}", "b": {{.v}}}`, `x", "admin": true`)
+	f.Add(`["\"{{.v}}", {{json .v}}, "{{json .v}}"]`, "\\")
+	f.Add(`{"{{.v}}": 1}`, "\u2028</script>")
+	f.Fuzz(func(t *testing.T, template, value string) {
+		if strings.Contains(template, "if") {
+			return // what a template chooses by a value may differ
+		}
+		tool := &repositories.Tool{Type: repositories.ToolHTTP, Source: "api", Method: http.MethodPost, Path: "/x", RequestBody: template,
+			BodyParams: json.RawMessage(`[{"name":"v"}]`)}
+		fixed, errFixed := httpcall.FillBody(tool, map[string]any{"v": "fixed"})
+		filled, err := httpcall.FillBody(tool, map[string]any{"v": value})
+		if errFixed != nil || err != nil {
+			return
+		}
+		require.Equal(t, shape(fixed), shape(filled), "a value changes values and keys, never what there is")
+	})
+}
+
+// shape writes what a JSON text has, without what its strings say.
+func shape(text []byte) string {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	shape := ""
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return shape
+		}
+		switch token := token.(type) {
+		case json.Delim:
+			shape += token.String()
+		case string:
+			shape += "s"
+		default:
+			shape += "v"
+		}
+	}
+}

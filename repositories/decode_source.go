@@ -1,0 +1,175 @@
+package repositories
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// sourceTypes are the sources that there are.
+var sourceTypes = []string{SourcePostgres, SourceSQLite, SourceHTTP}
+
+// checkSourceType tells a type that is misspelt from one of Toolbox's that this
+// program cannot serve.
+func checkSourceType(text string) error {
+	if slices.Contains(sourceTypes, text) {
+		return nil
+	}
+	if strings.HasSuffix(text, "-postgres") {
+		return fmt.Errorf("%q is not supported: it needs its vendor's own connector; a database that is reached by host and port is of type %s", clip(text), SourcePostgres)
+	}
+	return fmt.Errorf("%q is not a supported type of source: %s%s", clip(text), listed(sourceTypes), didYouMean(text, sourceTypes))
+}
+
+// hostPattern is a host name (RFC 1123); a list of hosts and the path of a socket are
+// none.
+var hostPattern = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252})$`)
+
+func checkHost(text string) error {
+	if _, err := netip.ParseAddr(text); err != nil && !hostPattern.MatchString(text) {
+		return fmt.Errorf("%q is not a host: one name or one IP address, without a port", clip(text))
+	}
+	return nil
+}
+
+func checkDatabase(text string) error {
+	switch {
+	case text == "":
+		return errors.New("is empty")
+	case strings.ContainsRune(text, 0):
+		return errors.New("holds a NUL")
+	}
+	return nil
+}
+
+// prepareSources writes the ports of a body as texts: files have them as numbers, or
+// as strings when they come from the environment.
+func (d *decoding) prepareSources() {
+	sources, _ := d.object()["sources"].([]any)
+	for _, member := range sources {
+		source, _ := member.(map[string]any)
+		if port, is := source["port"].(json.Number); is {
+			source["port"] = port.String()
+		}
+	}
+}
+
+// sourceField is a field that not every type of source has.
+type sourceField struct {
+	name   string
+	of     []string
+	needed bool // by all of these types
+	given  func(Source) bool
+}
+
+var sourceFields = []sourceField{
+	{"host", []string{SourcePostgres}, true, func(s Source) bool { return s.Host != "" }},
+	{"port", []string{SourcePostgres}, false, func(s Source) bool { return s.Port != "" }},
+	{"database", []string{SourcePostgres, SourceSQLite}, true, func(s Source) bool { return s.Database != "" }},
+	{"user", []string{SourcePostgres}, true, func(s Source) bool { return s.User != "" }},
+	{"password", []string{SourcePostgres}, false, func(s Source) bool { return !s.Password.Empty() }},
+	{"readOnly", []string{SourcePostgres, SourceSQLite}, false, func(s Source) bool { return s.ReadOnly }},
+	{"baseUrl", []string{SourceHTTP}, true, func(s Source) bool { return s.BaseURL != "" }},
+	{"headers", []string{SourceHTTP}, false, func(s Source) bool { return len(s.Headers) > 0 }},
+	{"returnFullError", []string{SourceHTTP}, false, func(s Source) bool { return s.ReturnFullError }},
+	{"queryParams", []string{SourceHTTP, SourcePostgres}, false, func(s Source) bool { return len(s.QueryParams) > 0 }},
+}
+
+// sources checks the sources of an app.
+func (d *decoding) sources(sources []Source) {
+	seen := map[string]int{}
+	for i, source := range sources {
+		at := Point("sources", i)
+		if first, twice := seen[source.Name]; twice && source.Name != "" {
+			d.add(at+Point("name"), "%q is the name of source %d as well", source.Name, first)
+		} else {
+			seen[source.Name] = i
+		}
+		if !slices.Contains(sourceTypes, source.Type) {
+			continue // named already; nobody knows what it needs
+		}
+		d.sourceFields(source, at)
+		d.sourceValues(source, at)
+	}
+}
+
+func (d *decoding) sourceFields(source Source, at string) {
+	for _, field := range sourceFields {
+		there, its := field.given(source), slices.Contains(field.of, source.Type)
+		switch {
+		case there && !its:
+			d.add(at+Point(field.name), "is for sources of type %s, and this is of type %s", listed(field.of), source.Type)
+		case its && field.needed:
+			d.needs(there, at+Point(field.name), source.Type)
+		}
+	}
+}
+
+func (d *decoding) sourceValues(source Source, at string) {
+	if source.DisableSSLVerification {
+		d.add(at+Point("disableSslVerification"), "is not supported: certificates are always verified; leave it out, or set it to false")
+	}
+	switch source.Type {
+	case SourcePostgres:
+		d.port(source.Port, at+Point("port"))
+		d.connectionSettings(source.QueryParams, at+Point("queryParams"))
+	case SourceSQLite:
+		if source.Database == ":memory:" || strings.HasPrefix(source.Database, "file:") {
+			d.add(at+Point("database"), "%q is not the path of a file; a database in memory would be empty for every tool", clip(source.Database))
+		}
+	case SourceHTTP:
+		d.headers(source.Headers, at+Point("headers"))
+		d.baseURL(source.BaseURL, at+Point("baseUrl"))
+	}
+}
+
+func (d *decoding) port(text, at string) {
+	if text == "" {
+		return
+	}
+	if n, err := strconv.ParseUint(text, 10, 16); err != nil || n == 0 {
+		d.add(at, "%q is not a port: 1 to 65535", clip(text))
+	}
+}
+
+// baseURL refuses what a path that is resolved against it would lose.
+func (d *decoding) baseURL(text, at string) {
+	parsed, err := url.Parse(text)
+	if err != nil {
+		return // a fault of its format
+	}
+	if parsed.RawQuery != "" || parsed.ForceQuery || parsed.Fragment != "" {
+		d.add(at, "holds a query or a fragment; what every request asks for stands in queryParams")
+	}
+	for _, segment := range strings.Split(parsed.Path, "/") {
+		if segment == "." || segment == ".." {
+			d.add(at, "holds a segment %q; write the path that is meant", segment)
+			return
+		}
+	}
+}
+
+// Settings of the connections to a postgres source: those that say nothing of files
+// or of the service's own machine.
+var connectionSettings = []string{"application_name", "search_path", "sslmode", "timezone"}
+
+// SSL modes of libpq (PostgreSQL documentation, section 34.19).
+var sslModes = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
+
+func (d *decoding) connectionSettings(given Headers, at string) {
+	for _, name := range sortedKeys(given) {
+		if !slices.Contains(connectionSettings, name) {
+			d.add(at+Point(name), "is not a supported setting of a connection: %s%s", listed(connectionSettings), didYouMean(name, connectionSettings))
+			continue
+		}
+		if mode := given[name].Reveal(); name == "sslmode" && !slices.Contains(sslModes, mode) {
+			d.add(at+Point(name), "%q is not an sslmode: %s%s", clip(mode), listed(sslModes), didYouMean(mode, sslModes))
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package template
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Functions that a template may be given.
+const (
+	// Array joins the strings of a list with ", ", for the names of columns.
+	Array = "array"
+	// ToJSON writes a value as JSON, a string with its quotes.
+	ToJSON = "json"
+	// PathEscape and QueryEscape change nothing: the place of a value in a URL
+	// decides how it is escaped, with or without them.
+	PathEscape  = "pathEscape"
+	QueryEscape = "queryEscape"
+)
+
+const indexOf = "index"
+
+// language are the functions that every template has.
+var language = []string{indexOf, "and", "or", "not", "eq", "ne"}
+
+// JSON is a value that the function json has written.
+type JSON string
+
+// takes reports whether a function takes so many arguments.
+func takes(function string, arguments int) bool {
+	switch function {
+	case "and", "or":
+		return arguments >= 1
+	case "eq", "ne", indexOf:
+		return arguments == 2
+	default:
+		return arguments == 1
+	}
+}
+
+func call(function string, arguments []any) (any, error) {
+	switch function {
+	case Array:
+		return joined(arguments[0])
+	case ToJSON:
+		return toJSON(arguments[0]), nil
+	case "not":
+		return !truth(arguments[0]), nil
+	case "and":
+		return choose(arguments, false), nil
+	case "or":
+		return choose(arguments, true), nil
+	case "eq":
+		return equal(arguments[0], arguments[1]), nil
+	case "ne":
+		return !equal(arguments[0], arguments[1]), nil
+	default: // PathEscape, QueryEscape
+		return arguments[0], nil
+	}
+}
+
+func joined(value any) (any, error) {
+	if value == nil {
+		return nil, nil
+	}
+	list, is := value.([]any)
+	if !is {
+		return nil, errors.New("array is for lists of strings")
+	}
+	texts := make([]string, len(list))
+	for i, member := range list {
+		text, is := member.(string)
+		if !is {
+			return nil, errors.New("array is for lists of strings, and one of these is none")
+		}
+		texts[i] = text
+	}
+	return strings.Join(texts, ", "), nil
+}
+
+// toJSON writes a value that came out of JSON.
+func toJSON(value any) JSON {
+	if written, is := value.(JSON); is {
+		return written
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(value) != nil {
+		return "null"
+	}
+	return JSON(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
+}
+
+// choose returns the first argument of the wanted truth, else the last.
+func choose(arguments []any, want bool) any {
+	i := slices.IndexFunc(arguments, func(value any) bool { return truth(value) == want })
+	if i < 0 {
+		i = len(arguments) - 1
+	}
+	return arguments[i]
+}
+
+// truth is text/template's: what is empty is false.
+func truth(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return false
+	case bool:
+		return value
+	case string:
+		return value != ""
+	case JSON:
+		return value != ""
+	case json.Number:
+		number, err := value.Float64()
+		return err != nil || number != 0
+	case []any:
+		return len(value) > 0
+	case map[string]any:
+		return len(value) > 0
+	default:
+		return true
+	}
+}
+
+// equal compares scalars; numbers by what they are worth, as far as a float tells.
+func equal(a, b any) bool {
+	one, isNumber := a.(json.Number)
+	two, both := b.(json.Number)
+	if isNumber && both {
+		x, errX := one.Float64()
+		y, errY := two.Float64()
+		return one == two || errX == nil && errY == nil && x == y
+	}
+	return toJSON(a) == toJSON(b)
+}

@@ -1,0 +1,187 @@
+package sqlquery
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// database runs statements. Its errors are failures, or a lost where a statement may
+// have run.
+type database interface {
+	run(ctx context.Context, s statement) (*table, error)
+	close()
+}
+
+// databases are the databases that are open, one for each source of each app.
+type databases struct {
+	options Options
+	mu      sync.Mutex
+	open    map[string]*openDatabase // by app and source
+}
+
+// openDatabase is a database with what is known of its use.
+type openDatabase struct {
+	database
+	key   string
+	print [sha256.Size]byte // of the source that it was opened for
+	slots chan struct{}
+	users int
+	since time.Time   // when it was last left
+	idle  *time.Timer // closes it
+	gone  bool        // not in the map any more; closed by the last that leaves
+}
+
+func newDatabases(o Options) *databases {
+	return &databases{options: o, open: map[string]*openDatabase{}}
+}
+
+// enter returns the source's database and how to leave it. Its error puts the call off
+// where the source has no room.
+func (d *databases) enter(ctx context.Context, appID string, source repositories.Source) (database, func(), error) {
+	found, err := d.find(appID+" "+source.Name, source)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !d.takeSlot(ctx, found) {
+		d.leave(found)
+		return nil, nil, deferred(d.options.SlotWait, "the source %q has no room: %d statements of this app are under way on it", source.Name, d.options.SourceLimit)
+	}
+	return found, func() {
+		<-found.slots
+		d.leave(found)
+	}, nil
+}
+
+// find returns the database of a source, opened where it is not. One that was opened
+// for what the source was before is let go.
+func (d *databases) find(key string, source repositories.Source) (*openDatabase, error) {
+	print := fingerprint(source)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if found := d.open[key]; found != nil {
+		if found.print == print {
+			found.users++
+			return found, nil
+		}
+		d.drop(found)
+	}
+	if len(d.open) >= d.options.Databases && !d.dropOldest() {
+		return nil, deferred(d.options.SlotWait, "%d databases are open, and all of them are in use", len(d.open))
+	}
+	opened, err := openSource(source, d.options)
+	if err != nil {
+		return nil, err
+	}
+	found := &openDatabase{database: opened, key: key, print: print, slots: make(chan struct{}, d.options.SourceLimit), users: 1}
+	d.open[key] = found
+	return found, nil
+}
+
+func openSource(source repositories.Source, o Options) (database, error) {
+	switch source.Type {
+	case repositories.SourcePostgres:
+		return openPostgres(source, o)
+	case repositories.SourceSQLite:
+		return openSQLite(source, o)
+	default:
+		return nil, dead(trigger.ReasonRequest, "the source %q is of type %s, which runs no statements", source.Name, source.Type)
+	}
+}
+
+// leave ends a use, and has the database closed when nobody comes for a while.
+func (d *databases) leave(found *openDatabase) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	found.users--
+	found.since = time.Now()
+	switch {
+	case found.users > 0:
+	case found.gone:
+		go found.close()
+	case found.idle == nil:
+		found.idle = time.AfterFunc(d.options.Idle, func() { d.expire(found) })
+	default:
+		found.idle.Reset(d.options.Idle)
+	}
+}
+
+func (d *databases) expire(found *openDatabase) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if found.users == 0 && !found.gone {
+		d.drop(found)
+	}
+}
+
+// drop takes a database out of the map, and closes it where nobody uses it. Closing
+// waits for the network, so nobody waits for it.
+func (d *databases) drop(found *openDatabase) {
+	delete(d.open, found.key)
+	found.gone = true
+	if found.idle != nil {
+		found.idle.Stop()
+	}
+	if found.users == 0 {
+		go found.close()
+	}
+}
+
+// dropOldest drops the database that was left the longest ago, if there is one that
+// nobody uses.
+func (d *databases) dropOldest() bool {
+	var oldest *openDatabase
+	for _, candidate := range d.open {
+		if candidate.users == 0 && (oldest == nil || candidate.since.Before(oldest.since)) {
+			oldest = candidate
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	d.drop(oldest)
+	return true
+}
+
+func (d *databases) closeAll() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, found := range d.open {
+		d.drop(found)
+	}
+}
+
+func (d *databases) takeSlot(ctx context.Context, found *openDatabase) bool {
+	select {
+	case found.slots <- struct{}{}:
+		return true
+	default:
+	}
+	timer := time.NewTimer(d.options.SlotWait)
+	defer timer.Stop()
+	select {
+	case found.slots <- struct{}{}:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// fingerprint differs for sources of which anything differs that a connection depends
+// on, credentials among it.
+func fingerprint(source repositories.Source) [sha256.Size]byte {
+	settings := map[string]string{}
+	for name, value := range source.QueryParams {
+		settings[name] = value.Reveal()
+	}
+	parts, _ := json.Marshal([]any{ // texts always encode
+		source.Type, source.Host, source.Port, source.Database, source.User, source.Password.Reveal(), source.ReadOnly, settings,
+	})
+	return sha256.Sum256(parts)
+}

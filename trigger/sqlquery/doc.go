@@ -1,0 +1,24 @@
+// Package sqlquery delivers the calls of SQL tools: it runs the statement that a fired
+// tool owes on the app's database, PostgreSQL or SQLite.
+//
+// Runner is the trigger.Deliverer of such calls. One Deliver is one attempt: the
+// template parameters are pasted, the others bound, the statement runs, and its rows
+// become the result of the call, an array of objects. When the next attempt is due is
+// the ledger's affair.
+//
+// What it promises:
+//
+//   - A parameter reaches the database as a bound value and never as a part of the
+//     statement; a template parameter is pasted as its rules (allowedValues, escape)
+//     have let it through. One call runs one statement.
+//   - Values keep their digits both ways: numbers never pass through a float, unless
+//     the database itself keeps floats.
+//   - A database that is slow or away holds at most a few attempts of its own app and
+//     no others'. No statement runs longer than the tool's time.
+//   - No connection is opened that the Dial of its options refuses, and no file that
+//     is not under the operator's folder.
+//   - No outcome holds a credential, and none the values of a statement that failed.
+//
+// What it does not promise is that a statement runs once: an answer may be lost, and
+// then it runs again, unless the tool is marked as not idempotent.
+package sqlquery

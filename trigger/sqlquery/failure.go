@@ -1,0 +1,89 @@
+package sqlquery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// failure is the outcome of an attempt that has no rows, on its way up.
+type failure struct{ outcome trigger.Outcome }
+
+// Error returns the outcome's text, which is fit for people and holds no credential.
+func (f *failure) Error() string { return f.outcome.Error }
+
+// dead returns the failure of a statement that will never succeed as it is.
+func dead(reason trigger.Reason, format string, args ...any) error {
+	return &failure{trigger.Outcome{Verdict: trigger.Dead, Reason: reason, Error: fmt.Sprintf(format, args...)}}
+}
+
+// retry returns the failure of a statement that may succeed later.
+func retry(reason trigger.Reason, format string, args ...any) error {
+	return &failure{trigger.Outcome{Verdict: trigger.Retry, Reason: reason, Error: fmt.Sprintf(format, args...)}}
+}
+
+// deferred returns the failure of an attempt that was not made.
+func deferred(pause time.Duration, format string, args ...any) error {
+	return &failure{trigger.Outcome{
+		Verdict: trigger.Retry, Deferred: true, After: pause, Reason: trigger.ReasonRequest, Error: fmt.Sprintf(format, args...),
+	}}
+}
+
+// outcomeOf returns the outcome that err carries.
+func outcomeOf(err error) trigger.Outcome {
+	var carried *failure
+	if errors.As(err, &carried) {
+		return carried.outcome
+	}
+	return trigger.Outcome{Verdict: trigger.Dead, Reason: trigger.ReasonRequest, Error: clip(err.Error())}
+}
+
+// lost is an attempt that ended without a word of the database, after the statement
+// was sent: it may have run.
+type lost struct{ cause error }
+
+// Error returns the text of the cause.
+func (l *lost) Error() string { return l.cause.Error() }
+
+// Unwrap returns the cause.
+func (l *lost) Unwrap() error { return l.cause }
+
+// unanswered turns the failure of a run into one with an outcome: time that is up, a
+// connection that broke, and statements that must not run twice.
+func unanswered(ctx context.Context, source repositories.Source, tool *repositories.Tool, err error) error {
+	var judged *failure
+	if errors.As(err, &judged) {
+		return err
+	}
+	var sent *lost
+	isLost := errors.As(err, &sent)
+	stopping := errors.Is(ctx.Err(), context.Canceled)
+	reason, text := trigger.ReasonRequest, "broke off: "+clip(err.Error())
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		reason, text = trigger.ReasonTimeout, "did not answer in time"
+	} else if stopping {
+		text = "was left, as the service is stopping"
+	}
+	switch {
+	case isLost && !source.ReadOnly && !tool.Request.Repeatable():
+		return dead(reason, "outcome_unknown: the source %q %s; the tool is not idempotent, so the statement does not run again by itself", source.Name, text)
+	case stopping && !isLost:
+		return deferred(0, "the source %q %s", source.Name, text)
+	default:
+		return retry(reason, "the source %q %s", source.Name, text)
+	}
+}
+
+// clip bounds a text that the other side had a hand in.
+func clip(text string) string {
+	const most = 400
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

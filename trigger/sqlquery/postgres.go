@@ -1,0 +1,164 @@
+package sqlquery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// postgres is a PostgreSQL database.
+type postgres struct {
+	source repositories.Source
+	pool   *pgxpool.Pool
+}
+
+// defaultPort is that of libpq.
+const defaultPort = "5432"
+
+// openPostgres connects to nothing yet.
+func openPostgres(source repositories.Source, o Options) (database, error) {
+	config, err := postgresConfig(source, o)
+	if err != nil {
+		return nil, dead(trigger.ReasonRequest, "the source %q cannot be read; its host, port and queryParams must be as PostgreSQL takes them", source.Name)
+	}
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		return nil, dead(trigger.ReasonRequest, "the source %q cannot be opened", source.Name)
+	}
+	return &postgres{source, pool}, nil
+}
+
+// postgresConfig takes all from the source. What the driver would take from its own
+// surroundings, such as a password file or a client certificate, are credentials of
+// the operator and not of whoever owns the app.
+func postgresConfig(source repositories.Source, o Options) (*pgxpool.Config, error) {
+	port := source.Port
+	if port == "" {
+		port = defaultPort
+	}
+	mode := source.QueryParams["sslmode"].Reveal()
+	if mode == "" {
+		mode = "prefer" // as libpq does
+	}
+	config, err := pgxpool.ParseConfig(fmt.Sprintf(
+		"host=%s port=%s dbname=%s user=%s sslmode=%s sslcert='' sslkey='' target_session_attrs=any",
+		quote(source.Host), quote(port), quote(source.Database), quote(source.User), quote(mode)))
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns, config.MinConns, config.MinIdleConns = int32(o.SourceLimit), 0, 0
+	config.MaxConnIdleTime, config.MaxConnLifetime = time.Minute, 30*time.Minute
+	conn := config.ConnConfig
+	conn.Password = source.Password.Reveal()
+	// ISO is the one style of dates that can be read without knowing the server's.
+	conn.RuntimeParams = map[string]string{"application_name": "earshot", "datestyle": "ISO", "client_encoding": "UTF8"}
+	for name, value := range source.QueryParams {
+		if name != "sslmode" {
+			conn.RuntimeParams[name] = value.Reveal()
+		}
+	}
+	conn.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if !strings.HasPrefix(network, "tcp") {
+			return nil, fmt.Errorf("%w: %s is no TCP", ErrRefused, network)
+		}
+		return o.Dial(ctx, network, address)
+	}
+	conn.MaxProtocolMessageBodyLen = mostValue
+	conn.ConnectTimeout = 0 // the statement's time bounds it
+	conn.ValidateConnect = nil
+	return config, nil
+}
+
+// quote writes a value of a connection string (PostgreSQL documentation, section
+// 34.1.1.1).
+func quote(value string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
+}
+
+func (p *postgres) close() { p.pool.Close() }
+
+// run runs a statement on a connection of its own. The pool takes no connection back
+// on which a transaction is open.
+func (p *postgres) run(ctx context.Context, s statement) (*table, error) {
+	pooled, err := p.pool.Acquire(ctx)
+	if err != nil {
+		return nil, p.unconnected(err)
+	}
+	c := &connection{PgConn: pooled.Conn().PgConn(), source: p.source}
+	read, err := c.run(ctx, s)
+	if c.broken {
+		abandon(pooled)
+	} else {
+		pooled.Release()
+	}
+	return read, err
+}
+
+// leaveWithin bounds the farewell to a connection.
+const leaveWithin = 5 * time.Second
+
+// abandon asks the server to stop what runs on a connection, and closes it.
+func abandon(pooled *pgxpool.Conn) {
+	conn := pooled.Hijack()
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
+		defer cancel()
+		_ = conn.PgConn().CancelRequest(ctx) // one that cannot be reached stops by itself
+		_ = conn.Close(ctx)
+	}()
+}
+
+// unconnected judges why there is no connection.
+func (p *postgres) unconnected(err error) error {
+	var said *pgconn.PgError
+	var parse *pgconn.ParseConfigError
+	switch {
+	case errors.Is(err, ErrRefused):
+		return dead(trigger.ReasonBlocked, "the source %q: %s", p.source.Name, refusal(err))
+	case errors.As(err, &said):
+		return p.fault(said, statement{})
+	case errors.As(err, &parse):
+		return dead(trigger.ReasonRequest, "the source %q cannot be read", p.source.Name)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	default:
+		return retry(trigger.ReasonRequest, "the source %q cannot be reached: %s", p.source.Name, plainly(err))
+	}
+}
+
+// refusal returns the text that the dialer gave for an address.
+func refusal(err error) string {
+	text := err.Error()
+	if at := strings.Index(text, ErrRefused.Error()); at >= 0 {
+		text = text[at:]
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return clip(line)
+}
+
+// plainly returns the network's own words, without the user and the database that the
+// driver puts in front.
+func plainly(err error) string {
+	var network *net.OpError
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &name):
+		return "its host is not known"
+	case errors.As(err, &network):
+		return clip(network.Err.Error())
+	}
+	text := err.Error()
+	if at := strings.LastIndex(text, ": "); at >= 0 {
+		text = text[at+2:]
+	}
+	return clip(text)
+}

@@ -1,0 +1,179 @@
+package sqlquery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// connection runs one statement in the messages of PostgreSQL's extended query
+// protocol (documentation, section 53.2.3), for two things that drivers do not offer:
+// the server is asked for so many rows and no more, which cuts a long result short
+// without breaking off the statement that makes it; and values travel as the texts
+// that the server writes, so that no digit is lost.
+type connection struct {
+	*pgconn.PgConn
+	source repositories.Source
+	// broken says that the connection is in no state to be used again.
+	broken bool
+	// sent says that the statement itself is on its way, so that it may have run.
+	sent bool
+}
+
+// run runs the statement. One of a read-only source runs in a transaction that it
+// cannot make another of, since it is the only one there.
+func (c *connection) run(ctx context.Context, s statement) (*table, error) {
+	if !c.source.ReadOnly {
+		return c.exchange(ctx, s)
+	}
+	if _, err := c.Exec(ctx, "begin read only").ReadAll(); err != nil {
+		return nil, c.trouble(ctx, err, s)
+	}
+	read, err := c.exchange(ctx, s)
+	if !c.broken {
+		_, ended := c.Exec(ctx, "rollback").ReadAll()
+		c.broken = ended != nil
+	}
+	return read, err
+}
+
+// exchange has the statement described, binds its values, and reads the rows. What it
+// is said by the server to be wrong with is a failure; all else is trouble on the way.
+func (c *connection) exchange(ctx context.Context, s statement) (*table, error) {
+	described, err := c.describe(ctx, s)
+	if err != nil {
+		return nil, c.trouble(ctx, err, s)
+	}
+	values, err := postgresValues(s, described.parameters)
+	if err != nil {
+		c.Frontend().SendSync(&pgproto3.Sync{})
+		if settled := c.settle(ctx); settled != nil {
+			c.broken = true
+		}
+		return nil, err
+	}
+	read, err := c.execute(ctx, described, values)
+	if err != nil {
+		return nil, c.trouble(ctx, err, s)
+	}
+	return read, nil
+}
+
+// description is what the server says of a statement.
+type description struct {
+	parameters []uint32 // their types
+	columns    []string
+	types      []uint32
+}
+
+// describe parses the statement. There is no Sync behind it, so that all of one call
+// is one implicit transaction, on one server connection where a pooler is in between.
+func (c *connection) describe(ctx context.Context, s statement) (description, error) {
+	var d description
+	c.Frontend().SendParse(&pgproto3.Parse{Query: s.text})
+	c.Frontend().SendDescribe(&pgproto3.Describe{ObjectType: 'S'})
+	c.Frontend().Send(&pgproto3.Flush{})
+	if err := c.Frontend().Flush(); err != nil {
+		return d, err
+	}
+	for {
+		message, err := c.ReceiveMessage(ctx)
+		if err != nil {
+			return d, err
+		}
+		switch message := message.(type) {
+		case *pgproto3.ParameterDescription:
+			d.parameters = append(d.parameters, message.ParameterOIDs...)
+		case *pgproto3.RowDescription:
+			for _, field := range message.Fields {
+				d.columns = append(d.columns, string(field.Name))
+				d.types = append(d.types, field.DataTypeOID)
+			}
+			return d, nil
+		case *pgproto3.NoData:
+			return d, nil
+		case *pgproto3.ErrorResponse:
+			said := pgconn.ErrorResponseToPgError(message)
+			c.Frontend().SendSync(&pgproto3.Sync{})
+			return d, errors.Join(said, c.settle(ctx))
+		}
+	}
+}
+
+// settle sends what is to be sent and reads until the server is ready for the next
+// statement.
+func (c *connection) settle(ctx context.Context) error {
+	if err := c.Frontend().Flush(); err != nil {
+		return err
+	}
+	for {
+		message, err := c.ReceiveMessage(ctx)
+		if err != nil {
+			return err
+		}
+		if _, ready := message.(*pgproto3.ReadyForQuery); ready {
+			return nil
+		}
+	}
+}
+
+// errCopy means that a statement is a COPY, which has no rows.
+var errCopy = errors.New("it copies, which a tool cannot")
+
+// execute binds the values and reads the rows, one more than are kept.
+func (c *connection) execute(ctx context.Context, d description, values [][]byte) (*table, error) {
+	c.Frontend().SendBind(&pgproto3.Bind{Parameters: values})
+	c.Frontend().SendExecute(&pgproto3.Execute{MaxRows: MostRows + 1})
+	c.Frontend().SendSync(&pgproto3.Sync{})
+	c.sent = true
+	if err := c.Frontend().Flush(); err != nil {
+		return nil, err
+	}
+	read := newTable(d.columns)
+	var said error
+	for {
+		message, err := c.ReceiveMessage(ctx)
+		if err != nil {
+			return nil, errors.Join(said, err)
+		}
+		switch message := message.(type) {
+		case *pgproto3.DataRow:
+			read.add(func(i int) json.RawMessage { return postgresValue(message.Values[i], d.types[i]) })
+		case *pgproto3.ErrorResponse:
+			said = pgconn.ErrorResponseToPgError(message)
+		case *pgproto3.CopyInResponse, *pgproto3.CopyOutResponse, *pgproto3.CopyBothResponse:
+			return nil, errCopy
+		case *pgproto3.ReadyForQuery:
+			return read, said
+		}
+	}
+}
+
+// trouble judges an error. What the server has said stands, though the connection may
+// be broken as well; the rest is a lost answer, or no attempt at all.
+func (c *connection) trouble(ctx context.Context, err error, s statement) error {
+	var said *pgconn.PgError
+	var tooLong *pgproto3.ExceededMaxBodyLenErr
+	switch {
+	case errors.As(err, &said):
+		c.broken = c.IsClosed() || ctx.Err() != nil
+		return (&postgres{source: c.source}).fault(said, s)
+	case errors.As(err, &tooLong):
+		c.broken = true
+		return dead(trigger.ReasonRequest, "the source %q sent a row that is longer than %d bytes", c.source.Name, mostValue)
+	case errors.Is(err, errCopy):
+		c.broken = true
+		return dead(trigger.ReasonRequest, "the source %q refused the statement: %s", c.source.Name, err)
+	}
+	c.broken = true
+	if c.sent {
+		return &lost{err}
+	}
+	return err
+}

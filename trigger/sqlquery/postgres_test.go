@@ -1,0 +1,434 @@
+package sqlquery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/trigger"
+	"earshot/trigger/sqlquery"
+	"earshot/trigger/sqlquery/pgtest"
+)
+
+// TestPostgres runs everything that one server can serve on one, since making a
+// cluster takes longer than all of it.
+func TestPostgres(t *testing.T) {
+	server := pgtest.Run(t)
+	server.Exec(`
+		create table flights (id int primary key, airline text not null, seats numeric(30,10), meta jsonb);
+		insert into flights values (1, 'CY', 12345678901234567890.0123456789, '{"gate": 12345678901234567890}'), (2, 'DL', null, null)`)
+	for name, test := range map[string]func(*testing.T, *pgtest.Server){
+		"types survive": typesSurvive, "values are bound": valuesAreBound, "templates are pasted": templatesArePasted,
+		"results are cut": resultsAreCut, "statements that change": statementsThatChange, "read-only": readOnly,
+		"wrong statements": wrongStatements, "time": timeIsLimited, "who may": whoMay, "addresses": addresses,
+		"room": room, "changed source": changedSource, "idle": idle, "hostile": hostile,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, server) })
+	}
+}
+
+func typesSurvive(t *testing.T, server *pgtest.Server) {
+	r := newRig(t, server.Source("db"))
+	for sql, want := range map[string]string{
+		`1::int2`: `1`, `9223372036854775807::int8`: `9223372036854775807`, `12345678901234567890.1234567890::numeric`: `12345678901234567890.1234567890`,
+		`1.50::numeric(5,2)`: `1.50`, `'NaN'::numeric`: `"NaN"`, `0.1::float8`: `0.1`, `'Infinity'::float8`: `"Infinity"`, `1e300::float8`: `1e+300`,
+		`true`: `true`, `false`: `false`, `null::text`: `null`, `'<a & "b">'`: `"<a & \"b\">"`, `E'a\nb\u00e9'`: `"a\nbé"`,
+		`'\xdeadbeef'::bytea`: `"3q2+7w=="`, `''::bytea`: `""`,
+		`'2026-12-01 09:30:00.123456+02'::timestamptz`:        `"2026-12-01T07:30:00.123456Z"`,
+		`'2026-12-01 09:30:00'::timestamp`:                    `"2026-12-01T09:30:00Z"`,
+		`'infinity'::timestamptz`:                             `"infinity"`,
+		`'2026-12-01'::date`:                                  `"2026-12-01"`,
+		`'09:30:00'::time`:                                    `"09:30:00"`,
+		`'1 day 02:00'::interval`:                             `"1 day 02:00:00"`,
+		`'{"b": [1, 12345678901234567890], "a": null}'::json`: `{"b":[1,12345678901234567890],"a":null}`,
+		`'{"a": 1.50}'::jsonb`:                                `{"a":1.50}`,
+		`'6b0e8c0e-0b3c-4f0e-9a51-0f3ec6a6f0a1'::uuid`:        `"6b0e8c0e-0b3c-4f0e-9a51-0f3ec6a6f0a1"`,
+		`array[1,2,null]::int[]`:                              `[1,2,null]`,
+		`array[[1,2],[3,4]]`:                                  `[[1,2],[3,4]]`,
+		`array['a"b','c\d','NULL','','{x,y}',null]`:           `["a\"b","c\\d","NULL","","{x,y}",null]`,
+		`'{}'::text[]`:                                        `[]`,
+		`'[2:3]={7,8}'::int[]`:                                `[7,8]`,
+		`array['\x01'::bytea]`:                                `["AQ=="]`,
+		`array['2026-12-01 09:30:00+00'::timestamptz]`:        `["2026-12-01T09:30:00Z"]`,
+		`array['{"a": 1}'::jsonb]`:                            `[{"a":1}]`,
+		`array[true,false]`:                                   `[true,false]`,
+		`'10.0.0.1'::inet`:                                    `"10.0.0.1"`,
+		`int4range(1,5)`:                                      `"[1,5)"`,
+	} {
+		require.Equal(t, `[{"v":`+want+`}]`, r.rows("select "+sql+" as v"), sql)
+	}
+	require.Equal(t, `[{"id":1,"id_2":2,"z":3,"a":4}]`, r.rows("select 1 as id, 2 as id, 3 as z, 4 as a"))
+	require.Equal(t, `[{"id":2,"airline":"DL","seats":null,"meta":null}]`, r.rows("select * from flights where id = 2"))
+	require.Equal(t, `[]`, r.rows("select * from flights where id = 3"))
+}
+
+func valuesAreBound(t *testing.T, server *pgtest.Server) {
+	r := newRig(t, server.Source("db"))
+	const mixed = `"parameters":[
+	  {"name":"s","type":"string","description":"d"}, {"name":"i","type":"integer","description":"d"},
+	  {"name":"f","type":"float","description":"d"}, {"name":"b","type":"boolean","description":"d"},
+	  {"name":"l","type":"array","description":"d","items":{"name":"x","type":"string","description":"d"}},
+	  {"name":"m","type":"map","description":"d"}, {"name":"o","type":"string","description":"d","required":false}]`
+	outcome := r.run(statement(`select $1::text s, $2::bigint i, $3::numeric f, $4::bool b, $5::text[] l, $6::jsonb m, $7::text o`)+","+mixed,
+		`{"s":"it's; drop table flights --","i":9007199254740993,"f":0.12345678901234567890,"b":true,"l":["a\"b","c,d","\\","{}","NULL"],"m":{"k":[1,null,"x"]}}`)
+	require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+	require.JSONEq(t, `[{"s":"it's; drop table flights --","i":9007199254740993,"f":0.12345678901234567890,"b":true,"l":["a\"b","c,d","\\","{}","NULL"],"m":{"k":[1,null,"x"]},"o":null}]`, string(outcome.Result))
+	require.Contains(t, string(outcome.Result), `0.12345678901234567890`, "digits survive")
+
+	const airlines = `"parameters":[{"name":"preferred","type":"array","description":"d","items":{"name":"x","type":"string","description":"d"}}]`
+	outcome = r.run(statement(`select id from flights where airline = any($1)`)+","+airlines, `{"preferred":["CY","ZZ"]}`)
+	require.Equal(t, `[{"id":1}]`, string(outcome.Result))
+
+	const ids = `"parameters":[{"name":"ids","type":"array","description":"d","items":{"name":"x","type":"integer","description":"d"}}]`
+	outcome = r.run(statement(`select airline from flights where id = any($1) order by id`)+","+ids, `{"ids":[2,1]}`)
+	require.Equal(t, `[{"airline":"CY"},{"airline":"DL"}]`, string(outcome.Result))
+	outcome = r.run(statement(`select $1::jsonb as v`)+","+ids, `{"ids":[2,1]}`)
+	require.Equal(t, `[{"v":[2,1]}]`, string(outcome.Result), "where the statement wants JSON, a list is one")
+
+	outcome = r.run(statement(`select airline from flights where id = $1`)+`,"schema":[{"parameter":"id","type":"integer"},{"parameter":"unused","type":"string","value":"x"}]`, `{"id":1}`)
+	require.Equal(t, `[{"airline":"CY"}]`, string(outcome.Result), "any of the three languages, and values that it does not use")
+	outcome = r.run(statement(`select $2::text as v, $1::text as w`)+`,"parameters":{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}}}`, `{"a":"second","z":"first"}`)
+	require.Equal(t, `[{"v":"second","w":"first"}]`, string(outcome.Result), "in the order in which they were given")
+}
+
+func templatesArePasted(t *testing.T, server *pgtest.Server) {
+	r := newRig(t, server.Source("db"))
+	const seeds = `"templateParameters":[{"name":"tableName","type":"string","description":"d","allowedValues":["flights"]},
+	  {"name":"columnNames","type":"array","description":"d","items":{"name":"column","type":"string","description":"d","escape":"double-quotes"}}]`
+	outcome := r.run(statement(`SELECT {{array .columnNames}} FROM {{.tableName}} WHERE id = $1`)+`,"parameters":[{"name":"id","type":"integer","description":"d"}],`+seeds,
+		`{"id":1,"tableName":"flights","columnNames":["id","airline"]}`)
+	require.Equal(t, `[{"id":1,"airline":"CY"}]`, string(outcome.Result), outcome.Error)
+
+	outcome = r.run(statement(`SELECT {{array .columnNames}} FROM {{.tableName}}`)+`,`+seeds, `{"tableName":"flights","columnNames":["id\" from pg_shadow; --"]}`)
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Contains(t, outcome.Error, "does not exist (SQLSTATE 42703)")
+	require.NotContains(t, outcome.Error, "pg_shadow", "values stay out of errors")
+
+	outcome = r.run(statement(`SELECT 1 {{.more}}`)+`,"templateParameters":[{"name":"more","type":"string","description":"d"}]`, `{"more":"; drop table flights"}`)
+	require.Contains(t, outcome.Error, "cannot insert multiple commands")
+	require.Equal(t, 2, server.Count("select count(*) from flights"))
+
+	const optional = `"templateParameters":[{"name":"n","type":"integer","description":"d","required":false}]`
+	outcome = r.run(statement(`SELECT id FROM flights ORDER BY id {{if .n}}LIMIT {{.n}}{{end}}`)+","+optional, `{"n":1}`)
+	require.Equal(t, `[{"id":1}]`, string(outcome.Result))
+	outcome = r.run(statement(`SELECT id FROM flights LIMIT {{.n}}`)+","+optional, `{}`)
+	require.Equal(t, "the statement of the tool: {{.n}}: there is no value to paste", outcome.Error)
+	require.Equal(t, `[{"v":[[1,2],[3,4]]}]`, r.rows(`select '{{1,2},{3,4}}'::int[] as v`), "braces without template parameters are text")
+}
+
+func resultsAreCut(t *testing.T, server *pgtest.Server) {
+	r := newRig(t, server.Source("db"))
+	outcome := r.run(statement("select n from generate_series(1, 1000) n"), "")
+	require.False(t, outcome.Truncated)
+	require.Equal(t, 1000, strings.Count(string(outcome.Result), `"n"`))
+
+	outcome = r.run(statement("select generate_series(1, 1000000000) as n"), "")
+	require.Equal(t, trigger.Done, outcome.Verdict, "the server is not asked for more: %s", outcome.Error)
+	require.True(t, outcome.Truncated)
+	require.Equal(t, 1000, strings.Count(string(outcome.Result), `"n"`))
+
+	outcome = r.run(statement("select repeat('x', 100000) as v from generate_series(1, 10)"), "")
+	require.True(t, outcome.Truncated)
+	require.LessOrEqual(t, len(outcome.Result), sqlquery.MostBytes)
+	require.Equal(t, 2, strings.Count(string(outcome.Result), `"v"`))
+
+	outcome = r.run(statement("select repeat('x', 1000000) as v"), "")
+	require.True(t, outcome.Truncated)
+	require.Equal(t, `[]`, string(outcome.Result))
+
+	outcome = r.run(statement("select repeat('x', 40000000) as v"), "")
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Contains(t, outcome.Error, "a row that is longer than 16777216 bytes")
+	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "the source is as good as before")
+}
+
+func statementsThatChange(t *testing.T, server *pgtest.Server) {
+	server.Exec("create table notes (id serial primary key, note text)")
+	r := newRig(t, server.Source("db"))
+	require.Equal(t, `[]`, r.rows("insert into notes (note) values ('a')"))
+	require.Equal(t, `[{"id":2}]`, r.rows("insert into notes (note) values ('b') returning id"))
+	outcome := r.run(statement("insert into notes (note) select 'x' from generate_series(1, 3000) returning id"), "")
+	require.True(t, outcome.Truncated)
+	require.Equal(t, 3002, server.Count("select count(*) from notes"), "what is cut is the result, not the change")
+	require.Equal(t, `[]`, r.rows("begin"), "a transaction does not outlive its statement")
+	require.Equal(t, `[]`, r.rows("insert into notes (note) values ('kept')"))
+	require.Equal(t, 1, server.Count("select count(*) from notes where note = 'kept'"))
+}
+
+func readOnly(t *testing.T, server *pgtest.Server) {
+	source := server.Source("db")
+	source.ReadOnly = true
+	r := newRig(t, source)
+	require.Equal(t, `[{"id":1},{"id":2}]`, r.rows("select id from flights order by id"))
+	for _, sql := range []string{"delete from flights", "with gone as (delete from flights returning id) select * from gone", "create table x ()"} {
+		outcome := r.run(statement(sql), "")
+		require.Equal(t, trigger.Dead, outcome.Verdict, sql)
+		require.Contains(t, outcome.Error, "SQLSTATE 25006", sql)
+	}
+	for _, sql := range []string{"set transaction read write", "set default_transaction_read_only = off", "commit"} {
+		r.run(statement(sql), "")
+		require.Contains(t, r.run(statement("delete from flights"), "").Error, "SQLSTATE 25006", "after %s", sql)
+	}
+	require.Equal(t, 2, server.Count("select count(*) from flights"))
+}
+
+func wrongStatements(t *testing.T, server *pgtest.Server) {
+	server.Exec("create table people (email text unique); insert into people values ('ann@example.org')")
+	r := newRig(t, server.Source("db"))
+	const email = `"parameters":[{"name":"email","type":"string","description":"d"}]`
+	for _, c := range []struct{ sql, values, want string }{
+		{"selec $1", `"x"`, `refused the statement: syntax error at or near "selec" (SQLSTATE 42601)`},
+		{"select $1::text from nowhere", `"x"`, `relation "nowhere" does not exist (SQLSTATE 42P01)`},
+		{"insert into people values ($1)", `"ann@example.org"`, `duplicate key value violates unique constraint "people_email_key" (SQLSTATE 23505)`},
+		{"select $1::int", `"ann@example.org"`, `invalid input syntax for type integer: "***" (SQLSTATE 22P02)`},
+		{"select ($1::text)::int", `"ann"`, `invalid input syntax for type integer: "***" (SQLSTATE 22P02)`},
+		{"select $1 || $2::text", `"x"`, `the statement binds $2, and the tool has 1 parameters`},
+		{"select 1/length($1)", `""`, `division by zero (SQLSTATE 22012)`},
+		{"copy flights to stdout", `"x"`, `it copies, which a tool cannot`},
+	} {
+		outcome := r.run(statement(c.sql)+","+email, `{"email":`+c.values+`}`)
+		require.Equal(t, trigger.Dead, outcome.Verdict, c.sql)
+		require.Equal(t, trigger.ReasonRequest, outcome.Reason, c.sql)
+		require.Contains(t, outcome.Error, c.want, c.sql)
+		require.NotContains(t, outcome.Error, "ann@", c.sql)
+		require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "after %s", c.sql)
+	}
+	for code, want := range map[string]trigger.Verdict{
+		"40001": trigger.Retry, "40P01": trigger.Retry, "53300": trigger.Retry, "57P03": trigger.Retry, "08006": trigger.Retry, "55P03": trigger.Retry,
+		"P0001": trigger.Dead, "23514": trigger.Dead, "42501": trigger.Dead, "XX000": trigger.Dead,
+	} {
+		server.Exec(fmt.Sprintf("create or replace function fails() returns int language plpgsql as $$ begin raise exception 'as told' using errcode = '%s'; end $$", code))
+		outcome := r.run(statement("select fails()"), "")
+		require.Equal(t, want, outcome.Verdict, code)
+		require.Contains(t, outcome.Error, "as told", code)
+	}
+}
+
+func timeIsLimited(t *testing.T, server *pgtest.Server) {
+	r := newRig(t, server.Source("db"))
+	const short = `,"request":{"timeout":"300ms"}`
+	outcome := r.run(statement("select pg_sleep(60), 'slow one'")+short, "")
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, trigger.ReasonTimeout, outcome.Reason)
+	require.Equal(t, `the source "db" did not answer in time`, outcome.Error)
+	const running = "select count(*) from pg_stat_activity where query like '%slow one%' and state = 'active' and pid <> pg_backend_pid()"
+	require.Eventually(t, func() bool { return server.Count(running) == 0 }, 30*time.Second, 10*time.Millisecond, "the server stops as well")
+
+	r = newRig(t, server.Source("db"))
+	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "the connection is there, so that the time goes to the statement")
+	outcome = r.run(statement("select pg_sleep(60)")+`,"request":{"timeout":"1s","idempotent":false}`, "")
+	require.Equal(t, trigger.Dead, outcome.Verdict, outcome.Error)
+	require.Contains(t, outcome.Error, "outcome_unknown")
+	outcome = r.run(statement("selec 1")+`,"request":{"idempotent":false}`, "")
+	require.NotContains(t, outcome.Error, "outcome_unknown", "what the database has refused is known")
+
+	ctx, stop := context.WithCancel(t.Context())
+	time.AfterFunc(200*time.Millisecond, stop)
+	outcome = r.Deliver(ctx, effectOf(r.tool(statement("select pg_sleep(60)")), nil))
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Contains(t, outcome.Error, "the service is stopping")
+
+	source := server.Source("db")
+	source.Timeout = repositories.Duration(200 * time.Millisecond)
+	outcome = newRig(t, source).run(statement("select pg_sleep(60)"), "")
+	require.Equal(t, trigger.ReasonTimeout, outcome.Reason, "a source has a time as well")
+}
+
+func whoMay(t *testing.T, server *pgtest.Server) {
+	t.Setenv("PGPASSWORD", pgtest.Password) // the operator's, not the app's
+	for _, password := range []string{"", "wrong-password-of-db"} {
+		source := server.Source("db")
+		source.Password = repositories.NewSecret(password)
+		outcome := newRig(t, source).run(statement("select 1"), "")
+		require.Equal(t, trigger.Dead, outcome.Verdict, "%q %s", password, outcome.Error)
+		require.Equal(t, trigger.ReasonAuth, outcome.Reason)
+		require.NotContains(t, outcome.Error, "wrong-password-of-db")
+	}
+	source := server.Source("db")
+	source.Database = "nowhere"
+	outcome := newRig(t, source).run(statement("select 1"), "")
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Contains(t, outcome.Error, `database "nowhere" does not exist (SQLSTATE 3D000)`)
+	source = server.Source("db")
+	source.QueryParams = repositories.Headers{"sslmode": repositories.NewSecret("require")}
+	outcome = newRig(t, source).run(statement("select 1"), "")
+	require.Equal(t, trigger.Retry, outcome.Verdict, outcome.Error)
+	require.NotContains(t, outcome.Error, pgtest.Password)
+	source.QueryParams = repositories.Headers{"application_name": repositories.NewSecret("desk"), "search_path": repositories.NewSecret("pg_catalog")}
+	require.Equal(t, `[{"application_name":"desk"}]`, newRig(t, source).rows("show application_name"))
+}
+
+func addresses(t *testing.T, server *pgtest.Server) {
+	refuse := func(o *sqlquery.Options) {
+		o.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
+			return nil, fmt.Errorf("%w: %s is private", sqlquery.ErrRefused, address)
+		}
+	}
+	outcome := newRig(t, server.Source("db"), refuse).run(statement("select 1"), "")
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, trigger.ReasonBlocked, outcome.Reason)
+	require.Contains(t, outcome.Error, "127.0.0.1")
+	require.Contains(t, outcome.Error, "is private")
+
+	source := server.Source("db")
+	source.Host = "/tmp"
+	outcome = newRig(t, source).run(statement("select 1"), "")
+	require.Equal(t, trigger.ReasonBlocked, outcome.Reason, "a socket of the machine is no address")
+
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, source.Port, _ = net.SplitHostPort(closed.Addr().String())
+	require.NoError(t, closed.Close())
+	source.Host = "127.0.0.1"
+	outcome = newRig(t, source).run(statement("select 1"), "")
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Contains(t, outcome.Error, "connection refused")
+
+	source.Host = "no-such-host.invalid"
+	outcome = newRig(t, source).run(statement("select 1"), "")
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+}
+
+// waits is a statement that waits for a lock of the test, and then is done.
+const waits = `"statement":"select pg_advisory_xact_lock_shared(7)","request":{"timeout":"60s"}`
+
+func room(t *testing.T, server *pgtest.Server) {
+	r := newRig(t, server.Source("db"), func(o *sqlquery.Options) { o.SourceLimit, o.SlotWait = 2, 50*time.Millisecond })
+	other := newRig(t, server.Source("db"))
+	release, tool := server.Hold(7), r.tool(waits)
+	ended := make(chan trigger.Outcome, 2)
+	for range 2 {
+		go func() { ended <- r.Deliver(t.Context(), effectOf(tool, nil)) }()
+	}
+	require.Eventually(t, func() bool { return server.Waiting() == 2 }, 30*time.Second, 10*time.Millisecond)
+	outcome := r.run(statement("select 1"), "")
+	require.True(t, outcome.Deferred)
+	require.Contains(t, outcome.Error, "has no room: 2 statements of this app are under way")
+	require.Equal(t, `[{"v":1}]`, other.rows("select 1 as v"), "others do not wait")
+	release()
+	for range 2 {
+		outcome := <-ended
+		require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+	}
+	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
+}
+
+func changedSource(t *testing.T, server *pgtest.Server) {
+	r := newRig(t, server.Source("db"))
+	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
+	changed := *r.app
+	changed.Sources = []repositories.Source{server.Source("db")}
+	changed.Sources[0].QueryParams = repositories.Headers{"application_name": repositories.NewSecret("changed")}
+	*r.app = changed
+	require.Equal(t, `[{"application_name":"changed"}]`, r.rows("show application_name"))
+	require.Eventually(t, func() bool {
+		return server.Count("select count(*) from pg_stat_activity where application_name = 'earshot'") == 0
+	}, 30*time.Second, 10*time.Millisecond, "what was open before is closed")
+
+	outcome := r.Deliver(t.Context(), trigger.Effect{AppID: "gone", Kind: trigger.KindCall, Call: &trigger.Call{Tool: r.tool(statement("select 1"))}})
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Contains(t, outcome.Error, `app "gone" is gone`)
+	tool := r.tool(statement("select 1"))
+	r.app.Sources = nil
+	outcome = r.Deliver(t.Context(), effectOf(tool, nil))
+	require.Contains(t, outcome.Error, `app "clinic" has no postgres source "db"`)
+}
+
+func idle(t *testing.T, server *pgtest.Server) {
+	source := server.Source("db")
+	source.QueryParams = repositories.Headers{"application_name": repositories.NewSecret("idler")}
+	r := newRig(t, source, func(o *sqlquery.Options) { o.Idle, o.Databases, o.SlotWait = 50*time.Millisecond, 1, time.Millisecond })
+	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
+	require.Eventually(t, func() bool {
+		return server.Count("select count(*) from pg_stat_activity where application_name = 'idler'") == 0
+	}, 30*time.Second, 10*time.Millisecond)
+	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "it opens again")
+
+	second := source
+	second.Name = "other"
+	r.app.Sources = append(r.app.Sources, second)
+	tool := r.tool(statement("select 1 as v"))
+	tool.Source = "other"
+	require.Equal(t, trigger.Done, r.Deliver(t.Context(), effectOf(tool, nil)).Verdict, "the one that is idle makes room")
+	release, busy, slow := server.Hold(7), make(chan trigger.Outcome), r.tool(waits)
+	go func() { busy <- r.Deliver(t.Context(), effectOf(slow, nil)) }()
+	require.Eventually(t, func() bool { return server.Waiting() == 1 }, 30*time.Second, 10*time.Millisecond)
+	outcome := r.Deliver(t.Context(), effectOf(tool, nil))
+	require.True(t, outcome.Deferred)
+	require.Contains(t, outcome.Error, "1 databases are open, and all of them are in use")
+	release()
+	require.Equal(t, trigger.Done, (<-busy).Verdict)
+}
+
+// hostile are servers that are none.
+func hostile(t *testing.T, server *pgtest.Server) {
+	for name, answer := range map[string]string{
+		"silence": "", "web": "HTTP/1.1 400 Bad Request\r\n\r\n", "length": "R\xff\xff\xff\xff", "zeros": strings.Repeat("\x00", 64),
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = conn.Write([]byte(answer))
+				if answer != "" {
+					_ = conn.Close()
+				}
+			}
+		}()
+		source := server.Source("db")
+		_, source.Port, _ = net.SplitHostPort(listener.Addr().String())
+		outcome := newRig(t, source).run(statement("select 1")+`,"request":{"timeout":"500ms"}`, "")
+		require.Equal(t, trigger.Retry, outcome.Verdict, "%s: %s", name, outcome.Error)
+		require.NotContains(t, outcome.Error, pgtest.Password)
+		require.NoError(t, listener.Close())
+	}
+}
+
+func TestPostgresThatGoesAwayIsWaitedFor(t *testing.T) {
+	server := pgtest.Run(t)
+	r := newRig(t, server.Source("db"))
+	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
+
+	ended, tool := make(chan trigger.Outcome), r.tool(waits)
+	release := server.Hold(7)
+	go func() { ended <- r.Deliver(t.Context(), effectOf(tool, nil)) }()
+	require.Eventually(t, func() bool { return server.Waiting() == 1 }, 30*time.Second, 10*time.Millisecond)
+	server.Stop()
+	release()
+	outcome := <-ended
+	require.Equal(t, trigger.Retry, outcome.Verdict, outcome.Error)
+
+	outcome = r.run(statement("select 1"), "")
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.False(t, outcome.Deferred, "it was an attempt")
+	server.Start()
+	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
+}
+
+func TestStoreThatIsAwayPutsAStatementOff(t *testing.T) {
+	r := sqlquery.New(sqlquery.Options{Apps: failing{}})
+	tool := &repositories.Tool{Type: repositories.ToolPostgres, Source: "db"}
+	outcome := r.Deliver(t.Context(), effectOf(tool, nil))
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.True(t, outcome.Deferred)
+	outcome = r.Deliver(t.Context(), trigger.Effect{ID: "e", Kind: trigger.KindEvent})
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Panics(t, func() { sqlquery.New(sqlquery.Options{}) })
+}
+
+type failing struct{}
+
+func (failing) App(context.Context, string) (*repositories.App, error) {
+	return nil, errors.New("connection refused")
+}

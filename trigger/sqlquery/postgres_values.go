@@ -1,0 +1,141 @@
+package sqlquery
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"earshot/trigger"
+)
+
+// postgresValues writes the values as texts, in the order of their numbers. The server
+// reads each as the type that the statement needs there, and says so where it cannot.
+// Values that the statement does not use are left out.
+func postgresValues(s statement, types []uint32) ([][]byte, error) {
+	if len(types) > len(s.values) {
+		return nil, dead(trigger.ReasonRequest, "the statement binds $%d, and the tool has %d parameters", len(types), len(s.values))
+	}
+	values := make([][]byte, len(types))
+	for i, oid := range types {
+		if s.values[i] != nil {
+			values[i] = []byte(postgresText(s.values[i], oid))
+		}
+	}
+	return values, nil
+}
+
+func postgresText(value any, oid uint32) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case json.Number:
+		return value.String()
+	case bool:
+		if value {
+			return "true"
+		}
+		return "false"
+	case []any:
+		if oid == pgtype.JSONOID || oid == pgtype.JSONBOID {
+			return encoded(value)
+		}
+		return arrayText(value, oid)
+	default:
+		return encoded(value)
+	}
+}
+
+// arrayText writes the literal of an array (PostgreSQL documentation, section 8.15.2).
+// Every element is quoted, so that none can be taken for a sign of the literal.
+func arrayText(list []any, oid uint32) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, member := range list {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		switch inner := member.(type) {
+		case nil:
+			b.WriteString("NULL")
+		case []any:
+			b.WriteString(arrayText(inner, oid))
+		default:
+			b.WriteString(`"` + arrayEscaper.Replace(postgresText(member, oid)) + `"`)
+		}
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+var arrayEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// arrays are the types of the elements of those array types that every server has.
+var arrays = map[uint32]uint32{
+	pgtype.BoolArrayOID: pgtype.BoolOID, pgtype.Int2ArrayOID: pgtype.Int2OID, pgtype.Int4ArrayOID: pgtype.Int4OID,
+	pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.Float4ArrayOID: pgtype.Float4OID, pgtype.Float8ArrayOID: pgtype.Float8OID,
+	pgtype.NumericArrayOID: pgtype.NumericOID, pgtype.TextArrayOID: pgtype.TextOID, pgtype.VarcharArrayOID: pgtype.VarcharOID,
+	pgtype.BPCharArrayOID: pgtype.BPCharOID, pgtype.NameArrayOID: pgtype.NameOID, pgtype.UUIDArrayOID: pgtype.UUIDOID,
+	pgtype.ByteaArrayOID: pgtype.ByteaOID, pgtype.JSONArrayOID: pgtype.JSONOID, pgtype.JSONBArrayOID: pgtype.JSONBOID,
+	pgtype.TimestampArrayOID: pgtype.TimestampOID, pgtype.TimestamptzArrayOID: pgtype.TimestamptzOID, pgtype.DateArrayOID: pgtype.DateOID,
+	pgtype.TimeArrayOID: pgtype.TimeOID, pgtype.IntervalArrayOID: pgtype.IntervalOID, pgtype.InetArrayOID: pgtype.InetOID,
+	pgtype.CIDRArrayOID: pgtype.CIDROID, pgtype.OIDArrayOID: pgtype.OIDOID,
+}
+
+// postgresValue writes a value of the server's as JSON. A type that JSON has no like of
+// is the text that PostgreSQL writes for it; so are those of extensions.
+func postgresValue(raw []byte, oid uint32) json.RawMessage {
+	if raw == nil {
+		return null
+	}
+	given := string(raw)
+	if element, is := arrays[oid]; is {
+		if list, ok := readArray(given, element); ok {
+			return list
+		}
+		return text(given)
+	}
+	switch oid {
+	case pgtype.BoolOID:
+		if given == "t" {
+			return json.RawMessage("true")
+		}
+		return json.RawMessage("false")
+	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.OIDOID, pgtype.Float4OID, pgtype.Float8OID, pgtype.NumericOID:
+		return number(given)
+	case pgtype.JSONOID, pgtype.JSONBOID:
+		return compact(given)
+	case pgtype.ByteaOID:
+		return bytesText(given)
+	case pgtype.TimestamptzOID, pgtype.TimestampOID:
+		return timeText(given)
+	default:
+		return text(given)
+	}
+}
+
+// bytesText writes bytes, which the server has in hexadecimal, in base64.
+func bytesText(given string) json.RawMessage {
+	decoded, err := hex.DecodeString(strings.TrimPrefix(given, `\x`))
+	if err != nil || !strings.HasPrefix(given, `\x`) {
+		return text(given)
+	}
+	return text(base64.StdEncoding.EncodeToString(decoded))
+}
+
+// timeLayouts are how the style ISO writes times, with the zones that there have been.
+var timeLayouts = []string{"2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z07:00:00", "2006-01-02 15:04:05.999999999"}
+
+// timeText writes a time as RFC 3339 in UTC; one without a zone is taken as UTC. What
+// RFC 3339 cannot say, infinity and years before Christ, stays as it is.
+func timeText(given string) json.RawMessage {
+	for _, layout := range timeLayouts {
+		if at, err := time.Parse(layout, given); err == nil {
+			return instant(at, false)
+		}
+	}
+	return text(given)
+}

@@ -1,0 +1,110 @@
+package sqlquery
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+var _ trigger.Deliverer = (*Runner)(nil)
+
+// Runner runs the statements of all apps. It is safe for concurrent use.
+type Runner struct {
+	apps      Apps
+	databases *databases
+	log       *slog.Logger
+}
+
+// New returns a Runner, which opens a database with its first statement. It panics
+// without Apps, which is a fault of the program.
+func New(options Options) *Runner {
+	if options.Apps == nil {
+		panic("sqlquery.New: Options.Apps is missing")
+	}
+	o := options.withDefaults()
+	return &Runner{apps: o.Apps, databases: newDatabases(o), log: o.Logger}
+}
+
+// Close closes all databases. Statements that run are let finish; later ones open
+// their database again.
+func (r *Runner) Close() { r.databases.closeAll() }
+
+// Deliver makes one attempt to run a statement. It ends with ctx or with the time that
+// the tool has for one attempt, whichever is first.
+func (r *Runner) Deliver(ctx context.Context, effect trigger.Effect) trigger.Outcome {
+	outcome, err := r.deliver(ctx, effect)
+	if err != nil {
+		outcome = outcomeOf(err)
+	}
+	r.log.DebugContext(ctx, "statement.attempted",
+		"app", effect.AppID, "session", effect.SessionID, "trigger", effect.TriggerID, "attempt", effect.Attempt,
+		"done", outcome.Verdict == trigger.Done, "dead", outcome.Verdict == trigger.Dead, "deferred", outcome.Deferred,
+		"reason", outcome.Reason, "error", outcome.Error)
+	return outcome
+}
+
+func (r *Runner) deliver(ctx context.Context, effect trigger.Effect) (trigger.Outcome, error) {
+	if effect.Call == nil || !effect.Call.RunsStatement() {
+		return trigger.Outcome{}, dead(trigger.ReasonRequest, "effect %q of kind %q holds no statement", effect.ID, effect.Kind)
+	}
+	tool := effect.Call.Tool
+	app, err := r.app(ctx, effect)
+	if err != nil {
+		return trigger.Outcome{}, err
+	}
+	source, err := sourceOf(app, tool)
+	if err != nil {
+		return trigger.Outcome{}, err
+	}
+	statement, err := prepare(tool, effect.Call.Values)
+	if err != nil {
+		return trigger.Outcome{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, app.AttemptTimeout(tool))
+	defer cancel()
+	database, leave, err := r.databases.enter(ctx, app.ID, source)
+	if err != nil {
+		return trigger.Outcome{}, err
+	}
+	defer leave()
+	rows, err := database.run(ctx, statement)
+	if err != nil {
+		return trigger.Outcome{}, unanswered(ctx, source, tool, err)
+	}
+	return trigger.Outcome{Verdict: trigger.Done, Result: rows.json(), Truncated: rows.cut}, nil
+}
+
+// app returns the call's app, looked up where it is not at hand. An app that is gone
+// makes its statements impossible; a store that is away puts them off.
+func (r *Runner) app(ctx context.Context, effect trigger.Effect) (*repositories.App, error) {
+	if effect.Call.App != nil {
+		return effect.Call.App, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, repositories.DefaultTimeout)
+	defer cancel()
+	app, err := r.apps.App(ctx, effect.AppID)
+	switch {
+	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
+		return nil, dead(trigger.ReasonRequest, "app %q is gone, and its sources with it", effect.AppID)
+	case err != nil:
+		return nil, deferred(0, "app %s cannot be looked up: %s", effect.AppID, clip(err.Error()))
+	}
+	return app, nil
+}
+
+// needs is the type of source that a type of tool works on.
+var needs = map[string]string{
+	repositories.ToolPostgres: repositories.SourcePostgres,
+	repositories.ToolSQLite:   repositories.SourceSQLite,
+}
+
+func sourceOf(app *repositories.App, tool *repositories.Tool) (repositories.Source, error) {
+	source, there := app.Source(tool.Source)
+	if want := needs[tool.Type]; !there || source.Type != want {
+		return source, dead(trigger.ReasonRequest, "app %q has no %s source %q that the tool works on", app.ID, want, clip(tool.Source))
+	}
+	return source, nil
+}

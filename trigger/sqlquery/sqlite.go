@@ -1,0 +1,149 @@
+package sqlquery
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// sqliteFile is a SQLite database.
+type sqliteFile struct {
+	source repositories.Source
+	db     *sql.DB
+}
+
+// mostValue is the longest string or blob of a SQLite database that is read or made,
+// and the longest row of a PostgreSQL database. It bounds memory, not results, which
+// are cut long before.
+const mostValue = 16 << 20
+
+// busyFor is how long a statement waits for another's lock on the file.
+const busyFor = 2 * time.Second
+
+func openSQLite(source repositories.Source, o Options) (database, error) {
+	path, err := sqlitePath(source, o.SQLiteDir)
+	if err != nil {
+		return nil, err
+	}
+	mode := "rw" // never creates: an empty file in place of a misspelt one helps nobody
+	if source.ReadOnly {
+		mode = "ro"
+	}
+	query := url.Values{"mode": {mode}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyFor.Milliseconds()), "trusted_schema(0)"}}
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}
+	d := &sqlite.Driver{}
+	d.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, _ string) error { return confine(conn, source.ReadOnly) })
+	db := sql.OpenDB(sqliteConnector{d, name.String()})
+	db.SetMaxOpenConns(o.SourceLimit)
+	db.SetMaxIdleConns(o.SourceLimit)
+	db.SetConnMaxIdleTime(time.Minute)
+	return &sqliteFile{source: source, db: db}, nil
+}
+
+// sqliteConnector opens connections of a driver that is ours alone: what is registered
+// with database/sql is shared by the whole process.
+type sqliteConnector struct {
+	driver *sqlite.Driver
+	name   string
+}
+
+// Connect opens a connection.
+func (c sqliteConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.name) }
+
+// Driver returns the driver.
+func (c sqliteConnector) Driver() driver.Driver { return c.driver }
+
+// confine keeps statements to the file: no other is attached or written (VACUUM INTO
+// attaches as well), no setting of the connection or the process is changed, and no
+// transaction outlives its statement.
+func confine(conn sqlite.ExecQuerierContext, readOnly bool) error {
+	registerer, is := conn.(sqlite.AuthorizerRegisterer)
+	if !is {
+		return errors.New("the SQLite driver has no authorizer")
+	}
+	return registerer.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, argument, function, _, _ string) sqlite.AuthorizerReturnCode {
+		switch action {
+		case sqlite.AuthAttach, sqlite.AuthDetach, sqlite.AuthPragma, sqlite.AuthTransaction, sqlite.AuthSavepoint:
+			return sqlite.AuthorizerDeny
+		case sqlite.AuthFunction:
+			if function == "load_extension" {
+				return sqlite.AuthorizerDeny
+			}
+		case sqlite.AuthSelect, sqlite.AuthRead, sqlite.AuthRecursive:
+		default:
+			if readOnly {
+				return sqlite.AuthorizerDeny
+			}
+		}
+		return sqlite.AuthorizerOK
+	})
+}
+
+func (f *sqliteFile) close() { _ = f.db.Close() } // what was written is written
+
+func (f *sqliteFile) run(ctx context.Context, s statement) (*table, error) {
+	if !oneStatement(s.text) {
+		return nil, dead(trigger.ReasonRequest, "the statement is more than one; a tool runs one statement")
+	}
+	conn, err := f.db.Conn(ctx)
+	if err != nil {
+		return nil, f.fault(err)
+	}
+	defer conn.Close()
+	if _, err := sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, mostValue); err != nil {
+		return nil, f.fault(err)
+	}
+	arguments, err := sqliteArguments(s)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := conn.QueryContext(ctx, s.text, arguments...)
+	if err != nil {
+		return nil, f.fault(err)
+	}
+	defer rows.Close()
+	read, err := readSQLite(rows)
+	if err != nil {
+		return nil, f.fault(err)
+	}
+	return read, nil
+}
+
+// fault judges an error of SQLite, by its primary result code.
+func (f *sqliteFile) fault(err error) error {
+	var coded *sqlite.Error
+	if !errors.As(err, &coded) {
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			return &lost{err}
+		}
+		return dead(trigger.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, clip(err.Error()))
+	}
+	switch coded.Code() & 0xff {
+	case sqlite3.SQLITE_INTERRUPT:
+		return &lost{err}
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_PROTOCOL:
+		return retry(trigger.ReasonRequest, "the source %q is not to be had: %s", f.source.Name, clip(coded.Error()))
+	case sqlite3.SQLITE_AUTH:
+		return dead(trigger.ReasonRequest, "the source %q refused the statement: it may not reach other files, settings or transactions%s", f.source.Name, ifReadOnly(f.source))
+	default:
+		return dead(trigger.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, clip(coded.Error()))
+	}
+}
+
+func ifReadOnly(source repositories.Source) string {
+	if source.ReadOnly {
+		return ", and the source is read-only"
+	}
+	return ""
+}

@@ -1,0 +1,226 @@
+package sqlquery_test
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/trigger"
+	"earshot/trigger/sqlquery"
+)
+
+// newFile makes a folder with a SQLite file in it, clinic.db, and returns the folder.
+func newFile(t *testing.T, statements string) string {
+	t.Helper()
+	dir := t.TempDir()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "clinic.db"))
+	require.NoError(t, err)
+	_, err = db.Exec(statements)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	return dir
+}
+
+const flights = `create table flights (id integer primary key, airline text not null, on_time boolean, departs datetime, day date, extra json, ticket blob, price real);
+	insert into flights values (1, 'CY', true, '2026-12-01 09:30:00', '2026-12-01', '{"gate": 12}', x'deadbeef', 99.5), (2, 'DL', null, null, null, null, null, null)`
+
+func sqliteRig(t *testing.T, dir string, change ...func(*repositories.Source)) *rig {
+	source := repositories.Source{Type: repositories.SourceSQLite, Database: "clinic.db"}
+	for _, alter := range change {
+		alter(&source)
+	}
+	return newRig(t, source, func(o *sqlquery.Options) { o.SQLiteDir = dir })
+}
+
+func TestSQLiteTypesSurvive(t *testing.T) {
+	r := sqliteRig(t, newFile(t, flights))
+	require.Equal(t, `[{"id":1,"airline":"CY","on_time":true,"departs":"2026-12-01T09:30:00Z","day":"2026-12-01","extra":{"gate":12},"ticket":"3q2+7w==","price":99.5}]`,
+		r.rows("select * from flights where id = 1"))
+	require.Equal(t, `[{"id":2,"airline":"DL","on_time":null,"departs":null,"day":null,"extra":null,"ticket":null,"price":null}]`,
+		r.rows("select * from flights where id = 2;"))
+	require.Equal(t, `[]`, r.rows("select * from flights where id = 3"))
+	for expression, want := range map[string]string{
+		"9223372036854775807": "9223372036854775807", "1e300": "1e+300", "9e999": `"+Inf"`, "''": `""`, "'a\"<b>'": `"a\"<b>"`, "null": "null",
+	} {
+		require.Equal(t, `[{"v":`+want+`}]`, r.rows("select "+expression+" as v"))
+	}
+	require.Equal(t, `[{"id":1,"id_2":2}]`, r.rows("select 1 as id, 2 as id"))
+}
+
+func TestSQLiteValuesAreBound(t *testing.T) {
+	r := sqliteRig(t, newFile(t, flights))
+	const two = `"parameters":[{"name":"airline","type":"string","description":"d"},{"name":"user-id","type":"integer","description":"d","required":false}]`
+	for _, sql := range []string{
+		"select id from flights where airline = ? and id = ?", "select id from flights where id = ?2 and airline = ?1",
+		"select id from flights where airline = $1 and id = $2", "select id from flights where airline = :airline and id = $2",
+		"select id from flights where airline = @airline and id = ?2", "select id from flights where airline = $airline",
+	} {
+		outcome := r.run(statement(sql)+","+two, `{"airline":"CY","user-id":1}`)
+		require.Equal(t, `[{"id":1}]`, string(outcome.Result), "%s: %s", sql, outcome.Error)
+	}
+	outcome := r.run(statement("select ? as a, ? as b")+","+two, `{"airline":"x'; drop table flights; --"}`)
+	require.Equal(t, `[{"a":"x'; drop table flights; --","b":null}]`, string(outcome.Result))
+	outcome = r.run(statement("select :nobody")+","+two, `{"airline":"x"}`)
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Contains(t, outcome.Error, `missing named argument "nobody"`)
+
+	const kinds = `"schema":[{"parameter":"i","type":"integer"},{"parameter":"n","type":"number"},{"parameter":"b","type":"boolean"},
+	  {"parameter":"l","type":"array","items":{"type":"string"}},{"parameter":"m","type":"object"}]`
+	outcome = r.run(statement("select ? i, ? n, ? b, (select group_concat(value) from json_each(?)) l, json_extract(?, '$.k') m")+","+kinds,
+		`{"i":9007199254740993,"n":1.5,"b":true,"l":["a","b"],"m":{"k":"v"}}`)
+	require.Equal(t, `[{"i":9007199254740993,"n":1.5,"b":1,"l":"a,b","m":"v"}]`, string(outcome.Result), outcome.Error)
+	outcome = r.run(statement("select ?")+`,"schema":[{"parameter":"i","type":"integer"}]`, `{}`)
+	require.Equal(t, `[{"?":null}]`, string(outcome.Result))
+}
+
+func TestSQLiteTemplatesBringNoSecondStatement(t *testing.T) {
+	r := sqliteRig(t, newFile(t, flights))
+	const table = `"templateParameters":[{"name":"table","type":"string","description":"d"}]`
+	outcome := r.run(statement("select count(*) as n from {{.table}}")+","+table, `{"table":"flights"}`)
+	require.Equal(t, `[{"n":2}]`, string(outcome.Result), outcome.Error)
+	for _, pasted := range []string{"flights; delete from flights", "flights;;select 1", "flights; --\n delete from flights", `flights;/* */delete from flights`} {
+		outcome = r.run(statement("select count(*) as n from {{.table}}")+","+table, mustJSON(map[string]any{"table": pasted}))
+		require.Equal(t, trigger.Dead, outcome.Verdict, pasted)
+		require.Contains(t, outcome.Error, "a tool runs one statement")
+	}
+	for _, sql := range []string{"select ';' as v", `select 1 as ";v"`, "select 1 as [a;b]", "select 1 /* ; */ as v", "select 1 -- ;\n as v", "select 1;  -- end", "select 1; /* x", "select 'it''s;' as v"} {
+		outcome = r.run(statement(sql), "")
+		require.Equal(t, trigger.Done, outcome.Verdict, "%s: %s", sql, outcome.Error)
+	}
+	require.Equal(t, `[{"n":2}]`, r.rows("select count(*) as n from flights"))
+}
+
+func TestSQLiteStatementsKeepToTheirFile(t *testing.T) {
+	dir := newFile(t, flights)
+	r := sqliteRig(t, dir)
+	other := filepath.Join(dir, "other.db")
+	for _, sql := range []string{
+		"attach database '" + other + "' as other", "vacuum into '" + other + "'", "vacuum", "pragma temp_store_directory = '/tmp'", "pragma journal_mode = off",
+		"begin", "begin immediate", "savepoint a", "commit", "detach database main", "select load_extension('/tmp/x.so')",
+	} {
+		outcome := r.run(statement(sql), "")
+		require.Equal(t, trigger.Dead, outcome.Verdict, sql)
+		require.NoFileExists(t, other, sql)
+	}
+	outcome := r.run(statement("select zeroblob(100000000)"), "")
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Contains(t, outcome.Error, "too big")
+	require.Equal(t, `[{"n":2}]`, r.rows("select count(*) as n from flights"))
+}
+
+func TestSQLiteStatementsThatChange(t *testing.T) {
+	dir := newFile(t, flights)
+	r := sqliteRig(t, dir)
+	require.Equal(t, `[]`, r.rows("insert into flights (airline) values ('AA')"))
+	require.Equal(t, `[{"id":4}]`, r.rows("insert into flights (airline) values ('BB') returning id"))
+	outcome := r.run(statement("with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000) insert into flights (airline) select 'N' from n returning id"), "")
+	require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+	require.True(t, outcome.Truncated)
+	require.Equal(t, 1000, strings.Count(string(outcome.Result), `"id"`))
+	require.Equal(t, `[{"n":3004}]`, r.rows("select count(*) as n from flights"), "what is cut is the result, not the change")
+
+	readOnly := sqliteRig(t, dir, func(s *repositories.Source) { s.ReadOnly = true })
+	require.Equal(t, `[{"n":3004}]`, readOnly.rows("select count(*) as n from flights"))
+	for _, sql := range []string{"delete from flights", "create table x (a)", "create temp table x (a)", "with a as (select 1) update flights set airline = 'x'"} {
+		outcome := readOnly.run(statement(sql), "")
+		require.Equal(t, trigger.Dead, outcome.Verdict, sql)
+		require.Contains(t, outcome.Error, "read-only", sql)
+	}
+	require.Equal(t, `[{"n":3004}]`, r.rows("select count(*) as n from flights"))
+}
+
+func TestSQLiteResultsAndTimeAreLimited(t *testing.T) {
+	r := sqliteRig(t, newFile(t, flights))
+	const endless = "with recursive n(i) as (select 1 union all select i + 1 from n) "
+	outcome := r.run(statement(endless+"select i from n"), "")
+	require.Equal(t, trigger.Done, outcome.Verdict)
+	require.True(t, outcome.Truncated)
+	require.Equal(t, 1000, strings.Count(string(outcome.Result), `"i"`))
+
+	outcome = r.run(statement(endless+"select count(*) from n")+`,"request":{"timeout":"200ms"}`, "")
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, trigger.ReasonTimeout, outcome.Reason)
+	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
+}
+
+func TestSQLiteErrors(t *testing.T) {
+	dir := newFile(t, flights+"; create unique index one on flights (airline)")
+	r := sqliteRig(t, dir)
+	const airline = `"parameters":[{"name":"airline","type":"string","description":"d"}]`
+	for sql, want := range map[string]string{
+		"selec ?":               "near \"selec\": syntax error",
+		"select * from nowhere": "no such table: nowhere",
+		"insert into flights (airline) values (?)": "UNIQUE constraint failed: flights.airline",
+		"select ?, ?": "missing argument with index 2",
+	} {
+		outcome := r.run(statement(sql)+","+airline, `{"airline":"CY"}`)
+		require.Equal(t, trigger.Dead, outcome.Verdict, sql)
+		require.Equal(t, trigger.ReasonRequest, outcome.Reason)
+		require.Contains(t, outcome.Error, want)
+	}
+
+	db, err := sql.Open("sqlite", filepath.Join(dir, "clinic.db"))
+	require.NoError(t, err)
+	defer db.Close()
+	holder, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	_, err = holder.ExecContext(t.Context(), "begin exclusive")
+	require.NoError(t, err)
+	outcome := r.run(statement("delete from flights where id = 99")+`,"request":{"timeout":"5s"}`, "")
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Contains(t, outcome.Error, "locked")
+	_, err = holder.ExecContext(t.Context(), "rollback")
+	require.NoError(t, err)
+	require.NoError(t, holder.Close())
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "text.db"), []byte(strings.Repeat("no database ", 100)), 0o600))
+	outcome = sqliteRig(t, dir, func(s *repositories.Source) { s.Database = "text.db" }).run(statement("select * from x"), "")
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Contains(t, outcome.Error, "not a database")
+}
+
+func TestSQLiteFilesAreTheOnesThatTheOperatorOpens(t *testing.T) {
+	dir := newFile(t, flights)
+	outside := newFile(t, flights)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "clinic.db"), filepath.Join(dir, "link.db")))
+	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "linked")))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "clinic.db"), filepath.Join(dir, "sub", "inner.db")))
+	for _, c := range []struct {
+		dir, database string
+		verdict       trigger.Verdict
+		want          string
+	}{
+		{dir, "clinic.db", trigger.Done, ""},
+		{dir, filepath.Join(dir, "clinic.db"), trigger.Done, ""},
+		{dir, "sub/../clinic.db", trigger.Done, ""},
+		{dir, "sub/inner.db", trigger.Done, ""},
+		{dir + "/sub", "../clinic.db", trigger.Dead, "is not in the folder"},
+		{dir, filepath.Join(outside, "clinic.db"), trigger.Dead, "is not in the folder"},
+		{dir, "link.db", trigger.Dead, "is not in the folder"},
+		{dir, "linked/clinic.db", trigger.Dead, "is not in the folder"},
+		{dir, "linked/missing.db", trigger.Retry, "is not there"},
+		{dir, "../missing.db", trigger.Dead, "is not in the folder"},
+		{dir, "/etc/passwd", trigger.Dead, "is not in the folder"},
+		{dir, ".", trigger.Dead, "is not in the folder"},
+		{dir, "missing.db", trigger.Retry, "is not there"},
+		{dir, "clinic.db?mode=memory", trigger.Retry, "is not there"},
+		{"", "clinic.db", trigger.Dead, "EARSHOT_SQLITE_DIR"},
+		{dir + "/nowhere", "clinic.db", trigger.Retry, "cannot be read"},
+	} {
+		source := repositories.Source{Type: repositories.SourceSQLite, Database: c.database}
+		r := newRig(t, source, func(o *sqlquery.Options) { o.SQLiteDir = c.dir })
+		outcome := r.run(statement("select 1"), "")
+		require.Equal(t, c.verdict, outcome.Verdict, "%s: %s", c.database, outcome.Error)
+		require.Contains(t, outcome.Error, c.want)
+		if c.verdict == trigger.Dead {
+			require.Equal(t, trigger.ReasonBlocked, outcome.Reason)
+		}
+	}
+	require.NoFileExists(t, filepath.Join(dir, "missing.db"))
+}

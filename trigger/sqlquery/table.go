@@ -1,0 +1,113 @@
+package sqlquery
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+)
+
+// Limits of a result.
+const (
+	// MostRows is how many rows are kept of a result.
+	MostRows = 1000
+	// MostBytes is how long a result may be as JSON.
+	MostBytes = 256 << 10
+)
+
+// table writes rows as a JSON array of objects. The columns keep their order.
+type table struct {
+	keys [][]byte // of the columns, as JSON
+	text bytes.Buffer
+	row  bytes.Buffer
+	rows int
+	// cut says that there were more rows than are kept.
+	cut bool
+}
+
+// newTable begins a result. Columns of the same name are told apart by a number, as in
+// id and id_2: of an object with the same name twice, readers keep one.
+func newTable(columns []string) *table {
+	t := &table{}
+	taken := map[string]bool{}
+	for _, column := range columns {
+		name := column
+		for n := 2; taken[name]; n++ {
+			name = column + "_" + strconv.Itoa(n)
+		}
+		taken[name] = true
+		t.keys = append(t.keys, text(name))
+	}
+	t.text.WriteByte('[')
+	return t
+}
+
+// add adds a row of as many values as there are columns, and reports whether there is
+// room for another one.
+func (t *table) add(value func(column int) json.RawMessage) bool {
+	if t.cut || t.rows == MostRows {
+		t.cut = true
+		return false
+	}
+	t.row.Reset()
+	t.row.WriteByte('{')
+	for i, key := range t.keys {
+		if i > 0 {
+			t.row.WriteByte(',')
+		}
+		t.row.Write(key)
+		t.row.WriteByte(':')
+		t.row.Write(value(i))
+		if t.text.Len()+t.row.Len() > MostBytes {
+			t.cut = true
+			return false
+		}
+	}
+	t.row.WriteByte('}')
+	if t.text.Len()+t.row.Len()+len(",]") > MostBytes {
+		t.cut = true
+		return false
+	}
+	if t.rows > 0 {
+		t.text.WriteByte(',')
+	}
+	t.text.Write(t.row.Bytes())
+	t.rows++
+	return true
+}
+
+func (t *table) json() json.RawMessage {
+	return append(bytes.Clone(t.text.Bytes()), ']')
+}
+
+var null = json.RawMessage("null")
+
+// text writes a string as JSON, without the HTML escapes that json.Marshal adds.
+func text(s string) json.RawMessage {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(s) != nil { // a string always encodes
+		return null
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// number writes the digits of a number as they are; what JSON has no number for, such
+// as NaN, is a string.
+func number(digits string) json.RawMessage {
+	if json.Valid([]byte(digits)) {
+		return json.RawMessage(digits)
+	}
+	return text(digits)
+}
+
+// encoded writes what came out of JSON as JSON.
+func encoded(value any) string {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(value) != nil {
+		return "null"
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}

@@ -1,0 +1,52 @@
+package trigger_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/trigger"
+)
+
+const typed = `{"tools":[
+  {"name":"rows","type":"postgres-sql","source":"db","statement":"select $1","schema":[{"parameter":"n","type":"integer"}]},
+  {"name":"page","type":"http","source":"api","method":"GET","path":"/x"}]}`
+
+const withSources = `{"sources":[{"name":"db","type":"postgres","host":"h","database":"d","user":"u","password":"hunter2"},
+  {"name":"api","type":"http","baseUrl":"https://h","timeout":"30s"}]}`
+
+func TestToolsOfATypeAreCallsWithTheirTool(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", withSources)
+		w.put("", "desk", typed)
+		w.calls.answers(func(e trigger.Effect) trigger.Outcome {
+			if e.Attempt == 1 {
+				return down(e)
+			}
+			return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+		})
+		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "page", Source: trigger.SourceUI})
+		require.NoError(t, err)
+		require.Equal(t, "pending", match.Call.State)
+		w.keeper.Wake("clinic")
+		w.rest()
+		require.Len(t, w.calls.attempts, 2)
+		for _, attempt := range w.calls.attempts {
+			require.Equal(t, trigger.KindCall, attempt.Kind)
+			require.Equal(t, "/x", attempt.Call.Tool.Path, "the later attempt has it out of the ledger")
+		}
+	})
+}
+
+func TestStatementsNeedSomebodyWhoRunsThem(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", withSources)
+		w.put("", "desk", typed)
+		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "rows", Source: trigger.SourceUI})
+		require.NoError(t, err)
+		require.Equal(t, "failed", match.Call.State)
+		require.Equal(t, "this service runs no statements", match.Call.Error)
+		attempts, _ := w.calls.count()
+		require.Zero(t, attempts)
+	})
+}
