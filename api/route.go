@@ -23,8 +23,8 @@ type route struct {
 func (o Options) routes() []route {
 	bodies := newBodies()
 	var all []route
-	all = append(all, apps{o.Store}.routes()...)
-	all = append(all, toolRepositories{o.Store, o.Store, o.NewID}.routes()...)
+	all = append(all, apps{o.Store, o.Store}.routes()...)
+	all = append(all, toolRepositories{o.Store, o.Store, o.Store, o.NewID}.routes()...)
 	all = append(all, messages{o.Engine, bodies, o.NewID}.routes()...)
 	all = append(all, triggers{o.Engine, bodies}.routes()...)
 	all = append(all, sessions{o.Store}.routes()...)

@@ -5,6 +5,13 @@ import (
 	"slices"
 )
 
+// clone copies an app as deep as its credentials lie.
+func (a *App) clone() *App {
+	next := *a
+	next.Modules = slices.Clone(a.Modules)
+	return &next
+}
+
 // clone copies a repository as deep as its credentials lie, so that the copy can be
 // given other ones. What is deeper is never changed and stays shared.
 func (r *Repository) clone() *Repository {

@@ -73,8 +73,7 @@ func (s *Store) putApp(ctx context.Context, given *App) (created bool, err error
 	if err != nil {
 		return false, err
 	}
-	app := *given
-	app.Modules = slices.Clone(given.Modules)
+	app := given.clone()
 	if err := keepMasked(app.credentials(), there.credentials()); err != nil {
 		return false, err
 	}
