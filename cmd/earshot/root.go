@@ -18,7 +18,7 @@ func newRoot(env environment) *cobra.Command {
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newDev(env), newServe(env), newVersion())
+	root.AddCommand(newDev(env), newServe(env), newValidate(env), newApply(env), newMigrate(env), newVersion())
 	return root
 }
 

@@ -183,3 +183,19 @@ func (s *Set) CheckWith(body []byte) error {
 	}
 	return faults.sorted(s.Files).err()
 }
+
+// Names lists the names of the members of a field that is a list of modules, services,
+// sources or tools.
+func (d *Definition) Names(field string) []string {
+	members := d.tree.get(field)
+	if members == nil {
+		return nil
+	}
+	var names []string
+	for _, member := range members.items {
+		if name, ok := member.get(owners[field][1]).word(); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -43,6 +43,7 @@ func (c *collector) flat(value *node) {
 		return // describes the group of all tools, which has no name
 	}
 	d := c.named(kind, as, name, body)
+	d.older = word != kind
 	if kind == kindApp {
 		d.body = c.appBody(body)
 	}

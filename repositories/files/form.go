@@ -27,8 +27,9 @@ type document struct {
 	at   place  // of the name, or of the whole
 	// body has the fields as the REST form has them, without kind and name.
 	body *node
-	// sermas marks what SERMAS's own tools wrote.
-	sermas bool
+	// sermas marks what SERMAS's own tools wrote, older what is of a form that Toolbox
+	// has left behind.
+	sermas, older bool
 }
 
 // label names the document in a fault.
@@ -44,6 +45,8 @@ type collector struct {
 	documents []*document
 	faults    Faults
 	notes     Faults
+	// all keeps documents that Earshot has no use for, where a file is rewritten.
+	all bool
 }
 
 func (c *collector) add(d *document) { c.documents = append(c.documents, d) }

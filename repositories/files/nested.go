@@ -62,8 +62,9 @@ func (c *collector) entry(kind, as string, entry field) {
 		c.faults.add(entry.at, "%s %q is %s; it must be a map", as, clip(entry.name), body.kind)
 		return
 	}
-	body = c.renamed(body)
-	c.typed(c.named(kind, as, newText(entry.name, entry.at), body))
+	d := c.named(kind, as, newText(entry.name, entry.at), c.renamed(body))
+	d.older = true
+	c.typed(d)
 }
 
 // renamed returns a copy in which every key "kind" is "type", at any depth: the first
@@ -95,6 +96,10 @@ func (c *collector) renamed(value *node) *node {
 func (c *collector) typed(d *document) {
 	switch d.kind {
 	case "prompt", "embeddingModel", "resource", "resourceTemplate":
+		if c.all {
+			c.add(d)
+			return
+		}
 		c.notes.add(d.at, "%s is left out: Earshot has tools, and no %ss", d.label(), strings.ToLower(d.kind))
 	case kindAuthService:
 		d.body = generic(d.body.without("description"))

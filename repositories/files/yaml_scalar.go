@@ -26,7 +26,7 @@ func (r *yamlReader) scalar(from ast.Node, at place) *node {
 		return newText(filled, at)
 	}
 	if r.env.lookup == nil && whole {
-		return newText(filled, at)
+		return &node{kind: text, text: filled, plain: filled, at: at}
 	}
 	made, err := resolve(filled, at)
 	if err != nil {
