@@ -25,6 +25,7 @@ type liveFiles struct {
 	env     environment
 	log     *slog.Logger
 	applied map[string]map[string]bool // what we have put there, by kind and id
+	seen    string                     // of the files as they were last read
 }
 
 func newLiveFiles(source sourceFlags, url string, env environment, log *slog.Logger) *liveFiles {
@@ -34,6 +35,7 @@ func newLiveFiles(source sourceFlags, url string, env environment, log *slog.Log
 // load reads the files and brings the service to them. What an earlier load has put
 // there and the files have no more goes; what others have registered stays.
 func (l *liveFiles) load(ctx context.Context) error {
+	l.seen = files.Fingerprint(l.source.paths) // before they are read: a change in between is seen again
 	set, err := l.source.readFor(l.env)
 	if err != nil {
 		return err
@@ -87,6 +89,9 @@ func (l *liveFiles) watch(ctx context.Context, watcher *fsnotify.Watcher) {
 		case err := <-watcher.Errors:
 			l.log.Warn("files.unwatched", "error", fmt.Sprint(err))
 		case <-quiet.C:
+			if files.Fingerprint(l.source.paths) == l.seen {
+				continue // another file of the folder, or the same again
+			}
 			if err := l.load(ctx); err != nil && ctx.Err() == nil {
 				fmt.Fprintf(l.env.err, "%v\nthe files were not loaded; what is running stays as it was\n", err)
 			}

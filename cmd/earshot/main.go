@@ -14,6 +14,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"earshot/repositories/files"
 )
 
 // version is set at build time: -ldflags "-X main.version=v1.2.3".
@@ -47,9 +49,14 @@ func run(ctx context.Context, args []string, env environment) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	if err != nil {
+	var faults files.Faults
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &faults):
+		fmt.Fprintln(env.err, err) // begins with file:line:column, for editors
+	default:
 		fmt.Fprintf(env.err, "earshot: %v\n", err)
-		return 1
 	}
-	return 0
+	return 1
 }

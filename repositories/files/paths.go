@@ -1,6 +1,8 @@
 package files
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -107,6 +109,19 @@ func load(file string) (string, error) {
 		return "", errors.New("is not UTF-8")
 	}
 	return string(read), nil
+}
+
+// Fingerprint is the same for as long as the files that the paths stand for, and what is
+// in them, are the same. Files that cannot be read count as they are.
+func Fingerprint(paths []string) string {
+	names, err := Expand(paths)
+	sum := sha256.New()
+	fmt.Fprintln(sum, names, err)
+	for _, name := range names {
+		content, err := load(name)
+		fmt.Fprintf(sum, "%q %d %v\n%s", name, len(content), err, content)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // clean takes off what editors of other systems leave: a mark of the byte order and
