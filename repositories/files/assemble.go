@@ -91,8 +91,8 @@ func (c *collector) start() place {
 func (c *collector) takeID(app *document, set *Set) {
 	switch {
 	case app.name == "":
-	case repositories.CheckID("the name", app.name) != nil:
-		c.faults.add(app.at, "%s of an app", repositories.CheckID("the name", app.name))
+	case repositories.CheckID("the name of the app", app.name) != nil:
+		c.faults.add(app.at, "%s", repositories.CheckID("the name of the app", app.name))
 	case set.AppID != "" && set.AppID != app.name:
 		c.faults.add(app.at, "the file is for the app %q, and --app says %q", app.name, clip(set.AppID))
 	default:

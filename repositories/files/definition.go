@@ -25,19 +25,19 @@ func (d *Definition) Given(field string) bool { return d.tree.field(field) != ni
 func (d *Definition) Locate(found repositories.Faults) Faults {
 	var faults Faults
 	for _, fault := range found {
-		at, label := d.find(fault)
-		faults.add(at, "%s%s", label, fault.Detail)
+		here, at := d.find(fault)
+		if !here.missing {
+			faults.add(at, "%s%s", d.label(tokensOf(fault.Pointer)), fault.Detail)
+		}
 	}
 	return faults
 }
 
 // find follows a pointer into the files: to the value that is at fault, to the key of
-// one that should not be there, or to the map that lacks one. The label names the
-// definition and the way inside it.
-func (d *Definition) find(fault repositories.Fault) (place, string) {
-	tokens := tokensOf(fault.Pointer)
+// one that should not be there, or to the map that lacks one.
+func (d *Definition) find(fault repositories.Fault) (*node, place) {
 	at, here := d.tree.at, d.tree
-	for _, token := range tokens {
+	for _, token := range tokensOf(fault.Pointer) {
 		if i, ok := index(token, here.items); ok {
 			here = here.items[i]
 			at = here.at
@@ -52,7 +52,7 @@ func (d *Definition) find(fault repositories.Fault) (place, string) {
 			at = here.at
 		}
 	}
-	return at, d.label(tokens)
+	return here, at
 }
 
 // owners are the lists of a body whose members have a document of their own, with the
@@ -62,6 +62,7 @@ var owners = map[string][2]string{
 	"authServices": {kindAuthService, "name"}, "sources": {kindSource, "name"},
 }
 
+// label names the definition and the way inside it.
 func (d *Definition) label(tokens []string) string {
 	prefix := kindApp
 	if d.ID != "" {

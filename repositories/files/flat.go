@@ -39,7 +39,7 @@ func (c *collector) flat(value *node) {
 	as := strings.TrimSuffix(word, "s")
 	name := value.get("name")
 	body := value.without("kind", "name")
-	if kind == kindGroup && name == nil {
+	if as == kindGroup && name == nil && body.field("tools") == nil {
 		return // describes the group of all tools, which has no name
 	}
 	d := c.named(kind, as, name, body)

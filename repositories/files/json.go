@@ -93,7 +93,9 @@ func (r *jsonReader) value(depth int) (*node, error) {
 		}
 		return r.list(at, depth)
 	case string:
-		return newText(r.env.fill(value, at, r.faults), at), nil
+		before := len(*r.faults)
+		filled := r.env.fill(value, at, r.faults)
+		return &node{kind: text, text: filled, at: at, missing: len(*r.faults) > before}, nil
 	case json.Number:
 		return &node{kind: number, text: value.String(), at: at}, nil
 	case bool:

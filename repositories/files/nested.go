@@ -77,10 +77,11 @@ func (c *collector) renamed(value *node) *node {
 		next.fields[i].value = c.renamed(f.value)
 		switch f.name {
 		case "kind":
-			next.fields[i].name = "type"
 			if other := value.field("type"); other != nil {
 				c.faults.add(f.at, "kind is the older word for type, and type is given as well on line %d", other.at.line)
+				return value.without("kind")
 			}
+			next.fields[i].name = "type"
 		case "authSources": // of a parameter, until version 0.30
 			next.fields[i].name = "authServices"
 		}
@@ -100,7 +101,7 @@ func (c *collector) typed(d *document) {
 			c.add(d)
 			return
 		}
-		c.notes.add(d.at, "%s is left out: Earshot has tools, and no %ss", d.label(), strings.ToLower(d.kind))
+		c.notes.add(d.at, "%s is left out: Earshot has tools, and no %ss", d.label(), d.kind)
 	case kindAuthService:
 		d.body = generic(d.body.without("description"))
 		c.add(d)

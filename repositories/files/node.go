@@ -38,6 +38,9 @@ type node struct {
 	// plain is how an unquoted scalar is written: what it is where a text is wanted.
 	plain string
 	at    place
+	// missing says that a variable of the value is not set: what else is wrong with it
+	// follows from that.
+	missing bool
 
 	fields []field
 	items  []*node

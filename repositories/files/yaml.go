@@ -118,8 +118,9 @@ func (r *yamlReader) read(from ast.Node, depth int) (*node, error) {
 	case *ast.TagNode:
 		return r.tagged(from, at, depth)
 	case *ast.LiteralNode:
+		before := len(*r.faults)
 		filled, _ := r.env.fillMasked(from.Value.Value, r.faults)
-		return newText(filled, at), nil
+		return &node{kind: text, text: filled, at: at, missing: len(*r.faults) > before}, nil
 	case *ast.NullNode, ast.ScalarNode:
 		return r.scalar(from, at), nil
 	default:

@@ -21,7 +21,11 @@ func (r *yamlReader) scalar(from ast.Node, at place) *node {
 	if _, is := from.(*ast.NullNode); is {
 		return &node{at: at, plain: plainNull(t)}
 	}
+	before := len(*r.faults)
 	filled, whole := r.env.fillMasked(t.Value, r.faults)
+	if len(*r.faults) > before {
+		return &node{kind: text, at: at, missing: true}
+	}
 	if quoted(t) || filled != t.Value && !whole {
 		return newText(filled, at)
 	}
