@@ -173,24 +173,11 @@ func (r *rewriter) comments(from, to int) string {
 	return b.String()
 }
 
-// entry writes one entry: from its own lines where it is a block, anew where it is not.
+// entry writes one entry: from its own lines where these mean the same by themselves,
+// else anew, as what is in braces, and aliases of what stands in another document.
 func (r *rewriter) entry(kind string, entry field, from, to int) string {
-	rest, comment := afterKey(r.lines[from], entry)
-	head := "kind: " + kind + "\nname: " + renderText(entry.name, "") + comment + "\n"
-	body := entry.value
-	switch {
-	case r.anew:
-	case kind == kindGroup && body.kind == list && rest == "":
-		return "kind: group\nname: " + renderText(entry.name, "") + comment + "\ntools:\n" + strings.Join(r.lines[from+1:to], "")
-	case kind == kindGroup && body.kind == list && rest[0] == '[':
-		return "kind: group\nname: " + renderText(entry.name, "") + "\ntools: " + rest + comment + "\n" + strings.Join(r.lines[from+1:to], "")
-	case body.kind == object && len(body.fields) > 0 && rest == "" && body.fields[0].at.line-1 > from && body.fields[0].at.line-1 < to:
-		if text, ok := r.block(kind, body, from+1, to); ok {
-			return head + text
-		}
-	}
 	var c collector
-	body = c.renamed(body)
+	body := c.renamed(entry.value)
 	if kind == kindGroup && body.kind == list {
 		made := newObject(entry.at)
 		made.add("tools", entry.at, body)
@@ -199,7 +186,38 @@ func (r *rewriter) entry(kind string, entry field, from, to int) string {
 	if kind == kindGroup {
 		body = body.without("description")
 	}
-	return head + render(body, "")
+	rest, comment := afterKey(r.lines[from], entry)
+	head := "kind: " + kind + "\nname: " + renderText(entry.name, "")
+	kept := r.asItStands(kind, entry, rest, comment, from, to)
+	if kept != "" && !r.anew && says(head+kept, kind, entry.name, body) {
+		return head + kept
+	}
+	return head + comment + "\n" + render(body, "")
+}
+
+// asItStands takes the lines of an entry to the margin.
+func (r *rewriter) asItStands(kind string, entry field, rest, comment string, from, to int) string {
+	body := entry.value
+	switch {
+	case kind == kindGroup && body.kind == list && rest == "":
+		return comment + "\ntools:\n" + strings.Join(r.lines[from+1:to], "")
+	case kind == kindGroup && body.kind == list:
+		return "\ntools: " + rest + comment + "\n" + strings.Join(r.lines[from+1:to], "")
+	case body.kind == object && len(body.fields) > 0 && rest == "":
+		return comment + "\n" + r.block(kind, body, from+1, to)
+	}
+	return ""
+}
+
+// says reports whether a text is one document that defines this and nothing else.
+func says(written, kind, name string, body *node) bool {
+	var faults Faults
+	values := readValues("", written, nil, &faults)
+	if len(faults) > 0 || len(values) != 1 || values[0].kind != object {
+		return false
+	}
+	want := body.with("name", newText(name, body.at)).with("kind", newText(kind, body.at))
+	return len(want.fields) == len(body.fields)+2 && want.equal(values[0])
 }
 
 // afterKey returns what stands on the line of a key behind it, and the comment.
@@ -234,24 +252,23 @@ func commentOf(line string) string {
 }
 
 // block takes the lines of a block to the margin, with the keys renamed.
-func (r *rewriter) block(kind string, body *node, from, to int) (string, bool) {
+func (r *rewriter) block(kind string, body *node, from, to int) string {
+	first := body.fields[0].at
+	if first.line-1 < from || first.line-1 >= to {
+		return "" // is an alias of what stands elsewhere
+	}
 	r.rename(body)
 	lines := slices.Clone(r.lines[from:to])
 	if description := body.field("description"); kind == kindGroup && description != nil {
-		for i := description.at.line - 1; i < min(r.end(body, description), to); i++ {
+		for i := max(description.at.line-1, from); i < min(r.end(body, description), to); i++ {
 			lines[i-from] = ""
 		}
 	}
-	margin := body.fields[0].at.column - 1
 	for i, line := range lines {
-		bare := strings.TrimLeft(line, " ")
-		indent := len(line) - len(bare)
-		if indent < margin && strings.TrimSpace(bare) != "" && bare[0] != '#' {
-			return "", false // a text in quotes may go on at the margin
-		}
-		lines[i] = line[min(indent, margin):]
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		lines[i] = line[min(indent, first.column-1):]
 	}
-	return strings.Join(lines, ""), true
+	return strings.Join(lines, "")
 }
 
 // rename renames the keys that have another word now, wherever they stand.
