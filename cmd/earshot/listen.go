@@ -88,14 +88,37 @@ func (l *listener) run(ctx context.Context, subject string) error {
 	if err != nil {
 		return err
 	}
-	consumer, err := stream.OrderedConsumer(ctx, emitter.Stream, config)
-	switch {
-	case errors.Is(err, jetstream.ErrStreamNotFound):
-		return fmt.Errorf("the NATS server has no stream %s: no Earshot has used it yet", emitter.Stream)
-	case err != nil:
+	consumer, err := l.consumer(ctx, stream, config)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("listen to %q: %w", subject, err)
 	}
 	return l.follow(ctx, consumer)
+}
+
+// look is how often it is looked for a stream that is not there yet.
+const look = 200 * time.Millisecond
+
+// consumer waits for the stream where there is none: it is made with the first event,
+// and whoever listens before that wants to see it.
+func (l *listener) consumer(ctx context.Context, stream jetstream.JetStream, config jetstream.OrderedConsumerConfig) (jetstream.Consumer, error) {
+	for waiting := false; ; waiting = true {
+		consumer, err := stream.OrderedConsumer(ctx, emitter.Stream, config)
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return consumer, err
+		}
+		if !waiting {
+			fmt.Fprintln(l.env.err, "there was no event yet; waiting for the first")
+			config.DeliverPolicy, config.OptStartTime = jetstream.DeliverAllPolicy, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(look):
+		}
+	}
 }
 
 // withoutAddress keeps the URL, which may hold a password, out of an error.

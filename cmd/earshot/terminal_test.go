@@ -75,22 +75,39 @@ func TestListenShowsEventsOfASubjectFromATimeOn(t *testing.T) {
 	require.Contains(t, string(found.Data), `"ok":true`)
 }
 
+func TestListenBeforeTheFirstEventShowsIt(t *testing.T) {
+	w := startWorld(t, "")
+	out := w.listening("tool.changed.>")
+	w.request("PUT", "/v1/apps/clinic", `{}`)
+	w.request("PUT", "/v1/apps/clinic/repositories/one", `{"tools":[]}`)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "tool.changed.clinic.one") }, 30*time.Second, 5*time.Millisecond)
+}
+
 func TestListenShowsWhatComesFromNowOn(t *testing.T) {
 	w, _ := talking(t)
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	var out, err output
-	done := make(chan int, 1)
-	go func() {
-		done <- run(ctx, []string{"listen", "tool.trigger.>"}, environment{out: &out, err: &err, lookup: lookIn(w.variables)})
-	}()
+	w.ok("chat", "I want an appointment", "--session", "before")
+	w.ok("listen", "tool.result.>", "--since", "1h", "--count", "1")
+	out := w.listening("tool.trigger.>")
 	require.Eventually(t, func() bool {
-		w.ok("chat", "I want an appointment")
-		return strings.Contains(out.String(), "tool.trigger.clinic.")
+		w.ok("chat", "I want an appointment", "--session", "after")
+		return strings.Contains(out.String(), "tool.trigger.clinic.after")
 	}, 30*time.Second, 50*time.Millisecond)
-	require.NotContains(t, out.String(), "tool.changed")
-	stop()
-	require.Equal(t, 0, <-done, err.String())
+	require.NotContains(t, out.String(), "before")
+	require.NotContains(t, out.String(), "tool.result")
+}
+
+// listening runs listen until the test ends.
+func (w *world) listening(subject string) *output {
+	ctx, stop := context.WithCancel(context.Background())
+	out, done := &output{}, make(chan int, 1)
+	go func() {
+		done <- run(ctx, []string{"listen", subject}, environment{out: out, err: out, lookup: lookIn(w.variables)})
+	}()
+	w.t.Cleanup(func() {
+		stop()
+		require.Equal(w.t, 0, <-done, out.String())
+	})
+	return out
 }
 
 func TestListenSaysWhatIsInItsWay(t *testing.T) {
