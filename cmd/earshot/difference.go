@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"earshot/repositories"
 )
 
 // differences lists in which fields two definitions differ, one line each, as
@@ -25,6 +27,8 @@ func differences(at string, before, after any) []string {
 		return lines
 	}
 	switch {
+	case before == repositories.Masked || after == repositories.Masked:
+		return []string{at + ": a credential is another"}
 	case before == nil:
 		return []string{at + ": " + shown(after) + " is new"}
 	case after == nil:

@@ -60,10 +60,9 @@ func (c chunk) text() string { return strings.Join(c.lines, "") }
 // Bounds of what the parser is given: its time grows with the square of the keys of
 // one map and of the depth.
 const (
-	mostKeys    = 40_000
-	mostOpen    = 200
-	mostDashes  = 64
-	longestName = 1 << 10
+	mostKeys   = 40_000
+	mostOpen   = 200
+	mostDashes = 64
 )
 
 // flaw says why a document is not given to the parser, or nothing.
