@@ -10,13 +10,16 @@ import (
 )
 
 // apps serves /v1/apps.
-type apps struct{ store AppStore }
+type apps struct {
+	store   AppStore
+	preview Previewer
+}
 
 func (h apps) routes() []route {
 	const one = "/v1/apps/:appId"
 	return []route{
 		{method: http.MethodGet, path: "/v1/apps", handle: h.list, query: pageQuery},
-		{method: http.MethodPut, path: one, handle: h.put},
+		{method: http.MethodPut, path: one, handle: h.put, query: previewQuery},
 		{method: http.MethodGet, path: one, handle: h.get},
 		{method: http.MethodDelete, path: one, handle: h.delete},
 	}
@@ -45,6 +48,9 @@ func (h apps) put(c echo.Context) error {
 	}
 	if err := h.mayPut(c); err != nil {
 		return err
+	}
+	if dry, err := isPreview(c); dry || err != nil {
+		return previewed(c, err, func() (string, error) { return h.preview.PreviewApp(c.Request().Context(), app) })
 	}
 	created, err := h.store.PutApp(c.Request().Context(), app)
 	if err != nil {

@@ -75,6 +75,16 @@ func (s *storeDouble) Apps(_ context.Context, after string, limit int) ([]*repos
 	return s.apps, s.next, s.err
 }
 
+func (s *storeDouble) PreviewApp(_ context.Context, app *repositories.App) (string, error) {
+	s.took("PreviewApp", app)
+	return repositories.WouldLeave, s.err
+}
+
+func (s *storeDouble) PreviewRepository(_ context.Context, repository *repositories.Repository) (string, error) {
+	s.took("PreviewRepository", repository)
+	return repositories.WouldLeave, s.err
+}
+
 func (s *storeDouble) DeleteApp(_ context.Context, appID string) error {
 	s.took("DeleteApp", appID)
 	return s.err

@@ -25,8 +25,8 @@ func (o Options) routes() []route {
 	by := o.authenticator()
 	users := users{o.Store, o.Identities}
 	var all []route
-	all = append(all, apps{o.Store}.routes()...)
-	all = append(all, toolRepositories{o.Store, o.Store, o.NewID}.routes()...)
+	all = append(all, apps{o.Store, o.Store}.routes()...)
+	all = append(all, toolRepositories{o.Store, o.Store, o.Store, o.NewID}.routes()...)
 	all = append(all, messages{o.Engine, users, bodies, o.NewID}.routes()...)
 	all = append(all, triggers{o.Engine, users, bodies}.routes()...)
 	all = append(all, events{o.Store, o.Events, by, newRooms(o.Streams), o.Closing}.routes()...)

@@ -12,6 +12,7 @@ type Store interface {
 	AppStore
 	RepositoryReader
 	RepositoryWriter
+	Previewer
 	SessionCloser
 }
 
@@ -35,6 +36,13 @@ type RepositoryWriter interface {
 	PutRepository(ctx context.Context, repository *repositories.Repository) (created bool, err error)
 	PatchRepository(ctx context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (repository *repositories.Repository, created bool, err error)
 	DeleteRepository(ctx context.Context, scope repositories.Scope, id string) error
+}
+
+// Previewer says what a write would do, one of repositories.WouldCreate, WouldUpdate and
+// WouldLeave, and fails as the write would.
+type Previewer interface {
+	PreviewApp(ctx context.Context, app *repositories.App) (operation string, err error)
+	PreviewRepository(ctx context.Context, repository *repositories.Repository) (operation string, err error)
 }
 
 // SessionCloser ends sessions.

@@ -11,9 +11,10 @@ import (
 
 // toolRepositories serves the repositories of an app and of a session.
 type toolRepositories struct {
-	reader RepositoryReader
-	writer RepositoryWriter
-	newID  func() string
+	reader  RepositoryReader
+	writer  RepositoryWriter
+	preview Previewer
+	newID   func() string
 }
 
 func (h toolRepositories) routes() []route {
@@ -25,7 +26,7 @@ func (h toolRepositories) under(owner string) []route {
 	return []route{
 		{method: http.MethodGet, path: all, handle: h.list, query: pageQuery},
 		{method: http.MethodPost, path: all, handle: h.post},
-		{method: http.MethodPut, path: one, handle: h.put},
+		{method: http.MethodPut, path: one, handle: h.put, query: previewQuery},
 		{method: http.MethodPatch, path: one, handle: h.patch},
 		{method: http.MethodGet, path: one, handle: h.get},
 		{method: http.MethodDelete, path: one, handle: h.delete},
@@ -75,6 +76,11 @@ func (h toolRepositories) put(c echo.Context) error {
 	repository, err := repositories.DecodeRepository(scopeOf(c), c.Param("repositoryId"), body)
 	if err != nil {
 		return err
+	}
+	if dry, err := isPreview(c); dry || err != nil {
+		return previewed(c, err, func() (string, error) {
+			return h.preview.PreviewRepository(c.Request().Context(), repository)
+		})
 	}
 	created, err := h.writer.PutRepository(c.Request().Context(), repository)
 	if err != nil {

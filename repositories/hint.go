@@ -32,3 +32,7 @@ func didYouMean(word string, known []string) string {
 	}
 	return ""
 }
+
+// DidYouMean returns the hint that an error about an unknown word ends with, as in
+// `; did you mean "tools"?`, or nothing where no known word is near.
+func DidYouMean(word string, known []string) string { return didYouMean(word, known) }

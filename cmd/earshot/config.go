@@ -105,15 +105,18 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 		if flag.Changed || len(names) == 0 {
 			return
 		}
-		value, set := lookup(names[0])
-		if !set || value == "" {
+		for _, name := range names { // the first that is set
+			value, set := lookup(name)
+			if !set || value == "" {
+				continue
+			}
+			if err := flag.Value.Set(value); err != nil {
+				faults = append(faults, fmt.Errorf("%s cannot be read as the flag --%s: %s", name, flag.Name, flag.Usage))
+				return
+			}
+			flag.Changed = true
 			return
 		}
-		if err := flag.Value.Set(value); err != nil {
-			faults = append(faults, fmt.Errorf("%s cannot be read as the flag --%s: %s", names[0], flag.Name, flag.Usage))
-			return
-		}
-		flag.Changed = true
 	})
 	return errors.Join(faults...)
 }

@@ -16,13 +16,14 @@ import (
 )
 
 func newDev(env environment) *cobra.Command {
-	c, demo := &config{}, false
+	c, demo, source := &config{}, false, sourceFlags{}
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything in one process, for a first look and for development",
 		Long: "Run Earshot with an embedded NATS server and an embedded store, on loopback only and\n" +
-			"without keys. What it holds is gone at the end.",
-		Example: "  earshot dev --demo",
+			"without keys. What it holds is gone at the end.\n\n" +
+			"With -f it loads files at start and again whenever they change; see: earshot apply --help.",
+		Example: "  earshot dev --demo\n  earshot dev -f tools.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
@@ -31,10 +32,11 @@ func newDev(env environment) *cobra.Command {
 			if err := c.forDevelopment(cmd.Flags().Changed); err != nil {
 				return err
 			}
-			return runDev(cmd.Context(), *c, demo, env)
+			return runDev(cmd.Context(), *c, demo, source, env)
 		},
 	}
 	c.register(cmd.Flags())
+	source.register(cmd.Flags())
 	cmd.Flags().BoolVar(&demo, "demo", false, "register a small app, say something to it, and show what happens")
 	return cmd
 }
@@ -72,7 +74,7 @@ func (c *config) onLoopback() error {
 }
 
 // runDev runs the service on what is embedded, or on the servers that are named.
-func runDev(ctx context.Context, c config, demo bool, env environment) (err error) {
+func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env environment) (err error) {
 	log := newLogger(env.err, &c)
 	embeddedRedis, embeddedNATS := c.RedisURL.Empty(), c.NATSURL.Empty()
 	closeServers, err := embed(&c, log)
@@ -99,7 +101,31 @@ func runDev(ctx context.Context, c config, demo bool, env environment) (err erro
 			}
 		}()
 	}
-	return s.run(ctx)
+	if len(source.paths) == 0 {
+		return s.run(ctx)
+	}
+	return runWithFiles(ctx, s, newLiveFiles(source, s.URL(), env, log))
+}
+
+// runWithFiles runs the service and keeps it at what the files define. Files that
+// cannot be loaded at start end it.
+func runWithFiles(ctx context.Context, s *service, live *liveFiles) error {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	loading := make(chan error, 1)
+	go func() {
+		err := live.run(running)
+		if err != nil {
+			stop()
+		}
+		loading <- err
+	}()
+	err := s.run(running)
+	stop()
+	if loaded := <-loading; ctx.Err() == nil || !errors.Is(loaded, context.Canceled) {
+		err = errors.Join(loaded, err)
+	}
+	return err
 }
 
 // embed starts the servers that are not named, and names them.

@@ -71,7 +71,7 @@ func failOver(t *testing.T, promote func(*redistest.Sentinel)) {
 
 // requireStored checks that what clients were told of is in the stream, and everything
 // once.
-func (l *load) requireStored(events []event) {
+func (l *load) requireStored(events []storedEvent) {
 	l.t.Helper()
 	ids, triggers := map[string]bool{}, map[string]bool{}
 	for _, one := range events {

@@ -247,23 +247,23 @@ func read[T any](t *testing.T, got answer) T {
 	return value
 }
 
-// event is what a subscriber gets.
-type event struct {
+// storedEvent is what a subscriber gets.
+type storedEvent struct {
 	*jetstream.RawStreamMsg
 	Payload map[string]any
 }
 
 // events lists what stands in the stream on the subjects that filter matches.
-func (w *world) events(filter string) []event {
+func (w *world) events(filter string) []storedEvent {
 	w.t.Helper()
 	return decodeEvents(w.t, w.nats.Stored(emitter.Stream, filter))
 }
 
-func decodeEvents(t *testing.T, messages []*jetstream.RawStreamMsg) []event {
+func decodeEvents(t *testing.T, messages []*jetstream.RawStreamMsg) []storedEvent {
 	t.Helper()
-	var list []event
+	var list []storedEvent
 	for _, stored := range messages {
-		one := event{RawStreamMsg: stored}
+		one := storedEvent{RawStreamMsg: stored}
 		require.NoError(t, json.Unmarshal(stored.Data, &one.Payload))
 		list = append(list, one)
 	}

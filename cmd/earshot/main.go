@@ -8,11 +8,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"earshot/repositories/files"
 )
 
 // version is set at build time: -ldflags "-X main.version=v1.2.3".
@@ -20,7 +23,7 @@ var version = "development"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], environment{os.Stdout, os.Stderr, os.LookupEnv})
+	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv, in: os.Stdin})
 	stop()
 	os.Exit(code)
 }
@@ -31,17 +34,29 @@ type environment struct {
 	out    io.Writer
 	err    io.Writer
 	lookup func(variable string) (string, bool)
+	in     io.Reader // what a user types
 }
 
-// run executes the command line and returns the exit code: 0, or 1 at a fault.
+// run executes the command line and returns the exit code: 0, 1 at a fault, or what a
+// command says by it.
 func run(ctx context.Context, args []string, env environment) int {
 	root := newRoot(env)
 	root.SetArgs(args)
 	root.SetOut(env.out)
 	root.SetErr(env.err)
-	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(env.err, "earshot: %v\n", err)
-		return 1
+	err := root.ExecuteContext(ctx)
+	var code exitWith
+	if errors.As(err, &code) {
+		return int(code)
 	}
-	return 0
+	var faults files.Faults
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &faults):
+		fmt.Fprintln(env.err, err) // begins with file:line:column, for editors
+	default:
+		fmt.Fprintf(env.err, "earshot: %v\n", err)
+	}
+	return 1
 }

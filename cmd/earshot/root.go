@@ -18,7 +18,8 @@ func newRoot(env environment) *cobra.Command {
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newDev(env), newServe(env), newVersion())
+	root.AddCommand(newDev(env), newServe(env), newValidate(env), newApply(env), newMigrate(env),
+		newChat(env), newListen(env), newTriggers(env), newVersion())
 	return root
 }
 

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"earshot/repositories/files"
+)
+
+// sourceFlags say which files are read, and for which app.
+type sourceFlags struct {
+	paths []string
+	appID string
+}
+
+func (s *sourceFlags) register(flags *pflag.FlagSet) {
+	s.registerFiles(flags)
+	flags.StringVar(&s.appID, "app", "", "the app, where the files do not name it (default: the name of their folder)")
+}
+
+func (s *sourceFlags) registerFiles(flags *pflag.FlagSet) {
+	flags.StringArrayVarP(&s.paths, "file", "f", nil, "file or folder; may be given more than once")
+}
+
+// read reads the files and prints what was left in them.
+func (s *sourceFlags) read(env environment) (*files.Set, error) {
+	if len(s.paths) == 0 {
+		return nil, errors.New("no file is given; name files and folders with -f")
+	}
+	lookup := env.lookup
+	if lookup == nil {
+		lookup = os.LookupEnv
+	}
+	set, err := files.Read(s.paths, files.Options{Lookup: lookup, AppID: s.appID})
+	for _, note := range set.Notes {
+		fmt.Fprintf(env.err, "note: %s\n", note)
+	}
+	return set, err
+}
+
+// readFor reads the files for an app, which must be known.
+func (s *sourceFlags) readFor(env environment) (*files.Set, error) {
+	set, err := s.read(env)
+	if err == nil && set.AppID == "" {
+		err = errors.New("the files name no app, and their folder has no name that could be an id; name it with --app")
+	}
+	return set, err
+}
+
+func newApply(env environment) *cobra.Command {
+	source, remote := &sourceFlags{}, &client{}
+	var dryRun, prune, exitCode bool
+	cmd := &cobra.Command{
+		Use:   "apply -f FILE|DIR",
+		Short: "Bring a running service to what files define",
+		Long: "Compare files with what a service has, print the plan, and carry it out. A second run\n" +
+			"changes nothing. What the files do not mention stays, unless --prune is given.\n\n" +
+			"The app is the one that the files name (kind: app, or the appId of a SERMAS app), else\n" +
+			"--app, else the name of the folder of the first -f. It is created where it is missing.\n\n" +
+			"Exits with 0, with 1 at a fault, and with --dry-run --exit-code with 2 where something\nwould change.",
+		Example: "  earshot apply -f tools.yaml --app clinic\n  earshot apply -f ./clinic --dry-run --exit-code",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
+				return err
+			}
+			if exitCode && !dryRun {
+				return errors.New("--exit-code goes with --dry-run")
+			}
+			set, err := source.readFor(env)
+			if err != nil {
+				return err
+			}
+			p := &planner{client: remote, set: set, removable: func(string, string) bool { return prune }}
+			return runApply(cmd.Context(), p, env.out, dryRun, exitCode)
+		},
+	}
+	source.register(cmd.Flags())
+	remote.register(cmd.Flags())
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and change nothing")
+	cmd.Flags().BoolVar(&prune, "prune", false, "remove the app's repositories, modules, sources and services that the files do not have")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "with --dry-run: exit with 2 where something would change")
+	return cmd
+}
+
+func runApply(ctx context.Context, p *planner, out io.Writer, dryRun, exitCode bool) error {
+	made, err := p.plan(ctx)
+	if err != nil {
+		return err
+	}
+	made.print(out)
+	if dryRun {
+		fmt.Fprintf(out, "nothing was done (--dry-run): would have %s\n", made.count())
+		if exitCode && made.changes() > 0 {
+			return exitWith(2)
+		}
+		return nil
+	}
+	if err := p.carryOut(ctx, made, out); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, made.count())
+	return nil
+}
+
+// carryOut does what the plan says. It stops at the first fault: what was done until
+// then stays, and the next run goes on from there.
+func (p *planner) carryOut(ctx context.Context, made *plan, out io.Writer) error {
+	for i := range made.steps {
+		s := &made.steps[i]
+		at := path("apps", made.appID)
+		if s.what == "repository" {
+			at = path("apps", made.appID, "repositories", s.id)
+		}
+		var err error
+		switch s.operation {
+		case opCreate, opUpdate:
+			_, err = p.client.call(ctx, http.MethodPut, at, s.body)
+		case opRemove:
+			_, err = p.client.call(ctx, http.MethodDelete, at, nil)
+			if refused(err, http.StatusNotFound) {
+				err = nil // somebody else has removed it
+			}
+		default:
+			continue
+		}
+		if err != nil {
+			fmt.Fprintf(out, "stopped at %s %s; run it again to go on\n", s.what, s.id)
+			return located(s, err)
+		}
+	}
+	return nil
+}
+
+// signs begin the lines of a plan.
+var signs = map[operation]string{opCreate: "+", opUpdate: "~", opLeave: "=", opRemove: "-", opKeep: " "}
+
+// print writes the plan, one definition a line, and below it the fields that change.
+func (p *plan) print(out io.Writer) {
+	for _, s := range p.steps {
+		what := s.what
+		if s.what == "repository" {
+			what += " " + p.appID + "/" + s.id
+		} else {
+			what += " " + s.id
+		}
+		if s.operation == opKeep {
+			what += " is not in the files and stays (--prune removes it)"
+		}
+		fmt.Fprintf(out, "%s %s\n", signs[s.operation], what)
+		for _, line := range s.lines {
+			fmt.Fprintf(out, "    %s\n", line)
+		}
+	}
+}
+
+// count sums the plan up in a line.
+func (p *plan) count() string {
+	n := map[operation]int{}
+	for _, s := range p.steps {
+		n[s.operation]++
+	}
+	return fmt.Sprintf("created %d, updated %d, left %d, removed %d", n[opCreate], n[opUpdate], n[opLeave]+n[opKeep], n[opRemove])
+}

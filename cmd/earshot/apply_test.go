@@ -1,0 +1,152 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const bookFile = `kind: tool
+name: book
+description: Book an appointment
+url: URL/book
+request:
+  auth: basic
+  basic: {username: u, password: "${PASSWORD:one}"}
+examples: [I want an appointment]
+---
+kind: repository
+name: booking
+tools: [book]
+`
+
+func TestApplyPlansAndASecondRunChangesNothing(t *testing.T) {
+	w := startPlayground(t, "")
+	write(t, "tools.yaml", strings.ReplaceAll(bookFile, "URL", "https://example.org"))
+
+	dry := w.run("apply", "-f", "tools.yaml", "--dry-run", "--exit-code")
+	require.Equal(t, result{2, "+ app clinic\n+ repository clinic/booking\nnothing was done (--dry-run): would have created 2, updated 0, left 0, removed 0\n", ""}, dry)
+	require.Empty(t, w.request("GET", "/v1/apps", "")["items"])
+
+	require.Equal(t, "+ app clinic\n+ repository clinic/booking\ncreated 2, updated 0, left 0, removed 0\n", w.ok("apply", "-f", "tools.yaml"))
+	first := w.request("GET", "/v1/apps/clinic/repositories/booking", "")
+	require.Equal(t, "= app clinic\n= repository clinic/booking\ncreated 0, updated 0, left 2, removed 0\n", w.ok("apply", "-f", "tools.yaml"))
+	require.Equal(t, first, w.request("GET", "/v1/apps/clinic/repositories/booking", ""), "not even the time of the last change")
+	require.Equal(t, 0, w.run("apply", "-f", "tools.yaml", "--dry-run", "--exit-code").code)
+}
+
+func TestApplyShowsInWhichFieldsADefinitionChanges(t *testing.T) {
+	w := startPlayground(t, "")
+	write(t, "tools.yaml", "kind: tool\nname: a\ndescription: one\nschema:\n- {parameter: x, type: string}\n- {parameter: y, type: string}\n---\nkind: tool\nname: b\n")
+	w.ok("apply", "-f", "tools.yaml")
+	write(t, "tools.yaml", "kind: tool\nname: c\n---\nkind: tool\nname: a\ndescription: two\nemitter: a.b\nschema:\n- {parameter: y, type: string}\n- {parameter: x, type: integer}\n")
+	require.Equal(t, "= app clinic\n~ repository clinic/default\n"+
+		"    tools/b is gone\n    tools/c is new\n    tools/a/description: \"one\" → \"two\"\n    tools/a/emitter: \"a.b\" is new\n"+
+		"    tools/a/schema/x/type: \"string\" → \"integer\"\ncreated 0, updated 1, left 1, removed 0\n", w.ok("apply", "-f", "tools.yaml"))
+}
+
+func TestApplyTakesOverACredentialAndShowsNone(t *testing.T) {
+	w, e := startPlayground(t, ""), newToolServer(t)
+	write(t, "tools.yaml", strings.ReplaceAll(bookFile, "URL", e.URL))
+	w.variables["PASSWORD"] = "hunter1"
+	w.ok("apply", "-f", "tools.yaml")
+	w.ok("chat", "I want an appointment")
+	require.Equal(t, "hunter1", e.lastPassword())
+
+	w.variables["PASSWORD"] = "hunter2"
+	printed := w.ok("apply", "-f", "tools.yaml")
+	require.Equal(t, "= app clinic\n~ repository clinic/booking\n    a credential is another\ncreated 0, updated 1, left 1, removed 0\n", printed)
+	w.ok("chat", "I want an appointment")
+	require.Equal(t, "hunter2", e.lastPassword())
+	require.Contains(t, w.ok("apply", "-f", "tools.yaml"), "left 2")
+
+	w.variables["PASSWORD"] = "***"
+	require.Contains(t, w.ok("apply", "-f", "tools.yaml"), "left 2", "the mask keeps what is stored")
+}
+
+func TestApplyLeavesWhatTheFilesDoNotMentionUnlessItPrunes(t *testing.T) {
+	w := startPlayground(t, "")
+	w.request("PUT", "/v1/apps/clinic", `{"name":"My clinic","signingSecret":"whsec_x","settings":{"chatModeEnabled":true},
+	  "modules":[{"moduleId":"old","secret":"s","tokenUrl":"https://id.example.org/"}]}`)
+	w.request("PUT", "/v1/apps/clinic/repositories/old", `{"tools":[]}`)
+	write(t, "app.yaml", "kind: app\nname: clinic\n---\nkind: module\nname: new\nsecret: s\ntokenUrl: https://id.example.org/\n---\nkind: tool\nname: a\n")
+
+	require.Equal(t, "~ app clinic\n    modules/new is new\n+ repository clinic/default\n  repository clinic/old is not in the files and stays (--prune removes it)\n"+
+		"created 1, updated 1, left 1, removed 0\n", w.ok("apply", "-f", "."))
+	app := w.request("GET", "/v1/apps/clinic", "")
+	require.Len(t, app["modules"], 2)
+	require.Equal(t, "***", app["signingSecret"])
+	require.Equal(t, "My clinic", app["name"])
+	require.Equal(t, 0, w.run("apply", "-f", ".", "--dry-run", "--exit-code").code)
+
+	require.Equal(t, 2, w.run("apply", "-f", ".", "--prune", "--dry-run", "--exit-code").code)
+	require.Equal(t, "~ app clinic\n    modules/old is gone\n= repository clinic/default\n- repository clinic/old\ncreated 0, updated 1, left 1, removed 1\n", w.ok("apply", "-f", ".", "--prune"))
+	require.Len(t, w.request("GET", "/v1/apps/clinic/repositories", "")["items"], 1)
+	require.Contains(t, w.ok("apply", "-f", ".", "--prune"), "created 0, updated 0, left 2, removed 0")
+}
+
+func TestApplyWritesNothingWhereAnythingIsAtFault(t *testing.T) {
+	w := startPlayground(t, "")
+	write(t, "tools.yaml", "kind: tool\nname: a\n---\nkind: tool\nname: b\nurl: https://a/\nrequest: {moduleId: m}\n")
+	r := w.run("apply", "-f", "tools.yaml")
+	require.Equal(t, result{1, "", "tools.yaml:7:21: tool \"b\": request/moduleId: the app has no module \"m\"; it has none at all\n"}, r)
+	require.Empty(t, w.request("GET", "/v1/apps", "")["items"])
+
+	w.request("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"m","secret":"s","tokenUrl":"https://id.example.org/"}]}`)
+	require.Contains(t, w.ok("apply", "-f", "tools.yaml"), "+ repository clinic/default", "the module is in the service")
+}
+
+func TestApplySaysWhatIsInItsWay(t *testing.T) {
+	w := startPlayground(t, "admin")
+	write(t, "tools.yaml", "kind: tool\nname: a\n")
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no file":        {[]string{"apply"}, "earshot: no file is given; name files and folders with -f\n"},
+		"no key":         {[]string{"apply", "-f", "tools.yaml"}, "earshot: the service answers 401 Unauthorized: a key is needed: send it as the header Authorization: Bearer KEY (a key is given with --key or EARSHOT_KEY)\n"},
+		"nobody there":   {[]string{"apply", "-f", "tools.yaml", "--server", "http://127.0.0.1:1"}, "earshot: no Earshot answers at http://127.0.0.1:1: "},
+		"no URL":         {[]string{"apply", "-f", "tools.yaml", "--server", "here"}, "earshot: --server (EARSHOT_URL) is \"here\"; it must be a URL"},
+		"another server": {[]string{"apply", "-f", "tools.yaml", "--server", newEndpoint404(t)}, "and not as Earshot does"},
+		"exit code":      {[]string{"apply", "-f", "tools.yaml", "--exit-code"}, "earshot: --exit-code goes with --dry-run\n"},
+	} {
+		r := w.run(test.args...)
+		require.Equal(t, 1, r.code, name)
+		require.Contains(t, r.err, test.want, name)
+	}
+	w.variables["EARSHOT_ADMIN_KEY"] = "admin"
+	w.ok("apply", "-f", "tools.yaml")
+	w.variables["EARSHOT_KEY"] = "wrong"
+	require.Equal(t, 1, w.run("apply", "-f", "tools.yaml").code, "the one before the other")
+	w.ok("apply", "-f", "tools.yaml", "--key", "admin")
+}
+
+func newEndpoint404(t *testing.T) string {
+	e := newToolServer(t)
+	e.answer(404)
+	return e.URL
+}
+
+func TestValidateNamesEveryFaultAndNeedsNoService(t *testing.T) {
+	inFolder(t)
+	write(t, "a.yaml", "kind: tool\nname: x\ndescripton: y\n")
+	write(t, "b.yaml", "kind: tol\n")
+	r := typing(t, nil, "", "validate", "-f", ".")
+	require.Equal(t, result{1, "a.yaml:3:1: tool \"x\": descripton: unknown field \"descripton\"; did you mean \"description\"?\n" +
+		"b.yaml:1:7: unknown kind \"tol\": app, module, authService, source, tool, repository, toolset, group; did you mean \"tool\"?\n",
+		"earshot: 2 faults in the files\n"}, r)
+	write(t, "a.yaml", "kind: tool\nname: x\nauthRequired: [g]\n")
+	require.Contains(t, typing(t, nil, "", "validate", "-f", "a.yaml").out, "a.yaml:3:16: tool \"x\": authRequired/0: the app has no authentication service \"g\"")
+	write(t, "a.yaml", "kind: tool\nname: x\n---\nkind: prompt\nname: p\n")
+	require.Equal(t, result{0, "1 file, app clinic, 1 repository: no faults\n", "note: a.yaml:5:7: prompt \"p\" is left out: Earshot has tools, and no prompts\n"},
+		typing(t, nil, "", "validate", "-f", "a.yaml"))
+}
+
+func TestTheToolOfASermasFolderFires(t *testing.T) {
+	w := startPlayground(t, "")
+	write(t, "app.yaml", "name: My clinic\npublic: true\n")
+	write(t, "tools.yaml", " - name: request-for-appointment\n   description: User need an appointment\n   returnDirect: true\n   skipResponse: true\n")
+	w.ok("apply", "-f", ".")
+	require.Contains(t, w.ok("chat", "I want an appointment"), "fired default/request-for-appointment {}\n    event tool.trigger.clinic.chat-")
+}

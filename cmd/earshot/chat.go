@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+func newChat(env environment) *cobra.Command {
+	c := &chat{client: &client{}, env: env}
+	cmd := &cobra.Command{
+		Use:   "chat [MESSAGE]",
+		Short: "Talk to an app in the terminal, and see what it sets off",
+		Long: "Post what you type as messages of a session, and show what each sets off, with which\n" +
+			"values, and where that stands; or why nothing fired. /history and /tools show what\n" +
+			"there is, /quit ends. With a MESSAGE it posts that one and ends.",
+		Example: "  earshot chat\n  earshot chat 'I want an appointment' --session s1 --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
+				return err
+			}
+			return c.run(cmd.Context(), args)
+		},
+	}
+	c.client.register(cmd.Flags())
+	cmd.Flags().StringVar(&c.appID, "app", "", "the app; not needed where the service has only one")
+	cmd.Flags().StringVar(&c.sessionID, "session", "", "the session; a new one where none is given")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print each answer of the service as a line of JSON")
+	return cmd
+}
+
+// chat is one conversation.
+type chat struct {
+	client           *client
+	env              environment
+	style            style
+	appID, sessionID string
+	json             bool
+	// mute says that the service does not explain itself.
+	mute bool
+}
+
+func (c *chat) run(ctx context.Context, args []string) (err error) {
+	if c.appID, err = c.client.onlyApp(ctx, c.appID); err != nil {
+		return err
+	}
+	fresh := c.sessionID == ""
+	if fresh {
+		c.sessionID = "chat-" + strings.ToLower(rand.Text()[:8])
+	}
+	if err := repositories.CheckID("--session", c.sessionID); err != nil {
+		return err
+	}
+	c.style = styleOf(c.env.out, c.env.lookup)
+	if len(args) == 1 {
+		return c.say(ctx, args[0])
+	}
+	if !c.json {
+		fmt.Fprintf(c.env.out, "app %s, session %s; /history, /tools, /quit\n", c.appID, c.sessionID)
+	}
+	if !fresh && !c.json {
+		if err := c.history(ctx); err != nil {
+			return err
+		}
+	}
+	return c.converse(ctx)
+}
+
+// mostTyped bounds a line; the service takes no longer text.
+const mostTyped = 1 << 20
+
+// converse posts line after line. A message that fails ends a script, and not a person's
+// conversation.
+func (c *chat) converse(ctx context.Context) error {
+	typed, isFile := c.env.in.(*os.File)
+	person := isFile && isatty.IsTerminal(typed.Fd())
+	lines := make(chan string)
+	scanner := bufio.NewScanner(c.env.in)
+	scanner.Buffer(nil, mostTyped)
+	go func() {
+		defer close(lines)
+		for scanner.Scan() {
+			select {
+			case lines <- scanner.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for {
+		if person && !c.json {
+			fmt.Fprint(c.env.out, c.style.paint(bold, "> "))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case line, more := <-lines:
+			if !more {
+				return scanner.Err()
+			}
+			err := c.take(ctx, strings.TrimSpace(line))
+			switch {
+			case errors.Is(err, errQuit):
+				return nil
+			case err != nil && !person:
+				return err
+			case err != nil:
+				fmt.Fprintln(c.env.err, c.style.paint(red, err.Error()))
+			}
+		}
+	}
+}
+
+var errQuit = errors.New("quit")
+
+// take does what a line asks for.
+func (c *chat) take(ctx context.Context, line string) error {
+	switch line {
+	case "":
+		return nil
+	case "/quit", "/exit":
+		return errQuit
+	case "/history":
+		return c.history(ctx)
+	case "/tools":
+		return c.tools(ctx)
+	}
+	if strings.HasPrefix(line, "/") {
+		return fmt.Errorf("%s is no command: /history, /tools, /quit", oneLine(strings.Fields(line)[0]))
+	}
+	return c.say(ctx, line)
+}
+
+// explained is an answer with what led to it, where the service says that.
+type explained struct {
+	trigger.Answer
+	Explain json.RawMessage `json:"explain"`
+}
+
+// say posts a message and shows what came of it.
+func (c *chat) say(ctx context.Context, content string) error {
+	body, err := json.Marshal(map[string]string{"messageId": rand.Text(), "actor": "user", "text": content})
+	if err != nil {
+		return err
+	}
+	answer, err := c.post(ctx, body)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		fmt.Fprintf(c.env.out, "%s\n", compact(answer))
+		return nil
+	}
+	var said explained
+	if err := decodeJSON(answer, &said); err != nil {
+		return err
+	}
+	c.show(ctx, said)
+	return nil
+}
+
+// post asks for an explanation as well, unless the service knows none.
+func (c *chat) post(ctx context.Context, body []byte) ([]byte, error) {
+	at := path("apps", c.appID, "sessions", c.sessionID, "messages")
+	if !c.mute {
+		answer, err := c.client.call(ctx, http.MethodPost, at+"?explain=true", body)
+		if !refused(err, http.StatusBadRequest) {
+			return answer, err
+		}
+		c.mute = true
+	}
+	return c.client.call(ctx, http.MethodPost, at, body)
+}
+
+// history shows what was said before.
+func (c *chat) history(ctx context.Context) error {
+	items, err := c.client.all(ctx, path("apps", c.appID, "sessions", c.sessionID, "messages"))
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		var entry trigger.Entry
+		if err := decodeJSON(item, &entry); err != nil {
+			return err
+		}
+		if c.json {
+			fmt.Fprintf(c.env.out, "%s\n", compact(item))
+			continue
+		}
+		when := entry.Time.Local().Format("15:04:05")
+		fmt.Fprintf(c.env.out, "%s %s: %s\n", c.style.paint(faint, when), c.style.paint(bold, oneLine(entry.Actor)), printable(entry.Text))
+		for _, match := range entry.Triggers {
+			c.match(match)
+		}
+		if entry.Error != "" {
+			fmt.Fprintf(c.env.out, "  %s\n", c.style.paint(red, "not decided: "+oneLine(entry.Error)))
+		}
+	}
+	return nil
+}

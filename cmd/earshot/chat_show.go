@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// show prints what came of a message.
+func (c *chat) show(ctx context.Context, said explained) {
+	for _, match := range said.Matches {
+		c.match(match)
+	}
+	for _, rejected := range said.Rejected {
+		c.rejected(rejected)
+	}
+	if len(said.Matches)+len(said.Rejected) == 0 {
+		fmt.Fprintf(c.env.out, "  %s %s\n", c.style.paint(yellow, "nothing fired:"), c.why(ctx, said.Explain))
+	}
+	if reply := replyOf(said.Reply); reply != "" {
+		fmt.Fprintf(c.env.out, "%s %s\n", c.style.paint(bold, "agent:"), printable(reply))
+	}
+}
+
+// match prints a tool that fired, with its values and where its effects stand.
+func (c *chat) match(match trigger.Match) {
+	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.paint(green, "fired"), match.RepositoryID, match.Name, oneLine(shown(match.Values)))
+	for _, event := range []*trigger.EventState{match.Event, match.Emitter} {
+		if event != nil {
+			fmt.Fprintf(c.env.out, "    event %s %s\n", event.Subject, c.state(event.State, event.Error))
+		}
+	}
+	if call := match.Call; call != nil {
+		fmt.Fprintf(c.env.out, "    call %s", c.state(call.State, call.Error))
+		if call.Status != 0 {
+			fmt.Fprintf(c.env.out, ", status %d", call.Status)
+		}
+		if len(call.Result) > 0 {
+			fmt.Fprintf(c.env.out, ", %s", oneLine(string(compact(call.Result))))
+		}
+		fmt.Fprintln(c.env.out)
+	}
+}
+
+// state colours the state of an effect, with why it is none better.
+func (c *chat) state(state, fault string) string {
+	codes := map[string]string{trigger.StateFailed: red, trigger.StatePending: yellow}
+	if fault != "" {
+		state += " (" + oneLine(fault) + ")"
+	}
+	for prefix, code := range codes {
+		if strings.HasPrefix(state, prefix) {
+			return c.style.paint(code, state)
+		}
+	}
+	return state
+}
+
+func (c *chat) rejected(rejected trigger.Rejected) {
+	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.paint(yellow, "not fired"), rejected.RepositoryID, rejected.Name, oneLine(shown(rejected.Values)))
+	for _, fault := range rejected.Errors {
+		fmt.Fprintf(c.env.out, "    %s %s\n", oneLine(fault.Parameter), oneLine(fault.Detail))
+	}
+}
+
+// explanation is what a service says of how it decided; see section "explain" of the
+// API's reference.
+type explanation struct {
+	Stage      string `json:"stage"`
+	Candidates []struct {
+		Name  string       `json:"name"`
+		Score *json.Number `json:"score"`
+		Cut   bool         `json:"cut"`
+	} `json:"candidates"`
+	Calls []struct {
+		Name    string `json:"name"`
+		Verdict string `json:"verdict"`
+		Why     string `json:"why"`
+	} `json:"calls"`
+}
+
+// why says why nothing fired: by the service's explanation where it gives one, else by
+// what is in scope.
+func (c *chat) why(ctx context.Context, given json.RawMessage) string {
+	var said explanation
+	if len(given) == 0 || decodeJSON(given, &said) != nil {
+		return c.scopeSays(ctx)
+	}
+	if len(said.Candidates) == 0 {
+		return "there is no tool in scope"
+	}
+	var parts []string
+	for _, call := range said.Calls {
+		parts = append(parts, oneLine(call.Name+" was "+call.Verdict+" "+call.Why))
+	}
+	for _, candidate := range said.Candidates {
+		text := oneLine(candidate.Name)
+		if candidate.Score != nil {
+			text += " (" + candidate.Score.String() + ")"
+		}
+		if candidate.Cut {
+			text += " (cut)"
+		}
+		parts = append(parts, text)
+	}
+	return fmt.Sprintf("none of the tools matched (%s): %s", oneLine(said.Stage), strings.Join(parts, ", "))
+}
+
+// scopeSays names the tools that could have fired.
+func (c *chat) scopeSays(ctx context.Context) string {
+	inScope, err := c.scope(ctx)
+	switch {
+	case err != nil:
+		return "none of the tools in scope matched"
+	case len(inScope) == 0:
+		return "there is no tool in scope; register one with: earshot apply -f FILE"
+	}
+	return "none of the tools in scope matched: " + strings.Join(inScope, ", ")
+}
+
+// scope lists the tools of the session's and the app's repositories.
+func (c *chat) scope(ctx context.Context) ([]string, error) {
+	var names []string
+	for _, at := range []string{
+		path("apps", c.appID, "sessions", c.sessionID, "repositories"), path("apps", c.appID, "repositories"),
+	} {
+		items, err := c.client.all(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range items {
+			var repository repositories.Repository
+			if err := decodeJSON(item, &repository); err != nil {
+				return nil, err
+			}
+			for _, tool := range repository.Tools {
+				names = append(names, repository.ID+"/"+tool.Name)
+			}
+		}
+	}
+	return names, nil
+}
+
+func (c *chat) tools(ctx context.Context) error {
+	names, err := c.scope(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		fmt.Fprintf(c.env.out, "  %s\n", name)
+	}
+	if len(names) == 0 {
+		fmt.Fprintln(c.env.out, "  there is no tool in scope")
+	}
+	return nil
+}
+
+// replyOf is the text of a reply; one that is no text is shown as JSON.
+func replyOf(reply json.RawMessage) string {
+	var content string
+	if len(reply) == 0 || string(reply) == "null" {
+		return ""
+	}
+	if json.Unmarshal(reply, &content) == nil {
+		return content
+	}
+	return string(compact(reply))
+}
+
+// compact writes JSON in one line.
+func compact(text []byte) []byte {
+	var line bytes.Buffer
+	if json.Compact(&line, text) != nil {
+		return bytes.ReplaceAll(text, []byte("\n"), []byte(" "))
+	}
+	return line.Bytes()
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"earshot/repositories/files"
+)
+
+// settle is how long files must be quiet before they are read again: an editor writes
+// a file in several steps, and a checkout many files.
+const settle = 100 * time.Millisecond
+
+// liveFiles keeps a service at what files define.
+type liveFiles struct {
+	source  sourceFlags
+	client  *client
+	env     environment
+	log     *slog.Logger
+	applied map[string]map[string]bool // what we have put there, by kind and id
+	seen    string                     // of the files as they were last read
+}
+
+func newLiveFiles(source sourceFlags, url string, env environment, log *slog.Logger) *liveFiles {
+	return &liveFiles{source: source, client: &client{Server: url}, env: env, log: log}
+}
+
+// load reads the files and brings the service to them. What an earlier load has put
+// there and the files have no more goes; what others have registered stays.
+func (l *liveFiles) load(ctx context.Context) error {
+	l.seen = files.Fingerprint(l.source.paths) // before they are read: a change in between is seen again
+	set, err := l.source.readFor(l.env)
+	if err != nil {
+		return err
+	}
+	ours := l.applied[set.AppID]
+	p := &planner{client: l.client, set: set, removable: func(what, id string) bool { return ours[what+"/"+id] }}
+	made, err := p.plan(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.carryOut(ctx, made, l.env.out); err != nil {
+		return err
+	}
+	l.remember(set)
+	if made.changes() > 0 {
+		made.print(l.env.out)
+	}
+	fmt.Fprintf(l.env.out, "%s loaded: %s\n", counted(len(set.Files), "file"), made.count())
+	return nil
+}
+
+func (l *liveFiles) remember(set *files.Set) {
+	if l.applied == nil {
+		l.applied = map[string]map[string]bool{}
+	}
+	ours := map[string]bool{}
+	for _, definition := range set.Repositories {
+		ours["repository/"+definition.ID] = true
+	}
+	for _, list := range lists {
+		for _, name := range set.App.Names(list) {
+			ours[list+"/"+name] = true
+		}
+	}
+	l.applied[set.AppID] = ours
+}
+
+// watch loads the files again when they change, until ctx ends. Files at fault change
+// nothing: the service goes on with what it has, and what is wrong is said.
+func (l *liveFiles) watch(ctx context.Context, watcher *fsnotify.Watcher) {
+	quiet := time.NewTimer(time.Hour)
+	quiet.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case event := <-watcher.Events:
+			if event.Op != fsnotify.Chmod {
+				quiet.Reset(settle)
+			}
+		case err := <-watcher.Errors:
+			l.log.Warn("files.unwatched", "error", fmt.Sprint(err))
+		case <-quiet.C:
+			if files.Fingerprint(l.source.paths) == l.seen {
+				continue // another file of the folder, or the same again
+			}
+			if err := l.load(ctx); err != nil && ctx.Err() == nil {
+				fmt.Fprintf(l.env.err, "%v\nthe files were not loaded; what is running stays as it was\n", err)
+			}
+		}
+	}
+}
+
+// watched starts watching the folders of the files: an editor that replaces a file, and
+// a link that is turned to another, would escape a watch of the file itself.
+func (l *liveFiles) watched() (*fsnotify.Watcher, error) {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("watch the files: %w", err)
+	}
+	for _, path := range l.source.paths {
+		folder := path
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			folder = filepath.Dir(path)
+		}
+		if err := watcher.Add(folder); err != nil {
+			return nil, errors.Join(fmt.Errorf("watch %s: %w", folder, err), watcher.Close())
+		}
+	}
+	return watcher, nil
+}
+
+// run loads the files once and then watches them. Its error is one of the first load:
+// a service without what it was started for would only seem to run.
+func (l *liveFiles) run(ctx context.Context) error {
+	watcher, err := l.watched() // before the first load, so that no change is missed
+	if err != nil {
+		return err
+	}
+	if err := l.load(ctx); err != nil {
+		return errors.Join(err, watcher.Close())
+	}
+	l.watch(ctx, watcher)
+	return watcher.Close()
+}

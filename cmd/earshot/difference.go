@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"earshot/repositories"
+)
+
+// differences lists in which fields two definitions differ, one line each, as
+// tools/book/description: "old" → "new". Members of lists that have a name are
+// compared by it and not by their position. Both sides come with credentials masked.
+func differences(at string, before, after any) []string {
+	if reflect.DeepEqual(before, after) {
+		return nil
+	}
+	was, wasObject := before.(map[string]any)
+	is, isObject := after.(map[string]any)
+	if wasObject && isObject {
+		return fieldDifferences(at, was, is)
+	}
+	if lines, ok := memberDifferences(at, before, after); ok {
+		return lines
+	}
+	switch {
+	case before == repositories.Masked || after == repositories.Masked:
+		return []string{at + ": a credential is another"}
+	case before == nil:
+		return []string{at + ": " + shown(after) + " is new"}
+	case after == nil:
+		return []string{at + ": " + shown(before) + " is gone"}
+	}
+	return []string{fmt.Sprintf("%s: %s → %s", at, shown(before), shown(after))}
+}
+
+func fieldDifferences(at string, was, is map[string]any) []string {
+	names := map[string]bool{}
+	for _, fields := range []map[string]any{was, is} {
+		for name := range fields {
+			names[name] = true
+		}
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		lines = append(lines, differences(strings.TrimPrefix(at+"/"+name, "/"), was[name], is[name])...)
+	}
+	return lines
+}
+
+// memberDifferences compares lists whose members all have names of their own.
+func memberDifferences(at string, before, after any) ([]string, bool) {
+	was, wasNames, ok := members(before)
+	if !ok {
+		return nil, false
+	}
+	is, isNames, ok := members(after)
+	if !ok || len(wasNames)+len(isNames) == 0 {
+		return nil, false
+	}
+	var lines []string
+	for _, name := range wasNames {
+		if is[name] == nil {
+			lines = append(lines, at+"/"+name+" is gone")
+		}
+	}
+	for _, name := range isNames {
+		if was[name] == nil {
+			lines = append(lines, at+"/"+name+" is new")
+			continue
+		}
+		lines = append(lines, differences(at+"/"+name, was[name], is[name])...)
+	}
+	if len(lines) == 0 {
+		lines = []string{at + ": the order is another"}
+	}
+	return lines, true
+}
+
+// members lists the members of a list by their names.
+func members(value any) (map[string]any, []string, bool) {
+	list, ok := value.([]any)
+	if !ok && value != nil {
+		return nil, nil, false
+	}
+	found := map[string]any{}
+	var names []string
+	for _, item := range list {
+		name := nameOf(item)
+		if name == "" || found[name] != nil {
+			return nil, nil, false
+		}
+		found[name] = item
+		names = append(names, name)
+	}
+	return found, names, true
+}
+
+func nameOf(item any) string {
+	object, _ := item.(map[string]any)
+	for _, field := range []string{"name", "moduleId", "parameter"} {
+		if name, ok := object[field].(string); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// shown writes a value for a line.
+func shown(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "?"
+	}
+	const most = 100
+	if runes := []rune(string(text)); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return string(text)
+}

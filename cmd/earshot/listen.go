@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spf13/cobra"
+
+	"earshot/emitter"
+	"earshot/repositories"
+)
+
+func newListen(env environment) *cobra.Command {
+	l := &listener{env: env}
+	cmd := &cobra.Command{
+		Use:   "listen [SUBJECT]",
+		Short: "Show the events as they come",
+		Long: "Show events of the stream EARSHOT, one on a line: all of them, or those of a SUBJECT in\n" +
+			"the form of NATS, where * stands for one word and > for all that follow. It shows what\n" +
+			"comes from now on; --since begins earlier.",
+		Example: "  earshot listen\n  earshot listen 'tool.trigger.>' --since 1h --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
+				return err
+			}
+			return l.run(cmd.Context(), append(args, ">")[0])
+		},
+	}
+	l.url = repositories.NewSecret("nats://127.0.0.1:" + strconv.Itoa(defaultNATSPort))
+	flags := cmd.Flags()
+	flags.Var(&secretFlag{&l.url}, "nats-url", "the NATS server, as that of earshot dev where none is given (NATS_URL)")
+	flags.SetAnnotation("nats-url", variable, []string{"NATS_URL"}) //nolint:errcheck // the flag exists
+	flags.StringVar(&l.since, "since", "", "begin so long ago, as 10m, or at a time, as 2026-12-01T09:00:00Z")
+	flags.BoolVar(&l.json, "json", false, "print each event as a line of JSON")
+	flags.IntVar(&l.count, "count", 0, "end after so many events; 0 goes on until it is stopped")
+	return cmd
+}
+
+// secretFlag is a flag whose value is not shown, neither as a default in --help.
+type secretFlag struct{ into *repositories.Secret }
+
+func (f *secretFlag) String() string { return "" }
+func (f *secretFlag) Type() string   { return "url" }
+func (f *secretFlag) Set(text string) error {
+	*f.into = repositories.NewSecret(text)
+	return nil
+}
+
+// listener prints events.
+type listener struct {
+	env   environment
+	url   repositories.Secret
+	since string
+	json  bool
+	count int
+}
+
+// connectTime bounds connecting: a person waits.
+const connectTime = 5 * time.Second
+
+func (l *listener) run(ctx context.Context, subject string) error {
+	if err := checkSubject(subject); err != nil {
+		return err
+	}
+	config := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy, FilterSubjects: []string{subject}}
+	if l.since != "" {
+		from, err := timeOf(l.since, time.Now())
+		if err != nil {
+			return err
+		}
+		config.DeliverPolicy, config.OptStartTime = jetstream.DeliverByStartTimePolicy, &from
+	}
+	conn, err := nats.Connect(l.url.Reveal(), nats.Name("earshot listen"), nats.Timeout(connectTime), nats.MaxReconnects(-1))
+	if err != nil {
+		return fmt.Errorf("no NATS server answers at %s: %w; start one with: earshot dev, or name it with --nats-url or NATS_URL",
+			withoutPassword(l.url.Reveal()), withoutAddress(err))
+	}
+	defer conn.Close()
+	stream, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	consumer, err := l.consumer(ctx, stream, config)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("listen to %q: %w", subject, err)
+	}
+	return l.follow(ctx, consumer)
+}
+
+// look is how often it is looked for a stream that is not there yet.
+const look = 200 * time.Millisecond
+
+// consumer waits for the stream where there is none: it is made with the first event,
+// and whoever listens before that wants to see it.
+func (l *listener) consumer(ctx context.Context, stream jetstream.JetStream, config jetstream.OrderedConsumerConfig) (jetstream.Consumer, error) {
+	for waiting := false; ; waiting = true {
+		consumer, err := stream.OrderedConsumer(ctx, emitter.Stream, config)
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return consumer, err
+		}
+		if !waiting {
+			fmt.Fprintln(l.env.err, "there was no event yet; waiting for the first")
+			config.DeliverPolicy, config.OptStartTime = jetstream.DeliverAllPolicy, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(look):
+		}
+	}
+}
+
+// withoutAddress keeps the URL, which may hold a password, out of an error.
+func withoutAddress(err error) error {
+	for _, known := range []error{nats.ErrNoServers, nats.ErrAuthorization, nats.ErrTimeout} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	return errors.New("the URL cannot be used")
+}
+
+// timeOf reads a time, or how long ago it was.
+func timeOf(text string, now time.Time) (time.Time, error) {
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("--since is %q; it must be a duration, as 10m, or a time, as 2026-12-01T09:00:00Z", text)
+	}
+	return at, nil
+}
+
+// follow prints events until ctx ends or there were enough.
+func (l *listener) follow(ctx context.Context, consumer jetstream.Consumer) error {
+	messages, err := consumer.Messages()
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	stop := context.AfterFunc(ctx, messages.Stop)
+	defer stop()
+	for n := 1; ; n++ {
+		message, err := messages.Next()
+		if errors.Is(err, jetstream.ErrMsgIteratorClosed) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the events have stopped: %w", err)
+		}
+		if err := l.print(message); err != nil || n == l.count {
+			return err
+		}
+	}
+}
+
+// event is an event as a line of JSON.
+type event struct {
+	Sequence uint64          `json:"sequence"`
+	Time     time.Time       `json:"time"`
+	Subject  string          `json:"subject"`
+	ID       string          `json:"id"`
+	Data     json.RawMessage `json:"data"`
+}
+
+func (l *listener) print(message jetstream.Msg) error {
+	about, err := message.Metadata()
+	if err != nil {
+		return err
+	}
+	data := message.Data()
+	if !l.json {
+		_, err = fmt.Fprintf(l.env.out, "%s %s %s\n", about.Timestamp.Local().Format("15:04:05"), message.Subject(), printable(string(compact(data))))
+		return err
+	}
+	if !json.Valid(data) {
+		data, _ = json.Marshal(string(data)) // a string always marshals
+	}
+	return writeLine(l.env.out, event{about.Sequence.Stream, about.Timestamp.UTC(), message.Subject(), message.Headers().Get("ce-id"), data})
+}
+
+// writeLine writes a value as a line of JSON.
+func writeLine(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}

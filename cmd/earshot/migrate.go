@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"earshot/repositories/files"
+)
+
+func newMigrate(env environment) *cobra.Command {
+	source, dryRun := &sourceFlags{}, false
+	cmd := &cobra.Command{
+		Use:   "migrate -f FILE|DIR",
+		Short: "Bring files of older forms to the newest",
+		Long: "Rewrite Toolbox files of older forms: flat documents with singular kinds, toolsets as\n" +
+			"groups. What a file was is kept beside it as FILE.bak. Comments, layout and ${NAME}\n" +
+			"stay. Files of the newest form and those of SERMAS are not touched; neither is one\n" +
+			"with a fault, and then the exit code is 1.",
+		Example: "  earshot migrate -f tools.yaml --dry-run",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if len(source.paths) == 0 {
+				return errors.New("no file is given; name files and folders with -f")
+			}
+			names, err := files.Expand(source.paths)
+			faults := []error{err}
+			for _, name := range names {
+				faults = append(faults, migrateFile(name, dryRun, env))
+			}
+			return errors.Join(faults...)
+		},
+	}
+	source.registerFiles(cmd.Flags())
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would change and change nothing")
+	return cmd
+}
+
+func migrateFile(name string, dryRun bool, env environment) error {
+	m, err := files.Migrate(name)
+	if err != nil {
+		return err
+	}
+	for _, note := range m.Notes {
+		fmt.Fprintf(env.err, "note: %s\n", note)
+	}
+	switch {
+	case !m.Changed():
+		fmt.Fprintf(env.out, "%s is of the newest form\n", name)
+		return nil
+	case dryRun:
+		fmt.Fprint(env.out, unifiedDiff(name, m.Before, m.After))
+		return nil
+	}
+	if err := replaceFile(name, m.After); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	fmt.Fprintf(env.out, "%s is migrated; what it was is in %s.bak\n", name, name)
+	return nil
+}
+
+// replaceFile writes the new text beside the file and lets it take the file's place,
+// so that at no time the name stands for half a file. A backup that is there already
+// is not overwritten: it may be the only copy of what somebody wrote.
+func replaceFile(name, content string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	backup := name + ".bak"
+	if _, err := os.Lstat(backup); err == nil {
+		return fmt.Errorf("%s is there already; move it away first", backup)
+	}
+	next, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(next.Name()) // is gone where all went well
+	_, err = next.WriteString(content)
+	if err := errors.Join(err, next.Chmod(info.Mode().Perm()), next.Sync(), next.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(name, backup); err != nil {
+		return fmt.Errorf("keep it as %s: %w", backup, err)
+	}
+	return os.Rename(next.Name(), name)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const olderFile = "# mine\ntools:\n  book: # b\n    description: Book\n    url: https://example.org/${NAME:x}\ntoolsets:\n  desk: [book]\n"
+
+const newerFile = "# mine\nkind: tool\nname: book # b\ndescription: Book\nurl: https://example.org/${NAME:x}\n---\nkind: group\nname: desk\ntools: [book]\n"
+
+func TestMigrateKeepsWhatTheFileWas(t *testing.T) {
+	inFolder(t)
+	write(t, "tools.yaml", olderFile)
+	require.NoError(t, os.Chmod("tools.yaml", 0o640))
+	r := typing(t, nil, "", "migrate", "-f", "tools.yaml")
+	require.Equal(t, result{0, "tools.yaml is migrated; what it was is in tools.yaml.bak\n", ""}, r)
+	require.Equal(t, newerFile, content(t, "tools.yaml"))
+	require.Equal(t, olderFile, content(t, "tools.yaml.bak"))
+	info, err := os.Stat("tools.yaml")
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
+	require.Equal(t, "tools.yaml is of the newest form\n", typing(t, nil, "", "migrate", "-f", ".").out)
+	require.Len(t, entries(t, "."), 2)
+}
+
+func TestMigrateDryRunShowsTheDifference(t *testing.T) {
+	inFolder(t)
+	write(t, "tools.yaml", olderFile)
+	r := typing(t, nil, "", "migrate", "-f", "tools.yaml", "--dry-run")
+	require.Equal(t, 0, r.code)
+	require.True(t, strings.HasPrefix(r.out, "--- tools.yaml\n+++ tools.yaml\n@@ -1,7 +1,9 @@\n # mine\n-tools:\n"), r.out)
+	require.Contains(t, r.out, "\n+kind: tool\n+name: book # b\n")
+	require.Equal(t, olderFile, content(t, "tools.yaml"))
+	require.NoFileExists(t, "tools.yaml.bak")
+}
+
+func TestMigrateGoesOnOverFilesAtFaultAndLeavesThemUntouched(t *testing.T) {
+	inFolder(t)
+	const broken = "tools:\n  a: [1\n"
+	write(t, "a.yaml", broken)
+	write(t, "b.yaml", olderFile)
+	write(t, "c.yaml", olderFile)
+	write(t, "c.yaml.bak", "precious")
+	r := typing(t, nil, "", "migrate", "-f", ".")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.err, "a.yaml:2:6: malformed YAML: ")
+	require.Contains(t, r.err, "c.yaml: c.yaml.bak is there already; move it away first")
+	require.Equal(t, broken, content(t, "a.yaml"))
+	require.Equal(t, newerFile, content(t, "b.yaml"))
+	require.Equal(t, olderFile, content(t, "c.yaml"))
+	require.Equal(t, "precious", content(t, "c.yaml.bak"))
+	require.Len(t, entries(t, "."), 5, "and nothing is left lying about")
+}
+
+func TestAMigratedFileAppliesToTheSameState(t *testing.T) {
+	w := startPlayground(t, "")
+	write(t, "tools.yaml", olderFile)
+	w.ok("apply", "-f", "tools.yaml")
+	w.ok("migrate", "-f", "tools.yaml")
+	require.Equal(t, "= app clinic\n= repository clinic/desk\ncreated 0, updated 0, left 2, removed 0\n", w.ok("apply", "-f", "tools.yaml"))
+}
+
+func content(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return string(text)
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"earshot/repositories"
+	"earshot/repositories/files"
+)
+
+// operation is what a plan does with a definition.
+type operation string
+
+const (
+	opCreate operation = "create"
+	opUpdate operation = "update"
+	opLeave  operation = "leave"
+	opRemove operation = "remove"
+	// opKeep leaves what is in the service and not in the files.
+	opKeep operation = "keep"
+)
+
+// step is one definition in a plan.
+type step struct {
+	operation  operation
+	definition *files.Definition // nil for what the files do not have
+	what       string            // app or repository
+	id         string
+	body       []byte
+	lines      []string // in which fields it changes
+}
+
+// plan is everything that applying files would do, in the order in which it is done.
+type plan struct {
+	appID string
+	steps []step
+}
+
+// changes counts the steps that change something.
+func (p *plan) changes() int {
+	n := 0
+	for _, s := range p.steps {
+		if s.operation == opCreate || s.operation == opUpdate || s.operation == opRemove {
+			n++
+		}
+	}
+	return n
+}
+
+// planner compares files with what a service has.
+type planner struct {
+	client *client
+	set    *files.Set
+	// removable says of what is in the service and not in the files whether it goes:
+	// a repository, or a module, source or service of the app, by its name.
+	removable func(what, id string) bool
+}
+
+func (p *planner) plan(ctx context.Context) (*plan, error) {
+	made := &plan{appID: p.set.AppID}
+	app, err := p.appStep(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.set.CheckWith(app.body); err != nil {
+		return nil, err
+	}
+	made.steps = append(made.steps, app)
+	stored := map[string]json.RawMessage{}
+	var order []string
+	if app.operation != opCreate {
+		if stored, order, err = p.stored(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, definition := range p.set.Repositories {
+		made.steps = append(made.steps, step{operation: opCreate, definition: definition, what: "repository", id: definition.ID, body: definition.Body()})
+		last := &made.steps[len(made.steps)-1]
+		if there := stored[definition.ID]; there != nil {
+			if err := p.compareRepository(ctx, last, there); err != nil {
+				return nil, err
+			}
+		}
+		delete(stored, definition.ID)
+	}
+	for _, id := range order {
+		if stored[id] != nil {
+			made.steps = append(made.steps, step{operation: p.fate("repository", id), what: "repository", id: id})
+		}
+	}
+	return made, nil
+}
+
+func (p *planner) fate(what, id string) operation {
+	if p.removable(what, id) {
+		return opRemove
+	}
+	return opKeep
+}
+
+// stored lists the app's repositories.
+func (p *planner) stored(ctx context.Context) (map[string]json.RawMessage, []string, error) {
+	items, err := p.client.all(ctx, path("apps", p.set.AppID, "repositories"))
+	if err != nil {
+		return nil, nil, err
+	}
+	found := map[string]json.RawMessage{}
+	var order []string
+	for _, item := range items {
+		var repository struct {
+			ID string `json:"repositoryId"`
+		}
+		if err := decodeJSON(item, &repository); err != nil {
+			return nil, nil, err
+		}
+		found[repository.ID] = item
+		order = append(order, repository.ID)
+	}
+	return found, order, nil
+}
+
+// appStep merges what the files say of the app into what there is.
+func (p *planner) appStep(ctx context.Context) (step, error) {
+	made := step{operation: opCreate, definition: p.set.App, what: "app", id: p.set.AppID, body: p.set.App.Body()}
+	there, err := p.client.call(ctx, http.MethodGet, path("apps", p.set.AppID), nil)
+	if refused(err, http.StatusNotFound) {
+		return made, nil
+	}
+	if err != nil {
+		return made, err
+	}
+	if made.body, err = p.merge(there); err != nil {
+		return made, err
+	}
+	canonical, err := canonicalApp(p.set.AppID, made.body)
+	if err != nil {
+		return made, err
+	}
+	return made, p.compare(ctx, &made, canonical, there, path("apps", p.set.AppID))
+}
+
+func (p *planner) compareRepository(ctx context.Context, s *step, there []byte) error {
+	canonical, err := canonicalRepository(p.set.AppID, s.id, s.body)
+	if err != nil {
+		return err
+	}
+	return p.compare(ctx, s, canonical, there, path("apps", p.set.AppID, "repositories", s.id))
+}
+
+// compare fills in whether a definition changes and in which fields. Where all that
+// can be seen is the same and there are credentials, which cannot be seen, the service
+// is asked: a write that changes nothing would still be an event, and a new life for
+// a triggerOnce repository.
+func (p *planner) compare(ctx context.Context, s *step, canonical, there []byte, path string) error {
+	var was, is map[string]any
+	if err := errors.Join(decodeJSON(there, &was), decodeJSON(canonical, &is)); err != nil {
+		return err
+	}
+	for _, ours := range []string{"created", "updated"} {
+		delete(was, ours)
+		delete(is, ours)
+	}
+	s.operation, s.lines = opUpdate, differences("", was, is)
+	if len(s.lines) > 0 {
+		return nil
+	}
+	s.operation = opLeave
+	if !bytes.Contains(canonical, []byte(repositories.Masked)) {
+		return nil
+	}
+	answer, err := p.client.call(ctx, http.MethodPut, path+"?dryRun=true", s.body)
+	if err != nil {
+		return located(s, err)
+	}
+	var preview struct {
+		Operation string `json:"operation"`
+	}
+	if err := decodeJSON(answer, &preview); err != nil {
+		return err
+	}
+	if preview.Operation != repositories.WouldLeave {
+		s.operation, s.lines = opUpdate, []string{"a credential is another"}
+	}
+	return nil
+}
+
+// canonicalApp is the body as the service will show it.
+func canonicalApp(id string, body []byte) ([]byte, error) {
+	app, err := repositories.DecodeApp(id, body)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(app)
+}
+
+func canonicalRepository(appID, id string, body []byte) ([]byte, error) {
+	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: appID}, id, body)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(repository)
+}
+
+// located turns the faults of an answer into places in the files. Those of the app are
+// of a body that was merged with what is stored, and keep their pointers.
+func located(s *step, err error) error {
+	var answer *refusal
+	if s.what == "app" || !errors.As(err, &answer) || len(answer.Errors) == 0 {
+		return fmt.Errorf("%s %s: %w", s.what, s.id, err)
+	}
+	return s.definition.Locate(answer.Errors)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// merge puts what the files say of the app over what the service has: files of tools
+// alone must not take an app's modules and settings away. Fields that the files do not
+// mention stay; of the lists, members of the same name are replaced in their place, new
+// ones are added, and others stay unless they are to be removed. Credentials of what
+// stays are the *** that the service has sent, which keeps them.
+func (p *planner) merge(there []byte) ([]byte, error) {
+	var body, given map[string]json.RawMessage
+	if err := decodeJSON(there, &body); err != nil {
+		return nil, err
+	}
+	if err := decodeJSON(p.set.App.Body(), &given); err != nil {
+		return nil, err
+	}
+	for name, value := range given {
+		if !slices.Contains(lists, name) {
+			body[name] = value
+		}
+	}
+	for _, name := range lists {
+		merged, err := p.mergeList(name, body[name], given[name])
+		if err != nil {
+			return nil, err
+		}
+		delete(body, name)
+		if len(merged) > 0 {
+			if body[name], err = json.Marshal(merged); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return json.Marshal(body)
+}
+
+// lists are the fields of an app that are lists of named members.
+var lists = []string{"modules", "authServices", "sources"}
+
+func (p *planner) mergeList(list string, there, given json.RawMessage) ([]json.RawMessage, error) {
+	old, err := readMembers(there)
+	if err != nil {
+		return nil, err
+	}
+	added, err := readMembers(given)
+	if err != nil {
+		return nil, err
+	}
+	var merged []json.RawMessage
+	for _, member := range old {
+		at := slices.IndexFunc(added, func(m listed) bool { return m.name == member.name })
+		switch {
+		case at >= 0:
+			merged = append(merged, added[at].body)
+			added = slices.Delete(added, at, at+1)
+		case !p.removable(list, member.name):
+			merged = append(merged, member.body)
+		}
+	}
+	for _, member := range added {
+		merged = append(merged, member.body)
+	}
+	return merged, nil
+}
+
+// listed is one member of such a list.
+type listed struct {
+	name string
+	body json.RawMessage
+}
+
+func readMembers(list json.RawMessage) ([]listed, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	var bodies []json.RawMessage
+	if err := decodeJSON(list, &bodies); err != nil {
+		return nil, err
+	}
+	found := make([]listed, len(bodies))
+	for i, body := range bodies {
+		var value any
+		if err := decodeJSON(body, &value); err != nil {
+			return nil, err
+		}
+		found[i] = listed{nameOf(value), body}
+	}
+	return found, nil
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// ledger shows what has fired.
+type ledger struct {
+	client *client
+	env    environment
+	appID  string
+	state  string
+	limit  int
+	json   bool
+}
+
+// states are those of a record.
+var states = []string{trigger.StatePending, trigger.StateDelivered, trigger.StateFailed}
+
+func newTriggers(env environment) *cobra.Command {
+	l := &ledger{client: &client{}, env: env}
+	cmd := &cobra.Command{
+		Use:   "triggers",
+		Short: "List what has fired, and try again what has failed",
+		Long: "List the triggers of an app, newest first: what fired, and where its event and its call\n" +
+			"stand. With --state only those that are pending, delivered or failed.",
+		Example: "  earshot triggers\n  earshot triggers --state failed --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
+				return err
+			}
+			return l.list(cmd.Context())
+		},
+	}
+	l.client.register(cmd.PersistentFlags())
+	cmd.PersistentFlags().StringVar(&l.appID, "app", "", "the app; not needed where the service has only one")
+	cmd.Flags().StringVar(&l.state, "state", "", "pending, delivered or failed")
+	cmd.Flags().IntVar(&l.limit, "limit", 50, "list at most so many, up to 200")
+	cmd.Flags().BoolVar(&l.json, "json", false, "print each record as a line of JSON")
+	cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
+	cmd.AddCommand(l.newRetry())
+	return cmd
+}
+
+func (l *ledger) newRetry() *cobra.Command {
+	return &cobra.Command{
+		Use:     "retry ID...",
+		Short:   "Deliver again what has failed",
+		Long:    "Deliver again what has failed of the triggers with these ids, as earshot triggers lists\nthem.",
+		Example: "  earshot triggers retry $(earshot triggers --state failed --json | jq -r .triggerId)",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			if err := fromEnvironment(cmd.Flags(), l.env.lookup); err != nil {
+				return err
+			}
+			return l.retry(cmd.Context(), ids)
+		},
+	}
+}
+
+func (l *ledger) list(ctx context.Context) (err error) {
+	if l.appID, err = l.client.onlyApp(ctx, l.appID); err != nil {
+		return err
+	}
+	query := url.Values{"limit": {fmt.Sprint(l.limit)}}
+	if l.state != "" {
+		query.Set("state", l.state)
+	}
+	var page struct {
+		Items []json.RawMessage `json:"items"`
+		Next  string            `json:"next"`
+	}
+	if err := l.client.get(ctx, path("apps", l.appID, "triggers")+"?"+query.Encode(), &page); err != nil {
+		return err
+	}
+	if l.json {
+		for _, item := range page.Items {
+			fmt.Fprintf(l.env.out, "%s\n", compact(item))
+		}
+		return nil
+	}
+	return l.table(page.Items, page.Next != "")
+}
+
+func (l *ledger) table(items []json.RawMessage, more bool) error {
+	if len(items) == 0 {
+		fmt.Fprintln(l.env.out, "there are none")
+		return nil
+	}
+	table := tabwriter.NewWriter(l.env.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "TIME\tSTATE\tTOOL\tSESSION\tID\tLAST ATTEMPT")
+	for _, item := range items {
+		var record trigger.Record
+		if err := decodeJSON(item, &record); err != nil {
+			return err
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s/%s\t%s\t%s\t%s\n", record.Time.Local().Format("2006-01-02 15:04:05"), record.State,
+			record.RepositoryID, record.Name, orDash(record.SessionID), record.TriggerID, lastAttempt(record))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if more {
+		fmt.Fprintf(l.env.out, "there are more than these %d; --limit shows more\n", len(items))
+	}
+	return nil
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// lastAttempt says how the last attempt at an effect ended.
+func lastAttempt(record trigger.Record) string {
+	if len(record.Attempts) == 0 {
+		return "-"
+	}
+	last := record.Attempts[len(record.Attempts)-1]
+	text := fmt.Sprintf("%s #%d", last.Effect, last.Number)
+	if last.Status != 0 {
+		text += fmt.Sprintf(", status %d", last.Status)
+	}
+	if last.Error != "" {
+		text += ": " + oneLine(last.Error)
+	}
+	return text
+}
+
+func (l *ledger) retry(ctx context.Context, ids []string) (err error) {
+	if l.appID, err = l.client.onlyApp(ctx, l.appID); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := repositories.CheckID("the trigger", id); err != nil {
+			return err
+		}
+		if _, err := l.client.call(ctx, http.MethodPost, path("apps", l.appID, "triggers", id, "retry"), nil); err != nil {
+			return fmt.Errorf("trigger %s: %w", id, err)
+		}
+		fmt.Fprintf(l.env.out, "%s is tried again\n", id)
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package files
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"earshot/repositories"
+)
+
+// Definition is the body of one PUT, and knows where in the files each part stands.
+type Definition struct {
+	// ID is the repositoryId; empty for the app.
+	ID   string
+	tree *node
+}
+
+// Body is the definition in the form of the REST API. It may hold credentials.
+func (d *Definition) Body() json.RawMessage { return d.tree.json() }
+
+// Given reports whether the files say anything of the field.
+func (d *Definition) Given(field string) bool { return d.tree.field(field) != nil }
+
+// Locate turns faults of the body into faults of the files.
+func (d *Definition) Locate(found repositories.Faults) Faults {
+	var faults Faults
+	for _, fault := range found {
+		here, at := d.find(fault)
+		if !here.missing {
+			faults.add(at, "%s%s", d.label(tokensOf(fault.Pointer)), fault.Detail)
+		}
+	}
+	return faults
+}
+
+// find follows a pointer into the files: to the value that is at fault, to the key of
+// one that should not be there, or to the map that lacks one.
+func (d *Definition) find(fault repositories.Fault) (*node, place) {
+	at, here := d.tree.at, d.tree
+	for _, token := range tokensOf(fault.Pointer) {
+		if i, ok := index(token, here.items); ok {
+			here = here.items[i]
+			at = here.at
+			continue
+		}
+		f := here.field(token)
+		if f == nil {
+			break
+		}
+		here, at = f.value, f.at
+		if !strings.HasPrefix(fault.Detail, "unknown field") && (here.kind == text || here.kind == number || here.kind == boolean) {
+			at = here.at
+		}
+	}
+	return here, at
+}
+
+// owners are the lists of a body whose members have a document of their own, with the
+// word for one and the field that names it.
+var owners = map[string][2]string{
+	"tools": {kindTool, "name"}, "modules": {kindModule, "moduleId"},
+	"authServices": {kindAuthService, "name"}, "sources": {kindSource, "name"},
+}
+
+// label names the definition and the way inside it.
+func (d *Definition) label(tokens []string) string {
+	prefix := kindApp
+	if d.ID != "" {
+		prefix = (&document{as: kindRepository, name: d.ID}).label()
+	}
+	if len(tokens) > 1 {
+		members := d.tree.get(tokens[0])
+		owner, known := owners[tokens[0]]
+		if members != nil && known {
+			if i, ok := index(tokens[1], members.items); ok {
+				name, _ := members.items[i].get(owner[1]).word()
+				prefix = (&document{as: owner[0], name: name}).label()
+				tokens = tokens[2:]
+			}
+		}
+	}
+	if len(tokens) == 0 {
+		return prefix + " "
+	}
+	return prefix + ": " + clip(strings.Join(tokens, "/")) + ": "
+}
+
+// tokensOf takes a JSON pointer (RFC 6901) apart.
+func tokensOf(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	tokens := strings.Split(pointer[1:], "/")
+	for i := range tokens {
+		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(tokens[i])
+	}
+	return tokens
+}
+
+// decode holds the definition against a decoder. An unquoted scalar that YAML reads as
+// a number or a boolean, where a text is wanted, becomes the text that is written
+// there: a password may be 12345, and so may be what ${PASSWORD} stands for.
+func (d *Definition) decode(by func(body []byte) error) Faults {
+	for {
+		err := by(d.Body())
+		var found repositories.Faults
+		if !errors.As(err, &found) {
+			return nil
+		}
+		if !d.asTexts(found) {
+			return d.Locate(found)
+		}
+	}
+}
+
+// asTexts reports whether it could mend any of the faults.
+func (d *Definition) asTexts(found repositories.Faults) bool {
+	mended := false
+	for _, fault := range found {
+		if !strings.HasSuffix(fault.Detail, ", not a string") {
+			continue
+		}
+		here := d.tree
+		for _, token := range tokensOf(fault.Pointer) {
+			if i, ok := index(token, here.items); ok {
+				here = here.items[i]
+			} else {
+				here = here.get(token)
+			}
+			if here == nil {
+				break
+			}
+		}
+		mended = here.asText() || mended
+	}
+	return mended
+}
+
+// decode checks every definition as the API would.
+func (s *Set) decode(faults *Faults) {
+	id := s.appID()
+	found := s.App.decode(func(body []byte) error {
+		_, err := repositories.DecodeApp(id, body)
+		return err
+	})
+	for _, definition := range s.Repositories {
+		found = append(found, definition.decode(func(body []byte) error {
+			_, err := repositories.DecodeRepository(repositories.Scope{AppID: id}, definition.ID, body)
+			return err
+		})...)
+	}
+	*faults = append(*faults, found...)
+}
+
+// appID is the app's id, or one to check with where it is not known.
+func (s *Set) appID() string {
+	if s.AppID == "" {
+		return "app"
+	}
+	return s.AppID
+}
+
+// Check holds what the tools refer to, such as modules, against the app that the files
+// themselves define. Where the app is known in full, as to a server, use CheckWith.
+func (s *Set) Check() error { return s.CheckWith(s.App.Body()) }
+
+// CheckWith holds what the tools refer to against the body of an app. The error is
+// Faults.
+func (s *Set) CheckWith(body []byte) error {
+	app, err := repositories.DecodeApp(s.appID(), body)
+	if err != nil {
+		return err
+	}
+	var faults Faults
+	for _, definition := range s.Repositories {
+		repository, err := repositories.DecodeRepository(repositories.Scope{AppID: s.appID()}, definition.ID, definition.Body())
+		if err != nil {
+			return err
+		}
+		var found repositories.Faults
+		if errors.As(repository.Check(app), &found) {
+			faults = append(faults, definition.Locate(found)...)
+		}
+	}
+	return faults.sorted(s.Files).err()
+}
+
+// Names lists the names of the members of a field that is a list of modules, services,
+// sources or tools.
+func (d *Definition) Names(field string) []string {
+	members := d.tree.get(field)
+	if members == nil {
+		return nil
+	}
+	var names []string
+	for _, member := range members.items {
+		if name, ok := member.get(owners[field][1]).word(); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}

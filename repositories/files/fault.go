@@ -1,0 +1,77 @@
+package files
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fault is one thing that is wrong in a file, or worth a note.
+type Fault struct {
+	File string // as the caller named it
+	// Line and Column count from 1, in characters. Both are 0 where the file as a
+	// whole is meant, as when it cannot be opened.
+	Line, Column int
+	Detail       string
+}
+
+// String returns file:line:column: detail, the form that editors jump to.
+func (f Fault) String() string {
+	if f.Line == 0 {
+		return f.File + ": " + f.Detail
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Detail)
+}
+
+// Faults is everything that is wrong with the files, in the order of the files and
+// the places in them. It is an error, and never returned empty.
+type Faults []Fault
+
+// Error lists the faults, one on each line.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i, fault := range f {
+		lines[i] = fault.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// mostFaults bounds how many faults are kept: nobody reads on.
+const mostFaults = 1000
+
+func (f *Faults) add(at place, format string, args ...any) {
+	if len(*f) < mostFaults {
+		*f = append(*f, Fault{at.file, at.line, at.column, fmt.Sprintf(format, args...)})
+	}
+}
+
+// sorted orders the faults by the files as they were read and drops repeats: a tool in
+// two repositories, or behind an alias, has its fault once.
+func (f Faults) sorted(order []string) Faults {
+	rank := map[string]int{}
+	for i, file := range order {
+		rank[file] = i
+	}
+	slices.SortStableFunc(f, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(rank[a.File], rank[b.File]), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column), cmp.Compare(a.Detail, b.Detail))
+	})
+	return slices.Compact(f)
+}
+
+func (f Faults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return f
+}
+
+// clip keeps a long or hostile text from filling a fault.
+func clip(text string) string {
+	const most = 80
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return text
+}

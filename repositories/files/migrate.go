@@ -1,0 +1,107 @@
+package files
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Migration is a file and what it becomes in the newest form.
+type Migration struct {
+	File          string
+	Before, After string
+	// Notes name what does not survive.
+	Notes []Fault
+}
+
+// Changed reports whether the file is of an older form.
+func (m *Migration) Changed() bool { return m.Before != m.After }
+
+// Migrate rewrites a file of Toolbox's older forms as flat documents with singular
+// kinds, and toolsets as groups. Comments, layout and placeholders stay as they are;
+// where the layout cannot be kept, as with a map in braces or an alias that would lead
+// into another document, that one entry is written anew. The file itself is not
+// touched. Files that are of the newest form, or of SERMAS, stay as they are.
+//
+// The error is Faults. What comes out is read again and compared: text that does not
+// mean the same is never returned.
+func Migrate(file string) (*Migration, error) {
+	source, err := load(file)
+	if err != nil {
+		return nil, Faults{{File: file, Detail: err.Error()}}
+	}
+	m := &Migration{File: file, Before: source, After: source}
+	before := readAll(file, source)
+	if err := before.faults.sorted([]string{file}).err(); err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(before.documents, older) {
+		return m, nil
+	}
+	if filepath.Ext(file) == ".json" {
+		return nil, Faults{{file, 1, 1, "is of an older form, and JSON cannot hold the several documents of the newest; write it as YAML"}}
+	}
+	text := rewrite(file, clean(source), false)
+	if !before.means(readAll(file, text)) {
+		text = rewrite(file, clean(source), true)
+	}
+	if !before.means(readAll(file, text)) {
+		return nil, Faults{{file, 1, 1, "cannot be rewritten without changing what it means; write it in the newest form by hand"}}
+	}
+	if strings.Contains(source, "\r\n") {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	m.After, m.Notes = text, before.dropped()
+	return m, nil
+}
+
+// older reports whether a document is of an older form.
+func older(d *document) bool { return d.older }
+
+// readAll reads a file as text that is to be rewritten: placeholders stay, and so do
+// documents that Earshot leaves.
+func readAll(file, source string) *collector {
+	c := &collector{all: true}
+	values := readValues(file, source, nil, &c.faults)
+	if len(values) == 0 && len(c.faults) == 0 {
+		c.faults.add(place{file, 1, 1}, "the file is empty; it defines nothing")
+	}
+	for _, value := range values {
+		c.value(file, value)
+	}
+	seen := map[[2]string]bool{}
+	for _, d := range c.documents {
+		key := [2]string{d.as, d.name}
+		if seen[key] {
+			c.faults.add(d.at, "%s is defined twice", d.label())
+		}
+		seen[key] = true
+	}
+	return c
+}
+
+// means reports whether two files define the same in the same order.
+func (c *collector) means(other *collector) bool {
+	return len(other.faults) == 0 && slices.EqualFunc(c.documents, other.documents, func(a, b *document) bool {
+		return a.kind == b.kind && a.name == b.name && groupBody(a).equal(groupBody(b))
+	})
+}
+
+// groupBody is the body without the description that a group has no place for.
+func groupBody(d *document) *node {
+	if d.kind == kindGroup {
+		return d.body.without("description")
+	}
+	return d.body
+}
+
+// dropped names the descriptions that groups have no place for.
+func (c *collector) dropped() []Fault {
+	var notes Faults
+	for _, d := range c.documents {
+		if f := d.body.field("description"); f != nil && d.as == "toolset" {
+			notes.add(f.at, "the description of %s is dropped: a group has none", d.label())
+		}
+	}
+	return notes
+}

@@ -1,0 +1,132 @@
+package files
+
+import (
+	"slices"
+	"strings"
+
+	"earshot/repositories"
+)
+
+// sections are the parts of Toolbox's first format, each a map of names, and the kind
+// that their entries have in its newest one.
+var sections = map[string]string{
+	"sources":           kindSource,
+	"authServices":      kindAuthService,
+	"authSources":       kindAuthService, // until version 0.30
+	"tools":             kindTool,
+	"toolsets":          kindGroup,
+	"groups":            kindGroup,
+	"prompts":           "prompt",
+	"embeddingModels":   "embeddingModel",
+	"resources":         "resource",
+	"resourceTemplates": "resourceTemplate",
+}
+
+var sectionNames = []string{
+	"sources", "authServices", "tools", "toolsets", "groups", "prompts", "embeddingModels", "resources", "resourceTemplates",
+}
+
+// nestedSection reports whether a map is of Toolbox's first format: it has one of the
+// sections. An app of SERMAS has its tools in a list.
+func nestedSection(value *node) bool {
+	return slices.ContainsFunc(value.fields, func(f field) bool {
+		return sections[f.name] != "" && f.value.kind != list
+	})
+}
+
+// nested takes a document of the first format: every entry of every section becomes a
+// document of its own, in the order of the file.
+func (c *collector) nested(value *node) {
+	for _, section := range value.fields {
+		kind, known := sections[section.name]
+		switch {
+		case !known:
+			c.faults.add(section.at, "unknown section %q%s", clip(section.name), repositories.DidYouMean(section.name, sectionNames))
+		case section.value.kind != object:
+			c.faults.add(section.at, "section %q is %s; it must be a map of names", section.name, section.value.kind)
+		default:
+			for _, entry := range section.value.fields {
+				c.entry(kind, strings.TrimSuffix(section.name, "s"), entry)
+			}
+		}
+	}
+}
+
+func (c *collector) entry(kind, as string, entry field) {
+	body := entry.value
+	if kind == kindGroup && body.kind == list {
+		body = newObject(entry.at)
+		body.add("tools", entry.at, entry.value)
+	}
+	if body.kind != object {
+		c.faults.add(entry.at, "%s %q is %s; it must be a map", as, clip(entry.name), body.kind)
+		return
+	}
+	d := c.named(kind, as, newText(entry.name, entry.at), c.renamed(body))
+	d.older = true
+	c.typed(d)
+}
+
+// renamed returns a copy in which every key "kind" is "type", at any depth: the first
+// format has no other word for it, and Toolbox renames the keys of default values too.
+func (c *collector) renamed(value *node) *node {
+	next := *value
+	next.fields = slices.Clone(value.fields)
+	next.items = slices.Clone(value.items)
+	for i, f := range next.fields {
+		next.fields[i].value = c.renamed(f.value)
+		switch f.name {
+		case "kind":
+			if other := value.field("type"); other != nil {
+				c.faults.add(f.at, "kind is the older word for type, and type is given as well on line %d", other.at.line)
+				return value.without("kind")
+			}
+			next.fields[i].name = "type"
+		case "authSources": // of a parameter, until version 0.30
+			next.fields[i].name = "authServices"
+		}
+	}
+	for i, item := range next.items {
+		next.items[i] = c.renamed(item)
+	}
+	return &next
+}
+
+// typed sorts in a document whose kind is known, and leaves with a note what Earshot
+// has no use for.
+func (c *collector) typed(d *document) {
+	switch d.kind {
+	case "prompt", "embeddingModel", "resource", "resourceTemplate":
+		if c.all {
+			c.add(d)
+			return
+		}
+		c.notes.add(d.at, "%s is left out: Earshot has tools, and no %ss", d.label(), d.kind)
+	case kindAuthService:
+		d.body = generic(d.body.without("description"))
+		c.add(d)
+	case kindSource:
+		d.body = d.body.without("description")
+		c.add(d)
+	default:
+		c.add(d)
+	}
+}
+
+// generic brings Toolbox's generic authentication service to what Earshot calls it:
+// any issuer of OpenID Connect.
+func generic(body *node) *node {
+	if kind := body.get("type"); kind == nil || kind.kind != text || kind.text != "generic" {
+		return body
+	}
+	next := body.without()
+	for i, f := range next.fields {
+		switch f.name {
+		case "type":
+			next.fields[i].value = newText("oidc", f.value.at)
+		case "authorizationServer":
+			next.fields[i].name = "issuer"
+		}
+	}
+	return next
+}

@@ -1,0 +1,75 @@
+package repositories
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+)
+
+// What a write would do to what is stored.
+const (
+	WouldCreate = "created"
+	WouldUpdate = "updated"
+	WouldLeave  = "unchanged"
+)
+
+// PreviewApp says what PutApp would do, and fails as it would. Credentials are compared
+// as well, which nobody can do outside: there they are masked.
+func (s *Store) PreviewApp(ctx context.Context, given *App) (string, error) {
+	there, revision, err := s.appAsStored(ctx, given.ID)
+	if err != nil {
+		return "", err
+	}
+	app := given.clone()
+	if err := keepMasked(app.credentials(), there.credentials()); err != nil {
+		return "", err
+	}
+	there.ID = given.ID
+	return would(revision, app, there, app.credentials(), there.credentials())
+}
+
+// PreviewRepository says what PutRepository would do, and fails as it would.
+func (s *Store) PreviewRepository(ctx context.Context, given *Repository) (string, error) {
+	app, there, err := s.forChange(ctx, given.Scope(), given.ID)
+	if err != nil {
+		return "", err
+	}
+	next := given.clone()
+	if err := keepMasked(next.credentials(), there.credentials()); err != nil {
+		return "", err
+	}
+	if err := next.Check(app); err != nil {
+		return "", err
+	}
+	next.Created, next.Updated = there.Created, there.Updated
+	return would(there.Revision, next, there, next.credentials(), there.credentials())
+}
+
+// would compares what is to be with what is.
+func would(revision string, next, there any, given, stored []credential) (string, error) {
+	if revision == "" {
+		return WouldCreate, nil
+	}
+	nextText, err := json.Marshal(next)
+	if err != nil {
+		return "", err
+	}
+	thereText, err := json.Marshal(there)
+	if err != nil {
+		return "", err
+	}
+	if bytes.Equal(nextText, thereText) && maps.Equal(revealed(given), revealed(stored)) {
+		return WouldLeave, nil
+	}
+	return WouldUpdate, nil
+}
+
+// revealed lists credentials by name, to compare them.
+func revealed(list []credential) map[string]string {
+	texts := map[string]string{}
+	for _, c := range list {
+		texts[c.name] = c.get().Reveal()
+	}
+	return texts
+}
