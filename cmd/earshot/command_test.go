@@ -16,7 +16,7 @@ func command(t *testing.T, env map[string]string, args ...string) (code int, out
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var stdout, stderr output
-	code = run(ctx, args, environment{&stdout, &stderr, func(name string) (string, bool) {
+	code = run(ctx, args, environment{out: &stdout, err: &stderr, lookup: func(name string) (string, bool) {
 		value, set := env[name]
 		return value, set
 	}})

@@ -30,6 +30,7 @@ type config struct {
 	Cohere        matcher.Provider
 	AdminKey      repositories.Secret
 	SecretKey     repositories.Secret
+	OldSecretKey  repositories.Secret
 	PrivateURLs   string
 	SQLiteDir     string
 	LLMTimeout    time.Duration
@@ -80,6 +81,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	}
 	secret(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer `KEY` that may do everything")
 	secret(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
+	secret(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted")
 	text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may be at: deny, allow, or CIDRs with commas between them")
 	text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
 	flags.DurationVar(&c.LLMTimeout, "llm-timeout", matcher.DefaultTimeout, "time for one LLM request (EARSHOT_LLM_TIMEOUT)")
@@ -159,11 +161,28 @@ func (c *config) level() (slog.Level, error) {
 	return level, nil
 }
 
+// sealer encrypts with the secret key and opens with that of before a rotation as well.
 func (c *config) sealer() (*repositories.Sealer, error) {
-	key, err := base64.StdEncoding.DecodeString(c.SecretKey.Reveal())
-	if err != nil || len(key) != repositories.KeySize {
-		return nil, fmt.Errorf("EARSHOT_SECRET_KEY (--secret-key) must be %d bytes in base64; make one with: head -c %d /dev/urandom | base64",
-			repositories.KeySize, repositories.KeySize)
+	key, err := secretKey("EARSHOT_SECRET_KEY (--secret-key)", c.SecretKey)
+	if err != nil || c.OldSecretKey.Empty() {
+		return newSealer(err, key)
 	}
-	return repositories.NewSealer(key)
+	old, err := secretKey("EARSHOT_SECRET_KEY_OLD (--secret-key-old)", c.OldSecretKey)
+	return newSealer(err, key, old)
+}
+
+func newSealer(err error, key []byte, old ...[]byte) (*repositories.Sealer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return repositories.NewSealer(key, old...)
+}
+
+func secretKey(name string, text repositories.Secret) ([]byte, error) {
+	key, err := base64.StdEncoding.DecodeString(text.Reveal())
+	if err != nil || len(key) != repositories.KeySize {
+		return nil, fmt.Errorf("%s must be %d bytes in base64; make one with: head -c %d /dev/urandom | base64",
+			name, repositories.KeySize, repositories.KeySize)
+	}
+	return key, nil
 }

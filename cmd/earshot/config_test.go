@@ -28,6 +28,7 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		{"--private-urls", "EARSHOT_PRIVATE_URLS", "perhaps", "--private-urls"},
 		{"--secret-key", "EARSHOT_SECRET_KEY", "planted-too-short", "32 bytes in base64"},
 		{"--secret-key", "EARSHOT_SECRET_KEY", "cGxhbnRlZA==", "32 bytes in base64"},
+		{"--secret-key-old", "EARSHOT_SECRET_KEY_OLD", "cGxhbnRlZA==", "32 bytes in base64"},
 		{"--redis-url", "REDIS_URL", "planted-redis@host", "REDIS_URL"},
 		{"--redis-url", "REDIS_URL", "http://:planted-redis@host", "REDIS_URL"},
 		{"--redis-url", "REDIS_URL", "redis://:planted-redis@host:port", "REDIS_URL"},

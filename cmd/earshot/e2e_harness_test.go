@@ -112,7 +112,7 @@ func launch(t *testing.T, env map[string]string, args ...string) *replica {
 	given := maps.Clone(env)
 	go func() {
 		defer close(r.ended)
-		r.code = run(ctx, args, environment{r.log, r.log, func(name string) (string, bool) {
+		r.code = run(ctx, args, environment{out: r.log, err: r.log, lookup: func(name string) (string, bool) {
 			value, set := given[name]
 			return value, set
 		}})

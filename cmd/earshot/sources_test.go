@@ -55,7 +55,7 @@ func startDev(t *testing.T, args ...string) (service, nats string) {
 	out, ended := &printed{}, make(chan int, 1)
 	nothing := func(string) (string, bool) { return "", false }
 	go func() {
-		ended <- run(ctx, append([]string{"dev", "--addr", "127.0.0.1:0"}, args...), environment{out, io.Discard, nothing})
+		ended <- run(ctx, append([]string{"dev", "--addr", "127.0.0.1:0"}, args...), environment{out: out, err: io.Discard, lookup: nothing})
 	}()
 	t.Cleanup(func() {
 		stop()

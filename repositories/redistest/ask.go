@@ -30,7 +30,7 @@ func (p *process) await(what string, holds func(context.Context, *redis.Client) 
 			select {
 			case <-again.C:
 			case <-ctx.Done():
-				return fmt.Errorf("Redis at %s: not so after %s: %s: %w", p.addr(), startLimit, what, err)
+				return fmt.Errorf("not so at the Redis on %s after %s: %s: %w", p.addr(), startLimit, what, err)
 			}
 		}
 	})

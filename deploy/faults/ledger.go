@@ -1,0 +1,250 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// violations holds the evidence against the promise and lists what does not fit, all
+// of it.
+func (e *evidence) violations() []string {
+	var found []string
+	for _, rule := range []func(*evidence) []string{
+		(*evidence).everyOperationIsAnswered, (*evidence).everyMessageIsDecidedOnce, (*evidence).repeatsGetTheSameAnswer,
+		(*evidence).answersAgreeWithRecords, (*evidence).everyEffectHappened, (*evidence).nothingIsStoredTwice,
+		(*evidence).nothingHappenedThatWasNotDecided, (*evidence).onceIsOnce, (*evidence).sessionsAreInOrder, (*evidence).nothingIsOwed,
+	} {
+		found = append(found, rule(e)...)
+	}
+	return append(append(found, e.leaks...), e.faults...)
+}
+
+// told is the part of an answer that the books are kept with.
+type told struct {
+	MessageID, TriggerID, Name string
+	Matches                    []struct{ TriggerID, Name string }
+}
+
+func (o *operation) told() (t told) {
+	_ = json.Unmarshal([]byte(o.Answer), &t) // what cannot be read tells nothing
+	return t
+}
+
+// triggers are the ids of the triggers that the operation was told of.
+func (o *operation) triggers() []string {
+	t := o.told()
+	if o.Kind == "direct" && o.Status < 300 {
+		return []string{t.TriggerID}
+	}
+	var ids []string
+	for _, match := range t.Matches {
+		ids = append(ids, match.TriggerID)
+	}
+	return ids
+}
+
+func (e *evidence) everyOperationIsAnswered() (found []string) {
+	for _, o := range e.lost {
+		found = append(found, fmt.Sprintf("%s %s got no answer: %s", o.Kind, o.ID, o.Answer))
+	}
+	for _, o := range e.operations {
+		// A triggerOnce repository that is taken is not in scope, and a registration
+		// that was taken away is not there to be removed.
+		if o.Status >= 300 && !(o.Status == 404 && (strings.HasSuffix(o.Expects, "-a") || o.Kind == "remove" || o.Kind == "retry" || o.Kind == "close")) {
+			found = append(found, fmt.Sprintf("%s %s was refused: %d %s", o.Kind, o.ID, o.Status, o.Answer))
+		}
+	}
+	return found
+}
+
+func (e *evidence) everyMessageIsDecidedOnce() (found []string) {
+	entries := map[string][]entry{}
+	for place, history := range e.histories {
+		for _, one := range history {
+			entries[place+"/"+one.MessageID] = append(entries[place+"/"+one.MessageID], one)
+		}
+	}
+	for _, o := range e.operations {
+		if o.Kind != "message" && o.Kind != "later" || closed(o) || o.Status >= 300 {
+			continue
+		}
+		there := entries[o.App+"/"+o.Session+"/"+o.ID]
+		switch {
+		case len(there) != 1:
+			found = append(found, fmt.Sprintf("message %s stands %d times in its history", o.ID, len(there)))
+		case there[0].State != "decided":
+			found = append(found, fmt.Sprintf("message %s is %s: %s", o.ID, there[0].State, there[0].Error))
+		case o.Expects != "" && (len(there[0].Triggers) != 1 || there[0].Triggers[0].Name != o.Expects):
+			found = append(found, fmt.Sprintf("message %s has set off %v, not %s", o.ID, there[0].Triggers, o.Expects))
+		}
+	}
+	return found
+}
+
+func (e *evidence) repeatsGetTheSameAnswer() (found []string) {
+	for _, o := range e.operations {
+		if again, asked := e.again[o.ID]; asked && again != o.Answer {
+			found = append(found, fmt.Sprintf("%s %s was answered %s and then %s", o.Kind, o.ID, o.Answer, again))
+		}
+	}
+	return found
+}
+
+// answersAgreeWithRecords holds what clients were told against what is listed, and no
+// trigger was told to two of them.
+func (e *evidence) answersAgreeWithRecords() (found []string) {
+	records, owner := e.byID(), map[string]string{}
+	for _, o := range e.operations {
+		for _, id := range o.triggers() {
+			if first, taken := owner[id]; taken {
+				found = append(found, fmt.Sprintf("trigger %s was told to %s and to %s", id, first, o.ID))
+			}
+			owner[id] = o.ID
+			if _, listed := records[id]; !listed {
+				found = append(found, fmt.Sprintf("trigger %s of %s is not listed", id, o.ID))
+			}
+		}
+	}
+	return found
+}
+
+func (e *evidence) byID() map[string]record {
+	all := map[string]record{}
+	for _, list := range e.records {
+		for _, one := range list {
+			all[one.TriggerID] = one
+		}
+	}
+	return all
+}
+
+// everyEffectHappened looks for each trigger's events in the stream and for its call
+// at the sink.
+func (e *evidence) everyEffectHappened() (found []string) {
+	events, arrived := map[string]int{}, map[string]bool{}
+	for _, one := range e.stored {
+		events[one.kind()+" "+one.about()]++
+	}
+	for _, one := range e.calls {
+		arrived[one.id] = true
+	}
+	for _, one := range e.byID() {
+		wanted := []string{"tool.trigger"}
+		if one.Emitter != nil {
+			wanted = append(wanted, "app")
+		}
+		if one.Call != nil {
+			wanted = append(wanted, "tool.result")
+			if !arrived[one.TriggerID] {
+				found = append(found, fmt.Sprintf("the call of trigger %s (%s) never arrived", one.TriggerID, one.Name))
+			}
+		}
+		for _, kind := range wanted {
+			if events[kind+" "+one.TriggerID] == 0 && !e.deleted {
+				found = append(found, fmt.Sprintf("trigger %s (%s) has no %s in the stream", one.TriggerID, one.Name, kind))
+			}
+		}
+		found = append(found, one.open()...)
+	}
+	return found
+}
+
+// open names parts of a trigger that are not delivered. One that was retried by hand
+// is delivered in the end, and no call here fails otherwise.
+func (r record) open() (found []string) {
+	for part, state := range map[string]*struct{ State string }{"event": r.Event, "emitter": r.Emitter} {
+		if state != nil && state.State != "published" {
+			found = append(found, fmt.Sprintf("the %s of trigger %s (%s) is %s at rest", part, r.TriggerID, r.Name, state.State))
+		}
+	}
+	if r.Call != nil && r.Call.State != "delivered" {
+		found = append(found, fmt.Sprintf("the call of trigger %s (%s) is %s at rest", r.TriggerID, r.Name, r.Call.State))
+	}
+	return found
+}
+
+// kind is the first two words of a tool's subject, or app.
+func (s stored) kind() string {
+	words := strings.SplitN(s.Subject, ".", 3)
+	if words[0] == "app" {
+		return "app"
+	}
+	return words[0] + "." + words[1]
+}
+
+// about is the trigger that an event is about, or the event itself.
+func (s stored) about() string {
+	if s.TriggerID != "" {
+		return s.TriggerID
+	}
+	return s.ID
+}
+
+// nothingIsStoredTwice looks for repeats. A result is another one after a retry by
+// hand, under another id.
+func (e *evidence) nothingIsStoredTwice() (found []string) {
+	seen := map[string]bool{}
+	for _, one := range e.stored {
+		for _, key := range []string{"id " + one.MsgID, one.Subject + " " + one.ID} {
+			if seen[key] && !e.deleted {
+				found = append(found, fmt.Sprintf("an event on %s is stored twice: %s", one.Subject, key))
+			}
+			seen[key] = true
+		}
+		if one.MsgID == "" {
+			found = append(found, "an event on "+one.Subject+" has no id")
+		}
+	}
+	return found
+}
+
+// nothingHappenedThatWasNotDecided looks for events and calls of triggers that nobody
+// knows.
+func (e *evidence) nothingHappenedThatWasNotDecided() (found []string) {
+	records := e.byID()
+	for _, one := range e.stored {
+		if kind := one.kind(); kind != "tool.trigger" && kind != "tool.result" && kind != "app" {
+			continue
+		}
+		if _, listed := records[one.about()]; !listed {
+			found = append(found, fmt.Sprintf("an event on %s is about trigger %s, which is not listed", one.Subject, one.about()))
+		}
+	}
+	for _, one := range e.calls {
+		if _, listed := records[one.id]; !listed || one.idempotencyKey != one.id {
+			found = append(found, fmt.Sprintf("a call of %s came under %q and %q, which is no trigger that is listed", one.path, one.id, one.idempotencyKey))
+		}
+	}
+	return found
+}
+
+func (e *evidence) nothingIsOwed() []string {
+	if e.due != 0 {
+		return []string{fmt.Sprintf("%d effects or turns are owed at rest", e.due)}
+	}
+	return nil
+}
+
+// onceIsOnce counts the fires of each triggerOnce repository against its
+// registrations. A registration that was repeated for want of an answer is another one.
+func (e *evidence) onceIsOnce() (found []string) {
+	registered, fired := map[string]int{}, map[string][]string{}
+	for _, one := range e.stored {
+		if strings.HasPrefix(one.RepositoryID, "once") && slices.Contains([]string{"created", "updated"}, one.Operation) {
+			registered[one.RepositoryID]++
+		}
+	}
+	for _, one := range e.byID() {
+		if strings.HasPrefix(one.RepositoryID, "once") {
+			fired[one.RepositoryID] = append(fired[one.RepositoryID], one.TriggerID)
+		}
+	}
+	for id, triggers := range fired {
+		if len(triggers) > registered[id] && !e.deleted {
+			found = append(found, fmt.Sprintf("repository %s was registered %d times and fired %d times: %v", id, registered[id], len(triggers), triggers))
+		}
+	}
+	return found
+}

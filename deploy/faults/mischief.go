@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"earshot/emitter"
+)
+
+// fault is something that the world does to the service.
+type fault struct {
+	name string
+	do   func(*world, context.Context) error
+}
+
+// faults leave nothing in the stream that was not there, and take nothing out of it.
+var faults = []fault{
+	{"Redis is killed and comes back", (*world).killRedis},
+	{"1 % of Redis's replies are lost", (*world).loseReplies},
+	{"Redis forgets its scripts", (*world).flushScripts},
+	{"NATS is killed and comes back", (*world).killNATS},
+	{"NATS is frozen while replicas die", (*world).freezeNATS},
+	{"a replica is frozen past its leases", (*world).freezeReplica},
+}
+
+// deletion takes events out of the stream; the books are kept otherwise then.
+var deletion = fault{"the stream is deleted", (*world).deleteStream}
+
+// death is what recovery is measured with: nothing else goes wrong.
+var death = fault{"a replica is killed, the others are well", (*world).killReplicas}
+
+func (w *world) killRedis(ctx context.Context) error {
+	for range 3 {
+		w.redis.kill()
+		wait(ctx, 300*time.Millisecond)
+		if err := w.upRedis(); err != nil {
+			return fmt.Errorf("start Redis again: %w", err)
+		}
+		wait(ctx, time.Second)
+	}
+	return nil
+}
+
+func (w *world) loseReplies(ctx context.Context) error {
+	w.proxy.loss.Store(10)
+	defer w.proxy.loss.Store(0)
+	wait(ctx, 8*time.Second)
+	return nil
+}
+
+func (w *world) flushScripts(ctx context.Context) error {
+	for range 20 {
+		if err := w.client.ScriptFlush(ctx).Err(); err != nil {
+			return err
+		}
+		wait(ctx, 50*time.Millisecond)
+	}
+	return nil
+}
+
+func (w *world) killNATS(ctx context.Context) error {
+	for range 3 {
+		w.nats.kill()
+		wait(ctx, 500*time.Millisecond)
+		if err := w.nats.start(); err != nil {
+			return err
+		}
+		wait(ctx, 2*time.Second)
+	}
+	return nil
+}
+
+// killReplicas kills one replica after the other, each when what the one before has held
+// is long done. The model takes its time meanwhile, so that much is held.
+func (w *world) killReplicas(ctx context.Context) error {
+	w.llm.pause.Store(int64(150 * time.Millisecond))
+	defer w.llm.pause.Store(0)
+	for _, r := range w.replicas {
+		wait(ctx, time.Second)
+		r.killAnywhere()
+		wait(ctx, frozen)
+	}
+	return nil
+}
+
+// freezeNATS lets replicas die that have sent an event and wait for its
+// acknowledgement: the server takes the event when they are dead.
+func (w *world) freezeNATS(ctx context.Context) error {
+	w.nats.signal(freeze)
+	wait(ctx, 500*time.Millisecond)
+	for _, r := range w.replicas[1:] {
+		r.killAnywhere()
+	}
+	w.nats.signal(thaw)
+	wait(ctx, time.Second)
+	return nil
+}
+
+// frozen is longer than the lease of a turn, of an event and of the calls here.
+const frozen = 17 * time.Second
+
+func (w *world) freezeReplica(ctx context.Context) error {
+	last := w.replicas[len(w.replicas)-1]
+	last.process.signal(freeze)
+	wait(ctx, frozen)
+	last.process.signal(thaw)
+	wait(ctx, 2*time.Second)
+	return nil
+}
+
+func (w *world) deleteStream(ctx context.Context) error {
+	for range 4 {
+		if err := w.js.DeleteStream(ctx, emitter.Stream); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return err
+		}
+		wait(ctx, time.Second)
+	}
+	return nil
+}

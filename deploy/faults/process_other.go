@@ -1,0 +1,13 @@
+//go:build !linux
+
+package main
+
+import "syscall"
+
+func dieWithParent() *syscall.SysProcAttr { return nil }
+
+// Elsewhere a replica that is to be frozen is killed instead.
+const (
+	freeze = syscall.SIGKILL
+	thaw   = syscall.SIGKILL
+)

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"syscall"
+	"time"
+
+	"earshot/repositories/crash"
+)
+
+// replica is a place for one earshot serve, which is started again as soon as it has
+// died.
+type replica struct {
+	world   *world
+	slot    int
+	addr    string
+	process *process
+	plan    *schedule
+	over    chan struct{} // closed when it is not to be started again
+	ended   chan struct{} // closed when its last life is over
+
+}
+
+func newReplica(w *world, slot int, plan *schedule) (*replica, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	r := &replica{
+		world: w, slot: slot, addr: address(port), plan: plan, over: make(chan struct{}), ended: make(chan struct{}),
+		process: newProcess(w.dir, fmt.Sprintf("replica-%d", slot), w.programs.earshot, "serve"),
+	}
+	if err := r.process.start(r.environment("")...); err != nil {
+		return nil, err
+	}
+	go r.keep("")
+	return r, nil
+}
+
+// environment puts the clock of the first replica five minutes ahead of the second's.
+func (r *replica) environment(crash string) []string {
+	env := r.world.environment(r.addr)
+	if crash != "" {
+		env = append(env, crash)
+	}
+	switch r.slot {
+	case 1:
+		env = append(env, "EARSHOT_CLOCK_SKEW=-150s")
+	case 2:
+		env = append(env, "EARSHOT_CLOCK_SKEW=150s")
+	}
+	return env
+}
+
+// keep starts the replica again whenever it has died, each time to die at another
+// point, for as long as the schedule has some.
+func (r *replica) keep(point crash.Point) {
+	defer close(r.ended)
+	for {
+		r.watch(point)
+		select {
+		case <-r.over:
+			return
+		default:
+		}
+		var env string
+		point, env = r.plan.next()
+		if err := r.process.start(r.environment(env)...); err != nil {
+			r.world.logf("replica %d does not start: %v", r.slot, err)
+			return
+		}
+	}
+}
+
+// watch waits until the present life is over, and ends one that does not come to its
+// point. A replica without one is ended as soon as the schedule has one for it.
+func (r *replica) watch(point crash.Point) {
+	limit := time.After(patience(point))
+	if point == crash.ShutdownBegun {
+		_ = until(comeUp, r.ready)
+		r.process.signal(syscall.SIGTERM)
+	}
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case <-r.process.life():
+			if r.process.killed() && point != "" {
+				r.plan.died(point)
+			}
+			return
+		case <-look.C:
+			if point == "" && r.plan.pending() {
+				r.killAnywhere()
+				return
+			}
+		case <-limit:
+			if point != "" {
+				r.plan.missed(point)
+				r.killAnywhere()
+				return
+			}
+		}
+	}
+}
+
+func (r *replica) killAnywhere() {
+	r.process.kill()
+	r.plan.died("")
+}
+
+// close ends the replica for good.
+func (r *replica) close() {
+	close(r.over)
+	r.process.signal(thaw)
+	r.process.kill()
+	<-r.ended
+}
+
+func (r *replica) url() string { return "http://" + r.addr }
+
+func (r *replica) ready() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url()+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	response, err := httpClient.Do(request)
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}

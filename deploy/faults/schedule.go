@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"earshot/repositories/crash"
+)
+
+// schedule chooses where replicas die. The order of its choices hangs on the seed
+// alone.
+type schedule struct {
+	seed int64
+
+	mu     sync.Mutex
+	dice   *rand.Rand
+	queue  []crash.Point
+	wanted int                  // kills still to come
+	kills  map[crash.Point]int  // that took place
+	late   map[crash.Point]bool // points that were missed
+	random int                  // kills at no point in particular
+	times  []time.Time
+}
+
+func newSchedule(seed int64) *schedule {
+	return &schedule{seed: seed, dice: rand.New(rand.NewPCG(uint64(seed), 0)), kills: map[crash.Point]int{}, late: map[crash.Point]bool{}}
+}
+
+// arm asks for so many more kills.
+func (s *schedule) arm(kills int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wanted += kills
+}
+
+// next is the point at which a replica that starts now is to die, and how many times
+// it is passed before; empty for none.
+func (s *schedule) next() (crash.Point, string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wanted <= 0 {
+		return "", ""
+	}
+	s.wanted--
+	if len(s.queue) == 0 {
+		s.queue = crash.Points()
+		s.dice.Shuffle(len(s.queue), func(i, j int) { s.queue[i], s.queue[j] = s.queue[j], s.queue[i] })
+	}
+	point := s.queue[0]
+	s.queue = s.queue[1:]
+	times := 1
+	if !rare[point] {
+		times += s.dice.IntN(3)
+	}
+	return point, fmt.Sprintf("EARSHOT_CRASH=%s:%d", point, times)
+}
+
+// rare are points that a replica seldom passes.
+var rare = map[crash.Point]bool{
+	crash.CommitStale: true, crash.RebuildBefore: true, crash.SessionHalf: true, crash.ShutdownBegun: true, crash.ReviveBefore: true,
+	crash.ReviveReply: true, crash.GiveBackBefore: true, crash.AttemptDead: true, crash.AttemptRetried: true, crash.RepositoryBefore: true, crash.RepositoryReply: true,
+}
+
+// patience is how long a replica is given to come to its point. Then it is killed
+// wherever it is, and the point is put off.
+func patience(point crash.Point) time.Duration {
+	switch {
+	case point == crash.RebuildBefore || point == crash.ShutdownBegun:
+		return 25 * time.Second // the one comes after a lease, the other after what is in flight
+	case rare[point]:
+		return 8 * time.Second
+	default:
+		return 4 * time.Second
+	}
+}
+
+// died notes a kill; point is empty for one at no point in particular.
+func (s *schedule) died(point crash.Point) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.times = append(s.times, time.Now())
+	if point == "" {
+		s.random++
+		return
+	}
+	s.kills[point]++
+}
+
+// missed puts a point that was not reached back to the end of the queue, and asks for
+// another kill the first time, so that a slow machine comes to all points as well.
+func (s *schedule) missed(point crash.Point) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, point)
+	if !s.late[point] {
+		s.late[point] = true
+		s.wanted++
+	}
+}
+
+// pending reports whether kills are still to come.
+func (s *schedule) pending() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wanted > 0
+}
+
+func (s *schedule) total() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.times)
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories"
+)
+
+// world is the service with all that is around it.
+type world struct {
+	dir      string
+	programs programs
+	secrets  *planted
+	redis    *process
+	nats     *process
+	proxy    *proxy
+	llm      *model
+	model    *httptest.Server
+	sink     *sink
+	endpoint *httptest.Server
+	replicas []*replica
+	client   *redis.Client
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	logf     func(format string, args ...any)
+}
+
+// newWorld starts the servers and as many replicas, which stay up until close.
+func newWorld(ctx context.Context, made programs, dir string, count int, plan *schedule, logf func(string, ...any)) (*world, error) {
+	w := &world{dir: dir, programs: made, secrets: plant(), logf: logf}
+	w.llm = newModel(w.secrets.look)
+	w.model = httptest.NewServer(w.llm)
+	w.sink = newSink(w.secrets.token, w.secrets.look)
+	w.endpoint = httptest.NewServer(w.sink)
+	for _, step := range []func() error{w.startRedis, w.startNATS, func() (err error) {
+		w.proxy, err = newProxy(w.client.Options().Addr, uint64(plan.seed))
+		return err
+	}} {
+		if err := step(); err != nil {
+			w.close()
+			return nil, err
+		}
+	}
+	for slot := range count {
+		r, err := newReplica(w, slot, plan)
+		if err != nil {
+			w.close()
+			return nil, err
+		}
+		w.replicas = append(w.replicas, r)
+	}
+	return w, w.await(ctx)
+}
+
+func (w *world) startRedis() error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	data := filepath.Join(w.dir, "redis")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return err
+	}
+	w.redis = newProcess(w.dir, "redis", w.programs.redis, "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--dir", data,
+		"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
+	w.client = redis.NewClient(&redis.Options{Addr: address(port), PoolSize: 4})
+	return w.upRedis()
+}
+
+func (w *world) upRedis() error {
+	if err := w.redis.start(); err != nil {
+		return err
+	}
+	return until(comeUp, func() bool { return w.client.Ping(context.Background()).Err() == nil })
+}
+
+// startNATS has every acknowledged event on the disk before it is acknowledged.
+func (w *world) startNATS() error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(w.dir, "nats.conf")
+	config := fmt.Sprintf("listen: %s\njetstream { store_dir: %q, sync_interval: always }\n", address(port), filepath.Join(w.dir, "nats"))
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return err
+	}
+	w.nats = newProcess(w.dir, "nats", w.programs.nats, "--config", file)
+	if err := w.nats.start(); err != nil {
+		return err
+	}
+	return until(comeUp, func() bool {
+		w.conn, err = nats.Connect("nats://"+address(port), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+		if err != nil {
+			return false
+		}
+		w.js, err = jetstream.New(w.conn)
+		return err == nil
+	})
+}
+
+// environment is what replicas are started with.
+func (w *world) environment(addr string) []string {
+	return []string{
+		"EARSHOT_ADDR=" + addr, "REDIS_URL=redis://" + w.proxy.addr(), "NATS_URL=" + w.conn.ConnectedUrl(),
+		"OPENAI_API_KEY=" + w.secrets.llm, "OPENAI_BASE_URL=" + w.model.URL + "/v1",
+		"EARSHOT_ADMIN_KEY=" + w.secrets.admin, "EARSHOT_SECRET_KEY=" + w.secrets.key, "EARSHOT_PRIVATE_URLS=allow",
+	}
+}
+
+// await waits until all replicas are ready.
+func (w *world) await(ctx context.Context) error {
+	for _, r := range w.replicas {
+		if err := until(comeUp, func() bool { return ctx.Err() != nil || r.ready() }); err != nil {
+			return fmt.Errorf("replica %d: %w; see %s", r.slot, err, r.process.log)
+		}
+	}
+	return ctx.Err()
+}
+
+// rest waits until nothing is owed any more.
+func (w *world) rest(limit time.Duration) error {
+	if until(limit, func() bool { return w.due() == 0 }) != nil {
+		return fmt.Errorf("%d effects or turns are still owed after %s of quiet", w.due(), limit)
+	}
+	return nil
+}
+
+// due counts what is owed; -1 where Redis does not answer.
+func (w *world) due() int64 {
+	pipe := w.client.Pipeline()
+	var sizes []*redis.IntCmd
+	for _, key := range repositories.AllDue() {
+		sizes = append(sizes, pipe.ZCard(context.Background(), key))
+	}
+	if _, err := pipe.Exec(context.Background()); err != nil {
+		return -1
+	}
+	total := int64(0)
+	for _, size := range sizes {
+		total += size.Val()
+	}
+	return total
+}
+
+// close ends everything.
+func (w *world) close() {
+	for _, r := range w.replicas {
+		r.close()
+	}
+	for _, p := range []*process{w.redis, w.nats} {
+		if p != nil {
+			p.kill()
+		}
+	}
+	if w.proxy != nil {
+		w.proxy.close()
+	}
+	if w.conn != nil {
+		w.conn.Close()
+	}
+	for _, server := range []*httptest.Server{w.model, w.endpoint} {
+		server.CloseClientConnections()
+		server.Close()
+	}
+}
+
+// app is the definition of an app; its credentials are planted ones.
+func (w *world) app() string {
+	return fmt.Sprintf(`{"signingSecret":%q,"modules":[{"moduleId":"calendar","secret":%q,"tokenUrl":%q}]}`,
+		w.secrets.signing, w.secrets.module, w.endpoint.URL+"/token")
+}
+
+// desk is the repository of all tools but those that fire once.
+func (w *world) desk() string {
+	basic := fmt.Sprintf(`"auth":"basic","basic":{"username":%q,"password":%q}`, user, w.secrets.password)
+	tool := func(name, path, request string) string {
+		return fmt.Sprintf(`{"name":%q,"url":%q,"emitter":"calendar.request","request":{%s},"schema":[{"parameter":"day","type":"string","required":true}]}`,
+			name, w.endpoint.URL+path, request)
+	}
+	return `{"tools":[` + strings.Join([]string{
+		`{"name":"note","schema":[{"parameter":"day","type":"string","required":true}]}`,
+		tool("book", "/ok", `"auth":"module","moduleId":"calendar"`), tool("order", "/busy", basic), tool("risky", "/dead", basic),
+		tool("hang", "/hang", `"timeout":"1s"`), tool("drip", "/drip", `"timeout":"1s"`), tool("giga", "/giga", `"timeout":"2s"`),
+	}, ",") + `]}`
+}
+
+// once is a repository of which one tool fires, and then it is gone.
+func (w *world) once(name string) string {
+	return fmt.Sprintf(`{"options":{"triggerOnce":true},"tools":[{"name":"%s-a","url":%q},{"name":"%s-b"}]}`, name, w.endpoint.URL+"/ok", name)
+}
+
+var httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
