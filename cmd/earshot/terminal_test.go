@@ -206,3 +206,20 @@ func TestTheShellCompletesStates(t *testing.T) {
 	require.Contains(t, typing(t, nil, "", "__complete", "triggers", "--state", "").out, "failed\n")
 	require.Equal(t, 0, typing(t, nil, "", "completion", "bash").code)
 }
+
+func TestAllFailedTriggersAreTriedAgainOrRemoved(t *testing.T) {
+	w, e := talking(t)
+	e.answer(400)
+	for _, session := range []string{"s1", "s2", "s3"} {
+		w.ok("chat", "I want an appointment", "--session", session)
+	}
+	require.Equal(t, "1 removed\n", w.ok("triggers", "purge", "--session", "s1"))
+	require.Equal(t, "0 tried again\n", w.ok("triggers", "retry", "--all", "--name", "other"))
+	e.answer(200)
+	require.Equal(t, "2 tried again\n", w.ok("triggers", "retry", "--all", "--name", "book"))
+	require.Eventually(t, func() bool { return strings.Count(w.ok("triggers", "--state", "delivered"), "booking/book") == 2 }, 30*time.Second, 20*time.Millisecond)
+	require.Equal(t, "0 removed\n", w.ok("triggers", "purge"))
+	for _, args := range [][]string{{"triggers", "retry"}, {"triggers", "retry", "--all", "t1"}} {
+		require.Contains(t, w.run(args...).err, "--all")
+	}
+}

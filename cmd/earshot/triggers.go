@@ -49,24 +49,8 @@ func newTriggers(env environment) *cobra.Command {
 	cmd.Flags().IntVar(&l.limit, "limit", 50, "list at most so many, up to 200")
 	cmd.Flags().BoolVar(&l.json, "json", false, "print each record as a line of JSON")
 	cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
-	cmd.AddCommand(l.newRetry())
+	cmd.AddCommand(l.newRetry(), l.newPurge())
 	return cmd
-}
-
-func (l *ledger) newRetry() *cobra.Command {
-	return &cobra.Command{
-		Use:     "retry ID...",
-		Short:   "Deliver again what has failed",
-		Long:    "Deliver again what has failed of the triggers with these ids, as earshot triggers lists\nthem.",
-		Example: "  earshot triggers retry $(earshot triggers --state failed --json | jq -r .triggerId)",
-		Args:    cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			if err := fromEnvironment(cmd.Flags(), l.env.lookup); err != nil {
-				return err
-			}
-			return l.retry(cmd.Context(), ids)
-		},
-	}
 }
 
 func (l *ledger) list(ctx context.Context) (err error) {
