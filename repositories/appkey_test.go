@@ -26,8 +26,7 @@ type keeper struct {
 
 func newKeeper(t *testing.T, server *redistest.Server) *keeper {
 	k := &keeper{now: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC), redis: server}
-	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
-	t.Cleanup(func() { _ = client.Close() })
+	client := server.Client()
 	sealer, err := repositories.NewSealer(bytes.Repeat([]byte("k"), repositories.KeySize))
 	require.NoError(t, err)
 	k.Store = repositories.NewStore(&repositories.DB{UniversalClient: client, Embedded: server.Embedded()},

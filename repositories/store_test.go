@@ -227,7 +227,7 @@ func TestCredentialsAreSealedAtRest(t *testing.T) {
 		_, err := put(t, store, session, "r", withCredentials)
 		require.NoError(t, err)
 		client := server.Client()
-		keys := keysOf(t, client)
+		keys := server.Keys()
 		require.Contains(t, keys, repositories.KeysOf("clinic").Repos(session.SessionID))
 		for _, key := range keys {
 			for name, value := range client.HGetAll(t.Context(), key).Val() {
@@ -245,23 +245,6 @@ func TestCredentialsAreSealedAtRest(t *testing.T) {
 		require.ErrorContains(t, err, "bearer.clientSecret")
 		require.NotContains(t, err.Error(), "bearer-secret")
 	})
-}
-
-// keysOf lists all keys of a server, or of all nodes of a cluster.
-func keysOf(t *testing.T, client redis.UniversalClient) (keys []string) {
-	cluster, several := client.(*redis.ClusterClient)
-	if !several {
-		return client.Keys(t.Context(), "*").Val()
-	}
-	var mu sync.Mutex
-	require.NoError(t, cluster.ForEachMaster(t.Context(), func(ctx context.Context, node *redis.Client) error {
-		found, err := node.Keys(ctx, "*").Result()
-		mu.Lock()
-		defer mu.Unlock()
-		keys = append(keys, found...)
-		return err
-	}))
-	return keys
 }
 
 func TestStoreThatIsAwayIsUnavailable(t *testing.T) {
