@@ -108,7 +108,8 @@ func (e *Engine) anyIdle(members []string) bool {
 	return false
 }
 
-// takeUp starts a worker for each member, as far as there are free ones.
+// takeUp starts a worker for each member. While all workers are busy it waits for one:
+// looking at the ledger again would find the same, and start nothing.
 func (e *Engine) takeUp(ctx context.Context, members []string) {
 	for _, member := range members {
 		if _, busy := e.busy.LoadOrStore(member, true); busy {
@@ -116,7 +117,7 @@ func (e *Engine) takeUp(ctx context.Context, members []string) {
 		}
 		select {
 		case e.slots <- struct{}{}:
-		default:
+		case <-ctx.Done():
 			e.busy.Delete(member)
 			return
 		}
