@@ -3,7 +3,6 @@ package httpcall
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -11,27 +10,21 @@ import (
 	"earshot/trigger"
 )
 
-// failure is the outcome of an attempt that ended before an answer, on its way up.
-type failure struct{ outcome trigger.Outcome }
-
-// Error returns the outcome's text, which is fit for people and holds no credential.
-func (f *failure) Error() string { return f.outcome.Error }
-
 // dead returns the failure of a call that will never succeed as it is.
 func dead(reason trigger.Reason, format string, args ...any) error {
-	return &failure{trigger.Outcome{Verdict: trigger.Dead, Reason: reason, Error: fmt.Sprintf(format, args...)}}
+	return trigger.Fail(trigger.Dead, reason, format, args...)
 }
 
 // retry returns the failure of a call that may succeed later.
 func retry(reason trigger.Reason, format string, args ...any) error {
-	return &failure{trigger.Outcome{Verdict: trigger.Retry, Reason: reason, Error: fmt.Sprintf(format, args...)}}
+	return trigger.Fail(trigger.Retry, reason, format, args...)
 }
 
 // outcomeOf returns the outcome that err carries.
 func outcomeOf(err error) trigger.Outcome {
-	var carried *failure
+	var carried *trigger.Failure
 	if errors.As(err, &carried) {
-		return carried.outcome
+		return carried.Outcome
 	}
 	return trigger.Outcome{Verdict: trigger.Dead, Reason: trigger.ReasonRequest, Error: clip(err.Error())}
 }

@@ -112,7 +112,7 @@ func (g *gate) takeSlot(ctx context.Context, host *host) bool {
 func (g *gate) deferred(pause time.Duration, format string, args ...any) error {
 	outcome := outcomeOf(retry(trigger.ReasonRequest, format, args...))
 	outcome.Deferred, outcome.After = true, g.jitter(pause)
-	return &failure{outcome}
+	return &trigger.Failure{Outcome: outcome}
 }
 
 var (

@@ -46,7 +46,7 @@ func refusedToken(answered *oauth2.RetrieveError, where string, now time.Time) e
 	}
 	outcome := outcomeOf(retry(trigger.ReasonAuth, "%s", text))
 	outcome.After = pauseIn(answered.Response.Header, now)
-	return &failure{outcome}
+	return &trigger.Failure{Outcome: outcome}
 }
 
 // knownCode returns an error code of RFC 6749 5.2, RFC 6749 4.1.2.1 or RFC 8707 2,

@@ -11,34 +11,28 @@ import (
 	"earshot/trigger"
 )
 
-// failure is the outcome of an attempt that has no rows, on its way up.
-type failure struct{ outcome trigger.Outcome }
-
-// Error returns the outcome's text, which is fit for people and holds no credential.
-func (f *failure) Error() string { return f.outcome.Error }
-
 // dead returns the failure of a statement that will never succeed as it is.
 func dead(reason trigger.Reason, format string, args ...any) error {
-	return &failure{trigger.Outcome{Verdict: trigger.Dead, Reason: reason, Error: fmt.Sprintf(format, args...)}}
+	return trigger.Fail(trigger.Dead, reason, format, args...)
 }
 
 // retry returns the failure of a statement that may succeed later.
 func retry(reason trigger.Reason, format string, args ...any) error {
-	return &failure{trigger.Outcome{Verdict: trigger.Retry, Reason: reason, Error: fmt.Sprintf(format, args...)}}
+	return trigger.Fail(trigger.Retry, reason, format, args...)
 }
 
 // deferred returns the failure of an attempt that was not made.
 func deferred(pause time.Duration, format string, args ...any) error {
-	return &failure{trigger.Outcome{
+	return &trigger.Failure{Outcome: trigger.Outcome{
 		Verdict: trigger.Retry, Deferred: true, After: pause, Reason: trigger.ReasonRequest, Error: fmt.Sprintf(format, args...),
 	}}
 }
 
 // outcomeOf returns the outcome that err carries.
 func outcomeOf(err error) trigger.Outcome {
-	var carried *failure
+	var carried *trigger.Failure
 	if errors.As(err, &carried) {
-		return carried.outcome
+		return carried.Outcome
 	}
 	return trigger.Outcome{Verdict: trigger.Dead, Reason: trigger.ReasonRequest, Error: clip(err.Error())}
 }
@@ -56,7 +50,7 @@ func (l *lost) Unwrap() error { return l.cause }
 // unanswered turns the failure of a run into one with an outcome: time that is up, a
 // connection that broke, and statements that must not run twice.
 func unanswered(ctx context.Context, source repositories.Source, tool *repositories.Tool, err error) error {
-	var judged *failure
+	var judged *trigger.Failure
 	if errors.As(err, &judged) {
 		return err
 	}
