@@ -1,7 +1,10 @@
 package repositories
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -38,7 +41,7 @@ type change struct {
 // OwedChange is the event tool.changed that a change of a repository owes.
 func (s *Store) OwedChange(repository *Repository, operation string) (Owed, error) {
 	event := change{
-		ID: s.newID(), Time: s.now().UTC(), Operation: operation, Record: repository.public(),
+		ID: repository.changeID(operation), Time: s.now().UTC(), Operation: operation, Record: repository.public(),
 		AppID: repository.AppID, SessionID: repository.SessionID, RepositoryID: repository.ID,
 	}
 	data, err := json.Marshal(event)
@@ -51,6 +54,14 @@ func (s *Store) OwedChange(repository *Repository, operation string) (Owed, erro
 		Time: event.Time, Data: data,
 	})
 	return Owed{ID: event.ID, Kind: "event", Body: string(body), Session: repository.SessionID, Order: "1", Lease: EventLease.Milliseconds()}, err
+}
+
+// changeID names a change: by the state that it made, or that it ended. A triggerOnce
+// repository that is fired again after a failover has lost the first time ends with the
+// same event.
+func (r *Repository) changeID(operation string) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{r.AppID, r.SessionID, r.ID, r.Revision, operation}, " ")))
+	return hex.EncodeToString(sum[:16])
 }
 
 // public returns a copy that may travel in an event: credentials and headers do not.

@@ -96,7 +96,8 @@ func (k Keys) Due() string { return k.tag + "due" }
 // Idle is a sorted set of the partition: app/session by the time of their expiry.
 func (k Keys) Idle() string { return k.tag + "idle" }
 
-// Closed says for a while that a session was closed.
+// Closed is a hash, of a session that was closed: the generation of its next life and
+// the time (ms) when it was. It expires when nothing of the earlier life is left.
 func (k Keys) Closed(sessionID string) string { return k.tag + "closed:" + k.app + ":" + sessionID }
 
 // Dead is a hash of the partition: how many triggers of an app are listed as failed, by

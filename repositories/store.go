@@ -1,6 +1,7 @@
 package repositories
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -21,6 +22,9 @@ type StoreOptions struct {
 	Sealer *Sealer
 	// SessionTTL is the idle time after which a session expires.
 	SessionTTL time.Duration
+	// Retention is the longest that a record or an event of a session that was closed
+	// is kept; zero means DefaultRetention.
+	Retention time.Duration
 	// Now and NewID are injected by tests; they default to time.Now and to random
 	// ids of 128 bits.
 	Now   func() time.Time
@@ -33,6 +37,7 @@ type Store struct {
 	db      *DB
 	sealer  *Sealer
 	ttl     time.Duration
+	keep    time.Duration
 	now     func() time.Time
 	newID   func() string
 	repos   *lru.Cache[string, *Repository] // by revision
@@ -47,7 +52,7 @@ func NewStore(db *DB, options StoreOptions) *Store {
 	repos, _ := lru.New[string, *Repository](cached) // fails for a size of 0 only
 	apps, _ := lru.New[string, *App](cached)
 	s := &Store{
-		db: db, sealer: options.Sealer, ttl: options.SessionTTL,
+		db: db, sealer: options.Sealer, ttl: options.SessionTTL, keep: cmp.Or(options.Retention, DefaultRetention),
 		now: options.Now, newID: options.NewID,
 		repos: repos, apps: apps, changed: func(string) {},
 	}

@@ -51,10 +51,13 @@ func (s *Store) App(ctx context.Context, appID string) (*App, error) {
 //	ARGV appId, revision that is there ('' for none), new revision, record, messages
 //	     that the app and one of its sessions may post a minute (0 for any number)
 //	=>   ok, or conflict
+//
+// The first revision of an app is its generation.
 var putApp = NewScript(`
 local there = redis.call('HGET', KEYS[1], 'rev') or ''
 if there == ARGV[3] then return 'ok' end
 if there ~= ARGV[2] then return 'conflict' end
+if there == '' then redis.call('HSET', KEYS[1], 'generation', ARGV[3]) end
 redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'record', ARGV[4], 'version', ARGV[3], 'rate', ARGV[5], 'srate', ARGV[6])
 redis.call('ZADD', KEYS[2], 0, ARGV[1])
 return 'ok'

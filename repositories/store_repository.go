@@ -19,7 +19,8 @@ import (
 //	KEYS app, repos, idle, due, outbox, effect, written
 //	ARGV repositoryId, revision that is there ('' for none), stored form ('' removes),
 //	     new version of the app, appId, sessionId, session TTL (ms), Owed, how long the
-//	     write is remembered (ms), most repositories of the scope (0 for any number)
+//	     write is remembered (ms), most repositories of the scope (0 for any number),
+//	     a name of this write
 //	=>   ok, conflict, noapp, or full
 //
 // A second run finds that the first one took place and answers as it did: by then its
@@ -27,7 +28,7 @@ import (
 var writeRepository = NewScript(OweLua, `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
 local owed = cjson.decode(ARGV[8])
-if redis.call('EXISTS', KEYS[7]) == 1 then return 'ok' end
+if redis.call('GET', KEYS[7]) == ARGV[11] then return 'ok' end
 local stored = redis.call('HGET', KEYS[2], ARGV[1]) or ''
 local revision = string.match(stored, '^%S+') or ''
 if revision ~= ARGV[2] then return 'conflict' end
@@ -44,7 +45,7 @@ else
   redis.call('ZADD', KEYS[3], now() + tonumber(ARGV[7]), ARGV[5] .. '/' .. ARGV[6])
 end
 owe(KEYS[6], owed, {app = ARGV[5], due = KEYS[4], outbox = KEYS[5]}, '')
-redis.call('SET', KEYS[7], '1', 'PX', ARGV[9])
+redis.call('SET', KEYS[7], ARGV[11], 'PX', ARGV[9])
 return 'ok'
 `)
 
@@ -66,7 +67,7 @@ func (s *Store) write(ctx context.Context, repository *Repository, there, stored
 	crash.At(crash.RepositoryBefore)
 	reply, err := writeRepository.Run(ctx, s.db,
 		[]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Due(), keys.Outbox(scope.SessionID), keys.Effect(owed.ID), keys.Written(owed.ID)},
-		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most)
+		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, s.newID())
 	crash.At(crash.RepositoryReply)
 	switch {
 	case err != nil:

@@ -23,26 +23,37 @@ end
 //
 //	KEYS turns, order, repos, triggers, idle, due, closed
 //	ARGV app/session, '1' to spare one in which a message is not decided, how long it is
-//	     remembered that it was closed (ms)
+//	     remembered that it was closed (ms), the generation of its next life
 //	=>   ok, again where it has repositories, or used
 var dropSession = NewScript(undecidedLua, `
 if redis.call('HLEN', KEYS[3]) > 0 then return 'again' end
 if ARGV[2] == '1' and undecided(KEYS[2], KEYS[6], ARGV[1]) then return 'used' end
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[4])
 redis.call('ZREM', KEYS[5], ARGV[1])
-redis.call('SET', KEYS[7], 1, 'PX', ARGV[3])
+redis.call('HSET', KEYS[7], 'generation', ARGV[4], 'at', now())
+redis.call('PEXPIRE', KEYS[7], ARGV[3])
 return 'ok'
 `)
 
-// rememberClosed is longer than a message that was accepted before is worked on.
-const rememberClosed = 10 * time.Minute
+// justClosed is longer than a message that was accepted before is worked on.
+const justClosed = 10 * time.Minute
+
+// wasClosed tells whether a session was closed a short time ago.
+//
+//	KEYS closed
+//	ARGV how long ago (ms)
+//	=>   1 or 0
+var wasClosed = NewScript(`
+local at = redis.call('HGET', KEYS[1], 'at')
+return at and now() - at < tonumber(ARGV[1]) and 1 or 0
+`)
 
 // Closed reports whether a session was closed in the last ten minutes. What a session
 // had may be gone for another reason: a failover of Redis drops what the old master had
 // taken last.
 func (s *Store) Closed(ctx context.Context, appID, sessionID string) (bool, error) {
-	found, err := s.db.Exists(ctx, KeysOf(appID).Closed(sessionID)).Result()
-	return found > 0, Unavailable(err)
+	found, err := wasClosed.Run(ctx, s.db, []string{KeysOf(appID).Closed(sessionID)}, justClosed.Milliseconds())
+	return found == int64(1), err
 }
 
 // CloseSession removes a session: its history and its repositories, each of which owes
@@ -57,7 +68,7 @@ func (s *Store) CloseSession(ctx context.Context, appID, sessionID string) error
 
 // closeSession removes a session; spare is '1' where it is to stay if it is in use.
 func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string) error {
-	keys := KeysOf(appID)
+	keys, generation := KeysOf(appID), s.newID()
 	return again(ctx, func() error {
 		if err := s.deleteAll(ctx, Scope{AppID: appID, SessionID: sessionID}); err != nil {
 			return err
@@ -65,7 +76,7 @@ func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string
 		crash.At(crash.SessionHalf)
 		reply, err := dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
 			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Due(), keys.Closed(sessionID)},
-			appID+"/"+sessionID, spare, rememberClosed.Milliseconds())
+			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation)
 		if err == nil && reply == "again" {
 			err = errConflict
 		}

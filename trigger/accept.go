@@ -17,12 +17,13 @@ import (
 // matcher.HistoryStart has it begin.
 //
 //	KEYS app, repos of the app, repos of the session, turns, order, due, idle, rate of
-//	     the app, rate of the session
+//	     the app, rate of the session, closed
 //	ARGV 1 messageId, 2 message (JSON, '' to claim), 3 token, 4 lease (ms),
 //	     5 messages of history, 6 version of the app that the caller has,
 //	     7 session TTL (ms), 8 member of due, 9 member of idle, 10 most claims,
 //	     11 answer (JSON) of a message that is matched against nothing, else ''
 //	     12 verified claims (JSON) that its tools need, else ''
+//	     13 how long the generation of the session is kept (ms)
 //	=>   {status, ...}
 //	     noapp     the app does not exist
 //	     gone      there is no such turn to claim, or it is not due any more
@@ -34,7 +35,7 @@ import (
 //	     taken     message, age (ms), app version, app revision, app record,
 //	               repositories of the app, those of the session, and of the history
 //	               ids, messages, decisions, results, replies, then unfinished calls,
-//	               the time (ms), and the claims
+//	               the time (ms), the claims, and the generations of app and session
 //
 // The fields of turns are a letter, a colon and the messageId: m message, t time of
 // arrival, k token, u end of lease, c claims, d decision, x token of the decision,
@@ -44,7 +45,8 @@ var accept = repositories.NewScript(rateLua, `
 local id, token, at = ARGV[1], ARGV[3], now()
 local function get(field) return redis.call('HGET', KEYS[4], field .. ':' .. id) or '' end
 local function set(field, value) redis.call('HSET', KEYS[4], field .. ':' .. id, value) end
-local version = redis.call('HGET', KEYS[1], 'version')
+local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
+local version = app[1]
 if not version then return {'noapp'} end
 local message = get('m')
 if ARGV[2] == '' and (message == '' or not redis.call('ZSCORE', KEYS[6], ARGV[8])) then
@@ -52,6 +54,7 @@ if ARGV[2] == '' and (message == '' or not redis.call('ZSCORE', KEYS[6], ARGV[8]
   return {'gone'}
 end
 redis.call('ZADD', KEYS[7], at + tonumber(ARGV[7]), ARGV[9])
+redis.call('PEXPIRE', KEYS[10], ARGV[13])
 local answer = get('a')
 if answer ~= '' then
   redis.call('ZREM', KEYS[6], ARGV[8])
@@ -111,7 +114,8 @@ if version ~= ARGV[6] then
 end
 return {'taken', message, tostring(at - tonumber(get('t'))), version, revision, record, own,
   redis.call('HVALS', KEYS[3]), ids, past[1], past[2], past[3], past[4],
-  redis.call('HGET', KEYS[4], 'unfinished') or '', tostring(at), get('v')}
+  redis.call('HGET', KEYS[4], 'unfinished') or '', tostring(at), get('v'),
+  app[2] or '', redis.call('HGET', KEYS[10], 'generation') or ''}
 `)
 
 // turn is a message that this process has the lease of, with all that was read.
@@ -126,6 +130,7 @@ type turn struct {
 	// made; at is the time by the clock of Redis.
 	unfinished []unfinished
 	at         time.Duration
+	generation repositories.Generation
 }
 
 // storedMessage is a message as the session keeps it.
@@ -168,9 +173,9 @@ func (e *Engine) accept(ctx context.Context, id turnID, token string, message *s
 	keys := id.keys()
 	crash.At(crash.AcceptBefore)
 	reply, err := accept.Run(ctx, e.db,
-		[]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Due(), keys.Idle(), keys.Rate(""), keys.Rate(id.session)},
+		[]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Due(), keys.Idle(), keys.Rate(""), keys.Rate(id.session), keys.Closed(id.session)},
 		id.message, text, token, e.lease.Milliseconds(), e.historyLimit, had.version,
-		e.store.SessionTTL().Milliseconds(), id.member(), id.app+"/"+id.session, mostClaims, canned, claims)
+		e.store.SessionTTL().Milliseconds(), id.member(), id.app+"/"+id.session, mostClaims, canned, claims, e.store.Remembers().Milliseconds())
 	crash.At(crash.AcceptReply)
 	if err != nil {
 		return accepted{}, err
@@ -214,6 +219,7 @@ func (e *Engine) readTurn(id turnID, token string, had *appState, fields []any) 
 		return nil, err
 	}
 	t.at = millis(fields[13].(string))
+	t.generation = repositories.Generation{App: fields[15].(string), Session: fields[16].(string)}
 	t.unfinished = readUnfinished(fields[12].(string), t.scope, t.at)
 	return t, nil
 }

@@ -14,7 +14,7 @@ import (
 // the catch-all takes what nothing else matched.
 func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 	p := newPlanner(e, t.turnID, t.token, t.scope.app, t.message.Text, t.message.TraceParent)
-	p.arrived = t.message.Time
+	p.life = t.generation
 	fires := oncePerRepository(exclusiveFirst(result.Matches))
 	for _, match := range fires {
 		if err := p.fire(match, SourceMessage, ""); err != nil {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
-	"time"
 
 	"earshot/repositories"
 )
@@ -14,15 +13,12 @@ import (
 // the second. Values never enter, since a model may find others the second time.
 
 // fireID names the n-th fire of a tool by a turn. A triggerOnce repository has one
-// name per generation, whoever fires it: two racing turns make the same id. The time
-// of the turn's arrival tells it from one of the same name in an earlier session of
-// the same name.
-func fireID(turn turnID, arrived time.Time, repository *repositories.Repository, tool string, n int) string {
+// name per generation, whoever fires it: two racing turns make the same id.
+func fireID(turn turnID, life repositories.Generation, repository *repositories.Repository, tool string, n int) string {
 	if repository.Options.TriggerOnce {
 		return hash("once", repository.AppID, repository.SessionID, repository.ID, repository.Generation)
 	}
-	return hash("fire", turn.app, turn.session, turn.message, stamp(arrived),
-		repository.ID, repository.Generation, tool, strconv.Itoa(n))
+	return hash("fire", turn.named(life), repository.ID, repository.Generation, tool, strconv.Itoa(n))
 }
 
 // directID names the fire of a trigger whose client has named it. Such a name is
@@ -31,7 +27,12 @@ func directID(triggerID string, repository *repositories.Repository) string {
 	return hash("direct", repository.AppID, triggerID, repository.Generation)
 }
 
-func stamp(at time.Time) string { return strconv.FormatInt(at.UnixNano(), 10) }
+// named is the turn's name in ids: a function of nothing that a resend after a failover
+// of Redis would change. The generations tell it from a message of the same name in an
+// earlier session, or app, of the same name.
+func (t turnID) named(life repositories.Generation) string {
+	return hash("turn", t.app, life.App, t.session, life.Session, t.message)
+}
 
 // hash returns 128 bits of SHA-256 over the parts, each with its length.
 func hash(parts ...string) string {

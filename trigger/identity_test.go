@@ -2,6 +2,7 @@ package trigger_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -75,5 +76,23 @@ func TestAppThatIsMadeAnewKnowsNoTriggerOfBefore(t *testing.T) {
 		w.rest()
 		w.events.distinct(t)
 		require.Len(t, w.events.payloads("tool.trigger.clinic._.greet"), 2)
+	})
+}
+
+// TestSessionKeepsItsGenerationWhileItLives lets the time pass for which it is known that
+// a session was closed, and then uses the session, once and again.
+func TestSessionKeepsItsGenerationWhileItLives(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+		client, closed := w.server.Client(), repositories.KeysOf("clinic").Closed("s1")
+		before, err := w.store.Generation(t.Context(), "clinic", "s1")
+		require.NoError(t, err)
+		client.PExpire(t.Context(), closed, time.Minute)
+		_, err = w.say("m1", "hello")
+		require.NoError(t, err)
+		require.Greater(t, client.PTTL(t.Context(), closed).Val(), 24*time.Hour)
+		after, err := w.store.Generation(t.Context(), "clinic", "s1")
+		require.NoError(t, err)
+		require.Equal(t, before, after)
 	})
 }

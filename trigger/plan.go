@@ -46,8 +46,8 @@ type planner struct {
 	now         time.Time
 	text        string
 	traceParent string
-	fired       map[string]int // fires so far, by repository and tool
-	arrived     time.Time      // when the message was accepted; zero without one
+	fired       map[string]int          // fires so far, by repository and tool
+	life        repositories.Generation // empty without a message
 }
 
 func newPlanner(e *Engine, id turnID, token string, app *repositories.App, text, traceParent string) *planner {
@@ -91,7 +91,7 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 func (p *planner) nextID(c matcher.Candidate) string {
 	counted := c.Repository.ID + " " + c.Tool.Name
 	p.fired[counted]++
-	return fireID(p.turnID, p.arrived, c.Repository, c.Tool.Name, p.fired[counted]-1)
+	return fireID(p.turnID, p.life, c.Repository, c.Tool.Name, p.fired[counted]-1)
 }
 
 // record is what is stored of the latest fire.
@@ -203,7 +203,7 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 		shown.Missing = []string{}
 	}
 	p.answer.Rejected = append(p.answer.Rejected, shown)
-	id := fireID(p.turnID, p.arrived, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
+	id := fireID(p.turnID, p.life, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
 	about := p.about(id)
 	event, err := eventOf(eventRejected, about, rejected.Tool.Name, refused{about: about, Rejected: shown})
 	if err != nil {
@@ -214,7 +214,7 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 
 // notMatching adds the event that tools were in scope and none matched.
 func (p *planner) notMatching(candidates []matcher.Candidate) error {
-	about := p.about(hash("notmatching", p.app, p.session, p.message, stamp(p.arrived)))
+	about := p.about(hash("notmatching", p.named(p.life)))
 	payload := unmatched{about: about}
 	payload.Repositories, payload.Tools = names(candidates)
 	event, err := eventOf(eventNotMatching, about, "", payload)
