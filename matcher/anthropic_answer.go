@@ -3,66 +3,79 @@ package matcher
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 )
 
-// rawMessages is an answer of the Messages API. Blocks stay as they came.
-type rawMessages struct {
+// anthropicAnswer is an answer of the Messages API. A block stays as it came, since
+// thoughts go back to the model as they are.
+type anthropicAnswer struct {
 	Error      json.RawMessage   `json:"error"`
 	Content    []json.RawMessage `json:"content"`
 	StopReason json.RawMessage   `json:"stop_reason"`
 	Usage      json.RawMessage   `json:"usage"`
 }
 
-// plainMessages is what the SDK is given.
-type plainMessages struct {
-	Type       string            `json:"type"`
-	Role       string            `json:"role"`
-	Content    []json.RawMessage `json:"content"`
-	StopReason string            `json:"stop_reason"`
-	Usage      map[string]int    `json:"usage"`
+// anthropicAnswerBlock is what a block of any type can hold that is read.
+type anthropicAnswerBlock struct {
+	Type  string          `json:"type"`
+	Text  json.RawMessage `json:"text"`
+	ID    json.RawMessage `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
 }
 
-// normaliseAnthropic checks an answer's shape, and drops what nobody reads.
-func normaliseAnthropic(body []byte) ([]byte, error) {
-	var raw rawMessages
-	if err := decodeAnswer(body, &raw); err != nil {
-		return nil, err
+// readAnthropic reads an answer; its usage even where it is an error.
+func readAnthropic(body []byte) (completion, error) {
+	var answered anthropicAnswer
+	if err := decodeAnswer(body, &answered); err != nil {
+		return completion{}, err
 	}
-	if text := errorText(raw.Error); text != "" {
-		return nil, &serverError{text: text}
+	if text := errorText(answered.Error); text != "" {
+		return completion{}, &serverError{text: text}
 	}
-	if raw.Content == nil {
-		return nil, errors.New("the answer has no content")
+	if answered.Content == nil {
+		return completion{}, errors.New("the answer has no content")
 	}
-	for _, block := range raw.Content {
-		if !readableBlock(block) {
-			return nil, errors.New("the answer's tool calls cannot be read")
+	answer, err := answered.content()
+	if err != nil {
+		return completion{}, err
+	}
+	answer.Usage = anthropicUsage(tokenCounts(answered.Usage))
+	if err := finished(rawText(answered.StopReason), "end_turn", "stop_sequence", "tool_use"); err != nil {
+		return completion{Usage: answer.Usage}, err
+	}
+	return answer, nil
+}
+
+// content reads the blocks: texts, and calls with the thoughts that stand before them.
+func (a anthropicAnswer) content() (answer completion, err error) {
+	var thoughts []string
+	for _, raw := range a.Content {
+		var block anthropicAnswerBlock
+		if json.Unmarshal(raw, &block) != nil || block.Type == "tool_use" && block.Name == "" {
+			return completion{}, errUnreadableCalls
+		}
+		switch block.Type {
+		case "text":
+			answer.Text += rawText(block.Text)
+		case "thinking", "redacted_thinking":
+			thoughts = append(thoughts, string(raw))
+		case "tool_use":
+			answer.Calls = append(answer.Calls, toolCall{
+				ID: rawText(block.ID), Name: block.Name, Arguments: string(block.Input), Echo: strings.Join(thoughts, ","),
+			})
+			thoughts = nil
 		}
 	}
-	return json.Marshal(plainMessages{
-		Type: "message", Role: string(roleAssistant), Content: raw.Content,
-		StopReason: rawText(raw.StopReason), Usage: tokenCounts(raw.Usage),
-	})
+	return answer, nil
 }
 
-// readableBlock reports whether a block is an object, and one that calls names a tool.
-func readableBlock(block json.RawMessage) bool {
-	var read struct {
-		Type string `json:"type"`
-		Name string `json:"name"`
+// anthropicUsage counts what was written to the cache and read from it with the rest:
+// Anthropic counts them apart.
+func anthropicUsage(counts map[string]int) Usage {
+	return Usage{
+		Prompt:     counts["input_tokens"] + counts["cache_creation_input_tokens"] + counts["cache_read_input_tokens"],
+		Cached:     counts["cache_read_input_tokens"],
+		Completion: counts["output_tokens"],
 	}
-	return json.Unmarshal(block, &read) == nil && (read.Type != "tool_use" || read.Name != "")
-}
-
-// tokenCounts keeps the counts of an answer's usage.
-func tokenCounts(raw json.RawMessage) map[string]int {
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(raw, &members) // no usage, no counts
-	counts := map[string]int{}
-	for name, member := range members {
-		if n := tokenCount(member); n > 0 {
-			counts[name] = n
-		}
-	}
-	return counts
 }

@@ -1,13 +1,14 @@
 package matcher
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 )
 
-// rawCohere is an answer of Cohere's chat. Version 2 has a message; version 1 has the
+// cohereAnswer is an answer of Cohere's chat. Version 2 has a message; version 1 has the
 // text and the calls without one, and its counts under meta.
-type rawCohere struct {
+type cohereAnswer struct {
 	Error        json.RawMessage `json:"error"`
 	Message      json.RawMessage `json:"message"`
 	FinishReason json.RawMessage `json:"finish_reason"`
@@ -18,88 +19,75 @@ type rawCohere struct {
 	Meta      json.RawMessage `json:"meta"`
 }
 
-type rawCounts struct {
+// cohereCounts are an answer's tokens, of either version.
+type cohereCounts struct {
 	Tokens json.RawMessage `json:"tokens"`
 	Billed json.RawMessage `json:"billed_units"`
 	Cached json.RawMessage `json:"cached_tokens"`
 }
 
-// The one shape that the SDK is given.
-type (
-	plainCohere struct {
-		FinishReason string             `json:"finish_reason"`
-		Message      plainCohereMessage `json:"message"`
-		Usage        map[string]any     `json:"usage"`
+// readCohere reads an answer of either version; its usage even where it is an error.
+func readCohere(body []byte) (completion, error) {
+	var answered cohereAnswer
+	if err := decodeAnswer(body, &answered); err != nil {
+		return completion{}, err
 	}
-	plainCohereMessage struct {
-		Role      string              `json:"role"`
-		ToolPlan  string              `json:"tool_plan,omitempty"`
-		Content   []map[string]string `json:"content,omitempty"`
-		ToolCalls []plainCall         `json:"tool_calls,omitempty"`
+	if text := errorText(answered.Error); text != "" {
+		return completion{}, &serverError{text: text}
 	}
-)
-
-// normaliseCohere rewrites an answer of either version into version 2's shape.
-func normaliseCohere(body []byte) ([]byte, error) {
-	var raw rawCohere
-	if err := decodeAnswer(body, &raw); err != nil {
-		return nil, err
-	}
-	if text := errorText(raw.Error); text != "" {
-		return nil, &serverError{text: text}
-	}
-	said, plan, err := raw.said()
+	said, plan, err := answered.said()
 	if err != nil {
-		return nil, err
+		return completion{}, err
 	}
-	calls, readable := said.calls()
-	if !readable {
-		return nil, errors.New("the answer's tool calls cannot be read")
+	answer := completion{Text: rawText(said.Content), Usage: answered.usage()}
+	if answer.Calls, err = said.calls(); err != nil {
+		return completion{}, err
 	}
-	plain := plainCohere{FinishReason: rawText(raw.FinishReason), Usage: raw.counts()}
-	plain.Message = plainCohereMessage{Role: string(roleAssistant), ToolPlan: plan, ToolCalls: calls}
-	if text := rawText(said.Content); text != "" {
-		plain.Message.Content = []map[string]string{{"type": "text", "text": text}}
+	if err := finished(rawText(answered.FinishReason), "COMPLETE", "STOP_SEQUENCE", "TOOL_CALL"); err != nil {
+		return completion{Usage: answer.Usage}, err
 	}
-	return json.Marshal(plain)
+	if len(answer.Calls) > 0 {
+		answer.Calls[0].Echo = plan
+	}
+	return answer, nil
 }
 
 // said returns what the model said, and its plan, which is not for the user. A message
 // that is a text is an error's.
-func (r rawCohere) said() (said rawMessage, plan string, err error) {
+func (a cohereAnswer) said() (said rawMessage, plan string, err error) {
 	var message struct {
 		rawMessage
 		Plan json.RawMessage `json:"tool_plan"`
 	}
-	switch text := rawText(r.Message); {
+	switch text := rawText(a.Message); {
 	case text != "":
 		return said, "", &serverError{text: text}
-	case given(r.Message) && json.Unmarshal(r.Message, &message) != nil:
+	case given(a.Message) && json.Unmarshal(a.Message, &message) != nil:
 		return said, "", errors.New("the answer has no message that can be read")
-	case given(r.Message):
+	case given(a.Message):
 		return message.rawMessage, rawText(message.Plan), nil
-	case !given(r.Text) && !given(r.ToolCalls):
+	case !given(a.Text) && !given(a.ToolCalls):
 		return said, "", errors.New("the answer has no message")
 	default:
-		return rawMessage{Content: r.Text, ToolCalls: r.ToolCalls}, "", nil
+		return rawMessage{Content: a.Text, ToolCalls: a.ToolCalls}, "", nil
 	}
 }
 
 // given reports whether a member is there and not null.
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// counts renders the tokens of either version. What was billed stands in for what was
+// usage counts the tokens of either version. What was billed stands in for what was
 // not counted.
-func (r rawCohere) counts() map[string]any {
-	var counts rawCounts
-	for _, counted := range []json.RawMessage{r.Meta, r.Usage} {
+func (a cohereAnswer) usage() Usage {
+	var counts cohereCounts
+	for _, counted := range []json.RawMessage{a.Meta, a.Usage} {
 		_ = json.Unmarshal(counted, &counts) // no usage, no counts
 	}
-	tokens := map[string]int{"input_tokens": 0, "output_tokens": 0}
+	usage := Usage{Cached: tokenCount(counts.Cached)}
 	for _, counted := range []json.RawMessage{counts.Billed, counts.Tokens} {
-		for name, n := range tokenCounts(counted) {
-			tokens[name] = n
-		}
+		tokens := tokenCounts(counted)
+		usage.Prompt = cmp.Or(tokens["input_tokens"], usage.Prompt)
+		usage.Completion = cmp.Or(tokens["output_tokens"], usage.Completion)
 	}
-	return map[string]any{"tokens": tokens, "cached_tokens": tokenCount(counts.Cached)}
+	return usage
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
-
-	cohere "github.com/cohere-ai/cohere-go/v2"
 )
 
 // cohereSchemas is what Cohere takes of JSON Schema: its documentation of structured
@@ -19,16 +17,57 @@ var cohereSchemas = schemaSubset{
 	formats: []string{"date-time", "date", "time", "uuid"},
 }
 
-// cohereRequest renders a request for chat. There is no choice of tools to send:
+// The body of a request to chat. A message's content is a text, or a list of blocks.
+type (
+	cohereRequest struct {
+		Model    string          `json:"model"`
+		Messages []cohereMessage `json:"messages"`
+		Tools    []cohereTool    `json:"tools,omitempty"`
+		Stream   bool            `json:"stream"`
+	}
+	cohereMessage struct {
+		ToolCallID string       `json:"tool_call_id,omitempty"`
+		ToolCalls  []cohereCall `json:"tool_calls,omitempty"`
+		ToolPlan   string       `json:"tool_plan,omitempty"`
+		Content    any          `json:"content,omitempty"`
+		Role       role         `json:"role"`
+	}
+	cohereBlock struct {
+		Text     string          `json:"text,omitempty"`
+		Document *cohereDocument `json:"document,omitempty"`
+		Type     string          `json:"type"`
+	}
+	cohereDocument struct {
+		Data json.RawMessage `json:"data"`
+	}
+	cohereCall struct {
+		ID       string         `json:"id"`
+		Type     string         `json:"type"`
+		Function cohereFunction `json:"function"`
+	}
+	cohereFunction struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	cohereTool struct {
+		Type     string           `json:"type"`
+		Function cohereDefinition `json:"function"`
+	}
+	cohereDefinition struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+)
+
+// newCohereRequest renders a request for chat. There is no choice of tools to send:
 // Cohere's is to demand calls or to forbid them. The clock is a block of its own before
 // the user's text.
-func cohereRequest(request completionRequest, names cohereNames) *cohere.V2ChatRequest {
+func newCohereRequest(request completionRequest, names cohereNames) cohereRequest {
 	rules, parted := sides(request.Messages)
-	rendered := &cohere.V2ChatRequest{Model: request.Model}
+	rendered := cohereRequest{Model: request.Model}
 	if rules != "" {
-		rendered.Messages = append(rendered.Messages, &cohere.ChatMessageV2{
-			System: &cohere.SystemMessageV2{Content: &cohere.SystemMessageV2Content{String: rules}},
-		})
+		rendered.Messages = append(rendered.Messages, cohereMessage{Role: roleSystem, Content: rules})
 	}
 	for _, one := range parted {
 		if one.Model {
@@ -38,101 +77,65 @@ func cohereRequest(request completionRequest, names cohereNames) *cohere.V2ChatR
 		}
 	}
 	for _, tool := range request.Tools {
-		rendered.Tools = append(rendered.Tools, &cohere.ToolV2{
-			Type: cohere.String("function"),
-			Function: &cohere.ToolV2Function{
-				Name: names.to[tool.Name], Description: optional(tool.Description),
-				Parameters: rawMembers(cohereSchemas.reduce(tool.Schema)),
-			},
-		})
+		rendered.Tools = append(rendered.Tools, cohereTool{Type: "function", Function: cohereDefinition{
+			Name: names.to[tool.Name], Description: tool.Description, Parameters: cohereSchemas.reduce(tool.Schema),
+		}})
 	}
 	return rendered
 }
 
 // cohereUser renders what the user's side says: the results of tools, each as a message
 // of its own, and then the texts.
-func cohereUser(said []message) []*cohere.ChatMessageV2 {
-	var rendered []*cohere.ChatMessageV2
-	var texts []*cohere.Content
+func cohereUser(said []message) []cohereMessage {
+	var rendered []cohereMessage
+	var texts []cohereBlock
 	for _, one := range said {
 		if one.Role == roleTool {
-			rendered = append(rendered, &cohere.ChatMessageV2{Tool: cohereResult(one)})
+			document := cohereBlock{Type: "document", Document: &cohereDocument{Data: cohereResult(one.Text)}}
+			rendered = append(rendered, cohereMessage{Role: roleTool, ToolCallID: one.CallID, Content: []cohereBlock{document}})
 			continue
 		}
-		texts = append(texts, &cohere.Content{Text: &cohere.ChatTextContent{Text: one.Text}})
+		texts = append(texts, cohereBlock{Type: "text", Text: one.Text})
 	}
-	content := &cohere.UserMessageV2Content{ContentList: texts}
 	switch len(texts) {
 	case 0:
 		return rendered
 	case 1:
-		content = &cohere.UserMessageV2Content{String: texts[0].Text.Text}
+		return append(rendered, cohereMessage{Role: roleUser, Content: texts[0].Text})
+	default:
+		return append(rendered, cohereMessage{Role: roleUser, Content: texts})
 	}
-	return append(rendered, &cohere.ChatMessageV2{User: &cohere.UserMessageV2{Content: content}})
 }
 
 // cohereResult renders a result as a document: an object as it is, anything else as the
 // member of one.
-func cohereResult(result message) *cohere.ToolMessageV2 {
-	var data map[string]any
-	switch value, err := decodeStrict(result.Text); value := value.(type) {
-	case map[string]any:
-		data = rawMembers(json.RawMessage(result.Text))
-	default:
-		data = map[string]any{"result": value}
-		if err != nil {
-			data["result"] = result.Text
-		}
+func cohereResult(result string) json.RawMessage {
+	value, err := decodeStrict(result)
+	if object, is := value.(map[string]any); is && len(object) > 0 {
+		return json.RawMessage(result)
 	}
-	if len(data) == 0 {
-		data = map[string]any{"result": map[string]any{}}
+	if err != nil {
+		value = result
 	}
-	return &cohere.ToolMessageV2{
-		ToolCallId: result.CallID,
-		Content: &cohere.ToolMessageV2Content{ToolContentList: []*cohere.ToolContent{
-			{Document: &cohere.DocumentContent{Document: &cohere.Document{Data: data}}},
-		}},
-	}
+	return json.RawMessage(encode(map[string]any{"result": value}))
 }
 
 // cohereAssistant renders what the model said. What it wrote beside calls is its plan.
-func cohereAssistant(said []message, names cohereNames) []*cohere.ChatMessageV2 {
-	rendered := make([]*cohere.ChatMessageV2, len(said))
+func cohereAssistant(said []message, names cohereNames) []cohereMessage {
+	rendered := make([]cohereMessage, len(said))
 	for i, one := range said {
-		assistant := &cohere.AssistantMessage{}
+		rendered[i].Role = roleAssistant
 		for _, call := range one.Calls {
-			assistant.ToolCalls = append(assistant.ToolCalls, &cohere.ToolCallV2{
-				Id: cohere.String(call.ID), Type: cohere.String("function"),
-				Function: &cohere.ToolCallV2Function{
-					Name: cohere.String(names.to[call.Name]), Arguments: cohere.String(string(sentObject(call.Arguments))),
-				},
+			rendered[i].ToolCalls = append(rendered[i].ToolCalls, cohereCall{
+				ID: call.ID, Type: "function",
+				Function: cohereFunction{Name: names.to[call.Name], Arguments: string(sentObject(call.Arguments))},
 			})
 		}
 		if len(one.Calls) > 0 {
-			assistant.ToolPlan = optional(cmp.Or(one.Calls[0].Echo, strings.TrimSpace(one.Text)))
+			rendered[i].ToolPlan = cmp.Or(one.Calls[0].Echo, strings.TrimSpace(one.Text))
 		} else {
-			assistant.Content = &cohere.AssistantMessageV2Content{String: one.Text}
+			rendered[i].Content = one.Text
 		}
-		rendered[i] = &cohere.ChatMessageV2{Assistant: assistant}
 	}
 	return rendered
-}
-
-// optional returns nil for a text that says nothing, which the SDK leaves out.
-func optional(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-// rawMembers parts an object into its members, each as it is written.
-func rawMembers(object json.RawMessage) map[string]any {
-	var raw map[string]json.RawMessage
-	_ = json.Unmarshal(object, &raw) // an object, or no members
-	members := make(map[string]any, len(raw))
-	for name, member := range raw {
-		members[name] = member
-	}
-	return members
 }

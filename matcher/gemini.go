@@ -2,85 +2,120 @@ package matcher
 
 import (
 	"context"
-	"sync"
-
-	"google.golang.org/genai"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
 )
 
-// gemini speaks Google's generateContent, of the Gemini API and of Vertex AI.
-type gemini struct {
-	key  string
-	open func() (*genai.Client, error)
+// geminiModel is asked where neither the app nor the configuration names one.
+const geminiModel = "gemini-3.5-flash-lite"
 
-	mu     sync.Mutex
-	client *genai.Client
+// geminiClient speaks Google's generateContent, of the Gemini API and of Vertex AI.
+type geminiClient struct {
+	transport *transport
+	base      *url.URL // with the version
+	key       string
+	// vertex is true for Vertex AI, and project the path of the project and the location
+	// there; none with a key alone (express mode). account is nil with a key.
+	vertex  bool
+	project string
+	account *googleAccount
 }
 
-// newGemini returns a client of the provider's endpoint, which is made when it is first
-// needed: Google's credentials may have to be looked for on the network.
+var vertexPath = regexp.MustCompile(`/(projects/[^/]+/locations/[^/]+)/?$`)
+
+// newGemini returns a client of the provider's endpoint. It is Vertex AI's where the
+// path of the base URL ends with a project and a location, as in
+// https://aiplatform.googleapis.com/v1/projects/p/locations/global, or where its host is
+// Vertex AI's, which then takes a key.
 func newGemini(options Options, given Provider) (completer, error) {
-	place, err := placeOf(given)
+	parsed, err := url.Parse(given.BaseURL)
+	if err != nil {
+		return nil, errBaseURL
+	}
+	g := &geminiClient{key: given.Key.Reveal()}
+	g.transport = newTransport(options, g.key)
+	g.vertex = strings.HasSuffix(parsed.Hostname(), "aiplatform.googleapis.com")
+	if found := vertexPath.FindStringSubmatch(parsed.Path); found != nil {
+		g.vertex, g.project = true, found[1]
+		parsed.Path, parsed.RawPath = strings.TrimSuffix(parsed.Path, found[0]), ""
+	}
+	base, version, err := endpoint(parsed.String())
 	if err != nil {
 		return nil, err
 	}
-	key := given.Key.Reveal()
-	return &gemini{key: key, open: func() (*genai.Client, error) {
-		config := place.config(key)
-		if key == "" {
-			options.HTTPClient = withoutHeader(options.HTTPClient, "X-Goog-Api-Key", "")
+	if version == "" {
+		version = "v1beta"
+		if g.vertex {
+			version = "v1beta1"
 		}
-		config.HTTPClient = newWire(options, key, normaliseGemini)
-		if place.vertex && key == "" {
-			if err := config.UseDefaultCredentials(); err != nil {
-				return nil, err
-			}
-		}
-		return genai.NewClient(context.Background(), config)
-	}}, nil
-}
-
-// opened returns the client, and tries again where there was none to be had.
-func (g *gemini) opened() (client *genai.Client, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.client == nil {
-		g.client, err = g.open()
 	}
-	return g.client, err
+	g.base = base.JoinPath(version)
+	if g.vertex && g.key == "" {
+		g.account = newGoogleAccount(options)
+	}
+	return g, nil
 }
 
 // complete implements completer.
-func (g *gemini) complete(ctx context.Context, request completionRequest) (completion, error) {
-	client, err := g.opened()
+func (g *geminiClient) complete(ctx context.Context, request completionRequest) (completion, error) {
+	path, err := g.modelPath(request.Model)
+	if err != nil {
+		return completion{}, err
+	}
+	header, err := g.header(ctx)
 	if err != nil {
 		return completion{}, failure(ctx, err, g.key)
 	}
-	contents, config := geminiRequest(request)
-	answered, err := client.Models.GenerateContent(ctx, request.Model, contents, config)
+	body, err := g.transport.post(ctx, g.base.JoinPath(path+":generateContent"), header, newGeminiRequest(request))
 	if err != nil {
-		return completion{}, failure(ctx, err, g.key)
+		return completion{}, err
 	}
-	answer := completion{Usage: geminiUsage(answered.UsageMetadata)}
-	chosen := answered.Candidates[0] // there is one, or the answer was refused
-	if err := finished(string(chosen.FinishReason), "STOP", "FINISH_REASON_UNSPECIFIED"); err != nil {
-		return answer, err
-	}
-	for _, part := range chosen.Content.Parts {
-		answer.Text += part.Text
-		if call := part.FunctionCall; call != nil {
-			answer.Calls = append(answer.Calls, toolCall{
-				ID: call.ID, Name: call.Name, Arguments: exactText(call.Args), Echo: string(part.ThoughtSignature),
-			})
-		}
-	}
-	return answer, nil
+	answer, err := readGemini(body)
+	return answer, g.transport.unreadable(err)
 }
 
-// geminiUsage counts thoughts with what was written, as they are charged.
-func geminiUsage(usage *genai.GenerateContentResponseUsageMetadata) Usage {
-	return Usage{
-		Prompt:     int(usage.PromptTokenCount + usage.ToolUsePromptTokenCount),
-		Cached:     int(usage.CachedContentTokenCount),
-		Completion: int(usage.CandidatesTokenCount + usage.ThoughtsTokenCount),
+// modelPath is where a model stands below the version. A name may be a path of the
+// provider's, as in tunedModels/mine or publishers/meta/models/llama.
+func (g *geminiClient) modelPath(model string) (string, error) {
+	if strings.ContainsAny(model, "?&#%") || strings.Contains(model, "..") {
+		return "", &Unavailable{Reason: fmt.Sprintf("%q is no name of a model: settings.llm.tools takes gemini/MODEL", clip(model, maxFinish))}
 	}
+	publisher, name, published := strings.Cut(model, "/")
+	switch {
+	case !g.vertex && (publisher == "models" || publisher == "tunedModels") && published:
+		return model, nil
+	case !g.vertex:
+		return "models/" + model, nil
+	case publisher == "projects" && published:
+		return model, nil
+	case (publisher == "models" || publisher == "publishers") && published:
+	case published:
+		model = "publishers/" + publisher + "/models/" + name
+	default:
+		model = "publishers/google/models/" + model
+	}
+	return strings.TrimPrefix(g.project+"/"+model, "/"), nil
+}
+
+// header holds the credentials, and how many seconds the answer is waited for.
+func (g *geminiClient) header(ctx context.Context) (http.Header, error) {
+	header := http.Header{}
+	if g.account != nil {
+		if err := g.account.authorize(ctx, header); err != nil {
+			return nil, err
+		}
+	}
+	if g.key != "" {
+		header.Set("X-Goog-Api-Key", g.key)
+	}
+	if deadline, limited := ctx.Deadline(); limited {
+		header.Set("X-Server-Timeout", strconv.Itoa(int(math.Ceil(time.Until(deadline).Seconds()))))
+	}
+	return header, nil
 }

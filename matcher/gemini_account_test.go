@@ -9,9 +9,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
 )
 
 var jsonHeader = http.Header{"Content-Type": {"application/json"}}
@@ -32,4 +36,33 @@ func serviceAccount(t *testing.T, tokenURL string) string {
 	file := filepath.Join(t.TempDir(), "account.json")
 	require.NoError(t, os.WriteFile(file, account, 0o600))
 	return file
+}
+
+func TestVertexNamesTheProjectThatPaysForAPersonsRequests(t *testing.T) {
+	tokens := newEndpoint(t)
+	tokens.replies = []answer{{header: jsonHeader, body: `{"access_token":"ya29.planted","token_type":"Bearer","expires_in":3600}`}}
+	file := serviceAccount(t, tokens.server.URL)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(text), "{", `{"quota_project_id":"payer",`, 1)), 0o600))
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
+	e := newEndpoint(t, geminiSpoken().text("none"), geminiSpoken().text("none"))
+	llm := matcher.NewLLM(matcher.Options{Gemini: matcher.Provider{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}})
+	for _, payer := range []string{"payer", "of-the-environment"} {
+		_, err := llm.Match(t.Context(), llmRequest(t, "x", bookTool))
+		require.NoError(t, err)
+		asked := e.questions()
+		require.Equal(t, payer, asked[len(asked)-1].header.Get("X-Goog-User-Project"))
+		t.Setenv("GOOGLE_CLOUD_QUOTA_PROJECT", "of-the-environment")
+	}
+}
+
+func TestTokensThatDoNotComeAreHeldToTheTimeLimit(t *testing.T) {
+	tokens := newEndpoint(t)
+	tokens.replies = []answer{{hang: true}}
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", serviceAccount(t, tokens.server.URL))
+	e := newEndpoint(t)
+	options := matcher.Options{Gemini: matcher.Provider{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}, Timeout: 50 * time.Millisecond}
+	require.Equal(t, "no answer within 50ms", unavailable(t, options).Reason)
+	require.Empty(t, e.questions())
 }

@@ -6,23 +6,23 @@ import (
 	"fmt"
 )
 
-// The shapes of an answer of generateContent. Members may come in other types.
+// An answer of generateContent. Members may come in other types.
 type (
-	rawGemini struct {
-		Error      json.RawMessage      `json:"error"`
-		Candidates []rawGeminiCandidate `json:"candidates"`
+	geminiAnswer struct {
+		Error      json.RawMessage   `json:"error"`
+		Candidates []geminiCandidate `json:"candidates"`
 		Feedback   struct {
 			BlockReason json.RawMessage `json:"blockReason"`
 		} `json:"promptFeedback"`
 		Usage json.RawMessage `json:"usageMetadata"`
 	}
-	rawGeminiCandidate struct {
+	geminiCandidate struct {
 		Content struct {
-			Parts []rawGeminiPart `json:"parts"`
+			Parts []geminiAnswerPart `json:"parts"`
 		} `json:"content"`
 		FinishReason json.RawMessage `json:"finishReason"`
 	}
-	rawGeminiPart struct {
+	geminiAnswerPart struct {
 		Text      json.RawMessage `json:"text"`
 		Thought   bool            `json:"thought"`
 		Signature json.RawMessage `json:"thoughtSignature"`
@@ -34,72 +34,60 @@ type (
 	}
 )
 
-// The one shape that the SDK is given.
-type (
-	plainGemini struct {
-		Candidates []plainCandidate `json:"candidates"`
-		Usage      map[string]int   `json:"usageMetadata"`
+// readGemini reads an answer, of which the first candidate counts; its usage even where
+// it is an error.
+func readGemini(body []byte) (completion, error) {
+	var answered geminiAnswer
+	if err := decodeAnswer(body, &answered); err != nil {
+		return completion{}, err
 	}
-	plainCandidate struct {
-		Content      plainContent `json:"content"`
-		FinishReason string       `json:"finishReason"`
+	if text := errorText(answered.Error); text != "" {
+		return completion{}, &serverError{text: text}
 	}
-	plainContent struct {
-		Role  string      `json:"role"`
-		Parts []plainPart `json:"parts"`
-	}
-	plainPart struct {
-		Text      string           `json:"text,omitempty"`
-		Signature []byte           `json:"thoughtSignature,omitempty"`
-		Call      *plainGeminiCall `json:"functionCall,omitempty"`
-	}
-	plainGeminiCall struct {
-		ID   string         `json:"id,omitempty"`
-		Name string         `json:"name"`
-		Args map[string]any `json:"args,omitempty"`
-	}
-)
-
-// normaliseGemini rewrites an answer into the shape that the SDK decodes: its first
-// candidate, without thoughts, with arguments that keep their digits.
-func normaliseGemini(body []byte) ([]byte, error) {
-	var raw rawGemini
-	if err := decodeAnswer(body, &raw); err != nil {
-		return nil, err
-	}
-	if text := errorText(raw.Error); text != "" {
-		return nil, &serverError{text: text}
-	}
-	if len(raw.Candidates) == 0 {
-		if reason := rawText(raw.Feedback.BlockReason); reason != "" {
-			return nil, fmt.Errorf("the provider's content filter held the request back (%s)", clip(reason, mostFinish))
+	if len(answered.Candidates) == 0 {
+		if reason := rawText(answered.Feedback.BlockReason); reason != "" {
+			return completion{}, fmt.Errorf("the provider's content filter held the request back (%s)", clip(reason, maxFinish))
 		}
-		return nil, errors.New("the answer has no candidates")
+		return completion{}, errors.New("the answer has no candidates")
 	}
-	first := raw.Candidates[0]
-	plain := plainCandidate{FinishReason: rawText(first.FinishReason), Content: plainContent{Role: "model"}}
-	for _, part := range first.Content.Parts {
-		read, readable := part.plain()
-		if !readable {
-			return nil, errors.New("the answer's tool calls cannot be read")
-		}
-		plain.Content.Parts = append(plain.Content.Parts, read)
+	chosen := answered.Candidates[0]
+	answer, err := chosen.content()
+	if err != nil {
+		return completion{}, err
 	}
-	return json.Marshal(plainGemini{Candidates: []plainCandidate{plain}, Usage: tokenCounts(raw.Usage)})
+	answer.Usage = geminiUsage(tokenCounts(answered.Usage))
+	if err := finished(rawText(chosen.FinishReason), "STOP", "FINISH_REASON_UNSPECIFIED"); err != nil {
+		return completion{Usage: answer.Usage}, err
+	}
+	return answer, nil
 }
 
-// plain reads a part; a thought has nothing to say.
-func (p rawGeminiPart) plain() (part plainPart, readable bool) {
-	part.Signature = []byte(rawText(p.Signature))
-	if p.Call == nil {
-		if !p.Thought {
-			part.Text = rawText(p.Text)
+// content reads the parts: texts that are no thoughts, and calls with their signature.
+func (c geminiCandidate) content() (answer completion, err error) {
+	for _, part := range c.Content.Parts {
+		if part.Call == nil {
+			if !part.Thought {
+				answer.Text += rawText(part.Text)
+			}
+			continue
 		}
-		return part, true
+		call := toolCall{
+			ID: rawText(part.Call.ID), Name: rawText(part.Call.Name),
+			Arguments: argumentsText(part.Call.Args), Echo: rawText(part.Signature),
+		}
+		if call.Name == "" {
+			return completion{}, errUnreadableCalls
+		}
+		answer.Calls = append(answer.Calls, call)
 	}
-	part.Call = &plainGeminiCall{ID: rawText(p.Call.ID), Name: rawText(p.Call.Name)}
-	if len(p.Call.Args) > 0 {
-		part.Call.Args = exact(json.RawMessage(rawFunction{Arguments: p.Call.Args}.given()))
+	return answer, nil
+}
+
+// geminiUsage counts thoughts with what was written, as they are charged.
+func geminiUsage(counts map[string]int) Usage {
+	return Usage{
+		Prompt:     counts["promptTokenCount"] + counts["toolUsePromptTokenCount"],
+		Cached:     counts["cachedContentTokenCount"],
+		Completion: counts["candidatesTokenCount"] + counts["thoughtsTokenCount"],
 	}
-	return part, part.Call.Name != ""
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
-
-	"google.golang.org/genai"
 )
 
 // geminiSchemas is what Gemini takes of JSON Schema, as the description of
@@ -18,86 +16,126 @@ var geminiSchemas = schemaSubset{
 	formats: []string{"date-time", "date", "time", "duration"},
 }
 
-// geminiRequest renders a request for generateContent. The clock is a part of its own
-// before the user's text.
-func geminiRequest(request completionRequest) ([]*genai.Content, *genai.GenerateContentConfig) {
-	rules, parted := sides(request.Messages)
-	config := &genai.GenerateContentConfig{
-		HTTPOptions: &genai.HTTPOptions{ExtrasRequestProvider: unwrapExact},
-		// One message is one request.
-		AutomaticContinuation: new(bool),
+// Gemini's words for the two sides.
+const (
+	geminiUser  = "user"
+	geminiReply = "model"
+)
+
+// The body of a request to generateContent.
+type (
+	geminiRequest struct {
+		Contents          []geminiContent   `json:"contents"`
+		GenerationConfig  struct{}          `json:"generationConfig"`
+		SystemInstruction *geminiContent    `json:"systemInstruction,omitempty"`
+		ToolConfig        *geminiToolConfig `json:"toolConfig,omitempty"`
+		Tools             []geminiTools     `json:"tools,omitempty"`
 	}
+	geminiContent struct {
+		Parts []geminiPart `json:"parts"`
+		Role  string       `json:"role"`
+	}
+	geminiPart struct {
+		Text      string        `json:"text,omitempty"`
+		Call      *geminiCall   `json:"functionCall,omitempty"`
+		Result    *geminiResult `json:"functionResponse,omitempty"`
+		Signature string        `json:"thoughtSignature,omitempty"`
+	}
+	geminiCall struct {
+		Args json.RawMessage `json:"args"`
+		ID   string          `json:"id"`
+		Name string          `json:"name"`
+	}
+	geminiResult struct {
+		ID       string                     `json:"id"`
+		Name     string                     `json:"name"`
+		Response map[string]json.RawMessage `json:"response"`
+	}
+	geminiTools struct {
+		Functions []geminiFunction `json:"functionDeclarations"`
+	}
+	geminiFunction struct {
+		Description string          `json:"description,omitempty"`
+		Name        string          `json:"name"`
+		Parameters  json.RawMessage `json:"parametersJsonSchema"`
+	}
+	geminiToolConfig struct {
+		Calling geminiCalling `json:"functionCallingConfig"`
+	}
+	geminiCalling struct {
+		Mode string `json:"mode"`
+	}
+)
+
+// newGeminiRequest renders a request for generateContent. The clock is a part of its own
+// before the user's text.
+func newGeminiRequest(request completionRequest) geminiRequest {
+	rules, parted := sides(request.Messages)
+	rendered := geminiRequest{Contents: geminiContents(parted, request)}
 	if rules != "" {
-		config.SystemInstruction = genai.NewContentFromText(rules, genai.RoleUser)
+		rendered.SystemInstruction = &geminiContent{Role: geminiUser, Parts: []geminiPart{{Text: rules}}}
 	}
 	if len(request.Tools) > 0 {
-		config.Tools = []*genai.Tool{{FunctionDeclarations: geminiTools(request.Tools)}}
-		config.ToolConfig = &genai.ToolConfig{
-			FunctionCallingConfig: &genai.FunctionCallingConfig{Mode: genai.FunctionCallingConfigModeAuto},
-		}
+		rendered.Tools = []geminiTools{{Functions: geminiFunctions(request.Tools)}}
+		rendered.ToolConfig = &geminiToolConfig{Calling: geminiCalling{Mode: "AUTO"}}
 	}
-	contents := geminiContents(parted, request)
 	if signs.MatchString(request.Model) {
-		signUnsigned(contents)
+		signUnsigned(rendered.Contents)
 	}
-	return contents, config
+	return rendered
 }
 
-func geminiTools(tools []toolDefinition) []*genai.FunctionDeclaration {
-	rendered := make([]*genai.FunctionDeclaration, len(tools))
+func geminiFunctions(tools []toolDefinition) []geminiFunction {
+	rendered := make([]geminiFunction, len(tools))
 	for i, tool := range tools {
-		rendered[i] = &genai.FunctionDeclaration{
-			Name: tool.Name, Description: tool.Description,
-			ParametersJsonSchema: exact(geminiSchemas.reduce(tool.Schema)),
-		}
+		rendered[i] = geminiFunction{Name: tool.Name, Description: tool.Description, Parameters: geminiSchemas.reduce(tool.Schema)}
 	}
 	return rendered
 }
 
 // geminiContents renders the conversation. The results of calls are a content of their
 // own, right after the calls.
-func geminiContents(parted []side, request completionRequest) []*genai.Content {
-	calls, _ := called(request.Messages)
-	var contents []*genai.Content
+func geminiContents(parted []side, request completionRequest) []geminiContent {
+	calls, _ := callsByID(request.Messages)
+	var contents []geminiContent
 	for _, one := range parted {
-		var results, parts []*genai.Part
+		var results, parts []geminiPart
 		for _, said := range one.Messages {
 			if said.Role == roleTool {
-				results = append(results, geminiResult(calls[said.CallID], said))
+				results = append(results, newGeminiResult(calls[said.CallID], said))
 				continue
 			}
 			parts = append(parts, geminiParts(said)...)
 		}
-		role := genai.Role(genai.RoleUser)
+		speaker := geminiUser
 		if one.Model {
-			role = genai.RoleModel
+			speaker = geminiReply
 		}
-		for _, group := range [][]*genai.Part{results, parts} {
+		for _, group := range [][]geminiPart{results, parts} {
 			if len(group) > 0 {
-				contents = append(contents, genai.NewContentFromParts(group, role))
+				contents = append(contents, geminiContent{Role: speaker, Parts: group})
 			}
 		}
 	}
 	return contents
 }
 
-func geminiParts(said message) []*genai.Part {
-	var parts []*genai.Part
+func geminiParts(said message) []geminiPart {
+	var parts []geminiPart
 	if said.Text != "" {
-		parts = append(parts, genai.NewPartFromText(said.Text))
+		parts = append(parts, geminiPart{Text: said.Text})
 	}
 	for _, call := range said.Calls {
-		parts = append(parts, &genai.Part{
-			FunctionCall:     &genai.FunctionCall{ID: call.ID, Name: call.Name, Args: exact(sentObject(call.Arguments))},
-			ThoughtSignature: []byte(call.Echo),
+		parts = append(parts, geminiPart{
+			Call: &geminiCall{ID: call.ID, Name: call.Name, Args: sentObject(call.Arguments)}, Signature: call.Echo,
 		})
 	}
 	return parts
 }
 
-// geminiResult renders what came of a call: its output, as JSON where it is JSON, or
+// newGeminiResult renders what came of a call: its output, as JSON where it is JSON, or
 // its error.
-func geminiResult(call toolCall, result message) *genai.Part {
+func newGeminiResult(call toolCall, result message) geminiPart {
 	member, value := "output", json.RawMessage(result.Text)
 	if result.Failed {
 		member = "error"
@@ -105,8 +143,7 @@ func geminiResult(call toolCall, result message) *genai.Part {
 	if _, err := decodeStrict(result.Text); err != nil {
 		value = json.RawMessage(encode(result.Text))
 	}
-	object := json.RawMessage(`{"` + member + `":` + string(value) + `}`)
-	return &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: result.CallID, Name: call.Name, Response: exact(object)}}
+	return geminiPart{Result: &geminiResult{ID: result.CallID, Name: call.Name, Response: map[string]json.RawMessage{member: value}}}
 }
 
 // signs matches the models that refuse calls without a signature in the turn that they
@@ -119,14 +156,14 @@ const unsigned = "skip_thought_signature_validator"
 
 // signUnsigned signs the first call of each group that the model did not sign, from the
 // user's last text on.
-func signUnsigned(contents []*genai.Content) {
+func signUnsigned(contents []geminiContent) {
 	for _, content := range slices.Backward(contents) {
-		if slices.ContainsFunc(content.Parts, func(part *genai.Part) bool { return content.Role == genai.RoleUser && part.Text != "" }) {
+		if content.Role == geminiUser && slices.ContainsFunc(content.Parts, func(part geminiPart) bool { return part.Text != "" }) {
 			return
 		}
-		first := slices.IndexFunc(content.Parts, func(part *genai.Part) bool { return part.FunctionCall != nil })
-		if first >= 0 && len(content.Parts[first].ThoughtSignature) == 0 {
-			content.Parts[first].ThoughtSignature = []byte(unsigned)
+		first := slices.IndexFunc(content.Parts, func(part geminiPart) bool { return part.Call != nil })
+		if first >= 0 && content.Parts[first].Signature == "" {
+			content.Parts[first].Signature = unsigned
 		}
 	}
 }

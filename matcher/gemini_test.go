@@ -120,6 +120,34 @@ func TestVertexIsAskedAtItsOwnPlaceWithAKey(t *testing.T) {
 	}
 }
 
+func TestModelsOfGeminiMayBePathsOfTheProvider(t *testing.T) {
+	for suffix, paths := range map[string]map[string]string{
+		"": {"m": "models/m", "models/m": "models/m", "tunedModels/m": "tunedModels/m"},
+		"/v1beta/projects/p/locations/l": {
+			"m": "projects/p/locations/l/publishers/google/models/m", "meta/llama": "projects/p/locations/l/publishers/meta/models/llama",
+			"publishers/meta/models/llama":       "projects/p/locations/l/publishers/meta/models/llama",
+			"projects/q/locations/r/endpoints/7": "projects/q/locations/r/endpoints/7", "models/m": "projects/p/locations/l/models/m",
+		},
+	} {
+		for model, want := range paths {
+			e := newEndpoint(t, geminiSpoken().text("none"))
+			options := geminiSpoken().options(e)
+			options.Gemini.BaseURL, options.Gemini.Model = options.Gemini.BaseURL+suffix, model
+			_, err := matcher.NewLLM(options).Match(t.Context(), llmRequest(t, "x", bookTool))
+			require.NoError(t, err)
+			require.Equal(t, "/v1beta/"+want+":generateContent", e.questions()[0].path)
+		}
+	}
+}
+
+func TestModelThatWouldLeaveItsPathIsNotAskedFor(t *testing.T) {
+	for _, model := range []string{"../../upload", "m?alt=sse", "m#", "m%2e%2e"} {
+		options := geminiSpoken().options(newEndpoint(t))
+		options.Gemini.Model = model
+		require.Contains(t, unavailable(t, options).Reason, "is no name of a model")
+	}
+}
+
 func TestVertexWithoutAKeyTakesGooglesCredentials(t *testing.T) {
 	tokens := newEndpoint(t)
 	tokens.replies = []answer{{header: jsonHeader, body: `{"access_token":"ya29.planted","token_type":"Bearer","expires_in":3600}`}}

@@ -1,7 +1,6 @@
 package matcher
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -22,10 +21,9 @@ func newOpenAI(options Options, given Provider) (completer, error) {
 	key := given.Key.Reveal()
 	config := openai.DefaultConfig(key)
 	config.BaseURL = given.BaseURL
-	client := *options.HTTPClient
-	client.Transport = azure{next: cmp.Or(client.Transport, http.DefaultTransport), key: key}
-	options.HTTPClient = &client
-	config.HTTPClient = newWire(options, key, normalise)
+	transport := newTransport(options, key)
+	transport.next, transport.normalise = azure{next: transport.next, key: key}, normalise
+	config.HTTPClient = transport.client()
 	return &openAI{client: openai.NewClientWithConfig(config), key: key}, nil
 }
 

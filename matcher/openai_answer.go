@@ -3,8 +3,45 @@ package matcher
 import (
 	"encoding/json"
 	"errors"
-	"math"
-	"strings"
+)
+
+// The shapes in which compatible servers answer. Raw members come in several types.
+type (
+	rawAnswer struct {
+		Error   json.RawMessage `json:"error"`
+		Choices []rawChoice     `json:"choices"`
+		Usage   json.RawMessage `json:"usage"`
+	}
+	rawChoice struct {
+		Message      *rawMessage     `json:"message"`
+		FinishReason json.RawMessage `json:"finish_reason"`
+	}
+)
+
+// The one shape that go-openai is given.
+type (
+	plainAnswer struct {
+		Choices []plainChoice  `json:"choices"`
+		Usage   map[string]any `json:"usage,omitempty"`
+	}
+	plainChoice struct {
+		Message      plainMessage `json:"message"`
+		FinishReason string       `json:"finish_reason"`
+	}
+	plainMessage struct {
+		Role      string      `json:"role"`
+		Content   string      `json:"content"`
+		ToolCalls []plainCall `json:"tool_calls,omitempty"`
+	}
+	plainCall struct {
+		ID       string        `json:"id"`
+		Type     string        `json:"type"`
+		Function plainFunction `json:"function"`
+	}
+	plainFunction struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
 )
 
 // normalise rewrites an answer into the shape that go-openai decodes: arguments as a
@@ -26,9 +63,9 @@ func normalise(body []byte) ([]byte, error) {
 		if refusal := rawText(choice.Message.Refusal); refusal != "" {
 			return nil, errors.New("the model refused to answer")
 		}
-		calls, readable := choice.Message.calls()
-		if !readable {
-			return nil, errors.New("the answer's tool calls cannot be read")
+		calls, err := choice.Message.calls()
+		if err != nil {
+			return nil, err
 		}
 		plain.Choices = append(plain.Choices, choice.plain(calls))
 	}
@@ -38,87 +75,17 @@ func normalise(body []byte) ([]byte, error) {
 	return json.Marshal(plain)
 }
 
-func (c rawChoice) plain(calls []plainCall) plainChoice {
-	return plainChoice{
+func (c rawChoice) plain(calls []toolCall) plainChoice {
+	plain := plainChoice{
 		FinishReason: rawText(c.FinishReason),
-		Message: plainMessage{
-			Role:      string(roleAssistant),
-			Content:   rawText(c.Message.Content),
-			ToolCalls: calls,
-		},
+		Message:      plainMessage{Role: string(roleAssistant), Content: rawText(c.Message.Content)},
 	}
-}
-
-// calls reads a list of calls, or one alone.
-func (m *rawMessage) calls() (plain []plainCall, readable bool) {
-	calls, readable := m.given()
 	for _, call := range calls {
-		function := call.rawFunction
-		if call.Function != nil {
-			function = *call.Function
-		}
-		name := rawText(function.Name)
-		readable = readable && name != ""
-		plain = append(plain, plainCall{
-			ID: rawText(call.ID), Type: "function",
-			Function: plainFunction{Name: name, Arguments: function.given()},
+		plain.Message.ToolCalls = append(plain.Message.ToolCalls, plainCall{
+			ID: call.ID, Type: "function", Function: plainFunction{Name: call.Name, Arguments: call.Arguments},
 		})
 	}
-	return plain, readable
-}
-
-func (m *rawMessage) given() (calls []rawCall, readable bool) {
-	var lone rawCall
-	switch {
-	case len(m.ToolCalls) == 0 && m.FunctionCall != nil:
-		return []rawCall{{Function: m.FunctionCall}}, true
-	case len(m.ToolCalls) == 0 || json.Unmarshal(m.ToolCalls, &calls) == nil:
-		return calls, true
-	case json.Unmarshal(m.ToolCalls, &lone) == nil:
-		return []rawCall{lone}, true
-	default:
-		return nil, false
-	}
-}
-
-// given returns the arguments as text, whether they came as a string or as JSON.
-func (f rawFunction) given() string {
-	raw := f.Arguments
-	if len(raw) == 0 {
-		raw = f.Parameters
-	}
-	var written string
-	if json.Unmarshal(raw, &written) == nil {
-		return written
-	}
-	return string(raw)
-}
-
-// rawText reads a text that may come as a number, as null, or as a list of parts of
-// which some are reasoning.
-func rawText(raw json.RawMessage) string {
-	var written string
-	if json.Unmarshal(raw, &written) == nil {
-		return written
-	}
-	var number json.Number
-	if json.Unmarshal(raw, &number) == nil {
-		return number.String()
-	}
-	var parts []struct {
-		Type string          `json:"type"`
-		Text json.RawMessage `json:"text"`
-	}
-	if json.Unmarshal(raw, &parts) != nil {
-		return ""
-	}
-	var texts []string
-	for _, part := range parts {
-		if part.Type == "text" || part.Type == "" {
-			texts = append(texts, rawText(part.Text))
-		}
-	}
-	return strings.Join(texts, "")
+	return plain
 }
 
 // tokens keeps the counts.
@@ -138,11 +105,4 @@ func tokens(raw json.RawMessage) map[string]any {
 		"completion_tokens":     tokenCount(counted.Completion),
 		"prompt_tokens_details": map[string]int{"cached_tokens": tokenCount(details.Cached)},
 	}
-}
-
-// tokenCount reads a count that may be written as a fraction. What is none is zero.
-func tokenCount(raw json.RawMessage) int {
-	var n float64
-	_ = json.Unmarshal(raw, &n)
-	return int(min(max(0, n), math.MaxInt32))
 }

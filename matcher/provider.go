@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/anthropics/anthropic-sdk-go"
-
 	"earshot/repositories"
 )
 
@@ -49,9 +47,9 @@ func (o Options) known() []provider {
 	openai := Provider{Key: o.Key, BaseURL: o.BaseURL, Model: o.Model}
 	return []provider{
 		{openai.or("https://api.openai.com/v1", DefaultModel), providerOpenAI, "OPENAI", newOpenAI},
-		{o.Anthropic.or("https://api.anthropic.com", anthropic.ModelClaudeHaiku5_5), providerAnthropic, "ANTHROPIC", newAnthropic},
-		{o.Gemini.or("https://generativelanguage.googleapis.com", "gemini-3.5-flash-lite"), providerGemini, "GEMINI", newGemini},
-		{o.Cohere.or("https://api.cohere.com", "command-a-03-2025"), providerCohere, "COHERE", newCohere},
+		{o.Anthropic.or("https://api.anthropic.com", anthropicModel), providerAnthropic, "ANTHROPIC", newAnthropic},
+		{o.Gemini.or("https://generativelanguage.googleapis.com", geminiModel), providerGemini, "GEMINI", newGemini},
+		{o.Cohere.or("https://api.cohere.com", cohereModel), providerCohere, "COHERE", newCohere},
 	}
 }
 
@@ -119,17 +117,17 @@ var (
 	errBaseURL = errors.New("its base URL cannot be read: give it as in https://api.example.com")
 )
 
-// endpoint parts a base URL from the version at its end, which SDKs add themselves.
-func endpoint(baseURL string) (base, version string, err error) {
-	parsed, err := url.Parse(baseURL)
-	if err != nil || parsed.Host == "" {
-		return "", "", errBaseURL // without the URL: it may carry credentials
+// endpoint parts a base URL from the version at its end.
+func endpoint(baseURL string) (base *url.URL, version string, err error) {
+	base, err = url.Parse(baseURL)
+	if err != nil || base.Host == "" {
+		return nil, "", errBaseURL // without the URL: it may carry credentials
 	}
-	if found := versioned.FindStringSubmatch(parsed.Path); found != nil {
-		parsed.Path, version = strings.TrimSuffix(parsed.Path, found[0]), found[1]
+	if found := versioned.FindStringSubmatch(base.Path); found != nil {
+		base.Path, version = strings.TrimSuffix(base.Path, found[0]), found[1]
 	}
-	parsed.RawPath = ""
-	return strings.TrimSuffix(parsed.String(), "/"), version, nil
+	base.RawPath = ""
+	return base, version, nil
 }
 
 // host names an endpoint without its path and query, and without what credentials its

@@ -31,8 +31,8 @@ func finished(reason string, sound ...string) error {
 	if err := whole(reason); err != nil {
 		return err
 	}
-	return &Unavailable{Reason: fmt.Sprintf("the model failed with finish_reason %q", clip(reason, mostFinish))}
+	return &Unavailable{Reason: fmt.Sprintf("the model failed with finish_reason %q", clip(reason, maxFinish))}
 }
 
-// mostFinish bounds a reason that is shown, in bytes.
-const mostFinish = 60
+// maxFinish bounds a reason that is shown, in bytes.
+const maxFinish = 60

@@ -16,25 +16,25 @@ import (
 )
 
 // refusal says what a server answered instead of a completion.
-func (w *wire) refusal(response *http.Response, body []byte) error {
+func (t *transport) refusal(response *http.Response, body []byte) error {
 	reason := strings.TrimSpace(fmt.Sprintf("it answered HTTP %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 	switch response.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, invalidToken:
 		// Their texts repeat parts of the key.
 		reason += ": check the API key and what it may do"
 	default:
-		if text := w.said(body); text != "" {
+		if text := t.errorMessage(body); text != "" {
 			reason += ": " + text
 		}
 	}
-	pause := cmp.Or(retryAfter(response.Header, w.options.Now()), retryInfo(body))
+	pause := cmp.Or(retryAfter(response.Header, t.options.Now()), retryInfo(body))
 	return &Unavailable{Reason: reason, RetryAfter: pause}
 }
 
 // invalidToken is Cohere's status for a key that it does not know.
 const invalidToken = 498
 
-// failure words an error of an SDK without the URL, which may carry credentials.
+// failure words an error of a request without the URL, which may carry credentials.
 func failure(ctx context.Context, err error, key string) error {
 	var known *Unavailable
 	if errors.As(err, &known) {
@@ -51,53 +51,36 @@ func failure(ctx context.Context, err error, key string) error {
 }
 
 // unreadable says why an answer with a good status is none.
-func (w *wire) unreadable(err error) error {
+func (t *transport) unreadable(err error) error {
+	var known *Unavailable
 	var failed *serverError
-	if errors.As(err, &failed) {
-		return &Unavailable{Reason: "it answered with an error: " + scrub(failed.text, w.key)}
+	switch {
+	case err == nil || errors.As(err, &known):
+		return err
+	case errors.As(err, &failed):
+		return &Unavailable{Reason: "it answered with an error: " + scrub(failed.text, t.key)}
+	default:
+		return &Unavailable{Reason: err.Error()}
 	}
-	return &Unavailable{Reason: err.Error()}
 }
 
-// said returns a server's own words, of the error bodies that are in use; nothing of
+// errorMessage returns a server's own words, of the error bodies that are in use; nothing of
 // HTML and the like.
-func (w *wire) said(body []byte) string {
+func (t *transport) errorMessage(body []byte) string {
 	var parsed map[string]json.RawMessage
 	if json.Unmarshal(body, &parsed) != nil {
 		return ""
 	}
 	for _, member := range []string{"error", "message", "detail"} {
 		if text := errorText(parsed[member]); text != "" {
-			return scrub(text, w.key)
+			return scrub(text, t.key)
 		}
 	}
 	return ""
 }
 
-// errorText reads an error that is a text, or an object with a message.
-func errorText(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	var object struct {
-		Message json.RawMessage `json:"message"`
-		Code    any             `json:"code"`
-	}
-	if json.Unmarshal(raw, &object) != nil {
-		return ""
-	}
-	if json.Unmarshal(object.Message, &text) == nil && text != "" {
-		return text
-	}
-	if object.Code != nil {
-		return fmt.Sprint(object.Code)
-	}
-	return ""
-}
-
-// mostReason bounds a server's words in an error, in bytes.
-const mostReason = 200
+// maxReason bounds a server's words in an error, in bytes.
+const maxReason = 200
 
 // scrub makes a server's words fit for an error: short, on one line, and without any
 // word that shares a piece with the key, since servers echo it, whole or in part.
@@ -108,13 +91,13 @@ func scrub(text, key string) string {
 		}
 		return ' '
 	}, text)
-	words := strings.Fields(clip(printable, 4*mostReason))
+	words := strings.Fields(clip(printable, 4*maxReason))
 	for i, word := range words {
 		if sharesPiece(word, key) {
 			words[i] = "***"
 		}
 	}
-	return clip(strings.Join(words, " "), mostReason)
+	return clip(strings.Join(words, " "), maxReason)
 }
 
 // sharesPiece reports whether the word holds six characters in a row of the key, or
@@ -149,14 +132,14 @@ func retryInfo(body []byte) time.Duration {
 	for _, detail := range refused.Error.Details {
 		if named, is := strings.CutSuffix(detail.RetryDelay, "s"); is && seconds.MatchString(named) {
 			pause, _ := time.ParseDuration(detail.RetryDelay)
-			return min(pause, mostRetryAfter)
+			return min(pause, maxRetryAfter)
 		}
 	}
 	return 0
 }
 
-// mostRetryAfter bounds the pause that a server may ask for.
-const mostRetryAfter = 24 * time.Hour
+// maxRetryAfter bounds the pause that a server may ask for.
+const maxRetryAfter = 24 * time.Hour
 
 var seconds = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9})?$`)
 
@@ -171,5 +154,5 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	} else if until, err := http.ParseTime(named); err == nil {
 		pause = until.Sub(now)
 	}
-	return min(max(0, pause), mostRetryAfter)
+	return min(max(0, pause), maxRetryAfter)
 }

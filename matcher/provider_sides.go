@@ -38,9 +38,9 @@ func sides(messages []message) (rules string, parted []side) {
 	return rules, parted
 }
 
-// called lists the calls of the messages by their ids, and their tools' names in the
+// callsByID lists the calls of the messages by their ids, and their tools' names in the
 // order in which they come.
-func called(messages []message) (byID map[string]toolCall, names []string) {
+func callsByID(messages []message) (byID map[string]toolCall, names []string) {
 	byID, seen := map[string]toolCall{}, map[string]bool{}
 	for _, one := range messages {
 		for _, call := range one.Calls {
