@@ -134,6 +134,9 @@ func (d *decoding) limitedRequest(t *Tool, at string, authenticates bool) {
 // statement checks the names that are pasted into a statement. Without template
 // parameters nothing is pasted, and braces that are no template are text.
 func (d *decoding) statement(t *Tool, at string) {
+	if strings.ContainsRune(t.Statement, 0) {
+		d.add(at+Point("statement"), "has a zero byte, at which a database stops reading")
+	}
 	parsed, err := template.Parse(t.Statement, template.Array)
 	names := ParameterNames(t.TemplateParameters)
 	if err != nil {

@@ -36,6 +36,7 @@ type parameter struct {
 	ignored     bool
 	grounded    bool // a model's value has to stand in the conversation
 	claims      []claim
+	pasted      bool // into a statement
 
 	fallback *fixed // default
 	static   *fixed // value

@@ -10,6 +10,9 @@ import (
 // contract: type, allowed, excluded, least, most. A value is named for the first
 // rule that it breaks, each member of a list or map on its own.
 func (p *parameter) check(value any, at string) []flaw {
+	if flaws := p.pasteFlaws(value, at); len(flaws) > 0 {
+		return flaws
+	}
 	detail := p.kind.flaw(value)
 	if detail == "" {
 		detail = p.ruleFlaw(value)

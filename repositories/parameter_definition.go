@@ -29,6 +29,7 @@ type dialect struct {
 	field    string // of the tool
 	key      string // of the name
 	required bool   // where it is not said
+	pasted   bool   // values become a part of a statement's text
 }
 
 // list is one of a tool's lists of parameters.
@@ -41,7 +42,7 @@ type list struct {
 var (
 	sermas          = dialect{field: "schema", key: "parameter", required: false}
 	toolbox         = dialect{field: "parameters", key: "name", required: true}
-	toolboxTemplate = dialect{field: "templateParameters", key: "name", required: true}
+	toolboxTemplate = dialect{field: "templateParameters", key: "name", required: true, pasted: true}
 	pathList        = dialect{field: "pathParams", key: "name", required: true}
 	queryList       = dialect{field: "queryParams", key: "name", required: true}
 	bodyList        = dialect{field: "bodyParams", key: "name", required: true}
@@ -73,7 +74,7 @@ func compileList(raw json.RawMessage, in dialect, with *patterns) ([]*parameter,
 // compile makes the parameter and reports what can never be satisfied.
 func (d *definition) compile(in dialect, with *patterns, at string, faults *Faults) *parameter {
 	p := d.rules(with)
-	p.name, p.place = d.Name, at
+	p.name, p.place, p.pasted = d.Name, at, in.pasted
 	if in.key == "parameter" {
 		p.name = d.Parameter
 	}

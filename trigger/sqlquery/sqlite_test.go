@@ -83,7 +83,7 @@ func TestSQLiteTemplatesBringNoSecondStatement(t *testing.T) {
 	const table = `"templateParameters":[{"name":"table","type":"string","description":"d"}]`
 	outcome := r.run(statement("select count(*) as n from {{.table}}")+","+table, `{"table":"flights"}`)
 	require.Equal(t, `[{"n":2}]`, string(outcome.Result), outcome.Error)
-	for _, pasted := range []string{"flights; delete from flights", "flights;;select 1", "flights; --\n delete from flights", `flights;/* */delete from flights`} {
+	for _, pasted := range []string{"flights; delete from flights", "flights;;select 1", `flights;/* */delete from flights`} {
 		outcome = r.run(statement("select count(*) as n from {{.table}}")+","+table, mustJSON(map[string]any{"table": pasted}))
 		require.Equal(t, trigger.Dead, outcome.Verdict, pasted)
 		require.Contains(t, outcome.Error, "a tool runs one statement")
@@ -223,4 +223,21 @@ func TestSQLiteFilesAreTheOnesThatTheOperatorOpens(t *testing.T) {
 		}
 	}
 	require.NoFileExists(t, filepath.Join(dir, "missing.db"))
+}
+
+func TestPastedValueDoesNotCutTheStatementOff(t *testing.T) {
+	r := sqliteRig(t, newFile(t, flights))
+	tool := r.tool(statement("select count(*) as n from {{.table}} where id < 0") + `,"templateParameters":[{"name":"table","type":"string","description":"d"}]`)
+	for _, pasted := range []string{"flights\x00", "flights\n", "flights --\r"} {
+		_, faults := tool.Params().Check(map[string]any{"table": pasted})
+		require.Len(t, faults, 1)
+		require.Equal(t, "table", faults[0].Parameter)
+		// A record of before may hold a value that nobody has checked.
+		outcome := r.Deliver(t.Context(), effectOf(tool, map[string]any{"table": pasted}))
+		require.Equal(t, trigger.Dead, outcome.Verdict, "%q brought %s", pasted, outcome.Result)
+		require.Contains(t, outcome.Error, "control character")
+	}
+	tool.Statement = "select 1 as v\x00 where false"
+	tool.TemplateParameters = nil
+	require.Contains(t, r.Deliver(t.Context(), effectOf(tool, nil)).Error, "zero byte")
 }

@@ -3,6 +3,8 @@ package sqlquery
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 
 	"earshot/repositories"
 	"earshot/repositories/template"
@@ -25,6 +27,9 @@ func prepare(tool *repositories.Tool, values map[string]any) (statement, error) 
 	s := statement{text: tool.Statement, names: tool.BoundNames()}
 	for _, name := range s.names {
 		s.values = append(s.values, values[name])
+	}
+	if strings.ContainsRune(s.text, 0) {
+		return s, dead(trigger.ReasonRequest, "the statement of the tool has a zero byte, at which a database stops reading")
 	}
 	pasted := repositories.ParameterNames(tool.TemplateParameters)
 	if len(pasted) == 0 {
@@ -58,6 +63,9 @@ func (pastes) Paste(value any) (string, error) {
 	case nil:
 		return "", errors.New("there is no value to paste")
 	case string:
+		if found, has := repositories.ControlCharacter(value); has {
+			return "", fmt.Errorf("a value with the control character U+%04X is not pasted", found)
+		}
 		return value, nil
 	case json.Number:
 		return value.String(), nil
