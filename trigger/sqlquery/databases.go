@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"earshot/repositories"
 	"earshot/trigger"
 )
@@ -23,7 +25,12 @@ type databases struct {
 	options Options
 	mu      sync.Mutex
 	open    map[string]*openDatabase // by app and source
+	// warned has the sources whose role has been warned of.
+	warned *lru.Cache[string, bool]
 }
+
+// mostWarned is how many sources are remembered that the log has a warning of.
+const mostWarned = 1024
 
 // openDatabase is a database with what is known of its use.
 type openDatabase struct {
@@ -38,13 +45,14 @@ type openDatabase struct {
 }
 
 func newDatabases(o Options) *databases {
-	return &databases{options: o, open: map[string]*openDatabase{}}
+	warned, _ := lru.New[string, bool](mostWarned) // fails for a size of 0
+	return &databases{options: o, open: map[string]*openDatabase{}, warned: warned}
 }
 
 // enter returns the source's database and how to leave it. Its error puts the call off
 // where the source has no room.
 func (d *databases) enter(ctx context.Context, appID string, source repositories.Source) (database, func(), error) {
-	found, err := d.find(appID+" "+source.Name, source)
+	found, err := d.find(appID, source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,8 +68,8 @@ func (d *databases) enter(ctx context.Context, appID string, source repositories
 
 // find returns the database of a source, opened where it is not. One that was opened
 // for what the source was before is let go.
-func (d *databases) find(key string, source repositories.Source) (*openDatabase, error) {
-	print := fingerprint(source)
+func (d *databases) find(appID string, source repositories.Source) (*openDatabase, error) {
+	key, print := appID+" "+source.Name, fingerprint(source)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if found := d.open[key]; found != nil {
@@ -74,7 +82,7 @@ func (d *databases) find(key string, source repositories.Source) (*openDatabase,
 	if len(d.open) >= d.options.Databases && !d.dropOldest() {
 		return nil, deferred(d.options.SlotWait, "%d databases are open, and all of them are in use", len(d.open))
 	}
-	opened, err := openSource(source, d.options)
+	opened, err := d.openSource(appID, source)
 	if err != nil {
 		return nil, err
 	}
@@ -83,15 +91,25 @@ func (d *databases) find(key string, source repositories.Source) (*openDatabase,
 	return found, nil
 }
 
-func openSource(source repositories.Source, o Options) (database, error) {
+func (d *databases) openSource(appID string, source repositories.Source) (database, error) {
 	switch source.Type {
 	case repositories.SourcePostgres:
-		return openPostgres(source, o)
+		return openPostgres(source, d.options, func() { d.warnOfSuperuser(appID, source.Name) })
 	case repositories.SourceSQLite:
-		return openSQLite(source, o)
+		return openSQLite(source, d.options)
 	default:
 		return nil, dead(trigger.ReasonRequest, "the source %q is of type %s, which runs no statements", source.Name, source.Type)
 	}
+}
+
+// warnOfSuperuser writes one line for a source that means to be read-only, and whose
+// role may do everything: a function that a query calls may as well.
+func (d *databases) warnOfSuperuser(appID, source string) {
+	if told, _ := d.warned.ContainsOrAdd(appID+" "+source, true); told {
+		return
+	}
+	d.options.Logger.Warn("source.superuser", "app", appID, "source", source,
+		"warning", "the source is readOnly and its role is a superuser: functions that a query calls may still change things; give it a role with the rights to read alone")
 }
 
 // leave ends a use, and has the database closed when nobody comes for a while.

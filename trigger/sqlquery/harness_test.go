@@ -26,11 +26,11 @@ func (t tenants) App(_ context.Context, id string) (*repositories.App, error) {
 // rig is a runner of the app "clinic" with one source, "db".
 type rig struct {
 	*sqlquery.Runner
-	t   *testing.T
+	t   testing.TB
 	app *repositories.App
 }
 
-func newRig(t *testing.T, source repositories.Source, change ...func(*sqlquery.Options)) *rig {
+func newRig(t testing.TB, source repositories.Source, change ...func(*sqlquery.Options)) *rig {
 	t.Helper()
 	source.Name = "db"
 	r := &rig{t: t, app: &repositories.App{ID: "clinic", Sources: []repositories.Source{source}}}

@@ -19,13 +19,15 @@ import (
 type postgres struct {
 	source repositories.Source
 	pool   *pgxpool.Pool
+	// superuser is told of a read-only source whose role may do everything.
+	superuser func()
 }
 
 // defaultPort is that of libpq.
 const defaultPort = "5432"
 
 // openPostgres connects to nothing yet.
-func openPostgres(source repositories.Source, o Options) (database, error) {
+func openPostgres(source repositories.Source, o Options, superuser func()) (database, error) {
 	config, err := postgresConfig(source, o)
 	if err != nil {
 		return nil, dead(trigger.ReasonRequest, "the source %q cannot be read; its host, port and queryParams must be as PostgreSQL takes them", source.Name)
@@ -34,7 +36,7 @@ func openPostgres(source repositories.Source, o Options) (database, error) {
 	if err != nil {
 		return nil, dead(trigger.ReasonRequest, "the source %q cannot be opened", source.Name)
 	}
-	return &postgres{source, pool}, nil
+	return &postgres{source, pool, superuser}, nil
 }
 
 // postgresConfig takes all from the source. What the driver would take from its own
@@ -86,16 +88,22 @@ func quote(value string) string {
 
 func (p *postgres) close() { p.pool.Close() }
 
-// run runs a statement on a connection of its own. The pool takes no connection back
-// on which a transaction is open.
+// run runs a statement in a session that is as good as new: what an earlier one has
+// set, made or locked is gone.
 func (p *postgres) run(ctx context.Context, s statement) (*table, error) {
+	if words := notQuery(s.text); p.source.ReadOnly && words != "" {
+		return nil, p.refused(words, s)
+	}
 	pooled, err := p.pool.Acquire(ctx)
 	if err != nil {
 		return nil, p.unconnected(err)
 	}
 	c := &connection{PgConn: pooled.Conn().PgConn(), source: p.source}
+	if p.source.ReadOnly && c.ParameterStatus("is_superuser") == "on" {
+		p.superuser()
+	}
 	read, err := c.run(ctx, s)
-	if c.broken {
+	if c.broken || !c.forget() {
 		abandon(pooled)
 	} else {
 		pooled.Release()
@@ -103,7 +111,18 @@ func (p *postgres) run(ctx context.Context, s statement) (*table, error) {
 	return read, err
 }
 
-// leaveWithin bounds the farewell to a connection.
+// refused says why a statement does not run on a read-only source. What is pasted stays
+// out of it.
+func (p *postgres) refused(words string, s statement) error {
+	what := clip(words) + " is"
+	if len(s.pasted) > 0 {
+		what = "what it says is"
+	}
+	return dead(trigger.ReasonRequest, "the source %q is read-only, and %s no query: it runs SELECT, WITH, VALUES, TABLE, SHOW, and EXPLAIN of these, "+
+		"without INSERT, UPDATE, DELETE, MERGE and SELECT INTO in them", p.source.Name, what)
+}
+
+// leaveWithin bounds the farewell to a connection, and what is done for the next use.
 const leaveWithin = 5 * time.Second
 
 // abandon asks the server to stop what runs on a connection, and closes it.

@@ -43,6 +43,20 @@ func (c *connection) run(ctx context.Context, s statement) (*table, error) {
 	return read, err
 }
 
+// forget takes the session back to where it began, with the settings of the source,
+// which are those that it was opened with: temporary tables, settings, roles, locks,
+// cursors and subscriptions of one statement are nothing to the next. It reports
+// whether the connection may be used again.
+func (c *connection) forget() bool {
+	if c.TxStatus() != 'I' {
+		return false // a transaction was begun and not ended
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
+	defer cancel()
+	_, err := c.Exec(ctx, "discard all").ReadAll()
+	return err == nil
+}
+
 // exchange has the statement described, binds its values, and reads the rows. What it
 // is said by the server to be wrong with is a failure; all else is trouble on the way.
 func (c *connection) exchange(ctx context.Context, s statement) (*table, error) {

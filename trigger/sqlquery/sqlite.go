@@ -46,8 +46,7 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 	d.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, _ string) error { return confine(conn, source.ReadOnly) })
 	db := sql.OpenDB(sqliteConnector{d, name.String()})
 	db.SetMaxOpenConns(o.SourceLimit)
-	db.SetMaxIdleConns(o.SourceLimit)
-	db.SetConnMaxIdleTime(time.Minute)
+	db.SetMaxIdleConns(-1) // what a session has made or counted is nothing to the next
 	return &sqliteFile{source: source, db: db}, nil
 }
 

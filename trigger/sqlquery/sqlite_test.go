@@ -15,7 +15,7 @@ import (
 )
 
 // newFile makes a folder with a SQLite file in it, clinic.db, and returns the folder.
-func newFile(t *testing.T, statements string) string {
+func newFile(t testing.TB, statements string) string {
 	t.Helper()
 	dir := t.TempDir()
 	db, err := sql.Open("sqlite", filepath.Join(dir, "clinic.db"))
