@@ -71,7 +71,7 @@ func plainProblem(err error) *problem {
 		return badCursor()
 	case errors.Is(err, repositories.ErrFull):
 		return newProblem(http.StatusUnprocessableEntity, err.Error())
-	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrClosed):
+	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrReused), errors.Is(err, trigger.ErrClosed):
 		return newProblem(http.StatusConflict, err.Error())
 	case isUnavailable(err):
 		return newProblem(http.StatusServiceUnavailable, "the store does not answer; send the request again, under the same id where it has one").with("Retry-After", soon)

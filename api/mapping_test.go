@@ -51,6 +51,7 @@ func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
 		{&trigger.RateError{Limit: "messagesPerMinute", RetryAfter: 1500 * time.Millisecond}, 429, "about:blank", "2"},
 		{fmt.Errorf("%w: x", repositories.ErrFull), 422, "about:blank", ""},
 		{trigger.ErrConflict, 409, "about:blank", ""},
+		{fmt.Errorf("messageId %q %w", "m1", trigger.ErrReused), 409, "about:blank", ""},
 		{trigger.ErrClosed, 409, "about:blank", ""},
 		{fmt.Errorf("%w: x", trigger.ErrCursor), 400, "about:blank", ""},
 		{repositories.Faults{{Pointer: "/tools", Detail: "is missing"}}, 400, "/docs#faults", ""},

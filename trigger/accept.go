@@ -3,6 +3,7 @@ package trigger
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -24,9 +25,11 @@ import (
 //	     11 answer (JSON) of a message that is matched against nothing, else ''
 //	     12 verified claims (JSON) that its tools need, else ''
 //	     13 how long the generation of the session is kept (ms)
+//	     14 what the message says, as a hash; '' to claim
 //	=>   {status, ...}
 //	     noapp     the app does not exist
 //	     gone      there is no such turn to claim, or it is not due any more
+//	     reused    the messageId belongs to a message that says something else
 //	     answered  answer
 //	     busy      another has the lease
 //	     decided   decision; its answer was lost with a process
@@ -39,7 +42,7 @@ import (
 //
 // The fields of turns are a letter, a colon and the messageId: m message, t time of
 // arrival, k token, u end of lease, c claims, d decision, x token of the decision,
-// a answer, p reply, r results of calls, f failure, v verified claims until the
+// h hash of what it says, a answer, p reply, r results of calls, f failure, v verified claims until the
 // decision. Besides, unfinished has the calls that lack values.
 var accept = repositories.NewScript(rateLua, `
 local id, token, at = ARGV[1], ARGV[3], now()
@@ -53,6 +56,8 @@ if ARGV[2] == '' and (message == '' or not redis.call('ZSCORE', KEYS[6], ARGV[8]
   redis.call('ZREM', KEYS[6], ARGV[8])
   return {'gone'}
 end
+local says = get('h')
+if ARGV[2] ~= '' and says ~= '' and says ~= ARGV[14] then return {'reused'} end
 redis.call('ZADD', KEYS[7], at + tonumber(ARGV[7]), ARGV[9])
 redis.call('PEXPIRE', KEYS[10], ARGV[13])
 local answer = get('a')
@@ -75,6 +80,7 @@ if message == '' then
   if limit then return {'limited', limit, tostring(pause)} end
   message = ARGV[2]
   set('m', message)
+  set('h', ARGV[14])
   if ARGV[12] ~= '' then set('v', ARGV[12]) end
   set('t', at)
   redis.call('RPUSH', KEYS[5], id)
@@ -143,6 +149,15 @@ type storedMessage struct {
 	claims repositories.Claims
 }
 
+// says names what a message says: one that is sent again under its id must say the same.
+// When, and with which claims, is no part of that.
+func (m *storedMessage) says() string {
+	if m == nil {
+		return ""
+	}
+	return hash(m.Actor, m.Text)
+}
+
 // accepted is what accept found.
 type accepted struct {
 	status string
@@ -160,6 +175,7 @@ const (
 	statusDead     = "dead"
 	statusTaken    = "taken"
 	statusLimited  = "limited"
+	statusReused   = "reused"
 )
 
 // accept runs the script. A nil message claims a turn; canned is the answer of a
@@ -175,7 +191,7 @@ func (e *Engine) accept(ctx context.Context, id turnID, token string, message *s
 	reply, err := accept.Run(ctx, e.db,
 		[]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Due(), keys.Idle(), keys.Rate(""), keys.Rate(id.session), keys.Closed(id.session)},
 		id.message, text, token, e.lease.Milliseconds(), e.historyLimit, had.version,
-		e.store.SessionTTL().Milliseconds(), id.member(), id.app+"/"+id.session, mostClaims, canned, claims, e.store.Remembers().Milliseconds())
+		e.store.SessionTTL().Milliseconds(), id.member(), id.app+"/"+id.session, mostClaims, canned, claims, e.store.Remembers().Milliseconds(), message.says())
 	crash.At(crash.AcceptReply)
 	if err != nil {
 		return accepted{}, err
@@ -188,6 +204,8 @@ func (e *Engine) readAccepted(id turnID, token string, had *appState, reply []an
 	switch found.status {
 	case statusAnswered, statusDecided:
 		found.body = reply[1].(string)
+	case statusReused:
+		return found, fmt.Errorf("messageId %q %w", id.message, ErrReused)
 	case statusLimited:
 		return found, &RateError{Limit: reply[1].(string), RetryAfter: millis(reply[2].(string))}
 	case statusTaken:

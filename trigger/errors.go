@@ -15,6 +15,8 @@ var (
 	ErrNotFound = errors.New("no such trigger")
 	// ErrConflict means that the idempotency key belongs to another trigger.
 	ErrConflict = errors.New("the triggerId belongs to another trigger")
+	// ErrReused means that the idempotency key of a message belongs to another one.
+	ErrReused = errors.New("belongs to another message of the session, with another text or actor: send this one under an id of its own")
 	// ErrClosed means that the session was closed while the message was matched.
 	ErrClosed = errors.New("the session was closed")
 )

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger"
 )
@@ -94,5 +95,40 @@ func TestSessionKeepsItsGenerationWhileItLives(t *testing.T) {
 		after, err := w.store.Generation(t.Context(), "clinic", "s1")
 		require.NoError(t, err)
 		require.Equal(t, before, after)
+	})
+}
+
+// TestMessageIDBelongsToOneMessage sends an id again with other words, or as another
+// actor: before and after the first message is decided, and to be answered at once.
+func TestMessageIDBelongsToOneMessage(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "greetings", greetings)
+		first := trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: "greet"}
+		others := map[string]trigger.Message{}
+		for what, change := range map[string]func(*trigger.Message){
+			"another text": func(m *trigger.Message) { m.Text = "greet me" }, "another actor": func(m *trigger.Message) { m.Actor = matcher.ActorAgent },
+		} {
+			changed := first
+			change(&changed)
+			others[what] = changed
+		}
+		refused := func() {
+			for what, other := range others {
+				_, err := w.engine.Post(t.Context(), other)
+				require.ErrorIs(t, err, trigger.ErrReused, what)
+				_, err = w.engine.PostAsync(t.Context(), other)
+				require.ErrorIs(t, err, trigger.ErrReused, what)
+			}
+		}
+		w.matcher.intercept(func(matcher.Request) error { refused(); return nil })
+		answer, err := w.engine.Post(t.Context(), first)
+		require.NoError(t, err)
+		refused()
+		first.TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+		again, err := w.engine.Post(t.Context(), first)
+		require.NoError(t, err)
+		require.JSONEq(t, string(answer), string(again))
+		w.rest()
+		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.greet"), 1)
 	})
 }

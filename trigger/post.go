@@ -22,7 +22,7 @@ var waits = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * t
 // It goes on after ctx has ended, since the message is accepted by then.
 //
 // Errors: repositories.ErrNotFound without the app, repositories.ErrUnavailable,
-// *RateError, *matcher.Unavailable where nothing was decided, ErrClosed.
+// *RateError, ErrReused, *matcher.Unavailable where nothing was decided, ErrClosed.
 func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 	id, message, err := e.prepare(ctx, m)
 	if err != nil {

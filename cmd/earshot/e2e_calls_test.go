@@ -246,5 +246,5 @@ func TestMessageThatNobodyWaitsForIsAnsweredByItsEventsAndTheHistory(t *testing.
 	found := read[history](t, w.call(200, "GET", messages("s1"), "")).Items[0]
 	require.Equal(t, "decided", found.State)
 	require.Equal(t, "delivered", found.Triggers[0].Call.State)
-	require.Equal(t, found.Triggers[0].TriggerID, w.say("s1", "m1", "once more").Matches[0].TriggerID)
+	require.Equal(t, found.Triggers[0].TriggerID, w.say("s1", "m1", "call book {}").Matches[0].TriggerID)
 }

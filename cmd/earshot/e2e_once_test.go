@@ -95,10 +95,15 @@ func TestOneMessagePostedManyTimesFiresOnceAndHasOneAnswer(t *testing.T) {
 		answers := together(16, func(i int) answer {
 			return w.ask(w.replicas[i%2], "POST", messages(session), message("m1", `call book {"day":"monday"}`))
 		})
-		for _, got := range append(answers, w.ask(w.replicas[1], "POST", messages(session), message("m1", "something else"))) {
+		for _, got := range append(answers, w.ask(w.replicas[1], "POST", messages(session), message("m1", `call book {"day":"monday"}`))) {
 			require.NoError(t, got.Err)
 			require.Equal(t, http.StatusOK, got.Status, got.Body)
 			require.Equal(t, answers[0].Body, got.Body)
+		}
+		for _, prefer := range []string{"wait=1", "respond-async"} {
+			got := w.ask(w.replicas[1], "POST", messages(session), message("m1", "something else"), "Prefer", prefer)
+			require.Equal(t, http.StatusConflict, got.Status, got.Body)
+			require.Contains(t, got.Body, "send this one under an id of its own")
 		}
 		require.Equal(t, "delivered", read[posted](t, answers[0]).Matches[0].Call.State)
 		require.Len(t, sink.requests(), round+1)
