@@ -191,6 +191,13 @@ func TestMessagesOverTheLimitAre429(t *testing.T) {
 	got.problem(429, "sessionMessagesPerMinute")
 	require.Regexp(t, `^(60|5\d)$`, got.Header.Get("Retry-After"))
 	w.call("POST", messagesPath, `{"actor":"user","text":"again"}`, "Prefer: respond-async").problem(429)
+	shown := w.call("GET", "/v1/apps/clinic", "").is(200, "")
+	require.Contains(t, string(shown.body), `"limits":{"sessionMessagesPerMinute":1,`)
+	w.call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":null,"toolsPerRepository":1,"repositoriesPerSession":1}}}`).is(200, "")
+	shown = w.call("GET", "/v1/apps/clinic", "").is(200, "")
+	require.Contains(t, string(shown.body), `"limits":{"sessionMessagesPerMinute":null,`)
+	w.call("PUT", "/v1/apps/clinic", string(shown.body)).is(200, "")
+	w.call("POST", messagesPath, `{"actor":"user","text":"again"}`).is(200, "")
 
 	w.call("PUT", bookingPath, `{"tools":[{"name":"a"},{"name":"b"}]}`).problem(422, "toolsPerRepository")
 	w.call("PUT", bookingPath, `{"tools":[{"name":"a"}]}`).is(201, "")

@@ -54,6 +54,7 @@ func (h triggers) fire(c echo.Context) error {
 		return err
 	}
 	direct.AppID, direct.SessionID, direct.Claims = c.Param("appId"), c.Param("sessionId"), who.claims
+	direct.FrontEnd = principalOf(c).frontEnd()
 	direct.TraceParent = traceParent(c.Request().Context())
 	match, err := h.engine.Fire(c.Request().Context(), direct)
 	if err != nil {

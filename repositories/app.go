@@ -58,14 +58,6 @@ type LLM struct {
 	Tools string `json:"tools,omitempty"`
 }
 
-// Limits of an app; zero means none.
-type Limits struct {
-	MessagesPerMinute        int `json:"messagesPerMinute,omitempty"`
-	SessionMessagesPerMinute int `json:"sessionMessagesPerMinute,omitempty"`
-	ToolsPerRepository       int `json:"toolsPerRepository,omitempty"`
-	RepositoriesPerSession   int `json:"repositoriesPerSession,omitempty"`
-}
-
 // Module returns the app's module of that id.
 func (a *App) Module(id string) (Module, bool) {
 	for _, module := range a.Modules {

@@ -66,7 +66,7 @@ func TestDecodeAppNamesAllFaultsAtOnce(t *testing.T) {
 		`/settings/allowedOrigins/1: "clinic" is not an origin: scheme://host or scheme://host:port without a path, or *`,
 		`/settings/chatmodeEnabled: unknown field "chatmodeEnabled"; did you mean "chatModeEnabled"?`,
 		`/settings/limits/messagesPerMinute: -1 is under the minimum of 0`,
-		`/settings/limits/toolsPerRepository: is a number, not an integer`,
+		`/settings/limits/toolsPerRepository: is a number, not an integer or null`,
 		`/settings/llm/tools: "gpt-4" is not provider/model, as in openai/gpt-4o-mini`,
 		`/sources/0/database: is missing: postgres needs it`,
 		`/sources/0/host: is missing: postgres needs it`,

@@ -28,7 +28,7 @@ func PartitionOf(appID string) int {
 
 func partition(n int) string { return fmt.Sprintf("earshot:{p%02d}:", n) }
 
-// App is a hash: record, rev and version of the app.
+// App is a hash: record, rev, version and rates (Limits.Rates) of the app.
 func (k Keys) App() string { return k.tag + "app:" + k.app }
 
 // Repos is a hash of a scope: repositoryId to the stored repository (see stored.go).
@@ -78,12 +78,13 @@ func (k Keys) AppKeys() string { return k.tag + "keys:" + k.app }
 // KeyUses is a hash of an app: keyId to the time (ms) of its last use.
 func (k Keys) KeyUses() string { return k.tag + "keyuses:" + k.app }
 
-// Rate counts the messages of the minute: a session's, or all of the app.
-func (k Keys) Rate(sessionID string) string {
+// Rates is a hash that counts what was posted in the minute: a session's, or all of the
+// app. It expires.
+func (k Keys) Rates(sessionID string) string {
 	if sessionID == "" {
-		return k.tag + "rate:" + k.app
+		return k.tag + "rates:" + k.app
 	}
-	return k.tag + "rate:" + k.app + ":" + sessionID
+	return k.tag + "rates:" + k.app + ":" + sessionID
 }
 
 // Apps is a sorted set of the partition: its appIds, in the order of their names.

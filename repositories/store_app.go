@@ -48,8 +48,7 @@ func (s *Store) App(ctx context.Context, appID string) (*App, error) {
 // putApp writes an app.
 //
 //	KEYS app, apps
-//	ARGV appId, revision that is there ('' for none), new revision, record, messages
-//	     that the app and one of its sessions may post a minute (0 for any number)
+//	ARGV appId, revision that is there ('' for none), new revision, record, rates
 //	=>   ok, or conflict
 //
 // The first revision of an app is its generation.
@@ -58,7 +57,7 @@ local there = redis.call('HGET', KEYS[1], 'rev') or ''
 if there == ARGV[3] then return 'ok' end
 if there ~= ARGV[2] then return 'conflict' end
 if there == '' then redis.call('HSET', KEYS[1], 'generation', ARGV[3]) end
-redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'record', ARGV[4], 'version', ARGV[3], 'rate', ARGV[5], 'srate', ARGV[6])
+redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'record', ARGV[4], 'version', ARGV[3], 'limits', ARGV[5])
 redis.call('ZADD', KEYS[2], 0, ARGV[1])
 return 'ok'
 `)
@@ -85,9 +84,9 @@ func (s *Store) putApp(ctx context.Context, given *App) (created bool, err error
 	if err != nil {
 		return false, err
 	}
-	keys, limits := KeysOf(app.ID), app.Settings.Limits
+	keys := KeysOf(app.ID)
 	reply, err := putApp.Run(ctx, s.db, []string{keys.App(), keys.Apps()}, app.ID, revision, s.newID(), record,
-		limits.MessagesPerMinute, limits.SessionMessagesPerMinute)
+		app.Settings.Limits.Rates())
 	s.origins.forget(app.ID)
 	if err == nil && reply == "conflict" {
 		err = errConflict
@@ -192,7 +191,7 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 		}
 		reply, err := dropApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState("pending"), keys.InState("failed"), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rate("")}, appID)
+			keys.AppKeys(), keys.KeyUses(), keys.Rates("")}, appID)
 		if err == nil && reply == "again" {
 			err = errConflict
 		}

@@ -34,7 +34,7 @@ import (
 //	     busy      another has the lease
 //	     decided   decision; its answer was lost with a process
 //	     dead      claimed too often without an outcome
-//	     limited   which limit, pause (ms); nothing was stored
+//	     limited   which limit, its number, pause (ms); nothing was stored
 //	     taken     message, age (ms), app version, app revision, app record,
 //	               repositories of the app, those of the session, and of the history
 //	               ids, messages, decisions, results, replies, then unfinished calls,
@@ -76,8 +76,8 @@ if decision ~= '' then
   return {'decided', decision}
 end
 if message == '' then
-  local limit, pause = overRate(KEYS[1], KEYS[8], KEYS[9])
-  if limit then return {'limited', limit, tostring(pause)} end
+  local over = overRate(KEYS[1], KEYS[8], KEYS[9], {messages = 1, bytes = #ARGV[2] + #ARGV[12], agent = ARGV[11] ~= ''})
+  if over then return over end
   message = ARGV[2]
   set('m', message)
   set('h', ARGV[14])
@@ -189,7 +189,7 @@ func (e *Engine) accept(ctx context.Context, id turnID, token string, message *s
 	keys := id.keys()
 	crash.At(crash.AcceptBefore)
 	reply, err := accept.Run(ctx, e.db,
-		[]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Due(), keys.Idle(), keys.Rate(""), keys.Rate(id.session), keys.Closed(id.session)},
+		[]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Due(), keys.Idle(), keys.Rates(""), keys.Rates(id.session), keys.Closed(id.session)},
 		id.message, text, token, e.lease.Milliseconds(), e.historyLimit, had.version,
 		e.store.SessionTTL().Milliseconds(), id.member(), id.app+"/"+id.session, mostClaims, canned, claims, e.store.Remembers().Milliseconds(), message.says())
 	crash.At(crash.AcceptReply)
@@ -207,7 +207,7 @@ func (e *Engine) readAccepted(id turnID, token string, had *appState, reply []an
 	case statusReused:
 		return found, fmt.Errorf("messageId %q %w", id.message, ErrReused)
 	case statusLimited:
-		return found, &RateError{Limit: reply[1].(string), RetryAfter: millis(reply[2].(string))}
+		return found, readLimited(texts(reply))
 	case statusTaken:
 		taken, err := e.readTurn(id, token, had, reply[1:])
 		found.turn = taken

@@ -15,7 +15,7 @@ import (
 //	KEYS 1 app, 2 repos of the app, 3 repos of the session, 4 turns, 5 due, 6 idle,
 //	     7 outbox of the session, 8 outbox of the app, 9 triggers of the app,
 //	     10 triggers of the session, 11 pending, then the trigger of each fire, then
-//	     the effect of each owed
+//	     the effect of each owed; last the rates of the app and those of the session
 //	ARGV 1 commitment (JSON)
 //	=>   {status, ...}
 //	     ok      'first' where the plan's events are at the head of the outbox
@@ -24,10 +24,11 @@ import (
 //	     closed  the session was closed meanwhile
 //	     exists  a direct trigger of this id was fired before
 //	     noapp   the app is gone
+//	     limited which limit on direct triggers, its number, pause (ms); nothing was written
 //
 // A second run, by a client that lost the reply, finds the first one's token beside
 // the decision and answers as it did.
-var commit = repositories.NewScript(repositories.OweLua, `
+var commit = repositories.NewScript(repositories.OweLua, rateLua, `
 local doc, at = cjson.decode(ARGV[1]), now()
 local function reply()
   local first = redis.call('LINDEX', KEYS[7], 0)
@@ -53,6 +54,11 @@ for _, fire in ipairs(doc.fires) do
   local repos = fire.session == '' and KEYS[2] or KEYS[3]
   local stored = redis.call('HGET', repos, fire.repository) or ''
   if string.match(stored, '^%S+') ~= fire.revision then return {'stale'} end
+end
+if doc.message == '' then
+  local over = overRate(KEYS[1], KEYS[#KEYS - 1], doc.session ~= '' and KEYS[#KEYS] or nil,
+    {messages = doc.frontEnd and 1 or 0, triggers = 1, bytes = #doc.fires[1].record})
+  if over then return over end
 end
 for i, fire in ipairs(doc.fires) do
   local key = KEYS[11 + i]
@@ -100,6 +106,8 @@ type commitment struct {
 	Lease      int64               `json:"lease"`
 	Fires      []committedFire     `json:"fires"`
 	Effects    []repositories.Owed `json:"effects"`
+	// FrontEnd says that a direct trigger counts as a message as well.
+	FrontEnd bool `json:"frontEnd"`
 }
 
 type committedFire struct {
@@ -116,12 +124,13 @@ type committedFire struct {
 
 // Statuses of commit.
 const (
-	commitOK     = "ok"
-	commitStale  = "stale"
-	commitLost   = "lost"
-	commitClosed = "closed"
-	commitExists = "exists"
-	commitNoApp  = "noapp"
+	commitOK      = "ok"
+	commitStale   = "stale"
+	commitLost    = "lost"
+	commitClosed  = "closed"
+	commitExists  = "exists"
+	commitNoApp   = "noapp"
+	commitLimited = "limited"
 )
 
 // commit runs the script. behind says that earlier events of the session are not
@@ -141,8 +150,11 @@ func (e *Engine) commit(ctx context.Context, p *plan) (status string, behind boo
 	if err != nil {
 		return "", false, err
 	}
-	if reply[0] == commitNoApp {
+	switch reply[0] {
+	case commitNoApp:
 		return "", false, fmt.Errorf("app %q: %w", p.app, repositories.ErrNotFound)
+	case commitLimited:
+		return "", false, readLimited(reply)
 	}
 	return reply[0], len(reply) > 1 && reply[1] == "behind", nil
 }
@@ -159,7 +171,7 @@ func (p *plan) commitKeys() []string {
 	for _, effect := range p.effects {
 		keys = append(keys, k.Effect(effect.ID))
 	}
-	return keys
+	return append(keys, k.Rates(""), k.Rates(p.session))
 }
 
 func (e *Engine) commitment(p *plan) (commitment, error) {
@@ -170,7 +182,7 @@ func (e *Engine) commitment(p *plan) (commitment, error) {
 	doc := commitment{
 		App: p.app, Session: p.session, Message: p.message, Member: p.member(), Token: p.token,
 		Unfinished: p.unfinished, Decision: string(decision), Version: e.newID(), TTL: e.store.SessionTTL().Milliseconds(),
-		Lease: p.answerWithin(e.lease).Milliseconds(), Fires: []committedFire{}, Effects: []repositories.Owed{},
+		Lease: p.answerWithin(e.lease).Milliseconds(), Fires: []committedFire{}, Effects: []repositories.Owed{}, FrontEnd: p.frontEnd,
 	}
 	for i, fire := range p.fires {
 		committed, err := p.committedFire(i, fire)

@@ -13,7 +13,8 @@ import (
 // TriggerID again returns the answer of then.
 //
 // Errors: repositories.ErrNotFound without the app, ErrNotInScope,
-// *repositories.Unverified, *ValuesError, ErrConflict, repositories.ErrUnavailable.
+// *repositories.Unverified, *ValuesError, *RateError, ErrConflict,
+// repositories.ErrUnavailable.
 func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 	if d.TriggerID != "" {
 		answer, err := e.fireBefore(ctx, d)
@@ -67,6 +68,7 @@ func (e *Engine) planFire(d Direct, app *repositories.App, candidate matcher.Can
 		triggerID = hash("direct", e.newID())
 	}
 	p := newPlanner(e, turnID{app: d.AppID, session: d.SessionID}, e.newID(), app, "", d.TraceParent)
+	p.frontEnd = d.FrontEnd
 	if err := p.fire(matcher.Match{Candidate: candidate, Values: values}, d.Source, triggerID); err != nil {
 		return nil, err
 	}

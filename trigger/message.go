@@ -91,7 +91,9 @@ type Direct struct {
 	Values       map[string]any
 	Source       string // SourceUI, SourceTask or SourceAgent
 	// TriggerID is the client's idempotency key; Fire makes one where it is empty.
-	TriggerID   string
+	TriggerID string
+	// FrontEnd says that a session's token fires: it counts as a message as well.
+	FrontEnd    bool
 	TraceParent string
 	// Claims are what verified ID tokens say of the user; they are not kept.
 	Claims repositories.Claims

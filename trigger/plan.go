@@ -19,6 +19,8 @@ type plan struct {
 	unfinished string
 	// effects are in the order in which they reach JetStream.
 	effects []plannedEffect
+	// frontEnd says that a session's token fires directly.
+	frontEnd bool
 }
 
 type plannedFire struct {

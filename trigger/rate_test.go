@@ -3,6 +3,7 @@ package trigger_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -51,6 +52,92 @@ func TestMessagesOverTheLimitAreRefusedAndNotStored(t *testing.T) {
 	})
 }
 
+func TestFloodOfOneSessionMeetsTheDefaults(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.unhurried()
+		w.put("", "r", `{"tools":[{"name":"book"}]}`)
+		refusal := func(err error) string {
+			limited := &trigger.RateError{}
+			require.ErrorAs(t, err, &limited)
+			require.Contains(t, err.Error(), "settings.limits."+limited.Limit)
+			return fmt.Sprint(limited.Limit, " ", limited.Most)
+		}
+		fire := func(session string, frontEnd bool) error {
+			_, err := w.fire(trigger.Direct{SessionID: session, Name: "book", Source: "ui", FrontEnd: frontEnd})
+			return err
+		}
+		for range 60 {
+			require.NoError(t, fire("s1", true))
+			_, err := w.say("", "hello")
+			require.NoError(t, err)
+		}
+		_, err := w.say("", "hello")
+		require.Equal(t, "sessionMessagesPerMinute 120", refusal(err))
+		require.Equal(t, "sessionMessagesPerMinute 120", refusal(fire("s1", true)), "a token's triggers count as messages")
+		_, err = w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorAgent, Text: "hello"})
+		require.NoError(t, err, "an agent's messages count to no user's limit")
+		for range 60 {
+			require.NoError(t, fire("s1", false), "triggers by a key are counted apart")
+		}
+		require.Equal(t, "sessionTriggersPerMinute 120", refusal(fire("s1", false)))
+		require.NoError(t, fire("s2", true))
+		require.NoError(t, fire("", false))
+		w.rest()
+		require.Len(t, w.records(trigger.Query{}), 122, "what was refused stores nothing")
+
+		w.app("clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":null}}}`)
+		_, err = w.say("", "hello")
+		require.NoError(t, err)
+		require.Equal(t, "sessionTriggersPerMinute 120", refusal(fire("s1", true)), "one limit is off, and no other")
+		w.app("clinic", `{"settings":{"limits":null}}`)
+		require.NoError(t, fire("s1", true))
+	})
+}
+
+func TestBytesOfASessionAreLimited(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.unhurried()
+		w.put("", "r", `{"tools":[{"name":"book","schema":[{"parameter":"note","type":"string"}]}]}`)
+		long := strings.Repeat("x", 1_000_000)
+		say := func(actor string) error {
+			_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: actor, Text: long})
+			return err
+		}
+		fire := func() error {
+			_, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"note": long}})
+			return err
+		}
+		limited := &trigger.RateError{}
+		for range 3 {
+			require.NoError(t, say(matcher.ActorAgent))
+		}
+		require.ErrorAs(t, say(matcher.ActorAgent), &limited, "agents' bytes are limited too")
+		require.NoError(t, say(matcher.ActorUser), "agents' bytes count to no user's limit")
+		require.NoError(t, fire())
+		require.NoError(t, say(matcher.ActorUser))
+		require.ErrorAs(t, say(matcher.ActorUser), &limited)
+		require.ErrorAs(t, fire(), &limited)
+		require.Equal(t, "bytesPerMinute", limited.Limit)
+		require.Equal(t, 4_000_000, limited.Most)
+		require.Len(t, w.records(trigger.Query{}), 1)
+
+		w.app("clinic", `{"settings":{"limits":{"bytesPerMinute":1000}}}`)
+		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s2", Actor: matcher.ActorUser, Text: long})
+		require.ErrorAs(t, err, &limited, "other sessions have used up what the app may store")
+		require.Equal(t, 100_000, limited.Most)
+		w.app("clinic", `{"settings":{"limits":{"bytesPerMinute":null}}}`)
+		require.NoError(t, say(matcher.ActorUser))
+	})
+}
+
+// records lists the records that a query finds.
+func (w *world) records(q trigger.Query) []trigger.Record {
+	q.AppID, q.Page.Limit = "clinic", 1000
+	records, _, err := w.engine.Triggers(w.t.Context(), q)
+	require.NoError(w.t, err)
+	return records
+}
+
 func TestThereIsRoomAgainAfterThePause(t *testing.T) {
 	server := redistest.Mini(t)
 	w := newWorld(t, server)
@@ -60,9 +147,9 @@ func TestThereIsRoomAgainAfterThePause(t *testing.T) {
 	_, err = w.say("m2", "hello")
 	limited := &trigger.RateError{}
 	require.ErrorAs(t, err, &limited)
-	require.NoError(t, server.Client().PExpire(t.Context(), repositories.KeysOf("clinic").Rate(""), time.Millisecond).Err())
+	require.NoError(t, server.Client().PExpire(t.Context(), repositories.KeysOf("clinic").Rates(""), time.Millisecond).Err())
 	w.until("the minute is over", func() bool {
-		return server.Client().Exists(t.Context(), repositories.KeysOf("clinic").Rate("")).Val() == 0
+		return server.Client().Exists(t.Context(), repositories.KeysOf("clinic").Rates("")).Val() == 0
 	})
 	_, err = w.say("m2", "hello")
 	require.NoError(t, err)

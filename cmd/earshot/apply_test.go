@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -84,6 +85,27 @@ func TestApplyLeavesWhatTheFilesDoNotMentionUnlessItPrunes(t *testing.T) {
 	require.Equal(t, "~ app clinic\n    modules/old is gone\n= repository clinic/default\n- repository clinic/old\ncreated 0, updated 1, left 1, removed 1\n", w.ok("apply", "-f", ".", "--prune"))
 	require.Len(t, w.request("GET", "/v1/apps/clinic/repositories", "")["items"], 1)
 	require.Contains(t, w.ok("apply", "-f", ".", "--prune"), "created 0, updated 0, left 2, removed 0")
+}
+
+func TestApplyTakesLimitsOff(t *testing.T) {
+	w := startPlayground(t, "")
+	limits := func() string {
+		got, err := json.Marshal(w.request("GET", "/v1/apps/clinic", "")["settings"].(map[string]any)["limits"])
+		require.NoError(t, err)
+		return string(got)
+	}
+	const app = "kind: app\nname: clinic\nsettings:\n  limits:"
+	for text, want := range map[string]string{
+		" null": "null", "\n    messagesPerMinute: null\n    bytesPerMinute: 7": `{"bytesPerMinute":7,"messagesPerMinute":null}`,
+	} {
+		write(t, "app.yaml", app+text+"\n")
+		w.ok("apply", "-f", "app.yaml")
+		require.Equal(t, want, limits())
+		require.Contains(t, w.ok("apply", "-f", "app.yaml"), "created 0, updated 0")
+		write(t, "app.yaml", "kind: tool\nname: a\n")
+		w.ok("apply", "-f", "app.yaml", "--app", "clinic")
+		require.Equal(t, want, limits(), "files of tools alone leave them")
+	}
 }
 
 func TestApplyWritesNothingWhereAnythingIsAtFault(t *testing.T) {

@@ -35,7 +35,7 @@ func failOver(t *testing.T, promote func(*redistest.Sentinel)) {
 	w.serve("--strict-redis")
 	w.serve("--strict-redis")
 	const once = 60
-	w.put("/v1/apps/clinic", `{"name":"Clinic"}`)
+	w.put("/v1/apps/clinic", `{"name":"Clinic","settings":{"limits":null}}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string"}]}]}`)
 	for i := range once {
 		w.put(fmt.Sprintf("/v1/apps/clinic/sessions/o%d/repositories/once", i), `{"options":{"triggerOnce":true},"tools":[{"name":"one"}]}`)

@@ -75,7 +75,7 @@ func serving(t *testing.T, replicas int, flags ...string) *world {
 	for range replicas {
 		w.serve(flags...)
 	}
-	w.put("/v1/apps/clinic", `{"name":"Clinic"}`)
+	w.put("/v1/apps/clinic", `{"name":"Clinic","settings":{"limits":null}}`) // load is floods
 	return w
 }
 

@@ -178,7 +178,7 @@ func (w *world) close() {
 
 // app is the definition of an app; its credentials are planted ones.
 func (w *world) app() string {
-	return fmt.Sprintf(`{"signingSecret":%q,"modules":[{"moduleId":"calendar","secret":%q,"tokenUrl":%q}]}`,
+	return fmt.Sprintf(`{"settings":{"limits":null},"signingSecret":%q,"modules":[{"moduleId":"calendar","secret":%q,"tokenUrl":%q}]}`,
 		w.secrets.signing, w.secrets.module, w.endpoint.URL+"/token")
 }
 

@@ -50,7 +50,7 @@ func (l load) run(ctx context.Context, out io.Writer) error {
 	if l.clients < 1 || l.messages < l.clients {
 		return fmt.Errorf("%d messages by %d clients: give at least one client, and a message for each", l.messages, l.clients)
 	}
-	if err := l.send(ctx, http.MethodPut, "/v1/apps/load", map[string]any{"name": "load"}, nil); err != nil {
+	if err := l.send(ctx, http.MethodPut, "/v1/apps/load", map[string]any{"name": "load", "settings": map[string]any{"limits": nil}}, nil); err != nil {
 		return err
 	}
 	tool := map[string]any{"tools": []any{map[string]any{"name": "ring", "description": "Ring the bell"}}}
