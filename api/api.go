@@ -35,6 +35,9 @@ type Options struct {
 	Events Events
 	// Streams is how many event streams an app may have open here. Missing: 10,000.
 	Streams int
+	// WriteTime is how long a client of HTTP/2 may take nothing of its answer; a
+	// Listener bounds the others. Missing: 30 s.
+	WriteTime time.Duration
 	// Closing ends the event streams when it is closed. Missing: only their clients do.
 	Closing <-chan struct{}
 	// Ready lists what must answer before the service can work. Missing: nothing.
@@ -66,7 +69,7 @@ func New(options Options) http.Handler {
 		counted(options.Metrics),
 		answered,
 		recovered,
-		hardened,
+		hardened(options.WriteTime),
 		crossOrigin(options.Origins),
 	)
 	if options.AdminKey.Empty() {
@@ -99,6 +102,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.WriteTime == 0 {
+		o.WriteTime = paceTime
 	}
 	if o.Streams == 0 {
 		o.Streams = mostStreams

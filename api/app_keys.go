@@ -33,7 +33,7 @@ type appKeys struct {
 func (h appKeys) routes() []route {
 	const all = "/v1/apps/:appId/keys"
 	return []route{
-		{method: http.MethodPost, path: all, handle: h.post},
+		{method: http.MethodPost, path: all, handle: h.post, reads: true},
 		{method: http.MethodGet, path: all, handle: h.list, query: pageQuery},
 		{method: http.MethodDelete, path: all + "/:keyId", handle: h.revoke},
 	}

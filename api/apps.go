@@ -19,7 +19,7 @@ func (h apps) routes() []route {
 	const one = "/v1/apps/:appId"
 	return []route{
 		{method: http.MethodGet, path: "/v1/apps", handle: h.list, query: pageQuery},
-		{method: http.MethodPut, path: one, handle: h.put, query: previewQuery},
+		{method: http.MethodPut, path: one, handle: h.put, query: previewQuery, reads: true},
 		{method: http.MethodGet, path: one, handle: h.get},
 		{method: http.MethodDelete, path: one, handle: h.delete},
 	}

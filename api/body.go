@@ -7,15 +7,9 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 )
-
-// bodyTime is how long a client may take to send its body: 1 MiB at 35 KiB/s. The
-// server has no such limit of its own, since that would end event streams and calls
-// that wait for a slow tool as well.
-const bodyTime = 30 * time.Second
 
 // readBody reads a JSON body whole; hardened has bounded it.
 func readBody(c echo.Context) ([]byte, error) {
@@ -32,11 +26,7 @@ func readOptional(c echo.Context) ([]byte, error) {
 	if err := checkEncoding(request.Header); err != nil {
 		return nil, err
 	}
-	// A recorder, unlike a connection, has no deadlines: the error says only that.
-	controller := http.NewResponseController(c.Response())
-	_ = controller.SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := io.ReadAll(request.Body)
-	_ = controller.SetReadDeadline(time.Time{})
 	if err != nil {
 		return nil, readingProblem(err)
 	}
@@ -49,9 +39,45 @@ func readingProblem(err error) error {
 	case errors.As(err, &size):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return newProblem(http.StatusRequestTimeout, "the body did not arrive within "+bodyTime.String())
+		return late()
 	default:
 		return badRequest("the body broke off before its end")
+	}
+}
+
+// late is the problem of a body that did not come in time. What is left of it would be
+// read as the next request, so the connection ends.
+func late() error {
+	return newProblem(http.StatusRequestTimeout, "the body did not arrive within "+bodyTime.String()).with("Connection", "close")
+}
+
+// drained reads the body of a request that needs none, before it is answered: net/http
+// would do so after, and nobody could be told that the body did not come.
+func drained(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := drain(c.Request()); err != nil {
+			return err
+		}
+		return next(c)
+	}
+}
+
+// drain reads a body to its end and keeps nothing of it. Its error is that of a body
+// which is too late or too long; one that breaks off has nobody to tell. A client that
+// asks first (Expect: 100-continue) is not asked for what nobody reads.
+func drain(request *http.Request) error {
+	if strings.EqualFold(request.Header.Get("Expect"), "100-continue") {
+		return nil
+	}
+	_, err := io.Copy(io.Discard, request.Body)
+	var size *http.MaxBytesError
+	switch {
+	case errors.As(err, &size):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return late()
+	default:
+		return nil
 	}
 }
 

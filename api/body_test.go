@@ -4,18 +4,12 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"earshot/api"
 )
 
 const mib = 1 << 20
@@ -85,41 +79,4 @@ func TestABodyThatBreaksOffIsNotTakenForAWhole(t *testing.T) {
 	defer response.Body.Close()
 	require.Equal(t, 400, response.StatusCode)
 	require.Zero(t, s.engine.count())
-}
-
-// failing is a body whose sender is too slow, as a connection with a deadline shows it.
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
-
-func TestABodyThatDoesNotArriveInTimeIs408(t *testing.T) {
-	handler := api.New(api.Options{Store: &storeDouble{}, Engine: &engineDouble{}, Logger: slog.New(slog.DiscardHandler)})
-	recorder := httptest.NewRecorder()
-	handler.ServeHTTP(recorder, httptest.NewRequest("POST", "http://127.0.0.1"+messagesPath, failing{os.ErrDeadlineExceeded}))
-	require.Equal(t, 408, recorder.Code)
-	require.Contains(t, recorder.Body.String(), "did not arrive within 30s")
-}
-
-func TestTheTimeOfABodyDoesNotLimitItsAnswer(t *testing.T) {
-	s := start(t)
-	deadlines := []time.Time{}
-	handler := api.New(api.Options{Store: s.store, Engine: s.engine, Logger: slog.New(slog.DiscardHandler)})
-	s.engine.answer = json.RawMessage(noMatch)
-	recorder := &timed{httptest.NewRecorder(), &deadlines}
-	handler.ServeHTTP(recorder, httptest.NewRequest("POST", "http://127.0.0.1"+messagesPath, strings.NewReader(hello)))
-	require.Equal(t, 200, recorder.Code)
-	require.Len(t, deadlines, 2)
-	require.WithinDuration(t, time.Now().Add(30*time.Second), deadlines[0], 10*time.Second)
-	require.True(t, deadlines[1].IsZero())
-}
-
-// timed is a connection that remembers its deadlines.
-type timed struct {
-	*httptest.ResponseRecorder
-	set *[]time.Time
-}
-
-func (t *timed) SetReadDeadline(at time.Time) error {
-	*t.set = append(*t.set, at)
-	return nil
 }

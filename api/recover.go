@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -10,12 +11,19 @@ import (
 )
 
 // answered turns the error of a handler into an answer, so that the middleware around
-// it sees the status that the client saw.
+// it sees the status that the client saw. A body that is still on its way is waited for
+// first, as where there is no fault: whoever sends none is told so whatever else holds.
 func answered(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		err := next(c)
 		if err == nil {
 			return nil
+		}
+		var size *http.MaxBytesError
+		if !c.Response().Committed && !errors.As(err, &size) {
+			if unread := drain(c.Request()); unread != nil {
+				err = unread
+			}
 		}
 		c.Set(errorKey, err)
 		writeError(err, c)

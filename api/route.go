@@ -17,6 +17,8 @@ type route struct {
 	query []string
 	// open routes need no key. They show nothing of any app.
 	open bool
+	// reads says that the handler reads the body. That of all others is drained.
+	reads bool
 }
 
 // routes lists everything that is served.
@@ -45,11 +47,14 @@ func (r route) register(router *echo.Echo, may access) {
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
 	}
-	if r.open {
-		router.Match(methods, r.path, r.handle)
-		return
+	var before []echo.MiddlewareFunc
+	if !r.open {
+		before = append(before, checkedIDs, authorized(may), knownQuery(r.query))
 	}
-	router.Match(methods, r.path, r.handle, checkedIDs, authorized(may), knownQuery(r.query))
+	if !r.reads {
+		before = append(before, drained)
+	}
+	router.Match(methods, r.path, r.handle, before...)
 }
 
 // openPaths are the paths that are served without a key.

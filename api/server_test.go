@@ -20,10 +20,9 @@ func TestTheServerLimitsWhatAClientMaySend(t *testing.T) {
 	require.Equal(t, "127.0.0.1:0", server.Addr)
 	require.NotNil(t, server.Handler)
 	require.Equal(t, 10*time.Second, server.ReadHeaderTimeout)
+	require.Equal(t, 30*time.Second, server.ReadTimeout)
 	require.Greater(t, server.IdleTimeout, time.Minute)
-	// Answers wait for tools and streams stay open: neither is limited as a whole.
-	require.Zero(t, server.ReadTimeout)
-	require.Zero(t, server.WriteTimeout)
+	require.Zero(t, server.WriteTimeout, "answers wait for tools and streams stay open")
 }
 
 func TestAHeaderOver64KiBIsRefused(t *testing.T) {

@@ -27,7 +27,7 @@ type sessionTokens struct {
 }
 
 func (h sessionTokens) routes() []route {
-	return []route{{method: http.MethodPost, path: "/v1/apps/:appId/sessions/:sessionId/token", handle: h.post}}
+	return []route{{method: http.MethodPost, path: "/v1/apps/:appId/sessions/:sessionId/token", handle: h.post, reads: true}}
 }
 
 type madeToken struct {

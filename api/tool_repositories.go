@@ -25,9 +25,9 @@ func (h toolRepositories) under(owner string) []route {
 	all, one := owner+"/repositories", owner+"/repositories/:repositoryId"
 	return []route{
 		{method: http.MethodGet, path: all, handle: h.list, query: pageQuery},
-		{method: http.MethodPost, path: all, handle: h.post},
-		{method: http.MethodPut, path: one, handle: h.put, query: previewQuery},
-		{method: http.MethodPatch, path: one, handle: h.patch},
+		{method: http.MethodPost, path: all, handle: h.post, reads: true},
+		{method: http.MethodPut, path: one, handle: h.put, query: previewQuery, reads: true},
+		{method: http.MethodPatch, path: one, handle: h.patch, reads: true},
 		{method: http.MethodGet, path: one, handle: h.get},
 		{method: http.MethodDelete, path: one, handle: h.delete},
 	}

@@ -144,6 +144,7 @@ func (s *service) listen() (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with --addr or EARSHOT_ADDR", s.config.Addr, err)
 	}
+	s.listener = api.Listener{Listener: s.listener}
 	return nil
 }
 
