@@ -75,6 +75,7 @@ type rig struct {
 	apps  tenants
 	clock *clock
 	log   *lockedBuffer
+	kept  *repositories.Store // see store
 }
 
 // newRig returns a caller of the app "clinic" that may call loopback.

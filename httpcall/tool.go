@@ -16,6 +16,9 @@ func partsOfTool(app *repositories.App, effect trigger.Effect) (parts, error) {
 	if !there || source.Type != repositories.SourceHTTP {
 		return parts{}, dead(trigger.ReasonRequest, "app %q has no http source %q that the tool works on", app.ID, clip(tool.Source))
 	}
+	if err := tool.CheckDestination(app); err != nil {
+		return parts{}, dead(trigger.ReasonAuth, "%s", err)
+	}
 	target, err := toolURL(source, tool, values)
 	if err != nil {
 		return parts{}, err

@@ -6,11 +6,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"earshot/httpcall"
 	"earshot/repositories"
+	"earshot/repositories/redistest"
 	"earshot/trigger"
 )
 
@@ -201,12 +204,50 @@ func TestToolWhoseSourceIsGoneIsNotCalled(t *testing.T) {
 
 func TestToolMayAuthenticateAsOtherCalls(t *testing.T) {
 	e := newEndpoint(t, nil)
-	outcome := toolRig(t, repositories.Source{BaseURL: e.URL}).tool(
-		`"method":"GET","path":"/x","request":{"auth":"basic","basic":{"username":"ann","password":"hunter2"},"timeout":"5s"}`, "")
+	r := toolRig(t, repositories.Source{BaseURL: e.URL})
+	r.store(`{"tools":[{"name":"t","type":"http","source":"api","method":"GET","path":"/x","headers":{"X-Api-Key":"hunter3"},
+		"request":{"auth":"basic","basic":{"username":"ann","password":"hunter2"},"timeout":"5s"}}]}`)
+	outcome := r.stored()
 	require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
 	user, password, ok := basicOf(e.only(t))
 	require.True(t, ok)
 	require.Equal(t, "ann hunter2", user+" "+password)
+
+	elsewhere := newEndpoint(t, nil)
+	r.apps["clinic"].Sources[0].BaseURL = elsewhere.URL
+	outcome = r.stored()
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, trigger.ReasonAuth, outcome.Reason)
+	require.Contains(t, outcome.Error, `baseUrl changed since for the source "api"; give it again`)
+	require.Empty(t, elsewhere.requests(), "what was given for one place is not shown to another")
+}
+
+// store keeps a repository of the rig's app in a store, as a service does.
+func (r *rig) store(body string) {
+	r.t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: redistest.Mini(r.t).Addr()})
+	r.t.Cleanup(func() { _ = client.Close() })
+	sealer, err := repositories.NewSealer(bytes.Repeat([]byte("k"), repositories.KeySize))
+	require.NoError(r.t, err)
+	r.kept = repositories.NewStore(&repositories.DB{UniversalClient: client, Embedded: true}, repositories.StoreOptions{Sealer: sealer, SessionTTL: time.Hour})
+	_, err = r.kept.PutApp(r.t.Context(), r.apps["clinic"])
+	require.NoError(r.t, err)
+	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", []byte(body))
+	require.NoError(r.t, err)
+	_, err = r.kept.PutRepository(r.t.Context(), repository)
+	require.NoError(r.t, err)
+}
+
+// stored delivers the first tool of what was stored.
+func (r *rig) stored() trigger.Outcome {
+	r.t.Helper()
+	repository, err := r.kept.Repository(r.t.Context(), repositories.Scope{AppID: "clinic"}, "r")
+	require.NoError(r.t, err)
+	effect := effectOf(repository.Tools[0].URL, repository.Tools[0].Request, nil)
+	if repository.Tools[0].Type != "" {
+		effect.Call.Tool = &repository.Tools[0]
+	}
+	return r.Deliver(r.t.Context(), effect)
 }
 
 func quoted(text string) string {

@@ -1,6 +1,7 @@
 package repositories
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -13,18 +14,25 @@ type credential struct {
 	pointer string
 	get     func() Secret
 	set     func(Secret)
+	// to is where it goes. It needs the app for tools that work on one of its sources.
+	// Nil where it goes nowhere.
+	to func(app *App) destination
+	// shown marks the value of a header that everybody may read.
+	shown bool
 }
 
-func fieldCredential(name, pointer string, field *Secret) credential {
-	return credential{name, pointer, func() Secret { return *field }, func(s Secret) { *field = s }}
+func fieldCredential(name, pointer string, field *Secret, to func(*App) destination) credential {
+	return credential{name: name, pointer: pointer, get: func() Secret { return *field }, set: func(s Secret) { *field = s }, to: to}
 }
 
-// credentials of the app, all places where it can hold one.
+// credentials of the app, all places where it can hold one. Its signing secret goes
+// nowhere: signatures are made with it.
 func (a *App) credentials() []credential {
-	list := []credential{fieldCredential("signingSecret", "/signingSecret", &a.SigningSecret)}
+	list := []credential{fieldCredential("signingSecret", "/signingSecret", &a.SigningSecret, nil)}
 	for i := range a.Modules {
 		module := &a.Modules[i]
-		list = append(list, fieldCredential("modules/"+module.ID, Point("modules", i, "secret"), &module.Secret))
+		to := func(*App) destination { return module.secretDestination() }
+		list = append(list, fieldCredential("modules/"+module.ID, Point("modules", i, "secret"), &module.Secret, to))
 	}
 	for i := range a.Sources {
 		list = append(list, a.Sources[i].credentials(Point("sources", i))...)
@@ -33,42 +41,42 @@ func (a *App) credentials() []credential {
 }
 
 func (s *Source) credentials(pointer string) []credential {
-	name := "sources/" + s.Name
-	list := []credential{fieldCredential(name+"/password", pointer+"/password", &s.Password)}
-	list = append(list, s.Headers.credentials(name+"/headers/", pointer+"/headers")...)
-	return append(list, s.QueryParams.credentials(name+"/queryParams/", pointer+"/queryParams")...)
+	name, to := "sources/"+s.Name, func(*App) destination { return s.destination() }
+	list := []credential{fieldCredential(name+"/password", pointer+"/password", &s.Password, to)}
+	list = append(list, s.Headers.credentials(name+"/headers/", pointer+"/headers", to)...)
+	return append(list, s.QueryParams.credentials(name+"/queryParams/", pointer+"/queryParams", to)...)
 }
 
 // credentials of the repository's tools.
 func (r *Repository) credentials() []credential {
 	var list []credential
 	for i := range r.Tools {
-		at, tool := Point("tools", i), &r.Tools[i]
-		list = append(list, tool.credentials(at+"/request")...)
-		list = append(list, tool.Headers.credentials("tools/"+tool.Name+"/own headers/", at+"/headers")...)
+		list = append(list, r.Tools[i].credentials(Point("tools", i))...)
 	}
 	return list
 }
 
 func (t *Tool) credentials(pointer string) []credential {
+	name := "tools/" + t.Name
+	list := t.Headers.credentials(name+"/own headers/", pointer+"/headers", t.destination)
 	if t.Request == nil {
-		return nil
+		return list
 	}
-	var list []credential
-	add := func(name, at string, field *Secret) {
-		list = append(list, fieldCredential("tools/"+t.Name+"/"+name, pointer+at, field))
-	}
+	pointer += "/request"
 	if basic := t.Request.Basic; basic != nil {
-		add("basic.password", "/basic/password", &basic.Password)
+		to := func(app *App) destination { return t.destination(app).with(destination{"username": basic.Username}) }
+		list = append(list, fieldCredential(name+"/basic.password", pointer+"/basic/password", &basic.Password, to))
 	}
 	if bearer := t.Request.Bearer; bearer != nil {
-		add("bearer.clientSecret", "/bearer/clientSecret", &bearer.ClientSecret)
-		add("bearer.password", "/bearer/password", &bearer.Password)
+		to := func(app *App) destination { return bearer.destination(t.destination(app)) }
+		list = append(list,
+			fieldCredential(name+"/bearer.clientSecret", pointer+"/bearer/clientSecret", &bearer.ClientSecret, to),
+			fieldCredential(name+"/bearer.password", pointer+"/bearer/password", &bearer.Password, to))
 	}
-	return append(list, t.Request.Headers.credentials("tools/"+t.Name+"/headers/", pointer+"/headers")...)
+	return append(list, t.Request.Headers.credentials(name+"/headers/", pointer+"/headers", t.destination)...)
 }
 
-func (h Headers) credentials(name, pointer string) []credential {
+func (h Headers) credentials(name, pointer string, to func(*App) destination) []credential {
 	var list []credential
 	for _, header := range slices.Sorted(maps.Keys(h)) {
 		list = append(list, credential{
@@ -76,28 +84,63 @@ func (h Headers) credentials(name, pointer string) []credential {
 			pointer: pointer + Point(header),
 			get:     func() Secret { return h[header] },
 			set:     func(s Secret) { h[header] = s },
+			to:      to,
+			shown:   !credentialHeader.MatchString(header),
 		})
 	}
 	return list
 }
 
-// keepMasked replaces every mask by the credential of the same name in stored, and
-// names the masks that stand for nothing.
-func keepMasked(given, stored []credential) error {
+// towards is the destination as it is stored with the credential.
+func (c credential) towards(app *App) string {
+	if c.to == nil {
+		return ""
+	}
+	return c.to(app).text()
+}
+
+// keepMasked replaces every mask by the credential of the same name in stored, and names
+// the masks that stand for nothing, or for what was given for another destination. What
+// is given anew is bound to where it goes.
+func keepMasked(app *App, given, stored []credential) error {
 	kept := map[string]Secret{}
 	for _, c := range stored {
 		kept[c.name] = c.get()
 	}
 	var faults Faults
 	for _, c := range given {
-		if !c.get().IsMasked() {
-			continue
-		}
-		if kept[c.name].Empty() {
+		secret, there := c.get(), kept[c.name]
+		switch {
+		case !secret.IsMasked():
+			c.bind(app)
+		case there.Empty():
 			faults.Add(c.pointer, "%q stands for a stored credential, and none is stored here: give the credential itself", Masked)
-			continue
+		case there.towards != c.towards(app):
+			faults.Add(c.pointer, "%q stands for a stored credential, which does not go elsewhere: give it again, since %s changed", Masked, c.to(app).changed(there.towards))
+		default:
+			c.set(there)
 		}
-		c.set(kept[c.name])
 	}
 	return faults.Err()
+}
+
+// bind notes for what a credential is given. One that was stored before keeps what it
+// was given for.
+func (c credential) bind(app *App) {
+	if secret := c.get(); !secret.Empty() && secret.towards == "" {
+		secret.towards = c.towards(app)
+		c.set(secret)
+	}
+}
+
+// CheckDestination returns an error where the app has moved what the tool works on since
+// the tool's credentials were given: they do not go along.
+func (t *Tool) CheckDestination(app *App) error {
+	for _, c := range t.credentials("") {
+		if secret := c.get(); !c.shown && !secret.Empty() && secret.towards != c.towards(app) {
+			return fmt.Errorf("the credential in %s of the tool was given for another place: %s changed since for the source %s; give it again",
+				c.pointer, c.to(app).changed(secret.towards), show(t.Source))
+		}
+	}
+	return nil
 }

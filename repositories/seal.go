@@ -17,7 +17,8 @@ import (
 const KeySize = 32
 
 // Sealer encrypts credentials at rest with AES-256-GCM, and signs session tokens. A
-// sealed credential is bound to its app and field: moved to another, it does not open.
+// sealed credential is bound to its app, its field and its destination: moved to another,
+// it does not open.
 type Sealer struct {
 	current string // id of the key that seals
 	keys    map[string]cipher.AEAD
@@ -72,14 +73,14 @@ func (s *Sealer) seal(appID, field string, secret Secret) string {
 	aead := s.keys[s.current]
 	nonce := make([]byte, aead.NonceSize())
 	rand.Read(nonce) // never fails (crypto/rand)
-	sealed := aead.Seal(nonce, nonce, []byte(secret.Reveal()), boundTo(appID, field))
+	sealed := aead.Seal(nonce, nonce, []byte(secret.Reveal()), boundTo(appID, field, secret.towards))
 	return s.current + ":" + base64.RawStdEncoding.EncodeToString(sealed)
 }
 
 var errSealed = errors.New("a stored credential does not open")
 
-// open decrypts what seal made, for the same app and field.
-func (s *Sealer) open(appID, field, sealed string) (Secret, error) {
+// open decrypts what seal made, for the same app, field and destination.
+func (s *Sealer) open(appID, field, towards, sealed string) (Secret, error) {
 	id, text, _ := strings.Cut(sealed, ":")
 	aead, known := s.keys[id]
 	if !known {
@@ -89,11 +90,13 @@ func (s *Sealer) open(appID, field, sealed string) (Secret, error) {
 	if err != nil || len(raw) < aead.NonceSize() {
 		return Secret{}, fmt.Errorf("%w: app %s, %s is damaged", errSealed, appID, field)
 	}
-	plain, err := aead.Open(nil, raw[:aead.NonceSize()], raw[aead.NonceSize():], boundTo(appID, field))
+	plain, err := aead.Open(nil, raw[:aead.NonceSize()], raw[aead.NonceSize():], boundTo(appID, field, towards))
 	if err != nil {
 		return Secret{}, fmt.Errorf("%w: app %s, %s is damaged or another's", errSealed, appID, field)
 	}
-	return NewSecret(string(plain)), nil
+	return Secret{text: string(plain), towards: towards}, nil
 }
 
-func boundTo(appID, field string) []byte { return []byte("earshot\x00" + appID + "\x00" + field) }
+func boundTo(appID, field, towards string) []byte {
+	return []byte("earshot\x00" + appID + "\x00" + field + "\x00" + towards)
+}

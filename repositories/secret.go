@@ -8,7 +8,10 @@ const Masked = "***"
 
 // Secret is a credential. It cannot be printed, logged or marshalled by accident:
 // every way out of the type but Reveal gives Masked, or nothing where it is empty.
-type Secret struct{ text string }
+//
+// One that is stored knows where it may go and as whom (see destination), and is of no
+// use elsewhere.
+type Secret struct{ text, towards string }
 
 // NewSecret wraps the plain text of a credential.
 func NewSecret(text string) Secret { return Secret{text: text} }
@@ -45,6 +48,6 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a credential out of a request body or a file.
 func (s *Secret) UnmarshalText(text []byte) error {
-	s.text = string(text)
+	*s = NewSecret(string(text))
 	return nil
 }

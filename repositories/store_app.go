@@ -77,7 +77,7 @@ func (s *Store) putApp(ctx context.Context, given *App) (created bool, err error
 		return false, err
 	}
 	app := given.clone()
-	if err := keepMasked(app.credentials(), there.credentials()); err != nil {
+	if err := keepMasked(app, app.credentials(), there.credentials()); err != nil {
 		return false, err
 	}
 	record, err := s.sealer.sealRecord(app.ID, app, app.credentials())

@@ -22,7 +22,7 @@ func (s *Store) PreviewApp(ctx context.Context, given *App) (string, error) {
 		return "", err
 	}
 	app := given.clone()
-	if err := keepMasked(app.credentials(), there.credentials()); err != nil {
+	if err := keepMasked(app, app.credentials(), there.credentials()); err != nil {
 		return "", err
 	}
 	there.ID = given.ID
@@ -36,7 +36,7 @@ func (s *Store) PreviewRepository(ctx context.Context, given *Repository) (strin
 		return "", err
 	}
 	next := given.clone()
-	if err := keepMasked(next.credentials(), there.credentials()); err != nil {
+	if err := keepMasked(app, next.credentials(), there.credentials()); err != nil {
 		return "", err
 	}
 	if err := next.Check(app); err != nil {
@@ -65,11 +65,12 @@ func would(revision string, next, there any, given, stored []credential) (string
 	return WouldUpdate, nil
 }
 
-// revealed lists credentials by name, to compare them.
-func revealed(list []credential) map[string]string {
-	texts := map[string]string{}
+// revealed lists credentials by name, to compare them. The same text for another
+// destination is another credential.
+func revealed(list []credential) map[string]Secret {
+	texts := map[string]Secret{}
 	for _, c := range list {
-		texts[c.name] = c.get().Reveal()
+		texts[c.name] = c.get()
 	}
 	return texts
 }

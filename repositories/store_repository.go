@@ -144,7 +144,7 @@ func (s *Store) forChange(ctx context.Context, scope Scope, id string) (*App, *R
 }
 
 func (s *Store) replace(ctx context.Context, app *App, there, next *Repository) error {
-	if err := keepMasked(next.credentials(), there.credentials()); err != nil {
+	if err := keepMasked(app, next.credentials(), there.credentials()); err != nil {
 		return err
 	}
 	if err := next.Check(app); err != nil {

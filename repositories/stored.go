@@ -7,10 +7,11 @@ import (
 )
 
 // sealedRecord is a definition as it stands in Redis: masked, its credentials beside
-// it, each sealed under its name.
+// it, each sealed under its name, for its destination.
 type sealedRecord struct {
-	Record json.RawMessage   `json:"record"`
-	Sealed map[string]string `json:"sealed,omitempty"`
+	Record  json.RawMessage   `json:"record"`
+	Sealed  map[string]string `json:"sealed,omitempty"`
+	Towards map[string]string `json:"towards,omitempty"`
 }
 
 // sealRecord encodes a definition and seals its credentials.
@@ -19,13 +20,18 @@ func (s *Sealer) sealRecord(appID string, record any, credentials []credential) 
 	if err != nil {
 		return "", err
 	}
-	sealed := map[string]string{}
+	stored := sealedRecord{Record: plain, Sealed: map[string]string{}, Towards: map[string]string{}}
 	for _, c := range credentials {
-		if !c.get().Empty() {
-			sealed[c.name] = s.seal(appID, c.name, c.get())
+		secret := c.get()
+		if secret.Empty() {
+			continue
+		}
+		stored.Sealed[c.name] = s.seal(appID, c.name, secret)
+		if secret.towards != "" {
+			stored.Towards[c.name] = secret.towards
 		}
 	}
-	text, err := json.Marshal(sealedRecord{Record: plain, Sealed: sealed})
+	text, err := json.Marshal(stored)
 	return string(text), err
 }
 
@@ -43,7 +49,7 @@ func (s *Sealer) openInto(appID, text string, record any, credentials func() []c
 		if !has {
 			continue
 		}
-		secret, err := s.open(appID, c.name, sealed)
+		secret, err := s.open(appID, c.name, stored.Towards[c.name], sealed)
 		if err != nil {
 			return err
 		}

@@ -58,6 +58,8 @@ type planner struct {
 	// removable says of what is in the service and not in the files whether it goes:
 	// a repository, or a module, source or service of the app, by its name.
 	removable func(what, id string) bool
+	// moved are the http sources of the app that the plan moves elsewhere.
+	moved map[string]bool
 }
 
 func (p *planner) plan(ctx context.Context) (*plan, error) {
@@ -140,7 +142,24 @@ func (p *planner) appStep(ctx context.Context) (step, error) {
 	if err != nil {
 		return made, err
 	}
+	if p.moved, err = movedSources(there, canonical); err != nil {
+		return made, err
+	}
 	return made, p.compare(ctx, &made, canonical, there, path("apps", p.set.AppID))
+}
+
+// movedSources names the http sources that are to be elsewhere.
+func movedSources(there, next []byte) (map[string]bool, error) {
+	var was, is repositories.App
+	if err := errors.Join(decodeJSON(there, &was), decodeJSON(next, &is)); err != nil {
+		return nil, err
+	}
+	moved := map[string]bool{}
+	for _, source := range is.Sources {
+		before, known := was.Source(source.Name)
+		moved[source.Name] = known && before.BaseURL != source.BaseURL
+	}
+	return moved, nil
 }
 
 func (p *planner) compareRepository(ctx context.Context, s *step, there []byte) error {
@@ -148,7 +167,29 @@ func (p *planner) compareRepository(ctx context.Context, s *step, there []byte) 
 	if err != nil {
 		return err
 	}
-	return p.compare(ctx, s, canonical, there, path("apps", p.set.AppID, "repositories", s.id))
+	if err := p.compare(ctx, s, canonical, there, path("apps", p.set.AppID, "repositories", s.id)); err != nil || s.operation != opLeave {
+		return err
+	}
+	return p.follow(s, canonical)
+}
+
+// follow gives the credentials of tools again whose source moves: the service sends none
+// to another place than it was given for.
+func (p *planner) follow(s *step, canonical []byte) error {
+	var is repositories.Repository
+	if !bytes.Contains(canonical, []byte(repositories.Masked)) {
+		return nil
+	}
+	if err := decodeJSON(canonical, &is); err != nil {
+		return err
+	}
+	for _, tool := range is.Tools {
+		if p.moved[tool.Source] {
+			s.operation = opUpdate
+			s.lines = append(s.lines, "tools/"+tool.Name+": its source moves, and its credentials are given again")
+		}
+	}
+	return nil
 }
 
 // compare fills in whether a definition changes and in which fields. Where all that
