@@ -32,6 +32,10 @@ func principalOf(c echo.Context) principal {
 // frontEnd reports whether it is a session token, held by a browser.
 func (p principal) frontEnd() bool { return p.sessionID != "" }
 
+// owner reports whether the principal may change the app of the route, for which it was
+// let in.
+func (p principal) owner() bool { return p.admin || slices.Contains(p.scopes, repositories.PermitApp) }
+
 // may reports whether the principal may use a route with these ids in its path.
 func (p principal) may(a access, appID, sessionID string) bool {
 	switch {

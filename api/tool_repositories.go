@@ -54,7 +54,7 @@ func (h toolRepositories) post(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	repository, err := repositories.DecodeRepository(scopeOf(c), "", body)
+	repository, err := decodeRepository(c, "", body)
 	if err != nil {
 		return err
 	}
@@ -68,12 +68,22 @@ func (h toolRepositories) post(c echo.Context) error {
 	return h.answer(c, http.StatusCreated, c.Request().URL.Path+"/"+repository.ID, repository)
 }
 
+// decodeRepository reads a body for whom it is of: the owner of the app may have a module
+// used anywhere.
+func decodeRepository(c echo.Context, id string, body []byte) (*repositories.Repository, error) {
+	repository, err := repositories.DecodeRepository(scopeOf(c), id, body)
+	if err == nil && principalOf(c).owner() {
+		repository.GrantModules()
+	}
+	return repository, err
+}
+
 func (h toolRepositories) put(c echo.Context) error {
 	body, err := readBody(c)
 	if err != nil {
 		return err
 	}
-	repository, err := repositories.DecodeRepository(scopeOf(c), c.Param("repositoryId"), body)
+	repository, err := decodeRepository(c, c.Param("repositoryId"), body)
 	if err != nil {
 		return err
 	}
@@ -97,6 +107,9 @@ func (h toolRepositories) patch(c echo.Context) error {
 	patch, err := repositories.DecodePatch(scopeOf(c), c.Param("repositoryId"), body)
 	if err != nil {
 		return err
+	}
+	if principalOf(c).owner() {
+		patch.GrantModules()
 	}
 	repository, created, err := h.writer.PatchRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), patch)
 	if err != nil {

@@ -3,6 +3,7 @@ package httpcall
 import (
 	"context"
 	"encoding/base64"
+	"net/url"
 	"strings"
 
 	"earshot/repositories"
@@ -18,7 +19,7 @@ type credential struct {
 
 // credentialOf finds the credential that a request asks for. What it asks for and does
 // not have ends the call: it is never sent without.
-func credentialOf(app *repositories.App, request *repositories.Request) (credential, error) {
+func credentialOf(app *repositories.App, request *repositories.Request, target *url.URL) (credential, error) {
 	switch way := wayOf(request); way {
 	case repositories.AuthNone:
 		return credential{}, nil
@@ -27,7 +28,7 @@ func credentialOf(app *repositories.App, request *repositories.Request) (credent
 	case repositories.AuthBearer:
 		return bearer(app, request.Bearer)
 	case repositories.AuthModule:
-		return module(app, request.ModuleID)
+		return module(app, request, target)
 	default:
 		return credential{}, dead(trigger.ReasonAuth, "request.auth %q is none of none, basic, bearer, module", clip(way))
 	}
@@ -74,10 +75,16 @@ func bearer(app *repositories.App, given *repositories.Bearer) (credential, erro
 	return credential{grant: g}, g.check()
 }
 
-func module(app *repositories.App, id string) (credential, error) {
+// module is looked at with every call: its hosts may have been changed since the tool was
+// written, and the place of its source as well.
+func module(app *repositories.App, request *repositories.Request, target *url.URL) (credential, error) {
+	id := request.ModuleID
 	found, ok := app.Module(id)
 	if !ok {
 		return credential{}, dead(trigger.ReasonAuth, "app %q has no module %q that request.moduleId names", app.ID, clip(id))
+	}
+	if !request.MayUse(found, target.Hostname()) {
+		return credential{}, dead(trigger.ReasonAuth, "the hosts of module %q do not name %s; add it to them, or have the tool written by somebody who may change the app", id, target.Hostname())
 	}
 	g := &grant{
 		app: app.ID, kind: repositories.GrantClientCredentials,

@@ -30,7 +30,7 @@ func (c *Caller) prepare(app *repositories.App, effect trigger.Effect) (*call, e
 	if err != nil {
 		return nil, err
 	}
-	credential, err := credentialOf(app, parts.request)
+	credential, err := credentialOf(app, parts.request, parts.target)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ type Module struct {
 	TokenURL string   `json:"tokenUrl"`
 	Audience string   `json:"audience,omitempty"`
 	Scopes   []string `json:"scopes,omitempty"`
+	// Hosts are those that tools may use the module towards, beside that of TokenURL,
+	// where they were written by somebody who may not change the app.
+	Hosts []string `json:"hosts,omitempty"`
 }
 
 // AuthService says how ID tokens of the app's users are verified.

@@ -19,6 +19,8 @@ type credential struct {
 	to func(app *App) destination
 	// shown marks the value of a header that everybody may read.
 	shown bool
+	// kept marks what nobody sends: it stays for as long as it is for the same.
+	kept bool
 }
 
 func fieldCredential(name, pointer string, field *Secret, to func(*App) destination) credential {
@@ -73,6 +75,9 @@ func (t *Tool) credentials(pointer string) []credential {
 			fieldCredential(name+"/bearer.clientSecret", pointer+"/bearer/clientSecret", &bearer.ClientSecret, to),
 			fieldCredential(name+"/bearer.password", pointer+"/bearer/password", &bearer.Password, to))
 	}
+	anywhere := fieldCredential(name+"/module", pointer+"/moduleId", &t.Request.anywhere, t.moduleUse)
+	anywhere.kept = true
+	list = append(list, anywhere)
 	return append(list, t.Request.Headers.credentials(name+"/headers/", pointer+"/headers", t.destination)...)
 }
 
@@ -111,6 +116,10 @@ func keepMasked(app *App, given, stored []credential) error {
 	for _, c := range given {
 		secret, there := c.get(), kept[c.name]
 		switch {
+		case c.kept && secret.Empty():
+			if there.towards == c.towards(app) {
+				c.set(there)
+			}
 		case !secret.IsMasked():
 			c.bind(app)
 		case there.Empty():

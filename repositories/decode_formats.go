@@ -27,6 +27,7 @@ var formats = map[string]func(string) error{
 	"header-value": checkHeaderValue,
 	"method":       checkMethod,
 	"host":         checkHost,
+	"module-host":  checkModuleHost,
 	"database":     checkDatabase,
 	"source-type":  checkSourceType,
 	"tool-type":    checkToolType,

@@ -42,6 +42,10 @@ type Request struct {
 	// Idempotent is true where it is missing: a call whose outcome is not known is
 	// made again under the same key.
 	Idempotent *bool `json:"idempotent,omitempty"`
+
+	// anywhere is not empty where the module may be used towards any host. It is sealed
+	// like a credential, for the use that it was given for.
+	anywhere Secret
 }
 
 // Basic credentials (RFC 7617).

@@ -36,10 +36,7 @@ func (s *Store) PreviewRepository(ctx context.Context, given *Repository) (strin
 		return "", err
 	}
 	next := given.clone()
-	if err := keepMasked(app, next.credentials(), there.credentials()); err != nil {
-		return "", err
-	}
-	if err := next.Check(app); err != nil {
+	if err := next.settle(app, there); err != nil {
 		return "", err
 	}
 	next.Created, next.Updated = there.Created, there.Updated

@@ -143,11 +143,20 @@ func (s *Store) forChange(ctx context.Context, scope Scope, id string) (*App, *R
 	return app, there, err
 }
 
-func (s *Store) replace(ctx context.Context, app *App, there, next *Repository) error {
-	if err := keepMasked(app, next.credentials(), there.credentials()); err != nil {
+// settle gives the repository the credentials that it keeps of what is there, and holds
+// it against its app.
+func (r *Repository) settle(app *App, there *Repository) error {
+	if err := keepMasked(app, r.credentials(), there.credentials()); err != nil {
 		return err
 	}
-	if err := next.Check(app); err != nil {
+	if err := r.Check(app); err != nil {
+		return err
+	}
+	return r.checkModuleHosts(app, there)
+}
+
+func (s *Store) replace(ctx context.Context, app *App, there, next *Repository) error {
+	if err := next.settle(app, there); err != nil {
 		return err
 	}
 	if err := app.Settings.Limits.checkTools(next); err != nil {
