@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -26,9 +27,13 @@ const readyTime = 2 * time.Second
 type Check struct {
 	Name string // shown to everybody, as in redis or nats
 	// Ready returns what is wrong. The error goes to the log alone, for it may name
-	// hosts. It must return soon after ctx ends.
+	// hosts, but for what a Public error says. It must return soon after ctx ends.
 	Ready func(ctx context.Context) error
 }
+
+// Public is an error of a service that answers and cannot be used: everybody may read
+// what it returns, which goes on after the name of the service, as in "is full".
+type Public interface{ Public() string }
 
 // probes tells an orchestrator how the process is.
 type probes struct {
@@ -51,13 +56,14 @@ func (h probes) health(c echo.Context) error {
 
 func (h probes) ready(c echo.Context) error {
 	if down := h.down(c.Request().Context()); len(down) > 0 {
-		return newProblem(http.StatusServiceUnavailable, "not ready: no answer from "+strings.Join(down, ", ")).
+		return newProblem(http.StatusServiceUnavailable, "not ready: "+strings.Join(down, "; ")).
 			with("Retry-After", soon)
 	}
 	return writeJSON(c, http.StatusOK, map[string]string{"status": "ready"})
 }
 
-// down asks all services at once and names those that do not answer, in their order.
+// down asks all services at once and says which do not answer, in their order, and then
+// what is wrong with others.
 func (h probes) down(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
@@ -67,12 +73,21 @@ func (h probes) down(ctx context.Context) []string {
 		asking.Go(func() { failed[i] = check.Ready(ctx) })
 	}
 	asking.Wait()
-	var names []string
+	var silent, wrong []string
 	for i, err := range failed {
-		if err != nil {
-			h.logger.WarnContext(ctx, "ready.failed", "service", h.checks[i].Name, "error", err)
-			names = append(names, h.checks[i].Name)
+		if err == nil {
+			continue
+		}
+		h.logger.WarnContext(ctx, "ready.failed", "service", h.checks[i].Name, "error", err)
+		var told Public
+		if errors.As(err, &told) {
+			wrong = append(wrong, h.checks[i].Name+" "+told.Public())
+		} else {
+			silent = append(silent, h.checks[i].Name)
 		}
 	}
-	return names
+	if len(silent) > 0 {
+		wrong = append([]string{"no answer from " + strings.Join(silent, ", ")}, wrong...)
+	}
+	return wrong
 }

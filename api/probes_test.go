@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,6 +33,24 @@ func TestReadyzNamesWhatIsDownAndHidesWhere(t *testing.T) {
 		got.problem(503, "no answer from "+down)
 		require.NotContains(t, string(got.body), "10.0.0.7")
 		require.Contains(t, s.log.String(), "10.0.0.7")
+	}
+}
+
+// full is an error that says in public what is wrong.
+type full struct{ error }
+
+func (full) Public() string { return "is full" }
+
+func TestReadyzSaysWhatIsWrongWithAServiceThatAnswers(t *testing.T) {
+	wrong := full{errors.New("10.0.0.7 has 8 of 8 bytes")}
+	for want, checks := range map[string][]api.Check{
+		"not ready: nats is full":                       {check("redis", nil), check("nats", fmt.Errorf("look: %w", wrong))},
+		"not ready: no answer from redis; nats is full": {check("nats", wrong), check("redis", errors.New("refused"))},
+	} {
+		s := start(t, func(o *api.Options) { o.Ready = checks })
+		got := s.call("GET", "/readyz", "")
+		got.problem(503, want)
+		require.NotContains(t, string(got.body), "10.0.0.7")
 	}
 }
 

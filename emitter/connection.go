@@ -3,7 +3,6 @@ package emitter
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"time"
 
@@ -31,11 +30,12 @@ func Connect(list string, options Options) (*Emitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := nats.Connect(list, connection(options.Logger.With("servers", hosts))...)
+	denials := newDenials(options.Logger)
+	conn, err := nats.Connect(list, connection(newConnectionLog(options.Logger.With("servers", hosts), denials))...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, withoutURL(err))
 	}
-	emitter, err := New(conn, options)
+	emitter, err := newEmitter(conn, options, denials)
 	if err != nil {
 		conn.Close()
 		return nil, err
@@ -44,8 +44,7 @@ func Connect(list string, options Options) (*Emitter, error) {
 	return emitter, nil
 }
 
-func connection(logger *slog.Logger) []nats.Option {
-	log := newConnectionLog(logger)
+func connection(log *connectionLog) []nats.Option {
 	return []nats.Option{
 		nats.Name("earshot"),
 		nats.RetryOnFailedConnect(true),

@@ -14,14 +14,15 @@ const maxTold = 5
 // connectionLog writes a line for each change of the connection, and one for each
 // reason why it does not come back.
 type connectionLog struct {
-	logger *slog.Logger
+	logger  *slog.Logger
+	denials *denials
 
 	mu   sync.Mutex
 	told map[string]bool // reasons of this outage
 }
 
-func newConnectionLog(logger *slog.Logger) *connectionLog {
-	return &connectionLog{logger: logger, told: map[string]bool{}}
+func newConnectionLog(logger *slog.Logger, denials *denials) *connectionLog {
+	return &connectionLog{logger: logger, denials: denials, told: map[string]bool{}}
 }
 
 func (l *connectionLog) connected(conn *nats.Conn) {
@@ -35,6 +36,7 @@ func (l *connectionLog) lost(_ *nats.Conn, err error) {
 	if err == nil {
 		return // closed by ourselves
 	}
+	l.denials.reset()
 	l.logger.Warn("the connection to NATS is lost; events wait until it is back", "error", err)
 }
 
@@ -54,6 +56,9 @@ func (l *connectionLog) failed(_ *nats.Conn, err error) {
 func (l *connectionLog) trouble(conn *nats.Conn, _ *nats.Subscription, err error) {
 	if !conn.IsConnected() {
 		l.failed(conn, err)
+		return
+	}
+	if l.denials.take(err) {
 		return
 	}
 	l.logger.Error("NATS reports an error", "error", err)

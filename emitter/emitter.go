@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type Emitter struct {
 	js      jetstream.JetStream
 	link    *link
 	stream  *stream
+	denials *denials
 	options Options
 
 	// flight is held for reading by deliveries, and for writing by Close.
@@ -33,9 +35,14 @@ var _ trigger.Deliverer = (*Emitter)(nil)
 
 // New returns an emitter that publishes over conn, which stays the caller's to close.
 // Make it with nats.ReconnectBufSize(-1); a connection that buffers can put events
-// out of order. The error is one of options.
+// out of order. What its user may not do is told to its own error handler, and is a
+// missing answer here. The error is one of options.
 func New(conn *nats.Conn, options Options) (*Emitter, error) {
 	options = options.withDefaults()
+	return newEmitter(conn, options, newDenials(options.Logger))
+}
+
+func newEmitter(conn *nats.Conn, options Options, denials *denials) (*Emitter, error) {
 	if err := options.check(); err != nil {
 		return nil, err
 	}
@@ -43,26 +50,53 @@ func New(conn *nats.Conn, options Options) (*Emitter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Emitter{conn: conn, js: js, link: watch(conn), stream: newStream(js, options), options: options}, nil
+	return &Emitter{conn: conn, js: js, link: watch(conn), stream: newStream(js, options), denials: denials, options: options}, nil
 }
 
 // Deliver publishes an event effect once, and waits for the stream's acknowledgement
-// until the time limit or the end of ctx. It returns at once where NATS is known to
-// be down. A repeat that the stream dropped is Done. Events that cannot be published
-// ever, for their size or their subject, are Dead; all other trouble asks for a Retry.
+// until the time limit or the end of ctx; where none comes it asks for as long again
+// whether the stream is there. It returns at once where NATS is known to be down. A
+// repeat that the stream dropped is Done. Events that cannot be published ever, for
+// their size or their subject, are Dead; all other trouble asks for a Retry, which is
+// Forbidden where NATS denies it to our user.
 func (e *Emitter) Deliver(ctx context.Context, effect trigger.Effect) trigger.Outcome {
 	e.flight.RLock()
 	defer e.flight.RUnlock()
 	if err := check(effect); err != nil {
 		return trigger.Outcome{Verdict: trigger.Dead, Error: err.Error()}
 	}
-	return outcome(e.bounded(ctx, func(ctx context.Context) error {
+	subject, seen := effect.Event.Subject, e.stream.checks.Load()
+	err := e.bounded(ctx, subject, func(ctx context.Context) error {
 		return e.publish(ctx, effect)
-	}))
+	})
+	if unanswered(err) && ctx.Err() == nil {
+		err = e.missed(ctx, effect, seen, err)
+	}
+	return outcome(err)
 }
 
-// bounded does what while the connection is up and the time limit is not reached.
-func (e *Emitter) bounded(ctx context.Context, what func(context.Context) error) error {
+// missed asks whether the stream is there, which is made if it is not, for the next
+// attempt. What is wrong with it explains the error of the publish.
+func (e *Emitter) missed(ctx context.Context, effect trigger.Effect, seen uint64, err error) error {
+	found := e.bounded(ctx, effect.Event.Subject, func(ctx context.Context) error {
+		return e.stream.ensure(ctx, seen)
+	})
+	if found == nil || errors.Is(found, errDown) || unanswered(found) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, found)
+}
+
+// unanswered reports whether a publish had no answer, or one that is none of a stream's.
+// Who subscribes to an event without JetStream is asked as well where there is no
+// stream, so that nothing says that it is missing.
+func unanswered(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, jetstream.ErrInvalidJSAck)
+}
+
+// bounded does what while the connection is up, the server does not deny the subject,
+// and the time limit is not reached.
+func (e *Emitter) bounded(ctx context.Context, subject string, what func(context.Context) error) error {
 	if e.closed {
 		return fmt.Errorf("%w: the emitter is closed", errDown)
 	}
@@ -70,12 +104,14 @@ func (e *Emitter) bounded(ctx context.Context, what func(context.Context) error)
 	defer cancel()
 	ctx, release := e.link.bind(ctx)
 	defer release()
+	ctx, forget := e.denials.bind(ctx, subject)
+	defer forget()
 	if err := e.connected(); err != nil {
 		return err
 	}
 	err := what(ctx)
-	if err != nil && errors.Is(context.Cause(ctx), errLost) {
-		return errLost
+	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errLost) || errors.Is(cause, errDenied)) {
+		return cause
 	}
 	return err
 }
@@ -130,6 +166,11 @@ func (e *Emitter) send(ctx context.Context, effect trigger.Effect, tries int) er
 		jetstream.WithRetryAttempts(tries), jetstream.WithRetryWait(settleWait))
 	crash.At(crash.PublishAcked)
 	switch {
+	case err == nil:
+		e.stream.fullness.took(out.Size())
+		e.denials.allowed(out.Subject)
+	case slices.Contains(fullCodes, code(err)):
+		e.stream.fullness.refused(out.Size(), err)
 	case errors.Is(err, nats.ErrMaxPayload):
 		return tooLarge(out, fmt.Sprintf("the NATS server's max_payload is %d", e.conn.MaxPayload()))
 	case errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum):
@@ -149,17 +190,25 @@ func (e *Emitter) connected() error {
 	return fmt.Errorf("%w: the connection is %s", errDown, status)
 }
 
-// Ready returns nil where an event could be published now: NATS is connected and the
-// stream is as it should be, made or repaired if need be.
+// Ready returns nil where an event could be published now: NATS is connected and denies
+// us no subject that is tried, and the stream is as it should be, made or repaired if
+// need be, and has room.
 func (e *Emitter) Ready(ctx context.Context) error {
 	e.flight.RLock()
 	defer e.flight.RUnlock()
-	return e.bounded(ctx, func(ctx context.Context) error {
+	err := e.bounded(ctx, "", func(ctx context.Context) error {
 		return e.stream.ensure(ctx, e.stream.checks.Load())
 	})
+	if err != nil {
+		return err
+	}
+	if err := e.denials.err(); err != nil {
+		return err
+	}
+	return e.stream.room()
 }
 
-// Close waits for the deliveries under way, at most the time limit of one, and closes
+// Close waits for the deliveries under way, at most twice the time limit, and closes
 // the connection where it is the emitter's own. Deliveries that come later ask for a
 // Retry.
 func (e *Emitter) Close() {

@@ -140,11 +140,11 @@ func drain(outcomes <-chan trigger.Outcome) []trigger.Outcome {
 
 func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 	for text, options := range map[string]emitter.Options{
-		"MaxAge of 1m0s is too short": {MaxAge: time.Minute},
-		"MaxBytes of -1":              {MaxBytes: -1},
-		"6 replicas":                  {Replicas: 6},
-		"-1 replicas":                 {Replicas: -1},
-		"Timeout of -1s":              {Timeout: -time.Second},
+		"MaxAge of 1ms is too short": {MaxAge: time.Millisecond},
+		"MaxBytes of -1":             {MaxBytes: -1},
+		"6 replicas":                 {Replicas: 6},
+		"-1 replicas":                {Replicas: -1},
+		"Timeout of -1s":             {Timeout: -time.Second},
 	} {
 		_, err := emitter.Connect("nats://127.0.0.1:1", options)
 		require.ErrorContains(t, err, text)

@@ -21,8 +21,8 @@ const (
 
 // Options of an Emitter. The zero value is good for one NATS server.
 type Options struct {
-	// MaxAge is how long the stream keeps events; DefaultMaxAge where it is zero. It
-	// cannot be less than DuplicateWindow.
+	// MaxAge is how long the stream keeps events, a second or more; DefaultMaxAge where
+	// it is zero. One that is less than DuplicateWindow shortens that.
 	MaxAge time.Duration
 	// MaxBytes bounds the stream. A full stream refuses events, and they wait in the
 	// ledger. Zero leaves the bound that the stream has, none for a new one.
@@ -52,9 +52,8 @@ func (o Options) withDefaults() Options {
 
 func (o Options) check() error {
 	switch {
-	case o.MaxAge < DuplicateWindow:
-		return fmt.Errorf("the events' MaxAge of %s is too short: at least %s, the time in which repeats are dropped",
-			o.MaxAge, DuplicateWindow)
+	case o.MaxAge < time.Second:
+		return fmt.Errorf("the events' MaxAge of %s is too short: at least a second", o.MaxAge)
 	case o.MaxBytes < 0:
 		return fmt.Errorf("the stream's MaxBytes of %d is no size: a number of bytes, or 0 for no bound", o.MaxBytes)
 	case o.Replicas < 0 || o.Replicas > 5:

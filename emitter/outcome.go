@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -17,13 +18,15 @@ var (
 )
 
 // outcome is the one place that decides what an error means for the event. Whatever
-// it does not know may heal, as events are never given up: Retry.
+// it does not know may heal, as events are not given up for the time that it takes: Retry.
 func outcome(err error) trigger.Outcome {
 	switch {
 	case err == nil:
 		return trigger.Outcome{Verdict: trigger.Done}
 	case errors.Is(err, errTooLarge):
 		return trigger.Outcome{Verdict: trigger.Dead, Error: err.Error()}
+	case errors.Is(err, errDenied):
+		return trigger.Outcome{Verdict: trigger.Retry, Forbidden: true, Error: err.Error()}
 	default:
 		return trigger.Outcome{Verdict: trigger.Retry, Deferred: notSent(err), Error: reason(err)}
 	}
@@ -48,7 +51,7 @@ func reason(err error) string {
 		return fmt.Sprintf("NATS did not acknowledge the event in time: %v", err)
 	case errors.Is(err, jetstream.ErrNoStreamResponse):
 		return fmt.Sprintf("stream %s does not answer: %v", Stream, err)
-	case code(err) == codeStoreFailed:
+	case slices.Contains(fullCodes, code(err)):
 		return fmt.Sprintf("stream %s takes no more, raise its limits or shorten its max age: %v", Stream, err)
 	default:
 		return err.Error()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -27,12 +28,18 @@ func Subjects() []string {
 
 // Codes of JetStream errors that nats.go has no names for.
 const (
+	codeAccountFull jetstream.ErrorCode = 10002 // the account may store no more
+	codeServerFull  jetstream.ErrorCode = 10023 // the server may store no more
+	codeNoRoom      jetstream.ErrorCode = 10047 // the server cannot reserve what the stream may hold
 	codeInvalid     jetstream.ErrorCode = 10052 // a stream cannot have this configuration
 	codeOtherStream jetstream.ErrorCode = 10060 // the subject belongs to another stream
 	codeOverlap     jetstream.ErrorCode = 10065 // subjects of two streams overlap
 	codeUpdate      jetstream.ErrorCode = 10069 // a stream cannot be changed so
 	codeStoreFailed jetstream.ErrorCode = 10077 // a limit of the stream is reached
 )
+
+// roomCodes are those of a server that has less room than the stream may take.
+var roomCodes = []jetstream.ErrorCode{codeNoRoom, codeAccountFull, codeServerFull}
 
 // stream makes the stream and keeps it as it should be.
 type stream struct {
@@ -44,11 +51,22 @@ type stream struct {
 	// others stop waiting when their context ends.
 	gate chan struct{}
 	// checks counts the times that the stream was found or made good.
-	checks atomic.Uint64
+	checks   atomic.Uint64
+	fullness *fullness
+	// found is what the stream was when it was last looked at.
+	found atomic.Pointer[jetstream.StreamInfo]
 }
 
 func newStream(js jetstream.JetStream, options Options) *stream {
-	return &stream{js: js, options: options, logger: options.Logger, gate: make(chan struct{}, 1)}
+	return &stream{js: js, options: options, logger: options.Logger, gate: make(chan struct{}, 1), fullness: &fullness{logger: options.Logger}}
+}
+
+// room returns an error where the stream was full when it was last looked at.
+func (s *stream) room() error {
+	if found := s.found.Load(); found != nil {
+		return s.fullness.see(found)
+	}
+	return nil
 }
 
 // ensure makes the stream good unless somebody else did since the caller read seen
@@ -78,28 +96,48 @@ func (s *stream) repair(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.found.Store(held.CachedInfo())
 	return s.update(ctx, held.CachedInfo().Config)
 }
 
 func (s *stream) create(ctx context.Context) error {
-	_, err := s.js.CreateStream(ctx, s.config(jetstream.StreamConfig{}))
+	made, err := s.js.CreateStream(ctx, s.limited(s.config(jetstream.StreamConfig{})))
 	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 		return nil // another replica was faster; Ready finds out if it differs
 	}
 	if err == nil {
+		s.found.Store(made.CachedInfo())
 		s.logger.Info("stream created", "stream", Stream)
 	}
 	return err
 }
 
+// update changes what the promise rests on, whenever it is not so, and the limits once,
+// when the process starts: replicas that are given other limits than those before them
+// would change them to and fro, and an operator may make room by hand.
 func (s *stream) update(ctx context.Context, held jetstream.StreamConfig) error {
 	wanted := s.config(held)
+	if s.checks.Load() > 0 {
+		return s.change(ctx, held, wanted)
+	}
+	err := s.change(ctx, held, s.limited(wanted))
+	if !slices.Contains(roomCodes, code(err)) {
+		return err
+	}
+	// Events need the stream more than it needs its limits.
+	s.logger.Error("stream.limits", "stream", Stream, "error", explain(err).Error())
+	return s.change(ctx, held, wanted)
+}
+
+func (s *stream) change(ctx context.Context, held, wanted jetstream.StreamConfig) error {
 	if reflect.DeepEqual(wanted, held) {
 		return nil
 	}
-	if _, err := s.js.UpdateStream(ctx, wanted); err != nil {
+	changed, err := s.js.UpdateStream(ctx, wanted)
+	if err != nil {
 		return err
 	}
+	s.found.Store(changed.CachedInfo())
 	s.logger.Warn("stream was not as it should be and was changed", "stream", Stream)
 	return nil
 }
@@ -117,8 +155,17 @@ func (s *stream) config(held jetstream.StreamConfig) jetstream.StreamConfig {
 	held.Discard = jetstream.DiscardNew
 	held.MaxMsgsPerSubject = -1
 	held.NoAck = false
-	held.MaxAge = s.options.MaxAge
 	held.Duplicates = DuplicateWindow
+	if held.MaxAge > 0 { // the server refuses a longer one
+		held.Duplicates = min(DuplicateWindow, held.MaxAge)
+	}
+	return held
+}
+
+// limited returns held with the limits of the options.
+func (s *stream) limited(held jetstream.StreamConfig) jetstream.StreamConfig {
+	held.MaxAge = s.options.MaxAge
+	held.Duplicates = min(DuplicateWindow, held.MaxAge)
 	if s.options.MaxBytes > 0 {
 		held.MaxBytes = s.options.MaxBytes
 	}
@@ -139,6 +186,9 @@ func explain(err error) error {
 			"take them from that stream, or give Earshot a NATS account of its own: %w", Stream, subjectList(), err)
 	case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
 		return fmt.Errorf("NATS has no JetStream for this account; enable it in the server's configuration: %w", err)
+	case codeNoRoom, codeAccountFull, codeServerFull: // roomCodes
+		return fmt.Errorf("NATS has no room for what stream %s may hold: give EARSHOT_STREAM_MAX_BYTES (--stream-max-bytes) less, "+
+			"or the server more (max_file_store): %w", Stream, err)
 	case codeUpdate, codeInvalid:
 		return fmt.Errorf("stream %s cannot be changed to what Earshot needs: copy what it holds and remove it, "+
 			"and it is made anew: %w", Stream, err)

@@ -1,10 +1,14 @@
 package emitter_test
 
 import (
+	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
@@ -91,4 +95,105 @@ func TestOperatorsOwnSettingsOfTheStreamAreLeft(t *testing.T) {
 	require.Equal(t, jetstream.S2Compression, config.Compression)
 	require.Equal(t, emitter.Subjects(), config.Subjects)
 	require.Equal(t, time.Hour, config.MaxAge)
+}
+
+func TestStreamThatIsGoneIsMadeAnewThoughOthersListen(t *testing.T) {
+	s := natstest.Run(t)
+	e := connect(t, s.URL(), emitter.Options{Timeout: 200 * time.Millisecond})
+	require.Equal(t, done, e.Deliver(t.Context(), event("e1", subject)))
+	listening := s.Connect()
+	for _, answer := range []string{"", "heard"} { // one listens, another answers
+		_, err := listening.Subscribe("tool.>", func(m *nats.Msg) {
+			if answer != "" {
+				_ = m.Respond([]byte(answer))
+			}
+		})
+		require.NoError(t, err)
+		require.NoError(t, listening.Flush())
+		s.DeleteStream(emitter.Stream)
+		until(t, func() bool { e.Deliver(t.Context(), event("e2", subject)); return len(ids(s)) == 1 })
+	}
+}
+
+func TestFullStreamIsSeenAndGoesOnWhenThereIsRoom(t *testing.T) {
+	s := natstest.Run(t)
+	var log logBuffer
+	e := connect(t, s.URL(), emitter.Options{MaxBytes: 8000, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, e.Ready(t.Context()))
+	metric := func(full float64) {
+		t.Helper()
+		require.InDelta(t, full, gauge(t, e, "earshot_stream_full"), 0)
+	}
+	metric(0)
+	big := func(id string) trigger.Effect {
+		effect := event(id, subject)
+		effect.Event.Data = large(3000)
+		return effect
+	}
+	for round := range 2 {
+		require.Equal(t, done, e.Deliver(t.Context(), big(fmt.Sprint(round, "a"))))
+		require.Equal(t, done, e.Deliver(t.Context(), big(fmt.Sprint(round, "b"))))
+		for range 3 {
+			require.Equal(t, trigger.Retry, e.Deliver(t.Context(), big(fmt.Sprint(round, "c"))).Verdict)
+			require.ErrorContains(t, e.Ready(t.Context()), "stream EARSHOT is full: raise EARSHOT_STREAM_MAX_BYTES")
+		}
+		metric(1)
+		require.Equal(t, done, e.Deliver(t.Context(), event(fmt.Sprint(round, "small"), subject)), "what fits goes on")
+		require.Error(t, e.Ready(t.Context()), "and says nothing of what does not")
+		require.Equal(t, round+1, strings.Count(log.String(), "stream.full"), "said once a time: %s", &log)
+		s.Purge(emitter.Stream)
+		if round == 0 {
+			require.NoError(t, e.Ready(t.Context()))
+		} else {
+			require.Equal(t, done, e.Deliver(t.Context(), big("1c")))
+		}
+		require.Equal(t, round+1, strings.Count(log.String(), "stream.room"))
+		metric(0)
+	}
+}
+
+func TestStreamThatIsNearlyFullIsNotReady(t *testing.T) {
+	s := natstest.Run(t)
+	e := connect(t, s.URL(), emitter.Options{MaxBytes: 4000})
+	effect := event("e1", subject)
+	effect.Event.Data = large(3200)
+	require.Equal(t, done, e.Deliver(t.Context(), effect))
+	require.ErrorContains(t, connect(t, s.URL(), emitter.Options{}).Ready(t.Context()), "is full", "another replica finds it so")
+}
+
+func TestLimitsOfTheStreamFollowTheOptions(t *testing.T) {
+	s := natstest.Run(t)
+	limits := func() (time.Duration, time.Duration, int64) {
+		config := s.StreamConfig(emitter.Stream)
+		return config.MaxAge, config.Duplicates, config.MaxBytes
+	}
+	for _, want := range []emitter.Options{{MaxAge: time.Hour, MaxBytes: 1 << 20}, {MaxAge: time.Second, MaxBytes: 1 << 30}, {MaxAge: 200 * time.Hour, MaxBytes: 1 << 21}} {
+		e := connect(t, s.URL(), want)
+		require.NoError(t, e.Ready(t.Context()))
+		age, window, bytes := limits()
+		require.Equal(t, want.MaxAge, age)
+		require.Equal(t, min(want.MaxAge, emitter.DuplicateWindow), window)
+		require.Equal(t, want.MaxBytes, bytes)
+		require.Equal(t, jetstream.DiscardNew, s.StreamConfig(emitter.Stream).Discard)
+
+		byHand := s.StreamConfig(emitter.Stream)
+		byHand.MaxBytes = 5 << 20
+		s.UpdateStream(byHand)
+		require.NoError(t, e.Ready(t.Context()))
+		_, _, bytes = limits()
+		require.EqualValues(t, 5<<20, bytes, "room that an operator makes is left until the next start")
+	}
+}
+
+func TestServerWithLessRoomThanTheStreamMayTakeSaysSo(t *testing.T) {
+	s := natstest.Run(t, func(o *server.Options) { o.JetStreamMaxStore = 10 << 20 })
+	e := connect(t, s.URL(), emitter.Options{MaxBytes: 1 << 30})
+	require.ErrorContains(t, e.Ready(t.Context()), "EARSHOT_STREAM_MAX_BYTES (--stream-max-bytes) less")
+	require.Contains(t, e.Deliver(t.Context(), event("e1", subject)).Error, "NATS has no room")
+
+	require.NoError(t, connect(t, s.URL(), emitter.Options{MaxBytes: 1 << 20}).Ready(t.Context()))
+	again := connect(t, s.URL(), emitter.Options{MaxBytes: 1 << 30})
+	require.NoError(t, again.Ready(t.Context()), "a stream that is there takes events")
+	require.Equal(t, done, again.Deliver(t.Context(), event("e1", subject)))
+	require.EqualValues(t, 1<<20, s.StreamConfig(emitter.Stream).MaxBytes)
 }

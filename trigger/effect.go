@@ -99,7 +99,10 @@ type Outcome struct {
 	// Deferred marks a Retry that was not an attempt: the other side is known to be
 	// down. It does not use up the effect's budget.
 	Deferred bool
-	Status   int // HTTP status, zero where there was none
+	// Forbidden marks a Retry of an event that the broker denies to us. It may be
+	// allowed again, but not for ever be waited for: the event dies when a call would.
+	Forbidden bool
+	Status    int // HTTP status, zero where there was none
 	// Result is the answer's body as JSON (a JSON string where it was text).
 	Result    json.RawMessage
 	Truncated bool

@@ -39,6 +39,8 @@ type config struct {
 	LogTexts      bool
 	LogLevel      string
 	NATSReplicas  int
+	StreamMaxAge  time.Duration
+	StreamMax     size
 	StrictRedis   bool
 	TLSCert       string
 	TLSKey        string
@@ -93,6 +95,11 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 leaves it as it is")
+	flags.DurationVar(&c.StreamMaxAge, "stream-max-age", emitter.DefaultMaxAge, "how long the stream keeps events (EARSHOT_STREAM_MAX_AGE)")
+	named("stream-max-age", "EARSHOT_STREAM_MAX_AGE")
+	c.StreamMax = defaultStreamMax
+	flags.Var(&c.StreamMax, "stream-max-bytes", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes; a full one refuses events, which stay owed until there is room (EARSHOT_STREAM_MAX_BYTES)")
+	named("stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES")
 	text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "file with the certificate, and those up to its root, to serve HTTPS with")
 	text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "file with the certificate's private key")
 	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis without an append-only file instead of warning")
@@ -134,6 +141,7 @@ func (c *config) check() error {
 	add(c.LLMTimeout <= 0, "--llm-timeout (EARSHOT_LLM_TIMEOUT) is %s; it must be more than 0, as in 20s", c.LLMTimeout)
 	add(c.History < 0, "--history (EARSHOT_HISTORY) is %d; it must be 0 or more", c.History)
 	add(c.SessionTTL < time.Second, "--session-ttl (EARSHOT_SESSION_TTL) is %s; it must be a second or more, as in 24h", c.SessionTTL)
+	add(c.StreamMaxAge < time.Second, "--stream-max-age (EARSHOT_STREAM_MAX_AGE) is %s; it must be a second or more, as in 168h", c.StreamMaxAge)
 	if _, err := parseRedisURL(c.RedisURL.Reveal()); !c.RedisURL.Empty() && err != nil {
 		faults = append(faults, err)
 	}

@@ -38,12 +38,15 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		{"--addr", "EARSHOT_ADDR", "nowhere", "EARSHOT_ADDR"},
 		{"--log-level", "", "loud", "debug, info, warn or error"},
 		{"--nats-replicas", "", "-1", "eplicas"},
+		{"--stream-max-age", "EARSHOT_STREAM_MAX_AGE", "999ms", "must be a second or more"},
+		{"--stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "12", "stream-max-bytes"},
+		{"--stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "much", "stream-max-bytes"},
 	} {
 		t.Run(test.flag+" "+test.value, func(t *testing.T) {
 			code, _, fault := command(t, complete, "serve", test.flag, test.value)
 			require.Equal(t, 1, code)
 			require.Contains(t, fault, test.says)
-			if test.flag != "--llm-timeout" && test.flag != "--history" { // pflag's own words hold the value of these
+			if test.flag != "--llm-timeout" && test.flag != "--history" && test.flag != "--stream-max-bytes" { // pflag's own words hold the value of these
 				require.NotContains(t, fault, "planted")
 			}
 			if test.variable == "" {

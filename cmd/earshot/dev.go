@@ -52,6 +52,9 @@ func (c *config) forDevelopment(given func(flag string) bool) error {
 	if !given("log-level") {
 		c.LogLevel = "warn"
 	}
+	if c.NATSURL.Empty() && !given("stream-max-bytes") {
+		c.StreamMax = leastStore / 2 // the embedded server has no more for one stream
+	}
 	c.AdminKey = repositories.Secret{} // on loopback nobody is asked for a key
 	if c.SecretKey.Empty() {
 		key := make([]byte, repositories.KeySize)
@@ -147,7 +150,7 @@ func embed(c *config, log *slog.Logger) (func() error, error) {
 		c.RedisURL = repositories.NewSecret(store.URL())
 	}
 	if c.NATSURL.Empty() {
-		nats, err := startNATS("", defaultNATSPort, log)
+		nats, err := startNATS("", defaultNATSPort, max(leastStore, 2*c.StreamMax), log)
 		if err != nil {
 			return nil, errors.Join(err, closeAll())
 		}

@@ -22,8 +22,9 @@ const (
 	// maxPayload is the largest event. A message of a chat has at most 1 MiB, and may
 	// stand in its event more than once, and escaped.
 	maxPayload = 8 << 20
-	// maxStore bounds the files, so that a forgotten dev does not fill a disk.
-	maxStore = 1 << 30
+	// leastStore bounds the files, so that a forgotten dev does not fill a disk, unless
+	// the stream is meant to be larger.
+	leastStore size = 1 << 30
 )
 
 // embeddedNATS is a NATS server with JetStream inside this process.
@@ -33,8 +34,8 @@ type embeddedNATS struct {
 }
 
 // startNATS starts the server on the given port of loopback, or on a free one where
-// that is taken.
-func startNATS(dir string, port int, logger *slog.Logger) (*embeddedNATS, error) {
+// that is taken. Its streams may hold so much in all.
+func startNATS(dir string, port int, store size, logger *slog.Logger) (*embeddedNATS, error) {
 	n := &embeddedNATS{}
 	if dir == "" {
 		temporary, err := os.MkdirTemp("", "earshot-nats-")
@@ -43,7 +44,7 @@ func startNATS(dir string, port int, logger *slog.Logger) (*embeddedNATS, error)
 		}
 		dir, n.temporary = temporary, temporary
 	}
-	err := n.start(dir, portOrFree(port, logger), logger)
+	err := n.start(dir, portOrFree(port, logger), store, logger)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the embedded NATS server in %s: %w", dir, err), n.Close())
 	}
@@ -67,14 +68,14 @@ func portOrFree(port int, logger *slog.Logger) int {
 	return port
 }
 
-func (n *embeddedNATS) start(dir string, port int, logger *slog.Logger) error {
+func (n *embeddedNATS) start(dir string, port int, store size, logger *slog.Logger) error {
 	running, err := server.NewServer(&server.Options{
 		ServerName:        "earshot-dev",
 		Host:              "127.0.0.1",
 		Port:              port,
 		JetStream:         true,
 		StoreDir:          dir,
-		JetStreamMaxStore: maxStore,
+		JetStreamMaxStore: int64(store),
 		MaxPayload:        maxPayload,
 		NoSigs:            true, // signals are for the whole program
 	})

@@ -81,7 +81,9 @@ func (s *service) openStore(embedded bool) error {
 }
 
 func (s *service) openEmitter() (err error) {
-	s.emitter, err = emitter.Connect(s.config.NATSURL.Reveal(), emitter.Options{Replicas: s.config.NATSReplicas, Logger: s.log})
+	s.emitter, err = emitter.Connect(s.config.NATSURL.Reveal(), emitter.Options{
+		MaxAge: s.config.StreamMaxAge, MaxBytes: int64(s.config.StreamMax), Replicas: s.config.NATSReplicas, Logger: s.log,
+	})
 	if err != nil {
 		return err
 	}
@@ -103,7 +105,7 @@ func (s *service) openAdapters() error {
 func (s *service) openEngine() (err error) {
 	registry, metrics := prometheus.NewRegistry(), trigger.NewMetrics()
 	llm := newLLMMetrics()
-	registry.MustRegister(metrics, llm, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(metrics, llm, s.emitter, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s.matcher = matcher.New(matcher.Options{
 		BaseURL: s.config.OpenAIBaseURL, Key: s.config.OpenAIKey, Model: s.config.OpenAIModel,
 		Anthropic: s.config.Anthropic, Gemini: s.config.Gemini, Cohere: s.config.Cohere,

@@ -52,7 +52,7 @@ func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {
 	store, err := startStore()
 	require.NoError(t, err)
 	defer store.Close()
-	nats, err := startNATS("", -1, slog.New(slog.DiscardHandler))
+	nats, err := startNATS("", -1, leastStore, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, nats.Close()) }()
 	require.NoError(t, c.RedisURL.UnmarshalText([]byte(store.URL())))

@@ -1,0 +1,150 @@
+package emitter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// errDenied means that the NATS user may not do what an event needs.
+var errDenied error = &public{"the NATS user of Earshot has no permission", "refuses events: it denies them to the user"}
+
+const (
+	// deniedFor is how long a subject counts as denied since it was last tried: longer
+	// than the ledger's longest pause between two attempts.
+	deniedFor = 5 * time.Minute
+	// mostDenied bounds the subjects that are remembered.
+	mostDenied = 100
+)
+
+// denials knows what the server denies. It says so beside the connection's requests and
+// not in answer to one: whoever waits for an acknowledgement would wait in vain.
+type denials struct {
+	logger *slog.Logger
+
+	mu      sync.Mutex
+	waiting map[*denial]struct{}
+	seen    map[string]time.Time // subjects, when they were last denied
+	// inbox is the denied subject on which all answers come, where it is denied.
+	inbox string
+}
+
+// denial ends what waits for an answer on a subject.
+type denial struct {
+	subject string
+	end     context.CancelCauseFunc
+}
+
+func newDenials(logger *slog.Logger) *denials {
+	return &denials{logger: logger, waiting: map[*denial]struct{}{}, seen: map[string]time.Time{}}
+}
+
+// violation is how a server names what it denies.
+var violation = regexp.MustCompile(`Permissions Violation for (Publish to|Subscription to|Publish with Reply of) "([^"]+)"`)
+
+// take reads what the server reports, and returns false for what is no denial of ours.
+func (d *denials) take(err error) bool {
+	if !errors.Is(err, nats.ErrPermissionViolation) {
+		return false
+	}
+	found := violation.FindStringSubmatch(err.Error())
+	if found == nil {
+		return false
+	}
+	subject, answers := found[2], found[1] != "Publish to"
+	if answers && !strings.HasPrefix(subject, nats.InboxPrefix) {
+		return false // a subscription of the tail's
+	}
+	d.deny(subject, answers)
+	return true
+}
+
+func (d *denials) deny(subject string, answers bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := !d.seen[subject].IsZero()
+	if answers {
+		known, d.inbox = d.inbox != "", subject
+	} else if len(d.seen) < mostDenied || known {
+		d.seen[subject] = time.Now()
+	}
+	if !known {
+		d.logger.Error("publish.denied", "subject", subject,
+			"error", "NATS denies this to the user of Earshot; allow it to publish on the subjects of the events and on $JS.API.>, and to subscribe to _INBOX.>")
+	}
+	for waiting := range d.waiting {
+		if answers || waiting.subject == subject || strings.HasPrefix(subject, streamAPI) {
+			waiting.end(fmt.Errorf("%w for %q", errDenied, subject))
+		}
+	}
+}
+
+// streamAPI is where the stream is looked after, for every event.
+const streamAPI = "$JS.API.STREAM."
+
+// bind returns a context that ends when the subject is denied; errDenied is its cause
+// then. It has ended already where no answer can come.
+func (d *denials) bind(ctx context.Context, subject string) (context.Context, context.CancelFunc) {
+	bound, cancel := context.WithCancelCause(ctx)
+	waiting := &denial{subject, cancel}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiting[waiting] = struct{}{}
+	if d.inbox != "" {
+		cancel(fmt.Errorf("%w for %q", errDenied, d.inbox))
+	}
+	return bound, func() {
+		d.mu.Lock()
+		delete(d.waiting, waiting)
+		d.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+// allowed forgets a subject that something was published on.
+func (d *denials) allowed(subject string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, denied := d.seen[subject]; denied {
+		delete(d.seen, subject)
+		d.logger.Info("publish.allowed", "subject", subject)
+	}
+}
+
+// reset forgets all: a new connection may have other permissions.
+func (d *denials) reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.seen)
+	d.inbox = ""
+}
+
+// denied returns the subjects that are denied now.
+func (d *denials) denied() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.DeleteFunc(d.seen, func(_ string, last time.Time) bool { return time.Since(last) > deniedFor })
+	subjects := slices.Sorted(maps.Keys(d.seen))
+	if d.inbox != "" {
+		subjects = append(subjects, d.inbox)
+	}
+	return subjects
+}
+
+// err is what Ready says of it.
+func (d *denials) err() error {
+	subjects := d.denied()
+	if len(subjects) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w for %q (%d denied in all)", errDenied, subjects[0], len(subjects))
+}
