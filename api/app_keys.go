@@ -2,8 +2,8 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,7 +18,8 @@ type KeyStore interface {
 
 // KeyKeeper makes, lists and revokes the keys of apps.
 type KeyKeeper interface {
-	CreateKey(ctx context.Context, appID, name string, scopes []repositories.Permission, lifetime time.Duration) (repositories.AppKey, repositories.Secret, error)
+	// CreateKey fails with a *repositories.ScopeError where a key asks for more than it has.
+	CreateKey(ctx context.Context, appID string, asked repositories.NewKey) (repositories.AppKey, repositories.Secret, error)
 	AppKeys(ctx context.Context, appID, after string, limit int) (items []repositories.AppKey, next string, err error)
 	// RevokeKey returns when no replica takes the key any more.
 	RevokeKey(ctx context.Context, appID, keyID string) error
@@ -54,7 +55,12 @@ func (h appKeys) post(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	key, text, err := h.store.CreateKey(c.Request().Context(), c.Param("appId"), asked.Name, asked.Scopes, asked.lifetime)
+	key, text, err := h.store.CreateKey(c.Request().Context(), c.Param("appId"), repositories.NewKey{
+		Name: asked.Name, Scopes: asked.Scopes, Lifetime: asked.lifetime, By: principalOf(c).keyID,
+	})
+	if errors.Is(err, repositories.ErrKey) || errors.Is(err, repositories.ErrKeyExpired) {
+		return unauthorized(err) // the key that asks has ended meanwhile
+	}
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
-	"time"
 
 	"earshot/repositories"
 	"earshot/trigger"
@@ -139,9 +138,9 @@ func (s *storeDouble) KeyValid(context.Context, string, string) (repositories.Ap
 	return repositories.AppKey{}, repositories.ErrKey
 }
 
-func (s *storeDouble) CreateKey(_ context.Context, appID, name string, scopes []repositories.Permission, lifetime time.Duration) (repositories.AppKey, repositories.Secret, error) {
-	s.took("CreateKey", appID, name, scopes, lifetime)
-	return repositories.AppKey{ID: "k1", Name: name, Scopes: scopes}, repositories.NewSecret("ek_clinic.k1.x"), s.err
+func (s *storeDouble) CreateKey(_ context.Context, appID string, asked repositories.NewKey) (repositories.AppKey, repositories.Secret, error) {
+	s.took("CreateKey", appID, asked)
+	return repositories.AppKey{ID: "k1", Name: asked.Name, Scopes: asked.Scopes}, repositories.NewSecret("ek_clinic.k1.x"), s.err
 }
 
 func (s *storeDouble) AppKeys(_ context.Context, appID, after string, limit int) ([]repositories.AppKey, string, error) {

@@ -52,7 +52,7 @@ func (w world) secondReplica() *service {
 func TestAKeyIsMadeUsedListedAndRevoked(t *testing.T) {
 	w := live(t, everything)
 	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
-	owner := w.call("POST", keysPath, `{"name":"ops","scopes":["app"]}`).made()
+	owner := w.call("POST", keysPath, `{"name":"ops","scopes":["app","tools","messages"]}`).made()
 	key := w.call("POST", keysPath, `{"name":"back-end","scopes":["tools","messages"],"expiresIn":"720h"}`, bearer(owner.Key)).made()
 	require.Regexp(t, `^ek_clinic\.[A-Z2-7]{26}\.[A-Za-z0-9_-]{43}$`, key.Key)
 	require.WithinDuration(t, time.Now().Add(720*time.Hour), key.Expires, time.Minute)
@@ -207,4 +207,37 @@ func TestMessagesOverTheLimitAre429(t *testing.T) {
 	w.call("PUT", "/v1/apps/clinic/sessions/s2/repositories/r", `{"tools":[]}`).is(201, "")
 	w.call("PUT", "/v1/apps/clinic/repositories/r", `{"tools":[]}`).is(201, "")
 	w.call("PUT", "/v1/apps/clinic/repositories/r2", `{"tools":[]}`).is(201, "")
+}
+
+func TestAKeyMadeByAKeyEndsWithItAndDoesNoMore(t *testing.T) {
+	w := live(t, everything)
+	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
+	other := w.secondReplica()
+	parent := w.call("POST", keysPath, `{"scopes":["app","messages"],"expiresIn":"10m"}`).made()
+	sibling := w.call("POST", keysPath, `{"scopes":["app"]}`).made()
+	refused := w.call("POST", keysPath, `{"scopes":["app","tools","triggers"]}`, bearer(parent.Key))
+	refused.problem(422, "it has app, messages")
+	require.Contains(t, string(refused.body), `"/scopes/1"`)
+	require.NotContains(t, string(refused.body), `"/scopes/0"`)
+
+	for _, body := range []string{`{"scopes":["app","messages"]}`, `{"scopes":["messages","app"],"expiresIn":"720h"}`} {
+		require.Equal(t, parent.Expires, w.call("POST", keysPath, body, bearer(parent.Key)).made().Expires, "it ends with the key that asked")
+	}
+	child := w.call("POST", keysPath, `{"scopes":["app","messages"],"expiresIn":"5m"}`, bearer(parent.Key)).made()
+	require.True(t, child.Expires.Before(parent.Expires))
+	grandchild := w.call("POST", keysPath, `{"scopes":["messages"]}`, bearer(child.Key)).made()
+	require.Equal(t, child.Expires, grandchild.Expires)
+	token := w.call("POST", "/v1/apps/clinic/sessions/s1/token", "", bearer(grandchild.Key)).made()
+	for _, credential := range []string{child.Key, grandchild.Key, token.Token} {
+		other.call("GET", messagesPath, "", bearer(credential)).is(200, "") // it has them in mind now
+	}
+	w.call("DELETE", keysPath+"/"+parent.KeyID, "", bearer(sibling.Key)).is(204, "")
+	for _, credential := range []string{parent.Key, child.Key, grandchild.Key, token.Token} {
+		other.call("GET", messagesPath, "", bearer(credential)).problem(401)
+		w.call("GET", messagesPath, "", bearer(credential)).problem(401)
+	}
+	w.call("POST", keysPath, `{"scopes":["messages"]}`, bearer(child.Key)).problem(401)
+	left := w.keys(adminKey)
+	require.Len(t, left, 1)
+	require.Equal(t, sibling.KeyID, left[0].KeyID)
 }

@@ -42,6 +42,7 @@ func typedProblem(err error) *problem {
 		rate   *trigger.RateError
 		limit  *repositories.LimitError
 		lacks  *repositories.Unverified
+		scopes *repositories.ScopeError
 	)
 	switch {
 	case errors.As(err, &faults):
@@ -52,6 +53,8 @@ func typedProblem(err error) *problem {
 		return newProblem(http.StatusTooManyRequests, rate.Error()).with("Retry-After", seconds(rate.RetryAfter))
 	case errors.As(err, &limit):
 		return newProblem(http.StatusUnprocessableEntity, limit.Error())
+	case errors.As(err, &scopes):
+		return faulty(http.StatusUnprocessableEntity, scopes.Error(), scopeFaults(scopes))
 	case errors.As(err, &lacks):
 		return newProblem(http.StatusUnauthorized, lacks.Error()).with("WWW-Authenticate", challenge)
 	case errors.As(err, &llm):
@@ -94,6 +97,14 @@ func faulty(status int, detail string, faults repositories.Faults) *problem {
 		faults = faults[:mostFaults]
 	}
 	return &problem{Type: typeFaults, Title: "The body is at fault", Status: status, Detail: detail, Errors: faults}
+}
+
+func scopeFaults(scopes *repositories.ScopeError) repositories.Faults {
+	var faults repositories.Faults
+	for _, i := range scopes.Beyond {
+		faults.Add(repositories.Point("scopes", i), "is more than the key has that asks; ask with one that has it")
+	}
+	return faults
 }
 
 func valueFaults(values *trigger.ValuesError) repositories.Faults {

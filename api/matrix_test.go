@@ -70,7 +70,7 @@ var record = trigger.Record{
 // credentials of all kinds, of a world with the apps clinic and other.
 func (w world) credentials() map[string]string {
 	key := func(app string, life time.Duration, scopes ...repositories.Permission) (id, text string) {
-		made, secret, err := w.store.CreateKey(w.t.Context(), app, "", scopes, life)
+		made, secret, err := w.store.CreateKey(w.t.Context(), app, repositories.NewKey{Scopes: scopes, Lifetime: life})
 		require.NoError(w.t, err)
 		return made.ID, secret.Reveal()
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"earshot/repositories"
 )
@@ -19,7 +18,7 @@ func (noKeys) KeyValid(context.Context, string, string) (repositories.AppKey, er
 	return repositories.AppKey{}, repositories.ErrKey
 }
 
-func (noKeys) CreateKey(context.Context, string, string, []repositories.Permission, time.Duration) (repositories.AppKey, repositories.Secret, error) {
+func (noKeys) CreateKey(context.Context, string, repositories.NewKey) (repositories.AppKey, repositories.Secret, error) {
 	return repositories.AppKey{}, repositories.Secret{}, fmt.Errorf("%w: this service keeps no keys", repositories.ErrUnavailable)
 }
 

@@ -24,11 +24,14 @@ const (
 // AppKey is a key of an app as it is listed. The key itself is shown once, when it is
 // made, and stored as a hash.
 type AppKey struct {
-	ID      string       `json:"keyId"`
-	Name    string       `json:"name,omitempty"`
-	Scopes  []Permission `json:"scopes"`
-	Created time.Time    `json:"created"`
-	Expires time.Time    `json:"expiresAt,omitzero"`
+	ID     string       `json:"keyId"`
+	Name   string       `json:"name,omitempty"`
+	Scopes []Permission `json:"scopes"`
+	// MadeBy is the key that asked for this one, and with which it ends; empty where it
+	// was the admin.
+	MadeBy  string    `json:"madeBy,omitempty"`
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expiresAt,omitzero"`
 	// LastUsed is exact to a minute, so that a use costs no write.
 	LastUsed time.Time `json:"lastUsed,omitzero"`
 }

@@ -37,7 +37,7 @@ func newKeeper(t *testing.T, server *redistest.Server) *keeper {
 }
 
 func (k *keeper) key(t *testing.T, life time.Duration) (repositories.AppKey, repositories.Secret) {
-	made, secret, err := k.CreateKey(t.Context(), "clinic", "n", []repositories.Permission{repositories.PermitTools}, life)
+	made, secret, err := k.CreateKey(t.Context(), "clinic", repositories.NewKey{Name: "n", Scopes: []repositories.Permission{repositories.PermitTools}, Lifetime: life})
 	require.NoError(t, err)
 	return made, secret
 }
@@ -117,7 +117,7 @@ func TestKeysAreBounded(t *testing.T) {
 	for range 1000 {
 		k.key(t, 0)
 	}
-	_, _, err := k.CreateKey(t.Context(), "clinic", "", nil, 0)
+	_, _, err := k.CreateKey(t.Context(), "clinic", repositories.NewKey{})
 	require.ErrorIs(t, err, repositories.ErrFull)
 	first, next, err := k.AppKeys(t.Context(), "clinic", "", 600)
 	require.NoError(t, err)
@@ -186,5 +186,38 @@ func TestOriginsOfAnAppThatIsNotThereAreNone(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.want, got, c)
 		}
+	})
+}
+
+func TestKeyTakesThoseThatItMadeAlongAndNoOthers(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		k := newKeeper(t, server)
+		below := func(by string) (repositories.AppKey, error) {
+			made, _, err := k.CreateKey(t.Context(), "clinic", repositories.NewKey{Scopes: []repositories.Permission{repositories.PermitTools}, By: by})
+			return made, err
+		}
+		a, _ := k.key(t, 0)
+		b, _ := k.key(t, time.Hour)
+		deep := a.ID
+		for range 16 {
+			made, err := below(deep)
+			require.NoError(t, err)
+			require.Equal(t, deep, made.MadeBy)
+			deep = made.ID
+		}
+		_, err := below(deep)
+		require.ErrorIs(t, err, repositories.ErrFull)
+		other, err := below(b.ID)
+		require.NoError(t, err)
+		require.Equal(t, b.Expires, other.Expires)
+		require.NoError(t, k.RevokeKey(t.Context(), "clinic", a.ID))
+		left, _, err := k.AppKeys(t.Context(), "clinic", "", 100)
+		require.NoError(t, err)
+		require.Len(t, left, 2)
+		_, err = below(a.ID)
+		require.ErrorIs(t, err, repositories.ErrKey)
+		k.now = k.now.Add(time.Hour)
+		_, err = below(b.ID)
+		require.ErrorIs(t, err, repositories.ErrKeyExpired)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -32,48 +33,13 @@ var (
 	ErrKeyExpired = errors.New("the key has expired")
 )
 
-// storedKey is a key as it stands in Redis.
+// storedKey is a key as it stands in Redis: its line, then the record, which is opaque to
+// scripts.
 type storedKey struct {
 	AppKey
 	Hash string `json:"hash"`
-}
-
-// addKey adds a key to an app.
-//
-//	KEYS app, keys
-//	ARGV keyId, record, most keys
-//	=>   ok, noapp, or full
-var addKey = NewScript(`
-if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
-if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 1 then return 'ok' end
-if redis.call('HLEN', KEYS[2]) >= tonumber(ARGV[3]) then return 'full' end
-redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-return 'ok'
-`)
-
-// CreateKey makes a key of an app, good for as long as lifetime says, or until it is
-// revoked where that is zero. The Secret is the key: nothing else can show it again.
-func (s *Store) CreateKey(ctx context.Context, appID, name string, scopes []Permission, lifetime time.Duration) (AppKey, Secret, error) {
-	key := AppKey{ID: s.newID(), Name: name, Scopes: scopes, Created: s.now().UTC()}
-	if lifetime > 0 {
-		key.Expires = key.Created.Add(lifetime)
-	}
-	text := newKeyText(appID, key.ID)
-	record, err := json.Marshal(storedKey{AppKey: key, Hash: hashKey(text)})
-	if err != nil {
-		return AppKey{}, Secret{}, err
-	}
-	keys := KeysOf(appID)
-	reply, err := addKey.Run(ctx, s.db, []string{keys.App(), keys.AppKeys()}, key.ID, record, mostKeys)
-	switch {
-	case err != nil:
-		return AppKey{}, Secret{}, err
-	case reply == "noapp":
-		return AppKey{}, Secret{}, fmt.Errorf("app %q: %w", appID, ErrNotFound)
-	case reply == "full":
-		return AppKey{}, Secret{}, fmt.Errorf("%w: app %q has %d keys, the most: revoke some", ErrFull, appID, mostKeys)
-	}
-	return key, text, nil
+	// Line are the keys that it ends with, the first one made by the admin, as /a/b/.
+	Line string `json:"-"`
 }
 
 // AppKeys lists the keys of an app by id, the first limit after the given one.
@@ -103,8 +69,9 @@ func (s *Store) AppKeys(ctx context.Context, appID, after string, limit int) ([]
 }
 
 func readKey(text string) (*storedKey, error) {
-	stored := &storedKey{}
-	if err := json.Unmarshal([]byte(text), stored); err != nil {
+	begins := max(strings.IndexByte(text, '{'), 0)
+	stored := &storedKey{Line: text[:begins]}
+	if err := json.Unmarshal([]byte(text[begins:]), stored); err != nil {
 		return nil, fmt.Errorf("a stored key cannot be read: %w", err)
 	}
 	return stored, nil
@@ -118,26 +85,35 @@ func readUse(text string) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// dropKey revokes a key.
+// dropKey revokes a key and all that were made by it, however far down.
 //
 //	KEYS keys, uses
 //	ARGV keyId
-//	=>   how many there were
+//	=>   the ids of the keys that there were
 var dropKey = NewScript(`
-redis.call('HDEL', KEYS[2], ARGV[1])
-return redis.call('HDEL', KEYS[1], ARGV[1])
+local all, gone = redis.call('HGETALL', KEYS[1]), {}
+for i = 1, #all, 2 do
+  local line = string.match(all[i + 1], '^[^{]*')
+  if all[i] == ARGV[1] or string.find(line, '/' .. ARGV[1] .. '/', 1, true) then gone[#gone + 1] = all[i] end
+end
+for _, id in ipairs(gone) do redis.call('HDEL', KEYS[1], id) redis.call('HDEL', KEYS[2], id) end
+return gone
 `)
 
-// RevokeKey removes a key, or returns ErrNotFound. When it returns, no replica takes
-// the key any more: it waits for as long as others may have it in mind.
+// RevokeKey removes a key with those that it has made, or returns ErrNotFound. When it
+// returns, no replica takes any of them: it waits for as long as others may have them in
+// mind.
 func (s *Store) RevokeKey(ctx context.Context, appID, keyID string) error {
 	keys := KeysOf(appID)
-	there, err := dropKey.Run(ctx, s.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
+	reply, err := dropKey.Run(ctx, s.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
 	if err != nil {
 		return err
 	}
-	s.access.forget(appID + " " + keyID)
-	if there == int64(0) {
+	gone, _ := reply.([]any)
+	for _, id := range gone {
+		s.access.forget(fmt.Sprintf("%s %s", appID, id))
+	}
+	if len(gone) == 0 {
 		return fmt.Errorf("key %q: %w", keyID, ErrNotFound)
 	}
 	select {
