@@ -20,7 +20,7 @@ type anthropicClient struct {
 }
 
 // newAnthropic returns a client of the provider's endpoint.
-func newAnthropic(options Options, given Provider) (completer, error) {
+func newAnthropic(network network, given Provider) (completer, error) {
 	base, _, err := endpoint(given.BaseURL)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func newAnthropic(options Options, given Provider) (completer, error) {
 	if key != "" {
 		header.Set("X-Api-Key", key)
 	}
-	return &anthropicClient{newTransport(options, key), base.JoinPath("v1", "messages"), header}, nil
+	return &anthropicClient{newTransport(network, key), base.JoinPath("v1", "messages"), header}, nil
 }
 
 // complete implements completer.

@@ -78,3 +78,30 @@ func encode(value any) string {
 	}
 	return string(text)
 }
+
+// maxUnreadable bounds what is sent back of arguments that cannot be read, in bytes.
+const maxUnreadable = 2 << 10
+
+// sentArguments renders the arguments of an earlier call. Many servers parse what they
+// get back, and refuse the request over arguments that are not JSON.
+func sentArguments(arguments string) string {
+	if _, err := decodeStrict(arguments); err != nil {
+		return encode(map[string]any{"unreadable": clip(arguments, maxUnreadable)})
+	}
+	return arguments
+}
+
+// sentObject is sentArguments for providers that take objects alone. No arguments are
+// an empty one.
+func sentObject(arguments string) json.RawMessage {
+	value, err := decodeStrict(arguments)
+	switch value.(type) {
+	case map[string]any:
+		return json.RawMessage(arguments)
+	case nil:
+		if err == nil || strings.TrimSpace(arguments) == "" {
+			return json.RawMessage("{}")
+		}
+	}
+	return json.RawMessage(encode(map[string]any{"unreadable": clip(arguments, maxUnreadable)}))
+}

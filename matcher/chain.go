@@ -1,9 +1,6 @@
 package matcher
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // Chain is the whole matcher: the text that equals a button-like tool first, then an
 // LLM where one is configured, else the offline matcher.
@@ -21,13 +18,7 @@ func New(options Options) *Chain {
 				"set OPENAI_API_KEY or OPENAI_BASE_URL for an LLM, or ANTHROPIC_API_KEY, GEMINI_API_KEY or COHERE_API_KEY",
 		}
 	}
-	options = options.withDefaults()
-	first := options.first()
-	return &Chain{
-		rest: NewLLM(options),
-		describes: fmt.Sprintf("the LLM %s at %s matches, within %s for each request%s",
-			first.Model, host(first.BaseURL), options.Timeout, options.others()),
-	}
+	return &Chain{rest: NewLLM(options), describes: options.Describe()}
 }
 
 // Describe says in one sentence what matches, for the log at start. It names no

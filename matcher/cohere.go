@@ -21,7 +21,7 @@ type cohereClient struct {
 }
 
 // newCohere returns a client of the provider's endpoint.
-func newCohere(options Options, given Provider) (completer, error) {
+func newCohere(network network, given Provider) (completer, error) {
 	base, _, err := endpoint(given.BaseURL)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func newCohere(options Options, given Provider) (completer, error) {
 	if key != "" {
 		header.Set("Authorization", "Bearer "+key)
 	}
-	return &cohereClient{newTransport(options, key), base.JoinPath("v2", "chat"), header}, nil
+	return &cohereClient{newTransport(network, key), base.JoinPath("v2", "chat"), header}, nil
 }
 
 // complete implements completer.

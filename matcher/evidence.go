@@ -1,22 +1,13 @@
 package matcher
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"earshot/repositories"
 )
-
-// Evidence is where the conversation has a value. Of a value of several parts (a
-// list, a date with a time) the parts may stand in several messages.
-type Evidence struct {
-	// MessageID is the newest message that has the value or a part of it; empty for
-	// the message that is being matched.
-	MessageID string `json:"messageId,omitempty"`
-	// Words are the message's own words; those of parts are joined by " … ".
-	Words string `json:"words"`
-}
 
 // FindEvidence says for every value that a matcher has inferred where it stands in
 // the conversation: in the newest message that has it, nil where none has it. Hidden
@@ -74,7 +65,7 @@ type part struct {
 }
 
 func (p part) fault(name string) repositories.ValueFault {
-	detail := short(encode(p.value)) + " was not said in the conversation"
+	detail := short(written(p.value)) + " was not said in the conversation"
 	if p.at != "" {
 		detail = short(name+p.at) + ": " + detail
 	}
@@ -112,7 +103,7 @@ func (p describedParameter) defaulted(value any) bool {
 	if p.Default == nil {
 		return false
 	}
-	if encode(value) == encode(p.Default) {
+	if written(value) == written(p.Default) {
 		return true
 	}
 	text, ok := value.(string)
@@ -130,4 +121,13 @@ func unescaped(text string) string {
 		return text
 	}
 	return strings.ReplaceAll(text[1:len(text)-1], closing+closing, closing)
+}
+
+// written is a value as JSON.
+func written(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
 }

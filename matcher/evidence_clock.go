@@ -29,7 +29,7 @@ func (h hand) times() []string {
 }
 
 // clockAt reads the time of day that begins at word i; end is i for none.
-func (r piece) clockAt(i int) (times []string, end int) {
+func (r *momentText) clockAt(i int) (times []string, end int) {
 	if exact, ok := namedHours[r.at(i)]; ok {
 		return []string{exact}, i + 1
 	}
@@ -53,8 +53,8 @@ func (r piece) clockAt(i int) (times []string, end int) {
 var clockCues = set(`at by around about before after until till from to between um ab gegen bis a alle las vers`)
 
 // hand reads the hour and minute: 17:30, 5.30, 17h, five thirty, half past five.
-func (r piece) hand(i int) (hand, int) {
-	if digitFirst(r.at(i)) {
+func (r *momentText) hand(i int) (hand, int) {
+	if startsWithDigit(r.at(i)) {
 		if h, end := r.figuresHand(i); end > i {
 			return h, end
 		}
@@ -66,7 +66,7 @@ func (r piece) hand(i int) (hand, int) {
 	if end == i {
 		return hand{}, i
 	}
-	if minute, after := r.smallNumber(end, 59); after > end && minute >= 10 && !digitFirst(r.at(i)) {
+	if minute, after := r.smallNumber(end, 59); after > end && minute >= 10 && !startsWithDigit(r.at(i)) {
 		return hand{hour: hour, minute: minute, sure: true}, after
 	}
 	return hand{hour: hour}, end
@@ -74,8 +74,8 @@ func (r piece) hand(i int) (hand, int) {
 
 // figuresHand reads a time in figures. An hour of two digits under ten is one of 24
 // hours (ISO 8601).
-func (r piece) figuresHand(i int) (hand, int) {
-	text := r.after(i)
+func (r *momentText) figuresHand(i int) (hand, int) {
+	text := r.window(i)
 	if !strings.ContainsAny(text[:min(len(text), 5)], ":.hHaApP") {
 		return hand{}, i
 	}
@@ -91,7 +91,7 @@ func (r piece) figuresHand(i int) (hand, int) {
 var handText = regexp.MustCompile(`(?i)^(\d{1,2})(?:\s?[:.h]\s?(\d{2})(?::\d{2})?)?(?:\s*([ap])\.?\s?m\b\.?|\b)`)
 
 // pastHand reads "half past five", "quarter to 6" and "ten past 7".
-func (r piece) pastHand(i int) (hand, int) {
+func (r *momentText) pastHand(i int) (hand, int) {
 	minute, at := map[string]int{"half": 30, "quarter": 15}[r.at(i)], i+1
 	if minute == 0 {
 		minute, at = r.smallNumber(i, 30)
@@ -112,10 +112,10 @@ func (r piece) pastHand(i int) (hand, int) {
 }
 
 // smallNumber reads a whole number up to most, in figures or words.
-func (r piece) smallNumber(i, most int) (number, end int) {
+func (r *momentText) smallNumber(i, most int) (number, end int) {
 	w := r.at(i)
 	switch {
-	case digitFirst(w):
+	case startsWithDigit(w):
 		if number = atoi(w); len(w) > 2 || number == 0 && strings.Trim(w, "0") != "" {
 			return 0, i
 		}
@@ -138,7 +138,7 @@ func (r piece) smallNumber(i, most int) (number, end int) {
 }
 
 // halfOfDay reads "pm", "o'clock", "in the afternoon" and "at night" after the hour.
-func (r piece) halfOfDay(h hand, end int) (hand, int) {
+func (r *momentText) halfOfDay(h hand, end int) (hand, int) {
 	if r.at(end) == "oclock" || r.at(end) == "uhr" || r.at(end) == "heures" || r.at(end) == "h" {
 		h.sure, end = true, end+1
 	}
@@ -165,7 +165,7 @@ func (r piece) halfOfDay(h hand, end int) (hand, int) {
 }
 
 // letters reads am, pm, a.m. and p.m.
-func (r piece) letters(i int) (half string, end int) {
+func (r *momentText) letters(i int) (half string, end int) {
 	switch r.at(i) {
 	case "am", "pm":
 		return r.at(i)[:1], i + 1

@@ -9,13 +9,13 @@ import (
 // dateAt reads the date that begins at word i as all days that it may mean: people
 // leave the year out, differ on which day "next Friday" is, and write day and month in
 // either order. end is i for none.
-func (r piece) dateAt(i int) (days []string, end int) {
-	if !digitFirst(r.at(i)) && !r.beginsDate(i) {
+func (r *momentText) dateAt(i int) (days []string, end int) {
+	if !startsWithDigit(r.at(i)) && !r.beginsDate(i) {
 		return nil, i
 	}
-	for _, read := range []func(piece, int) ([]string, int){
-		piece.figuresDate, piece.nearDate, piece.namedDay, piece.weekend,
-		piece.monthFirst, piece.dayFirst, piece.dayAlone, piece.later,
+	for _, read := range []func(*momentText, int) ([]string, int){
+		(*momentText).figuresDate, (*momentText).nearDate, (*momentText).namedDay, (*momentText).weekend,
+		(*momentText).monthFirst, (*momentText).dayFirst, (*momentText).dayAlone, (*momentText).later,
 	} {
 		if days, end = read(r, i); end > i {
 			return days, end
@@ -25,7 +25,7 @@ func (r piece) dateAt(i int) (days []string, end int) {
 }
 
 // beginsDate keeps the readers from words that begin no date, which most words are.
-func (r piece) beginsDate(i int) bool {
+func (r *momentText) beginsDate(i int) bool {
 	w := r.at(i)
 	_, near := nearDays[w]
 	_, named := weekdayOf(w)
@@ -35,9 +35,9 @@ func (r piece) beginsDate(i int) bool {
 var dateWords = set(`next this coming last in the a an day yesterday gestern ieri ayer hier`)
 
 // figuresDate reads 2019-03-08, 8.3.2019, 3/8/19 and 3/8.
-func (r piece) figuresDate(i int) ([]string, int) {
-	text := r.after(i)
-	if !digitFirst(text) || !strings.ContainsAny(text[:min(len(text), 5)], "-/.") {
+func (r *momentText) figuresDate(i int) ([]string, int) {
+	text := r.window(i)
+	if !startsWithDigit(text) || !strings.ContainsAny(text[:min(len(text), 5)], "-/.") {
 		return nil, i
 	}
 	if p := yearFirst.FindStringSubmatch(text); p != nil {
@@ -69,7 +69,7 @@ var (
 )
 
 // nearDate reads "tomorrow" and its like.
-func (r piece) nearDate(i int) ([]string, int) {
+func (r *momentText) nearDate(i int) ([]string, int) {
 	if m, ok := r.nearDay(i); ok {
 		return []string{m.exact}, m.end
 	}
@@ -82,7 +82,7 @@ func (r piece) nearDate(i int) ([]string, int) {
 
 // namedDay reads "Friday", "this Fri", "next Friday", "last Friday", "Friday next
 // week".
-func (r piece) namedDay(i int) ([]string, int) {
+func (r *momentText) namedDay(i int) ([]string, int) {
 	at := i
 	if r.at(i) == "next" || r.at(i) == "this" || r.at(i) == "coming" || r.at(i) == "last" {
 		at++
@@ -122,7 +122,7 @@ var shortWeekdays = map[string]time.Weekday{
 
 // weekend reads "this weekend", either day of it, and "next weekend", of which it is
 // open whether the coming one is meant.
-func (r piece) weekend(i int) ([]string, int) {
+func (r *momentText) weekend(i int) ([]string, int) {
 	if r.at(i+1) != "weekend" || r.at(i) != "this" && r.at(i) != "the" && r.at(i) != "next" && r.at(i) != "coming" {
 		return nil, i
 	}
@@ -135,7 +135,7 @@ func (r piece) weekend(i int) ([]string, int) {
 }
 
 // later reads "in 3 days", "in a week", "two weeks from now".
-func (r piece) later(i int) ([]string, int) {
+func (r *momentText) later(i int) ([]string, int) {
 	at := i
 	if r.at(i) == "in" {
 		at++
@@ -156,7 +156,7 @@ func (r piece) later(i int) ([]string, int) {
 }
 
 // countOf reads a whole number; "a" counts one.
-func (r piece) countOf(i int) (count, end int) {
+func (r *momentText) countOf(i int) (count, end int) {
 	if r.at(i) == "a" || r.at(i) == "an" {
 		return 1, i + 1
 	}

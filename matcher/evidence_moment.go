@@ -4,9 +4,9 @@ import "regexp"
 
 // onlyMoment reads a text that is a date, a time of day, or both and nothing else. A
 // date and a time together are returned apart: they may have been said apart.
-func (r piece) onlyMoment() (dates, clocks, days, hours []string) {
+func (r *momentText) onlyMoment() (dates, clocks, days, hours []string) {
 	if p := stamp.FindStringSubmatch(r.text); p != nil {
-		date, clock := newPiece(p[1], r.now), newPiece(p[2], r.now)
+		date, clock := newMomentText(p[1], r.now), newMomentText(p[2], r.now)
 		days, _ = date.dateAt(0)
 		hours, _ = clock.clockAt(0)
 		return nil, nil, days, hours

@@ -5,7 +5,7 @@ import "time"
 // dated returns the days of a year, month and day. Where no year was said (0) they are
 // the next such day and the last one: of a conversation's dates most lie ahead, and
 // some are told.
-func (r piece) dated(year, month, day int) []string {
+func (r *momentText) dated(year, month, day int) []string {
 	years := []int{year}
 	if year == 0 {
 		this := r.today().Year()
@@ -26,7 +26,7 @@ func (r piece) dated(year, month, day int) []string {
 }
 
 // monthFirst reads "March 8th, 2019" and "March the eighth".
-func (r piece) monthFirst(i int) ([]string, int) {
+func (r *momentText) monthFirst(i int) ([]string, int) {
 	month := months[r.at(i)]
 	if month == 0 {
 		return nil, i
@@ -43,7 +43,7 @@ func (r piece) monthFirst(i int) ([]string, int) {
 }
 
 // dayFirst reads "8 March", "the 8th of March 2019", and the 8 of "8 to 10 March".
-func (r piece) dayFirst(i int) ([]string, int) {
+func (r *momentText) dayFirst(i int) ([]string, int) {
 	at := i
 	if r.at(at) == "the" {
 		at++
@@ -73,7 +73,7 @@ func (r piece) dayFirst(i int) ([]string, int) {
 var rangeWords = set(`and or to till until through bis und au al a e y`)
 
 // ofMonth reads the month after a day, with its year.
-func (r piece) ofMonth(first, at, day int) ([]string, int) {
+func (r *momentText) ofMonth(first, at, day int) ([]string, int) {
 	for ofWords[r.at(at)] {
 		at++
 	}
@@ -89,7 +89,7 @@ func (r piece) ofMonth(first, at, day int) ([]string, int) {
 var ofWords = set(`of de di del`)
 
 // withAnyYear reads the year after a day and month, where there is one.
-func (r piece) withAnyYear(first, end, month, day int) ([]string, int) {
+func (r *momentText) withAnyYear(first, end, month, day int) ([]string, int) {
 	at := end
 	for ofWords[r.at(at)] {
 		at++
@@ -100,7 +100,7 @@ func (r piece) withAnyYear(first, end, month, day int) ([]string, int) {
 	return r.found(r.dated(0, month, day), first, end)
 }
 
-func (r piece) found(days []string, first, end int) ([]string, int) {
+func (r *momentText) found(days []string, first, end int) ([]string, int) {
 	if len(days) == 0 {
 		return nil, first
 	}
@@ -108,7 +108,7 @@ func (r piece) found(days []string, first, end int) ([]string, int) {
 }
 
 // dayAlone reads "the 8th" and "8th": of this month or of the next.
-func (r piece) dayAlone(i int) ([]string, int) {
+func (r *momentText) dayAlone(i int) ([]string, int) {
 	at := i
 	if r.at(at) == "the" {
 		at++
@@ -130,9 +130,9 @@ func (r piece) dayAlone(i int) ([]string, int) {
 }
 
 // dayNumber reads the day of a month: 8, 8th, 1er, eighth, twenty-first.
-func (r piece) dayNumber(i int) (day, end int) {
+func (r *momentText) dayNumber(i int) (day, end int) {
 	w := r.at(i)
-	if digitFirst(w) {
+	if startsWithDigit(w) {
 		return dayInFigures(w, i)
 	}
 	if day, ok := ordinalWords[w]; ok {

@@ -22,7 +22,7 @@ func (r piece) amounts(found places) {
 				found.note(r, value, i, end)
 			}
 		}
-		if digitFirst(r.words[i].norm) {
+		if startsWithDigit(r.words[i].norm) {
 			end = i + 1 // the 2 of "room 2 300 guests" is a number too
 		}
 		i = max(end, i+1)
@@ -30,8 +30,8 @@ func (r piece) amounts(found places) {
 }
 
 // amount reads the number that begins at word i; end is i for none.
-func (r piece) amount(i int) (values []string, end int) {
-	if digitFirst(r.words[i].norm) {
+func (r *momentText) amount(i int) (values []string, end int) {
+	if startsWithDigit(r.words[i].norm) {
 		values, end = r.written(i)
 	} else if value, after := r.inWords(i); after > i {
 		values, end = []string{strconv.Itoa(value)}, after
@@ -42,7 +42,7 @@ func (r piece) amount(i int) (values []string, end int) {
 }
 
 // scaled reads "million" or "and a half" after a number.
-func (r piece) scaled(values []string, end int) ([]string, int) {
+func (r *momentText) scaled(values []string, end int) ([]string, int) {
 	if zeros := scales[r.at(end)]; zeros > 0 {
 		return each(values, func(value string) string { return shifted(value, zeros) }), end + 1
 	}
@@ -63,7 +63,7 @@ func each(values []string, change func(string) string) []string {
 }
 
 // written reads a number in figures: 1,000 or 1.000 or 1 000, 12,50, 5k, 3rd, 20kg.
-func (r piece) written(i int) ([]string, int) {
+func (r *momentText) written(i int) ([]string, int) {
 	w := r.words[i].norm
 	parts := []string{w, w, ""}
 	if strings.Trim(w, "0123456789") != "" {
@@ -93,7 +93,7 @@ var (
 
 // groups joins groups of three digits that a space or an apostrophe parts (ISO
 // 80000-1 has the thin space, Switzerland the apostrophe).
-func (r piece) groups(i int) (string, int) {
+func (r *momentText) groups(i int) (string, int) {
 	digits, end := r.words[i].norm, i+1
 	if len(digits) > 3 || digits[0] == '0' {
 		return digits, end

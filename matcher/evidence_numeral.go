@@ -4,7 +4,7 @@ import "strings"
 
 // inWords reads a number in words that begins at word i, ordinals and the words for
 // two and twelve included; end is i for none.
-func (r piece) inWords(i int) (value, end int) {
+func (r *momentText) inWords(i int) (value, end int) {
 	w := r.at(i)
 	if value, end = r.someOf(i); end > i {
 		return value, end
@@ -26,7 +26,7 @@ func (r piece) inWords(i int) (value, end int) {
 }
 
 // someOf reads "a hundred", "a dozen", "a couple" and "dozen".
-func (r piece) someOf(i int) (value, end int) {
+func (r *momentText) someOf(i int) (value, end int) {
 	at := i
 	if r.at(i) == "a" || r.at(i) == "an" {
 		at++
@@ -39,10 +39,10 @@ func (r piece) someOf(i int) (value, end int) {
 
 // countsOne reports whether a lone "one" is said as a number: "for one", "just one",
 // or nothing else.
-func (r piece) countsOne(i int) bool { return len(r.words) == 1 || oneCues[r.at(i-1)] }
+func (r *momentText) countsOne(i int) bool { return len(r.words) == 1 || oneCues[r.at(i-1)] }
 
 // lastOrdinal reads the ordinal that ends a number: "twenty-first".
-func (r piece) lastOrdinal(value, first, end int) (int, int) {
+func (r *momentText) lastOrdinal(value, first, end int) (int, int) {
 	last, ok := ordinalWords[r.at(end)]
 	if end > first && ok && value >= 20 && value%10 == 0 && last < 10 {
 		return value + last, end + 1
@@ -52,7 +52,7 @@ func (r piece) lastOrdinal(value, first, end int) (int, int) {
 
 // onlyNumber is the number that the whole text is, a currency or a unit aside. An
 // ordinal word is none: "second" is a class before it is a 2.
-func (r piece) onlyNumber() []string {
+func (r *momentText) onlyNumber() []string {
 	if len(r.words) == 0 || ordinalWords[r.words[len(r.words)-1].norm] > 0 {
 		return nil
 	}

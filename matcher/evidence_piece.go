@@ -1,13 +1,10 @@
 package matcher
 
-import (
-	"time"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // piece is a stretch of a message with a reader of numbers, dates and times for it.
 type piece struct {
-	*valueReader
+	*momentText
 	offset int // of the stretch in the message
 }
 
@@ -30,17 +27,6 @@ func (p places) noteSigned(r piece, value string, first, end int) {
 	p[value] = place{r.offset + r.words[first].start - size, r.offset + r.words[end-1].end}
 }
 
-// newPiece makes a reader for the first words of a text. It is cut after the last of
-// them: the readers look at what follows a word, and a long rest would make each look
-// a long one.
-func newPiece(text string, now time.Time) piece {
-	words := split(text)
-	if len(words) == mostWords {
-		text = text[:words[len(words)-1].end]
-	}
-	return piece{&valueReader{text: text, words: words, taken: make([]bool, len(words)), now: now}, 0}
-}
-
 // pieces cuts the message into stretches that the readers of values take whole. They
 // overlap by more words than any number, date or time has.
 func (p *passage) pieces() []piece {
@@ -50,8 +36,7 @@ func (p *passage) pieces() []piece {
 	p.divided = true
 	const overlap = 16
 	for at := 0; at < len(p.text); {
-		r := newPiece(p.text[at:], p.now)
-		r.offset = at
+		r := piece{newMomentText(p.text[at:], p.now), at}
 		p.cut = append(p.cut, r)
 		if len(r.words) < mostWords {
 			break
@@ -75,7 +60,7 @@ func (p *passage) figures() places {
 // dates are the days that the message names, as 2006-01-02.
 func (p *passage) dates() places {
 	if p.days == nil {
-		p.days = p.moments(piece.dateAt)
+		p.days = p.moments((*momentText).dateAt)
 	}
 	return p.days
 }
@@ -83,18 +68,18 @@ func (p *passage) dates() places {
 // clocks are the times of day that the message names, as 15:04.
 func (p *passage) clocks() places {
 	if p.hours == nil {
-		p.hours = p.moments(piece.clockAt)
+		p.hours = p.moments((*momentText).clockAt)
 	}
 	return p.hours
 }
 
 // moments collects what read finds. Where the words leave several readings open, any
 // of them is evidence.
-func (p *passage) moments(read func(piece, int) ([]string, int)) places {
+func (p *passage) moments(read func(*momentText, int) ([]string, int)) places {
 	found := places{}
 	for _, r := range p.pieces() {
 		for i := 0; i < len(r.words); {
-			values, end := read(r, i)
+			values, end := read(r.momentText, i)
 			for _, value := range values {
 				found.note(r, value, i, end)
 			}
@@ -102,30 +87,4 @@ func (p *passage) moments(read func(piece, int) ([]string, int)) places {
 		}
 	}
 	return found
-}
-
-// digitFirst reports whether the word begins with an ASCII digit.
-func digitFirst(norm string) bool { return norm != "" && norm[0] >= '0' && norm[0] <= '9' }
-
-// after is the text from the word on, as far as a date or a time reaches.
-func (r piece) after(i int) string {
-	const longest = 32
-	text := r.text[r.words[i].start:]
-	if len(text) <= longest {
-		return text
-	}
-	cut := longest
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut]
-}
-
-// until is the end, in words, of what takes length bytes from word i on.
-func (r piece) until(i, length int) int {
-	end := i + 1
-	for end < len(r.words) && r.words[end].start < r.words[i].start+length {
-		end++
-	}
-	return end
 }

@@ -42,7 +42,7 @@ func newSought(name string, value any, now time.Time) sought {
 func (w *sought) number(value any) {
 	number, ok := value.(json.Number)
 	if !ok {
-		number = json.Number(encode(value))
+		number = json.Number(written(value))
 	}
 	if decimal, ok := plainDecimal(number.String()); ok {
 		w.numbers = []string{decimal}
@@ -61,7 +61,7 @@ func (w *sought) text(value string, now time.Time) {
 	if len(value) > longest {
 		return
 	}
-	r := newPiece(value, now)
+	r := newMomentText(value, now)
 	w.numbers = r.onlyNumber()
 	w.dates, w.clocks, w.days, w.hours = r.onlyMoment()
 }

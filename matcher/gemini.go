@@ -33,13 +33,13 @@ var vertexPath = regexp.MustCompile(`/(projects/[^/]+/locations/[^/]+)/?$`)
 // path of the base URL ends with a project and a location, as in
 // https://aiplatform.googleapis.com/v1/projects/p/locations/global, or where its host is
 // Vertex AI's, which then takes a key.
-func newGemini(options Options, given Provider) (completer, error) {
+func newGemini(network network, given Provider) (completer, error) {
 	parsed, err := url.Parse(given.BaseURL)
 	if err != nil {
 		return nil, errBaseURL
 	}
 	g := &geminiClient{key: given.Key.Reveal()}
-	g.transport = newTransport(options, g.key)
+	g.transport = newTransport(network, g.key)
 	g.vertex = strings.HasSuffix(parsed.Hostname(), "aiplatform.googleapis.com")
 	if found := vertexPath.FindStringSubmatch(parsed.Path); found != nil {
 		g.vertex, g.project = true, found[1]
@@ -57,7 +57,7 @@ func newGemini(options Options, given Provider) (completer, error) {
 	}
 	g.base = base.JoinPath(version)
 	if g.vertex && g.key == "" {
-		g.account = newGoogleAccount(options)
+		g.account = newGoogleAccount(network)
 	}
 	return g, nil
 }

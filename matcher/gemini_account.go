@@ -25,8 +25,8 @@ type googleAccount struct {
 }
 
 // newGoogleAccount returns an account whose tokens come within the time for a request.
-func newGoogleAccount(options Options) *googleAccount {
-	return &googleAccount{client: &http.Client{Transport: options.HTTPClient.Transport, Timeout: options.Timeout}}
+func newGoogleAccount(network network) *googleAccount {
+	return &googleAccount{client: &http.Client{Transport: network.HTTPClient.Transport, Timeout: network.Timeout}}
 }
 
 // authorize sets the headers of a request that the account makes. A token is kept until

@@ -68,24 +68,6 @@ func (p *profile) learn(text string) {
 	}
 }
 
-// subjects returns the stems of the text's words that say what it is about.
-func subjects(text string) map[string]bool {
-	found := map[string]bool{}
-	for _, w := range split(text) {
-		if subject(w) {
-			found[w.stem] = true
-		}
-	}
-	return found
-}
-
-// subject reports whether a word can say what a text is about.
-func subject(w word) bool {
-	return !functionWords[w.norm] && !requestWords[w.norm] && !calendarWords[w.norm] && !isNumber(w.norm)
-}
-
-func isNumber(w string) bool { return w != "" && w[0] >= '0' && w[0] <= '9' }
-
 // covered is the share of the text's subjects that the tool's own words know.
 func (p *profile) covered(words []word) float32 {
 	var all, known float32

@@ -84,14 +84,16 @@ func (o Options) withDefaults() Options {
 type LLM struct {
 	options   Options
 	providers map[string]opened
+	retriever *Retriever
 }
 
 // NewLLM returns the matcher that asks the providers of the options.
 func NewLLM(options Options) *LLM {
 	options = options.withDefaults()
-	llm := &LLM{options: options, providers: map[string]opened{}}
+	llm := &LLM{options: options, providers: map[string]opened{}, retriever: NewRetriever()}
+	network := network{HTTPClient: options.HTTPClient, Timeout: options.Timeout, Now: options.Now}
 	for _, one := range options.known() {
-		llm.providers[one.name] = one.reach(options)
+		llm.providers[one.name] = one.reach(network)
 	}
 	return llm
 }

@@ -62,7 +62,7 @@ func (t *turn) result(first, second readAnswer) Result {
 		if found.faulty() {
 			found = replace(found, &spare)
 		}
-		result.add(found)
+		add(&result, found)
 	}
 	return result
 }
@@ -92,7 +92,7 @@ func replace(faulty finding, spare *[]finding) finding {
 }
 
 // add files a call under what it came to.
-func (r *Result) add(found finding) {
+func add(r *Result, found finding) {
 	switch {
 	case found.sound():
 		r.Matches = append(r.Matches, Match{

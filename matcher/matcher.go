@@ -112,3 +112,13 @@ type Unavailable struct {
 
 // Error says what went wrong.
 func (u *Unavailable) Error() string { return fmt.Sprintf("the LLM is not available: %s", u.Reason) }
+
+// Evidence is where the conversation has a value. Of a value of several parts (a
+// list, a date with a time) the parts may stand in several messages.
+type Evidence struct {
+	// MessageID is the newest message that has the value or a part of it; empty for
+	// the message that is being matched.
+	MessageID string `json:"messageId,omitempty"`
+	// Words are the message's own words; those of parts are joined by " … ".
+	Words string `json:"words"`
+}

@@ -1,8 +1,6 @@
 package matcher
 
-import (
-	"strings"
-)
+import "strings"
 
 // names knows the candidates by what a model calls them.
 type names struct {

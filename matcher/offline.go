@@ -20,20 +20,20 @@ func (o *Offline) Match(_ context.Context, request Request) (Result, error) {
 	}
 	found := Result{Stage: StageOffline}
 	words := split(request.Text)
-	best, ok := o.lexicons.of(request.Candidates).decide(request.Text, words)
+	best, ok := decide(o.lexicons.of(request.Candidates), request.Text, words)
 	if ok {
 		candidate := request.Candidates[best]
-		found.take(candidate, valuesOf(request.Text, candidate.Tool, request.Now), request)
+		take(&found, candidate, valuesOf(request.Text, candidate.Tool, request.Now), request)
 		return found, nil
 	}
 	if begun, values := continued(request, words); values != nil {
-		found.take(begun.Candidate, values, request)
+		take(&found, begun.Candidate, values, request)
 	}
 	return found, nil
 }
 
 // take checks the candidate's values and files it as matched or rejected.
-func (r *Result) take(candidate Candidate, values map[string]any, request Request) {
+func take(r *Result, candidate Candidate, values map[string]any, request Request) {
 	reading := candidate.Tool.Params().Read(request.completed(candidate, values))
 	if len(reading.Errors) > 0 {
 		r.Rejected = append(r.Rejected, Rejected{candidate, reading.Values, reading.Missing, reading.Errors})

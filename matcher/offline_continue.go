@@ -22,20 +22,20 @@ func continued(request Request, words []word) (Unfinished, map[string]any) {
 				return begun, values
 			}
 		}
-		if begun.answeredBy(request.Text, words) {
+		if answers(begun, request.Text, words) {
 			return begun, map[string]any{begun.Missing[0]: strings.TrimSpace(request.Text)}
 		}
 	}
 	return Unfinished{}, nil
 }
 
-// answeredBy reports whether the text as a whole is the value of the one parameter that
+// answers reports whether the text as a whole is the value of the one parameter that
 // is missing, a text of any kind: a few words that neither ask, wish, tell nor thank.
-func (u Unfinished) answeredBy(text string, words []word) bool {
+func answers(u Unfinished, text string, words []word) bool {
 	if len(u.Missing) != 1 || len(words) == 0 || len(words) > mostAnswerWords || moodOf(text, words) != fragment || opening(words) < 0 {
 		return false
 	}
-	return u.takesAnyText(u.Missing[0])
+	return takesAnyText(u, u.Missing[0])
 }
 
 // declines reports whether a text thanks, parts or says no.
@@ -43,7 +43,7 @@ func declines(words []word) bool {
 	return slices.ContainsFunc(words, func(w word) bool { return parting[w.norm] || negations[w.norm] })
 }
 
-func (u Unfinished) takesAnyText(name string) bool {
+func takesAnyText(u Unfinished, name string) bool {
 	for _, parameter := range u.Tool.Params().List() {
 		if parameter.Name == name {
 			return parameter.Type == "string" && len(parameter.Allowed) == 0

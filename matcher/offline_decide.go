@@ -23,15 +23,15 @@ const (
 )
 
 // decide returns the candidate that the text calls for, if there is one beyond doubt.
-func (l *lexicon) decide(text string, words []word) (int, bool) {
-	best, similarity, margin := l.lead(words)
+func decide(l *lexicon, text string, words []word) (int, bool) {
+	best, similarity, margin := lead(l, words)
 	p := &l.profiles[best]
 	covered := p.covered(words)
 	if covered < leastCoverage && similarity < sameWords {
 		return 0, false
 	}
 	m := moodOf(text, words)
-	if margin < leastMargin || p.refuses(words) || p.thanks(words, m) || p.unspoken(m, similarity) {
+	if margin < leastMargin || refuses(p, words) || thanks(p, words, m) || unspoken(p, m, similarity) {
 		return 0, false
 	}
 	return best, confidence(similarity, margin, covered) >= confidenceBar
@@ -39,7 +39,7 @@ func (l *lexicon) decide(text string, words []word) (int, bool) {
 
 // lead returns the tool nearest to the words, how near it is, and how far ahead of
 // the next.
-func (l *lexicon) lead(words []word) (best int, similarity, margin float32) {
+func lead(l *lexicon, words []word) (best int, similarity, margin float32) {
 	second := leastRival
 	for i, s := range l.similar(words) {
 		switch {
@@ -59,6 +59,6 @@ func confidence(similarity, margin, covered float32) float32 {
 // unspoken reports whether the text is in a mood in which the tool is not spoken of, as
 // far as is known. "When is my appointment?" and "my appointment was fine" have all the
 // words of a tool that books one, and are no bookings.
-func (p *profile) unspoken(m mood, similarity float32) bool {
+func unspoken(p *profile, m mood, similarity float32) bool {
 	return !p.moods[m] && similarity < sameWords
 }

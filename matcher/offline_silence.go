@@ -5,13 +5,13 @@ import "strings"
 // refuses reports whether the text says that the thing is not wanted, or wants it
 // undone. A tool whose own words speak of that ("cancel booking", "card not working")
 // is meant by such a text, and so not refused by it.
-func (p *profile) refuses(words []word) bool {
-	if p.undoes(words) {
+func refuses(p *profile, words []word) bool {
+	if undoes(p, words) {
 		return false
 	}
 	begun := false // a word with a subject stands before
 	for i, w := range words {
-		if p.contradicts(w) {
+		if contradicts(p, w) {
 			return true
 		}
 		if undoing[w.norm] && !p.known[w.stem] {
@@ -20,7 +20,7 @@ func (p *profile) refuses(words []word) bool {
 		if dropping[w.norm] && !begun && !p.known[w.stem] {
 			return true
 		}
-		if negations[w.norm] && !p.known[w.stem] && p.negates(words, i) {
+		if negations[w.norm] && !p.known[w.stem] && negates(p, words, i) {
 			return true
 		}
 		begun = begun || subject(w)
@@ -30,7 +30,7 @@ func (p *profile) refuses(words []word) bool {
 
 // contradicts reports whether the word is the opposite of one that the tool is named
 // for or described with: "off" for a tool that turns on.
-func (p *profile) contradicts(w word) bool {
+func contradicts(p *profile, w word) bool {
 	if p.known[w.stem] {
 		return false
 	}
@@ -43,7 +43,7 @@ func (p *profile) contradicts(w word) bool {
 }
 
 // undoes reports whether the text wants something undone and the tool does that.
-func (p *profile) undoes(words []word) bool {
+func undoes(p *profile, words []word) bool {
 	for _, w := range words {
 		if undoing[w.norm] && p.known[w.stem] {
 			return true
@@ -54,7 +54,7 @@ func (p *profile) undoes(words []word) bool {
 
 // negates reports whether the negation at i is of a wish or of what the tool does:
 // "do not want", "no appointment", but not "I can not find" or "I do not know".
-func (p *profile) negates(words []word, i int) bool {
+func negates(p *profile, words []word, i int) bool {
 	if i == 0 || words[i].norm == "never" || foreignNegations[words[i].norm] {
 		return true
 	}
@@ -70,7 +70,7 @@ func (p *profile) negates(words []word, i int) bool {
 }
 
 // thanks reports whether the text is a thank-you or a good-bye and no request.
-func (p *profile) thanks(words []word, m mood) bool {
+func thanks(p *profile, words []word, m mood) bool {
 	if m == request || m == question {
 		return false
 	}

@@ -17,11 +17,11 @@ type openAI struct {
 }
 
 // newOpenAI returns a client of the provider's endpoint.
-func newOpenAI(options Options, given Provider) (completer, error) {
+func newOpenAI(network network, given Provider) (completer, error) {
 	key := given.Key.Reveal()
 	config := openai.DefaultConfig(key)
 	config.BaseURL = given.BaseURL
-	transport := newTransport(options, key)
+	transport := newTransport(network, key)
 	transport.next, transport.normalise = azure{next: transport.next, key: key}, normalise
 	config.HTTPClient = transport.client()
 	return &openAI{client: openai.NewClientWithConfig(config), key: key}, nil

@@ -1,11 +1,6 @@
 package matcher
 
-import (
-	"encoding/json"
-	"strings"
-
-	"github.com/sashabaranov/go-openai"
-)
+import "github.com/sashabaranov/go-openai"
 
 // dialect renders a request for chat completions. Temperature and the like are left
 // alone: reasoning models refuse them.
@@ -44,28 +39,4 @@ func toolCalls(calls []toolCall) []openai.ToolCall {
 		})
 	}
 	return rendered
-}
-
-// sentArguments renders the arguments of an earlier call. Many servers parse what they
-// get back, and refuse the request over arguments that are not JSON.
-func sentArguments(arguments string) string {
-	if _, err := decodeStrict(arguments); err != nil {
-		return encode(map[string]any{"unreadable": clip(arguments, mostResult)})
-	}
-	return arguments
-}
-
-// sentObject is sentArguments for providers that take objects alone. No arguments are
-// an empty one.
-func sentObject(arguments string) json.RawMessage {
-	value, err := decodeStrict(arguments)
-	switch value.(type) {
-	case map[string]any:
-		return json.RawMessage(arguments)
-	case nil:
-		if err == nil || strings.TrimSpace(arguments) == "" {
-			return json.RawMessage("{}")
-		}
-	}
-	return json.RawMessage(encode(map[string]any{"unreadable": clip(arguments, mostResult)}))
 }

@@ -1,6 +1,8 @@
 package matcher
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -48,4 +50,19 @@ func nowMessage(request Request) string {
 // whatever follows a changing text is not found in a provider's cache.
 func clockMessage(now time.Time) string {
 	return now.Format("Current date and time: Monday, 2006-01-02, 15:04 MST (UTC-07:00).")
+}
+
+// unfinishedText tells a model of the calls that wait for values.
+func unfinishedText(request Request) string {
+	var lines []string
+	for _, u := range request.Unfinished {
+		known, err := json.Marshal(u.Values)
+		if err != nil {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("Begun and not finished: %s with %s; still missing: %s. "+
+			"If the last message says what is missing, or corrects a value, call it with what the message says; what is known is kept.",
+			u.Tool.Name, known, strings.Join(u.Missing, ", ")))
+	}
+	return strings.Join(lines, "\n")
 }

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"unicode/utf8"
 )
 
 // Limits on what one earlier message adds to a request, in bytes. The message that is
@@ -91,16 +89,4 @@ func (t *turn) newID(parts ...string) string {
 			return id
 		}
 	}
-}
-
-// clip cuts a text to at most limit bytes, at a character, and says so.
-func clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return fmt.Sprintf("%s… (cut, %d bytes in all)", text[:cut], len(text))
 }

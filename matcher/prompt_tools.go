@@ -30,7 +30,7 @@ func (l *LLM) newTurn(request Request) (*turn, error) {
 	}
 	t := &turn{request: request, names: newNames(request.Candidates), model: model, ids: map[string]bool{}}
 	seen := request.History[HistoryStart(len(request.History), l.options.History):]
-	t.ask = completionRequest{Model: name, Tools: t.tools(l.options.Limit)}
+	t.ask = completionRequest{Model: name, Tools: t.tools(l.retriever, l.options.Limit)}
 	t.ask.Messages = append(t.ask.Messages, message{Role: roleSystem, Text: systemText(request)})
 	t.ask.Messages = append(t.ask.Messages, t.history(seen)...)
 	t.ask.Messages = append(t.ask.Messages,
@@ -40,10 +40,10 @@ func (l *LLM) newTurn(request Request) (*turn, error) {
 }
 
 // tools returns the definitions that are offered, at most limit of them.
-func (t *turn) tools(limit int) []toolDefinition {
+func (t *turn) tools(retriever *Retriever, limit int) []toolDefinition {
 	offered := t.request.Candidates
 	if len(offered) > limit {
-		offered, _ = Retrieve(t.request, limit)
+		offered, _ = retriever.Retrieve(t.request, limit)
 		offered = offered[:min(len(offered), MostTools)]
 	}
 	definitions := make([]toolDefinition, len(offered))

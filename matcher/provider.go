@@ -2,28 +2,12 @@ package matcher
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"earshot/repositories"
 )
-
-// Provider says how one provider of LLMs is reached through its own API. The zero
-// value is a provider that is not configured.
-type Provider struct {
-	Key repositories.Secret
-	// BaseURL is where the provider is; empty is its own address. The version of the
-	// API may stand at its end or be left out.
-	BaseURL string
-	// Model is asked where the app's settings name none; empty is a small, quick one.
-	Model string
-}
-
-// Configured reports whether there is a key or an endpoint.
-func (p Provider) Configured() bool { return !p.Key.Empty() || p.BaseURL != "" }
 
 // What an app's settings call the providers, as in anthropic/claude-haiku-4-5.
 const (
@@ -39,7 +23,7 @@ type provider struct {
 	name string
 	// variable is what the names of its environment variables begin with.
 	variable string
-	open     func(Options, Provider) (completer, error)
+	open     func(network, Provider) (completer, error)
 }
 
 // known lists the providers in the order in which one of them becomes the default.
@@ -51,14 +35,6 @@ func (o Options) known() []provider {
 		{o.Gemini.or("https://generativelanguage.googleapis.com", geminiModel), providerGemini, "GEMINI", newGemini},
 		{o.Cohere.or("https://api.cohere.com", cohereModel), providerCohere, "COHERE", newCohere},
 	}
-}
-
-// or fills in what was left out of a provider that is configured.
-func (p Provider) or(baseURL, model string) Provider {
-	if p.Configured() {
-		p.BaseURL, p.Model = cmp.Or(p.BaseURL, baseURL), cmp.Or(p.Model, model)
-	}
-	return p
 }
 
 // first returns the default provider: the first that is configured, else OpenAI.
@@ -80,12 +56,12 @@ type opened struct {
 
 // reach opens the provider. One that cannot be had is unavailable to every message that
 // needs it, and no other is affected.
-func (p provider) reach(options Options) opened {
+func (p provider) reach(network network) opened {
 	if !p.Configured() {
 		return opened{err: &Unavailable{Reason: fmt.Sprintf(
 			"%s is not configured: set %[2]s_API_KEY, or %[2]s_BASE_URL for an endpoint that needs no key", p.name, p.variable)}}
 	}
-	client, err := p.open(options, p.Provider)
+	client, err := p.open(network, p.Provider)
 	if err != nil {
 		err = &Unavailable{Reason: fmt.Sprintf("%s cannot be used: %s", p.name, scrub(err.Error(), p.Key.Reveal()))}
 	}
@@ -111,25 +87,6 @@ func (l *LLM) choose(app *repositories.App) (completer, string, error) {
 	return chosen.completer, model, chosen.err
 }
 
-var (
-	versioned = regexp.MustCompile(`/(v[0-9]+[a-z0-9]*)/?$`)
-
-	errBaseURL = errors.New("its base URL cannot be read: give it as in https://api.example.com")
-)
-
-// endpoint parts a base URL from the version at its end.
-func endpoint(baseURL string) (base *url.URL, version string, err error) {
-	base, err = url.Parse(baseURL)
-	if err != nil || base.Host == "" {
-		return nil, "", errBaseURL // without the URL: it may carry credentials
-	}
-	if found := versioned.FindStringSubmatch(base.Path); found != nil {
-		base.Path, version = strings.TrimSuffix(base.Path, found[0]), found[1]
-	}
-	base.RawPath = ""
-	return base, version, nil
-}
-
 // host names an endpoint without its path and query, and without what credentials its
 // URL may hold.
 func host(baseURL string) string {
@@ -138,6 +95,13 @@ func host(baseURL string) string {
 		return "the configured base URL"
 	}
 	return parsed.Host
+}
+
+// Describe says in one sentence which model matches, without any credential.
+func (o Options) Describe() string {
+	o = o.withDefaults()
+	first := o.first()
+	return fmt.Sprintf("the LLM %s at %s matches, within %s for each request%s", first.Model, host(first.BaseURL), o.Timeout, o.others())
 }
 
 // others names the configured providers beside the default one.

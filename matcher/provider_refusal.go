@@ -27,7 +27,7 @@ func (t *transport) refusal(response *http.Response, body []byte) error {
 			reason += ": " + text
 		}
 	}
-	pause := cmp.Or(retryAfter(response.Header, t.options.Now()), retryInfo(body))
+	pause := cmp.Or(retryAfter(response.Header, t.network.Now()), retryInfo(body))
 	return &Unavailable{Reason: reason, RetryAfter: pause}
 }
 

@@ -20,21 +20,21 @@ const maxAnswer = 4 << 20
 // *Unavailable, so that nothing is tried again below the caller. A redirect is a refusal
 // too: the key is meant for the endpoint alone.
 type transport struct {
-	options Options
+	network network
 	next    http.RoundTripper
 	key     string
 	// normalise, where given, rewrites the body of an answer.
 	normalise func(body []byte) ([]byte, error)
 }
 
-// newTransport returns a transport over the options' HTTP client.
-func newTransport(options Options, key string) *transport {
-	return &transport{options: options, next: cmp.Or(options.HTTPClient.Transport, http.DefaultTransport), key: key}
+// newTransport returns a transport over the network's HTTP client.
+func newTransport(network network, key string) *transport {
+	return &transport{network: network, next: cmp.Or(network.HTTPClient.Transport, http.DefaultTransport), key: key}
 }
 
-// client returns the options' HTTP client with the transport in it.
+// client returns the network's HTTP client with the transport in it.
 func (t *transport) client() *http.Client {
-	client := *t.options.HTTPClient
+	client := *t.network.HTTPClient
 	client.Transport = t
 	return &client
 }

@@ -59,8 +59,8 @@ func Retrieve(request Request, limit int) (kept, cut []Candidate) {
 
 // pinned reports whether the candidate comes before all that are not: it is there for
 // this session, for this moment, or in the middle of being called.
-func (r Request) pinned(candidate Candidate) bool {
-	_, begun := r.unfinished(candidate)
+func pinned(request Request, candidate Candidate) bool {
+	_, begun := request.unfinished(candidate)
 	return begun || candidate.Repository.SessionID != "" || candidate.Repository.Options.Exclusive
 }
 
@@ -70,7 +70,7 @@ func (r *Retriever) ranked(request Request) []int {
 	places := make([]int, len(scores))
 	for i := range places {
 		places[i] = i
-		if request.pinned(request.Candidates[i]) {
+		if pinned(request, request.Candidates[i]) {
 			scores[i] += pinnedScore
 		}
 	}

@@ -1,10 +1,7 @@
 package matcher
 
 import (
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"earshot/repositories"
 )
@@ -26,12 +23,10 @@ func valuesOf(text string, tool *repositories.Tool, now time.Time) map[string]an
 // valueReader holds what is known while the values of one text are read. Each reading
 // takes the words that it uses away from the readings after it.
 type valueReader struct {
-	text   string
-	words  []word
+	*momentText
 	taken  []bool // by word
 	open   []*slot
 	values map[string]any
-	now    time.Time
 	name   map[string]bool // the subjects of the tool's name
 	verb   string          // the first word of the tool's name
 }
@@ -44,7 +39,7 @@ type slot struct {
 }
 
 func newValueReader(text string, tool *repositories.Tool, now time.Time) *valueReader {
-	r := &valueReader{text: text, words: split(text), values: map[string]any{}, now: now}
+	r := &valueReader{momentText: &momentText{text: text, words: split(text), now: now}, values: map[string]any{}}
 	r.taken = make([]bool, len(r.words))
 	r.name = subjects(identifier(tool.Name))
 	if named := split(identifier(tool.Name)); len(named) > 0 {
@@ -86,19 +81,6 @@ func (r *valueReader) slots(want func(*slot) bool) []*slot {
 	return found
 }
 
-// surface is the text of the words from first to before end, as it was written.
-func (r *valueReader) surface(first, end int) string {
-	return r.text[r.words[first].start:r.words[end-1].end]
-}
-
-// gap is what stands between a word and the next.
-func (r *valueReader) gap(i int) string {
-	if i+1 >= len(r.words) {
-		return r.text[r.words[i].end:]
-	}
-	return r.text[r.words[i].end:max(r.words[i].end, r.words[i+1].start)]
-}
-
 // free reports whether no value has taken the words from first to before end.
 func (r *valueReader) free(first, end int) bool {
 	for i := first; i < end; i++ {
@@ -107,19 +89,6 @@ func (r *valueReader) free(first, end int) bool {
 		}
 	}
 	return true
-}
-
-// capital reports whether the word is written with a capital first letter.
-func (r *valueReader) capital(i int) bool {
-	first, _ := utf8.DecodeRuneInString(r.text[r.words[i].start:])
-	return unicode.IsUpper(first)
-}
-
-// lowercase reports whether the text has no capital letter but a first one: such a
-// writer does not mark names.
-func (r *valueReader) lowercase() bool {
-	_, size := utf8.DecodeRuneInString(r.text)
-	return strings.IndexFunc(r.text[size:], unicode.IsUpper) < 0
 }
 
 // says reports whether the slot's name or description has one of the words.
@@ -142,15 +111,6 @@ func (s *slot) called(stems map[string]bool) bool {
 	return false
 }
 
-// stems is a list of words as their stems.
-func stems(words string) map[string]bool {
-	found := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		found[stem(w)] = true
-	}
-	return found
-}
-
 func isText(s *slot) bool { return s.Type == "string" || s.Type == "" }
 
 // freeText reports whether any words can be the slot's value: it is a string without
@@ -158,3 +118,6 @@ func isText(s *slot) bool { return s.Type == "string" || s.Type == "" }
 func freeText(s *slot) bool {
 	return isText(s) && len(s.Allowed) == 0 && !s.isMoment() && s.pattern() == nil && !s.isAmount()
 }
+
+// hollow are the words of parameter names that say only that there is a value.
+var hollow = set(`name id value number type code text string key no nr`)

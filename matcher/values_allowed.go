@@ -105,8 +105,3 @@ func (s *slot) ends(w word) bool {
 	}
 	return len(s.name) > 0 && s.name[len(s.name)-1].stem == w.stem
 }
-
-// hollow are the words of parameter names that say only that there is a value.
-var hollow = set(`name id value number type code text string key no nr`)
-
-var denials = set(`no not without except non sans senza sin ohne kein keine keinen never`)

@@ -73,8 +73,6 @@ func (r *valueReader) speaksOf(topic map[string]bool) bool {
 }
 
 var (
-	yesWords     = set(`yes true on enabled ja oui si`)
-	noWords      = set(`no false off disabled nein`)
-	booleanWords = set(`is has have allow allows allowed include includes included including with offer offers offered
-		serve serves enable enabled flag want wants wanted need needs needed use show required welcome available`)
+	yesWords = set(`yes true on enabled ja oui si`)
+	noWords  = set(`no false off disabled nein`)
 )

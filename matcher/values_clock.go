@@ -7,7 +7,7 @@ import (
 )
 
 // clock reads the time of day that begins at word i.
-func (r *valueReader) clock(i int) (moment, bool) {
+func (r *momentText) clock(i int) (moment, bool) {
 	if exact, ok := namedHours[r.at(i)]; ok {
 		return moment{i, i + 1, exact}, true
 	}
@@ -34,7 +34,7 @@ var (
 )
 
 // insideNumber keeps 3.50 from being read as a time.
-func (r *valueReader) insideNumber(i int) bool {
+func (r *momentText) insideNumber(i int) bool {
 	return strings.ContainsAny(r.words[i].norm, ".,") && !strings.Contains("ap", r.at(i+1))
 }
 
@@ -50,7 +50,7 @@ func exactHour(hour, minute int, half string) string {
 
 // pastHour reads "half past five" and "quarter to 6", which do not say which half of
 // the day is meant.
-func (r *valueReader) pastHour(i int) (moment, bool) {
+func (r *momentText) pastHour(i int) (moment, bool) {
 	if r.at(i) != "half" && r.at(i) != "quarter" || r.at(i+1) != "past" && r.at(i+1) != "to" || i+2 >= len(r.words) {
 		return moment{}, false
 	}
@@ -59,7 +59,7 @@ func (r *valueReader) pastHour(i int) (moment, bool) {
 }
 
 // bareHour reads the hour of "at 5", "at five pm" and "5 in the afternoon".
-func (r *valueReader) bareHour(i int) (moment, bool) {
+func (r *momentText) bareHour(i int) (moment, bool) {
 	number, end := r.figure(i)
 	hour := atoi(string(number))
 	if end == i || hour < 1 || hour > 24 {

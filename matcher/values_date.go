@@ -8,7 +8,7 @@ import (
 )
 
 // date reads the date that begins at word i.
-func (r *valueReader) date(i int) (moment, bool) {
+func (r *momentText) date(i int) (moment, bool) {
 	for _, read := range []func(int) (moment, bool){
 		r.isoDate, r.slashDate, r.nearDay, r.weekday, r.monthDay, r.dayMonth, r.lateDay, r.ahead,
 	} {
@@ -19,14 +19,14 @@ func (r *valueReader) date(i int) (moment, bool) {
 	return moment{}, false
 }
 
-func (r *valueReader) today() time.Time {
+func (r *momentText) today() time.Time {
 	return time.Date(r.now.Year(), r.now.Month(), r.now.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-func (r *valueReader) in(days int) string { return r.today().AddDate(0, 0, days).Format(time.DateOnly) }
+func (r *momentText) in(days int) string { return r.today().AddDate(0, 0, days).Format(time.DateOnly) }
 
 // isoDate reads 2026-12-01 (ISO 8601).
-func (r *valueReader) isoDate(i int) (moment, bool) {
+func (r *momentText) isoDate(i int) (moment, bool) {
 	if i+3 > len(r.words) || !r.touching(i, "-") || !r.touching(i+1, "-") {
 		return moment{}, false
 	}
@@ -39,7 +39,7 @@ func (r *valueReader) isoDate(i int) (moment, bool) {
 
 // slashDate reads 31.12.2026, and 8/3/2026, whose order of day and month is settled
 // only where one of them is over twelve.
-func (r *valueReader) slashDate(i int) (moment, bool) {
+func (r *momentText) slashDate(i int) (moment, bool) {
 	text := r.text[r.words[i].start:]
 	found := slashed.FindStringSubmatch(text)
 	if found == nil {
@@ -73,7 +73,7 @@ func atoi(digits string) int {
 }
 
 // nearDay reads "tomorrow" and its like.
-func (r *valueReader) nearDay(i int) (moment, bool) {
+func (r *momentText) nearDay(i int) (moment, bool) {
 	if r.at(i) == "day" && r.at(i+1) == "after" && r.at(i+2) == "tomorrow" {
 		return moment{i, i + 3, r.in(2)}, true
 	}
@@ -90,7 +90,7 @@ var nearDays = map[string]int{
 }
 
 // monthDay reads "March 8th, 2026".
-func (r *valueReader) monthDay(i int) (moment, bool) {
+func (r *momentText) monthDay(i int) (moment, bool) {
 	month, ok := months[r.at(i)]
 	day, isDay := dayOfMonth(r.at(i + 1))
 	if !ok || !isDay {
@@ -100,7 +100,7 @@ func (r *valueReader) monthDay(i int) (moment, bool) {
 }
 
 // dayMonth reads "8th of March 2026" and "8. März".
-func (r *valueReader) dayMonth(i int) (moment, bool) {
+func (r *momentText) dayMonth(i int) (moment, bool) {
 	day, ok := dayOfMonth(r.at(i))
 	at := i + 1
 	if r.at(at) == "of" || r.at(at) == "de" {
@@ -115,7 +115,7 @@ func (r *valueReader) dayMonth(i int) (moment, bool) {
 
 // withYear reads the year after a day and month, or takes the next one in which that
 // day is not past.
-func (r *valueReader) withYear(first, end, month, day int) (moment, bool) {
+func (r *momentText) withYear(first, end, month, day int) (moment, bool) {
 	if year := atoi(r.at(end)); year >= 1900 && year < 2200 && len(r.at(end)) == 4 {
 		return r.exactly(first, end+1, year, month, day)
 	}
@@ -127,7 +127,7 @@ func (r *valueReader) withYear(first, end, month, day int) (moment, bool) {
 }
 
 // exactly checks that there is such a day.
-func (r *valueReader) exactly(first, end, year, month, day int) (moment, bool) {
+func (r *momentText) exactly(first, end, year, month, day int) (moment, bool) {
 	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 	if date.Day() != day || month > 12 {
 		return moment{}, false
@@ -136,7 +136,7 @@ func (r *valueReader) exactly(first, end, year, month, day int) (moment, bool) {
 }
 
 // lateDay reads "the 8th", the next day of that number, and "8th of this month".
-func (r *valueReader) lateDay(i int) (moment, bool) {
+func (r *momentText) lateDay(i int) (moment, bool) {
 	at := i
 	if r.at(at) == "the" {
 		at++

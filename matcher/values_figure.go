@@ -21,7 +21,7 @@ func (r *valueReader) figures() []figure {
 }
 
 // figure reads the number that begins at i, in digits or words; end is i for none.
-func (r *valueReader) figure(i int) (json.Number, int) {
+func (r *momentText) figure(i int) (json.Number, int) {
 	if digits, ok := plainDigits(r.words[i].norm); ok {
 		if r.negative(i) {
 			digits = "-" + digits
@@ -57,7 +57,7 @@ func plainDigits(w string) (string, bool) {
 
 // negative reports whether a minus sign stands right before the word, and no word
 // right before that: 3-5 is a range.
-func (r *valueReader) negative(i int) bool {
+func (r *momentText) negative(i int) bool {
 	before := r.text[:r.words[i].start]
 	if !strings.HasSuffix(before, "-") && !strings.HasSuffix(before, "−") {
 		return false

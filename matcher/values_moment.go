@@ -3,16 +3,7 @@ package matcher
 import (
 	"regexp"
 	"slices"
-	"strings"
 )
-
-// moment is a date or a time of day that stands in the words from first to before end.
-type moment struct {
-	first, end int
-	// exact is the date as 2006-01-02 or the time as 15:04; empty where the words do
-	// not settle it.
-	exact string
-}
 
 // isMoment reports whether the slot is a string that holds a date or a time.
 func (s *slot) isMoment() bool { return s.isDate() || s.isClock() }
@@ -180,17 +171,4 @@ func (r *valueReader) moments(read func(int) (moment, bool)) []moment {
 		i = m.end
 	}
 	return found
-}
-
-// at returns the word at i, and an empty one beyond the text.
-func (r *valueReader) at(i int) string {
-	if i < 0 || i >= len(r.words) {
-		return ""
-	}
-	return r.words[i].norm
-}
-
-// touching reports whether only sep stands between the word at i and the next.
-func (r *valueReader) touching(i int, sep string) bool {
-	return i+1 < len(r.words) && strings.TrimSpace(r.gap(i)) == sep
 }

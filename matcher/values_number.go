@@ -46,9 +46,6 @@ func (r *valueReader) countsFor(s *slot, f figure) bool {
 	return !subject(next) || s.about[next.stem] || units[next.stem]
 }
 
-var units = stems(`mile kilometer km meter metre kg kilo kilogram gram pound ounce liter litre dollar buck euro cent
-	percent degree celsius fahrenheit guest adult passenger night hour minute second inch foot feet`)
-
 func numberSlot(s *slot) bool { return isNumeric(s) || s.isAmount() }
 
 func (r *valueReader) required(slots []*slot) []*slot {

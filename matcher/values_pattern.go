@@ -44,15 +44,3 @@ func (r *valueReader) readPatterns() {
 		r.fill(wanted[0], value, first, end)
 	}
 }
-
-// within returns the words that stand between two places of the text.
-func (r *valueReader) within(from, to int) (first, end int) {
-	for first < len(r.words) && r.words[first].end <= from {
-		first++
-	}
-	end = first
-	for end < len(r.words) && r.words[end].start < to {
-		end++
-	}
-	return first, end
-}

@@ -5,7 +5,7 @@ import "strings"
 // spelled reads the number in English words that begins at i, up to the thousands:
 // "twenty five", "three hundred and twelve". A lone "one" is mostly no number ("that
 // one") and is read only before a word that can be counted.
-func (r *valueReader) spelled(i int) (value, end int) {
+func (r *momentText) spelled(i int) (value, end int) {
 	total, current, end := 0, 0, i
 	for end < len(r.words) {
 		w := r.words[end].norm
@@ -29,7 +29,7 @@ func (r *valueReader) spelled(i int) (value, end int) {
 }
 
 // goesOn reports whether a number word stands at i.
-func (r *valueReader) goesOn(i int) bool { return i < len(r.words) && small[r.words[i].norm] > 0 }
+func (r *momentText) goesOn(i int) bool { return i < len(r.words) && small[r.words[i].norm] > 0 }
 
 // fits reports whether next can follow current in one number: five after twenty, and
 // anything under a hundred after hundreds.
@@ -44,7 +44,7 @@ func fits(current, next int) bool {
 }
 
 // unless drops a lone "one" that counts nothing.
-func (r *valueReader) unless(value, first, end int) (int, int) {
+func (r *momentText) unless(value, first, end int) (int, int) {
 	if end-first != 1 || r.words[first].norm != "one" {
 		return value, end
 	}

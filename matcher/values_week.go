@@ -7,7 +7,7 @@ import (
 
 // weekday reads "Friday", "next Friday", "Friday next week", "next week". Which day
 // "next Friday" is, people do not agree on: it is the one of next week.
-func (r *valueReader) weekday(i int) (moment, bool) {
+func (r *momentText) weekday(i int) (moment, bool) {
 	first, shift := i, 0
 	switch r.at(i) {
 	case "next", "coming", "this":
@@ -31,7 +31,7 @@ func (r *valueReader) weekday(i int) (moment, bool) {
 }
 
 // nextWeek is how many days ahead the day of next week is; weeks begin on Monday.
-func (r *valueReader) nextWeek(day time.Weekday) int {
+func (r *momentText) nextWeek(day time.Weekday) int {
 	monday := (8 - int(r.today().Weekday())) % 7
 	if monday == 0 {
 		monday = 7
@@ -48,7 +48,7 @@ var weekdays = map[string]time.Weekday{
 }
 
 // ahead reads "in 3 days", "in two weeks", "next week", "this weekend".
-func (r *valueReader) ahead(i int) (moment, bool) {
+func (r *momentText) ahead(i int) (moment, bool) {
 	if (r.at(i) == "next" || r.at(i) == "this") && spans[r.at(i+1)] {
 		return moment{i, i + 2, ""}, true
 	}

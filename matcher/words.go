@@ -1,6 +1,7 @@
 package matcher
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -162,4 +163,16 @@ func breaks(runes []rune, i int) bool {
 		return i+1 < len(runes) && unicode.IsLower(runes[i+1])
 	}
 	return false
+}
+
+// clip cuts a text to at most limit bytes, at a character, and says so.
+func clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	cut := limit
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%s… (cut, %d bytes in all)", text[:cut], len(text))
 }

@@ -84,3 +84,31 @@ func pairs(text string) map[string]string {
 	}
 	return found
 }
+
+// subjects returns the stems of the text's words that say what it is about.
+func subjects(text string) map[string]bool {
+	found := map[string]bool{}
+	for _, w := range split(text) {
+		if subject(w) {
+			found[w.stem] = true
+		}
+	}
+	return found
+}
+
+// subject reports whether a word can say what a text is about.
+func subject(w word) bool {
+	return !functionWords[w.norm] && !requestWords[w.norm] && !calendarWords[w.norm] && !startsWithDigit(w.norm)
+}
+
+// startsWithDigit reports whether the word begins with an ASCII digit.
+func startsWithDigit(w string) bool { return w != "" && w[0] >= '0' && w[0] <= '9' }
+
+var denials = set(`no not without except non sans senza sin ohne kein keine keinen never`)
+
+// booleanWords are those of a boolean parameter's name that say only that it is one.
+var booleanWords = set(`is has have allow allows allowed include includes included including with offer offers offered
+		serve serves enable enabled flag want wants wanted need needs needed use show required welcome available`)
+
+var units = stems(`mile kilometer km meter metre kg kilo kilogram gram pound ounce liter litre dollar buck euro cent
+	percent degree celsius fahrenheit guest adult passenger night hour minute second inch foot feet`)

@@ -1,6 +1,9 @@
 package matcher
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // mood is what a sentence does.
 type mood uint8
@@ -100,3 +103,26 @@ var politePersons = set(`you i we me us someone ihr sie du mir uns ich tu vous j
 var telling = set(`i we he she it they my our his her their your the this that these those there you
 	yesterday someone everyone nobody if maybe perhaps ich wir mein meine der die das es je mon ma le la les mi mio mia il lo
 	yo el mis nuestro`)
+
+// abandoning are the ways to drop what was begun, as they stand in a text of their own.
+// They are few, since a call that is kept in vain fires nothing by itself.
+var abandoning = []string{
+	"never mind", "nevermind", "forget it", "forget about it", "cancel", "cancel that", "cancel it", "drop it", "leave it", "no thanks",
+	"no thank you", "not anymore", "stop", "scratch that",
+	"vergiss es", "vergessen sie es", "egal", "abbrechen", "laisse tomber", "laissez tomber", "annule", "annuler",
+	"lascia stare", "lascia perdere", "annulla", "olvidalo", "dejalo", "cancela",
+}
+
+// abandons reports whether a text says that what was begun is not wanted any more.
+func abandons(text string) bool {
+	var said []string
+	for _, w := range split(text) {
+		if !fillers[w.norm] {
+			said = append(said, w.norm)
+		}
+	}
+	whole := strings.Join(said, " ")
+	return slices.ContainsFunc(abandoning, func(way string) bool {
+		return whole == way || strings.HasPrefix(whole, way+" ") && len(said) <= 6
+	})
+}

@@ -43,3 +43,12 @@ func undouble(w string) string {
 	}
 	return w
 }
+
+// stems is a list of words as their stems.
+func stems(words string) map[string]bool {
+	found := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		found[stem(w)] = true
+	}
+	return found
+}
