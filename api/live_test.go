@@ -34,7 +34,7 @@ func (s scripted) Match(_ context.Context, request matcher.Request) (matcher.Res
 	return s(request)
 }
 
-func (scripted) Reply(context.Context, matcher.Request, []matcher.Fired) (string, error) {
+func (scripted) Reply(context.Context, matcher.Request, []matcher.PastCall) (string, error) {
 	return "", nil
 }
 

@@ -1,11 +1,25 @@
+// Package matcher finds out which of the tools in scope a message calls for, and
+// with which values.
+//
+// It has three stages, cheapest first: a text that equals a button-like tool, a
+// request to an LLM with tool calling, and, where no LLM is configured, a decision
+// from the words alone. None of them has a side effect: a message may be matched
+// twice, and package trigger sees to it that it is decided once.
+//
+// Nothing that a model says is taken on trust. A tool that is not in scope is
+// dropped; arguments are read leniently and checked against the parameters; a faulty
+// call goes back once with its faults and is then rejected.
 package matcher
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	"earshot/matcher/text"
 	"earshot/repositories"
 )
 
@@ -30,11 +44,11 @@ type Utterance struct {
 	Actor string
 	Text  string
 	// Fired are the tools that the message set off.
-	Fired []Fired
+	Fired []PastCall
 }
 
-// Fired is a tool that an earlier message set off, with what came of it.
-type Fired struct {
+// PastCall is a tool that an earlier message set off, with what came of it.
+type PastCall struct {
 	TriggerID string
 	Name      string
 	Values    map[string]any
@@ -98,7 +112,7 @@ type Matcher interface {
 	Match(ctx context.Context, request Request) (Result, error)
 	// Reply writes the answer to a message after its tools have fired; fired holds
 	// their results. It returns the empty string where no LLM is configured.
-	Reply(ctx context.Context, request Request, fired []Fired) (string, error)
+	Reply(ctx context.Context, request Request, fired []PastCall) (string, error)
 }
 
 // Unavailable means that the LLM was not reached, refused, took too long or gave an
@@ -122,3 +136,58 @@ type Evidence struct {
 	// Words are the message's own words; those of parts are joined by " … ".
 	Words string `json:"words"`
 }
+
+// HistoryStart returns the index of the first of total earlier messages that a model
+// shown at most limit of them sees. It moves in steps of a quarter of the limit, not
+// with every message, so that consecutive turns begin with the same messages and
+// providers find them in their cache. Whoever loads a part of the history only must
+// begin at this index.
+func HistoryStart(total, limit int) int {
+	if total <= limit {
+		return 0
+	}
+	step := max(1, limit/4)
+	return min(total, (total-limit+step-1)/step*step)
+}
+
+// Unfinished is a call that an earlier message began and that lacks a value. It is not
+// lost: what the next message says is laid over what is known, and the call is made
+// when it is complete.
+type Unfinished struct {
+	Candidate
+	// Values are those that earlier messages gave and that are in order.
+	Values map[string]any
+	// Missing names the parameters that still lack a value.
+	Missing []string
+}
+
+// Pending returns the unfinished call of a tool.
+func (r Request) Pending(c Candidate) (Unfinished, bool) {
+	at := slices.IndexFunc(r.Unfinished, func(u Unfinished) bool { return u.Tool == c.Tool })
+	if at < 0 {
+		return Unfinished{}, false
+	}
+	return r.Unfinished[at], true
+}
+
+// Complete lays the arguments of a call over the values of an unfinished one of the
+// same tool. A value that is given again is a correction and replaces the old one.
+func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any {
+	begun, is := r.Pending(c)
+	if !is {
+		return arguments
+	}
+	whole := maps.Clone(begun.Values)
+	if whole == nil {
+		whole = map[string]any{}
+	}
+	for name, value := range arguments {
+		if value != nil {
+			whole[name] = value
+		}
+	}
+	return whole
+}
+
+// Abandons reports whether a text says that what was begun is not wanted any more.
+func Abandons(said string) bool { return text.Abandons(said) }

@@ -85,10 +85,10 @@ func (e *Engine) modelReply(ctx context.Context, request matcher.Request, answer
 	return quote(text)
 }
 
-func firedOf(answer Answer) []matcher.Fired {
-	list := make([]matcher.Fired, len(answer.Matches))
+func firedOf(answer Answer) []matcher.PastCall {
+	list := make([]matcher.PastCall, len(answer.Matches))
 	for i, match := range answer.Matches {
-		list[i] = matcher.Fired{TriggerID: match.TriggerID, Name: match.Name, Values: match.Values}
+		list[i] = matcher.PastCall{TriggerID: match.TriggerID, Name: match.Name, Values: match.Values}
 		if match.Call != nil {
 			list[i].Result, list[i].Error = match.Call.Result, match.Call.Error
 		}

@@ -169,7 +169,7 @@ type words struct {
 	before  func(matcher.Request) error // called first; its error is the outcome
 	with    func(*matcher.Match)        // changes every match
 	asked   []matcher.Request
-	replies []([]matcher.Fired)
+	replies []([]matcher.PastCall)
 }
 
 func (m *words) Match(_ context.Context, request matcher.Request) (matcher.Result, error) {
@@ -231,7 +231,7 @@ func (m *words) decorate(with func(*matcher.Match)) {
 	m.with = with
 }
 
-func (m *words) Reply(_ context.Context, _ matcher.Request, fired []matcher.Fired) (string, error) {
+func (m *words) Reply(_ context.Context, _ matcher.Request, fired []matcher.PastCall) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.replies = append(m.replies, fired)

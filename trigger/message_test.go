@@ -166,7 +166,7 @@ func TestMatcherSeesEarlierTriggersWithTheirResults(t *testing.T) {
 		require.NoError(t, err)
 		history := w.matcher.asked[1].History
 		require.Len(t, history, 1)
-		require.Equal(t, []matcher.Fired{{
+		require.Equal(t, []matcher.PastCall{{
 			TriggerID: first.Matches[0].TriggerID, Name: "book", Result: json.RawMessage(`{"ok":true}`),
 			Values: map[string]any{"day": "monday", "number": json.Number("9007199254740993"), "desk": "A"},
 		}}, history[0].Fired)

@@ -50,16 +50,16 @@ func (p past) utterances(i int) []matcher.Utterance {
 }
 
 // readFired joins the triggers of a decision with the results that have come in.
-func readFired(decision, results string) []matcher.Fired {
+func readFired(decision, results string) []matcher.PastCall {
 	var decided Answer
 	if decision == "" || decode(decision, &decided) != nil {
 		return nil
 	}
 	ended := readResults(results)
-	var list []matcher.Fired
+	var list []matcher.PastCall
 	for _, match := range decided.Matches {
 		result := ended[match.TriggerID]
-		list = append(list, matcher.Fired{
+		list = append(list, matcher.PastCall{
 			TriggerID: match.TriggerID, Name: match.Name, Values: match.Values,
 			Result: result.Result, Error: result.Error,
 		})

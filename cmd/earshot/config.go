@@ -12,7 +12,8 @@ import (
 
 	"earshot/emitter"
 	"earshot/httpcall"
-	"earshot/matcher"
+	"earshot/matcher/llm"
+	"earshot/matcher/llm/provider"
 	"earshot/repositories"
 )
 
@@ -25,9 +26,9 @@ type config struct {
 	OpenAIKey     repositories.Secret
 	OpenAIBaseURL string
 	OpenAIModel   string
-	Anthropic     matcher.Provider
-	Gemini        matcher.Provider
-	Cohere        matcher.Provider
+	Anthropic     provider.Config
+	Gemini        provider.Config
+	Cohere        provider.Config
 	AdminKey      repositories.Secret
 	SecretKey     repositories.Secret
 	OldSecretKey  repositories.Secret
@@ -66,9 +67,9 @@ func (c *config) register(flags *pflag.FlagSet) {
 	secret(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream, nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket; several servers with commas between them are a cluster")
 	secret(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "`KEY` of the LLM; without a key and a base URL the offline matcher decides")
 	text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "any OpenAI-compatible endpoint, up to its version")
-	text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", matcher.DefaultModel, "model, where an app's settings name none")
+	text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", llm.DefaultModel, "model, where an app's settings name none")
 	for _, one := range []struct {
-		into *matcher.Provider
+		into *provider.Config
 		name string
 		also string
 	}{
@@ -86,9 +87,9 @@ func (c *config) register(flags *pflag.FlagSet) {
 	secret(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted")
 	text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may be at: deny, allow, or CIDRs with commas between them")
 	text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
-	flags.DurationVar(&c.LLMTimeout, "llm-timeout", matcher.DefaultTimeout, "time for one LLM request (EARSHOT_LLM_TIMEOUT)")
+	flags.DurationVar(&c.LLMTimeout, "llm-timeout", llm.DefaultTimeout, "time for one LLM request (EARSHOT_LLM_TIMEOUT)")
 	named("llm-timeout", "EARSHOT_LLM_TIMEOUT")
-	flags.IntVar(&c.History, "history", matcher.DefaultHistory, "messages of history that the matcher sees (EARSHOT_HISTORY)")
+	flags.IntVar(&c.History, "history", llm.DefaultHistory, "messages of history that the matcher sees (EARSHOT_HISTORY)")
 	named("history", "EARSHOT_HISTORY")
 	flags.DurationVar(&c.SessionTTL, "session-ttl", 24*time.Hour, "idle time after which a session and its repositories expire (EARSHOT_SESSION_TTL)")
 	named("session-ttl", "EARSHOT_SESSION_TTL")

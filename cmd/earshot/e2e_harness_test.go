@@ -21,7 +21,7 @@ import (
 
 	"earshot/emitter"
 	"earshot/emitter/natstest"
-	"earshot/matcher/llmtest"
+	"earshot/matcher/llm/llmtest"
 	"earshot/repositories"
 	"earshot/repositories/redistest"
 )

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/matcher/llmtest"
+	"earshot/matcher/llm/llmtest"
 )
 
 // problem is an error as clients see it (RFC 9457).

@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"earshot/matcher/llmtest"
+	"earshot/matcher/llm/llmtest"
 )
 
 // planted are all the credentials that a run uses. None of them may be found where it

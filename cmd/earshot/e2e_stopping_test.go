@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/matcher/llmtest"
+	"earshot/matcher/llm/llmtest"
 )
 
 func TestStoppingFinishesTheCallThatIsUnderWay(t *testing.T) {

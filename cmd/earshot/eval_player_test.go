@@ -13,7 +13,7 @@ import (
 	"earshot/emitter"
 	"earshot/matcher"
 	"earshot/matcher/evaldata"
-	"earshot/matcher/llmtest"
+	"earshot/matcher/llm/llmtest"
 )
 
 // The evaluations play real conversations through the whole program. The double answers

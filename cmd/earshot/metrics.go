@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"earshot/matcher"
+	"earshot/matcher/llm"
 )
 
 // llmMetrics counts the requests to the LLM. The names are the contract's.
@@ -23,7 +23,7 @@ func newLLMMetrics() *llmMetrics {
 	}
 }
 
-func (m *llmMetrics) observe(exchange matcher.Exchange) {
+func (m *llmMetrics) observe(exchange llm.Exchange) {
 	m.seconds.Observe(exchange.Took.Seconds())
 	m.tokens.WithLabelValues("prompt").Add(float64(exchange.Usage.Prompt))
 	m.tokens.WithLabelValues("completion").Add(float64(exchange.Usage.Completion))

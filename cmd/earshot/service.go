@@ -19,7 +19,8 @@ import (
 	"earshot/api/identity"
 	"earshot/emitter"
 	"earshot/httpcall"
-	"earshot/matcher"
+	"earshot/matcher/chain"
+	"earshot/matcher/llm"
 	"earshot/repositories"
 	"earshot/trigger"
 	"earshot/trigger/sqlquery"
@@ -36,7 +37,7 @@ type service struct {
 	db       *repositories.DB
 	gate     *gate
 	store    *repositories.Store
-	matcher  *matcher.Chain
+	matcher  *chain.Chain
 	sealer   *repositories.Sealer
 	emitter  *emitter.Emitter
 	tail     *emitter.Tail
@@ -104,12 +105,12 @@ func (s *service) openAdapters() error {
 
 func (s *service) openEngine() (err error) {
 	registry, metrics := prometheus.NewRegistry(), trigger.NewMetrics()
-	llm := newLLMMetrics()
-	registry.MustRegister(metrics, llm, s.emitter, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	s.matcher = matcher.New(matcher.Options{
+	models := newLLMMetrics()
+	registry.MustRegister(metrics, models, s.emitter, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s.matcher = chain.New(llm.Options{
 		BaseURL: s.config.OpenAIBaseURL, Key: s.config.OpenAIKey, Model: s.config.OpenAIModel,
 		Anthropic: s.config.Anthropic, Gemini: s.config.Gemini, Cohere: s.config.Cohere,
-		Timeout: s.config.LLMTimeout, History: s.config.History, Logger: s.log, Observe: llm.observe,
+		Timeout: s.config.LLMTimeout, History: s.config.History, Logger: s.log, Observe: models.observe,
 	})
 	s.engine, err = trigger.NewEngine(trigger.Options{
 		DB: s.db, Store: s.store, Matcher: s.matcher, Events: s.emitter, Calls: s.caller, Statements: s.runner,

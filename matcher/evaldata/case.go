@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"earshot/matcher/llmtest"
+	"earshot/matcher/llm/llmtest"
 )
 
 // variable names the folder of the data.

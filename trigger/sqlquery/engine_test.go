@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
+	"earshot/matcher/chain"
+	"earshot/matcher/llm"
 	"earshot/repositories"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
@@ -60,7 +62,7 @@ func newService(t *testing.T, app *repositories.App, tools string) *service {
 	s := &service{t: t, events: &stream{}, store: repositories.NewStore(db, repositories.StoreOptions{Sealer: sealer, SessionTTL: time.Hour})}
 	runner := sqlquery.New(sqlquery.Options{Apps: s.store})
 	s.engine, err = trigger.NewEngine(trigger.Options{
-		DB: db, Store: s.store, Matcher: matcher.New(matcher.Options{}), Events: s.events, Calls: s.events, Statements: runner,
+		DB: db, Store: s.store, Matcher: chain.New(llm.Options{}), Events: s.events, Calls: s.events, Statements: runner,
 		Poll: 20 * time.Millisecond, Jitter: func(d time.Duration) time.Duration { return d / 20 },
 	})
 	require.NoError(t, err)

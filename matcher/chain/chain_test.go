@@ -1,0 +1,97 @@
+package chain_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/matcher/chain"
+	"earshot/matcher/llm"
+	"earshot/matcher/llm/llmtest"
+	"earshot/matcher/matchertest"
+	"earshot/repositories"
+)
+
+// options are those of an LLM played by the server.
+func options(server *llmtest.Server) llm.Options {
+	return llm.Options{BaseURL: server.URL(), Key: repositories.NewSecret(matchertest.Key), Model: "test-model"}
+}
+
+const helpButton = `{"name":"call-nurse","description":"Call a nurse","examples":["I need a nurse"]}`
+
+func TestChainAsksNoModelForATextThatEqualsATool(t *testing.T) {
+	server := llmtest.New(t)
+	result, err := chain.New(options(server)).Match(t.Context(), matchertest.Request(t, "I need a nurse", helpButton, matchertest.BookTool))
+	require.NoError(t, err)
+	require.Equal(t, matcher.StageExact, result.Stage)
+	require.Equal(t, []string{"call-nurse {}"}, matchertest.Fired(result))
+	require.Zero(t, server.Count())
+}
+
+func TestChainAsksTheModelForEverythingElse(t *testing.T) {
+	server := llmtest.New(t)
+	server.Queue(llmtest.Call("book", `{"day":"mon"}`), llmtest.Text("Booked."), llmtest.Status(http.StatusBadGateway, nil, ""))
+	chain := chain.New(options(server))
+	request := matchertest.Request(t, "get me in on monday", helpButton, matchertest.BookTool)
+	result, err := chain.Match(t.Context(), request)
+	require.NoError(t, err)
+	require.Equal(t, matcher.StageLLM, result.Stage)
+	reply, err := chain.Reply(t.Context(), request, []matcher.PastCall{{TriggerID: "t", Name: "book"}})
+	require.NoError(t, err)
+	require.Equal(t, "Booked.", reply)
+
+	_, err = chain.Match(t.Context(), request)
+	var failed *matcher.Unavailable
+	require.ErrorAs(t, err, &failed, "words alone do not stand in for a model that is away")
+}
+
+func TestChainDecidesFromWordsWhereNoModelIsConfigured(t *testing.T) {
+	chain := chain.New(llm.Options{Model: "gpt-4o"})
+	require.Contains(t, chain.Describe(), "no LLM is configured")
+	require.Contains(t, chain.Describe(), "OPENAI_API_KEY")
+	request := matchertest.Request(t, "what a lovely morning", matchertest.BookTool)
+	result, err := chain.Match(t.Context(), request)
+	require.NoError(t, err)
+	require.Equal(t, matcher.StageOffline, result.Stage)
+	reply, err := chain.Reply(t.Context(), request, nil)
+	require.NoError(t, err)
+	require.Empty(t, reply)
+}
+
+func TestDescriptionNamesTheModelAndNoCredential(t *testing.T) {
+	for _, c := range []struct {
+		options llm.Options
+		says    string
+	}{
+		{llm.Options{Key: repositories.NewSecret(matchertest.Key)}, "gpt-4o-mini at api.openai.com matches, within 20s"},
+		{llm.Options{BaseURL: "http://u:" + matchertest.Key + "@localhost:11434/v1?key=" + matchertest.Key, Model: "qwen3"}, "qwen3 at localhost:11434"},
+		{llm.Options{BaseURL: "://" + matchertest.Key}, "the configured base URL"},
+	} {
+		says := chain.New(c.options).Describe()
+		require.Contains(t, says, c.says)
+		require.NotContains(t, says, matchertest.Key)
+	}
+}
+
+const groundedTool = `{"name":"fly","description":"User wants to fly","schema":[
+	{"parameter":"city","type":"string","required":true,"grounded":true},{"parameter":"class","type":"string"}]}`
+
+func TestMatchesSayWhereTheirValuesWereSaid(t *testing.T) {
+	server := llmtest.New(t)
+	server.Queue(llmtest.Call("fly", `{"city":"Paris","class":"economy"}`))
+	request := matchertest.Request(t, "yes, do that", groundedTool)
+	request.History = []matcher.Utterance{{ID: "m7", Actor: matcher.ActorUser, Text: "I want to go to París"}}
+	result, err := chain.New(options(server)).Match(t.Context(), request)
+	require.NoError(t, err)
+	require.Equal(t, map[string]*matcher.Evidence{"city": {MessageID: "m7", Words: "París"}, "class": nil}, result.Matches[0].Evidence)
+}
+func TestDroppedCallIsNotCompleted(t *testing.T) {
+	server := llmtest.New(t)
+	server.Queue(llmtest.Call("book", `{"people":2}`), llmtest.Text("none"))
+	result, err := chain.New(options(server)).Match(t.Context(), matchertest.GoingOn(t, "never mind"))
+	require.NoError(t, err)
+	require.Empty(t, result.Matches)
+	require.NotContains(t, server.Requests()[0].Messages[1].Content, "still missing")
+}

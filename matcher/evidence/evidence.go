@@ -1,0 +1,135 @@
+// Package evidence finds where a conversation has the values that a matcher inferred.
+package evidence
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// Find says for every value that a matcher has inferred where it stands in
+// the conversation: in the newest message that has it, nil where none has it. Hidden
+// parameters are left out, and so are defaults that nobody spoke of.
+//
+// The user's words count and the agent's, all of which the message being matched
+// comes after. Words are compared without case, accents, spacing and punctuation,
+// numbers, dates and times of day without their form; relative dates are resolved
+// against request.Now, in older messages as well. What a word means is not looked at:
+// "cheap" is no evidence for "inexpensive", nor "LA" for "Los Angeles". Of all values
+// together the first 512 parts are looked up, and further ones not found. The cost grows with the length of the conversation, not its square.
+func Find(request matcher.Request, values map[string]any, tool *repositories.Tool) map[string]*matcher.Evidence {
+	found := make(map[string]*matcher.Evidence, len(values))
+	s := newSearch(request)
+	described := byName(tool.Params())
+	for _, name := range sortedNames(values) {
+		if tool.Params().Hidden(name) {
+			continue
+		}
+		evidence, _ := s.value(name, values[name])
+		if evidence == nil && described[name].defaulted(values[name]) {
+			continue
+		}
+		found[name] = evidence
+	}
+	return found
+}
+
+// Ungrounded returns a fault for every parameter with "grounded": true whose value
+// stands nowhere in the conversation, by the rules of FindEvidence. A value that
+// equals the parameter's default is taken for it and is no fault; neither is a list or
+// an object without any part, which claims nothing.
+func Ungrounded(request matcher.Request, reading repositories.Reading, tool *repositories.Tool) []repositories.ValueFault {
+	var faults []repositories.ValueFault
+	var s *search
+	for _, parameter := range tool.Params().List() {
+		value, given := reading.Values[parameter.Name]
+		if !parameter.Grounded || parameter.Hidden || !given || (describedParameter{parameter}).defaulted(value) {
+			continue
+		}
+		if s == nil {
+			s = newSearch(request)
+		}
+		if _, missing := s.value(parameter.Name, value); missing != nil {
+			faults = append(faults, missing.fault(parameter.Name))
+		}
+	}
+	return faults
+}
+
+// part is a scalar of a value and its place in it, as in [2].day.
+type part struct {
+	at    string
+	value any
+}
+
+func (p part) fault(name string) repositories.ValueFault {
+	detail := short(written(p.value)) + " was not said in the conversation"
+	if p.at != "" {
+		detail = short(name+p.at) + ": " + detail
+	}
+	return repositories.ValueFault{Parameter: name, Detail: detail}
+}
+
+// short bounds what an error quotes.
+func short(text string) string {
+	const most = 100
+	if len(text) <= most {
+		return text
+	}
+	cut := most
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}
+
+// describedParameter is a parameter as its definition describes it; the zero value is
+// one that a JSON Schema takes without naming it.
+type describedParameter struct{ repositories.Parameter }
+
+func byName(params *repositories.Parameters) map[string]describedParameter {
+	found := map[string]describedParameter{}
+	for _, parameter := range params.List() {
+		found[parameter.Name] = describedParameter{parameter}
+	}
+	return found
+}
+
+// defaulted reports whether the value is the parameter's default, which may have been
+// put between the delimiters of the parameter's escape.
+func (p describedParameter) defaulted(value any) bool {
+	if p.Default == nil {
+		return false
+	}
+	if written(value) == written(p.Default) {
+		return true
+	}
+	text, ok := value.(string)
+	return ok && unescaped(text) == fmt.Sprint(p.Default)
+}
+
+// unescaped takes the delimiters of an escaped value away: quotes, backticks or
+// square brackets around it, and a closing one doubled inside.
+func unescaped(text string) string {
+	if len(text) < 2 {
+		return text
+	}
+	opening, closing := text[:1], text[len(text)-1:]
+	if opening != closing && opening+closing != "[]" || !strings.Contains("'\"`[", opening) {
+		return text
+	}
+	return strings.ReplaceAll(text[1:len(text)-1], closing+closing, closing)
+}
+
+// written is a value as JSON.
+func written(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
+}

@@ -1,0 +1,190 @@
+package evidence
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"earshot/matcher/moment"
+	"earshot/matcher/text"
+)
+
+// query is what a scalar may be written as. Any of its forms will do.
+type query struct {
+	raw    string      // a text without a letter or digit, which is looked for as it is
+	texts  []string    // runs of words, each with a space around it
+	tight  string      // without any space
+	letter string      // a lone a or i, which is mostly a word of its own
+	topic  []text.Word // the name of the parameter
+	truth  *bool
+
+	numbers []string // plain decimals
+	dates   []string // as 2006-01-02
+	clocks  []string // as 15:04
+	days    []string // a date and a time in one value
+	hours   []string
+}
+
+// newQuery reads the scalar's forms. Its name is the parameter's.
+func newQuery(name string, value any, now time.Time) query {
+	want := query{topic: text.Split(text.Identifier(name))}
+	switch value := value.(type) {
+	case bool:
+		want.truth = &value
+	case string:
+		want.text(value, now)
+	default:
+		want.number(value)
+	}
+	return want
+}
+
+// number looks for a number in any form.
+func (w *query) number(value any) {
+	number, ok := value.(json.Number)
+	if !ok {
+		number = json.Number(written(value))
+	}
+	if decimal, ok := moment.PlainDecimal(number.String()); ok {
+		w.numbers = []string{decimal}
+	}
+}
+
+// text looks for a string: as words and, where it is a truth value, a number, a date
+// or a time, as that.
+func (w *query) text(value string, now time.Time) {
+	w.words(value)
+	if truth, ok := map[string]bool{"true": true, "false": false}[text.Key(value)]; ok {
+		w.truth = &truth
+	}
+	// What is longer is prose: it may hold a date, but is none.
+	const longest = 64
+	if len(value) > longest {
+		return
+	}
+	r := moment.NewText(value, now)
+	w.numbers = r.OnlyNumber()
+	w.dates, w.clocks, w.days, w.hours = r.OnlyMoment()
+}
+
+// words takes the string's words as they are, as the name that it may be, and without
+// the possessive s.
+func (w *query) words(value string) {
+	tokens := tokenize(value)
+	switch {
+	case len(tokens) == 0:
+		w.raw = strings.TrimSpace(value)
+	case len(tokens) == 1 && (tokens[0].norm == "a" || tokens[0].norm == "i"):
+		w.letter = strings.TrimFunc(value, func(r rune) bool { return !text.InWord(r) })
+		return
+	}
+	w.texts = appendSpaced(w.texts, tokens)
+	if named := text.Identifier(value); named != value && !strings.Contains(value, " ") {
+		w.texts = appendSpaced(w.texts, tokenize(named))
+	}
+	w.texts = appendSpaced(w.texts, withoutPossessive(value, tokens))
+	w.tight = tightForm(tokens)
+}
+
+func appendSpaced(texts []string, tokens []token) []string {
+	if len(tokens) == 0 {
+		return texts
+	}
+	text, _ := lineUp(tokens)
+	for _, known := range texts {
+		if known == text {
+			return texts
+		}
+	}
+	return append(texts, text)
+}
+
+// withoutPossessive drops the s of McDonald's.
+func withoutPossessive(value string, tokens []token) []token {
+	var kept []token
+	for _, t := range tokens {
+		before, _ := utf8.DecodeLastRuneInString(value[:t.start])
+		if t.norm == "s" && (before == '\'' || before == '’') && len(kept) > 0 {
+			continue
+		}
+		kept = append(kept, t)
+	}
+	return kept
+}
+
+// maxTight bounds the strings that are compared without spaces: names, codes and
+// telephone numbers, all of them short.
+const maxTight = 64
+
+// tightForm is the string without spaces, or empty where it must not be compared so:
+// a few digits may come together by chance, as those of "1 2" do.
+func tightForm(tokens []token) string {
+	var b strings.Builder
+	letters := false
+	for _, t := range tokens {
+		if b.Len() > maxTight {
+			return ""
+		}
+		b.WriteString(moment.WithoutMarks(t.norm))
+		letters = letters || strings.ContainsFunc(t.norm, unicode.IsLetter)
+	}
+	text := b.String()
+	count := utf8.RuneCountInString(text)
+	if len(text) > maxTight || letters && count < 3 || !letters && count < 7 {
+		return ""
+	}
+	return text
+}
+
+// in finds the scalar in a message and returns the message's words.
+func (w query) in(p *message) (string, bool) {
+	if w.raw != "" && strings.Contains(p.text, w.raw) {
+		return w.raw, true
+	}
+	for _, read := range []func(*message) (span, bool){w.inWords, w.inFigures, w.inDates, w.inClocks, w.inTruth} {
+		if found, ok := read(p); ok {
+			return p.text[found.from:found.to], true
+		}
+	}
+	return "", false
+}
+
+func (w query) inWords(p *message) (span, bool) {
+	for _, text := range w.texts {
+		if found, ok := p.run(text); ok {
+			return found, true
+		}
+	}
+	if w.letter != "" {
+		return p.lone(w.letter, w.topic)
+	}
+	if w.tight != "" {
+		return p.joined(w.tight)
+	}
+	return span{}, false
+}
+
+func (w query) inFigures(p *message) (span, bool) { return among(w.numbers, p.figures) }
+
+func (w query) inDates(p *message) (span, bool) { return among(w.dates, p.dates) }
+
+func (w query) inClocks(p *message) (span, bool) { return among(w.clocks, p.clocks) }
+
+// among looks the forms up in what a message has; it is read only where it is needed.
+func among(forms []string, read func() spans) (span, bool) {
+	for _, form := range forms {
+		if found, ok := read()[form]; ok {
+			return found, true
+		}
+	}
+	return span{}, false
+}
+
+func (w query) inTruth(p *message) (span, bool) {
+	if w.truth == nil {
+		return span{}, false
+	}
+	return p.truth(w.topic, *w.truth)
+}

@@ -1,0 +1,121 @@
+package evidence
+
+import (
+	"earshot/matcher"
+	"earshot/matcher/text"
+)
+
+// truth finds what makes a boolean true or false: the words of its parameter's name,
+// denied or not ("with live music", "no pets"), or the user's yes or no to a question
+// that has them.
+func (p *message) truth(name []text.Word, want bool) (span, bool) {
+	topic := topicOf(name)
+	if len(topic) == 0 {
+		return span{}, false
+	}
+	if said, found, ok := p.statement(topic); ok {
+		// What the agent asked, the user's answer settles, which was looked at before.
+		asked := p.actor != matcher.ActorUser && p.answer != nil && p.answer.replies()
+		return found, said == want && !asked
+	}
+	if p.actor != matcher.ActorUser || p.question == nil {
+		return span{}, false
+	}
+	yes, found, ok := p.reply()
+	if !ok || yes != want {
+		return span{}, false
+	}
+	_, _, asked := p.question.statement(topic)
+	return found, asked
+}
+
+// topicOf holds the stems that a boolean is about: hasLiveMusic is about live and
+// music.
+func topicOf(name []text.Word) map[string]bool {
+	topic := map[string]bool{}
+	for _, w := range name {
+		if !text.BooleanWords[w.Norm] && !text.StopWords[w.Norm] {
+			topic[w.Stem] = true
+		}
+	}
+	if len(topic) == 0 && len(name) > 0 {
+		topic[name[len(name)-1].Stem] = true // "available", "enabled"
+	}
+	return topic
+}
+
+// statement finds the words of the topic, at least half of them near each other, and
+// whether they are denied.
+func (p *message) statement(topic map[string]bool) (said bool, found span, ok bool) {
+	for _, r := range p.segments() {
+		for i := range r.Words {
+			if !topic[r.Words[i].Stem] {
+				continue
+			}
+			if first, end := r.about(i, topic); end > first {
+				said, first, end = r.stance(first, end)
+				return said, span{r.offset + r.Words[first].Start, r.offset + r.Words[end-1].End}, true
+			}
+		}
+	}
+	return false, span{}, false
+}
+
+// about is the stretch around word i that has at least half of the topic, or an empty
+// one.
+func (r segment) about(i int, topic map[string]bool) (first, end int) {
+	const near = 4
+	seen := map[string]bool{}
+	end = i
+	for j := i; j < min(len(r.Words), i+1+near); j++ {
+		if topic[r.Words[j].Stem] {
+			seen[r.Words[j].Stem] = true
+			end = j + 1
+		}
+	}
+	if 2*len(seen) < len(topic) {
+		return i, i
+	}
+	return i, end
+}
+
+// stance reports whether the words are affirmed, and widens them by what says so.
+func (r segment) stance(first, end int) (said bool, from, to int) {
+	if yes := affirming[r.At(end)]; yes || refusing[r.At(end)] {
+		return yes, first, end + 1
+	}
+	for j := max(0, first-4); j < first; j++ {
+		if text.Denials[r.At(j)] {
+			return false, j, end
+		}
+	}
+	return true, first, end
+}
+
+// reply reads the yes or no with which an answer begins.
+func (p *message) reply() (yes bool, found span, ok bool) {
+	pieces := p.segments()
+	if len(pieces) == 0 {
+		return false, span{}, false
+	}
+	const beginning = 6
+	r := pieces[0]
+	for i := range r.Words[:min(len(r.Words), beginning)] {
+		w := r.Words[i]
+		if yes := affirming[w.Norm]; yes || refusing[w.Norm] {
+			return yes, span{w.Start, w.End}, true
+		}
+	}
+	return false, span{}, false
+}
+
+func (p *message) replies() bool {
+	_, _, ok := p.reply()
+	return ok
+}
+
+var (
+	affirming = text.Set(`yes yeah yep yup yea sure ok okay true on enabled definitely absolutely certainly correct right
+		please ja gerne oui si claro certo`)
+	refusing = text.Set(`no nope nah not never false off disabled nein non unnecessary`)
+)

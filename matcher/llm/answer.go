@@ -1,0 +1,130 @@
+package llm
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"earshot/matcher"
+	"earshot/matcher/evidence"
+	"earshot/matcher/llm/arguments"
+	"earshot/matcher/llm/provider"
+	"earshot/repositories"
+)
+
+// checkedCall is one call of an answer and what was made of it.
+type checkedCall struct {
+	call      provider.Call
+	candidate matcher.Candidate
+	// known is false for a tool that is not in scope; duplicate is true for a call
+	// that an earlier one of the same answer equals.
+	known     bool
+	duplicate bool
+	repaired  bool
+	reading   repositories.Reading
+}
+
+// faulty reports whether the call must not set anything off as it is.
+func (f checkedCall) faulty() bool { return f.known && !f.duplicate && len(f.reading.Errors) > 0 }
+
+// sound reports whether the call is a match.
+func (f checkedCall) sound() bool { return f.known && !f.duplicate && len(f.reading.Errors) == 0 }
+
+// checkedAnswer is what an answer says, with every call checked.
+type checkedAnswer struct {
+	text  string
+	calls []checkedCall
+}
+
+// read takes an answer apart. Calls in the text count where there are no others.
+func (t *llmTurn) read(answer provider.Completion) checkedAnswer {
+	text, calls := withoutThoughts(answer.Text), answer.Calls
+	if len(calls) == 0 {
+		calls, text = readInText(text, func(name string) bool {
+			_, known := t.names.find(name)
+			return known
+		})
+	}
+	read := checkedAnswer{text: text}
+	seen := map[string]bool{}
+	for i, call := range calls {
+		found := t.check(t.identified(i, call))
+		key := found.key()
+		found.duplicate = seen[key]
+		seen[key] = true
+		read.calls = append(read.calls, found)
+	}
+	return read
+}
+
+// identified gives the call an id where it has none, or one that is taken.
+func (t *llmTurn) identified(i int, call provider.Call) provider.Call {
+	if call.ID == "" || t.ids[call.ID] {
+		call.ID = t.newID(strconv.Itoa(i), call.Name, call.Arguments)
+	}
+	t.ids[call.ID] = true
+	return call
+}
+
+// check finds the tool that a call names and reads its arguments.
+func (t *llmTurn) check(call provider.Call) checkedCall {
+	found := checkedCall{call: call}
+	found.candidate, found.known = t.names.find(call.Name)
+	if !found.known {
+		return found
+	}
+	params := found.candidate.Tool.Params()
+	arguments, repaired, err := arguments.Read(call.Arguments)
+	if err != nil && !params.Infers() {
+		// There is nothing to say to this tool, so that nothing is lost.
+		arguments, repaired, err = nil, true, nil
+	}
+	found.repaired = repaired
+	given := unalias(arguments, params.ModelSchema())
+	found.reading = params.Read(t.request.Complete(found.candidate, given))
+	if err != nil {
+		fault := repositories.ValueFault{Detail: err.Error()}
+		found.reading.Errors = append([]repositories.ValueFault{fault}, found.reading.Errors...)
+	}
+	found.reading.Errors = append(found.reading.Errors, evidence.Ungrounded(t.request, found.reading, found.candidate.Tool)...)
+	return found
+}
+
+// key is equal for calls of one tool with the same values. What cannot be read
+// equals only itself.
+func (f checkedCall) key() string {
+	if !f.known {
+		return f.call.ID
+	}
+	if f.faulty() {
+		return f.candidate.Tool.Name + " " + f.call.Arguments
+	}
+	return f.candidate.Tool.Name + " " + arguments.Encode(f.reading.Values)
+}
+
+// shownFaults returns the faults but for those of parameters that the model is not
+// shown: they are none of its making, and not even their names are its business.
+func (f checkedCall) shownFaults() []repositories.ValueFault {
+	params := f.candidate.Tool.Params()
+	shown := properties(params.ModelSchema())
+	return slices.DeleteFunc(slices.Clone(f.reading.Errors), func(fault repositories.ValueFault) bool {
+		return slices.Contains(params.Names(), fault.Parameter) && !slices.Contains(shown, fault.Parameter)
+	})
+}
+
+// verdict is what the model is told of a call when its answer goes back.
+func (f checkedCall) verdict() string {
+	switch {
+	case !f.known:
+		return "There is no such tool. Do not call it."
+	case !f.correctable():
+		return "Accepted. Do not repeat this call."
+	}
+	var faults []string
+	for _, fault := range f.shownFaults() {
+		faults = append(faults, strings.TrimPrefix(fmt.Sprintf("%s: %s", fault.Parameter, fault.Detail), ": "))
+	}
+	return "Not accepted: " + strings.Join(faults, "; ") +
+		". Call the tool again with this put right from what the conversation says. Leave out what nobody said; do not invent it."
+}

@@ -1,0 +1,112 @@
+package llm
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher/llm/provider"
+)
+
+func knownInTests(name string) bool { return name == "book" || name == "light" }
+
+func TestCallsInTextAreReadAndTakenOut(t *testing.T) {
+	book := provider.Call{Name: "book", Arguments: `{"day":"mon"}`}
+	light := provider.Call{Name: "light", Arguments: `{}`}
+	for rule, c := range map[string]struct {
+		text, rest string
+		calls      []provider.Call
+	}{
+		"Hermes":                     {"<tool_call>\n{\"name\": \"book\", \"arguments\": {\"day\": \"mon\"}}\n</tool_call>", "", []provider.Call{book}},
+		"Hermes, twice, with text":   {"Ok. <tool_call>{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}</tool_call>\n<tool_call>{\"name\":\"light\",\"arguments\":{}}</tool_call> Done.", "Ok. \n Done.", []provider.Call{book, light}},
+		"the end mark is missing":    {`Ok <tool_call>{"name":"book","arguments":{"day":"mon"}}`, "Ok", []provider.Call{book}},
+		"a list between marks":       {`<tool_calls>[{"name":"book","arguments":{"day":"mon"}},{"name":"light","parameters":{}}]</tool_calls>`, "", []provider.Call{book, light}},
+		"several between marks":      {"<function_call>{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}\n{\"name\":\"light\",\"arguments\":{}}</function_call>", "", []provider.Call{book, light}},
+		"marks with bars":            {`<|tool_call|>{"name":"book","arguments":{"day":"mon"}}<|/tool_call|>`, "", []provider.Call{book}},
+		"Python's quotes":            {`<tool_call>{'name': 'book', 'arguments': {'day': 'mon'}}</tool_call>`, "", []provider.Call{book}},
+		"arguments as a string":      {`<tool_call>{"name":"book","arguments":"{\"day\":\"mon\"}"}</tool_call>`, "", []provider.Call{book}},
+		"Mistral":                    {`[TOOL_CALLS] [{"name":"book","arguments":{"day":"mon"}}]`, "", []provider.Call{book}},
+		"Mistral, with its name out": {`[TOOL_CALLS]book[ARGS]{"day":"mon"}</s>`, "", []provider.Call{{Name: "book", Arguments: `{"day":"mon"}`}}},
+		"Llama":                      {`<function=book>{"day":"mon"}</function>`, "", []provider.Call{book}},
+		"Llama, cut by a stop":       {`<function=book>{"day":"mon"}`, "", []provider.Call{book}},
+		"Qwen's coders": {
+			"<tool_call>\n<function=book>\n<parameter=day>\nmon\n</parameter>\n<parameter=to>\n[\"a\"]\n</parameter>\n</function>\n</tool_call>", "",
+			[]provider.Call{{Name: "book", Arguments: `{"day":"mon","to":["a"]}`}},
+		},
+		"bare":                        {`{"name":"book","arguments":{"day":"mon"}}`, "", []provider.Call{book}},
+		"bare, with parameters":       {` {"name": "book", "parameters": {"day": "mon"}} `, "", []provider.Call{book}},
+		"bare, as a list":             {`[{"name":"book","arguments":{"day":"mon"}},{"name":"light","arguments":{}}]`, "", []provider.Call{book, light}},
+		"bare, one after the other":   {`{"name":"book","parameters":{"day":"mon"}}; {"name":"light","parameters":{}}`, "", []provider.Call{book, light}},
+		"bare, after words":           {`I will do that: {"name":"light","arguments":{}}`, "I will do that:", []provider.Call{light}},
+		"bare, in OpenAI's form":      {`{"tool_calls":[{"id":"1","type":"function","function":{"name":"book","arguments":"{\"day\":\"mon\"}"}}]}`, "", []provider.Call{book}},
+		"bare, with function a name":  {`{"type":"function","function":"light","args":{}}`, "", []provider.Call{light}},
+		"fenced":                      {"Sure:\n```json\n{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}\n```\nDone.", "Sure:\n\nDone.", []provider.Call{book}},
+		"fenced, of another language": {"```tool_call\n[{\"name\":\"light\",\"arguments\":{}}]\n```", "", []provider.Call{light}},
+		"unknown between marks":       {`Hm <tool_call>{"name":"other","arguments":{}}</tool_call>`, "Hm", []provider.Call{{Name: "other", Arguments: "{}"}}},
+		"broken between marks":        {`<tool_call>{"name": "book", "arguments": {"day": "mo</tool_call>`, "", []provider.Call{{Name: "book", Arguments: `{"name": "book", "arguments": {"day": "mo`}}},
+		"nothing between marks":       {`Hi <tool_call></tool_call>`, "Hi", nil},
+		"brackets within texts":       {`<tool_call>{"name":"book","arguments":{"day":"} ] \" {"}}</tool_call>`, "", []provider.Call{{Name: "book", Arguments: `{"day":"} ] \" {"}`}}},
+		"big integers":                {`{"name":"book","arguments":{"n":9007199254740993}}`, "", []provider.Call{{Name: "book", Arguments: `{"n":9007199254740993}`}}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			calls, rest := readInText(c.text, knownInTests)
+			require.Equal(t, c.calls, calls)
+			require.Equal(t, c.rest, rest)
+		})
+	}
+}
+
+func TestTextThatIsNoCallStaysText(t *testing.T) {
+	for rule, text := range map[string]string{
+		"words":                            "Nothing to do, book or light.",
+		"an unknown name":                  `{"name":"other","arguments":{}}`,
+		"an unknown name, fenced":          "An example:\n```json\n{\"name\":\"other\",\"arguments\":{}}\n```",
+		"a name without arguments":         `{"name":"book"}`,
+		"arguments without a name":         `{"arguments":{"day":"mon"}}`,
+		"a call within another's data":     `{"name":"other","arguments":{"name":"book","arguments":{"day":"mon"}}}`,
+		"a call among things that are not": `[{"name":"book","arguments":{}},{"name":"Ann"}]`,
+		"a name that is no text":           `{"name":5,"arguments":{}}`,
+		"an object that does not end":      `{"name":"book","arguments":{"day":"mon"}`,
+		"emoticons":                        "hi :-{ how are you :]",
+		"code":                             "```go\nfunc f() { return }\n```",
+		"more than is searched":            strings.Repeat("x", maxInText) + `{"name":"book","arguments":{}}`,
+	} {
+		t.Run(rule, func(t *testing.T) {
+			calls, rest := readInText(text, knownInTests)
+			require.Empty(t, calls)
+			require.Equal(t, text, rest)
+		})
+	}
+}
+
+func TestReadingCallsInTextIsBounded(t *testing.T) {
+	for _, unit := range []string{"{", "[", `{"`, "<tool_call>", "<function=a>", "```{", `{"name":"book","arguments":{}}`} {
+		text := strings.Repeat(unit, maxInText/len(unit))
+		start := time.Now()
+		_, _ = readInText(text, knownInTests)
+		require.Less(t, time.Since(start), 10*time.Second, unit)
+	}
+}
+
+// FuzzReadInText looks for a panic, for a call without a name, and for text that
+// appears from nowhere.
+func FuzzReadInText(f *testing.F) {
+	for _, seed := range []string{
+		`<tool_call>{"name":"book","arguments":{}}</tool_call>`, `[TOOL_CALLS]book[ARGS]{}`, `<function=book><parameter=a>1</parameter></function>`,
+		"```json\n{\"name\":\"light\",\"arguments\":{}}\n```", `x {"name":"book","arguments":{"a":"b"}} y`, `<think>a</think>b`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		calls, rest := readInText(withoutThoughts(text), knownInTests)
+		require.LessOrEqual(t, len(rest), len(text))
+		for _, call := range calls {
+			require.NotEmpty(t, call.Name)
+		}
+		if len(calls) == 0 && !strings.ContainsAny(text, "<[") {
+			require.Equal(t, strings.TrimSpace(text), rest)
+		}
+	})
+}

@@ -1,0 +1,169 @@
+// Package llm matches by asking a model with tool calling: it lays out the request,
+// reads and checks the answer, and sends faulty calls back once.
+package llm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"earshot/matcher"
+	"earshot/matcher/llm/provider"
+	"earshot/matcher/retrieval"
+	"earshot/repositories"
+)
+
+// Defaults and limits of Options.
+const (
+	DefaultModel   = "gpt-4o-mini"
+	DefaultTimeout = 20 * time.Second
+	DefaultHistory = 40
+	DefaultLimit   = 32
+	// MostTools is how many tools a request may carry at all: OpenAI's limit.
+	MaxTools = 128
+)
+
+// Options configure the matcher. The zero value is the offline matcher.
+type Options struct {
+	// BaseURL is an OpenAI-compatible endpoint up to its version, as in
+	// https://api.openai.com/v1, which is what an empty one means.
+	BaseURL string
+	Key     repositories.Secret
+	// Model is asked where the app's settings name none.
+	Model string
+	// Anthropic, Gemini and Cohere are asked through their own APIs, by the apps whose
+	// settings name them. Where OpenAI is not configured, the first of them that is
+	// stands in as the default. A BaseURL of Gemini with /projects/…/locations/… in its
+	// path is Vertex AI, which without a key takes Google's application default
+	// credentials.
+	Anthropic, Gemini, Cohere provider.Config
+	// Timeout is the time for one request.
+	Timeout time.Duration
+	// History is how many earlier messages the model sees at most.
+	History int
+	// Limit is how many tools it is offered; more are cut by Retrieve.
+	Limit int
+
+	HTTPClient *http.Client
+	Logger     *slog.Logger
+	// Now is the clock for Retry-After given as a date.
+	Now func() time.Time
+	// Observe, where given, is told of every request to the LLM. It must be safe
+	// for concurrent use and must not block.
+	Observe func(Exchange)
+}
+
+// Exchange is one request to the LLM, for metrics.
+type Exchange struct {
+	Model string
+	Took  time.Duration
+	Usage provider.Usage
+	Err   error // nil, or why there is no answer
+}
+
+// Configured reports whether the options name an LLM: by a key or by an endpoint.
+func (o Options) Configured() bool { return o.first().Configured() }
+
+// withDefaults fills in what was left out and bounds what is too much.
+func (o Options) withDefaults() Options {
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.History = cmp.Or(o.History, DefaultHistory)
+	o.Limit = min(max(1, cmp.Or(o.Limit, DefaultLimit)), MaxTools)
+	o.HTTPClient = cmp.Or(o.HTTPClient, http.DefaultClient)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Observe == nil {
+		o.Observe = func(Exchange) {}
+	}
+	return o
+}
+
+// LLM matches by asking a model with tool calling, once per message and a second time
+// where its first answer has faults. It is safe for concurrent use.
+type LLM struct {
+	options   Options
+	providers map[string]connection
+	retriever *retrieval.Retriever
+}
+
+// New returns the matcher that asks the providers of the options.
+func New(options Options) *LLM {
+	options = options.withDefaults()
+	llm := &LLM{options: options, providers: map[string]connection{}, retriever: retrieval.New()}
+	network := provider.Network{HTTPClient: options.HTTPClient, Timeout: options.Timeout, Now: options.Now}
+	for _, one := range options.vendors() {
+		llm.providers[one.name] = one.connect(network)
+	}
+	return llm
+}
+
+// Match asks which tools the message calls for. With nothing in scope and no reply
+// wanted there is no request.
+func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
+	if len(request.Candidates) == 0 && !request.Chat {
+		return matcher.Result{Stage: matcher.StageNone}, nil
+	}
+	turn, err := l.newTurn(request)
+	if err != nil {
+		return matcher.Result{}, err
+	}
+	answer, err := l.ask(ctx, turn.model, turn.ask)
+	if err != nil {
+		return matcher.Result{}, err
+	}
+	first := turn.read(answer)
+	second, err := l.retry(ctx, turn, first)
+	if err != nil {
+		return matcher.Result{}, err
+	}
+	return turn.result(first, second), nil
+}
+
+// Reply asks for the text of the answer, with the results of the tools in hand and
+// no tool on offer, so that nothing is set off by it.
+func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matcher.PastCall) (string, error) {
+	turn, err := l.newTurn(request)
+	if err != nil {
+		return "", err
+	}
+	ask := turn.ask
+	ask.Messages = append(ask.Messages, turn.pastCalls(fired)...)
+	ask.Tools = nil
+	answer, err := l.ask(ctx, turn.model, ask)
+	if err != nil {
+		return "", err
+	}
+	return turn.read(answer).text, nil
+}
+
+// ask sends one request under its own time limit.
+func (l *LLM) ask(ctx context.Context, model provider.Client, request provider.Request) (provider.Completion, error) {
+	limited, cancel := context.WithTimeout(ctx, l.options.Timeout)
+	defer cancel()
+	start := time.Now()
+	answer, err := model.Complete(limited, request)
+	err = l.explain(ctx, limited, err)
+	l.options.Observe(Exchange{Model: request.Model, Took: time.Since(start), Usage: answer.Usage, Err: err})
+	return answer, err
+}
+
+// explain tells a caller who went away from an LLM that took too long.
+func (l *LLM) explain(caller, limited context.Context, err error) error {
+	var unavailable *matcher.Unavailable
+	switch {
+	case err == nil || errors.As(err, &unavailable):
+		return err
+	case errors.Is(caller.Err(), context.Canceled):
+		return fmt.Errorf("asking the LLM: %w", caller.Err())
+	case limited.Err() != nil:
+		return &matcher.Unavailable{Reason: fmt.Sprintf("no answer within %s", l.options.Timeout)}
+	default:
+		return &matcher.Unavailable{Reason: err.Error()}
+	}
+}

@@ -1,0 +1,137 @@
+// Package openai asks OpenAI, and all that is compatible with it.
+package openai
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sashabaranov/go-openai"
+
+	"earshot/matcher"
+	"earshot/matcher/llm/provider"
+)
+
+// client speaks the chat completions of OpenAI, and of the many servers that are
+// compatible with them more or less.
+type client struct {
+	client *openai.Client
+	key    string
+	order  messageOrder
+}
+
+// New returns a client of the provider's endpoint.
+func New(network provider.Network, given provider.Config) (provider.Client, error) {
+	key := given.Key.Reveal()
+	config := openai.DefaultConfig(key)
+	config.BaseURL = given.BaseURL
+	transport := provider.NewTransport(network, key)
+	transport.Next, transport.Normalise = azure{next: transport.Next, key: key}, normalise
+	config.HTTPClient = transport.Client()
+	return &client{client: openai.NewClientWithConfig(config), key: key}, nil
+}
+
+// azure gives Azure's endpoints the key under the name that they want.
+type azure struct {
+	next http.RoundTripper
+	key  string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a azure) RoundTrip(request *http.Request) (*http.Response, error) {
+	if a.key != "" && strings.HasSuffix(request.URL.Hostname(), ".azure.com") {
+		request = request.Clone(request.Context())
+		request.Header.Set("api-key", a.key)
+	}
+	return a.next.RoundTrip(request)
+}
+
+// Complete implements completer.
+func (o *client) Complete(ctx context.Context, request provider.Request) (provider.Completion, error) {
+	response, err := o.create(ctx, request)
+	if err != nil {
+		return provider.Completion{}, provider.Failure(ctx, err, o.key)
+	}
+	answer := provider.Completion{Usage: usageOf(response.Usage)}
+	for _, choice := range response.Choices {
+		// Some proxies spread the parts of one answer over several choices.
+		if err := provider.CheckNotCut(string(choice.FinishReason)); err != nil {
+			return provider.Completion{Usage: answer.Usage}, err
+		}
+		answer.Text = strings.TrimSpace(answer.Text + "\n" + choice.Message.Content)
+		for _, call := range choice.Message.ToolCalls {
+			answer.Calls = append(answer.Calls, provider.Call{
+				ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments,
+			})
+		}
+	}
+	return answer, nil
+}
+
+func usageOf(usage openai.Usage) provider.Usage {
+	counted := provider.Usage{Prompt: usage.PromptTokens, Completion: usage.CompletionTokens}
+	if usage.PromptTokensDetails != nil {
+		counted.Cached = usage.PromptTokensDetails.CachedTokens
+	}
+	return counted
+}
+
+// messageOrder remembers whether an endpoint takes system messages within the conversation.
+// OpenAI does, and caches best that way. Mistral wants them first, and an assistant's
+// message between a tool's result and the user's next; so do the chat templates of
+// several open models. Each tells so with a refusal that names the role.
+type messageOrder struct{ strict atomic.Bool }
+
+var refusesOrder = regexp.MustCompile(`(?i)unexpected role|system message must|roles must alternate|message_order|only the first message can be a system`)
+
+// create sends the request, in the strict order where the endpoint is known to want
+// it. The refusal that tells so costs one more request, once for the process.
+func (o *client) create(ctx context.Context, request provider.Request) (openai.ChatCompletionResponse, error) {
+	if o.order.strict.Load() {
+		return o.client.CreateChatCompletion(ctx, newRequest(inOrder(request)))
+	}
+	response, err := o.client.CreateChatCompletion(ctx, newRequest(request))
+	var refused *matcher.Unavailable
+	if errors.As(err, &refused) && refusesOrder.MatchString(refused.Reason) {
+		o.order.strict.Store(true)
+		return o.client.CreateChatCompletion(ctx, newRequest(inOrder(request)))
+	}
+	return response, err
+}
+
+// inOrder moves all system texts to the front and lets the assistant speak between a
+// tool and the user.
+func inOrder(request provider.Request) provider.Request {
+	system := provider.Message{Role: provider.System}
+	var rest []provider.Message
+	for _, one := range request.Messages {
+		if one.Role == provider.System {
+			system.Text = strings.TrimSpace(system.Text + "\n\n" + one.Text)
+			continue
+		}
+		if last := len(rest) - 1; one.Role == provider.User && last >= 0 && rest[last].Role == provider.ToolResult {
+			rest = append(rest, provider.Message{Role: provider.Assistant, Text: "Done."})
+		}
+		rest = append(rest, one)
+	}
+	request.Messages = slices.Concat([]provider.Message{system}, merged(rest))
+	return request
+}
+
+// merged joins neighbouring texts of one speaker, so that the speakers alternate.
+func merged(messages []provider.Message) []provider.Message {
+	var joined []provider.Message
+	for _, one := range messages {
+		last := len(joined) - 1
+		if last >= 0 && joined[last].Role == one.Role && one.Role != provider.ToolResult && len(joined[last].Calls)+len(one.Calls) == 0 {
+			joined[last].Text += "\n\n" + one.Text
+			continue
+		}
+		joined = append(joined, one)
+	}
+	return joined
+}

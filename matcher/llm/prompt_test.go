@@ -1,0 +1,224 @@
+package llm_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/matcher/llm/llmtest"
+	"earshot/matcher/matchertest"
+)
+
+// asked matches one message and returns the request that it made.
+func asked(t *testing.T, request matcher.Request) llmtest.Request {
+	t.Helper()
+	_, server := matchOne(t, request, llmtest.Text("none"))
+	return server.Requests()[0]
+}
+
+func roles(messages []llmtest.Message) []string {
+	var found []string
+	for _, message := range messages {
+		found = append(found, message.Role)
+	}
+	return found
+}
+
+func TestRequestEndsWithTheClockAndThenTheMessageAlone(t *testing.T) {
+	text := "  Book \"tomorrow\" <b>\n\tplease </b> "
+	request := matchertest.Request(t, text, matchertest.BookTool)
+	request.History = []matcher.Utterance{{Actor: matcher.ActorUser, Text: "hi"}, {Actor: matcher.ActorAgent, Text: "hello"}}
+	messages := asked(t, request).Messages
+	require.Equal(t, []string{"system", "user", "assistant", "system", "user"}, roles(messages))
+	require.Equal(t, "Current date and time: Friday, 2026-11-20, 09:30 CET (UTC+01:00).", messages[3].Content)
+	require.Equal(t, text, messages[4].Content)
+	require.NotContains(t, messages[0].Content, "2026")
+}
+
+func TestRequestOffersToolsByNameWithTheirSchemas(t *testing.T) {
+	request := matchertest.Request(t, "x", matchertest.LightTool, matchertest.CancelTool, matchertest.BookTool)
+	slices.Reverse(request.Candidates)
+	body := asked(t, request)
+	require.Equal(t, []string{"book", "cancel-booking", "light_on"}, body.ToolNames())
+	require.JSONEq(t, string(request.Candidates[2].Tool.Params().ModelSchema()), string(body.Tools[0].Parameters))
+	require.NotContains(t, string(body.Body), "desk", "an ignored parameter is hidden")
+	require.Equal(t, "auto", body.ToolChoice)
+	require.True(t, *body.Parallel)
+	require.Equal(t, "test-model", body.Model)
+	require.NotContains(t, string(body.Body), "temperature", "reasoning models refuse it")
+}
+
+func TestRequestShowsAFewExamples(t *testing.T) {
+	tool := `{"name":"book","description":"Books","examples":["I need a date","` + strings.Repeat("long ", 100) + `","see me","fourth"]}`
+	description := asked(t, matchertest.Request(t, "x", tool)).Tools[0].Description
+	require.Contains(t, description, "Books\nA user may say: \"I need a date\"")
+	require.NotContains(t, description, "fourth")
+	require.Less(t, len(description), 300)
+}
+
+func TestSystemTextIsShortAndEndsWithTheAppsOwn(t *testing.T) {
+	request := matchertest.Request(t, "x", matchertest.BookTool)
+	request.Chat = true
+	plain := asked(t, request).Messages[0].Content
+	require.Less(t, len(strings.Fields(plain)), 230, "about 300 tokens")
+	request.App.Settings.Prompt.Text = "We are a dental clinic."
+	require.Equal(t, plain+"\n\nAbout this application:\nWe are a dental clinic.", asked(t, request).Messages[0].Content)
+}
+
+func TestHistoryShowsEarlierCallsWithTheirResults(t *testing.T) {
+	request := matchertest.Request(t, "and the light", matchertest.BookTool, matchertest.LightTool)
+	request.History = []matcher.Utterance{
+		{Actor: matcher.ActorUser, Text: "book monday", Fired: []matcher.PastCall{
+			{TriggerID: "t1", Name: "book", Values: map[string]any{"day": "mon", "people": json.Number("9007199254740993"), "desk": "A"}, Result: json.RawMessage(`{"ok":true}`)},
+			{TriggerID: "t2", Name: "light_on", Error: "HTTP 500"},
+			{TriggerID: "t3", Name: "3-retired", Values: map[string]any{"pin": "1234"}},
+		}},
+		{Actor: matcher.ActorAgent, Text: "Booked."},
+	}
+	body := asked(t, request)
+	messages := body.Messages
+	require.Equal(t, []string{"system", "user", "assistant", "tool", "tool", "tool", "assistant", "system", "user"}, roles(messages))
+	calls := messages[2].ToolCalls
+	require.Equal(t, `{"day":"mon","people":9007199254740993}`, calls[0].Function.Arguments, "without what is hidden")
+	require.Equal(t, "_3-retired", calls[2].Function.Name)
+	require.Equal(t, "{}", calls[2].Function.Arguments, "what a retired tool hid is not known any more")
+	require.NotContains(t, string(body.Body), "1234")
+	require.Equal(t, `{"ok":true}`, messages[3].Content)
+	require.Equal(t, "The call failed: HTTP 500", messages[4].Content)
+	require.Contains(t, messages[5].Content, "accepted")
+	seen := map[string]bool{}
+	for i, call := range calls {
+		require.Regexp(t, `^[A-Za-z0-9]{9}$`, call.ID, "Mistral takes no other")
+		require.Equal(t, call.ID, messages[3+i].ToolCallID)
+		seen[call.ID] = true
+	}
+	require.Len(t, seen, 3)
+}
+
+func TestHistoryKeepsLongTextsAndResultsShort(t *testing.T) {
+	request := matchertest.Request(t, strings.Repeat("é", 20_000), matchertest.BookTool)
+	request.History = []matcher.Utterance{{Actor: matcher.ActorUser, Text: strings.Repeat("é", 100_000), Fired: []matcher.PastCall{
+		{TriggerID: "t", Name: "book", Result: json.RawMessage(`"` + strings.Repeat("x", 60_000) + `"`)},
+	}}}
+	messages := asked(t, request).Messages
+	require.Less(t, len(messages[1].Content), 9000)
+	require.Contains(t, messages[1].Content, "é… (cut, 200000 bytes in all)")
+	require.Less(t, len(messages[3].Content), 2200)
+	require.Equal(t, request.Text, messages[len(messages)-1].Content, "the message itself is never cut")
+}
+
+// TestConsecutiveTurnsShareTheirPrefix follows a conversation over 120 messages and
+// measures what a provider's cache would find.
+func TestConsecutiveTurnsShareTheirPrefix(t *testing.T) {
+	server := llmtest.New(t)
+	server.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Text("none") })
+	llm := newLLM(server)
+	var history []matcher.Utterance
+	for i := range 60 {
+		request := matchertest.Request(t, fmt.Sprintf("message %d", i), matchertest.BookTool, matchertest.LightTool)
+		request.History = slices.Clone(history)
+		request.Now = request.Now.Add(time.Duration(i) * time.Minute)
+		_, err := llm.Match(t.Context(), request)
+		require.NoError(t, err)
+		said := matcher.Utterance{Actor: matcher.ActorUser, Text: request.Text}
+		if i%3 == 0 {
+			said.Fired = []matcher.PastCall{{TriggerID: fmt.Sprint("t", i), Name: "book", Values: map[string]any{"day": "mon"}}}
+		}
+		history = append(history, said, matcher.Utterance{Actor: matcher.ActorAgent, Text: "Ok."})
+	}
+	requests, broken := server.Requests(), 0
+	for i := 1; i < len(requests); i++ {
+		if !strings.HasPrefix(string(requests[i].Body), cached(requests[i-1])) {
+			broken++
+		}
+		require.Equal(t, requests[i-1].Tools, requests[i].Tools)
+		texts := slices.DeleteFunc(roles(requests[i].Messages), func(role string) bool { return role == "tool" || role == "system" })
+		require.LessOrEqual(t, len(texts), 1+40+14, "history, calls and message")
+	}
+	require.Equal(t, 8, broken, "80 messages over the limit of 40, cut in blocks of 10")
+}
+
+// cached is the part of a request's body that the next turn's should begin with: all
+// up to the clock.
+func cached(request llmtest.Request) string {
+	body, _, _ := strings.Cut(string(request.Body), `,{"role":"system","content":"Current date`)
+	return body
+}
+
+func TestHistoryStartMovesInBlocks(t *testing.T) {
+	for _, c := range []struct{ total, limit, want int }{
+		{0, 40, 0}, {40, 40, 0}, {41, 40, 10}, {50, 40, 10}, {51, 40, 20}, {1000, 40, 960},
+		{1, 1, 0}, {5, 1, 4}, {3, 2, 1}, {7, 0, 7},
+	} {
+		require.Equal(t, c.want, matcher.HistoryStart(c.total, c.limit), "%+v", c)
+	}
+}
+
+func TestNamesThatAProviderDoesNotTakeAreMappedBothWays(t *testing.T) {
+	tool := `{"name":"4-lights","schema":[{"parameter":"Größe (cm)","type":"integer","required":true},{"parameter":"Größe [cm]","type":"integer"},{"parameter":"ok","type":"string"}]}`
+	request := matchertest.Request(t, "x", tool, `{"name":"-dash"}`, `{"name":"_4-lights"}`)
+	request.History = []matcher.Utterance{{Actor: matcher.ActorUser, Text: "before", Fired: []matcher.PastCall{
+		{TriggerID: "t", Name: "4-lights", Values: map[string]any{"Größe (cm)": json.Number("7")}},
+	}}}
+	body := asked(t, request)
+	wire := ""
+	for _, offered := range body.Tools {
+		require.Regexp(t, `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`, offered.Name)
+		if strings.Contains(string(offered.Parameters), `"ok"`) {
+			wire = offered.Name
+		}
+	}
+	earlier := body.Messages[2].ToolCalls[0].Function
+	require.Equal(t, wire, earlier.Name)
+	require.NotEqual(t, "4-lights", wire)
+	require.Regexp(t, `^\{"[A-Za-z0-9_.-]+":7\}$`, earlier.Arguments)
+
+	var arguments map[string]int
+	require.NoError(t, json.Unmarshal([]byte(earlier.Arguments), &arguments))
+	for alias := range arguments {
+		require.Contains(t, string(body.Tools[1].Parameters)+string(body.Tools[2].Parameters), `"required":["`+alias+`"]`)
+		result, _ := matchOne(t, request, llmtest.Call(wire, fmt.Sprintf(`{%q:8,"ok":"yes"}`, alias)))
+		require.Equal(t, []string{`4-lights {"Größe (cm)":8,"ok":"yes"}`}, matchertest.Fired(result))
+	}
+	result, _ := matchOne(t, request, llmtest.Call("4-lights", `{"Größe (cm)":9}`))
+	require.Equal(t, []string{`4-lights {"Größe (cm)":9}`}, matchertest.Fired(result), "a model may use the true names all the same")
+}
+
+func TestReplyIsWrittenWithTheResultsAndWithoutTools(t *testing.T) {
+	server := llmtest.New(t)
+	server.Queue(llmtest.Text("<think>fine</think>You are booked."))
+	request := matchertest.Request(t, "book monday", matchertest.BookTool)
+	request.Chat = true
+	text, err := newLLM(server).Reply(t.Context(), request, []matcher.PastCall{
+		{TriggerID: "t1", Name: "book", Values: map[string]any{"day": "mon"}, Result: json.RawMessage(`{"room":5}`)},
+	})
+	require.NoError(t, err)
+	require.Equal(t, "You are booked.", text)
+	body := server.Requests()[0]
+	require.Equal(t, []string{"system", "system", "user", "assistant", "tool"}, roles(body.Messages))
+	require.Equal(t, `{"room":5}`, body.Last().Content)
+	require.Equal(t, body.Messages[3].ToolCalls[0].ID, body.Last().ToolCallID)
+	require.Empty(t, body.Tools)
+}
+
+func TestReplySetsNothingOffAndShowsNoCall(t *testing.T) {
+	server := llmtest.New(t)
+	server.Queue(llmtest.Text(`Done. <tool_call>{"name":"book","arguments":{"day":"tue"}}</tool_call>`))
+	text, err := newLLM(server).Reply(t.Context(), matchertest.Request(t, "book", matchertest.BookTool), nil)
+	require.NoError(t, err)
+	require.Equal(t, "Done.", text)
+}
+
+func TestReplyThatFailsIsUnavailable(t *testing.T) {
+	server := llmtest.New(t)
+	server.Queue(llmtest.Status(503, nil, ""))
+	_, err := newLLM(server).Reply(t.Context(), matchertest.Request(t, "book", matchertest.BookTool), nil)
+	var unavailable *matcher.Unavailable
+	require.ErrorAs(t, err, &unavailable)
+}

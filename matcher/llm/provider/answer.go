@@ -1,0 +1,173 @@
+package provider
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// ServerError is an error that came with a good status, as proxies send it.
+type ServerError struct{ Text string }
+
+// Error is the server's own text.
+func (e *ServerError) Error() string { return e.Text }
+
+// ErrUnreadableCalls is for an answer whose calls cannot be told, a name missing among them.
+var ErrUnreadableCalls = errors.New("the answer's tool calls cannot be read")
+
+// RawMessage is a message with calls as OpenAI, all that is compatible with it, and
+// Cohere write it. Raw members come in several types.
+type (
+	RawMessage struct {
+		Content      json.RawMessage `json:"content"`
+		Refusal      json.RawMessage `json:"refusal"`
+		ToolCalls    json.RawMessage `json:"tool_calls"`
+		FunctionCall *rawFunction    `json:"function_call"` // before there were tools
+	}
+	rawCall struct {
+		ID       json.RawMessage `json:"id"`
+		Function *rawFunction    `json:"function"`
+		rawFunction
+	}
+	rawFunction struct {
+		Name       json.RawMessage `json:"name"`
+		Arguments  json.RawMessage `json:"arguments"`
+		Parameters json.RawMessage `json:"parameters"` // Cohere's word
+	}
+)
+
+// Calls reads a list of calls, or one alone.
+func (m *RawMessage) Calls() ([]Call, error) {
+	raw, readable := m.rawCalls()
+	if !readable {
+		return nil, ErrUnreadableCalls
+	}
+	var calls []Call
+	for _, one := range raw {
+		function := one.rawFunction
+		if one.Function != nil {
+			function = *one.Function
+		}
+		name := RawText(function.Name)
+		if name == "" {
+			return nil, ErrUnreadableCalls
+		}
+		arguments := function.Arguments
+		if len(arguments) == 0 {
+			arguments = function.Parameters
+		}
+		calls = append(calls, Call{ID: RawText(one.ID), Name: name, Arguments: ArgumentsText(arguments)})
+	}
+	return calls, nil
+}
+
+func (m *RawMessage) rawCalls() (calls []rawCall, readable bool) {
+	var lone rawCall
+	switch {
+	case len(m.ToolCalls) == 0 && m.FunctionCall != nil:
+		return []rawCall{{Function: m.FunctionCall}}, true
+	case len(m.ToolCalls) == 0 || json.Unmarshal(m.ToolCalls, &calls) == nil:
+		return calls, true
+	case json.Unmarshal(m.ToolCalls, &lone) == nil:
+		return []rawCall{lone}, true
+	default:
+		return nil, false
+	}
+}
+
+// ArgumentsText returns arguments as text, digit for digit, whether they came as a
+// string or as JSON.
+func ArgumentsText(raw json.RawMessage) string {
+	var written string
+	if json.Unmarshal(raw, &written) == nil {
+		return written
+	}
+	return string(raw)
+}
+
+// Decode reads the JSON of an answer into a provider's shape.
+func Decode(body []byte, into any) error {
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
+	switch err := json.Unmarshal(body, into); {
+	case len(body) == 0:
+		return errors.New("the answer is empty")
+	case err != nil && body[0] == '<':
+		return errors.New("the answer is HTML, not JSON: check the base URL")
+	case err != nil:
+		return errors.New("the answer is not the JSON of a completion, or only a part of it")
+	default:
+		return nil
+	}
+}
+
+// ErrorText reads an error that is a text, or an object with a message.
+func ErrorText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var object struct {
+		Message json.RawMessage `json:"message"`
+		Code    any             `json:"code"`
+	}
+	if json.Unmarshal(raw, &object) != nil {
+		return ""
+	}
+	if json.Unmarshal(object.Message, &text) == nil && text != "" {
+		return text
+	}
+	if object.Code != nil {
+		return fmt.Sprint(object.Code)
+	}
+	return ""
+}
+
+// RawText reads a text that may come as a number, as null, or as a list of parts of
+// which some are reasoning.
+func RawText(raw json.RawMessage) string {
+	var written string
+	if json.Unmarshal(raw, &written) == nil {
+		return written
+	}
+	var number json.Number
+	if json.Unmarshal(raw, &number) == nil {
+		return number.String()
+	}
+	var parts []struct {
+		Type string          `json:"type"`
+		Text json.RawMessage `json:"text"`
+	}
+	if json.Unmarshal(raw, &parts) != nil {
+		return ""
+	}
+	var texts []string
+	for _, part := range parts {
+		if part.Type == "text" || part.Type == "" {
+			texts = append(texts, RawText(part.Text))
+		}
+	}
+	return strings.Join(texts, "")
+}
+
+// TokenCount reads a count that may be written as a fraction. What is none is zero.
+func TokenCount(raw json.RawMessage) int {
+	var n float64
+	_ = json.Unmarshal(raw, &n)
+	return int(min(max(0, n), math.MaxInt32))
+}
+
+// TokenCounts keeps the counts of an answer's usage.
+func TokenCounts(raw json.RawMessage) map[string]int {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &members) // no usage, no counts
+	counts := map[string]int{}
+	for name, member := range members {
+		if n := TokenCount(member); n > 0 {
+			counts[name] = n
+		}
+	}
+	return counts
+}

@@ -1,0 +1,191 @@
+// Package provider is what all providers of LLMs have in common: the neutral form of
+// a request and of an answer, and the way over HTTP.
+package provider
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"earshot/repositories"
+)
+
+// Client is an LLM with tool calling, whoever provides it. complete sends one
+// request and makes no second attempt of its own at an answer that it did not like.
+// Its error is an *Unavailable, or the context's.
+type Client interface {
+	Complete(ctx context.Context, request Request) (Completion, error)
+}
+
+// Role says whose a message is.
+type Role string
+
+// Roles of a conversation.
+const (
+	System     Role = "system"
+	User       Role = "user"
+	Assistant  Role = "assistant"
+	ToolResult Role = "tool" // the result of a call
+)
+
+// Request is what a model is asked, in no provider's dialect.
+type Request struct {
+	Model    string
+	Messages []Message
+	// Tools may be called, in any number; with none of them the model can only talk.
+	Tools []Tool
+}
+
+// Message is one message of the conversation as the model sees it.
+type Message struct {
+	Role  Role
+	Text  string
+	Calls []Call // of the assistant
+	// CallID is the call whose result a message of roleTool is; Failed says that the
+	// result is none.
+	CallID string
+	Failed bool
+}
+
+// Tool is a tool that is offered. Name and the names of the top-level
+// properties are ones that every provider takes.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage
+	// Passing is true for a tool of a session's own, which other sessions do not offer.
+	SessionScoped bool
+}
+
+// Call is a call as the model wrote it: Arguments should be a JSON object.
+type Call struct {
+	ID        string
+	Name      string
+	Arguments string
+	// Echo is what the provider sent with the call for itself alone, and wants back
+	// with it as it came.
+	Echo string
+}
+
+// Completion is the model's answer.
+type Completion struct {
+	Text  string
+	Calls []Call
+	Usage Usage
+}
+
+// Usage counts the tokens of one request, as far as the provider tells.
+type Usage struct {
+	Prompt     int // all of the request
+	Cached     int // of Prompt, those that came cheaper out of the provider's cache
+	Completion int
+}
+
+// Config says how one provider of LLMs is reached through its own API. The zero
+// value is a provider that is not configured.
+type Config struct {
+	Key repositories.Secret
+	// BaseURL is where the provider is; empty is its own address. The version of the
+	// API may stand at its end or be left out.
+	BaseURL string
+	// Model is asked where the app's settings name none; empty is a small, quick one.
+	Model string
+}
+
+// Configured reports whether there is a key or an endpoint.
+func (p Config) Configured() bool { return !p.Key.Empty() || p.BaseURL != "" }
+
+// WithDefaults fills in what was left out of a provider that is configured.
+func (p Config) WithDefaults(baseURL, model string) Config {
+	if p.Configured() {
+		p.BaseURL, p.Model = cmp.Or(p.BaseURL, baseURL), cmp.Or(p.Model, model)
+	}
+	return p
+}
+
+var (
+	versioned = regexp.MustCompile(`/(v[0-9]+[a-z0-9]*)/?$`)
+
+	// ErrBaseURL is for a base URL that is none. It does not show it: it may carry credentials.
+	ErrBaseURL = errors.New("its base URL cannot be read: give it as in https://api.example.com")
+)
+
+// Endpoint parts a base URL from the version at its end.
+func Endpoint(baseURL string) (base *url.URL, version string, err error) {
+	base, err = url.Parse(baseURL)
+	if err != nil || base.Host == "" {
+		return nil, "", ErrBaseURL // without the URL: it may carry credentials
+	}
+	if found := versioned.FindStringSubmatch(base.Path); found != nil {
+		base.Path, version = strings.TrimSuffix(base.Path, found[0]), found[1]
+	}
+	base.RawPath = ""
+	return base, version, nil
+}
+
+// Network is what requests are sent with.
+type Network struct {
+	HTTPClient *http.Client
+	// Timeout bounds what a request needs before it is sent, as a token.
+	Timeout time.Duration
+	// Now is the clock for Retry-After given as a date.
+	Now func() time.Time
+}
+
+// Side is what one of the two sides of a conversation says before the other speaks.
+// Providers other than OpenAI have the user and the model alternate, and the user
+// begin.
+type Side struct {
+	Model    bool // it is the model's, else the user's
+	Messages []Message
+}
+
+// noBeginning stands for what was said before the history begins, where it begins with the
+// model: nothing, or what has been cut.
+const noBeginning = "(The conversation begins here.)"
+
+// Alternate parts a request's messages into the rules, which such providers take outside
+// the conversation, and the conversation. Later words of the system and the results of
+// tools are the user's side. Blank texts are refused by some and say nothing.
+func Alternate(messages []Message) (rules string, parted []Side) {
+	if len(messages) > 0 && messages[0].Role == System {
+		rules, messages = messages[0].Text, messages[1:]
+	}
+	for _, one := range messages {
+		if one.Role != ToolResult && len(one.Calls) == 0 && strings.TrimSpace(one.Text) == "" {
+			continue
+		}
+		model := one.Role == Assistant
+		if len(parted) == 0 && model {
+			parted = append(parted, Side{Messages: []Message{{Role: User, Text: noBeginning}}})
+		}
+		if last := len(parted) - 1; last >= 0 && parted[last].Model == model {
+			parted[last].Messages = append(parted[last].Messages, one)
+			continue
+		}
+		parted = append(parted, Side{Model: model, Messages: []Message{one}})
+	}
+	return rules, parted
+}
+
+// CallsByID lists the calls of the messages by their ids, and their tools' names in the
+// order in which they come.
+func CallsByID(messages []Message) (byID map[string]Call, names []string) {
+	byID, seen := map[string]Call{}, map[string]bool{}
+	for _, one := range messages {
+		for _, call := range one.Calls {
+			byID[call.ID] = call
+			if !seen[call.Name] {
+				names = append(names, call.Name)
+			}
+			seen[call.Name] = true
+		}
+	}
+	return byID, names
+}

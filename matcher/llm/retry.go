@@ -1,0 +1,115 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"earshot/matcher"
+	"earshot/matcher/llm/provider"
+)
+
+// retry sends an answer with faults back, once, and returns what the model made of
+// them; the zero answer where there is nothing to put right. Where this second request
+// fails the first answer stands: its sound calls are known to be meant, and to lose
+// them would help nobody, while its faulty ones are rejected as they are.
+func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (checkedAnswer, error) {
+	if !slices.ContainsFunc(first.calls, checkedCall.correctable) {
+		return checkedAnswer{}, nil
+	}
+	ask := t.ask
+	ask.Messages = append(slices.Clone(ask.Messages), sentBack(first)...)
+	answer, err := l.ask(ctx, t.model, ask)
+	var unavailable *matcher.Unavailable
+	if errors.As(err, &unavailable) {
+		l.options.Logger.WarnContext(ctx, "the LLM gave no second answer; faulty calls are rejected", "reason", unavailable.Reason)
+		return checkedAnswer{}, nil
+	}
+	if err != nil {
+		return checkedAnswer{}, err
+	}
+	return t.read(answer), nil
+}
+
+// sentBack renders an answer as the model gave it, followed by a verdict on each call.
+func sentBack(first checkedAnswer) []provider.Message {
+	messages := []provider.Message{{Role: provider.Assistant, Text: first.text}}
+	for _, found := range first.calls {
+		messages[0].Calls = append(messages[0].Calls, found.call)
+		messages = append(messages, provider.Message{
+			Role: provider.ToolResult, CallID: found.call.ID, Text: found.verdict(), Failed: !found.known || found.correctable(),
+		})
+	}
+	return messages
+}
+
+// correctable reports whether the model can do anything about the call's faults.
+func (f checkedCall) correctable() bool { return f.faulty() && len(f.shownFaults()) > 0 }
+
+// result puts the two answers together: sound calls of the first stand, in their
+// order; a faulty one is replaced by the second answer's next call of the same tool.
+// Other calls of the second answer are not asked for and do not count.
+func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
+	result := matcher.Result{Stage: matcher.StageLLM}
+	if len(t.request.Candidates) == 0 {
+		result.Stage = matcher.StageNone
+	}
+	if t.request.Chat {
+		result.Text = first.text
+		if second.text != "" {
+			result.Text = second.text
+		}
+	}
+	spare := spares(first, second)
+	for _, found := range first.calls {
+		if found.faulty() {
+			found = replace(found, &spare)
+		}
+		add(&result, found)
+	}
+	return result
+}
+
+// spares returns the calls of the second answer that do not merely repeat a sound
+// call of the first.
+func spares(first, second checkedAnswer) []checkedCall {
+	return slices.DeleteFunc(slices.Clone(second.calls), func(again checkedCall) bool {
+		return !again.known || again.duplicate || slices.ContainsFunc(first.calls, func(found checkedCall) bool {
+			return found.sound() && found.key() == again.key()
+		})
+	})
+}
+
+// replace returns the next spare call of the same tool, and takes it out; the faulty
+// call itself where there is none.
+func replace(faulty checkedCall, spare *[]checkedCall) checkedCall {
+	at := slices.IndexFunc(*spare, func(again checkedCall) bool {
+		return again.candidate.Tool == faulty.candidate.Tool
+	})
+	if at < 0 {
+		return faulty
+	}
+	chosen := (*spare)[at]
+	*spare = slices.Delete(*spare, at, at+1)
+	return chosen
+}
+
+// add files a call under what it came to.
+func add(r *matcher.Result, found checkedCall) {
+	switch {
+	case found.sound():
+		r.Matches = append(r.Matches, matcher.Match{
+			Candidate: found.candidate,
+			Values:    found.reading.Values,
+			Repaired:  found.repaired,
+			Coerced:   found.reading.Coerced,
+		})
+	case found.faulty():
+		r.Rejected = append(r.Rejected, matcher.Rejected{
+			Candidate: found.candidate,
+			Values:    found.reading.Values,
+			Missing:   found.reading.Missing,
+			Errors:    found.reading.Errors,
+		})
+	}
+}

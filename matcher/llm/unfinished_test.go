@@ -1,0 +1,30 @@
+package llm_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher/llm/llmtest"
+	"earshot/matcher/matchertest"
+)
+
+func TestModelsValuesAreLaidOverWhatIsKnown(t *testing.T) {
+	for _, test := range []struct{ rule, arguments, fired string }{
+		{"what was missing completes the call", `{"day":"monday"}`, `book {"day":"monday","desk":"A","people":3}`},
+		{"a correction replaces", `{"day":"monday","people":4}`, `book {"day":"monday","desk":"A","people":4}`},
+		{"null takes nothing away", `{"day":"monday","people":null}`, `book {"day":"monday","desk":"A","people":3}`},
+	} {
+		result, _ := matchOne(t, matchertest.GoingOn(t, "on monday"), llmtest.Call("book", test.arguments))
+		require.Equal(t, []string{test.fired}, matchertest.Fired(result), test.rule)
+	}
+}
+
+func TestModelIsToldWhatIsUnfinished(t *testing.T) {
+	_, server := matchOne(t, matchertest.GoingOn(t, "on monday"), llmtest.Text("none"))
+	messages := server.Requests()[0].Messages
+	late := messages[len(messages)-2]
+	require.Equal(t, "system", late.Role)
+	require.Contains(t, late.Content, `book with {"desk":"A","people":3}; still missing: day`)
+	require.Equal(t, "on monday", messages[len(messages)-1].Content)
+}

@@ -1,0 +1,129 @@
+// Package matchertest holds what tests of several matchers need: tools, requests, and
+// the data of evaluations.
+package matchertest
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/repositories"
+)
+
+// Tools as a client would register them.
+const (
+	AppointmentTool = `{"name":"request-for-appointment","description":"User needs an appointment",
+		"examples":["I want an appointment","book me an appointment please"]}`
+	LampTool     = `{"name":"switchLampOn","description":"Switch the lamp on","examples":["turn on the lamp","lamp on"]}`
+	TaxiTool     = `{"name":"call_taxi","description":"Call a taxi","examples":["I need a taxi","get me a cab","call a taxi"]}`
+	WeatherTool  = `{"name":"get_weather","description":"Get the weather forecast","examples":["what is the weather like","will it rain tomorrow"]}`
+	BareTool     = `{"name":"orderCoffee","description":"Order a coffee"}`
+	FarewellTool = `{"name":"say-goodbye","description":"Answer a farewell","examples":["bye","goodbye","thanks, bye bye"]}`
+	AbroadTool   = `{"name":"nachbestellen","description":"Verbandsmaterial nachbestellen",
+		"examples":["Bitte Pflaster nachbestellen","je voudrais commander des pansements","ordina i cerotti per favore","pedir más vendas"]}`
+)
+
+// More tools, and the key of a provider.
+const (
+	Key = "sk-planted-4f9d2c71e8"
+
+	BookTool = `{"name":"book","description":"User wants an appointment","schema":[
+		{"parameter":"day","type":"string","required":true},
+		{"parameter":"people","type":"integer"},
+		{"parameter":"desk","type":"string","value":"A","ignore":true}]}`
+	CancelTool = `{"name":"cancel-booking","description":"User cancels","schema":[{"parameter":"day","type":"string","required":true}]}`
+	LightTool  = `{"name":"light_on","description":"Switch the light on"}`
+)
+
+// Friday is a Friday.
+var Friday = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+
+// Scope is where InScope registers tools.
+var Scope = repositories.Scope{AppID: "clinic"}
+
+// InScope registers tools as a client would and brings them into scope.
+func InScope(t testing.TB, scope repositories.Scope, id string, tools ...string) []matcher.Candidate {
+	t.Helper()
+	body := `{"tools":[` + strings.Join(tools, ",") + `]}`
+	repository, err := repositories.DecodeRepository(scope, id, []byte(body))
+	require.NoError(t, err)
+	repository.Revision = fmt.Sprintf("%x", sha256.Sum256([]byte(body)))
+	candidates := make([]matcher.Candidate, len(repository.Tools))
+	for i := range repository.Tools {
+		candidates[i] = matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]}
+	}
+	Sort(candidates)
+	return candidates
+}
+
+// Sort brings candidates into the order of a request.
+func Sort(candidates []matcher.Candidate) {
+	slices.SortFunc(candidates, func(a, b matcher.Candidate) int { return strings.Compare(a.Tool.Name, b.Tool.Name) })
+}
+
+// Candidates registers tools as a client would and brings them into scope.
+func Candidates(t testing.TB, tools ...string) []matcher.Candidate {
+	t.Helper()
+	raw := make([]json.RawMessage, len(tools))
+	for i, tool := range tools {
+		raw[i] = json.RawMessage(tool)
+	}
+	body, err := json.Marshal(map[string]any{"tools": raw})
+	require.NoError(t, err)
+	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic", SessionID: "s1"}, "r1", body)
+	require.NoError(t, err)
+	candidates := make([]matcher.Candidate, len(repository.Tools))
+	for i := range repository.Tools {
+		candidates[i] = matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]}
+	}
+	slices.SortFunc(candidates, func(a, b matcher.Candidate) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
+	return candidates
+}
+
+// Request is a message in a conversation that begins with it.
+func Request(t testing.TB, text string, tools ...string) matcher.Request {
+	t.Helper()
+	return matcher.Request{
+		App:        &repositories.App{ID: "clinic"},
+		Text:       text,
+		Candidates: Candidates(t, tools...),
+		Now:        time.Date(2026, 11, 20, 9, 30, 0, 0, time.FixedZone("CET", 3600)),
+	}
+}
+
+// Fired renders matches as tool name and values, for comparison.
+func Fired(result matcher.Result) []string {
+	var lines []string
+	for _, match := range result.Matches {
+		values, _ := json.Marshal(match.Values)
+		lines = append(lines, match.Tool.Name+" "+string(values))
+	}
+	return lines
+}
+
+// Names lists the names of the candidates' tools.
+func Names(candidates []matcher.Candidate) []string {
+	names := make([]string, len(candidates))
+	for i, candidate := range candidates {
+		names[i] = candidate.Tool.Name
+	}
+	return names
+}
+
+// GoingOn is a message that follows a booking for three which lacks its day.
+func GoingOn(t *testing.T, text string) matcher.Request {
+	request := Request(t, text, BookTool, LightTool)
+	request.Unfinished = []matcher.Unfinished{{
+		Candidate: request.Candidates[0], Missing: []string{"day"},
+		Values: map[string]any{"people": json.Number("3"), "desk": "A"},
+	}}
+	return request
+}

@@ -1,0 +1,184 @@
+package offline
+
+import (
+	"strings"
+
+	"earshot/matcher/retrieval"
+	"earshot/matcher/text"
+)
+
+// The confidence that a text calls for the tool nearest to it is a logistic model of
+// three figures: how like the tool's words it is, how far ahead of the next tool, and
+// how much of it the tool knows. The weights were fitted on scopes of 1 to 150 tools
+// and the bar was set on other texts: at it about one fire in twenty is wrong where
+// 150 tools compete, and one in a hundred with a handful.
+const (
+	confidenceBase   = -3.9
+	similarityWeight = 5
+	marginWeight     = 16
+	coverageWeight   = 2
+	confidenceBar    = 0.7
+	// leastRival is the likeness of all that people talk about beside tools: it keeps
+	// one tool alone in scope from winning for want of others.
+	leastRival float32 = 0.1
+	// leastMargin is for tools that share all the words of the text.
+	leastMargin float32 = 0.03
+	// leastCoverage is the share of a text's subjects that the tool has to know,
+	// unless the text has, but for some of it, the same words as the tool.
+	leastCoverage float32 = 0.2
+	sameWords     float32 = 0.75
+)
+
+// decide returns the candidate that the text calls for, if there is one beyond doubt.
+func decide(l *retrieval.Index, said string, words []text.Word) (int, bool) {
+	best, similarity, margin := lead(l, words)
+	p := &l.Documents[best]
+	covered := p.Coverage(words)
+	if covered < leastCoverage && similarity < sameWords {
+		return 0, false
+	}
+	m := text.MoodOf(said, words)
+	if margin < leastMargin || refuses(p, words) || thanks(p, words, m) || unspoken(p, m, similarity) {
+		return 0, false
+	}
+	return best, confidence(similarity, margin, covered) >= confidenceBar
+}
+
+// lead returns the tool nearest to the words, how near it is, and how far ahead of
+// the next.
+func lead(l *retrieval.Index, words []text.Word) (best int, similarity, margin float32) {
+	second := leastRival
+	for i, s := range l.Similar(words) {
+		switch {
+		case s > similarity:
+			best, similarity, second = i, s, max(second, similarity)
+		case s > second:
+			second = s
+		}
+	}
+	return best, similarity, similarity - second
+}
+
+func confidence(similarity, margin, covered float32) float32 {
+	return confidenceBase + similarityWeight*similarity + marginWeight*margin + coverageWeight*covered
+}
+
+// unspoken reports whether the text is in a mood in which the tool is not spoken of, as
+// far as is known. "When is my appointment?" and "my appointment was fine" have all the
+// words of a tool that books one, and are no bookings.
+func unspoken(p *retrieval.Document, m text.Mood, similarity float32) bool {
+	return !p.Moods[m] && similarity < sameWords
+}
+
+// refuses reports whether the text says that the thing is not wanted, or wants it
+// undone. A tool whose own words speak of that ("cancel booking", "card not working")
+// is meant by such a text, and so not refused by it.
+func refuses(p *retrieval.Document, words []text.Word) bool {
+	if undoes(p, words) {
+		return false
+	}
+	begun := false // a word with a subject stands before
+	for i, w := range words {
+		if contradicts(p, w) {
+			return true
+		}
+		if undoing[w.Norm] && !p.Known[w.Stem] {
+			return true
+		}
+		if dropping[w.Norm] && !begun && !p.Known[w.Stem] {
+			return true
+		}
+		if negations[w.Norm] && !p.Known[w.Stem] && negates(p, words, i) {
+			return true
+		}
+		begun = begun || text.IsSubject(w)
+	}
+	return false
+}
+
+// contradicts reports whether the word is the opposite of one that the tool is named
+// for or described with: "off" for a tool that turns on.
+func contradicts(p *retrieval.Document, w text.Word) bool {
+	if p.Known[w.Stem] {
+		return false
+	}
+	for _, opposite := range opposites[w.Norm] {
+		if p.Title[text.Stem(opposite)] {
+			return true
+		}
+	}
+	return false
+}
+
+// undoes reports whether the text wants something undone and the tool does that.
+func undoes(p *retrieval.Document, words []text.Word) bool {
+	for _, w := range words {
+		if undoing[w.Norm] && p.Known[w.Stem] {
+			return true
+		}
+	}
+	return false
+}
+
+// negates reports whether the negation at i is of a wish or of what the tool does:
+// "do not want", "no appointment", but not "I can not find" or "I do not know".
+func negates(p *retrieval.Document, words []text.Word, i int) bool {
+	if i == 0 || words[i].Norm == "never" || foreignNegations[words[i].Norm] {
+		return true
+	}
+	if unable[words[i-1].Norm] || words[i-1].Norm == "or" {
+		return false
+	}
+	for _, w := range words[i+1 : min(i+4, len(words))] {
+		if wanting[w.Norm] || p.Name[w.Stem] {
+			return true
+		}
+	}
+	return false
+}
+
+// thanks reports whether the text is a thank-you or a good-bye and no request.
+func thanks(p *retrieval.Document, words []text.Word, m text.Mood) bool {
+	if m == text.Wish || m == text.Question {
+		return false
+	}
+	for _, w := range words {
+		if parting[w.Norm] && !p.Known[w.Stem] {
+			return true
+		}
+	}
+	return false
+}
+
+// opposites are pairs of which a tool does the one or the other.
+var opposites = mutual(`on off; open close; open shut; start stop; enable disable; add remove; add delete; lock unlock;
+	up down; increase decrease; raise lower; show hide; mute unmute; subscribe unsubscribe; activate deactivate; buy sell;
+	connect disconnect; enter leave; begin end; freeze unfreeze; block unblock; install uninstall; arm disarm; import export;
+	an aus; einschalten ausschalten; offnen schliessen; allumer eteindre; ouvrir fermer; accendere spegnere; aprire chiudere;
+	encender apagar; abrir cerrar`)
+
+func mutual(text string) map[string][]string {
+	found := map[string][]string{}
+	for pair := range strings.SplitSeq(text, ";") {
+		both := strings.Fields(pair)
+		found[both[0]] = append(found[both[0]], both[1])
+		found[both[1]] = append(found[both[1]], both[0])
+	}
+	return found
+}
+
+var (
+	undoing = text.Set(`cancel cancels cancelled canceled cancelling canceling cancellation abort undo revoke withdraw
+		nevermind stornieren storniere absagen abbrechen abbestellen annuler annulez annule annulla annullare
+		annulli disdire disdici cancelar cancela cancele anular anula`)
+	dropping = text.Set(`stop forget remove delete drop discard quit skip ignore leave vergiss oublie oubliez dimentica
+		lascia olvida deja`)
+	negations = text.Set(`not no never without nor neither nicht kein keine keinen keinem keiner nie pas jamais aucun aucune
+		non mai nessun nessuno nunca ningun ninguna`)
+	foreignNegations = text.Set(`nicht kein keine keinen keinem keiner nie pas jamais aucun aucune non mai nessun nessuno
+		nunca ningun ninguna`)
+	unable  = text.Set(`can could able`)
+	wanting = text.Set(`want need wish like require care interested mean thanks thank longer now necessary more intend plan
+		going bother have`)
+	parting = text.Set(`thanks thank thx cheers bye goodbye danke merci grazie gracias tschuss adieu arrivederci adios`)
+)

@@ -1,0 +1,164 @@
+package offline_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/matcher/matchertest"
+	"earshot/matcher/offline"
+	"earshot/matcher/retrieval"
+)
+
+// The floors stand a little under what was measured on the development part of
+// CLINC150 (150 tools in scope): 60 % of the calls found, 5 % of the fires wrong,
+// 5 % of the texts out of scope fired, the right tool in 98 % of the 32 offered.
+const (
+	leastFound      = 0.56
+	leastRight      = 0.93
+	mostOutOfScope  = 0.08
+	leastAmong32    = 0.97
+	leastAmong20    = 0.96
+	mostUnavailable = 0.05
+)
+
+type clincCase struct {
+	Text string  `json:"text"`
+	Tool *string `json:"tool"` // nil: fire nothing
+}
+
+// clinc brings the tools of CLINC150 into scope and reads the messages.
+func clinc(t testing.TB) ([]matcher.Candidate, []clincCase) {
+	folder := filepath.Join(matchertest.Data(t), "clinc")
+	raw, err := os.ReadFile(filepath.Join(folder, "tools.json"))
+	require.NoError(t, err)
+	var tools []map[string]any
+	require.NoError(t, json.Unmarshal(raw, &tools))
+	bodies := make([]string, len(tools))
+	for i, tool := range tools {
+		delete(tool, "domain")
+		body, err := json.Marshal(tool)
+		require.NoError(t, err)
+		bodies[i] = string(body)
+	}
+	return matchertest.InScope(t, matchertest.Scope, "clinc", bodies...), matchertest.Lines[clincCase](t, filepath.Join(folder, "dev.jsonl"))
+}
+
+func TestOfflineOnCLINC(t *testing.T) {
+	candidates, cases := clinc(t)
+	o := offline.New()
+	var inScope, fires, right, outside, outsideFires float64
+	for _, c := range cases {
+		result, err := o.Match(t.Context(), matcher.Request{Text: c.Text, Candidates: candidates})
+		require.NoError(t, err)
+		fired := float64(len(result.Matches))
+		fires += fired
+		if c.Tool == nil {
+			outside++
+			outsideFires += fired
+			continue
+		}
+		inScope++
+		if fired > 0 && result.Matches[0].Tool.Name == *c.Tool {
+			right++
+		}
+	}
+	t.Logf("found %.1f %% of %v calls; %.1f %% of %v fires wrong; %v of %v texts out of scope fired",
+		100*right/inScope, inScope, 100*(1-right/fires), fires, outsideFires, outside)
+	require.GreaterOrEqual(t, right/inScope, leastFound, "recall")
+	require.GreaterOrEqual(t, right/fires, leastRight, "precision")
+	require.LessOrEqual(t, outsideFires/outside, mostOutOfScope, "fires on texts out of scope")
+}
+
+func TestRetrieveOnCLINC(t *testing.T) {
+	candidates, cases := clinc(t)
+	retriever := retrieval.New()
+	for limit, least := range map[int]float64{20: leastAmong20, 32: leastAmong32} {
+		var all, among float64
+		for _, c := range cases {
+			if c.Tool == nil {
+				continue
+			}
+			all++
+			kept, _ := retriever.Retrieve(matcher.Request{Text: c.Text, Candidates: candidates}, limit)
+			if slices.Contains(matchertest.Names(kept), *c.Tool) {
+				among++
+			}
+		}
+		t.Logf("the right tool is among %d in %.1f %% of %v", limit, 100*among/all, all)
+		require.GreaterOrEqual(t, among/all, least)
+	}
+}
+
+// offlineFigures counts what came of the cases of one kind.
+type offlineFigures struct{ Cases, Fired, Right, Rejected, Values, WrongValues int }
+
+func (f *offlineFigures) add(c matchertest.Dialogue, result matcher.Result) {
+	f.Cases++
+	f.Fired += len(result.Matches)
+	f.Rejected += len(result.Rejected)
+	for _, match := range result.Matches {
+		if c.Expect.Tool == nil || *c.Expect.Tool != match.Tool.Name {
+			continue
+		}
+		f.Right++
+		for name, value := range match.Values {
+			f.Values++
+			if !acceptedForm(c.Expect.Accept[name], value) {
+				f.WrongValues++
+			}
+		}
+	}
+}
+
+func acceptedForm(forms []string, value any) bool {
+	said, err := json.Marshal(value)
+	text := strings.Trim(string(said), `"`)
+	return err == nil && slices.ContainsFunc(forms, func(form string) bool { return strings.EqualFold(form, text) })
+}
+
+func TestOfflineOnSGD(t *testing.T) {
+	figures := map[string]*offlineFigures{}
+	o := offline.New()
+	for _, c := range matchertest.Lines[matchertest.Dialogue](t, filepath.Join(matchertest.Data(t), "sgd", "cases.jsonl")) {
+		if figures[c.Kind] == nil {
+			figures[c.Kind] = &offlineFigures{}
+		}
+		result, err := o.Match(t.Context(), c.Request(t))
+		require.NoError(t, err)
+		figures[c.Kind].add(c, result)
+	}
+	for kind, f := range figures {
+		t.Logf("%-11s %+v", kind, *f)
+	}
+	for _, kind := range []string{"unavailable", "closing", "info", "incomplete"} {
+		f := figures[kind]
+		require.LessOrEqual(t, float64(f.Fired), mostUnavailable*float64(f.Cases), kind+": these fire nothing")
+	}
+}
+
+func BenchmarkOfflineWith150Tools(b *testing.B) {
+	tools := make([]string, 0, 150)
+	for i := range 150 {
+		noun := string(rune('a'+i%26)) + "ork" + string(rune('a'+i/26)) + "el"
+		tools = append(tools, `{"name":"order_`+noun+`","description":"Order a `+noun+` for the office","examples":["I need a `+noun+
+			`","please order a `+noun+` today","get me the `+noun+`","we are out of `+noun+`s","could you send for a `+noun+`"]}`)
+	}
+	candidates, o := matchertest.InScope(b, matchertest.Scope, "bench", tools...), offline.New()
+	request := matcher.Request{Text: "hello, could you please order me a corkbel for tomorrow", Candidates: candidates, Now: matchertest.Friday}
+	result, err := o.Match(b.Context(), request)
+	require.NoError(b, err)
+	require.Len(b, result.Matches, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := o.Match(b.Context(), request); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package offline
+
+import (
+	"time"
+
+	"earshot/matcher/moment"
+	"earshot/matcher/shown"
+	"earshot/matcher/text"
+	"earshot/repositories"
+)
+
+// valuesOf reads the values that the text gives for the tool's parameters. A value is
+// taken where one reading is sure: words that could belong to two parameters are
+// given to neither, and nothing is made up.
+func valuesOf(text string, tool *repositories.Tool, now time.Time) map[string]any {
+	r := newFiller(text, tool, now)
+	for _, read := range []func(){
+		r.readPatterns, r.readNamed, r.readAllowed, r.readBooleans, r.readMoments,
+		r.readNumbers, r.readLists, r.readPlaces, r.readQuoted, r.readRest,
+	} {
+		read()
+	}
+	return r.values
+}
+
+// filler holds what is known while the values of one text are read. Each reading
+// takes the words that it uses away from the readings after it.
+type filler struct {
+	*moment.Text
+	taken  []bool // by word
+	open   []*slot
+	values map[string]any
+	name   map[string]bool // the subjects of the tool's name
+	verb   string          // the first word of the tool's name
+}
+
+// slot is a parameter that waits for its value.
+type slot struct {
+	shown.Parameter
+	name  []text.Word     // the words of its name
+	about map[string]bool // the stems of its name and description
+}
+
+func newFiller(said string, tool *repositories.Tool, now time.Time) *filler {
+	r := &filler{Text: &moment.Text{Source: said, Words: text.Split(said), Now: now}, values: map[string]any{}}
+	r.taken = make([]bool, len(r.Words))
+	r.name = text.Subjects(text.Identifier(tool.Name))
+	if named := text.Split(text.Identifier(tool.Name)); len(named) > 0 {
+		r.verb = named[0].Norm
+	}
+	for _, parameter := range shown.Parameters(tool.Params()) {
+		s := &slot{Parameter: parameter, name: text.Split(text.Identifier(parameter.Name)), about: map[string]bool{}}
+		for _, w := range append(text.Split(parameter.Description), s.name...) {
+			s.about[w.Stem] = true
+		}
+		r.open = append(r.open, s)
+	}
+	return r
+}
+
+// fill gives the slot its value, which stands in the words from first to before end.
+func (r *filler) fill(s *slot, value any, first, end int) {
+	r.values[s.Name] = value
+	for i := first; i < end; i++ {
+		r.taken[i] = true
+	}
+	kept := r.open[:0:0]
+	for _, other := range r.open {
+		if other != s {
+			kept = append(kept, other)
+		}
+	}
+	r.open = kept
+}
+
+// slots returns the open slots that fulfil the condition.
+func (r *filler) slots(want func(*slot) bool) []*slot {
+	var found []*slot
+	for _, s := range r.open {
+		if want(s) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// free reports whether no value has taken the words from first to before end.
+func (r *filler) free(first, end int) bool {
+	for i := first; i < end; i++ {
+		if r.taken[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// describedBy reports whether the slot's name or description has one of the words.
+func (s *slot) describedBy(stems map[string]bool) bool {
+	for stem := range s.about {
+		if stems[stem] {
+			return true
+		}
+	}
+	return false
+}
+
+// namedBy reports whether the slot's name has one of the words.
+func (s *slot) namedBy(stems map[string]bool) bool {
+	for _, w := range s.name {
+		if stems[w.Stem] {
+			return true
+		}
+	}
+	return false
+}
+
+func isText(s *slot) bool { return s.Type == "string" || s.Type == "" }
+
+// freeText reports whether any words can be the slot's value: it is a string without
+// a form of its own.
+func freeText(s *slot) bool {
+	return isText(s) && len(s.Allowed) == 0 && !s.isMoment() && s.pattern() == nil && !s.isAmount()
+}
+
+// placeholderWords are the words of parameter names that say only that there is a value.
+var placeholderWords = text.Set(`name id value number type code text string key no nr`)

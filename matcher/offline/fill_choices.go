@@ -1,0 +1,186 @@
+package offline
+
+import (
+	"fmt"
+	"sort"
+	"unicode/utf8"
+
+	"earshot/matcher/text"
+)
+
+// mention is a value that stands in the words from first to before end.
+type mention struct {
+	value      any
+	first, end int
+}
+
+// readAllowed fills parameters whose allowed values the text has literally. Where two
+// of them stand there the choice is open, and nothing is filled.
+func (r *filler) readAllowed() {
+	for _, s := range r.byNeed() {
+		if len(s.Allowed) == 0 || isNumeric(s) || s.Type == "boolean" || s.Type == "array" {
+			continue
+		}
+		if found := r.mentions(s, s.Allowed); len(found) == 1 {
+			r.fill(s, found[0].value, found[0].first, found[0].end)
+		}
+	}
+}
+
+// byNeed returns the open slots, the required ones first: where two parameters take
+// the same words, the one that cannot do without gets them.
+func (r *filler) byNeed() []*slot {
+	ordered := append([]*slot(nil), r.open...)
+	sort.SliceStable(ordered, func(i, j int) bool { return ordered[i].Required && !ordered[j].Required })
+	return ordered
+}
+
+// mentions finds the distinct values that the text has, longer ones before those that
+// are part of them.
+func (r *filler) mentions(s *slot, allowed []any) []mention {
+	keys := make(map[any][]text.Word, len(allowed))
+	var ordered []any
+	for _, value := range allowed {
+		if said, ok := value.(string); ok {
+			keys[value] = text.Split(said)
+			ordered = append(ordered, value)
+		}
+	}
+	sort.SliceStable(ordered, func(i, j int) bool { return len(keys[ordered[i]]) > len(keys[ordered[j]]) })
+	var found []mention
+	used := make([]bool, len(r.Words))
+	for _, value := range ordered {
+		if m, ok := r.find(s, value, keys[value], used); ok {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// find looks for the words of a value outside the words that are used, and uses them.
+func (r *filler) find(s *slot, value any, words []text.Word, used []bool) (mention, bool) {
+	for first := 0; len(words) > 0 && first+len(words) <= len(r.Words); first++ {
+		end := first + len(words)
+		if !r.same(first, words) || !r.free(first, end) || used[first] || !r.meant(s, value, first) {
+			continue
+		}
+		for i := first; i < end; i++ {
+			used[i] = true
+		}
+		return mention{value, first, end}, true
+	}
+	return mention{}, false
+}
+
+func (r *filler) same(first int, words []text.Word) bool {
+	for i, w := range words {
+		if here := r.Words[first+i]; text.Singular(here.Norm) != text.Singular(w.Norm) {
+			return false
+		}
+	}
+	return true
+}
+
+// meant reports whether the word at first stands for the value: it is not denied, and
+// a single letter, or a word such as "on", is named or written as the value is.
+func (r *filler) meant(s *slot, value any, first int) bool {
+	if first > 0 && text.Denials[r.Words[first-1].Norm] {
+		return false
+	}
+	w := r.Words[first]
+	if utf8.RuneCountInString(w.Norm) > 1 && !text.StopWords[w.Norm] {
+		return true
+	}
+	if first > 0 && s.ends(r.Words[first-1]) {
+		return true
+	}
+	return w.Norm != "a" && w.Norm != "i" && r.Surface(first, first+1) == fmt.Sprint(value)
+}
+
+// ends reports whether the word is the last of the slot's name, as desk in deskName;
+// in a name such as id there is no other.
+func (s *slot) ends(w text.Word) bool {
+	for i := len(s.name) - 1; i >= 0; i-- {
+		if !placeholderWords[s.name[i].Norm] {
+			return s.name[i].Stem == w.Stem
+		}
+	}
+	return len(s.name) > 0 && s.name[len(s.name)-1].Stem == w.Stem
+}
+
+// readBooleans fills parameters that the text names: "with breakfast", "no pets",
+// "refundable: yes".
+func (r *filler) readBooleans() {
+	for _, s := range r.slots(func(s *slot) bool { return s.Type == "boolean" }) {
+		if value, first, end, ok := r.truth(s); ok {
+			r.fill(s, value, first, end)
+		}
+	}
+}
+
+func (r *filler) truth(s *slot) (value bool, first, end int, ok bool) {
+	topic := r.topic(s)
+	if !r.speaksOf(topic) {
+		return false, 0, 0, false
+	}
+	for i, w := range r.Words {
+		if !topic[w.Stem] || r.taken[i] {
+			continue
+		}
+		if said, ok := r.answer(i); ok {
+			return said, i, i + 2, true
+		}
+		if r.denied(i) {
+			return false, i, i + 1, true
+		}
+		return true, i, i + 1, true
+	}
+	return false, 0, 0, false
+}
+
+// answer reads the yes or no after the word: "refundable: yes".
+func (r *filler) answer(i int) (value, ok bool) {
+	if i+1 >= len(r.Words) {
+		return false, false
+	}
+	next := r.Words[i+1].Norm
+	return yesWords[next], yesWords[next] || noWords[next]
+}
+
+// denied reports whether one of the two words before says no.
+func (r *filler) denied(i int) bool {
+	for j := max(0, i-2); j < i; j++ {
+		if text.Denials[r.Words[j].Norm] {
+			return true
+		}
+	}
+	return false
+}
+
+// topic is what a boolean is about: hasLiveMusic is about live and music. The tool's
+// own name says nothing about its parameters.
+func (r *filler) topic(s *slot) map[string]bool {
+	found := map[string]bool{}
+	for _, w := range s.name {
+		if !text.BooleanWords[w.Norm] && !text.StopWords[w.Norm] && !r.name[w.Stem] {
+			found[w.Stem] = true
+		}
+	}
+	return found
+}
+
+// speaksOf reports whether the text has at least half of the topic's words.
+func (r *filler) speaksOf(topic map[string]bool) bool {
+	said := map[string]bool{}
+	for _, w := range r.Words {
+		if topic[w.Stem] {
+			said[w.Stem] = true
+		}
+	}
+	return len(said) > 0 && 2*len(said) >= len(topic)
+}
+
+var (
+	yesWords = text.Set(`yes true on enabled ja oui si`)
+	noWords  = text.Set(`no false off disabled nein`)
+)

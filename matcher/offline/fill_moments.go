@@ -1,0 +1,199 @@
+package offline
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"earshot/matcher/moment"
+	"earshot/matcher/text"
+)
+
+var (
+	writtenLayout = regexp.MustCompile(`(?i)\b(?:(?:yyyy|mm|dd)[-/.](?:yyyy|mm|dd)[-/.](?:yyyy|mm|dd)(?:[ t]hh:mm(?::ss)?)?|hh:mm(?::ss)?)`)
+	sampleDate    = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
+	isoNamed      = regexp.MustCompile(`(?i)\biso(?:[ -]?8601)?\b`)
+	onlyClock     = regexp.MustCompile(`(?i)^[^y]*hh:mm[^y]*$`)
+	layoutParts   = strings.NewReplacer("hh:mm", "15:04", "yyyy", "2006", "mm", "01", "dd", "02", "ss", "05", "t", "T")
+)
+
+// layout is the form of date or time that a description asks for, as package time
+// writes it; empty where it asks for none, and the words as said will do.
+func layout(description string) string {
+	if written := writtenLayout.FindString(description); written != "" {
+		return layoutParts.Replace(strings.ToLower(written))
+	}
+	if sampleDate.MatchString(description) || isoNamed.MatchString(description) {
+		return time.DateOnly
+	}
+	return ""
+}
+
+// isMoment reports whether the slot is a string that holds a date or a time.
+func (s *slot) isMoment() bool { return s.isDate() || s.isClock() }
+
+func (s *slot) isDate() bool {
+	if !isText(s) || len(s.Allowed) > 0 {
+		return false
+	}
+	if s.hasWord(dateNames) || layout(s.Description) != "" && !onlyClock.MatchString(s.Description) {
+		return true
+	}
+	return !s.hasWord(clockNames) && s.hasWord(edgeNames) && datesWanted.MatchString(s.Description)
+}
+
+func (s *slot) isClock() bool {
+	return isText(s) && len(s.Allowed) == 0 && s.hasWord(clockNames)
+}
+
+func (s *slot) hasWord(words map[string]bool) bool {
+	for _, w := range s.name {
+		if words[w.Norm] {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	dateNames   = text.Set(`date day datum deadline birthday birthdate dob when datetime fecha giorno jour tag checkin checkout`)
+	clockNames  = text.Set(`time hour clock uhrzeit heure hora ora datetime`)
+	edgeNames   = text.Set(`start end from to until begin beginning departure arrival return due on at period`)
+	datesWanted = regexp.MustCompile(`(?i)\b(date|day)\b`)
+)
+
+// readMoments fills dates and times of day, as they were said, or exactly where the
+// description asks for a form.
+func (r *filler) readMoments() {
+	both := r.slots(func(s *slot) bool { return s.isDate() && s.isClock() })
+	dates, clocks := r.moments(r.Date), r.moments(r.Clock)
+	if len(both) == 1 && len(dates) == 1 && len(clocks) <= 1 {
+		r.together(both[0], dates[0], clocks)
+	}
+	r.share(r.slots((*slot).isDate), dates)
+	r.share(r.slots(func(s *slot) bool { return s.isClock() && !s.isDate() }), clocks)
+	for _, m := range append(dates, clocks...) {
+		for i := m.First; i < m.End; i++ {
+			r.taken[i] = true // the 8 of "March 8" is no number of anything
+		}
+	}
+}
+
+// together fills a parameter for date and time in one.
+func (r *filler) together(s *slot, date moment.Moment, clocks []moment.Moment) {
+	first, end, exact := date.First, date.End, date.Exact
+	if len(clocks) == 1 {
+		first, end = min(first, clocks[0].First), max(end, clocks[0].End)
+		exact = date.Exact + " " + clocks[0].Exact
+		if date.Exact == "" || clocks[0].Exact == "" {
+			exact = ""
+		}
+	}
+	r.moment(s, moment.Moment{First: first, End: end, Exact: exact})
+}
+
+// share gives each slot the moment that its cue stands before, and a single slot the
+// single moment.
+func (r *filler) share(slots []*slot, all []moment.Moment) {
+	var left []moment.Moment
+	for _, m := range all {
+		s := r.cued(slots, m)
+		if s == nil {
+			left = append(left, m)
+			continue
+		}
+		r.moment(s, m)
+		slots = r.slots(func(other *slot) bool { return other != s && slices.Contains(slots, other) })
+	}
+	if len(slots) > 1 {
+		slots = r.required(slots)
+	}
+	if len(slots) == 1 && len(left) == 1 {
+		r.moment(slots[0], left[0])
+	}
+}
+
+// moment fills the slot with what was said, or with the exact form where that is
+// asked for; words that do not settle the exact form fill nothing.
+func (r *filler) moment(s *slot, m moment.Moment) {
+	if !r.free(m.First, m.End) {
+		return
+	}
+	value := r.Surface(m.First, m.End)
+	if form := layout(s.Description); form != "" {
+		value = m.In(form)
+	}
+	if value != "" {
+		r.fill(s, value, m.First, m.End)
+	}
+}
+
+// cued returns the one slot that the words right before the moment speak of.
+func (r *filler) cued(slots []*slot, m moment.Moment) *slot {
+	if len(slots) < 2 {
+		return nil
+	}
+	for _, speaks := range []func(*slot, text.Word) bool{(*slot).nameHas, (*slot).sideOf} {
+		for i := m.First - 1; i >= max(0, m.First-4) && !isCalendar(r.Words[i].Norm); i-- {
+			if s := only(slots, r.Words[i], speaks); s != nil {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// only returns the one slot that the word speaks of, if it is one.
+func only(slots []*slot, w text.Word, speaks func(*slot, text.Word) bool) *slot {
+	var found *slot
+	for _, s := range slots {
+		if !speaks(s, w) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = s
+	}
+	return found
+}
+
+// sideOf reports whether the word marks the side of a period that the slot is.
+func (s *slot) sideOf(w text.Word) bool {
+	return startCues[w.Norm] && s.namedBy(startNames) || endCues[w.Norm] && s.namedBy(endNames)
+}
+
+// nameHas reports whether the word is one of the slot's name.
+func (s *slot) nameHas(w text.Word) bool {
+	for _, n := range s.name {
+		if n.Stem == w.Stem && !text.StopWords[w.Norm] && !dateNames[w.Norm] && !clockNames[w.Norm] {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	startNames = text.Stems("start from begin departure depart checkin pickup outbound in arrival")
+	endNames   = text.Stems("end to until return checkout dropoff due inbound out off")
+	startCues  = text.Set(`from leaving departing starting beginning leave depart start since von ab du de desde dal`)
+	endCues    = text.Set(`to until till through returning return back ending end bis au jusqu hasta al`)
+)
+
+func isCalendar(w string) bool { return text.CalendarWords[w] && w != "next" && w != "this" }
+
+// moments collects what read finds, left to right.
+func (r *filler) moments(read func(int) (moment.Moment, bool)) []moment.Moment {
+	var found []moment.Moment
+	for i := 0; i < len(r.Words); {
+		m, ok := read(i)
+		if !ok || !r.free(m.First, m.End) {
+			i++
+			continue
+		}
+		found = append(found, m)
+		i = m.End
+	}
+	return found
+}

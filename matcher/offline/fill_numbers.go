@@ -1,0 +1,171 @@
+package offline
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"earshot/matcher/text"
+)
+
+// figures finds the numbers that no value has taken.
+func (r *filler) figures() []figure {
+	var found []figure
+	for i := 0; i < len(r.Words); {
+		number, end := r.Figure(i)
+		if end > i && r.free(i, end) {
+			found = append(found, figure{number, i, end})
+		}
+		i = max(end, i+1)
+	}
+	return found
+}
+
+// figure is a number that stands in the words from first to before end.
+type figure struct {
+	number     json.Number
+	first, end int
+}
+
+func isNumeric(s *slot) bool { return s.Type == "integer" || s.Type == "number" || s.Type == "float" }
+
+// isAmount reports whether the slot is a string that holds a number.
+func (s *slot) isAmount() bool { return isText(s) && len(s.Allowed) == 0 && s.namedBy(amountNames) }
+
+var amountNames = text.Stems("amount quantity count price sum total")
+
+// readNumbers gives each numeric parameter the number that stands beside a word of its
+// name, and a single parameter the single number that is left.
+func (r *filler) readNumbers() {
+	for _, s := range r.slots(numberSlot) {
+		if beside := r.beside(s, r.figures()); len(beside) == 1 {
+			r.number(s, beside[0])
+		}
+	}
+	open, left := r.slots(numberSlot), r.figures()
+	if len(open) > 1 {
+		open = r.required(open)
+	}
+	if len(open) == 1 && len(left) == 1 && open[0].takes(left[0].number) && r.countsFor(open[0], left[0]) {
+		r.number(open[0], left[0])
+	}
+}
+
+// countsFor reports whether the number counts nothing that the slot does not know:
+// the 2 of "2 lamps" is no party size.
+func (r *filler) countsFor(s *slot, f figure) bool {
+	if f.end >= len(r.Words) || strings.TrimSpace(r.Gap(f.end-1)) != "" {
+		return true
+	}
+	next := r.Words[f.end]
+	return !text.IsSubject(next) || s.about[next.Stem] || text.Units[next.Stem]
+}
+
+func numberSlot(s *slot) bool { return isNumeric(s) || s.isAmount() }
+
+func (r *filler) required(slots []*slot) []*slot {
+	var found []*slot
+	for _, s := range slots {
+		if s.Required {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// number fills the slot: a string takes the figure as it was written.
+func (r *filler) number(s *slot, f figure) {
+	if isNumeric(s) {
+		r.fill(s, f.number, f.first, f.end)
+		return
+	}
+	value := r.Surface(f.first, f.end)
+	if before := r.Source[:r.Words[f.first].Start]; currency.MatchString(before) {
+		value = currency.FindString(before) + value
+	}
+	r.fill(s, value, f.first, f.end)
+}
+
+var currency = regexp.MustCompile(`[$€£¥]$`)
+
+// beside returns the figures next to a word of the slot's name: "2 rooms", "room 2",
+// "party of 4".
+func (r *filler) beside(s *slot, figures []figure) []figure {
+	topic := s.quantity()
+	for _, other := range r.slots(numberSlot) {
+		for stem := range other.quantity() {
+			if other != s {
+				delete(topic, stem) // it does not tell the two apart
+			}
+		}
+	}
+	var found []figure
+	for _, f := range figures {
+		after := f.end < len(r.Words) && begins(r.Words[f.end].Stem, topic)
+		before := f.first - 1
+		for before > 0 && linking[r.Words[before].Norm] {
+			before--
+		}
+		if after || before >= 0 && begins(r.Words[before].Stem, topic) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// begins reports whether the stem is one of the topic or begins with one: bedrooms
+// for beds.
+func begins(stem string, topic map[string]bool) bool {
+	for known := range topic {
+		if stem == known || len(known) >= 3 && strings.HasPrefix(stem, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// quantity holds the stems that a number of the slot stands beside.
+func (s *slot) quantity() map[string]bool {
+	found := map[string]bool{}
+	for _, w := range s.name {
+		if !text.StopWords[w.Norm] && !placeholderWords[w.Norm] {
+			found[w.Stem] = true
+		}
+	}
+	return found
+}
+
+var linking = text.Set(`of is to at be for`)
+
+// takes reports whether the number is within the slot's bounds and allowed values.
+func (s *slot) takes(number json.Number) bool {
+	value, err := number.Float64()
+	if err != nil || s.Type == "integer" && strings.Contains(string(number), ".") {
+		return false
+	}
+	if low, err := s.Min.Float64(); err == nil && value < low {
+		return false
+	}
+	if high, err := s.Max.Float64(); err == nil && value > high {
+		return false
+	}
+	for _, allowed := range s.Allowed {
+		if other, ok := asFloat(allowed); ok && other == value {
+			return true
+		}
+	}
+	return len(s.Allowed) == 0
+}
+
+func asFloat(value any) (float64, bool) {
+	switch value := value.(type) {
+	case json.Number:
+		number, err := value.Float64()
+		return number, err == nil
+	case float64:
+		return value, true
+	case int:
+		return float64(value), true
+	}
+	return 0, false
+}

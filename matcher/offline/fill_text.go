@@ -1,0 +1,270 @@
+package offline
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"earshot/matcher/text"
+)
+
+// form is a way of writing that tells what a value is.
+type form struct {
+	names   map[string]bool // stems of parameter names that ask for it
+	pattern *regexp.Regexp
+}
+
+var forms = []form{
+	{text.Stems("email mail"), regexp.MustCompile(`[\pL\pN._%+-]+@[\pL\pN-]+(?:\.[\pL\pN-]+)+`)},
+	{text.Stems("url link website homepage uri webpage"), regexp.MustCompile(`https?://[^\s<>"']+|\bwww\.[^\s<>"']+`)},
+	{text.Stems("phone telephone mobile tel"), regexp.MustCompile(`\+?\(?\d[\d ()/.-]{5,}\d`)},
+}
+
+// pattern returns the form of the slot's values, or nil.
+func (s *slot) pattern() *regexp.Regexp {
+	if !isText(s) || len(s.Allowed) > 0 {
+		return nil
+	}
+	for _, f := range forms {
+		if s.namedBy(f.names) {
+			return f.pattern
+		}
+	}
+	return nil
+}
+
+// readPatterns fills e-mail addresses, URLs and telephone numbers where the text has
+// one and one parameter asks for it.
+func (r *filler) readPatterns() {
+	for _, f := range forms {
+		wanted := r.slots(func(s *slot) bool { return s.pattern() == f.pattern })
+		found := f.pattern.FindAllStringIndex(r.Source, 2)
+		if len(wanted) != 1 || len(found) != 1 {
+			continue
+		}
+		value := strings.TrimRight(r.Source[found[0][0]:found[0][1]], ".,;:!?)")
+		first, end := r.Within(found[0][0], found[0][0]+len(value))
+		r.fill(wanted[0], value, first, end)
+	}
+}
+
+// relation ties a kind of parameter to the prepositions that bring its value: the
+// destination of "to Paris", the origin of "from London".
+type relation struct {
+	names map[string]bool // stems of parameter names, or of descriptions
+	cues  map[string]bool
+	// byName looks at the parameter's name alone.
+	byName bool
+	// proper takes names with a capital alone.
+	proper bool
+	// article takes what is no name: "in the kitchen".
+	article bool
+}
+
+var relations = []relation{
+	{names: text.Stems("from origin departure source sender"), cues: text.Set(`from von aus depuis desde da dal dalla`), byName: true},
+	{names: text.Stems("to destination target recipient receiver arrival"), cues: text.Set(`to nach zu zum zur towards into fino hacia`), byName: true},
+	{names: placeNames, cues: text.Set(`in at near around bei en`)},
+	{names: placeNames, cues: text.Set(`for of`), proper: true},
+	{names: text.Stems("room zone floor ward department"), cues: text.Set(`in at im`), byName: true, article: true},
+	{names: text.Stems("recipient person contact guest doctor dentist attendee participant"), cues: text.Set(`with for to mit avec con`)},
+	{names: text.Stems("author artist director by"), cues: text.Set(`by von par di de`), byName: true},
+}
+
+var placeNames = text.Stems("city location place town country area venue region state ort stadt ville lieu citta luogo ciudad lugar")
+
+// readPlaces fills free strings after a preposition, where one parameter and one name
+// fit the preposition.
+func (r *filler) readPlaces() {
+	for _, relation := range relations {
+		slots := r.slots(func(s *slot) bool { return freeText(s) && relation.fits(s) })
+		if len(slots) > 1 {
+			slots = r.required(slots)
+		}
+		found := r.brought(relation)
+		if len(slots) == 1 && len(found) == 1 {
+			r.fill(slots[0], found[0].value, found[0].first, found[0].end)
+		}
+	}
+}
+
+func (rel relation) fits(s *slot) bool {
+	return s.namedBy(rel.names) || !rel.byName && s.describedBy(rel.names)
+}
+
+// brought finds the names that stand after one of the cues.
+func (r *filler) brought(rel relation) []mention {
+	var found []mention
+	for i := 0; i+1 < len(r.Words); i++ {
+		if !rel.cues[r.Words[i].Norm] || strings.TrimSpace(r.Gap(i)) != "" {
+			continue
+		}
+		first := i + 1
+		if rel.article && articles[r.Words[first].Norm] && first+1 < len(r.Words) {
+			first++
+		}
+		end := r.properName(first)
+		if end == first && !rel.proper && (rel.article || r.Lowercase()) {
+			end = r.plainName(first)
+		}
+		if end > first && r.free(first, end) {
+			found = append(found, mention{r.Surface(first, end), first, end})
+		}
+	}
+	return found
+}
+
+// plainName ends after up to three words that a name without capitals can consist of.
+func (r *filler) plainName(first int) int {
+	end := first
+	for end < len(r.Words) && end < first+3 && text.IsSubject(r.Words[end]) && !r.name[r.Words[end].Stem] && !r.taken[end] {
+		end++
+		if end < len(r.Words) && strings.TrimSpace(r.Gap(end-1)) != "" {
+			break
+		}
+	}
+	return end
+}
+
+// readQuoted fills the one free string that is left with the one quotation that is
+// left.
+func (r *filler) readQuoted() {
+	found := r.quotations()
+	slots := r.slots(freeText)
+	if len(slots) > 1 {
+		slots = r.required(slots)
+	}
+	if len(found) == 1 && len(slots) == 1 {
+		r.fill(slots[0], found[0].value, found[0].first, found[0].end)
+	}
+}
+
+// readRest fills the one free string that is left, or the one for contents, with the rest of the text after
+// a clear cue: a colon, "called", or the verb that the tool is named for ("search for
+// cheap flights", "remind me to buy milk").
+func (r *filler) readRest() {
+	slots := r.slots(freeText)
+	if len(slots) > 1 {
+		slots = r.slots(func(s *slot) bool { return freeText(s) && s.namedBy(contents) })
+	}
+	if len(slots) != 1 {
+		return
+	}
+	first, end := r.cue(slots[0])
+	end = r.trimmed(first, end)
+	if first < 0 || first >= end || !r.free(first, end) || !r.fresh(first, end) {
+		return
+	}
+	r.fill(slots[0], strings.TrimSpace(r.Surface(first, end)), first, end)
+}
+
+// cue finds what a cue announces: all that follows a colon, or the rest of the
+// sentence after the tool's verb. Without a cue first is -1.
+func (r *filler) cue(s *slot) (first, end int) {
+	for i := range r.Words[:max(0, len(r.Words)-1)] {
+		if announcing[r.Words[i].Norm] || strings.HasPrefix(r.Gap(i), ":") {
+			return i + 1, len(r.Words)
+		}
+	}
+	if !s.namedBy(contents) {
+		return -1, 0
+	}
+	for i, w := range r.Words {
+		if w.Norm == r.verb && text.IsSubject(w) && !articles[r.At(i-1)] {
+			first = r.object(i + 1)
+			return first, r.sentence(first)
+		}
+	}
+	return -1, 0
+}
+
+// sentence ends where a mark ends the sentence.
+func (r *filler) sentence(first int) int {
+	for end := first; end < len(r.Words); end++ {
+		if strings.ContainsAny(r.Gap(end), ".?!\n") {
+			return end + 1
+		}
+	}
+	return len(r.Words)
+}
+
+// object skips what stands between a verb and its object.
+func (r *filler) object(i int) int {
+	for i < len(r.Words) && (between[r.Words[i].Norm] || r.named(i) || articles[r.At(i)] && r.named(i+1)) {
+		i++
+	}
+	return i
+}
+
+// named reports whether the word at i is one of the tool's name.
+func (r *filler) named(i int) bool {
+	return i < len(r.Words) && r.name[r.Words[i].Stem]
+}
+
+// trimmed is the end of the text without politeness.
+func (r *filler) trimmed(first, end int) int {
+	for end > 0 && end > first && polite[r.Words[end-1].Norm] {
+		end--
+	}
+	return end
+}
+
+// fresh reports whether the words say more than the tool's own name does.
+func (r *filler) fresh(first, end int) bool {
+	for _, w := range r.Words[first:end] {
+		if !text.StopWords[w.Norm] && !r.name[w.Stem] {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	announcing = text.Set(`called named titled saying says namens appele intitule chiamato llamado`)
+	contents   = text.Stems(`query text message content term search keyword question phrase topic task note item expression
+		body comment todo reminder sentence word title subject input`)
+	between = text.Set(`me us for to that about up of mir uns nach dass`)
+	polite  = text.Set(`please thanks thank you now bitte danke merci svp gracias grazie`)
+)
+
+// readLists fills arrays: all allowed values that are said, all numbers, or all that
+// is quoted.
+func (r *filler) readLists() {
+	lists := r.slots(func(s *slot) bool { return s.Type == "array" && s.Items != nil })
+	for _, s := range lists {
+		item := &slot{Parameter: *s.Items, name: s.name, about: s.about}
+		switch {
+		case len(lists) > 1: // nothing tells whose the values are
+		case len(item.Allowed) > 0 && !isNumeric(item):
+			r.list(s, r.mentions(item, item.Allowed))
+		case isNumeric(item) && len(r.slots(numberSlot)) == 0:
+			r.list(s, asMentions(r.figures()))
+		case isText(item) && len(r.slots(freeText)) == 0:
+			r.list(s, r.quotations())
+		}
+	}
+}
+
+func (r *filler) list(s *slot, found []mention) {
+	if len(found) == 0 {
+		return
+	}
+	values := make([]any, len(found))
+	for i, m := range found {
+		values[i] = m.value
+	}
+	r.fill(s, values, found[0].first, found[0].first)
+	for _, m := range found {
+		for i := m.first; i < m.end; i++ {
+			r.taken[i] = true
+		}
+	}
+}
+
+func asMentions(figures []figure) []mention {
+	found := make([]mention, len(figures))
+	for i, f := range figures {
+		found[i] = mention{json.Number(f.number), f.first, f.end}
+	}
+	return found
+}

@@ -1,0 +1,105 @@
+// Package offline matches without a model: it decides from the words of a message
+// which tool they call for, and fills the tool's parameters.
+package offline
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"earshot/matcher"
+	"earshot/matcher/retrieval"
+	"earshot/matcher/text"
+)
+
+// Matcher matches without a model, from the words alone: a text is compared with the
+// names, descriptions and examples of the tools in scope, and values are read where
+// the words name them beyond doubt. It fires at most one tool for a message, sees the
+// message alone and not the history, writes no replies, and keeps silent rather than
+// fire wrongly. It is safe for concurrent use.
+type Matcher struct{ lexicons *retrieval.Cache }
+
+// New returns a matcher that needs no LLM.
+func New() *Matcher { return &Matcher{lexicons: retrieval.NewCache()} }
+
+// Match finds the tool that the text calls for. A tool whose required values are not
+// all in the text is Rejected, not a Match. It returns no error.
+func (o *Matcher) Match(_ context.Context, request matcher.Request) (matcher.Result, error) {
+	if len(request.Candidates) == 0 {
+		return matcher.Result{Stage: matcher.StageNone}, nil
+	}
+	found := matcher.Result{Stage: matcher.StageOffline}
+	words := text.Split(request.Text)
+	best, ok := decide(o.lexicons.Of(request.Candidates), request.Text, words)
+	if ok {
+		candidate := request.Candidates[best]
+		take(&found, candidate, valuesOf(request.Text, candidate.Tool, request.Now), request)
+		return found, nil
+	}
+	if begun, values := continued(request, words); values != nil {
+		take(&found, begun.Candidate, values, request)
+	}
+	return found, nil
+}
+
+// take checks the candidate's values and files it as matched or rejected.
+func take(r *matcher.Result, candidate matcher.Candidate, values map[string]any, request matcher.Request) {
+	reading := candidate.Tool.Params().Read(request.Complete(candidate, values))
+	if len(reading.Errors) > 0 {
+		r.Rejected = append(r.Rejected, matcher.Rejected{Candidate: candidate, Values: reading.Values, Missing: reading.Missing, Errors: reading.Errors})
+		return
+	}
+	r.Matches = append(r.Matches, matcher.Match{Candidate: candidate, Values: reading.Values, Coerced: reading.Coerced})
+}
+
+// Reply writes nothing: there is no model to write it.
+func (o *Matcher) Reply(context.Context, matcher.Request, []matcher.PastCall) (string, error) {
+	return "", nil
+}
+
+// maxAnswerWords is how long a text may be that is taken as a whole for the one value
+// that is missing.
+const maxAnswerWords = 4
+
+// continued finds the unfinished call that a text goes on with: it has one of the
+// values that are missing, or it is short and can be nothing but the one that is.
+func continued(request matcher.Request, words []text.Word) (matcher.Unfinished, map[string]any) {
+	if declines(words) {
+		return matcher.Unfinished{}, nil
+	}
+	for _, begun := range request.Unfinished {
+		values := valuesOf(request.Text, begun.Tool, request.Now)
+		for _, name := range begun.Missing {
+			if values[name] != nil {
+				return begun, values
+			}
+		}
+		if answers(begun, request.Text, words) {
+			return begun, map[string]any{begun.Missing[0]: strings.TrimSpace(request.Text)}
+		}
+	}
+	return matcher.Unfinished{}, nil
+}
+
+// answers reports whether the text as a whole is the value of the one parameter that
+// is missing, a text of any kind: a few words that neither ask, wish, tell nor thank.
+func answers(u matcher.Unfinished, said string, words []text.Word) bool {
+	if len(u.Missing) != 1 || len(words) == 0 || len(words) > maxAnswerWords || text.MoodOf(said, words) != text.Fragment || text.Opening(words) < 0 {
+		return false
+	}
+	return takesAnyText(u, u.Missing[0])
+}
+
+// declines reports whether a text thanks, parts or says no.
+func declines(words []text.Word) bool {
+	return slices.ContainsFunc(words, func(w text.Word) bool { return parting[w.Norm] || negations[w.Norm] })
+}
+
+func takesAnyText(u matcher.Unfinished, name string) bool {
+	for _, parameter := range u.Tool.Params().List() {
+		if parameter.Name == name {
+			return parameter.Type == "string" && len(parameter.Allowed) == 0
+		}
+	}
+	return false
+}

@@ -1,0 +1,212 @@
+package offline_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/matcher/chain"
+	"earshot/matcher/matchertest"
+	"earshot/matcher/offline"
+	"earshot/matcher/retrieval"
+)
+
+// matched matches one message and renders what came of it: "name {values}" for a
+// match, "name misses [parameters]" for a rejection, nothing for silence.
+func matched(t testing.TB, text string, tools ...string) string {
+	t.Helper()
+	request := matcher.Request{Text: text, Candidates: matchertest.InScope(t, matchertest.Scope, "r", tools...), Now: matchertest.Friday}
+	result, err := offline.New().Match(t.Context(), request)
+	require.NoError(t, err)
+	require.Equal(t, matcher.StageOffline, result.Stage)
+	var lines []string
+	for _, match := range result.Matches {
+		values, err := json.Marshal(match.Values)
+		require.NoError(t, err)
+		lines = append(lines, match.Tool.Name+" "+string(values))
+	}
+	for _, rejected := range result.Rejected {
+		lines = append(lines, fmt.Sprintf("%s misses %v", rejected.Tool.Name, rejected.Missing))
+	}
+	return strings.Join(lines, "; ")
+}
+
+func TestOfflineFiresTheToolThatTheWordsCallFor(t *testing.T) {
+	all := []string{matchertest.AppointmentTool, matchertest.LampTool, matchertest.TaxiTool, matchertest.WeatherTool, matchertest.BareTool}
+	for text, want := range map[string]string{
+		"I'd like an appointment":                      "request-for-appointment",
+		"could you book an appointment for me please?": "request-for-appointment",
+		"APPOINTMENT, PLEASE!!":                        "request-for-appointment",
+		"I need an apointment":                         "request-for-appointment",
+		"please switch the lamp on":                    "switchLampOn",
+		"can you turn the lamp on":                     "switchLampOn",
+		"hey, I need a taxi to the station":            "call_taxi",
+		"call me a cab":                                "call_taxi",
+		"what's the weather like today?":               "get_weather",
+		"Please order a coffee":                        "orderCoffee",
+		"what’s the weather like?":                     "get_weather",
+	} {
+		require.Equal(t, want+" {}", matched(t, text, all...), text)
+	}
+}
+
+func TestOfflineDecidesWithOneToolInScope(t *testing.T) {
+	require.Equal(t, "request-for-appointment {}", matched(t, "I would like an appointment", matchertest.AppointmentTool))
+	require.Equal(t, "orderCoffee {}", matched(t, "order a coffee please", matchertest.BareTool))
+	for _, text := range []string{
+		"hello how are you", "what is the weather", "I want a pizza", "tell me a joke", "book me a table for two",
+		"I want to be left alone", "please help me", "what can you do", "when does the pharmacy open",
+	} {
+		require.Empty(t, matched(t, text, matchertest.AppointmentTool), text)
+	}
+}
+
+func TestOfflineKeepsSilentWhereTheToolIsNotWanted(t *testing.T) {
+	all := []string{matchertest.AppointmentTool, matchertest.LampTool, matchertest.TaxiTool, matchertest.WeatherTool, matchertest.BareTool}
+	for _, text := range []string{
+		"I do not want an appointment", "I don't need a taxi", "no appointment please", "no taxi", "not the lamp",
+		"cancel the appointment", "please cancel my taxi", "never mind the taxi", "forget the appointment",
+		"stop, don't turn on the lamp", "I no longer want an appointment", "don't call a taxi", "Ich will keinen taxi",
+		"never call a taxi", "non voglio un taxi", "je ne veux pas de taxi", "no quiero un taxi",
+	} {
+		require.Empty(t, matched(t, text, all...), text)
+	}
+}
+
+func TestOfflineKeepsSilentAtTheOppositeOfWhatAToolDoes(t *testing.T) {
+	door := `{"name":"open_door","description":"Open the door","examples":["open the door please"]}`
+	both := `{"name":"lamp","description":"Switch the lamp on or off"}`
+	for _, text := range []string{"turn the lamp off", "please switch off the lamp", "close the door", "shut the door please"} {
+		require.Empty(t, matched(t, text, matchertest.LampTool, door), text)
+	}
+	require.Equal(t, "lamp {}", matched(t, "switch the lamp off", both, door))
+}
+
+func TestOfflineKeepsSilentInSmallTalk(t *testing.T) {
+	all := []string{matchertest.AppointmentTool, matchertest.LampTool, matchertest.TaxiTool, matchertest.WeatherTool, matchertest.BareTool}
+	for _, text := range []string{
+		"", " ", "?!", "🙂", "hello", "hi there", "thanks", "thank you so much", "thanks for the taxi", "bye", "see you later",
+		"yes please", "no", "ok great", "how are you today", "who are you", "that is nice", "I am tired", "lol",
+		"merci beaucoup", "danke schön", "grazie mille", "muchas gracias", "42", "tomorrow at five",
+	} {
+		require.Empty(t, matched(t, text, all...), text)
+	}
+}
+
+func TestOfflineKeepsSilentWhenTheThingIsAskedOrToldAbout(t *testing.T) {
+	all := []string{matchertest.AppointmentTool, matchertest.LampTool, matchertest.TaxiTool, matchertest.BareTool}
+	for _, text := range []string{
+		"when is my appointment?", "how much does an appointment cost?", "do I need an appointment?",
+		"what is the address?", "where does the taxi stop?", "is the lamp on", "what is its phone number?",
+		"my appointment was very nice", "I like coffee", "if it is late I will call a taxi", "maybe I should call a taxi",
+		"I already ordered a coffee", "the taxi was late again", "we had a taxi yesterday",
+	} {
+		require.Empty(t, matched(t, text, all...), text)
+	}
+}
+
+func TestOfflineFiresAToolThatSmallTalkOrCancellingIsThePointOf(t *testing.T) {
+	cancel := `{"name":"cancel_booking","description":"Cancel a booking","examples":["cancel my booking","I don't want my booking any more"]}`
+	require.Equal(t, "say-goodbye {}", matched(t, "goodbye", matchertest.FarewellTool, matchertest.TaxiTool))
+	require.Equal(t, "cancel_booking {}", matched(t, "please cancel the booking", cancel, matchertest.TaxiTool))
+	require.Equal(t, "cancel_booking {}", matched(t, "I don't want the booking", cancel, matchertest.TaxiTool))
+}
+
+func TestOfflineReadsEveryLanguageByItsExamples(t *testing.T) {
+	for _, text := range []string{
+		"Bitte Pflaster nachbestellen!", "PFLASTER NACHBESTELLEN", "Je voudrais commander des pansements, s'il vous plaît",
+		"Ich will Pflaster nachbestellen", "ordina i cerotti", "pedir mas vendas", "quiero pedir más vendas",
+	} {
+		require.Equal(t, "nachbestellen {}", matched(t, text, matchertest.AbroadTool, matchertest.TaxiTool), text)
+	}
+	for _, text := range []string{
+		"Wie geht es dir heute?", "où est la gare", "che ore sono?", "¿dónde está la biblioteca?", "今日はいい天気ですね", "как дела", "مرحبا",
+	} {
+		require.Empty(t, matched(t, text, matchertest.AbroadTool, matchertest.TaxiTool), text)
+	}
+}
+
+func TestOfflineComparesScriptsWithoutSpaces(t *testing.T) {
+	tool := `{"name":"yoyaku","description":"予約","examples":["予約をお願いします","予約したいです"]}`
+	require.Equal(t, "yoyaku {}", matched(t, "予約をしたいです", tool, matchertest.TaxiTool))
+}
+
+func TestOfflineKeepsSilentBetweenToolsThatAreEquallyMeant(t *testing.T) {
+	one := `{"name":"book_room_north","description":"Book the meeting room in the north wing"}`
+	two := `{"name":"book_room_south","description":"Book the meeting room in the south wing"}`
+	require.Empty(t, matched(t, "book the meeting room", one, two))
+	require.Equal(t, "book_room_south {}", matched(t, "book the meeting room in the south wing", one, two))
+}
+
+func TestOfflineRejectsASureToolWithoutItsValues(t *testing.T) {
+	tool := `{"name":"book_table","description":"Book a table at a restaurant","examples":["book a table","I want to reserve a table"],
+		"schema":[{"parameter":"people","type":"integer","required":true},{"parameter":"terrace","type":"boolean"}]}`
+	require.Equal(t, "book_table misses [people]", matched(t, "I want to book a table", tool, matchertest.TaxiTool))
+	require.Equal(t, `book_table {"people":4}`, matched(t, "I want to book a table for four people", tool, matchertest.TaxiTool))
+	require.Equal(t, `book_table {"people":2,"terrace":true}`, matched(t, "book a table for 2 on the terrace", tool, matchertest.TaxiTool))
+}
+
+func TestOfflineHasNothingToDecideWithoutTools(t *testing.T) {
+	result, err := offline.New().Match(t.Context(), matcher.Request{Text: "I want an appointment"})
+	require.NoError(t, err)
+	require.Equal(t, matcher.Result{Stage: matcher.StageNone}, result)
+}
+
+func TestOfflineWritesNoReplies(t *testing.T) {
+	reply, err := offline.New().Reply(t.Context(), matcher.Request{Text: "hello", Chat: true}, nil)
+	require.NoError(t, err)
+	require.Empty(t, reply)
+}
+
+func TestOfflineSeesANewRevisionAtOnce(t *testing.T) {
+	o := offline.New()
+	names := func(tool string) []string {
+		result, err := o.Match(t.Context(), matcher.Request{Text: "please call a taxi", Candidates: matchertest.InScope(t, matchertest.Scope, "r", tool)})
+		require.NoError(t, err)
+		var found []string
+		for _, match := range result.Matches {
+			found = append(found, match.Tool.Description)
+		}
+		return found
+	}
+	require.Equal(t, []string{"Call a taxi"}, names(matchertest.TaxiTool))
+	require.Empty(t, names(`{"name":"call_taxi","description":"Water the plants","examples":["water the plants"]}`)[:0])
+	require.Equal(t, []string{"Call a taxi now"}, names(`{"name":"call_taxi","description":"Call a taxi now"}`))
+}
+
+func FuzzOfflineNeverPanics(f *testing.F) {
+	tools := []string{
+		matchertest.AppointmentTool, matchertest.LampTool, matchertest.AbroadTool,
+		`{"name":"travel","description":"Book a trip","schema":[
+			{"parameter":"from","type":"string"},{"parameter":"to","type":"string"},{"parameter":"start_date","type":"string","description":"YYYY-MM-DD"},
+			{"parameter":"end_date","type":"string"},{"parameter":"time","type":"string"},{"parameter":"people","type":"integer"},
+			{"parameter":"price","type":"float"},{"parameter":"breakfast","type":"boolean"},{"parameter":"email","type":"string"},
+			{"parameter":"class","type":"string","allowedValues":["first","second","B"]},
+			{"parameter":"stops","type":"array","items":{"name":"stop","type":"string","description":"a stop"}}]}`,
+	}
+	for _, text := range []string{
+		"", "\xff\xfe", "book a trip from Paris to \"New York\" on March 8th at 5 pm", "trip: '", "«", "1,000.50 -3 3-5 12/31/2026 31.12.2026",
+		"twenty five hundred and one thousand and", "half past", "in 99999999999999999999 days", "予約", "don't l'été ’ '", "next next friday next",
+		"day after", "the 31st of", "in the", strings.Repeat("and ", 600), "a@b.c http:// +1 (2", "e\u0301\u0301 ﷺ ½ ②",
+	} {
+		f.Add(text)
+	}
+	o, candidates := offline.New(), matchertest.InScope(f, matchertest.Scope, "r", tools...)
+	f.Fuzz(func(t *testing.T, text string) {
+		request := matcher.Request{Text: text, Candidates: candidates, Now: matchertest.Friday}
+		_, err := o.Match(t.Context(), request)
+		require.NoError(t, err)
+		alone := request
+		alone.Candidates = candidates[len(candidates)-1:]
+		request.Text = "book a trip " + text
+		_, err = o.Match(t.Context(), request)
+		require.NoError(t, err)
+		chain.Exact(request)
+		kept, cut := retrieval.Retrieve(request, 2)
+		require.Len(t, append(kept, cut...), len(candidates))
+	})
+}

@@ -1,0 +1,104 @@
+package retrieval
+
+import (
+	"github.com/agext/levenshtein"
+
+	"earshot/matcher/shown"
+	"earshot/matcher/text"
+	"earshot/repositories"
+)
+
+// Document is what a tool's own words are, by where they stand.
+type Document struct {
+	// name holds the stems of the tool's name that carry a subject, or those of its
+	// description where the name has none.
+	Name map[string]bool
+	// known holds every stem that the tool's name, description, examples and
+	// parameters use, function words included.
+	Known map[string]bool
+	// title holds every stem of its name and description.
+	Title map[string]bool
+	// moods are those in which the tool is spoken of.
+	Moods [text.MoodCount]bool
+}
+
+func profileOf(tool *repositories.Tool) Document {
+	p := Document{Name: text.Subjects(text.Identifier(tool.Name)), Known: map[string]bool{}, Title: map[string]bool{}}
+	if len(p.Name) == 0 {
+		p.Name = text.Subjects(tool.Description)
+	}
+	for _, sample := range samplesOf(tool) {
+		p.learn(sample)
+	}
+	p.hear(tool)
+	for _, parameter := range shown.Parameters(tool.Params()) {
+		p.learn(text.Identifier(parameter.Name) + " " + parameter.Description)
+		for _, allowed := range parameter.Allowed {
+			if text, ok := allowed.(string); ok {
+				p.learn(text)
+			}
+		}
+	}
+	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
+		p.Title[w.Stem] = true
+	}
+	return p
+}
+
+// hear finds the moods of the tool's examples. Orders and wishes call for any tool;
+// questions also for one that by its own account informs.
+func (p *Document) hear(tool *repositories.Tool) {
+	p.Moods[text.Fragment], p.Moods[text.Wish] = true, true
+	for _, example := range tool.Examples {
+		p.Moods[text.MoodOf(example, text.Split(example))] = true
+	}
+	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
+		if informing[w.Norm] {
+			p.Moods[text.Question] = true
+		}
+	}
+}
+
+// informing are the words by which a tool that answers is known.
+var informing = text.Set(`get find check show list tell look lookup search query fetch read retrieve return returns
+	calculate compute convert explain compare information info status details whether what when where who how
+	describe count estimate forecast define answer give gives provide provides see view available`)
+
+func (p *Document) learn(said string) {
+	for _, w := range text.Split(said) {
+		p.Known[w.Stem] = true
+	}
+}
+
+// Coverage is the share of the text's subjects that the tool's own words know.
+func (p *Document) Coverage(words []text.Word) float32 {
+	var all, known float32
+	for _, w := range words {
+		if !text.IsSubject(w) {
+			continue
+		}
+		all++
+		if p.knows(w.Stem) {
+			known++
+		}
+	}
+	return known / max(all, 1)
+}
+
+// knows reports whether the tool's words have the stem, or one that is a typing error
+// away from it.
+func (p *Document) knows(stem string) bool {
+	if p.Known[stem] || len(stem) < typoLength {
+		return p.Known[stem]
+	}
+	for known := range p.Known {
+		if len(known) >= typoLength && known[0] == stem[0] && levenshtein.Distance(known, stem, nil) <= 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// typoLength is the length from which two words that differ in one letter are taken
+// for one: shorter ones, as boat and goat, are too often two.
+const typoLength = 6

@@ -1,0 +1,89 @@
+// Package shown lists the parameters of a tool as a model is shown them.
+package shown
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"earshot/repositories"
+)
+
+// Parameter is a parameter as a model is shown it; the offline matcher sees no
+// more of a tool than a model does.
+type Parameter struct {
+	Name        string
+	Type        string
+	Description string
+	Required    bool
+	Allowed     []any // empty where anything goes, or where a pattern is among them
+	Min, Max    json.Number
+	Items       *Parameter
+}
+
+// schema is the part of a model's JSON Schema that is read here.
+type schema struct {
+	Type        any                        `json:"type"`
+	Description string                     `json:"description"`
+	Enum        []any                      `json:"enum"`
+	Minimum     json.Number                `json:"minimum"`
+	Maximum     json.Number                `json:"maximum"`
+	Items       json.RawMessage            `json:"items"`
+	Properties  map[string]json.RawMessage `json:"properties"`
+	Required    []string                   `json:"required"`
+}
+
+// Parameters lists the parameters that a matcher may fill, in the order of the definition.
+func Parameters(params *repositories.Parameters) []Parameter {
+	object, ok := readSchema(params.ModelSchema())
+	if !ok {
+		return nil
+	}
+	required := map[string]bool{}
+	for _, name := range object.Required {
+		required[name] = true
+	}
+	var list []Parameter
+	for _, name := range params.Names() {
+		property, ok := readSchema(object.Properties[name])
+		if !ok {
+			continue
+		}
+		parameter := property.parameter(name)
+		parameter.Required = required[name]
+		list = append(list, parameter)
+	}
+	return list
+}
+
+func (s schema) parameter(name string) Parameter {
+	p := Parameter{Name: name, Type: s.kind(), Description: s.Description, Allowed: s.Enum, Min: s.Minimum, Max: s.Maximum}
+	if items, ok := readSchema(s.Items); ok {
+		item := items.parameter(name)
+		p.Items = &item
+	}
+	return p
+}
+
+// kind is the type; of several, as in ["string","null"], the first that is a value.
+func (s schema) kind() string {
+	switch kind := s.Type.(type) {
+	case string:
+		return kind
+	case []any:
+		for _, one := range kind {
+			if text, ok := one.(string); ok && text != "null" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// readSchema reads an object; a JSON Schema may also be a boolean, or have a form
+// whose values words cannot give.
+func readSchema(raw json.RawMessage) (schema, bool) {
+	var schema schema
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	return schema, decoder.Decode(&schema) == nil
+}

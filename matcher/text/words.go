@@ -1,0 +1,234 @@
+// Package text reads what people write: words and their stems, the mood of a sentence,
+// and what the languages that are known call things. It knows no tools.
+package text
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// MaxWords bounds what is read of one text: no command is longer, and the work per
+// message stays bounded whatever is sent.
+const MaxWords = 256
+
+// Word is a word of a text. A contraction gives several words that share one place.
+type Word struct {
+	Norm string // lower case, no accents
+	Stem string
+	// start and end are byte offsets of the surface in the text.
+	Start, End int
+}
+
+// Split reads the words of a text: runs of letters and digits, and each sign of a
+// script that writes no spaces as a word of its own.
+func Split(text string) []Word {
+	found := make([]Word, 0, 16)
+	for at := 0; at < len(text) && len(found) < MaxWords; {
+		r, size := utf8.DecodeRuneInString(text[at:])
+		if !InWord(r) {
+			at += size
+			continue
+		}
+		end := at + wordLength(text[at:])
+		for _, part := range expand(Fold(text[at:end])) {
+			found = append(found, Word{Norm: part, Stem: Stem(part), Start: at, End: end})
+		}
+		at = end
+	}
+	return found
+}
+
+// wordLength is the length of the word that the text begins with. An apostrophe or a
+// decimal sign inside belongs to it.
+func wordLength(text string) int {
+	first, length := utf8.DecodeRuneInString(text)
+	if Unspaced(first) {
+		return length
+	}
+	for length < len(text) {
+		r, size := utf8.DecodeRuneInString(text[length:])
+		if !Joins(text[:length], r, text[length+size:]) && (!InWord(r) || Unspaced(r)) {
+			break
+		}
+		length += size
+	}
+	return length
+}
+
+// Joins reports whether r, between what stands before and after it, is part of a word:
+// the apostrophe of don't and the point of 3.50.
+func Joins(before string, r rune, after string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(after)
+	switch r {
+	case '\'', '’':
+		return unicode.IsLetter(last) && unicode.IsLetter(next)
+	case '.', ',':
+		return unicode.IsDigit(last) && unicode.IsDigit(next)
+	}
+	return false
+}
+
+// InWord reports whether a rune belongs to words: a letter, a digit or a mark.
+func InWord(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
+}
+
+// Unspaced reports whether a rune is of a script that writes no spaces.
+func Unspaced(r rune) bool {
+	return r >= 0x3040 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}
+
+// Fold takes case and accents away, so that Zürich, ZURICH and zurich are one word.
+func Fold(text string) string {
+	text = strings.ToLower(text)
+	if isASCII(text) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(text) {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+		case r == 'ß':
+			b.WriteString("ss")
+		case r == '’':
+			b.WriteByte('\'')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func isASCII(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// expand writes a contraction out: "don't" and "dont" are do and not.
+func expand(folded string) []string {
+	if full, ok := contractions[strings.ReplaceAll(folded, "'", "")]; ok {
+		return strings.Fields(full)
+	}
+	before, after, found := strings.Cut(folded, "'")
+	switch {
+	case !found:
+		return []string{folded}
+	case after == "s":
+		return []string{before}
+	case elisions[before]:
+		return []string{before, after}
+	}
+	return []string{strings.ReplaceAll(folded, "'", "")}
+}
+
+// Key is the text without case, accents, punctuation and spacing differences.
+func Key(text string) string {
+	var b strings.Builder
+	for field := range strings.FieldsFuncSeq(Fold(text), func(r rune) bool { return !InWord(r) }) {
+		b.WriteByte(' ')
+		b.WriteString(field)
+	}
+	return strings.TrimPrefix(b.String(), " ")
+}
+
+// Identifier splits a name such as requestForAppointment, find_phone or HTTPServer-2
+// into the words that it is made of.
+func Identifier(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		if r == '_' || r == '-' || r == '.' {
+			r = ' '
+		}
+		if i > 0 && breaks(runes, i) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// breaks reports whether a new word of a camelCase name begins at i.
+func breaks(runes []rune, i int) bool {
+	upper := unicode.IsUpper(runes[i])
+	switch {
+	case upper && (unicode.IsLower(runes[i-1]) || unicode.IsDigit(runes[i-1])):
+		return true
+	case upper && unicode.IsUpper(runes[i-1]):
+		return i+1 < len(runes) && unicode.IsLower(runes[i+1])
+	}
+	return false
+}
+
+// Clip cuts a text to at most limit bytes, at a character, and says so.
+func Clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	cut := limit
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%s… (cut, %d bytes in all)", text[:cut], len(text))
+}
+
+// Stem takes the commonest English endings away, so that book, books, booked and
+// booking are one word. It is light on purpose: a wrong join of two words costs more
+// than a missed one, since pieces of words are compared as well.
+func Stem(w string) string {
+	w = Singular(w)
+	switch {
+	case len(w) > 5 && strings.HasSuffix(w, "ing") && hasVowel(w[:len(w)-3]):
+		w = undouble(w[:len(w)-3])
+	case len(w) > 4 && strings.HasSuffix(w, "ed") && hasVowel(w[:len(w)-2]):
+		w = undouble(w[:len(w)-2])
+	}
+	if len(w) > 3 && strings.HasSuffix(w, "e") {
+		return w[:len(w)-1]
+	}
+	return w
+}
+
+// Singular takes an English plural's ending away.
+func Singular(w string) string {
+	switch {
+	case len(w) < 4 || !strings.HasSuffix(w, "s"):
+		return w
+	case len(w) > 4 && strings.HasSuffix(w, "ies"):
+		return w[:len(w)-3] + "y"
+	case len(w) > 4 && strings.HasSuffix(w, "sses"):
+		return w[:len(w)-2]
+	case strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"):
+		return w
+	}
+	return w[:len(w)-1]
+}
+
+func hasVowel(w string) bool { return strings.ContainsAny(w, "aeiouy") }
+
+// undouble turns the stopp of stopping into stop, and leaves call, pass and buzz.
+func undouble(w string) string {
+	n := len(w)
+	if n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("lsz", rune(w[n-1])) {
+		return w[:n-1]
+	}
+	return w
+}
+
+// Stems is a list of words as their stems.
+func Stems(words string) map[string]bool {
+	found := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		found[Stem(w)] = true
+	}
+	return found
+}
