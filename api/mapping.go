@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -46,7 +47,7 @@ func typedProblem(err error) *problem {
 	)
 	switch {
 	case errors.As(err, &faults):
-		return faulty(http.StatusBadRequest, "the body has "+count(len(faults), "fault"), faults)
+		return faulty(http.StatusBadRequest, "the body has "+faultCount(faults), faults)
 	case errors.As(err, &values):
 		return faulty(http.StatusUnprocessableEntity, "the values do not fit tool "+strconv.Quote(values.Name), valueFaults(values))
 	case errors.As(err, &rate):
@@ -86,17 +87,14 @@ func plainProblem(err error) *problem {
 
 func isUnavailable(err error) bool { return errors.Is(err, repositories.ErrUnavailable) }
 
-// mostFaults bounds how many faults an answer names: a body of 1 MiB has room for a
-// hundred thousand, and nobody reads beyond the first few.
-const mostFaults = 200
-
-// faulty is the problem of a body with faults.
+// faulty is the problem of a body with faults: those that are listed, and how many more
+// there are.
 func faulty(status int, detail string, faults repositories.Faults) *problem {
-	if len(faults) > mostFaults {
-		detail += ", the first " + strconv.Itoa(mostFaults) + " of which are listed"
-		faults = faults[:mostFaults]
+	listed, more := faults.Listed()
+	if more > 0 {
+		detail += fmt.Sprintf("; %d are listed, and there are %d more", len(listed), more)
 	}
-	return &problem{Type: typeFaults, Title: "The body is at fault", Status: status, Detail: detail, Errors: faults}
+	return &problem{Type: typeFaults, Title: "The body is at fault", Status: status, Detail: detail, Errors: listed}
 }
 
 func scopeFaults(scopes *repositories.ScopeError) repositories.Faults {
@@ -108,9 +106,9 @@ func scopeFaults(scopes *repositories.ScopeError) repositories.Faults {
 }
 
 func valueFaults(values *trigger.ValuesError) repositories.Faults {
-	faults := make(repositories.Faults, len(values.Faults))
-	for i, fault := range values.Faults {
-		faults[i] = repositories.Fault{Pointer: repositories.Point("values", fault.Parameter), Detail: fault.Detail}
+	var faults repositories.Faults
+	for _, fault := range values.Faults {
+		faults.Add(repositories.Point("values", fault.Parameter), "%s", fault.Detail)
 	}
 	return faults
 }
@@ -131,6 +129,11 @@ func undecided(llm *matcher.Unavailable) *problem {
 // seconds writes a pause as Retry-After wants it, rounded up.
 func seconds(pause time.Duration) string {
 	return strconv.Itoa(int(math.Ceil(pause.Seconds())))
+}
+
+func faultCount(faults repositories.Faults) string {
+	listed, more := faults.Listed()
+	return count(len(listed)+more, "fault")
 }
 
 func count(n int, noun string) string {

@@ -8,10 +8,6 @@ import (
 	"strings"
 )
 
-// mostFaults bounds how many faults are named: a body of a megabyte can hold some
-// hundred thousand, and nobody reads on.
-const mostFaults = 20_000
-
 // decoding is the way of one body: to a tree, through the definition schema, without
 // what is at fault into structs, and through the rules that a schema cannot say. No
 // step stops at the faults of another, so that all are named at once.
@@ -32,12 +28,21 @@ func decode(name string, body []byte) (*decoding, error) {
 
 // decodeBy reads a body by other definitions than ours.
 func decodeBy(definitions *definitions, name string, body []byte) (*decoding, error) {
-	tree, faults := readTree(body)
+	tree, faults, cut := readTree(body)
 	if tree == nil && len(faults) > 0 {
-		return nil, faults
+		return nil, faults.Err()
 	}
 	d := &decoding{body: body, tree: tree, faults: faults, places: map[string]bool{}}
-	d.faults = append(d.faults, definitions.check(name, tree)...)
+	d.faults.join(definitions.check(name, tree))
+	if cut != "" {
+		// What is missing in the containers that were not read to their end may be there.
+		d.faults = slices.DeleteFunc(d.faults, func(f Fault) bool {
+			return f.Detail == "is missing" && strings.HasPrefix(cut, f.Pointer[:strings.LastIndexByte(f.Pointer, '/')+1])
+		})
+	}
+	if d.faults.full() || cut != "" {
+		return nil, d.err() // rules about what is left would cost more and say no more
+	}
 	for _, fault := range d.faults {
 		d.places[fault.Pointer] = true
 		d.tree = without(d.tree, splitPointer(fault.Pointer))
@@ -78,10 +83,13 @@ func (d *decoding) asGiven() []map[string]json.RawMessage {
 // add records a fault of a rule, unless the place is at fault already: what is
 // missing or of the wrong type breaks other rules as well, and that is no news.
 func (d *decoding) add(pointer, format string, args ...any) {
-	if len(d.faults) <= mostFaults && !d.faulty(pointer) {
-		d.faults.Add(pointer, format, args...)
+	if d.faulty(pointer) {
+		return
+	}
+	if !d.faults.full() {
 		d.places[pointer] = true
 	}
+	d.faults.Add(pointer, format, args...)
 }
 
 // faulty reports whether the place, or one that it is in, is at fault.
@@ -108,15 +116,14 @@ func (d *decoding) agree(field, want string) {
 	}
 }
 
-// err returns all faults in the order of their places, or nil.
+// err returns the faults in the order of their places, or nil.
 func (d *decoding) err() error {
-	slices.SortStableFunc(d.faults, func(a, b Fault) int {
+	listed, more := d.faults.Listed()
+	slices.SortStableFunc(listed, func(a, b Fault) int {
 		return cmp.Or(comparePlaces(splitPointer(a.Pointer), splitPointer(b.Pointer)), cmp.Compare(a.Detail, b.Detail))
 	})
-	d.faults = slices.Compact(d.faults)
-	if len(d.faults) > mostFaults {
-		d.faults = append(d.faults[:mostFaults], Fault{Detail: "and there are more faults than these"})
-	}
+	d.faults = slices.Compact(listed)
+	d.faults.skip(more)
 	return d.faults.Err()
 }
 

@@ -72,22 +72,6 @@ func ofString(check func(string) error) func(any) error {
 	}
 }
 
-// check holds a tree against one definition and returns every fault, in our words.
-func (d *definitions) check(name string, tree any) Faults {
-	err := d.compiled[name].Validate(tree)
-	if err == nil {
-		return nil
-	}
-	var faults Faults
-	for _, leaf := range leaves(err) {
-		if len(faults) > mostFaults {
-			break
-		}
-		faults.Add(Point(tokens(leaf.at)...), "%s", d.text(leaf, tree))
-	}
-	return faults
-}
-
 // text puts a leaf into words: what this version does not know yet, misspelt fields
 // and words with the nearest known one, and the rest as for any value.
 func (d *definitions) text(l leaf, tree any) string {

@@ -48,7 +48,7 @@ func (d *decoding) tools(tools []Tool) {
 	seen := map[string]int{}
 	given := d.asGiven()
 	for i := range tools {
-		if len(d.faults) > mostFaults {
+		if d.faults.full() {
 			return
 		}
 		at := Point("tools", i)
@@ -93,6 +93,10 @@ func (d *decoding) name(name string, seen map[string]int, i int) {
 func (d *decoding) parameters(t *Tool, at string) {
 	parameters, faults := t.compile(&d.patterns)
 	for _, fault := range faults {
+		if fault.more > 0 {
+			d.faults.skip(fault.more)
+			continue
+		}
 		d.add(at+fault.Pointer, "%s", fault.Detail)
 	}
 	if parameters == nil || d.faulty(at+Point("url")) {
@@ -100,6 +104,10 @@ func (d *decoding) parameters(t *Tool, at string) {
 	}
 	known := append(parameters.Names(), "appId")
 	for _, name := range unknownURLParameters(t.URL, known) {
+		if d.faults.full() {
+			d.faults.skip(1) // a hint for each would cost the square of their number
+			continue
+		}
 		d.faults.Add(at+Point("url"), "%s names no parameter of the tool%s", clip(name), colonHint(name, known))
 	}
 }

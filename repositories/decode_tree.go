@@ -6,11 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
-// mostDepth bounds how deep a definition may be nested.
-const mostDepth = 64
+const (
+	// mostDepth bounds how deep a definition may be nested.
+	mostDepth = 64
+	// mostValues bounds how many values a body is made of: texts, numbers, lists,
+	// objects. Each costs some hundred bytes while it is decoded, whereas a megabyte has
+	// room for half a million. A thousand tools of ten parameters have fifty thousand.
+	mostValues = 100_000
+)
+
+// errManyValues ends the reading of a body that is made of more than mostValues.
+var errManyValues = errors.New("too many values")
 
 // treeReader reads one JSON value into maps, lists and scalars, token by token, so
 // that it sees what a decoder into a map would silently swallow: a field that is
@@ -18,80 +28,127 @@ const mostDepth = 64
 type treeReader struct {
 	decoder *json.Decoder
 	faults  Faults
+	at      []token
+	values  int
+}
+
+// token is a step of a place: into a list, or into an object where it has a name.
+type token struct {
+	name  string
+	index int
+	named bool
 }
 
 // readTree reads a body. Where the body is no JSON there is one fault and no tree.
-func readTree(body []byte) (any, Faults) {
+// Where it is made of too many values, what was read of it is returned, and cut is the
+// place where the reading ended.
+func readTree(body []byte) (tree any, faults Faults, cut string) {
 	r := &treeReader{decoder: json.NewDecoder(bytes.NewReader(body))}
 	r.decoder.UseNumber()
-	tree, err := r.value(nil)
+	tree, err := r.value()
+	if errors.Is(err, errManyValues) {
+		r.faults = slices.Insert(r.faults, 0, Fault{Detail: fmt.Sprintf("is made of more than %d values; what comes after them was not looked at", mostValues)})
+		return tree, r.faults, r.place() + "/"
+	}
 	if err == nil {
 		_, err = r.decoder.Token()
 		if err == nil {
 			err = errors.New("there is more after the value")
 		} else if errors.Is(err, io.EOF) {
-			return tree, r.faults
+			return tree, r.faults, ""
 		}
 	}
-	return nil, Faults{{Detail: malformed(body, r.decoder.InputOffset(), err)}}
+	return nil, Faults{{Detail: malformed(body, r.decoder.InputOffset(), err)}}, ""
 }
 
-func (r *treeReader) value(at []any) (any, error) {
-	if len(at) > mostDepth {
+func (r *treeReader) value() (any, error) {
+	if len(r.at) > mostDepth {
 		return nil, fmt.Errorf("it is nested more than %d deep", mostDepth)
 	}
-	token, err := r.decoder.Token()
+	if r.values++; r.values > mostValues {
+		return nil, errManyValues
+	}
+	read, err := r.decoder.Token()
 	if err != nil {
 		return nil, err
 	}
-	switch token {
+	switch read {
 	case json.Delim('{'):
-		return r.object(at)
+		return r.object()
 	case json.Delim('['):
-		return r.list(at)
+		return r.list()
 	}
-	if number, ok := token.(json.Number); ok {
+	if number, ok := read.(json.Number); ok {
 		if detail := numberFlaw(number); detail != "" {
-			r.faults.Add(Point(at...), "%s", detail)
+			r.fault("%s", detail)
 			return json.Number("0"), nil
 		}
 	}
-	return token, nil
+	return read, nil
 }
 
-func (r *treeReader) object(at []any) (any, error) {
-	object := map[string]any{}
+func (r *treeReader) object() (any, error) {
+	object, again := map[string]any{}, map[string]bool{}
+	r.at = append(r.at, token{named: true})
 	for r.decoder.More() {
-		token, err := r.decoder.Token()
+		read, err := r.decoder.Token()
 		if err != nil {
 			return nil, err
 		}
-		name, _ := token.(string)
-		place := append(at[:len(at):len(at)], name)
-		value, err := r.value(place)
+		name, _ := read.(string)
+		r.at[len(r.at)-1].name = name
+		value, err := r.value()
 		if err != nil {
-			return nil, err
+			return object, err
 		}
-		if _, twice := object[name]; twice {
-			r.faults.Add(Point(place...), "is given more than once")
+		if _, twice := object[name]; twice && !again[name] {
+			r.fault("is given more than once")
+			again[name] = true
 		}
 		object[name] = value
 	}
+	r.at = r.at[:len(r.at)-1]
 	_, err := r.decoder.Token()
 	return object, err
 }
 
-func (r *treeReader) list(at []any) (any, error) {
+func (r *treeReader) list() (any, error) {
 	list := []any{}
+	r.at = append(r.at, token{})
 	for r.decoder.More() {
-		value, err := r.value(append(at[:len(at):len(at)], len(list)))
+		value, err := r.value()
 		if err != nil {
-			return nil, err
+			return list, err
 		}
 		list = append(list, value)
+		r.at[len(r.at)-1].index++
 	}
+	r.at = r.at[:len(r.at)-1]
 	_, err := r.decoder.Token()
 	return list, err
+}
+
+// fault records one in the place where the reader is. Places of which there are many
+// are not written out when enough are listed.
+func (r *treeReader) fault(format string, args ...any) {
+	if r.faults.full() {
+		r.faults.skip(1)
+		return
+	}
+	r.faults.Add(r.place(), format, args...)
+}
+
+// place is where the reader is, as a JSON Pointer.
+func (r *treeReader) place() string {
+	place := ""
+	for _, step := range r.at {
+		if step.named {
+			place += Point(step.name)
+		} else {
+			place += Point(step.index)
+		}
+	}
+	return place
 }
 
 // malformed says where a body stops being JSON, as an editor counts. A decoder of

@@ -62,8 +62,8 @@ func compileLists(t *Tool, with *patterns) (*Parameters, Faults) {
 			continue
 		}
 		list, found := compileList(in.raw, in.dialect, with)
-		faults = append(faults, found...)
-		faults = append(faults, duplicates(list, in.dialect, seen)...)
+		faults.join(found)
+		faults.join(duplicates(list, in.dialect, seen))
 		parameters.list = append(parameters.list, list...)
 	}
 	model, err := listModel(parameters.list)

@@ -14,7 +14,7 @@ type findings struct {
 }
 
 func newFindings(faults *Faults, at string) *findings {
-	return &findings{faults: faults, at: at, before: len(*faults)}
+	return &findings{faults: faults, at: at, before: faults.count()}
 }
 
 func (f *findings) add(field, format string, args ...any) {
@@ -136,7 +136,7 @@ func (f *findings) unreachable(p *parameter) {
 
 // fresh reports whether nothing has been found about this definition so far.
 func (f *findings) fresh() bool {
-	return len(*f.faults) == f.before
+	return f.faults.count() == f.before
 }
 
 func (f *findings) items(d *definition, p *parameter) {

@@ -97,11 +97,15 @@ func (s *pass) coerced(name string) {
 
 // unknown finds a program's values that no parameter asks for.
 func (s *pass) unknown(values map[string]any) {
+	known := s.parameters.Names()
 	for _, name := range sortedKeys(values) {
 		if _, ok := s.parameters.byName[name]; ok || s.keep(name, values[name]) {
 			continue
 		}
-		detail := "is not a parameter of the tool" + didYouMean(name, s.parameters.Names())
+		detail := "is not a parameter of the tool"
+		if len(s.Errors) < MostFaults { // the others are not listed, and each hint takes its time
+			detail += didYouMean(name, known)
+		}
 		s.Errors = append(s.Errors, ValueFault{Parameter: clip(name), Detail: detail})
 	}
 }

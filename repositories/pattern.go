@@ -21,8 +21,14 @@ var (
 	errPatternsSize = errors.New("together the repository's regular expressions are too large")
 )
 
-// patterns compiles the regular expressions of one repository within its bounds.
-type patterns struct{ steps atomic.Int64 }
+// patterns compiles the regular expressions of one repository within its bounds, and
+// bounds its JSON Schemas as well.
+type patterns struct{ steps, values atomic.Int64 }
+
+// takesSchema reports whether there is room for a JSON Schema made of so many values.
+func (p *patterns) takesSchema(values int) bool {
+	return values <= mostSchemaValues && p.values.Add(int64(values)) <= mostRepositoryValues
+}
 
 // compile compiles RE2. A text that is no regular expression is a *syntax.Error.
 func (p *patterns) compile(text string) (*regexp.Regexp, error) {

@@ -7,6 +7,17 @@ import "github.com/santhosh-tekuri/jsonschema/v6"
 // a processor busy for years.
 const mostSchemaCost = 5000
 
+// How many values JSON Schemas are made of, each object, list and scalar being one. The
+// compiler takes time by the square of it: a second for the largest.
+const (
+	mostSchemaValues     = 10_000 // one schema
+	mostRepositoryValues = 20_000 // all of a repository's together
+)
+
+// mostChecks bounds how often one check of values may hold a value against a schema: a
+// finding takes a kilobyte, and values can be at fault everywhere.
+const mostChecks = 100_000
+
 // schemaCost is the largest number of schemas that apply to one place of a value.
 func schemaCost(root *jsonschema.Schema) int {
 	known := map[*jsonschema.Schema]int{}

@@ -3,7 +3,6 @@ package repositories
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	finding "github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -18,7 +17,7 @@ type leaf struct {
 }
 
 // mostLeaves bounds how many findings are sorted and worded.
-const mostLeaves = 2 * mostFaults
+const mostLeaves = 10_000
 
 // leaves flattens the validator's tree to what a person can act on, in the order of
 // the places. Where a value fits none of several forms it follows the form that fits
@@ -102,11 +101,23 @@ func wantedTypes(inner []leaf, at []string) []string {
 // comparePlaces orders places as a reader meets them: numbers by value.
 func comparePlaces(a, b []string) int {
 	return slices.CompareFunc(a, b, func(x, y string) int {
-		i, err := strconv.Atoi(x)
-		j, also := strconv.Atoi(y)
-		if err == nil && also == nil {
-			return cmp.Compare(i, j)
+		if isIndex(x) && isIndex(y) {
+			return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
 		}
 		return cmp.Compare(x, y)
 	})
+}
+
+// isIndex reports whether a token is a number without leading zeros, as those of
+// members of lists.
+func isIndex(token string) bool {
+	if token == "" || token[0] == '0' && len(token) > 1 {
+		return false
+	}
+	for i := range len(token) {
+		if token[i] < '0' || token[i] > '9' {
+			return false
+		}
+	}
+	return true
 }

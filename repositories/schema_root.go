@@ -2,6 +2,7 @@ package repositories
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -10,6 +11,7 @@ import (
 // rootSchema is a tool's parameters that were given as a JSON Schema.
 type rootSchema struct {
 	compiled *jsonschema.Schema
+	cost     int // how many schemas apply to one place
 	// open says that the schema takes properties that it does not name, in so many
 	// words; a schema that is silent about them takes none.
 	open bool
@@ -29,6 +31,9 @@ func compileRoot(t *Tool, with *patterns) (*Parameters, Faults) {
 	if flaws := checkAnything(document, ""); len(flaws) > 0 {
 		return nil, Faults{{Pointer: Point("parameters"), Detail: strings.TrimPrefix(flaws[0].at+": "+flaws[0].detail, ".")}}
 	}
+	if !with.takesSchema(weight(document, mostSchemaValues+1)) {
+		return nil, Faults{{Pointer: Point("parameters"), Detail: fmt.Sprintf("is too large: a JSON Schema may be made of %d values, all of a repository's together of %d", mostSchemaValues, mostRepositoryValues)}}
+	}
 	compiled, faults := compileSchema(document, with)
 	if len(faults) > 0 {
 		return nil, faults
@@ -44,7 +49,7 @@ func newRoot(document map[string]any, raw json.RawMessage, compiled *jsonschema.
 	var faults Faults
 	properties, _ := document["properties"].(map[string]any)
 	required := requiredNames(document)
-	p := &Parameters{schema: &rootSchema{compiled: compiled, open: isOpen(compiled)}}
+	p := &Parameters{schema: &rootSchema{compiled: compiled, cost: schemaCost(compiled), open: isOpen(compiled)}}
 	for _, name := range keysInOrder(raw, "properties", properties) {
 		property := compiled.Properties[name]
 		at := Point("parameters", "properties", name)
@@ -97,6 +102,9 @@ func (r *rootSchema) takes(name string) bool {
 
 // validate holds the values as a whole against the schema.
 func (r *rootSchema) validate(values map[string]any) []ValueFault {
+	if most := mostChecks / r.cost; weight(values, most+1) > most {
+		return []ValueFault{{Detail: fmt.Sprintf("the values are too many to check: with this schema at most %d, those in lists and objects counted", most)}}
+	}
 	for _, name := range sortedKeys(values) {
 		if flaws := checkAnything(values[name], ""); len(flaws) > 0 {
 			return (&parameter{name: name}).faultsOf(flaws)

@@ -1,0 +1,131 @@
+package repositories_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+)
+
+// megabyte repeats a part, numbered, up to the longest body that is read.
+func megabyte(head, part, tail string) []byte {
+	var b strings.Builder
+	b.WriteString(head)
+	for i := 0; b.Len() < 1<<20-len(part)-len(tail)-16; i++ {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strings.ReplaceAll(part, "#", fmt.Sprint(i)))
+	}
+	return append([]byte(b.String()), tail...)
+}
+
+// allocated is how many bytes a function takes from the heap, whether or not it keeps
+// them.
+func allocated(work func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	work()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func TestABodyCostsLittleWhateverIsWrongWithIt(t *testing.T) {
+	tool := func(inner string) string { return `{"tools":[{"name":"a",` + inner }
+	for name, body := range map[string][]byte{
+		"numbers for tools":      megabyte(`{"tools":[`, `1`, `]}`),
+		"tools behind good ones": megabyte(`{"tools":[`+strings.Repeat(`{"name":"a"},`, 2000), `1`, `]}`),
+		"empty tools":            megabyte(`{"tools":[`, `{}`, `]}`),
+		"tools of one name":      megabyte(`{"tools":[`, `{"name":"a"}`, `]}`),
+		"lists of lists":         megabyte(`{"tools":[`, `[[[[]]]]`, `]}`),
+		"unknown fields":         megabyte(`{"tools":[],`, `"tolls#":1`, `}`),
+		"unknown fields of one":  megabyte(tool(""), `"exmaples#":1`, `}]}`),
+		"the same field":         megabyte(`{"tools":[],`, `"tools":[]`, `}`),
+		"large numbers":          megabyte(`{"tools":[`, `1e99999`, `]}`),
+		"parameters":             megabyte(tool(`"schema":[`), `1`, `]}]}`),
+		"bad parameters":         megabyte(tool(`"schema":[`), `{"parameter":"#","type":"x"}`, `]}]}`),
+		"services":               megabyte(tool(`"authRequired":[`), `"-"`, `]}]}`),
+		"headers":                megabyte(tool(`"url":"https://h","request":{"headers":{`), `"a#":1`, `}}}]}`),
+		"examples":               megabyte(tool(`"examples":[`), `1`, `]}]}`),
+		"patterns":               megabyte(tool(`"schema":[{"parameter":"p","type":"string","allowedValues":[`), `"(a{1,90}#"`, `]}]}]}`),
+		"a schema":               megabyte(tool(`"parameters":{"type":"object","properties":{`), `"a#":1`, `}}}]}`),
+		"a schema of schemas":    megabyte(tool(`"parameters":{"type":"object","properties":{`), `"a#":{}`, `}}}]}`),
+		"schemas of tools":       megabyte(`{"tools":[`, `{"name":"a#","parameters":{"type":"object","properties":{"a":{"type":"x"}}}}`, `]}`),
+		"colons in a URL":        []byte(tool(`"url":"https://h/` + strings.Repeat(":a-a-a-a", 120000) + `"}]}`)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var err error
+			cost := allocated(func() { _, err = repositories.DecodeRepository(clinic, "booking", body) })
+			var faults repositories.Faults
+			require.ErrorAs(t, err, &faults)
+			listed, _ := faults.Listed()
+			require.LessOrEqual(t, len(listed), 100)
+			require.Less(t, cost, uint64(200<<20), "%d MiB", cost>>20)
+		})
+	}
+}
+
+func TestFaultsAreListedUpTo100AndTheOthersCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		body string
+		more int
+	}{
+		"unknown fields": {`{"tools":[],` + numbered(150, `"x#":1`) + `}`, 50},
+		"again":          {`{"tools":[],` + numbered(150, `"x#":1,"x#":2`) + `}`, 200},
+		"parameters":     {`{"tools":[{"name":"a","schema":[` + numbered(150, `{"parameter":"#","type":"x"}`) + `]}]}`, 50},
+		"all at once":    {`{"tools":[` + numbered(99, `{"name":"a"}`) + `],"x":1}`, 0},
+	} {
+		_, err := repositories.DecodeRepository(clinic, "booking", []byte(c.body))
+		var faults repositories.Faults
+		require.ErrorAs(t, err, &faults, name)
+		listed, more := faults.Listed()
+		require.Equal(t, c.more, more, name)
+		if more > 0 {
+			require.Len(t, listed, 100, name)
+		}
+		for _, fault := range listed {
+			require.NotEmpty(t, fault.Detail, name)
+		}
+	}
+}
+
+// numbered repeats a part so often, with commas between.
+func numbered(times int, part string) string {
+	parts := make([]string, times)
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(part, "#", fmt.Sprint(i))
+	}
+	return strings.Join(parts, ",")
+}
+
+func TestLargeBodiesAreCheckedAsSmallOnesAre(t *testing.T) {
+	parameters := numbered(600, `{"parameter":"p#","type":"string","description":"d"}`)
+	good := `{"tools":[` + numbered(20, `{"name":"t#","schema":[`+strings.ReplaceAll(parameters, "#", "-")+`]}`) + `]}`
+	good = strings.ReplaceAll(good, "p-", "p") // names need not differ between tools
+	bad := strings.Replace(good, `"type":"string"`, `"typ":"string"`, 1)
+	bad = strings.Replace(bad, `{"name":"t9"`, `{"nam":"t9"`, 1)
+	_, err := repositories.DecodeRepository(clinic, "booking", []byte(bad))
+	lines := faultsOf(t, err)
+	require.Contains(t, strings.Join(lines, "\n"), `/tools/9/nam: unknown field "nam"; did you mean "name"?`)
+	require.Contains(t, strings.Join(lines, "\n"), "/tools/9/name: is missing")
+	require.Contains(t, strings.Join(lines, "\n"), `/tools/0/schema/0/typ: unknown field "typ"; did you mean "type"?`)
+}
+
+func TestValuesCostLittleWhateverIsWrongWithThem(t *testing.T) {
+	r, err := repositories.DecodeRepository(clinic, "booking", []byte(`{"tools":[
+		{"name":"a","parameters":{"type":"object","properties":{"l":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"object"}]}}}}},
+		{"name":"b","schema":[`+numbered(100, `{"parameter":"parameter-#","type":"string"}`)+`]}]}`))
+	require.NoError(t, err)
+	for i, body := range [][]byte{megabyte(`{"l":[`, `1`, `]}`), megabyte(`{`, `"parametre-#":1`, `}`)} {
+		values, err := repositories.DecodeValues(body)
+		require.NoError(t, err)
+		var faults []repositories.ValueFault
+		cost := allocated(func() { _, faults = r.Tools[i].Params().Check(values) })
+		require.NotEmpty(t, faults)
+		require.Less(t, cost, uint64(150<<20), "%d: %d MiB", i, cost>>20)
+	}
+}
