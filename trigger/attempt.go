@@ -59,6 +59,9 @@ func (e *Engine) outcome(ctx context.Context, deliverer Deliverer, effect Effect
 			o = Outcome{Verdict: Retry, Reason: ReasonRequest, Error: "the delivery failed inside Earshot"}
 		}
 	}()
+	if crash.Planted(crash.ChangingID) {
+		effect.ID += "." + e.newID()
+	}
 	return deliverer.Deliver(ctx, effect)
 }
 

@@ -28,7 +28,7 @@ import (
 //
 // A second run, by a client that lost the reply, finds the first one's token beside
 // the decision and answers as it did.
-var commit = repositories.NewScript(repositories.OweLua, rateLua, `
+var commit = repositories.NewScript(repositories.OweLua, rateLua, crash.Script(`
 local doc, at = cjson.decode(ARGV[1]), now()
 local function reply()
   local first = redis.call('LINDEX', KEYS[7], 0)
@@ -89,7 +89,7 @@ if doc.message ~= '' then
   redis.call('ZREM', KEYS[5], doc.member)
 end
 return reply()
-`)
+`))
 
 // commitment is a plan as the script reads it. The script looks into none of the
 // strings that hold JSON.
@@ -143,6 +143,11 @@ func (e *Engine) commit(ctx context.Context, p *plan) (status string, behind boo
 	text, err := json.Marshal(doc)
 	if err != nil {
 		return "", false, err
+	}
+	if crash.Planted(crash.EarlyPublish) {
+		for _, effect := range p.effects {
+			e.outcome(ctx, e.events, effect.Effect) // which refuses calls
+		}
 	}
 	crash.At(crash.CommitBefore)
 	reply, err := commit.Strings(ctx, e.db, p.commitKeys(), text)

@@ -40,6 +40,10 @@ type clients struct {
 	issued int
 	done   []*operation
 	lost   []*operation // never answered
+	// failed are the triggers that had failed when all was quiet, and retried how often
+	// each was retried by hand then.
+	failed  []record
+	retried map[string]int
 }
 
 // stubborn is how long an operation is tried. It is far above every lease.
@@ -122,7 +126,7 @@ func read[T any](ctx context.Context, c *clients, path string) ([]T, error) {
 	for after := ""; ; {
 		status, body, err := c.ask(ctx, c.world.replicas[0].url()+path+"?limit=100&after="+after, http.MethodGet, "")
 		if err != nil || status != http.StatusOK {
-			return nil, fmt.Errorf("GET %s: %d %s %w", path, status, body, err)
+			return nil, fmt.Errorf("GET %s: %d %s %v", path, status, body, err)
 		}
 		var page struct {
 			Items []T

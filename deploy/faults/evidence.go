@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"earshot/emitter"
 )
@@ -24,7 +24,10 @@ type evidence struct {
 	histories  map[string][]entry  // of app/session
 	stored     []stored
 	calls      []call
+	failed     []record       // when all was quiet for the first time, before they were retried
+	retried    map[string]int // triggerId to retries by hand of what had failed
 	due        int64
+	left       []string // what stands in Redis of effects that no counter counts
 	leaks      []string
 	faults     []string // panics and data races in the logs
 	// deleted says that the stream was deleted in between: what is missing in it was
@@ -35,9 +38,11 @@ type evidence struct {
 // record is a trigger as the API lists it.
 type record struct {
 	TriggerID, RepositoryID, Name, SessionID, MessageID, State string
-	Event, Emitter                                             *struct{ State string }
-	Call                                                       *struct{ State string }
+	Event, Emitter, Call                                       *state
 }
+
+// state is where an effect of a trigger stands.
+type state struct{ State, Reason string }
 
 // entry is a message as the API lists it.
 type entry struct {
@@ -56,12 +61,8 @@ type stored struct {
 // owed any more by then.
 func gather(ctx context.Context, w *world, c *clients, deleted bool) (*evidence, error) {
 	e := &evidence{
-		operations: c.done, lost: c.lost, again: map[string]string{}, records: map[string][]record{}, histories: map[string][]entry{},
-		calls: w.sink.all(), deleted: deleted,
-	}
-	e.askAgain(ctx, c)
-	if err := w.rest(comeUp); err != nil {
-		return nil, fmt.Errorf("asking again has left something owed: %w", err)
+		operations: c.done, lost: c.lost, records: map[string][]record{}, histories: map[string][]entry{},
+		calls: w.sink.all(), deleted: deleted, failed: c.failed, retried: c.retried,
 	}
 	for _, app := range apps {
 		records, err := read[record](ctx, c, "/v1/apps/"+app+"/triggers")
@@ -77,23 +78,41 @@ func gather(ctx context.Context, w *world, c *clients, deleted bool) (*evidence,
 	if err := e.readStream(ctx, w); err != nil {
 		return nil, err
 	}
-	e.due = w.due()
+	left, err := w.left(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.due, e.left = w.due(), left
 	return e, e.readLogs(w)
 }
 
-// askAgain sends every message and direct trigger that was answered once more.
-func (e *evidence) askAgain(ctx context.Context, c *clients) {
-	for i, o := range e.operations {
+// askers is how many ask again at the same time.
+const askers = 8
+
+// askAgain sends every message and direct trigger that was answered once more, and
+// returns the answers by the ids.
+func (c *clients) askAgain(ctx context.Context) map[string]string {
+	again := map[string]string{}
+	var group errgroup.Group
+	group.SetLimit(askers)
+	for i, o := range c.done {
 		if o.Kind != "message" && o.Kind != "direct" || o.Status >= 300 || closed(o) {
 			continue
 		}
-		url := c.world.replicas[i%len(c.world.replicas)].url()
-		status, answer, err := c.ask(ctx, url+o.Path, http.MethodPost, o.Body)
-		if err != nil || status >= 300 {
-			answer = fmt.Sprint(status, " ", answer, err)
-		}
-		e.again[o.ID] = answer
+		group.Go(func() error {
+			url := c.world.replicas[i%len(c.world.replicas)].url()
+			status, answer, err := c.ask(ctx, url+o.Path, http.MethodPost, o.Body)
+			if err != nil || status >= 300 {
+				answer = fmt.Sprint(status, " ", answer, err)
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			again[o.ID] = answer
+			return nil
+		})
 	}
+	_ = group.Wait() // what fails stands among the answers
+	return again
 }
 
 // closed reports whether the operation's session was closed by its own client.
@@ -114,25 +133,38 @@ func (e *evidence) readHistories(ctx context.Context, c *clients) error {
 }
 
 func (e *evidence) readStream(ctx context.Context, w *world) error {
+	held, _, err := w.events(ctx)
+	e.stored = append(append([]stored{}, w.emptied...), held...)
+	return err
+}
+
+// events reads all that is in the stream, and the sequence of the last event.
+func (w *world) events(ctx context.Context) (list []stored, last uint64, err error) {
 	held, err := w.js.Stream(ctx, emitter.Stream)
+	if err != nil || held.CachedInfo().State.Msgs == 0 {
+		return nil, 0, err
+	}
+	reader, err := held.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	for next := uint64(1); ; {
-		message, err := held.GetMsg(ctx, next, jetstream.WithGetMsgSubject(">"))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return nil
-		}
+	for end := held.CachedInfo().State.LastSeq; last < end; {
+		message, err := reader.Next(jetstream.FetchMaxWait(comeUp))
 		if err != nil {
-			return err
+			return nil, 0, fmt.Errorf("read event %d of the stream: %w", last+1, err)
 		}
-		w.secrets.look("the stream", fmt.Sprint(message.Header, string(message.Data)))
-		one := stored{Subject: message.Subject, MsgID: message.Header.Get("Nats-Msg-Id")}
-		if err := json.Unmarshal(message.Data, &one); err != nil {
-			return err
+		meta, err := message.Metadata()
+		if err != nil {
+			return nil, 0, err
 		}
-		e.stored, next = append(e.stored, one), message.Sequence+1
+		w.secrets.look("the stream", fmt.Sprint(message.Headers(), string(message.Data())))
+		one := stored{Subject: message.Subject(), MsgID: message.Headers().Get("Nats-Msg-Id")}
+		if err := json.Unmarshal(message.Data(), &one); err != nil {
+			return nil, 0, err
+		}
+		list, last = append(list, one), meta.Sequence.Stream
 	}
+	return list, last, nil
 }
 
 // readLogs looks for credentials in all files that the run has written, and for

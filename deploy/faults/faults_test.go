@@ -1,9 +1,14 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,21 +18,107 @@ import (
 // TestNothingIsLostAndNothingHappensTwice is the short form of the rig: every crash
 // point and every fault of the world once.
 func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs for some two minutes")
-	}
-	if _, err := exec.LookPath("redis-server"); err != nil && os.Getenv("EARSHOT_REQUIRE_SERVERS") == "" {
-		t.Skip("no redis-server on the path: install it with apt-get install redis-server, or brew install redis")
-	}
-	dir, err := os.MkdirTemp("", "earshot-faults-") // kept where the books do not balance
+	o, err := short(t).withEras("")
 	require.NoError(t, err)
-	found, err := campaign(t.Context(), options{seed: 20, dir: dir, logf: t.Logf})
+	o.seed = 20
+	found, err := campaign(t.Context(), o)
 	if found != nil {
 		t.Log("\n" + found.table())
 	}
 	require.NoError(t, err)
-	require.Empty(t, found.violations)
+	require.Empty(t, found.failures())
 	require.GreaterOrEqual(t, len(found.kills), len(crash.Points())*3/4, "most points were reached in time")
 	require.NotZero(t, found.lost, "replies were lost")
-	require.NoError(t, os.RemoveAll(dir))
+	require.NoError(t, os.RemoveAll(o.dir))
+}
+
+// built holds the programs, which all tests share.
+var built = sync.OnceValues(func() (programs, error) { return build(context.Background(), binaries, false) })
+
+var binaries string
+
+func TestMain(m *testing.M) {
+	var err error
+	if binaries, err = os.MkdirTemp("", "earshot-faults-bin-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(binaries)
+	os.Exit(code)
+}
+
+// short are the options of the short form, with a folder that is kept where the test
+// fails.
+func short(t *testing.T) options {
+	if testing.Short() {
+		t.Skip("runs for minutes")
+	}
+	if _, err := exec.LookPath("redis-server"); err != nil && os.Getenv("EARSHOT_REQUIRE_SERVERS") == "" {
+		t.Skip("no redis-server on the path: install it with apt-get install redis-server, or brew install redis")
+	}
+	o := defaults()
+	o.logf = t.Logf
+	var err error
+	o.programs, err = built()
+	require.NoError(t, err)
+	o.dir, err = os.MkdirTemp("", "earshot-faults-")
+	require.NoError(t, err)
+	return o
+}
+
+// contended is an era of clients that fire, and change, the same repositories.
+func contended(kills int, shared ...deed) era {
+	return era{name: "contention", kills: kills, faults: []fault{calm(4 * time.Second)}, deeds: shared}
+}
+
+// TestEveryFlawIsFound plants one flaw at a time into the replicas. The campaign has to
+// end with violations of a rule that the flaw breaks.
+func TestEveryFlawIsFound(t *testing.T) {
+	contend, reform := deed{8, (*speaker).contend}, deed{2, (*speaker).reform}
+	note := deed{1, func(s *speaker, ctx context.Context) { s.say(ctx, "note", `call note {"day":"monday"}`) }}
+	for _, test := range []struct {
+		flaw   crash.Flaw
+		era    era
+		points []crash.Point
+		rule   string
+	}{
+		{crash.CommitWithoutCAS, contended(0, contend, reform), nil, "once is once: "},
+		{crash.EarlyPublish, contended(0, contend, reform), nil, "nothing happened that was not decided: "},
+		{crash.ChangingID, contended(2, note), []crash.Point{crash.PublishAcked}, "nothing is stored twice: "},
+	} {
+		t.Run(string(test.flaw), func(t *testing.T) {
+			t.Parallel()
+			o := short(t)
+			o.flaw, o.eras, o.points, o.rest = test.flaw, []era{test.era}, test.points, 15*time.Second
+			found, err := campaign(t.Context(), o)
+			require.NoError(t, err)
+			t.Log("\n" + found.table())
+			require.NotEmpty(t, found.failures())
+			require.True(t, slices.ContainsFunc(found.violations(), func(violation string) bool {
+				return strings.HasPrefix(violation, "contention: "+test.rule)
+			}), "no violation of %q", test.rule)
+			require.NoError(t, os.RemoveAll(o.dir))
+		})
+	}
+}
+
+// TestAnEraThatDoesNotComeToRestIsAFailure leaves NATS away, so that what is owed
+// stays owed.
+func TestAnEraThatDoesNotComeToRestIsAFailure(t *testing.T) {
+	t.Parallel()
+	o := short(t)
+	away := fault{"NATS goes away for good", func(w *world, ctx context.Context) error {
+		w.nats.kill()
+		wait(ctx, time.Second)
+		return nil
+	}}
+	o.eras, o.rest, o.ready = []era{{name: "away", faults: []fault{away}, deeds: deeds}}, 2*time.Second, 10*time.Second
+	found, err := campaign(t.Context(), o)
+	require.NoError(t, err)
+	t.Log("\n" + found.table())
+	require.NotEmpty(t, found.failures())
+	require.Contains(t, found.table(), "**FAILED**")
+	require.Regexp(t, `era away did not come to rest: \d+ effects or turns are still owed`, found.table())
+	require.NotContains(t, found.table(), "books balance")
+	require.NoError(t, os.RemoveAll(o.dir))
 }

@@ -7,18 +7,35 @@ import (
 	"strings"
 )
 
+// rules are what must hold when all is quiet, each with its name.
+var rules = []struct {
+	name  string
+	check func(*evidence) []string
+}{
+	{"every operation is answered", (*evidence).everyOperationIsAnswered},
+	{"every message is decided once", (*evidence).everyMessageIsDecidedOnce},
+	{"repeats get the same answer", (*evidence).repeatsGetTheSameAnswer},
+	{"answers agree with records", (*evidence).answersAgreeWithRecords},
+	{"every effect happened", (*evidence).everyEffectHappened},
+	{"nothing is stored twice", (*evidence).nothingIsStoredTwice},
+	{"nothing happened that was not decided", (*evidence).nothingHappenedThatWasNotDecided},
+	{"once is once", (*evidence).onceIsOnce},
+	{"what is not idempotent is sent once", (*evidence).sentOnce},
+	{"sessions are in order", (*evidence).sessionsAreInOrder},
+	{"nothing is owed", (*evidence).nothingIsOwed},
+	{"no credential gets out", func(e *evidence) []string { return e.leaks }},
+	{"no panic and no data race", func(e *evidence) []string { return e.faults }},
+}
+
 // violations holds the evidence against the promise and lists what does not fit, all
-// of it.
-func (e *evidence) violations() []string {
-	var found []string
-	for _, rule := range []func(*evidence) []string{
-		(*evidence).everyOperationIsAnswered, (*evidence).everyMessageIsDecidedOnce, (*evidence).repeatsGetTheSameAnswer,
-		(*evidence).answersAgreeWithRecords, (*evidence).everyEffectHappened, (*evidence).nothingIsStoredTwice,
-		(*evidence).nothingHappenedThatWasNotDecided, (*evidence).onceIsOnce, (*evidence).sessionsAreInOrder, (*evidence).nothingIsOwed,
-	} {
-		found = append(found, rule(e)...)
+// of it, each after the name of its rule.
+func (e *evidence) violations() (found []string) {
+	for _, rule := range rules {
+		for _, breach := range rule.check(e) {
+			found = append(found, rule.name+": "+breach)
+		}
 	}
-	return append(append(found, e.leaks...), e.faults...)
+	return found
 }
 
 // told is the part of an answer that the books are kept with.
@@ -154,7 +171,7 @@ func (e *evidence) everyEffectHappened() (found []string) {
 // open names parts of a trigger that are not delivered. One that was retried by hand
 // is delivered in the end, and no call here fails otherwise.
 func (r record) open() (found []string) {
-	for part, state := range map[string]*struct{ State string }{"event": r.Event, "emitter": r.Emitter} {
+	for part, state := range map[string]*state{"event": r.Event, "emitter": r.Emitter} {
 		if state != nil && state.State != "published" {
 			found = append(found, fmt.Sprintf("the %s of trigger %s (%s) is %s at rest", part, r.TriggerID, r.Name, state.State))
 		}
@@ -220,11 +237,14 @@ func (e *evidence) nothingHappenedThatWasNotDecided() (found []string) {
 	return found
 }
 
-func (e *evidence) nothingIsOwed() []string {
+func (e *evidence) nothingIsOwed() (found []string) {
 	if e.due != 0 {
-		return []string{fmt.Sprintf("%d effects or turns are owed at rest", e.due)}
+		found = append(found, fmt.Sprintf("%d effects or turns are owed at rest", e.due))
 	}
-	return nil
+	for _, key := range e.left {
+		found = append(found, key+" is left in Redis at rest")
+	}
+	return found
 }
 
 // onceIsOnce counts the fires of each triggerOnce repository against its

@@ -9,7 +9,7 @@ import (
 // balanced is the evidence of a run in which all went well: a message that set off a
 // call, a direct trigger, and a triggerOnce repository that has fired.
 func balanced() *evidence {
-	published, delivered := &struct{ State string }{"published"}, &struct{ State string }{"delivered"}
+	published, delivered := &state{State: "published"}, &state{State: "delivered"}
 	book := `{"messageId":"m1","matches":[{"triggerId":"t1","name":"book"}]}`
 	direct, once := `{"triggerId":"d1","name":"note"}`, `{"triggerId":"d2","name":"once-1-a"}`
 	decided := func(id string, triggers ...string) entry {
@@ -30,6 +30,7 @@ func balanced() *evidence {
 		records: map[string][]record{"clinic": {
 			{TriggerID: "t1", RepositoryID: "desk", Name: "book", SessionID: "s1", MessageID: "m1", Event: published, Emitter: published, Call: delivered},
 			{TriggerID: "d1", RepositoryID: "desk", Name: "note", SessionID: "s1", Event: published},
+			{TriggerID: "t2", RepositoryID: "desk", Name: "charge", Event: published, Call: delivered},
 			{TriggerID: "d2", RepositoryID: "once-1", Name: "once-1-a", SessionID: "s1", Event: published},
 		}},
 		histories: map[string][]entry{"clinic/s1": {decided("m1", "t1")}},
@@ -39,9 +40,13 @@ func balanced() *evidence {
 			{Subject: "app.clinic.calendar.request", MsgID: "t1.emitter", ID: "t1", AppID: "clinic", SessionID: "s1"},
 			{Subject: "tool.result.clinic.s1.book", MsgID: "t1.result", ID: "t1.result", TriggerID: "t1", AppID: "clinic", SessionID: "s1"},
 			{Subject: "tool.trigger.clinic.s1.note", MsgID: "d1.event", ID: "d1", AppID: "clinic", SessionID: "s1"},
+			{Subject: "tool.trigger.clinic._.charge", MsgID: "t2.event", ID: "t2", AppID: "clinic"},
+			{Subject: "tool.result.clinic._.charge", MsgID: "t2.result", ID: "t2.result", TriggerID: "t2", AppID: "clinic"},
 			{Subject: "tool.trigger.clinic.s1.once-1-a", MsgID: "d2.event", ID: "d2", AppID: "clinic", SessionID: "s1"},
 		},
-		calls: []call{{path: "/ok", id: "t1", idempotencyKey: "t1"}, {path: "/ok", id: "t1", idempotencyKey: "t1"}},
+		calls:   []call{{path: "/ok", id: "t1", idempotencyKey: "t1"}, {path: "/ok", id: "t1", idempotencyKey: "t1"}, {path: "/ok", id: "t2", idempotencyKey: "t2"}, {path: "/ok", id: "t2", idempotencyKey: "t2"}},
+		failed:  []record{{TriggerID: "t2", Name: "charge", Call: &state{State: "failed", Reason: outcomeUnknown}}},
+		retried: map[string]int{"t2": 1},
 	}
 }
 
@@ -60,22 +65,25 @@ func TestEveryBreachOfThePromiseIsSeen(t *testing.T) {
 		"was told to d1 and to d2":       func(e *evidence) { e.operations[2].Answer, e.again["d2"] = e.operations[1].Answer, e.again["d1"] },
 		"trigger d1 of d1 is not listed": func(e *evidence) { e.records["clinic"] = append(e.records["clinic"][:1], e.records["clinic"][2:]...) },
 		"never arrived":                  func(e *evidence) { e.calls = nil },
-		"has no tool.trigger":            func(e *evidence) { e.stored = append(e.stored[:4], e.stored[5]) },
+		"has no tool.trigger":            func(e *evidence) { e.stored = append(e.stored[:4], e.stored[5:]...) },
 		"has no app in":                  func(e *evidence) { e.stored = append(e.stored[:2], e.stored[3:]...) },
 		"has no tool.result":             func(e *evidence) { e.stored = append(e.stored[:3], e.stored[4:]...) },
-		"is pending at rest":             func(e *evidence) { e.records["clinic"][0].Call = &struct{ State string }{"pending"} },
-		"is stored twice":                func(e *evidence) { e.stored = append(e.stored, e.stored[5]) },
+		"is pending at rest":             func(e *evidence) { e.records["clinic"][0].Call = &state{State: "pending"} },
+		"is stored twice":                func(e *evidence) { e.stored = append(e.stored, e.stored[7]) },
 		"has no id":                      func(e *evidence) { e.stored[0].MsgID = "" },
 		"about trigger t9": func(e *evidence) {
 			e.stored = append(e.stored, stored{Subject: "tool.trigger.clinic.s1.x", MsgID: "t9", ID: "t9"})
 		},
-		`came under "t1" and "other"`:    func(e *evidence) { e.calls[1].idempotencyKey = "other" },
-		"registered 0 times and fired 1": func(e *evidence) { e.stored = e.stored[1:] },
-		"was decided before it":          func(e *evidence) { r := e.records["clinic"]; r[0], r[1] = r[1], r[0] },
-		"was asked for before it":        func(e *evidence) { o := e.operations; o[0], o[1] = o[1], o[0] },
-		"1 effects or turns are owed":    func(e *evidence) { e.due = 1 },
-		"holds the credential":           func(e *evidence) { e.leaks = []string{"the stream holds the credential"} },
-		`says "WARNING: DATA RACE"`:      func(e *evidence) { e.faults = []string{`replica-0.log says "WARNING: DATA RACE"`} },
+		`came under "t1" and "other"`:      func(e *evidence) { e.calls[1].idempotencyKey = "other" },
+		"registered 0 times and fired 1":   func(e *evidence) { e.stored = e.stored[1:] },
+		"arrived 2 times, and was retried": func(e *evidence) { e.retried = nil },
+		`failed for "timeout", not as`:     func(e *evidence) { e.failed[0].Call.Reason = "timeout" },
+		"was decided before it":            func(e *evidence) { r := e.records["clinic"]; r[0], r[1] = r[1], r[0] },
+		"was asked for before it":          func(e *evidence) { o := e.operations; o[0], o[1] = o[1], o[0] },
+		"1 effects or turns are owed":      func(e *evidence) { e.due = 1 },
+		"effect:e1 is left":                func(e *evidence) { e.left = []string{"effect:e1"} },
+		"holds the credential":             func(e *evidence) { e.leaks = []string{"the stream holds the credential"} },
+		`says "WARNING: DATA RACE"`:        func(e *evidence) { e.faults = []string{`replica-0.log says "WARNING: DATA RACE"`} },
 	} {
 		t.Run(says, func(t *testing.T) {
 			books := balanced()

@@ -18,20 +18,71 @@ type fault struct {
 }
 
 // faults leave nothing in the stream that was not there, and take nothing out of it.
-var faults = []fault{
-	{"Redis is killed and comes back", (*world).killRedis},
-	{"1 % of Redis's replies are lost", (*world).loseReplies},
-	{"Redis forgets its scripts", (*world).flushScripts},
-	{"NATS is killed and comes back", (*world).killNATS},
-	{"NATS is frozen while replicas die", (*world).freezeNATS},
-	{"a replica is frozen past its leases", (*world).freezeReplica},
+func faults(o options) []fault {
+	return []fault{
+		{"Redis is killed and comes back", (*world).killRedis},
+		{"1 % of Redis's replies are lost", (*world).loseReplies},
+		{"Redis forgets its scripts", (*world).flushScripts},
+		{"Redis is at maxmemory", fillRedis(o.pick(3*time.Second, 15*time.Second))},
+		{"NATS is killed and comes back", (*world).killNATS},
+		{"NATS is frozen while replicas die", (*world).freezeNATS},
+		{"a replica is frozen past its leases", (*world).freezeReplica},
+	}
+}
+
+// pick chooses between what is for the short form and what is for the long one.
+func (o options) pick(short, long time.Duration) time.Duration {
+	if o.long() {
+		return long
+	}
+	return short
 }
 
 // deletion takes events out of the stream; the books are kept otherwise then.
 var deletion = fault{"the stream is deleted", (*world).deleteStream}
 
 // death is what recovery is measured with: nothing else goes wrong.
-var death = fault{"a replica is killed, the others are well", (*world).killReplicas}
+func death(o options) fault {
+	victims := 1
+	if o.long() {
+		victims = replicas
+	}
+	return fault{"a replica is killed, the others are well", func(w *world, ctx context.Context) error {
+		return w.killReplicas(ctx, victims)
+	}}
+}
+
+// outage has events pile up. They are to be drained when NATS is there again.
+func outage(d time.Duration) fault {
+	return fault{fmt.Sprintf("NATS is away for %s", d), func(w *world, ctx context.Context) error {
+		w.nats.kill()
+		wait(ctx, d)
+		return w.nats.start()
+	}}
+}
+
+// calm is nothing at all, for so long.
+func calm(d time.Duration) fault {
+	return fault{"nothing goes wrong", func(_ *world, ctx context.Context) error {
+		wait(ctx, d)
+		return nil
+	}}
+}
+
+// fillRedis has every write that needs memory refused.
+func fillRedis(d time.Duration) func(*world, context.Context) error {
+	return func(w *world, ctx context.Context) error {
+		if err := w.client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
+			return err
+		}
+		wait(ctx, d)
+		if err := w.client.ConfigSet(context.WithoutCancel(ctx), "maxmemory", "0").Err(); err != nil {
+			return err
+		}
+		wait(ctx, time.Second)
+		return nil
+	}
+}
 
 func (w *world) killRedis(ctx context.Context) error {
 	for range 3 {
@@ -76,10 +127,10 @@ func (w *world) killNATS(ctx context.Context) error {
 
 // killReplicas kills one replica after the other, each when what the one before has held
 // is long done. The model takes its time meanwhile, so that much is held.
-func (w *world) killReplicas(ctx context.Context) error {
+func (w *world) killReplicas(ctx context.Context, victims int) error {
 	w.llm.pause.Store(int64(150 * time.Millisecond))
 	defer w.llm.pause.Store(0)
-	for _, r := range w.replicas {
+	for _, r := range w.replicas[:victims] {
 		wait(ctx, time.Second)
 		r.killAnywhere()
 		wait(ctx, frozen)

@@ -47,7 +47,7 @@ var deeds = []deed{
 }
 
 // speak does one deed after the other until ctx ends. What was begun is finished.
-func (s *speaker) speak(ctx, patient context.Context) {
+func (s *speaker) speak(ctx, patient context.Context, deeds []deed) {
 	total := 0
 	for _, d := range deeds {
 		total += d.weight

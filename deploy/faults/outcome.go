@@ -12,21 +12,44 @@ import (
 // outcome is what a campaign has found.
 type outcome struct {
 	seed       int64
+	asked      int // kills
 	took       time.Duration
 	kills      map[crash.Point]int
 	random     int
 	faults     map[string]int
+	accounts   []*account // of the eras, in their order
 	messages   int
 	triggers   int
 	effects    int
 	repeats    int
+	unknown    int   // calls that ended as outcome_unknown
 	lost       int64 // replies of Redis
 	recoveries []time.Duration
-	violations []string
 }
 
 // recoveryLimit is what the promise allows: the lease of a turn plus a second.
 const recoveryLimit = 16 * time.Second
+
+// count adds what the books of an era hold.
+func (o *outcome) count(e *evidence, lost int64) {
+	for _, one := range e.operations {
+		if one.ID != "" {
+			o.messages++
+		}
+		if one.Recovery > 0 && !one.Disturbed {
+			o.recoveries = append(o.recoveries, one.Recovery)
+		}
+	}
+	for _, one := range e.failed {
+		if one.Call != nil && one.Call.Reason == outcomeUnknown {
+			o.unknown++
+		}
+	}
+	o.repeats += len(e.again)
+	o.triggers += len(e.byID())
+	o.effects += len(e.stored) + len(e.calls)
+	o.lost += lost
+}
 
 // killed counts the kills at points.
 func (o *outcome) killed() (total int) {
@@ -36,30 +59,108 @@ func (o *outcome) killed() (total int) {
 	return total
 }
 
-// table is the outcome in Markdown.
+func (o *outcome) violations() (all []string) {
+	for _, a := range o.accounts {
+		all = append(all, a.violations...)
+	}
+	return all
+}
+
+// failures says in words why the campaign is no proof; empty where it is one.
+func (o *outcome) failures() (list []string) {
+	if len(o.accounts) == 0 {
+		list = append(list, "no era was run")
+	}
+	if unsound := o.unsound(); unsound > 0 {
+		list = append(list, fmt.Sprintf("%d of %d eras did not come to rest, and their books prove nothing", unsound, len(o.accounts)))
+	}
+	if n := len(o.violations()); n > 0 {
+		list = append(list, fmt.Sprintf("%d violations of the promise", n))
+	}
+	if total := o.killed() + o.random; total < o.asked {
+		list = append(list, fmt.Sprintf("only %d of the %d kills that were asked for took place", total, o.asked))
+	}
+	return list
+}
+
+func (o *outcome) unsound() (n int) {
+	for _, a := range o.accounts {
+		if !a.sound() {
+			n++
+		}
+	}
+	return n
+}
+
+// mostLines is how many breaches are told one by one.
+const mostLines = 100
+
+// table is the outcome in Markdown, below the verdict.
 func (o *outcome) table() string {
 	var b strings.Builder
 	row := func(name string, value any) { fmt.Fprintf(&b, "| %s | %v |\n", name, value) }
-	fmt.Fprintf(&b, "| what | how much |\n| --- | --- |\n")
+	fmt.Fprintf(&b, "%s\n\n| what | how much |\n| --- | --- |\n", o.verdict())
 	row("seed, time", fmt.Sprintf("%d, %s", o.seed, o.took.Round(time.Second)))
 	row("kills at crash points", fmt.Sprintf("%d at %d of %d points", o.killed(), len(o.kills), len(crash.Points())))
 	row("kills at any other instant", o.random)
 	for _, name := range sorted(o.faults) {
-		row(name, fmt.Sprintf("%d times", o.faults[name]))
+		row(name, times(o.faults[name]))
 	}
 	row("replies of Redis lost", o.lost)
 	row("messages and direct triggers answered", o.messages)
 	row("asked again at the end, same answer", o.repeats)
 	row("triggers, events and calls in the books", fmt.Sprintf("%d, %d", o.triggers, o.effects))
+	row("calls that ended as outcome_unknown, retried by hand", o.unknown)
 	row("answers that a death held up", len(o.recoveries))
 	row("held up, p50 / p99 / most", fmt.Sprintf("%s / %s / %s, lease + 1 s is %s",
 		quantile(o.recoveries, 0.5), quantile(o.recoveries, 0.99), quantile(o.recoveries, 1), recoveryLimit))
-	row("**violations**", fmt.Sprintf("**%d**", len(o.violations)))
+	for _, name := range o.eras() {
+		row("era "+name, summary(o.of(name)))
+	}
+	row("**violations**", o.violationCount())
 	fmt.Fprintf(&b, "\nKills by point: %s\n", o.byPoint())
-	for _, violation := range o.violations {
-		fmt.Fprintf(&b, "- %s\n", violation)
+	lines := append(restless(o.accounts), o.violations()...)
+	for _, line := range lines[:min(len(lines), mostLines)] {
+		fmt.Fprintf(&b, "- %s\n", line)
+	}
+	if more := len(lines) - mostLines; more > 0 {
+		fmt.Fprintf(&b, "- and %d more\n", more)
 	}
 	return b.String()
+}
+
+func (o *outcome) verdict() string {
+	if failures := o.failures(); len(failures) > 0 {
+		return "**FAILED**: " + strings.Join(failures, "; ")
+	}
+	return fmt.Sprintf("**PASSED**: all %d eras came to rest, and their books balance", len(o.accounts))
+}
+
+// violationCount never shows a bare 0 where books were not closed at rest.
+func (o *outcome) violationCount() string {
+	if unsound := o.unsound(); unsound > 0 {
+		return fmt.Sprintf("**%d found, NOT KNOWN for %d eras**", len(o.violations()), unsound)
+	}
+	return fmt.Sprintf("**%d**", len(o.violations()))
+}
+
+// eras lists the names of the eras in the order in which they came.
+func (o *outcome) eras() (names []string) {
+	for _, a := range o.accounts {
+		if !slices.Contains(names, a.era) {
+			names = append(names, a.era)
+		}
+	}
+	return names
+}
+
+func (o *outcome) of(era string) (list []*account) {
+	for _, a := range o.accounts {
+		if a.era == era {
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 func (o *outcome) byPoint() string {
@@ -77,6 +178,13 @@ func sorted(counts map[string]int) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // quantile is the value that a part of the list does not exceed.

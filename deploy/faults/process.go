@@ -85,12 +85,19 @@ func (p *process) kill() {
 	}
 }
 
-// killed reports whether the last life ended by SIGKILL.
-func (p *process) killed() bool {
+// ending is how a life has ended.
+type ending struct {
+	killed bool // by SIGKILL
+	code   int
+}
+
+// end says how the last life has ended.
+func (p *process) end() ending {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	status, is := p.command.ProcessState.Sys().(syscall.WaitStatus)
-	return is && status.Signaled() && status.Signal() == syscall.SIGKILL
+	state := p.command.ProcessState
+	status, is := state.Sys().(syscall.WaitStatus)
+	return ending{killed: is && status.Signaled() && status.Signal() == syscall.SIGKILL, code: state.ExitCode()}
 }
 
 // comeUp is how long a server may take until it answers; some tens of milliseconds on

@@ -68,7 +68,7 @@ func (r *replica) keep(point crash.Point) {
 		var env string
 		point, env = r.plan.next()
 		if err := r.process.start(r.environment(env)...); err != nil {
-			r.world.logf("replica %d does not start: %v", r.slot, err)
+			r.world.trouble(fmt.Errorf("replica %d does not start: %w", r.slot, err))
 			return
 		}
 	}
@@ -87,9 +87,7 @@ func (r *replica) watch(point crash.Point) {
 	for {
 		select {
 		case <-r.process.life():
-			if r.process.killed() && point != "" {
-				r.plan.died(point)
-			}
+			r.dead(point)
 			return
 		case <-look.C:
 			if point == "" && r.plan.pending() {
@@ -103,6 +101,17 @@ func (r *replica) watch(point crash.Point) {
 				return
 			}
 		}
+	}
+}
+
+// dead notes how a life has ended. None ends by itself, but for one that was told to.
+func (r *replica) dead(point crash.Point) {
+	switch how := r.process.end(); {
+	case how.killed && point != "":
+		r.plan.died(point)
+	case !how.killed && (point != crash.ShutdownBegun || how.code != 0):
+		r.world.trouble(fmt.Errorf("replica %d has ended by itself with %d; see %s", r.slot, how.code, r.process.log))
+		wait(context.Background(), time.Second) // it would end again at once
 	}
 }
 

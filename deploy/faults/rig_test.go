@@ -17,7 +17,7 @@ import (
 
 func TestScheduleHangsOnItsSeedAloneAndComesToEveryPoint(t *testing.T) {
 	choices := func(seed int64) (list []string) {
-		plan := newSchedule(seed)
+		plan := newSchedule(seed, crash.Points())
 		plan.arm(len(crash.Points()))
 		for plan.pending() {
 			_, env := plan.next()
@@ -35,7 +35,7 @@ func TestScheduleHangsOnItsSeedAloneAndComesToEveryPoint(t *testing.T) {
 }
 
 func TestPointThatWasMissedComesAgain(t *testing.T) {
-	plan := newSchedule(1)
+	plan := newSchedule(1, crash.Points())
 	plan.arm(len(crash.Points()))
 	first, _ := plan.next()
 	plan.missed(first)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 // schedule chooses where replicas die. The order of its choices hangs on the seed
 // alone.
 type schedule struct {
-	seed int64
+	seed   int64
+	points []crash.Point
 
 	mu     sync.Mutex
 	dice   *rand.Rand
@@ -24,8 +26,8 @@ type schedule struct {
 	times  []time.Time
 }
 
-func newSchedule(seed int64) *schedule {
-	return &schedule{seed: seed, dice: rand.New(rand.NewPCG(uint64(seed), 0)), kills: map[crash.Point]int{}, late: map[crash.Point]bool{}}
+func newSchedule(seed int64, points []crash.Point) *schedule {
+	return &schedule{seed: seed, points: points, dice: rand.New(rand.NewPCG(uint64(seed), 0)), kills: map[crash.Point]int{}, late: map[crash.Point]bool{}}
 }
 
 // arm asks for so many more kills.
@@ -45,7 +47,7 @@ func (s *schedule) next() (crash.Point, string) {
 	}
 	s.wanted--
 	if len(s.queue) == 0 {
-		s.queue = crash.Points()
+		s.queue = slices.Clone(s.points)
 		s.dice.Shuffle(len(s.queue), func(i, j int) { s.queue[i], s.queue[j] = s.queue[j], s.queue[i] })
 	}
 	point := s.queue[0]

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -33,12 +35,35 @@ type world struct {
 	client   *redis.Client
 	conn     *nats.Conn
 	js       jetstream.JetStream
-	logf     func(format string, args ...any)
+	plan     *schedule
+	options  options
+	// full is how much the stream holds; 0 for no limit. emptied is what was taken out
+	// of it to make room, and looked when it was last seen to.
+	full    int64
+	emptied []stored
+	looked  time.Time
+
+	mu       sync.Mutex
+	troubled []error
 }
 
-// newWorld starts the servers and as many replicas, which stay up until close.
-func newWorld(ctx context.Context, made programs, dir string, count int, plan *schedule, logf func(string, ...any)) (*world, error) {
-	w := &world{dir: dir, programs: made, secrets: plant(), logf: logf}
+// trouble notes what must not happen, whatever goes wrong.
+func (w *world) trouble(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.troubled = append(w.troubled, err)
+}
+
+func (w *world) troubles() []error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.troubled
+}
+
+// newWorld starts the servers and the replicas, which stay up until close. The stream
+// holds as many bytes as full says; any number for 0.
+func newWorld(ctx context.Context, dir string, full int64, plan *schedule, o options) (*world, error) {
+	w := &world{dir: dir, programs: o.programs, secrets: plant(), plan: plan, options: o, full: full}
 	w.llm = newModel(w.secrets.look)
 	w.model = httptest.NewServer(w.llm)
 	w.sink = newSink(w.secrets.token, w.secrets.look)
@@ -52,7 +77,7 @@ func newWorld(ctx context.Context, made programs, dir string, count int, plan *s
 			return nil, err
 		}
 	}
-	for slot := range count {
+	for slot := range replicas {
 		r, err := newReplica(w, slot, plan)
 		if err != nil {
 			w.close()
@@ -60,7 +85,11 @@ func newWorld(ctx context.Context, made programs, dir string, count int, plan *s
 		}
 		w.replicas = append(w.replicas, r)
 	}
-	return w, w.await(ctx)
+	if err := w.await(ctx); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
 }
 
 func (w *world) startRedis() error {
@@ -112,17 +141,22 @@ func (w *world) startNATS() error {
 
 // environment is what replicas are started with.
 func (w *world) environment(addr string) []string {
-	return []string{
+	env := []string{
 		"EARSHOT_ADDR=" + addr, "REDIS_URL=redis://" + w.proxy.addr(), "NATS_URL=" + w.conn.ConnectedUrl(),
 		"OPENAI_API_KEY=" + w.secrets.llm, "OPENAI_BASE_URL=" + w.model.URL + "/v1",
 		"EARSHOT_ADMIN_KEY=" + w.secrets.admin, "EARSHOT_SECRET_KEY=" + w.secrets.key, "EARSHOT_PRIVATE_URLS=allow",
+		"EARSHOT_FLAW=" + string(w.options.flaw),
 	}
+	if w.full > 0 {
+		env = append(env, fmt.Sprintf("EARSHOT_STREAM_MAX_BYTES=%d", w.full))
+	}
+	return env
 }
 
 // await waits until all replicas are ready.
 func (w *world) await(ctx context.Context) error {
 	for _, r := range w.replicas {
-		if err := until(comeUp, func() bool { return ctx.Err() != nil || r.ready() }); err != nil {
+		if err := until(w.options.ready, func() bool { return ctx.Err() != nil || r.ready() }); err != nil {
 			return fmt.Errorf("replica %d: %w; see %s", r.slot, err, r.process.log)
 		}
 	}
@@ -131,10 +165,13 @@ func (w *world) await(ctx context.Context) error {
 
 // rest waits until nothing is owed any more.
 func (w *world) rest(limit time.Duration) error {
-	if until(limit, func() bool { return w.due() == 0 }) != nil {
-		return fmt.Errorf("%d effects or turns are still owed after %s of quiet", w.due(), limit)
+	if until(limit, func() bool { w.makeRoom(); return w.due() == 0 }) == nil {
+		return nil
 	}
-	return nil
+	if left := w.due(); left >= 0 {
+		return fmt.Errorf("%d effects or turns are still owed after %s of quiet", left, limit)
+	}
+	return fmt.Errorf("Redis does not say what is owed after %s of quiet", limit)
 }
 
 // due counts what is owed; -1 where Redis does not answer.
@@ -152,6 +189,29 @@ func (w *world) due() int64 {
 		total += size.Val()
 	}
 	return total
+}
+
+// left lists the keys of effects that are neither done nor dead, and of outboxes that
+// hold something. The counters of what is owed may be wrong; these keys are what counts.
+func (w *world) left(ctx context.Context) (keys []string, err error) {
+	scan := w.client.Scan(ctx, 0, "earshot:*", 1000).Iterator()
+	for scan.Next(ctx) {
+		key := scan.Val()
+		if strings.Contains(key, ":outbox:") {
+			keys = append(keys, key)
+		}
+		if !strings.Contains(key, ":effect:") {
+			continue
+		}
+		state, err := w.client.HGet(ctx, key, "state").Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return nil, err
+		}
+		if state != "dead" {
+			keys = append(keys, key)
+		}
+	}
+	return keys, scan.Err()
 }
 
 // close ends everything.
@@ -193,6 +253,7 @@ func (w *world) desk() string {
 		`{"name":"note","schema":[{"parameter":"day","type":"string","required":true}]}`,
 		tool("book", "/ok", `"auth":"module","moduleId":"calendar"`), tool("order", "/busy", basic), tool("risky", "/dead", basic),
 		tool("hang", "/hang", `"timeout":"1s"`), tool("drip", "/drip", `"timeout":"1s"`), tool("giga", "/giga", `"timeout":"2s"`),
+		tool("charge", "/ok", `"idempotent":false`), tool("pledge", "/hang", `"idempotent":false,"timeout":"1s"`),
 	}, ",") + `]}`
 }
 

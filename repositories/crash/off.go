@@ -4,3 +4,9 @@ package crash
 
 // At does nothing in this build.
 func At(Point) {}
+
+// Planted is false: this build has no flaws.
+func Planted(Flaw) bool { return false }
+
+// Script returns the commit script as it is.
+func Script(lua string) string { return lua }

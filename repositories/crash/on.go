@@ -4,6 +4,7 @@ package crash
 
 import (
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -36,4 +37,22 @@ func At(point Point) {
 		_ = self.Kill()
 	}
 	select {} // nothing of this goroutine goes on while the signal arrives
+}
+
+// Planted reports whether the process has the flaw.
+func Planted(flaw Flaw) bool { return Flaw(os.Getenv("EARSHOT_FLAW")) == flaw }
+
+// compared is the line of the commit script that holds a repository's revision against
+// the one that was matched.
+var compared = regexp.MustCompile(`(?m)^.*return \{'stale'\}.*$`)
+
+// Script returns the commit script, without its comparison where that is the flaw.
+func Script(lua string) string {
+	if !Planted(CommitWithoutCAS) {
+		return lua
+	}
+	if len(compared.FindAllString(lua, -1)) != 1 {
+		panic("crash: the commit script does not have one line that returns stale, so " + string(CommitWithoutCAS) + " cannot be planted")
+	}
+	return compared.ReplaceAllString(lua, "")
 }

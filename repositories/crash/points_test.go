@@ -29,6 +29,18 @@ func TestEveryPointIsListedOnceAndPassedSomewhere(t *testing.T) {
 	}
 }
 
+// TestFlawsAreCompiledIntoTheTestBuildAlone: the service asks for each flaw in one place,
+// the answer of this build is no, and what is said to be left out of a script is in it.
+func TestFlawsAreCompiledIntoTheTestBuildAlone(t *testing.T) {
+	text := sourceText(t)
+	for _, flaw := range crash.Flaws() {
+		require.False(t, crash.Planted(flaw), flaw)
+	}
+	require.Equal(t, len(crash.Flaws()), strings.Count(text, "crash.Planted(")+strings.Count(text, "crash.Script("))
+	require.NotContains(t, text, "EARSHOT_FLAW")
+	require.Equal(t, "return 1", crash.Script("return 1"))
+}
+
 // declared reads the names of the constants of type Point.
 func declared(t *testing.T) map[string]bool {
 	file, err := parser.ParseFile(token.NewFileSet(), "points.go", nil, 0)

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"earshot/repositories/crash"
+)
+
+// era is a time in which certain things go wrong, in a world of its own.
+type era struct {
+	name   string
+	dir    string
+	kills  int // of replicas, before anything else goes wrong
+	amid   int // of replicas, while the faults take their course
+	faults []fault
+	deeds  []deed // of the clients
+	// full is the size of the stream, which is emptied whenever nothing fits into it any
+	// more; 0 for one with room for everything.
+	full    int64
+	deleted bool // the stream is
+	calm    bool // recovery is measured all through it
+}
+
+// eras are what a campaign consists of. Where many kills are asked for, most of the
+// time is theirs.
+func eras(o options) []era {
+	kills, amid := len(crash.Points()), 0
+	if o.kills > kills {
+		kills, amid = kills*4, 10
+	}
+	return []era{
+		{name: "kills", kills: kills, deeds: deeds},
+		{name: "recovery", faults: []fault{death(o)}, calm: true, deeds: deeds},
+		{name: "faults", faults: faults(o), deeds: deeds},
+		{name: "outage", faults: []fault{outage(o.outage)}, amid: amid, deeds: deeds},
+		{name: "full", faults: []fault{filling(o)}, amid: amid, full: 256 << 10, deeds: deeds},
+		{name: "deletion", faults: []fault{deletion}, kills: 5, deleted: true, deeds: deeds},
+	}
+}
+
+// run lets the era take its course and closes its books. What keeps it from coming to
+// rest, or the books from being closed, is noted as trouble.
+func (r era) run(ctx context.Context, o options, plan *schedule, found *outcome) {
+	a := &account{era: r.name, dir: r.dir}
+	found.accounts = append(found.accounts, a)
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		a.trouble(err)
+		return
+	}
+	w, err := newWorld(ctx, r.dir, r.full, plan, o)
+	if err != nil {
+		a.trouble(err)
+		return
+	}
+	defer w.close()
+	var storm atomic.Bool
+	storm.Store(!r.calm)
+	c := &clients{world: w, calm: func() bool { return !storm.Load() }, retried: map[string]int{}}
+	if err := c.prepare(ctx); err != nil {
+		a.trouble(err)
+		return
+	}
+	if err := r.storm(ctx, o, w, c, found); err != nil {
+		a.trouble(err)
+	}
+	a.rest(w)
+	o.logf("era %s: %d operations; %d were owed, and %d are after %s", r.name, len(c.done), a.owed, w.due(), a.rested.Round(time.Millisecond))
+	if err := r.balance(ctx, w, c, a, found); err != nil {
+		a.trouble(err)
+	}
+	a.trouble(w.troubles()...)
+	if ctx.Err() != nil {
+		a.trouble(fmt.Errorf("it was cut off: %w", context.Cause(ctx)))
+	}
+}
+
+// killsLimit is how long the kills of an era may take until all of them took place.
+const killsLimit = 15 * time.Minute
+
+// storm is the part of the era in which things go wrong. When it returns, nobody says
+// anything any more.
+func (r era) storm(ctx context.Context, o options, w *world, c *clients, found *outcome) error {
+	begun := time.Now()
+	stop := c.begin(ctx, o.seed, r.deeds)
+	defer stop()
+	if err := w.plan.carryOut(ctx, r.kills); err != nil {
+		return err
+	}
+	w.plan.arm(r.amid)
+	for _, one := range r.faults {
+		o.logf("era %s: %s", r.name, one.name)
+		if err := one.do(w, ctx); err != nil {
+			return fmt.Errorf("%s: %w", one.name, err)
+		}
+		found.faults[one.name]++
+	}
+	err := w.plan.carryOut(ctx, 0)
+	stop()
+	o.logf("era %s: quiet after %s", r.name, time.Since(begun).Round(time.Second))
+	return err
+}
+
+// carryOut waits until so many more kills took place, and all that were asked for before.
+func (s *schedule) carryOut(ctx context.Context, kills int) error {
+	s.arm(kills)
+	if until(killsLimit, func() bool { return ctx.Err() != nil || !s.pending() }) != nil {
+		return fmt.Errorf("the kills that it asked for did not all take place within %s", killsLimit)
+	}
+	return ctx.Err()
+}
+
+// balance closes the books of the era.
+func (r era) balance(ctx context.Context, w *world, c *clients, a *account, found *outcome) error {
+	if err := w.await(ctx); err != nil {
+		return err
+	}
+	if err := c.retryFailed(ctx); err != nil {
+		return err
+	}
+	a.rest(w)
+	again := c.askAgain(ctx)
+	a.rest(w)
+	e, err := gather(ctx, w, c, r.deleted)
+	if err != nil {
+		return err
+	}
+	e.again = again
+	for _, violation := range e.violations() {
+		a.violations = append(a.violations, r.name+": "+violation)
+	}
+	a.closed = true
+	found.count(e, w.proxy.lost.Load())
+	return nil
+}
