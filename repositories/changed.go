@@ -53,7 +53,7 @@ func (s *Store) OwedChange(repository *Repository, operation string) (Owed, erro
 		ID:      event.ID, Type: "earshot.tool.changed", Source: SourceOf(repository.Scope()),
 		Time: event.Time, Data: data,
 	})
-	return Owed{ID: event.ID, Kind: "event", Body: string(body), Session: repository.SessionID, Order: "1", Lease: EventLease.Milliseconds()}, err
+	return OwedEvent(event.ID, repository.SessionID, string(body)), err
 }
 
 // changeID names a change: by the state that it made, or that it ended. A triggerOnce

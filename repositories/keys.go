@@ -90,10 +90,6 @@ func (k Keys) Rates(sessionID string) string {
 // Apps is a sorted set of the partition: its appIds, in the order of their names.
 func (k Keys) Apps() string { return k.tag + "apps" }
 
-// Due is the ledger of the partition, a sorted set: everything that is not finished,
-// waiting or leased alike, by the time (ms) when it is due or its lease ends.
-func (k Keys) Due() string { return k.tag + "due" }
-
 // Idle is a sorted set of the partition: app/session by the time of their expiry.
 func (k Keys) Idle() string { return k.tag + "idle" }
 
@@ -105,8 +101,11 @@ func (k Keys) Closed(sessionID string) string { return k.tag + "closed:" + k.app
 // its appId; apps without any are not in it.
 func (k Keys) Dead() string { return k.tag + "dead" }
 
-// AllDue names the ledgers of all partitions.
+// AllDue names the sorted sets of lanes of all partitions.
 func AllDue() []string { return every(Keys.Due) }
+
+// AllOwed names the counters of what is owed of all partitions.
+func AllOwed() []string { return every(Keys.Owed) }
 
 // PartitionKeys returns keys of which only those of the partition as a whole can be
 // used.

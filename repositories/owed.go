@@ -2,8 +2,8 @@ package repositories
 
 import "time"
 
-// EventLease is how long the claim of an event holds. It outlives the time that a
-// publish may take.
+// EventLease is how long the claim of an outbox holds. It outlives the time that a
+// publish may take, several times.
 const EventLease = 10 * time.Second
 
 // Owed is an effect as a script writes it into the ledger. Package trigger delivers
@@ -17,29 +17,43 @@ type Owed struct {
 	Part    string `json:"part"`    // its name within the trigger
 	// Order is "1" for an event, which waits for the session's earlier ones.
 	Order string `json:"order"`
-	// Lease is how long a claim of it holds, in milliseconds.
+	// Box is the outbox of its session, as a member of its lane; of an event.
+	Box string `json:"box"`
+	// Lease is how long a claim of it holds, in milliseconds; of an event, a claim of its
+	// outbox.
 	Lease int64 `json:"lease"`
 }
 
-// OweLua defines member(app, session, id), the name of an effect in the ledger, and
-// owe(key, e, at, token), which writes one:
+// OwedEvent is an event that is owed, without the trigger that it may belong to.
+func OwedEvent(id, session, body string) Owed {
+	return Owed{ID: id, Kind: "event", Body: body, Session: session, Order: "1", Box: Box(session), Lease: EventLease.Milliseconds()}
+}
+
+// Box is the outbox of a session, as a member of its lane.
+func Box(sessionID string) string { return orNone(sessionID) }
+
+// OweLua defines, beside what DueLua does, owe(key, e, app, outbox, token), which writes
+// an effect into the ledger:
 //
-//	key   the effect's hash
-//	e     the Owed
-//	at    {app, due, outbox}: the app's id, the partition's ledger, the outbox
-//	token of the lease that the writer takes at once; empty for none
-const OweLua = `
-local function member(app, session, id)
-  return 'e/' .. app .. '/' .. (session == '' and '_' or session) .. '/' .. id
-end
-local function owe(key, e, at, token)
-  local leased = token ~= ''
+//	key    the effect's hash
+//	e      the Owed
+//	outbox of the session, for an event
+//	token  of the lease that the writer takes at once: of a call, or of an outbox that
+//	       was empty; empty for none
+//
+// Events have no lease of their own: their outbox has.
+const OweLua = DueLua + `
+local function owe(key, e, app, outbox, token)
+  local leased = token ~= '' and e.order ~= '1'
   local time = leased and now() + e.lease or now()
   redis.call('HSET', key, 'kind', e.kind, 'body', e.body, 'session', e.session,
     'trigger', e.trigger, 'part', e.part, 'order', e.order, 'lease', e.lease,
-    'created', now(), 'token', token, 'until', leased and time or 0,
+    'created', now(), 'token', leased and token or '', 'until', leased and time or 0,
     'claims', leased and 1 or 0, 'tries', leased and 1 or 0, 'fails', 0, 'state', 'due')
-  redis.call('ZADD', at.due, time, member(at.app, e.session, e.id))
-  if e.order == '1' then redis.call('RPUSH', at.outbox, e.id) end
+  if e.order == '1' then
+    enqueue(outbox, e.box, app, e.id, token, e.lease)
+  else
+    schedule(app, 'calls', e.id, time)
+  end
 end
 `

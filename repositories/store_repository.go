@@ -16,7 +16,7 @@ import (
 
 // writeRepository writes a repository, or removes it, together with the event that this owes.
 //
-//	KEYS app, repos, idle, due, outbox, effect, written
+//	KEYS app, repos, idle, outbox, effect, written, then the ledger
 //	ARGV repositoryId, revision that is there ('' for none), stored form ('' removes),
 //	     new version of the app, appId, sessionId, session TTL (ms), Owed, how long the
 //	     write is remembered (ms), most repositories of the scope (0 for any number),
@@ -28,7 +28,7 @@ import (
 var writeRepository = NewScript(OweLua, `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
 local owed = cjson.decode(ARGV[8])
-if redis.call('GET', KEYS[7]) == ARGV[11] then return 'ok' end
+if redis.call('GET', KEYS[6]) == ARGV[11] then return 'ok' end
 local stored = redis.call('HGET', KEYS[2], ARGV[1]) or ''
 local revision = string.match(stored, '^%S+') or ''
 if revision ~= ARGV[2] then return 'conflict' end
@@ -44,8 +44,8 @@ if ARGV[6] == '' then
 else
   redis.call('ZADD', KEYS[3], now() + tonumber(ARGV[7]), ARGV[5] .. '/' .. ARGV[6])
 end
-owe(KEYS[6], owed, {app = ARGV[5], due = KEYS[4], outbox = KEYS[5]}, '')
-redis.call('SET', KEYS[7], ARGV[11], 'PX', ARGV[9])
+owe(KEYS[5], owed, ARGV[5], KEYS[4], '')
+redis.call('SET', KEYS[6], ARGV[11], 'PX', ARGV[9])
 return 'ok'
 `)
 
@@ -66,7 +66,7 @@ func (s *Store) write(ctx context.Context, repository *Repository, there, stored
 	keys := KeysOf(scope.AppID)
 	crash.At(crash.RepositoryBefore)
 	reply, err := writeRepository.Run(ctx, s.db,
-		[]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Due(), keys.Outbox(scope.SessionID), keys.Effect(owed.ID), keys.Written(owed.ID)},
+		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(scope.SessionID), keys.Effect(owed.ID), keys.Written(owed.ID)}, keys.Ledger()...),
 		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, s.newID())
 	crash.At(crash.RepositoryReply)
 	switch {

@@ -8,12 +8,13 @@ import (
 	"earshot/repositories/crash"
 )
 
-// undecidedLua defines undecided(order, due, session): whether a message of the session
-// waits for its decision. Package trigger names a turn in the ledger t/app/session/id.
+// undecidedLua defines undecided(order, turns, session): whether a message of the
+// session, named as in Keys.Idle, waits for its decision.
 const undecidedLua = `
-local function undecided(order, due, session)
+local function undecided(order, turns, session)
+  local name = string.match(session, '/(.*)')
   for _, id in ipairs(redis.call('LRANGE', order, 0, -1)) do
-    if redis.call('ZSCORE', due, 't/' .. session .. '/' .. id) then return true end
+    if redis.call('ZSCORE', turns, name .. '/' .. id) then return true end
   end
   return false
 end
@@ -21,7 +22,7 @@ end
 
 // dropSession removes what a session has besides its repositories.
 //
-//	KEYS turns, order, repos, triggers, idle, due, closed
+//	KEYS turns, order, repos, triggers, idle, turns that are due, closed
 //	ARGV app/session, '1' to spare one in which a message is not decided, how long it is
 //	     remembered that it was closed (ms), the generation of its next life
 //	=>   ok, again where it has repositories, or used
@@ -75,7 +76,7 @@ func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string
 		}
 		crash.At(crash.SessionHalf)
 		reply, err := dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
-			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Due(), keys.Closed(sessionID)},
+			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(LaneTurns), keys.Closed(sessionID)},
 			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation)
 		if err == nil && reply == "again" {
 			err = errConflict
@@ -87,7 +88,7 @@ func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string
 // stillIdle tells whether a session is still past its time by the clock of Redis. One
 // in which a message waits for its decision is not idle, however long that takes.
 //
-//	KEYS idle, order, due
+//	KEYS idle, order, turns that are due
 //	ARGV app/session, session TTL (ms)
 //	=>   yes or no
 var stillIdle = NewScript(undecidedLua, `
@@ -105,7 +106,7 @@ return 'yes'
 func (s *Store) ExpireSession(ctx context.Context, member string) error {
 	appID, sessionID, _ := strings.Cut(member, "/")
 	keys := KeysOf(appID)
-	reply, err := stillIdle.Run(ctx, s.db, []string{keys.Idle(), keys.Order(sessionID), keys.Due()}, member, s.ttl.Milliseconds())
+	reply, err := stillIdle.Run(ctx, s.db, []string{keys.Idle(), keys.Order(sessionID), keys.Lane(LaneTurns)}, member, s.ttl.Milliseconds())
 	if err != nil || reply != "yes" {
 		return err
 	}

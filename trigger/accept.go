@@ -17,15 +17,16 @@ import (
 // the same round trip it reads all that the matcher needs. The history begins where
 // matcher.HistoryStart has it begin.
 //
-//	KEYS app, repos of the app, repos of the session, turns, order, due, idle, rate of
-//	     the app, rate of the session, closed
+//	KEYS app, repos of the app, repos of the session, turns, order, idle, rate of the
+//	     app, rate of the session, closed, then the ledger
 //	ARGV 1 messageId, 2 message (JSON, '' to claim), 3 token, 4 lease (ms),
 //	     5 messages of history, 6 version of the app that the caller has,
-//	     7 session TTL (ms), 8 member of due, 9 member of idle, 10 most claims,
+//	     7 session TTL (ms), 8 member of the turns, 9 appId, 10 most claims,
 //	     11 answer (JSON) of a message that is matched against nothing, else ''
 //	     12 verified claims (JSON) that its tools need, else ''
 //	     13 how long the generation of the session is kept (ms)
 //	     14 what the message says, as a hash; '' to claim
+//	     15 member of idle
 //	=>   {status, ...}
 //	     noapp     the app does not exist
 //	     gone      there is no such turn to claim, or it is not due any more
@@ -44,7 +45,7 @@ import (
 // arrival, k token, u end of lease, c claims, d decision, x token of the decision,
 // h hash of what it says, a answer, p reply, r results of calls, f failure, v verified claims until the
 // decision. Besides, unfinished has the calls that lack values.
-var accept = repositories.NewScript(rateLua, `
+var accept = repositories.NewScript(repositories.DueLua, rateLua, `
 local id, token, at = ARGV[1], ARGV[3], now()
 local function get(field) return redis.call('HGET', KEYS[4], field .. ':' .. id) or '' end
 local function set(field, value) redis.call('HSET', KEYS[4], field .. ':' .. id, value) end
@@ -52,31 +53,31 @@ local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
 local version = app[1]
 if not version then return {'noapp'} end
 local message = get('m')
-if ARGV[2] == '' and (message == '' or not redis.call('ZSCORE', KEYS[6], ARGV[8])) then
-  redis.call('ZREM', KEYS[6], ARGV[8])
+if ARGV[2] == '' and (message == '' or not redis.call('ZSCORE', ledger.turns, ARGV[8])) then
+  unschedule('turns', ARGV[8])
   return {'gone'}
 end
 local says = get('h')
 if ARGV[2] ~= '' and says ~= '' and says ~= ARGV[14] then return {'reused'} end
-redis.call('ZADD', KEYS[7], at + tonumber(ARGV[7]), ARGV[9])
-redis.call('PEXPIRE', KEYS[10], ARGV[13])
+redis.call('ZADD', KEYS[6], at + tonumber(ARGV[7]), ARGV[15])
+redis.call('PEXPIRE', KEYS[9], ARGV[13])
 local answer = get('a')
 if answer ~= '' then
-  redis.call('ZREM', KEYS[6], ARGV[8])
+  unschedule('turns', ARGV[8])
   return {'answered', answer}
 end
 local ends = tonumber(get('u')) or 0
 if get('k') ~= token and ends > at then
-  if ARGV[2] == '' then redis.call('ZADD', KEYS[6], 'XX', ends, ARGV[8]) end
+  if ARGV[2] == '' then redis.call('ZADD', ledger.turns, 'XX', ends, ARGV[8]) end
   return {'busy'}
 end
 local decision = get('d')
 if decision ~= '' then
-  redis.call('ZREM', KEYS[6], ARGV[8])
+  unschedule('turns', ARGV[8])
   return {'decided', decision}
 end
 if message == '' then
-  local over = overRate(KEYS[1], KEYS[8], KEYS[9], {messages = 1, bytes = #ARGV[2] + #ARGV[12], agent = ARGV[11] ~= ''})
+  local over = overRate(KEYS[1], KEYS[7], KEYS[8], {messages = 1, bytes = #ARGV[2] + #ARGV[12], agent = ARGV[11] ~= ''})
   if over then return over end
   message = ARGV[2]
   set('m', message)
@@ -92,7 +93,7 @@ end
 if get('k') ~= token then
   local claims = redis.call('HINCRBY', KEYS[4], 'c:' .. id, 1)
   if claims > tonumber(ARGV[10]) then
-    redis.call('ZREM', KEYS[6], ARGV[8])
+    unschedule('turns', ARGV[8])
     redis.call('HDEL', KEYS[4], 'c:' .. id)
     set('f', '{"error":"crashed_worker"}')
     return {'dead'}
@@ -101,7 +102,7 @@ end
 set('k', token)
 set('u', at + tonumber(ARGV[4]))
 redis.call('HDEL', KEYS[4], 'f:' .. id)
-redis.call('ZADD', KEYS[6], at + tonumber(ARGV[4]), ARGV[8])
+schedule(ARGV[9], 'turns', ARGV[8], at + tonumber(ARGV[4]))
 local earlier, most, from = redis.call('LLEN', KEYS[5]) - 1, tonumber(ARGV[5]), 0
 if earlier > most then
   local step = math.max(1, math.floor(most / 4))
@@ -121,7 +122,7 @@ end
 return {'taken', message, tostring(at - tonumber(get('t'))), version, revision, record, own,
   redis.call('HVALS', KEYS[3]), ids, past[1], past[2], past[3], past[4],
   redis.call('HGET', KEYS[4], 'unfinished') or '', tostring(at), get('v'),
-  app[2] or '', redis.call('HGET', KEYS[10], 'generation') or ''}
+  app[2] or '', redis.call('HGET', KEYS[9], 'generation') or ''}
 `)
 
 // turn is a message that this process has the lease of, with all that was read.
@@ -189,9 +190,9 @@ func (e *Engine) accept(ctx context.Context, id turnID, token string, message *s
 	keys := id.keys()
 	crash.At(crash.AcceptBefore)
 	reply, err := accept.Run(ctx, e.db,
-		[]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Due(), keys.Idle(), keys.Rates(""), keys.Rates(id.session), keys.Closed(id.session)},
+		append([]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Idle(), keys.Rates(""), keys.Rates(id.session), keys.Closed(id.session)}, keys.Ledger()...),
 		id.message, text, token, e.lease.Milliseconds(), e.historyLimit, had.version,
-		e.store.SessionTTL().Milliseconds(), id.member(), id.app+"/"+id.session, mostClaims, canned, claims, e.store.Remembers().Milliseconds(), message.says())
+		e.store.SessionTTL().Milliseconds(), id.member(), id.app, mostClaims, canned, claims, e.store.Remembers().Milliseconds(), message.says(), id.app+"/"+id.session)
 	crash.At(crash.AcceptReply)
 	if err != nil {
 		return accepted{}, err

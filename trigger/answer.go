@@ -12,8 +12,8 @@ import (
 // carryOut makes the first attempt at what a decision owes, writes the reply, and
 // stores the answer. The decision stands by now: whatever fails here is delivered
 // later and takes nothing back.
-func (e *Engine) carryOut(ctx context.Context, t *turn, p *plan, behind bool, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
-	r := e.newRound(p, behind)
+func (e *Engine) carryOut(ctx context.Context, t *turn, p *plan, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
+	r := e.newRound(p)
 	if err := r.run(ctx); err != nil {
 		return nil, err
 	}

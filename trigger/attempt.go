@@ -19,6 +19,7 @@ type attempt struct {
 	at      time.Time
 	outcome Outcome
 	pause   time.Duration // before the next one, of a Retry
+	left    bool          // made, or to be made, by whoever has the outbox: not ours to write
 }
 
 // first is the first attempt at an effect.
@@ -133,7 +134,7 @@ func (a attempt) apply(match *Match) {
 // report is the attempt as finish reads it.
 func (a attempt) report() (reportOutcome, error) {
 	r := reportOutcome{
-		ID: a.ID, Session: a.owed.Session, Verdict: verdicts[a.outcome.Verdict], Pause: a.pause.Milliseconds(),
+		ID: a.ID, Event: a.Kind == KindEvent, Verdict: verdicts[a.outcome.Verdict], Pause: a.pause.Milliseconds(),
 		Trigger: a.owed.Trigger, Part: a.owed.Part,
 	}
 	if !a.outcome.Deferred {

@@ -3,7 +3,6 @@ package trigger
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"earshot/repositories"
@@ -13,50 +12,45 @@ import (
 // that takes its workers down with it must not do so for ever.
 const mostClaims = 5
 
-// claim takes the lease of an effect that is due.
+// claim takes the lease of a call that is due.
 //
-//	KEYS effect, due, outbox
-//	ARGV 1 id, 2 member of due, 3 token, 4 most claims
+//	KEYS effect, then the ledger
+//	ARGV 1 id, 2 appId, 3 token, 4 most claims
 //	=>   {status, ...}
 //	     gone     it is not owed any more
 //	     leased   another has it
 //	     early    it is not due yet
-//	     behind   an earlier event of the session is not published yet
 //	     crashed  claimed too often without an outcome; leased all the same
 //	     ok
 //	     both last with kind, body, session, trigger, part, attempt, fails, age (ms),
 //	     how often it was revived, lease (ms)
 //
 // The claim is counted before the work, so that a crash in it is counted as well.
-var claim = repositories.NewScript(`
-local found = redis.call('HMGET', KEYS[1], 'kind', 'body', 'session', 'trigger', 'part', 'order', 'token', 'until', 'created', 'state', 'fails', 'lease', 'revived')
+var claim = repositories.NewScript(repositories.DueLua, `
+local found = redis.call('HMGET', KEYS[1], 'kind', 'body', 'session', 'trigger', 'part', 'token', 'until', 'created', 'state', 'fails', 'lease', 'revived')
 local at, token = now(), ARGV[3]
-if not found[1] or found[10] == 'dead' then
-  redis.call('ZREM', KEYS[2], ARGV[2])
+if not found[1] or found[9] == 'dead' then
+  unschedule('calls', ARGV[1])
   return {'gone'}
 end
 local status = 'ok'
-if found[7] ~= token then
-  local ends = tonumber(found[8])
+if found[6] ~= token then
+  local ends = tonumber(found[7])
   if ends > at then
-    redis.call('ZADD', KEYS[2], ends, ARGV[2])
+    schedule(ARGV[2], 'calls', ARGV[1], ends)
     return {'leased'}
   end
-  local due = tonumber(redis.call('ZSCORE', KEYS[2], ARGV[2]) or '0')
+  local due = tonumber(redis.call('ZSCORE', ledger.calls, ARGV[1]) or '0')
   if due > at then return {'early'} end
-  if found[6] == '1' and redis.call('LINDEX', KEYS[3], 0) ~= ARGV[1] then
-    redis.call('ZADD', KEYS[2], at + 1000, ARGV[2])
-    return {'behind'}
-  end
   redis.call('HINCRBY', KEYS[1], 'claims', 1)
-  redis.call('HSET', KEYS[1], 'token', token, 'until', at + tonumber(found[12]))
+  redis.call('HSET', KEYS[1], 'token', token, 'until', at + tonumber(found[11]))
   redis.call('HINCRBY', KEYS[1], 'tries', 1)
-  redis.call('ZADD', KEYS[2], at + tonumber(found[12]), ARGV[2])
+  schedule(ARGV[2], 'calls', ARGV[1], at + tonumber(found[11]))
 end
 if tonumber(redis.call('HGET', KEYS[1], 'claims')) > tonumber(ARGV[4]) then status = 'crashed' end
 return {status, found[1], found[2], found[3], found[4], found[5],
-  redis.call('HGET', KEYS[1], 'tries'), found[11], tostring(at - tonumber(found[9])),
-  found[13] or '0', found[12]}
+  redis.call('HGET', KEYS[1], 'tries'), found[10], tostring(at - tonumber(found[8])),
+  found[12] or '0', found[11]}
 `)
 
 // claimed is an effect that this process has the lease of.
@@ -71,13 +65,10 @@ type claimed struct {
 	crashed bool
 }
 
-// claim takes the lease of an effect by its name in the ledger; nil where it is not to
-// be had.
-func (e *Engine) claim(ctx context.Context, member, token string) (*claimed, error) {
-	appID, sessionID, id := splitMember(member)
+// claim takes the lease of a call; nil where it is not to be had.
+func (e *Engine) claim(ctx context.Context, appID, id, token string) (*claimed, error) {
 	k := repositories.KeysOf(appID)
-	reply, err := claim.Strings(ctx, e.db,
-		[]string{k.Effect(id), k.Due(), k.Outbox(sessionID)}, id, member, token, mostClaims)
+	reply, err := claim.Strings(ctx, e.db, append([]string{k.Effect(id)}, k.Ledger()...), id, appID, token, mostClaims)
 	if err != nil || reply[0] != "ok" && reply[0] != "crashed" {
 		return nil, err
 	}
@@ -98,12 +89,6 @@ func (e *Engine) readClaimed(appID, id string, reply []string) (*claimed, error)
 
 // readBody fills the effect from what the ledger keeps of it.
 func (c *claimed) readBody(store *repositories.Store) error {
-	if c.Kind == KindEvent {
-		c.Event = &Event{}
-		err := decode(c.owed.Body, c.Event)
-		c.TraceParent = c.Event.TraceParent
-		return err
-	}
 	var body storedCall
 	if err := decode(c.owed.Body, &body); err != nil {
 		return err
@@ -119,19 +104,6 @@ func (c *claimed) readBody(store *repositories.Store) error {
 	c.TraceParent = body.TraceParent
 	c.Call = newCall(tool, payload.Values, body.Event)
 	return nil
-}
-
-// splitMember reads the name of an effect or of a turn in the ledger: a letter, the app,
-// the session and the id, which may hold slashes.
-func splitMember(member string) (appID, sessionID, id string) {
-	words := strings.SplitN(member, "/", 4)
-	if len(words) < 4 {
-		return "", "", ""
-	}
-	if words[2] == repositories.NoSession {
-		words[2] = ""
-	}
-	return words[1], words[2], words[3]
 }
 
 func number(text string) int {

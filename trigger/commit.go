@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"earshot/repositories"
@@ -12,13 +13,15 @@ import (
 
 // commit is the script that decides. It takes all fires of a plan or none.
 //
-//	KEYS 1 app, 2 repos of the app, 3 repos of the session, 4 turns, 5 due, 6 idle,
-//	     7 outbox of the session, 8 outbox of the app, 9 triggers of the app,
-//	     10 triggers of the session, 11 pending, then the trigger of each fire, then
-//	     the effect of each owed; last the rates of the app and those of the session
+//	KEYS 1 app, 2 repos of the app, 3 repos of the session, 4 turns, 5 idle,
+//	     6 outbox of the session, 7 outbox of the app, 8 triggers of the app,
+//	     9 triggers of the session, 10 pending, then the trigger of each fire, then
+//	     the effect of each owed, the rates of the app and those of the session, then
+//	     the ledger
 //	ARGV 1 commitment (JSON)
 //	=>   {status, ...}
-//	     ok      'first' where the plan's events are at the head of the outbox
+//	     ok      the token of who has the session's outbox, if anybody: the plan's own
+//	             where there was nothing in it
 //	     stale   a repository is not as it was matched; nothing was written
 //	     lost    another has the turn, or has decided it
 //	     closed  the session was closed meanwhile
@@ -30,15 +33,7 @@ import (
 // the decision and answers as it did.
 var commit = repositories.NewScript(repositories.OweLua, rateLua, crash.Script(`
 local doc, at = cjson.decode(ARGV[1]), now()
-local function reply()
-  local first = redis.call('LINDEX', KEYS[7], 0)
-  for _, e in ipairs(doc.effects) do
-    if e.order == '1' and e.session == doc.session then
-      return {'ok', e.id == first and 'first' or 'behind'}
-    end
-  end
-  return {'ok', 'first'}
-end
+local function reply() return {'ok', redis.call('HGET', ledger.holders, doc.box) or ''} end
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'noapp'} end
 if doc.message ~= '' then
   if redis.call('HGET', KEYS[4], 'x:' .. doc.message) == doc.token then return reply() end
@@ -46,7 +41,7 @@ if doc.message ~= '' then
   if redis.call('HEXISTS', KEYS[4], 'd:' .. doc.message) == 1 then return {'lost'} end
   if redis.call('HGET', KEYS[4], 'k:' .. doc.message) ~= doc.token then return {'lost'} end
 else
-  local by = redis.call('HGET', KEYS[12], 'token')
+  local by = redis.call('HGET', KEYS[11], 'token')
   if by == doc.token then return reply() end
   if by then return {'exists'} end
 end
@@ -56,18 +51,18 @@ for _, fire in ipairs(doc.fires) do
   if string.match(stored, '^%S+') ~= fire.revision then return {'stale'} end
 end
 if doc.message == '' then
-  local over = overRate(KEYS[1], KEYS[#KEYS - 1], doc.session ~= '' and KEYS[#KEYS] or nil,
+  local over = overRate(KEYS[1], KEYS[others - 1], doc.session ~= '' and KEYS[others] or nil,
     {messages = doc.frontEnd and 1 or 0, triggers = 1, bytes = #doc.fires[1].record})
   if over then return over end
 end
 for i, fire in ipairs(doc.fires) do
-  local key = KEYS[11 + i]
+  local key = KEYS[10 + i]
   redis.call('HSET', key, 'record', fire.record, 'fire', fire.fire, 'token', doc.token, 'open', fire.open, 'dead', 0,
     'until', at + doc.lease)
   for part, state in pairs(fire.states) do redis.call('HSET', key, part, state) end
-  redis.call('ZADD', KEYS[9], micros(), fire.id)
-  if doc.session ~= '' then redis.call('ZADD', KEYS[10], micros(), fire.id) end
-  redis.call('ZADD', KEYS[11], micros(), fire.id)
+  redis.call('ZADD', KEYS[8], micros(), fire.id)
+  if doc.session ~= '' then redis.call('ZADD', KEYS[9], micros(), fire.id) end
+  redis.call('ZADD', KEYS[10], micros(), fire.id)
   if fire.once then
     if fire.session == '' then
       redis.call('HDEL', KEYS[2], fire.repository)
@@ -78,15 +73,15 @@ for i, fire in ipairs(doc.fires) do
   end
 end
 for i, e in ipairs(doc.effects) do
-  local outbox = e.session == '' and KEYS[8] or KEYS[7]
-  owe(KEYS[11 + #doc.fires + i], e, {app = doc.app, due = KEYS[5], outbox = outbox}, doc.token)
+  local ours = e.session == doc.session
+  owe(KEYS[10 + #doc.fires + i], e, doc.app, ours and KEYS[6] or KEYS[7], ours and doc.token or '')
 end
-if doc.session ~= '' then redis.call('ZADD', KEYS[6], at + doc.ttl, doc.app .. '/' .. doc.session) end
+if doc.session ~= '' then redis.call('ZADD', KEYS[5], at + doc.ttl, doc.app .. '/' .. doc.session) end
 if doc.message ~= '' then
   redis.call('HSET', KEYS[4], 'd:' .. doc.message, doc.decision, 'x:' .. doc.message, doc.token,
     'unfinished', doc.unfinished)
   redis.call('HDEL', KEYS[4], 'v:' .. doc.message)
-  redis.call('ZREM', KEYS[5], doc.member)
+  unschedule('turns', doc.member)
 end
 return reply()
 `))
@@ -98,6 +93,7 @@ type commitment struct {
 	Session    string              `json:"session"`
 	Message    string              `json:"message"`
 	Member     string              `json:"member"`
+	Box        string              `json:"box"`
 	Token      string              `json:"token"`
 	Unfinished string              `json:"unfinished"`
 	Decision   string              `json:"decision"`
@@ -133,16 +129,15 @@ const (
 	commitLimited = "limited"
 )
 
-// commit runs the script. behind says that earlier events of the session are not
-// published yet.
-func (e *Engine) commit(ctx context.Context, p *plan) (status string, behind bool, err error) {
+// commit runs the script, and notes in the plan who has the session's outbox.
+func (e *Engine) commit(ctx context.Context, p *plan) (status string, err error) {
 	doc, err := e.commitment(p)
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
 	text, err := json.Marshal(doc)
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
 	if crash.Planted(crash.EarlyPublish) {
 		for _, effect := range p.effects {
@@ -153,21 +148,22 @@ func (e *Engine) commit(ctx context.Context, p *plan) (status string, behind boo
 	reply, err := commit.Strings(ctx, e.db, p.commitKeys(), text)
 	crash.At(crash.CommitReply)
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
 	switch reply[0] {
 	case commitNoApp:
-		return "", false, fmt.Errorf("app %q: %w", p.app, repositories.ErrNotFound)
+		return "", fmt.Errorf("app %q: %w", p.app, repositories.ErrNotFound)
 	case commitLimited:
-		return "", false, readLimited(reply)
+		return "", readLimited(reply)
 	}
-	return reply[0], len(reply) > 1 && reply[1] == "behind", nil
+	p.holder = strings.Join(reply[1:], "")
+	return reply[0], nil
 }
 
 func (p *plan) commitKeys() []string {
 	k := p.keys()
 	keys := []string{
-		k.App(), k.Repos(""), k.Repos(p.session), k.Turns(p.session), k.Due(), k.Idle(),
+		k.App(), k.Repos(""), k.Repos(p.session), k.Turns(p.session), k.Idle(),
 		k.Outbox(p.session), k.Outbox(""), k.Triggers(""), k.Triggers(p.session), k.InState(StatePending),
 	}
 	for _, fire := range p.fires {
@@ -176,7 +172,7 @@ func (p *plan) commitKeys() []string {
 	for _, effect := range p.effects {
 		keys = append(keys, k.Effect(effect.ID))
 	}
-	return append(keys, k.Rates(""), k.Rates(p.session))
+	return append(append(keys, k.Rates(""), k.Rates(p.session)), k.Ledger()...)
 }
 
 func (e *Engine) commitment(p *plan) (commitment, error) {
@@ -185,7 +181,7 @@ func (e *Engine) commitment(p *plan) (commitment, error) {
 		return commitment{}, err
 	}
 	doc := commitment{
-		App: p.app, Session: p.session, Message: p.message, Member: p.member(), Token: p.token,
+		App: p.app, Session: p.session, Message: p.message, Member: p.member(), Box: repositories.Box(p.session), Token: p.token,
 		Unfinished: p.unfinished, Decision: string(decision), Version: e.newID(), TTL: e.store.SessionTTL().Milliseconds(),
 		Lease: p.answerWithin(e.lease).Milliseconds(), Fires: []committedFire{}, Effects: []repositories.Owed{}, FrontEnd: p.frontEnd,
 	}

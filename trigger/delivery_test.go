@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
@@ -91,7 +90,7 @@ func TestCallThatFailsIsMadeAgainUnderTheSameId(t *testing.T) {
 		require.Equal(t, []int{503, 503, 201}, statuses)
 		require.Len(t, w.events.payloads("tool.result.clinic.s1.book"), 1)
 
-		again, err := w.say("m1", "whatever")
+		again, err := w.say("m1", `book {"day":"monday"}`)
 		require.NoError(t, err)
 		require.Equal(t, "pending", again.Matches[0].Call.State, "a repeat gets the answer of then, to the letter")
 	})
@@ -208,7 +207,7 @@ func TestEffectThatKillsItsWorkersIsGivenUp(t *testing.T) {
 		client, keys := w.server.Client(), repositories.KeysOf("clinic")
 		w.calls.answers(func(e trigger.Effect) trigger.Outcome {
 			client.HSet(context.Background(), keys.Effect(e.ID), "token", "", "until", 0)
-			client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 0, Member: "e/clinic/s1/" + e.ID})
+			w.lapse(repositories.LaneCalls, e.ID)
 			return trigger.Outcome{Verdict: trigger.Done, Status: 200}
 		})
 		_, err := w.say("m1", "bad")
@@ -217,8 +216,8 @@ func TestEffectThatKillsItsWorkersIsGivenUp(t *testing.T) {
 		attempts, _ := w.calls.count()
 		require.Equal(t, 5, attempts)
 		result := w.events.payloads("tool.result.clinic.s1.bad")
-		require.Len(t, result, 2, "the first attempt did not know that its outcome was lost")
-		require.Contains(t, result[1]["error"], "crashed_worker")
+		require.NotEmpty(t, result, "before it the first attempt may say that it succeeded: it does not know that its outcome was lost")
+		require.Contains(t, result[len(result)-1]["error"], "crashed_worker")
 	})
 }
 
@@ -280,7 +279,7 @@ func TestMessageThatRedisHasLostIsToBeSentAgain(t *testing.T) {
 		keys := repositories.KeysOf("clinic")
 		w.matcher.intercept(func(matcher.Request) error {
 			w.matcher.intercept(nil)
-			return w.server.Client().Del(context.Background(), keys.Turns("s1"), keys.Order("s1"), keys.Due()).Err()
+			return w.server.Client().Del(context.Background(), keys.Turns("s1"), keys.Order("s1"), keys.Lane(repositories.LaneTurns), keys.Owed()).Err()
 		})
 		_, err := w.say("m1", `book {"day":"monday"}`)
 		require.ErrorIs(t, err, repositories.ErrUnavailable)

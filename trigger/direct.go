@@ -27,7 +27,7 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 		if err != nil {
 			return e.firedMeanwhile(ctx, d, err)
 		}
-		status, behind, err := e.commitPersistently(ctx, p)
+		status, err := e.commitPersistently(ctx, p)
 		switch {
 		case err != nil:
 			return nil, err
@@ -36,7 +36,7 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 		case status == commitExists:
 			return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
 		case status == commitOK:
-			return e.carryOutApart(ctx, p, behind)
+			return e.carryOutApart(ctx, p)
 		}
 	}
 	return nil, fmt.Errorf("%w: its repository changes faster than it can be fired", ErrNotInScope)
@@ -67,7 +67,7 @@ func (e *Engine) planFire(d Direct, app *repositories.App, candidate matcher.Can
 	if triggerID == "" && !candidate.Repository.Options.TriggerOnce {
 		triggerID = hash("direct", e.newID())
 	}
-	p := newPlanner(e, turnID{app: d.AppID, session: d.SessionID}, e.newID(), app, "", d.TraceParent)
+	p := newPlanner(e, turnID{app: d.AppID, session: d.SessionID}, e.token(), app, "", d.TraceParent)
 	p.frontEnd = d.FrontEnd
 	if err := p.fire(matcher.Match{Candidate: candidate, Values: values}, d.Source, triggerID); err != nil {
 		return nil, err
@@ -76,9 +76,9 @@ func (e *Engine) planFire(d Direct, app *repositories.App, candidate matcher.Can
 }
 
 // carryOutApart makes the first attempt apart from the request, and waits for it.
-func (e *Engine) carryOutApart(ctx context.Context, p *plan, behind bool) (json.RawMessage, error) {
+func (e *Engine) carryOutApart(ctx context.Context, p *plan) (json.RawMessage, error) {
 	return e.apart(ctx, func() (json.RawMessage, error) {
-		r := e.newRound(p, behind)
+		r := e.newRound(p)
 		if err := r.run(e.life); err != nil {
 			return nil, err
 		}

@@ -25,9 +25,10 @@ const (
 	// DefaultLinger is how long the outcome of an event waits for the call of the
 	// same trigger, so that one round trip writes both.
 	DefaultLinger = 20 * time.Millisecond
-	// DefaultWorkers bounds the effects that a process delivers from the ledger at
-	// the same time.
-	DefaultWorkers = 64
+	// DefaultWorkers bounds the calls that a process makes from the ledger at the same
+	// time, and likewise the outboxes and the turns that it takes up. Of each an app
+	// has a quarter at most.
+	DefaultWorkers = 256
 	// heartbeats is how many times a lease is renewed within its length.
 	heartbeats = 3
 	// wakes is how many calls to look at a partition can wait.
@@ -88,12 +89,15 @@ type Engine struct {
 	life    context.Context
 	die     context.CancelFunc
 	running sync.WaitGroup
-	slots   chan struct{} // one for each worker
-	wake    chan int      // partitions to be looked at
-	busy    sync.Map      // members of the ledger that a worker of this process has
+	closing atomic.Bool // what is held is given back
+	slots   map[repositories.Lane]*slots
+	wake    chan int // partitions to be looked at
+	busy    sync.Map // members of the ledger that a worker of this process has
 	// stalled says that the last event was not published: others behind it need not
 	// be waited for.
 	stalled atomic.Bool
+	waiting waiting
+	name    string // of this process, as its tokens begin
 }
 
 // NewEngine returns an Engine. It works on messages at once, and on what is due in the
@@ -109,8 +113,15 @@ func NewEngine(o Options) (*Engine, error) {
 		log: o.Logger, metrics: o.Metrics, apps: newAppCache(),
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
-		life: life, die: die, slots: make(chan struct{}, o.Workers), wake: make(chan int, wakes),
+		life: life, die: die, slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),
+		waiting: waiting{events: map[outbox]map[string]chan<- attempt{}}, name: rand.Text() + ".",
 	}, nil
+}
+
+func slotsOfLanes(most int) map[repositories.Lane]*slots {
+	return map[repositories.Lane]*slots{
+		repositories.LaneTurns: newSlots(most), repositories.LaneCalls: newSlots(most), repositories.LaneOutboxes: newSlots(most),
+	}
 }
 
 func (o Options) withDefaults() Options {
@@ -166,6 +177,7 @@ func (e *Engine) Wake(appID string) {
 // messages and Run first.
 func (e *Engine) Stop(ctx context.Context) error {
 	crash.At(crash.ShutdownBegun)
+	e.closing.Store(true)
 	idle := make(chan struct{})
 	go func() {
 		e.running.Wait()

@@ -12,20 +12,23 @@ import (
 // finish writes what came of effects, what that owes in turn, and the answer of a
 // turn, all of it in one round trip.
 //
-//	KEYS 1 due, 2 outbox of the session, 3 outbox of the app, 4 pending, 5 failed,
-//	     6 turns, 7 dead, then effect and trigger of each outcome, then the effect of
-//	     each owed
+//	KEYS 1 outbox of the session, 2 pending, 3 failed, 4 turns, 5 dead, then effect and
+//	     trigger of each outcome, then the effect of each owed, then the ledger
 //	ARGV 1 report (JSON)
-//	=>   the answer that holds, where the report has one: another may have been given
-//	     meanwhile, by a replica that took this one for dead
+//	=>   {answer, holds}
+//	     answer  the one that holds, where the report has one: another may have been
+//	             given meanwhile, by a replica that took this one for dead
+//	     holds   1 where the outbox holds events and its lease is that of doc.next
 //
-// Outcomes whose lease was lost are not written.
+// Outcomes whose lease was lost are not written. Events leave their outbox at its head,
+// in their order; behind one that is to be tried again none does, and the outbox waits
+// with it. Else the outbox goes to doc.next, or to anybody where that is empty.
 //
 // A dead effect is kept, so that it can be revived, unless its trigger was deleted with
 // the app. A second run finds the effects gone or their tokens cleared, and changes nothing.
 var finish = repositories.NewScript(repositories.OweLua, tallyLua, `
-local doc, at, applied, moved = cjson.decode(ARGV[1]), now(), {}, {}
-local function outbox(e) return e.session == '' and KEYS[3] or KEYS[2] end
+local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
+local held = redis.call('HGET', ledger.holders, doc.box) == doc.token
 local function settle(trigger, o)
   if o.part == '' or redis.call('EXISTS', trigger) == 0 then return end
   if o.state ~= '' then redis.call('HSET', trigger, o.part, o.state) end
@@ -35,25 +38,50 @@ local function settle(trigger, o)
   local open = redis.call('HINCRBY', trigger, 'open', o.opens - 1)
   if o.verdict == 'dead' then
     redis.call('HINCRBY', trigger, 'dead', 1)
-    redis.call('ZADD', KEYS[5], micros(), o.trigger)
-    tally(KEYS[7], doc.app, KEYS[5])
+    redis.call('ZADD', KEYS[3], micros(), o.trigger)
+    tally(KEYS[5], doc.app, KEYS[3])
   end
   if open > 0 then return end
-  redis.call('ZREM', KEYS[4], o.trigger)
+  redis.call('ZREM', KEYS[2], o.trigger)
   if redis.call('HGET', trigger, 'dead') == '0' then redis.call('PEXPIRE', trigger, doc.keep) end
 end
+local function pass()
+  if redis.call('LLEN', KEYS[1]) > 0 and doc.next ~= '' then
+    redis.call('HSET', ledger.holders, doc.box, doc.next)
+    schedule(doc.app, 'outboxes', doc.box, at + doc.lease)
+    return
+  end
+  redis.call('HDEL', ledger.holders, doc.box)
+  if redis.call('LLEN', KEYS[1]) > 0 then
+    schedule(doc.app, 'outboxes', doc.box, at)
+  else
+    unschedule('outboxes', doc.box)
+  end
+end
+local function ours(key, o)
+  if o.event then return held and redis.call('LINDEX', KEYS[1], 0) == o.id end
+  return redis.call('HGET', key, 'token') == doc.token
+end
+local function again(key, o)
+  redis.call('HSET', key, 'token', '', 'until', 0, 'claims', 0)
+  redis.call('HINCRBY', key, 'fails', o.counts)
+  if o.event then
+    redis.call('HINCRBY', key, 'tries', 1)
+    redis.call('HDEL', ledger.holders, doc.box)
+    held = false
+    schedule(doc.app, 'outboxes', doc.box, at + o.pause)
+  else
+    schedule(doc.app, 'calls', o.id, at + o.pause)
+  end
+end
 for i, o in ipairs(doc.outcomes) do
-  local key, trigger = KEYS[6 + 2 * i], KEYS[7 + 2 * i]
-  applied[i] = '0'
-  if redis.call('HGET', key, 'token') == doc.token then
-    applied[i] = '1'
+  local key, trigger = KEYS[4 + 2 * i], KEYS[5 + 2 * i]
+  applied[i] = ours(key, o)
+  if applied[i] then
     if o.verdict == 'retry' then
-      redis.call('HSET', key, 'token', '', 'until', 0, 'claims', 0)
-      redis.call('HINCRBY', key, 'fails', o.counts)
-      redis.call('ZADD', KEYS[1], at + o.pause, member(doc.app, o.session, o.id))
+      again(key, o)
     else
-      redis.call('ZREM', KEYS[1], member(doc.app, o.session, o.id))
-      if redis.call('LREM', outbox(o), 0, o.id) > 0 then moved[outbox(o)] = o.session end
+      if o.event then dequeue(KEYS[1]) else unschedule('calls', o.id) end
       local orphan = o.part ~= '' and redis.call('EXISTS', trigger) == 0
       if o.verdict == 'done' or orphan then
         redis.call('DEL', key)
@@ -62,35 +90,31 @@ for i, o in ipairs(doc.outcomes) do
       end
     end
     settle(trigger, o)
-    if o.result ~= '' and redis.call('HEXISTS', KEYS[6], 'm:' .. o.message) == 1 then
-      local results = redis.call('HGET', KEYS[6], 'r:' .. o.message) or ''
-      redis.call('HSET', KEYS[6], 'r:' .. o.message, results .. o.result .. '\n')
+    if o.result ~= '' and redis.call('HEXISTS', KEYS[4], 'm:' .. o.message) == 1 then
+      local results = redis.call('HGET', KEYS[4], 'r:' .. o.message) or ''
+      redis.call('HSET', KEYS[4], 'r:' .. o.message, results .. o.result .. '\n')
     end
   end
 end
+if held then pass() end
 for i, e in ipairs(doc.owes) do
-  if applied[e.after] == '1' then
-    owe(KEYS[7 + 2 * #doc.outcomes + i], e, {app = doc.app, due = KEYS[1], outbox = outbox(e)}, '')
-  end
+  if applied[e.after] then owe(KEYS[5 + 2 * #doc.outcomes + i], e, doc.app, KEYS[1], doc.next) end
 end
-for box, session in pairs(moved) do
-  local head = redis.call('LINDEX', box, 0)
-  if head then redis.call('ZADD', KEYS[1], 'XX', 'LT', at, member(doc.app, session, head)) end
-end
+local holds = doc.next ~= '' and redis.call('HGET', ledger.holders, doc.box) == doc.next and 1 or 0
 local id = doc.message
 if id ~= '' then
-  if redis.call('HGET', KEYS[6], 'k:' .. id) == doc.token then
-    local ours = redis.call('HSETNX', KEYS[6], 'a:' .. id, doc.answer) == 1
-    if ours and doc.reply ~= '' then redis.call('HSET', KEYS[6], 'p:' .. id, doc.reply) end
-    redis.call('HDEL', KEYS[6], 'k:' .. id, 'u:' .. id, 'c:' .. id)
+  if redis.call('HGET', KEYS[4], 'k:' .. id) == doc.token then
+    local ours = redis.call('HSETNX', KEYS[4], 'a:' .. id, doc.answer) == 1
+    if ours and doc.reply ~= '' then redis.call('HSET', KEYS[4], 'p:' .. id, doc.reply) end
+    redis.call('HDEL', KEYS[4], 'k:' .. id, 'u:' .. id, 'c:' .. id)
   end
-  return redis.call('HGET', KEYS[6], 'a:' .. id) or doc.answer
+  return {redis.call('HGET', KEYS[4], 'a:' .. id) or doc.answer, holds}
 end
-if doc.trigger ~= '' and redis.call('EXISTS', KEYS[6]) == 1 then
-  redis.call('HSETNX', KEYS[6], 'answer', doc.answer)
-  return redis.call('HGET', KEYS[6], 'answer')
+if doc.trigger ~= '' and redis.call('EXISTS', KEYS[4]) == 1 then
+  redis.call('HSETNX', KEYS[4], 'answer', doc.answer)
+  return {redis.call('HGET', KEYS[4], 'answer'), holds}
 end
-return doc.answer
+return {doc.answer, holds}
 `)
 
 // keepFor is how long the record of a trigger is kept when all of it is delivered.
@@ -100,7 +124,10 @@ const keepFor = 7 * 24 * time.Hour
 type report struct {
 	App      string          `json:"app"`
 	Session  string          `json:"session"`
+	Box      string          `json:"box"`
 	Token    string          `json:"token"`
+	Next     string          `json:"next"`
+	Lease    int64           `json:"lease"` // ms, of the outbox
 	Keep     int64           `json:"keep"`
 	Outcomes []reportOutcome `json:"outcomes"`
 	Owes     []reportOwed    `json:"owes"`
@@ -114,7 +141,7 @@ type report struct {
 // reportOutcome is what came of one effect.
 type reportOutcome struct {
 	ID      string `json:"id"`
-	Session string `json:"session"`
+	Event   bool   `json:"event"`   // one of the outbox
 	Verdict string `json:"verdict"` // done, retry or dead
 	Pause   int64  `json:"pause"`   // ms, before a retry
 	Counts  int    `json:"counts"`  // 1 where a retry uses up the budget
@@ -135,26 +162,38 @@ type reportOwed struct {
 
 var verdicts = map[Verdict]string{Done: "done", Retry: "retry", Dead: "dead"}
 
-// finish runs the script until Redis has answered or ctx ends, and returns the answer
-// that holds.
+// finish runs the script until Redis has answered or ctx ends. It returns the answer
+// that holds, and goes on with the session's outbox where more is in it.
 func (e *Engine) finish(ctx context.Context, r report) (answer string, err error) {
+	holds, answer, err := e.record(ctx, r)
+	if holds {
+		e.work(func() { e.drain(r.App, r.Session, r.Next) })
+	}
+	return answer, err
+}
+
+// record runs the script, and reports whether r.Next has the outbox.
+func (e *Engine) record(ctx context.Context, r report) (holds bool, answer string, err error) {
 	text, err := r.encode()
 	if err != nil {
-		return "", err
+		return false, "", err
 	}
 	crash.At(crash.FinishBefore)
 	err = e.persist(ctx, func() error {
 		reply, err := finish.Run(ctx, e.db, r.keys(), text)
 		crash.At(crash.FinishReply)
-		answer, _ = reply.(string)
+		if fields, ok := reply.([]any); ok && err == nil {
+			answer, _ = fields[0].(string)
+			holds = fields[1] == int64(1)
+		}
 		return err
 	})
-	return answer, err
+	return holds, answer, err
 }
 
 // encode writes the report; Lua tells an empty list from a missing one.
 func (r report) encode() (string, error) {
-	r.Keep = keepFor.Milliseconds()
+	r.Keep, r.Lease, r.Box = keepFor.Milliseconds(), repositories.EventLease.Milliseconds(), repositories.Box(r.Session)
 	if r.Outcomes == nil {
 		r.Outcomes = []reportOutcome{}
 	}
@@ -171,12 +210,12 @@ func (r report) keys() []string {
 	if r.Trigger != "" {
 		turns = k.Trigger(r.Trigger)
 	}
-	keys := []string{k.Due(), k.Outbox(r.Session), k.Outbox(""), k.InState(StatePending), k.InState(StateFailed), turns, k.Dead()}
+	keys := []string{k.Outbox(r.Session), k.InState(StatePending), k.InState(StateFailed), turns, k.Dead()}
 	for _, o := range r.Outcomes {
 		keys = append(keys, k.Effect(o.ID), k.Trigger(o.Trigger))
 	}
 	for _, owed := range r.Owes {
 		keys = append(keys, k.Effect(owed.ID))
 	}
-	return keys
+	return append(keys, k.Ledger()...)
 }

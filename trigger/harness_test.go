@@ -3,6 +3,7 @@ package trigger_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -158,8 +159,18 @@ func (w *world) until(what string, condition func() bool) {
 func (w *world) rest() {
 	w.t.Helper()
 	client := w.server.Client()
-	key := repositories.KeysOf("clinic").Due()
-	w.until("the ledger is empty", func() bool { return client.ZCard(context.Background(), key).Val() == 0 })
+	key := repositories.KeysOf("clinic").Owed()
+	w.until("the ledger is empty", func() bool {
+		owed, err := client.Get(context.Background(), key).Int()
+		return owed == 0 && (err == nil || errors.Is(err, redis.Nil))
+	})
+}
+
+// lapse lets the time of a member of the clinic's lanes be over.
+func (w *world) lapse(lane repositories.Lane, member string) {
+	client, keys := w.server.Client(), repositories.KeysOf("clinic")
+	client.ZAdd(context.Background(), keys.Lane(lane), redis.Z{Member: member})
+	client.ZAdd(context.Background(), keys.Due(), redis.Z{Member: string(lane) + "/clinic"})
 }
 
 // words is a matcher that takes what is said literally: a message of

@@ -56,7 +56,7 @@ func effectID(fire, part string) string { return fire + "." + part }
 // turnID names the turn that a message is.
 type turnID struct{ app, session, message string }
 
-// member is the turn's name in the ledger.
-func (t turnID) member() string { return "t/" + t.app + "/" + t.session + "/" + t.message }
+// member is the turn's name among those of its app.
+func (t turnID) member() string { return t.session + "/" + t.message }
 
 func (t turnID) keys() repositories.Keys { return repositories.KeysOf(t.app) }

@@ -12,8 +12,8 @@ import (
 
 // extend renews the lease of a turn.
 //
-//	KEYS turns, due
-//	ARGV messageId, token, lease (ms), member of due
+//	KEYS turns, turns that are due
+//	ARGV messageId, token, lease (ms), member of the turns
 //	=>   ok, or lost where another has the turn
 var extend = repositories.NewScript(`
 if redis.call('HGET', KEYS[1], 'k:' .. ARGV[1]) ~= ARGV[2] then return 'lost' end
@@ -47,7 +47,7 @@ func (e *Engine) hold(ctx context.Context, t *turn) (context.Context, func()) {
 
 func (e *Engine) renew(ctx context.Context, t *turn, cancel context.CancelCauseFunc) {
 	keys := t.keys()
-	reply, err := extend.Run(ctx, e.db, []string{keys.Turns(t.session), keys.Due()},
+	reply, err := extend.Run(ctx, e.db, []string{keys.Turns(t.session), keys.Lane(repositories.LaneTurns)},
 		t.turnID.message, t.token, e.lease.Milliseconds(), t.member())
 	if err == nil && reply == "lost" {
 		cancel(errLost)
@@ -56,19 +56,19 @@ func (e *Engine) renew(ctx context.Context, t *turn, cancel context.CancelCauseF
 
 // fail gives a turn back that could not be decided.
 //
-//	KEYS turns, due
+//	KEYS turns, then the ledger
 //	ARGV messageId, token, failure (JSON), pause (ms; -1: it is tried again only when
-//	     its client sends it again), member of due
+//	     its client sends it again), member of the turns, appId
 //	=>   ok, or lost
-var fail = repositories.NewScript(`
+var fail = repositories.NewScript(repositories.DueLua, `
 local id = ARGV[1]
 if redis.call('HGET', KEYS[1], 'k:' .. id) ~= ARGV[2] then return 'lost' end
 redis.call('HDEL', KEYS[1], 'k:' .. id, 'u:' .. id, 'c:' .. id)
 redis.call('HSET', KEYS[1], 'f:' .. id, ARGV[3])
 if tonumber(ARGV[4]) < 0 then
-  redis.call('ZREM', KEYS[2], ARGV[5])
+  unschedule('turns', ARGV[5])
 else
-  redis.call('ZADD', KEYS[2], now() + tonumber(ARGV[4]), ARGV[5])
+  schedule(ARGV[6], 'turns', ARGV[5], now() + tonumber(ARGV[4]))
 end
 return 'ok'
 `)
@@ -91,8 +91,8 @@ func (e *Engine) giveBack(ctx context.Context, t *turn, cause error, pause time.
 		wait = -1
 	}
 	return e.persist(ctx, func() error {
-		_, err := fail.Run(ctx, e.db, []string{keys.Turns(t.session), keys.Due()},
-			t.turnID.message, t.token, text, wait, t.member())
+		_, err := fail.Run(ctx, e.db, append([]string{keys.Turns(t.session)}, keys.Ledger()...),
+			t.turnID.message, t.token, text, wait, t.member(), t.app)
 		return err
 	})
 }

@@ -21,7 +21,14 @@ type plan struct {
 	effects []plannedEffect
 	// frontEnd says that a session's token fires directly.
 	frontEnd bool
+	// holder has the session's outbox once the plan is committed; told hears of the
+	// plan's events where that is not the plan.
+	holder string
+	told   chan attempt
 }
+
+// first reports whether the plan's events are the next of its session.
+func (p *plan) first() bool { return p.holder == p.token }
 
 type plannedFire struct {
 	id         string // its effects are named after it
@@ -146,7 +153,8 @@ func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload fired)
 func (p *planner) event(id, part string, event Event) error {
 	event.TraceParent = p.traceParent
 	body, err := json.Marshal(event)
-	owed := repositories.Owed{ID: id, Kind: string(KindEvent), Body: string(body), Session: p.session, Part: part, Order: "1", Lease: repositories.EventLease.Milliseconds()}
+	owed := repositories.OwedEvent(id, p.session, string(body))
+	owed.Part = part
 	p.add(owed, Effect{Event: &event})
 	return err
 }

@@ -85,7 +85,7 @@ func (e *Engine) acceptOnce(ctx context.Context, id turnID, message *storedMessa
 		}
 		canned = string(answer)
 	}
-	return e.accept(ctx, id, e.newID(), message, canned)
+	return e.accept(ctx, id, e.token(), message, canned)
 }
 
 // conclude brings a message that is not another's to its answer.

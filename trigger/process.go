@@ -28,12 +28,12 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 	if err != nil {
 		return nil, e.undecided(t, err, retry)
 	}
-	p, behind, err := e.decideAndCommit(ctx, t, result)
+	p, err := e.decideAndCommit(ctx, t, result)
 	if err != nil {
 		return nil, e.undecided(t, err, retry)
 	}
 	e.logDecision(t, p, result.Stage, e.now().Sub(started))
-	return e.carryOut(ctx, t, p, behind, request, result)
+	return e.carryOut(ctx, t, p, request, result)
 }
 
 func (e *Engine) request(t *turn) matcher.Request {
@@ -75,32 +75,32 @@ func (e *Engine) undecided(t *turn, cause error, retry time.Duration) error {
 
 // decideAndCommit decides, and decides again on what is there now where a repository
 // was changed in between.
-func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Result) (*plan, bool, error) {
+func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Result) (*plan, error) {
 	for range replans {
 		p, err := e.decide(t, result)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		status, behind, err := e.commitPersistently(ctx, p)
+		status, err := e.commitPersistently(ctx, p)
 		switch {
 		case err != nil:
-			return nil, false, err
+			return nil, err
 		case status == commitOK:
-			return p, behind, nil
+			return p, nil
 		case status == commitClosed:
-			return nil, false, e.gone(ctx, t)
+			return nil, e.gone(ctx, t)
 		case status == commitLost:
-			return nil, false, errLost
+			return nil, errLost
 		}
 		crash.At(crash.CommitStale)
 		claims := t.scope.claims
 		if t.scope, err = e.loadScope(ctx, t.app, t.session); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		t.scope.claims = claims
 		result = carriedOver(result, t.scope)
 	}
-	return nil, false, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}
+	return nil, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}
 }
 
 // gone says why a turn that was accepted is not there. One that Redis has lost is there
@@ -118,14 +118,18 @@ func (e *Engine) gone(ctx context.Context, t *turn) error {
 
 // commitPersistently commits within the lease, through a Redis that is away for a
 // moment. The commit answers the same each time.
-func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status string, behind bool, err error) {
+func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, e.lease/heartbeats)
 	defer cancel()
+	e.waiting.join(p)
 	err = e.persist(ctx, func() error {
-		status, behind, err = e.commit(ctx, p)
+		status, err = e.commit(ctx, p)
 		return err
 	})
-	return status, behind, err
+	if err != nil || status != commitOK || p.first() {
+		e.waiting.leave(p)
+	}
+	return status, err
 }
 
 // loadScope reads what is in scope now.

@@ -255,8 +255,8 @@ func TestEventIsPublishedHoweverManyWorkersDieOverIt(t *testing.T) {
 		var tries atomic.Int64
 		w.events.answers(func(e trigger.Effect) trigger.Outcome {
 			if tries.Add(1) <= 8 {
-				client.HSet(context.Background(), keys.Effect(e.ID), "token", "", "until", 0)
-				client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 0, Member: "e/clinic/s1/" + e.ID})
+				client.HDel(context.Background(), keys.Holders(), "s1")
+				w.lapse(repositories.LaneOutboxes, "s1")
 			}
 			return trigger.Outcome{Verdict: trigger.Done}
 		})

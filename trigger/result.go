@@ -29,10 +29,8 @@ func (e *Engine) resultEvent(a attempt) (Effect, repositories.Owed, error) {
 	}
 	event.TraceParent = a.TraceParent
 	body, err := json.Marshal(event)
-	owed := repositories.Owed{
-		ID: about.ID, Kind: string(KindEvent), Body: string(body), Session: a.SessionID, Trigger: a.TriggerID,
-		Part: partResult, Order: "1", Lease: repositories.EventLease.Milliseconds(),
-	}
+	owed := repositories.OwedEvent(about.ID, a.SessionID, string(body))
+	owed.Trigger, owed.Part = a.TriggerID, partResult
 	return Effect{
 		ID: owed.ID, Kind: KindEvent, AppID: a.AppID, SessionID: a.SessionID, TriggerID: a.TriggerID,
 		Attempt: 1, TraceParent: a.TraceParent, Event: &event,

@@ -28,34 +28,37 @@ func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
 
 // revive makes dead effects of a trigger due again, under the ids that they had.
 //
-//	KEYS 1 trigger, 2 due, 3 pending, 4 failed, 5 outbox, 6 dead, then effects
-//	ARGV 1 triggerId, 2 appId, 3 sessionId, then for each effect id, part and state
+//	KEYS 1 trigger, 2 pending, 3 failed, 4 outbox, 5 dead, then effects, then the ledger
+//	ARGV 1 triggerId, 2 appId, 3 member of the outboxes, then for each effect id, part and state
 //	=>   how many
-var revive = repositories.NewScript(repositories.OweLua, tallyLua, `
+var revive = repositories.NewScript(repositories.DueLua, tallyLua, `
 local revived, at = 0, now()
-for i = 7, #KEYS do
-  local id, part, state = ARGV[3 * (i - 6) + 1], ARGV[3 * (i - 6) + 2], ARGV[3 * (i - 6) + 3]
+for i = 6, others do
+  local id, part, state = ARGV[3 * (i - 5) + 1], ARGV[3 * (i - 5) + 2], ARGV[3 * (i - 5) + 3]
   if redis.call('HGET', KEYS[i], 'state') == 'dead' then
     revived = revived + 1
     redis.call('HSET', KEYS[i], 'state', 'due', 'token', '', 'until', 0, 'claims', 0, 'fails', 0, 'created', at)
     redis.call('HINCRBY', KEYS[i], 'revived', 1)
-    redis.call('ZADD', KEYS[2], at, member(ARGV[2], ARGV[3], id))
-    if redis.call('HGET', KEYS[i], 'order') == '1' then redis.call('RPUSH', KEYS[5], id) end
+    if redis.call('HGET', KEYS[i], 'order') == '1' then
+      enqueue(KEYS[4], ARGV[3], ARGV[2], id, '', 0)
+    else
+      schedule(ARGV[2], 'calls', id, at)
+    end
     if state ~= '' then redis.call('HSET', KEYS[1], part, state) end
     redis.call('HINCRBY', KEYS[1], 'open', 1)
     redis.call('HINCRBY', KEYS[1], 'dead', -1)
   end
 end
-if revived > 0 then redis.call('ZADD', KEYS[3], micros(), ARGV[1]) end
-if redis.call('HGET', KEYS[1], 'dead') == '0' then redis.call('ZREM', KEYS[4], ARGV[1]) end
-tally(KEYS[6], ARGV[2], KEYS[4])
+if revived > 0 then redis.call('ZADD', KEYS[2], micros(), ARGV[1]) end
+if redis.call('HGET', KEYS[1], 'dead') == '0' then redis.call('ZREM', KEYS[3], ARGV[1]) end
+tally(KEYS[5], ARGV[2], KEYS[3])
 return revived
 `)
 
 func (e *Engine) revive(ctx context.Context, appID, triggerID string, stored *storedTrigger) error {
 	k, session := repositories.KeysOf(appID), stored.record.SessionID
-	keys := []string{k.Trigger(triggerID), k.Due(), k.InState(StatePending), k.InState(StateFailed), k.Outbox(session), k.Dead()}
-	args := []any{triggerID, appID, session}
+	keys := []string{k.Trigger(triggerID), k.InState(StatePending), k.InState(StateFailed), k.Outbox(session), k.Dead()}
+	args := []any{triggerID, appID, repositories.Box(session)}
 	for _, part := range []string{partEvent, partEmitter, partCall, partResult} {
 		state, err := stored.record.pendingAgain(part)
 		if err != nil {
@@ -65,7 +68,7 @@ func (e *Engine) revive(ctx context.Context, appID, triggerID string, stored *st
 		keys, args = append(keys, k.Effect(id)), append(args, id, part, state)
 	}
 	crash.At(crash.ReviveBefore)
-	_, err := revive.Run(ctx, e.db, keys, args...)
+	_, err := revive.Run(ctx, e.db, append(keys, k.Ledger()...), args...)
 	crash.At(crash.ReviveReply)
 	return err
 }

@@ -15,7 +15,6 @@ import (
 type round struct {
 	engine  *Engine
 	plan    *plan
-	behind  bool
 	tries   chan attempt
 	events  int // not tried yet
 	calls   int // not tried yet
@@ -28,12 +27,10 @@ type round struct {
 	first bool
 }
 
-func (e *Engine) newRound(p *plan, behind bool) *round {
-	r := &round{engine: e, plan: p, behind: behind, first: true, results: map[string]repositories.Owed{}}
+func (e *Engine) newRound(p *plan) *round {
+	r := &round{engine: e, plan: p, first: p.first(), events: len(p.ownEvents()), results: map[string]repositories.Owed{}}
 	for _, effect := range p.effects {
-		if effect.Kind == KindEvent {
-			r.events++
-		} else {
+		if effect.Kind == KindCall {
 			r.calls++
 		}
 	}
@@ -67,30 +64,39 @@ func (r *round) run(ctx context.Context) error {
 }
 
 func (r *round) start(ctx context.Context) {
-	var events []plannedEffect
 	for _, effect := range r.plan.effects {
-		if effect.Kind == KindEvent {
-			events = append(events, effect)
-			continue
+		if effect.Kind == KindCall {
+			r.engine.work(func() { r.tries <- r.engine.first(ctx, effect.Effect, effect.owed) })
 		}
-		r.engine.work(func() { r.tries <- r.engine.first(ctx, effect.Effect, effect.owed) })
 	}
-	r.engine.work(func() { r.publish(ctx, events) })
+	if r.events+r.calls < len(r.plan.effects) {
+		r.engine.Wake(r.plan.app) // the end of an app's triggerOnce repository stands in the app's own outbox
+	}
+	if r.plan.first() {
+		r.engine.work(func() { r.publish(ctx) })
+	} else {
+		r.engine.work(func() { r.await(ctx) })
+	}
 }
 
-// publish delivers events in order. Behind one that is not published, none is. Those of
-// another outbox, the end of an app's triggerOnce repository, are left to the ledger.
-func (r *round) publish(ctx context.Context, events []plannedEffect) {
-	held := r.behind && !r.engine.awaitHead(ctx, r.plan)
-	for _, effect := range events {
-		if held || effect.owed.Session != r.plan.session {
-			r.tries <- attempt{Effect: effect.Effect, owed: effect.owed, at: r.engine.now().UTC(), outcome: notTried}
+// publish delivers the events in order. Behind one that is not published, none is: the
+// ledger has them.
+func (r *round) publish(ctx context.Context) {
+	held := false
+	for _, effect := range r.plan.ownEvents() {
+		if held {
+			r.tries <- effect.leave(notTried)
 			continue
 		}
 		a := r.engine.first(ctx, effect.Effect, effect.owed)
 		held = a.outcome.Verdict == Retry
 		r.tries <- a
 	}
+}
+
+// leave is the attempt at an event that another makes.
+func (p plannedEffect) leave(outcome Outcome) attempt {
+	return attempt{Effect: p.Effect, owed: p.owed, outcome: outcome, left: true}
 }
 
 // take notes an attempt, and lets an ended call owe its tool.result.
@@ -104,7 +110,9 @@ func (r *round) take(ctx context.Context, a attempt) {
 	if match := r.plan.matchOf(a.ID); match != nil {
 		a.apply(match)
 	}
-	r.unsaved = append(r.unsaved, a)
+	if !a.left {
+		r.unsaved = append(r.unsaved, a)
+	}
 	if a.ends() {
 		r.ended = append(r.ended, a)
 	}
@@ -136,7 +144,7 @@ func (r *round) announce(ctx context.Context, a attempt) {
 // save writes the outcomes that are not written, and what they owe. It returns the
 // answer that holds, where the report has one.
 func (r *round) save(ctx context.Context, closing report) (answer string, err error) {
-	closing.App, closing.Session, closing.Token = r.plan.app, r.plan.session, r.plan.token
+	closing.App, closing.Session, closing.Token, closing.Next = r.plan.app, r.plan.session, r.plan.token, r.engine.nextHolder()
 	for i, a := range r.unsaved {
 		outcome, err := a.reportWith(r.results[a.ID].ID != "")
 		if err != nil {
@@ -149,8 +157,12 @@ func (r *round) save(ctx context.Context, closing report) (answer string, err er
 		}
 	}
 	r.first = r.first && len(r.unsaved) == 0
+	saved := r.unsaved
 	r.unsaved = nil
 	answer, err = r.engine.finish(ctx, closing)
+	if err == nil {
+		r.engine.waiting.tell(r.plan.outbox(), saved)
+	}
 	if closing.leavesWork() {
 		r.engine.Wake(r.plan.app)
 	}
@@ -184,35 +196,4 @@ func (p *plan) matchOf(effectID string) *Match {
 		}
 	}
 	return nil
-}
-
-// headWait is how long events of earlier decisions are waited for. They take a few
-// milliseconds where NATS answers.
-const headWait = time.Second
-
-// awaitHead waits until the plan's first event is the next of its session, and reports
-// whether it is. It does not wait where NATS is known to be away.
-func (e *Engine) awaitHead(ctx context.Context, p *plan) bool {
-	ctx, cancel := context.WithTimeout(ctx, headWait)
-	defer cancel()
-	for i := 0; !e.stalled.Load(); i++ {
-		head, err := e.db.LIndex(ctx, p.keys().Outbox(p.session), 0).Result()
-		if err == nil && head == p.firstEvent() {
-			return true
-		}
-		if !pause(ctx, waits[min(i, 1)]) {
-			return false
-		}
-	}
-	return false
-}
-
-// firstEvent is the first event that waits in the outbox of the plan's own session.
-func (p *plan) firstEvent() string {
-	for _, effect := range p.effects {
-		if effect.Kind == KindEvent && effect.owed.Session == p.session {
-			return effect.ID
-		}
-	}
-	return ""
 }

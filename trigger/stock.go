@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -24,10 +25,9 @@ local function tally(dead, app, failed)
 end
 `
 
-// stock is how much a partition holds: members of its ledger, and failed triggers by
-// app.
+// stock is how much a partition holds: what it owes, and failed triggers by app.
 type stock struct {
-	due  *redis.IntCmd
+	owed *redis.StringCmd
 	dead *redis.StringSliceCmd
 }
 
@@ -36,7 +36,7 @@ func takeStock(ctx context.Context, pipe redis.Pipeliner) []stock {
 	held := make([]stock, repositories.Partitions)
 	for n := range held {
 		keys := repositories.PartitionKeys(n)
-		held[n] = stock{due: pipe.ZCard(ctx, keys.Due()), dead: pipe.HVals(ctx, keys.Dead())}
+		held[n] = stock{owed: pipe.Get(ctx, keys.Owed()), dead: pipe.HVals(ctx, keys.Dead())}
 	}
 	return held
 }
@@ -45,10 +45,11 @@ func takeStock(ctx context.Context, pipe redis.Pipeliner) []stock {
 func (m *Metrics) stock(held []stock) {
 	due, dead := 0.0, 0.0
 	for _, one := range held {
-		if one.due.Err() != nil || one.dead.Err() != nil {
+		if (one.owed.Err() != nil && !errors.Is(one.owed.Err(), redis.Nil)) || one.dead.Err() != nil {
 			return
 		}
-		due += float64(one.due.Val())
+		owed, _ := one.owed.Float64() // nothing where it never owed anything
+		due += owed
 		for _, text := range one.dead.Val() {
 			count, _ := strconv.ParseFloat(text, 64) // HSET of a ZCARD
 			dead += count

@@ -10,9 +10,6 @@ import (
 	"earshot/repositories/crash"
 )
 
-// peeked is how many members of a partition are looked at at a time.
-const peeked = 32
-
 // Run delivers what is due in the ledger and closes sessions that have expired, until
 // ctx ends. It looks at all partitions from time to time, and at one as soon as
 // something is owed there. It never ends for an error: it looks again.
@@ -21,13 +18,9 @@ func (e *Engine) Run(ctx context.Context) {
 	defer ticks.Stop()
 	partitions := everyPartition
 	for ctx.Err() == nil {
-		more, err := e.look(ctx, partitions)
-		if err != nil {
+		if err := e.look(ctx, partitions); err != nil {
 			e.log.Warn("ledger.unreadable", "error", err.Error())
 			pause(ctx, e.jitter(4*e.poll))
-		}
-		if more {
-			continue
 		}
 		select {
 		case <-ctx.Done():
@@ -63,91 +56,29 @@ func (e *Engine) woken(first int) []int {
 	}
 }
 
-// look takes up what is due in partitions, in one round trip. It reports whether some
-// partition had more than was looked at. Of a cluster that is away in part it takes up
-// what is on the other nodes.
-func (e *Engine) look(ctx context.Context, partitions []int) (more bool, err error) {
-	pipe := e.db.Pipeline()
-	clocks, heads := e.db.Clocks(ctx, pipe), make([]head, len(partitions))
-	for i, n := range partitions {
-		heads[i] = peek(ctx, pipe, clocks, n)
-	}
-	var held []stock
-	if len(partitions) == len(everyPartition) {
-		held = takeStock(ctx, pipe)
-	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
-	oldest := 0.0
-	for _, head := range heads {
-		now, away := head.now()
-		if away != nil {
-			err = away
-			continue
-		}
-		due := dueOf(head.due.Val(), now)
-		oldest = max(oldest, overdue(head.due.Val(), now))
-		more = more || len(due) == peeked && e.anyIdle(due)
-		e.takeUp(ctx, due)
-		e.expire(ctx, dueOf(head.idle.Val(), now))
-	}
-	if err == nil && held != nil {
-		e.metrics.oldest(oldest)
-		e.metrics.stock(held)
-	}
-	return more, err
-}
-
-// anyIdle reports whether this process is not working on one of them already; else
-// looking again at once would find the same.
-func (e *Engine) anyIdle(members []string) bool {
-	for _, member := range members {
-		if _, busy := e.busy.Load(member); !busy {
-			return true
-		}
-	}
-	return false
-}
-
-// takeUp starts a worker for each member. While all workers are busy it waits for one:
-// looking at the ledger again would find the same, and start nothing.
-func (e *Engine) takeUp(ctx context.Context, members []string) {
-	for _, member := range members {
-		if _, busy := e.busy.LoadOrStore(member, true); busy {
-			continue
-		}
-		select {
-		case e.slots <- struct{}{}:
-		case <-ctx.Done():
-			e.busy.Delete(member)
-			return
-		}
-		e.work(func() {
-			defer func() {
-				e.busy.Delete(member)
-				<-e.slots
-			}()
-			e.takeOne(ctx, member)
-		})
-	}
-}
-
-func (e *Engine) takeOne(ctx context.Context, member string) {
+func (e *Engine) takeOne(ctx context.Context, l *lane, member string) {
 	var err error
-	if strings.HasPrefix(member, "t/") {
-		err = e.takeTurn(ctx, member)
-	} else {
-		err = e.takeEffect(ctx, member)
+	switch l.kind {
+	case repositories.LaneTurns:
+		err = e.takeTurn(ctx, l.app, member)
+	case repositories.LaneCalls:
+		err = e.takeCall(ctx, l.app, member)
+	case repositories.LaneOutboxes:
+		if member == repositories.NoSession {
+			member = ""
+		}
+		e.drain(l.app, member, e.token())
 	}
 	if err != nil && ctx.Err() == nil {
-		e.log.Warn("ledger.unfinished", "member", member, "error", err.Error())
+		e.log.Warn("ledger.unfinished", "app", l.app, string(l.kind), member, "error", err.Error())
 	}
 }
 
 // takeTurn goes on with a turn whose process has died, or that could not be decided
 // before.
-func (e *Engine) takeTurn(ctx context.Context, member string) error {
-	app, session, message := splitMember(member)
-	found, err := e.accept(ctx, turnID{app, session, message}, e.newID(), nil, "")
+func (e *Engine) takeTurn(ctx context.Context, app, member string) error {
+	session, message, _ := strings.Cut(member, "/")
+	found, err := e.accept(ctx, turnID{app, session, message}, e.token(), nil, "")
 	if err != nil || found.status != statusTaken {
 		return err
 	}
@@ -155,11 +86,11 @@ func (e *Engine) takeTurn(ctx context.Context, member string) error {
 	return nil
 }
 
-// takeEffect makes the next attempt at an effect, and writes what came of it. Its
-// lease bounds both; what is not written by then is done again, under the same id.
-func (e *Engine) takeEffect(ctx context.Context, member string) error {
-	token := e.newID()
-	c, err := e.claim(ctx, member, token)
+// takeCall makes the next attempt at a call, and writes what came of it. Its lease bounds
+// both; what is not written by then is done again, under the same id.
+func (e *Engine) takeCall(ctx context.Context, appID, id string) error {
+	token := e.token()
+	c, err := e.claim(ctx, appID, id, token)
 	if err != nil || c == nil {
 		return err
 	}
@@ -167,7 +98,7 @@ func (e *Engine) takeEffect(ctx context.Context, member string) error {
 	ctx, cancel := context.WithTimeout(e.life, c.lease)
 	defer cancel()
 	a := attempt{Effect: c.Effect, owed: c.owed, fails: c.fails, revived: c.revived, age: c.age}
-	if c.crashed && c.Kind == KindCall { // events are never given up
+	if c.crashed {
 		a.at, a.outcome = e.now().UTC(), crashed
 	} else {
 		a = e.deliver(ctx, a)
@@ -180,7 +111,7 @@ var crashed = Outcome{Verdict: Dead, Reason: ReasonRequest, Error: "crashed_work
 
 // write writes what came of an effect, with the tool.result that an ended call owes.
 func (e *Engine) write(ctx context.Context, a attempt, token string) error {
-	r := report{App: a.AppID, Session: a.owed.Session, Token: token}
+	r := report{App: a.AppID, Session: a.owed.Session, Token: token, Next: e.nextHolder()}
 	if a.ends() {
 		_, owed, err := e.resultEvent(a)
 		if err != nil {
@@ -194,9 +125,6 @@ func (e *Engine) write(ctx context.Context, a attempt, token string) error {
 	}
 	r.Outcomes = []reportOutcome{outcome}
 	_, err = e.finish(ctx, r)
-	if a.outcome.Verdict != Retry {
-		e.Wake(a.AppID) // the next event of the session, or the result
-	}
 	return err
 }
 

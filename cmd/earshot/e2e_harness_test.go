@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -286,8 +287,8 @@ func (w *world) rest() {
 	w.t.Helper()
 	client := w.client()
 	w.until("the ledger is empty", func() bool {
-		for _, key := range repositories.AllDue() {
-			if n, err := client.ZCard(w.t.Context(), key).Result(); err != nil || n > 0 {
+		for _, key := range repositories.AllOwed() {
+			if n, err := client.Get(w.t.Context(), key).Int(); n > 0 || err != nil && !errors.Is(err, redis.Nil) {
 				return false
 			}
 		}

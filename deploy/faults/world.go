@@ -177,16 +177,18 @@ func (w *world) rest(limit time.Duration) error {
 // due counts what is owed; -1 where Redis does not answer.
 func (w *world) due() int64 {
 	pipe := w.client.Pipeline()
-	var sizes []*redis.IntCmd
-	for _, key := range repositories.AllDue() {
-		sizes = append(sizes, pipe.ZCard(context.Background(), key))
+	var counts []*redis.StringCmd
+	for _, key := range repositories.AllOwed() {
+		counts = append(counts, pipe.Get(context.Background(), key))
 	}
-	if _, err := pipe.Exec(context.Background()); err != nil {
-		return -1
-	}
+	_, _ = pipe.Exec(context.Background()) // every command has its own error
 	total := int64(0)
-	for _, size := range sizes {
-		total += size.Val()
+	for _, count := range counts {
+		owed, err := count.Int64()
+		if err != nil && !errors.Is(err, redis.Nil) { // where nothing was ever owed
+			return -1
+		}
+		total += owed
 	}
 	return total
 }
