@@ -37,6 +37,8 @@ type world struct {
 	trips *trips
 	ttl   time.Duration
 	lease time.Duration
+	// workers of each replica
+	workers int
 }
 
 // each runs a test on miniredis, on a real server and on a cluster: what holds for one
@@ -47,15 +49,22 @@ func each(t *testing.T, test func(t *testing.T, w *world)) {
 }
 
 func newWorld(t testing.TB, server *redistest.Server) *world {
+	w := idleWorld(t, server, 0)
+	_, w.keeper = w.replica()
+	w.run(w.keeper)
+	return w
+}
+
+// idleWorld is a world in which nobody looks at the ledger. Its replicas have so many
+// workers; 0 for as many as is usual.
+func idleWorld(t testing.TB, server *redistest.Server, workers int) *world {
 	sealer, err := repositories.NewSealer([]byte(strings.Repeat("k", repositories.KeySize)))
 	require.NoError(t, err)
 	w := &world{
 		t: t, server: server, sealer: sealer, matcher: &words{}, events: &outside{}, calls: &outside{},
-		trips: &trips{}, ttl: time.Hour, lease: time.Second,
+		trips: &trips{}, ttl: time.Hour, lease: time.Second, workers: workers,
 	}
 	w.store, w.engine = w.replica(w.trips)
-	_, w.keeper = w.replica()
-	w.run(w.keeper)
 	w.app("clinic", "{}")
 	return w
 }
@@ -70,7 +79,7 @@ func (w *world) replica(hooks ...redis.Hook) (*repositories.Store, *trigger.Engi
 	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: w.sealer, SessionTTL: w.ttl})
 	engine, err := trigger.NewEngine(trigger.Options{
 		DB: db, Store: store, Matcher: w.matcher, Events: w.events, Calls: w.calls,
-		Lease: w.lease, Poll: 20 * time.Millisecond, Jitter: func(d time.Duration) time.Duration { return d / 50 },
+		Lease: w.lease, Poll: 20 * time.Millisecond, Workers: w.workers, Jitter: func(d time.Duration) time.Duration { return d / 50 },
 	})
 	require.NoError(w.t, err)
 	store.OnChange(engine.Wake)
@@ -160,10 +169,10 @@ func (w *world) rest() {
 	w.t.Helper()
 	client := w.server.Client()
 	key := repositories.KeysOf("clinic").Owed()
-	w.until("the ledger is empty", func() bool {
+	require.Eventually(w.t, func() bool {
 		owed, err := client.Get(context.Background(), key).Int()
 		return owed == 0 && (err == nil || errors.Is(err, redis.Nil))
-	})
+	}, time.Minute, 5*time.Millisecond, "the ledger is empty")
 }
 
 // lapse lets the time of a member of the clinic's lanes be over.

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/emitter"
+	"earshot/emitter/natstest"
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/redistest"
+	"earshot/trigger"
+)
+
+// BenchmarkDrain is what one replica needs for the events that are owed after an outage of
+// NATS: in one session, in a hundred of one app, and in ten thousand of twenty apps. The
+// time for an event must not grow with their number. Beside them, what NATS takes for
+// events of one publisher that waits for each acknowledgement:
+//
+//	go test -run '^$' -bench Drain -benchtime 1x ./deploy/load
+func BenchmarkDrain(b *testing.B) {
+	b.Run("broker/10000", func(b *testing.B) {
+		out, began := published(b), time.Now()
+		for i := range 10_000 {
+			require.Equal(b, trigger.Done, out.Deliver(b.Context(), trigger.Effect{ID: strconv.Itoa(i), Kind: trigger.KindEvent, Event: event("app", "s")}).Verdict)
+		}
+		b.ReportMetric(10_000/time.Since(began).Seconds(), "events/s")
+	})
+	for _, shape := range []shape{{"session", 1, 1}, {"app", 1, 100}, {"sessions", 20, 500}} {
+		for _, n := range []int{1_000, 10_000, 100_000} {
+			b.Run(fmt.Sprintf("%s/%d", shape.name, n), func(b *testing.B) {
+				for b.Loop() {
+					drain(b, shape, n)
+				}
+			})
+		}
+	}
+}
+
+// shape is how events are spread.
+type shape struct {
+	name           string
+	apps, sessions int // sessions of each app
+}
+
+// of is the app and the session of an event.
+func (s shape) of(i int) (app, session string) {
+	return fmt.Sprintf("app-%d", i%s.apps), fmt.Sprintf("s%d", i/s.apps%s.sessions)
+}
+
+// outage refuses events while NATS is away.
+type outage struct {
+	trigger.Deliverer
+	back           atomic.Bool
+	refused, taken atomic.Int64
+	began          atomic.Int64 // ns, the first event after the outage
+}
+
+func (o *outage) Deliver(ctx context.Context, effect trigger.Effect) trigger.Outcome {
+	if !o.back.Load() {
+		o.refused.Add(1)
+		return trigger.Outcome{Verdict: trigger.Retry, Deferred: true, Error: "NATS is away"}
+	}
+	o.began.CompareAndSwap(0, time.Now().UnixNano())
+	o.taken.Add(1)
+	return o.Deliverer.Deliver(ctx, effect)
+}
+
+// asked counts commands and round trips.
+type asked struct{ commands, trips atomic.Int64 }
+
+func (a *asked) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (a *asked) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		a.commands.Add(1)
+		a.trips.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (a *asked) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		a.commands.Add(int64(len(cmds)))
+		a.trips.Add(1)
+		return next(ctx, cmds)
+	}
+}
+
+// drain owes n events, lets a replica meet the outage, and measures from the first event
+// after it to the last.
+func drain(b *testing.B, shape shape, n int) {
+	b.StopTimer()
+	server := redistest.Run(b)
+	db := &repositories.DB{UniversalClient: server.Client()}
+	owe(b, db, shape, n)
+	hook, nats := &asked{}, &outage{Deliverer: published(b)}
+	db.AddHook(hook)
+	engine := replica(b, db, nats)
+	ctx, stop := context.WithCancel(b.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); engine.Run(ctx) }()
+	require.Eventually(b, func() bool { return nats.refused.Load() > 0 }, time.Minute, time.Millisecond)
+	b.StartTimer()
+	before := hook.trips.Load()
+	nats.back.Store(true)
+	client := server.Client()
+	require.Eventually(b, func() bool { return drained(b, client) }, time.Hour, 10*time.Millisecond)
+	took := time.Duration(time.Now().UnixNano() - nats.began.Load())
+	b.StopTimer()
+	stop()
+	<-ended
+	require.NoError(b, engine.Stop(context.Background()))
+	require.EqualValues(b, n, nats.taken.Load(), "each is published once")
+	b.ReportMetric(float64(n)/took.Seconds(), "events/s")
+	b.ReportMetric(float64(took.Microseconds())/float64(n), "µs/event")
+	b.ReportMetric(float64(hook.trips.Load()-before)/float64(n), "trips/event")
+	b.StartTimer()
+}
+
+func published(b *testing.B) *emitter.Emitter {
+	conn, err := nats.Connect(natstest.Run(b).URL(), nats.ReconnectBufSize(-1))
+	require.NoError(b, err)
+	b.Cleanup(conn.Close)
+	out, err := emitter.New(conn, emitter.Options{})
+	require.NoError(b, err)
+	require.NoError(b, out.Ready(b.Context()))
+	return out
+}
+
+func replica(b *testing.B, db *repositories.DB, events trigger.Deliverer) *trigger.Engine {
+	sealer, err := repositories.NewSealer([]byte(strings.Repeat("k", repositories.KeySize)))
+	require.NoError(b, err)
+	engine, err := trigger.NewEngine(trigger.Options{
+		DB: db, Store: repositories.NewStore(db, repositories.StoreOptions{Sealer: sealer, SessionTTL: time.Hour}),
+		Matcher: nobody{}, Events: events, Calls: events,
+	})
+	require.NoError(b, err)
+	return engine
+}
+
+// nobody matches nothing.
+type nobody struct{ matcher.Matcher }
+
+// drained reports whether nothing is owed.
+func drained(b *testing.B, client redis.UniversalClient) bool {
+	pipe := client.Pipeline()
+	for _, key := range repositories.AllOwed() {
+		pipe.Get(b.Context(), key)
+	}
+	replies, err := pipe.Exec(b.Context())
+	require.True(b, err == nil || errors.Is(err, redis.Nil), "%v", err)
+	return !slices.ContainsFunc(replies, func(reply redis.Cmder) bool {
+		owed, _ := reply.(*redis.StringCmd).Int()
+		return owed > 0
+	})
+}
+
+// owing writes the event of a trigger into the ledger, with its record.
+//
+//	KEYS outbox, effect and trigger of each, then the ledger
+//	ARGV appId, then the Owed of each
+var owing = repositories.NewScript(repositories.OweLua, `
+for i = 1, others, 3 do
+  redis.call('HSET', KEYS[i + 2], 'record', '{}', 'open', 1, 'dead', 0)
+  owe(KEYS[i + 1], cjson.decode(ARGV[(i + 5) / 3]), ARGV[1], KEYS[i], '')
+end
+return 'ok'
+`)
+
+func event(app, session string) *trigger.Event {
+	data := json.RawMessage(`"` + strings.Repeat("x", 500) + `"`)
+	return &trigger.Event{Subject: "tool.trigger." + app + "." + session + ".ring", ID: "e", Type: "earshot.tool.trigger", Data: data}
+}
+
+func owe(b *testing.B, db *repositories.DB, shape shape, n int) {
+	byApp := map[string][]int{}
+	for i := range n {
+		app, _ := shape.of(i)
+		byApp[app] = append(byApp[app], i)
+	}
+	for app, all := range byApp {
+		k := repositories.KeysOf(app)
+		for some := range slices.Chunk(all, 1000) {
+			keys, args := []string{}, []any{app}
+			for _, i := range some {
+				_, session := shape.of(i)
+				id := fmt.Sprintf("%032x", i)
+				body, err := json.Marshal(event(app, session))
+				require.NoError(b, err)
+				effect := repositories.OwedEvent(id+".event", session, string(body))
+				effect.Trigger, effect.Part = id, "event"
+				owed, err := json.Marshal(effect)
+				require.NoError(b, err)
+				keys, args = append(keys, k.Outbox(session), k.Effect(effect.ID), k.Trigger(id)), append(args, owed)
+			}
+			_, err := owing.Run(b.Context(), db, append(keys, k.Ledger()...), args...)
+			require.NoError(b, err)
+		}
+	}
+}

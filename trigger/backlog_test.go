@@ -1,0 +1,272 @@
+package trigger_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/repositories/redistest"
+	"earshot/trigger"
+)
+
+// owing writes events into the ledger as every script does, many at once.
+//
+//	KEYS outbox and effect of each, then the ledger
+//	ARGV appId, then the Owed of each
+var owing = repositories.NewScript(repositories.OweLua, `
+for i = 1, others, 2 do owe(KEYS[i + 1], cjson.decode(ARGV[(i + 3) / 2]), ARGV[1], KEYS[i], '') end
+return 'ok'
+`)
+
+// owe owes n events in a session, numbered from 0, as an outage of NATS leaves them.
+func (w *world) owe(app, session string, n int) {
+	w.oweIn(app, n, func(int) string { return session })
+}
+
+// oweEach owes one event in each of n sessions.
+func (w *world) oweEach(app string, n int) {
+	w.oweIn(app, n, func(i int) string { return fmt.Sprintf("each-%d", i) })
+}
+
+func (w *world) oweIn(app string, n int, session func(int) string) {
+	w.t.Helper()
+	db := &repositories.DB{UniversalClient: w.server.Client(), Embedded: w.server.Embedded()}
+	k := repositories.KeysOf(app)
+	for chunk := range slices.Chunk(upTo(n), 500) {
+		keys, args := []string{}, []any{app}
+		for _, i := range chunk {
+			id := fmt.Sprintf("%s.%d", session(i), i)
+			event := trigger.Event{Subject: "tool.trigger." + app + "." + session(i) + ".a", ID: id, Data: json.RawMessage(strconv.Itoa(i))}
+			body, err := json.Marshal(event)
+			require.NoError(w.t, err)
+			owed, err := json.Marshal(repositories.OwedEvent(id, session(i), string(body)))
+			require.NoError(w.t, err)
+			keys, args = append(keys, k.Outbox(session(i)), k.Effect(id)), append(args, owed)
+		}
+		_, err := owing.Run(w.t.Context(), db, append(keys, k.Ledger()...), args...)
+		require.NoError(w.t, err)
+	}
+}
+
+// order lists the numbers of the events of a session that were taken, in their order.
+func (o *outside) order(session string) []int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	list := []int{}
+	for _, effect := range o.taken {
+		if effect.SessionID == session {
+			n, _ := strconv.Atoi(string(effect.Event.Data))
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// many is n, but for the embedded store, which goes through all its keys for every command.
+func many(server *redistest.Server, n int) int {
+	if server.Embedded() {
+		return min(n, 500)
+	}
+	return n
+}
+
+// TestBacklogOfASessionCostsAFewRoundTripsPerHundred lets thousands of events be owed in
+// one session: what it takes to deliver them grows with their number and no faster.
+func TestBacklogOfASessionCostsAFewRoundTripsPerHundred(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		n := many(server, 5000)
+		w := idleWorld(t, server, 0)
+		w.owe("clinic", "s1", n)
+		single := &singles{}
+		_, engine := w.replica(single)
+		w.run(engine)
+		w.rest()
+		require.Equal(t, upTo(n), w.events.order("s1"))
+		attempts, _ := w.events.count()
+		require.Equal(t, n, attempts, "none was tried before its turn")
+		require.Less(t, single.made.Load(), int64(n/10))
+		left, err := server.Client().Exists(t.Context(), repositories.KeysOf("clinic").Holders(), repositories.KeysOf("clinic").Outbox("s1")).Result()
+		require.NoError(t, err)
+		require.Zero(t, left)
+	})
+}
+
+// singles counts what is asked of Redis but for the looks at the ledger, which are
+// pipelines and as many as the time that a test takes.
+type singles struct{ made atomic.Int64 }
+
+func (c *singles) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *singles) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.made.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (c *singles) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// TestEventThatFailsWithinARunHoldsBackThoseBehindIt has NATS refuse one event out of
+// many for a while.
+func TestEventThatFailsWithinARunHoldsBackThoseBehindIt(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		var refused atomic.Int64
+		w.events.answers(func(effect trigger.Effect) trigger.Outcome {
+			if effect.ID == "s1.40" && refused.Add(1) < 4 {
+				return down(effect)
+			}
+			return trigger.Outcome{Verdict: trigger.Done}
+		})
+		w.owe("clinic", "s1", 300)
+		w.rest()
+		require.Equal(t, upTo(300), w.events.order("s1"))
+		attempts, _ := w.events.count()
+		require.Equal(t, 303, attempts)
+		numbers := []int{}
+		for _, attempt := range w.events.attempts {
+			if attempt.ID == "s1.40" {
+				numbers = append(numbers, attempt.Attempt)
+			}
+		}
+		require.Equal(t, []int{1, 2, 3, 4}, numbers)
+	})
+}
+
+// TestEventWithoutItsBodyHoldsNothingUp has an outbox name an event that is gone, as
+// after somebody's repair by hand.
+func TestEventWithoutItsBodyHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		w := idleWorld(t, server, 0)
+		w.owe("clinic", "s1", 10)
+		keys := repositories.KeysOf("clinic")
+		for _, gone := range []string{"s1.0", "s1.1", "s1.5", "s1.9"} {
+			require.NoError(t, server.Client().Del(t.Context(), keys.Effect(gone)).Err())
+		}
+		w.run(w.engine)
+		w.rest()
+		require.Equal(t, []int{2, 3, 4, 6, 7, 8}, w.events.order("s1"))
+	})
+}
+
+// TestOutboxIsGivenBackAtShutdown ends a replica in the middle of a backlog: another one
+// goes on at once, and not when a lease has ended.
+func TestOutboxIsGivenBackAtShutdown(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		w := idleWorld(t, server, 0)
+		begun, release := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		w.events.answers(func(trigger.Effect) trigger.Outcome {
+			once.Do(func() { close(begun); <-release })
+			return trigger.Outcome{Verdict: trigger.Done}
+		})
+		w.owe("clinic", "s1", 400)
+		_, doomed := w.replica()
+		ctx, stop := context.WithCancel(t.Context())
+		go doomed.Run(ctx)
+		<-begun
+		stop()
+		waits := &awaited{Context: t.Context(), begun: make(chan struct{})}
+		stopped := make(chan error, 1)
+		go func() { stopped <- doomed.Stop(waits) }()
+		<-waits.begun
+		close(release)
+		require.NoError(t, <-stopped)
+		require.Less(t, len(w.events.order("s1")), 400, "it did not stay for all of them")
+		due, err := server.Client().ZScore(t.Context(), repositories.KeysOf("clinic").Lane(repositories.LaneOutboxes), "s1").Result()
+		require.NoError(t, err)
+		at, err := server.Client().Time(t.Context()).Result()
+		require.NoError(t, err)
+		require.LessOrEqual(t, int64(due), at.UnixMilli(), "it is due at once")
+		w.run(w.engine)
+		w.rest()
+		require.Equal(t, upTo(400), w.events.order("s1"))
+	})
+}
+
+// awaited tells when somebody waits for its end.
+type awaited struct {
+	context.Context
+	once  sync.Once
+	begun chan struct{}
+}
+
+func (a *awaited) Done() <-chan struct{} {
+	a.once.Do(func() { close(a.begun) })
+	return a.Context.Done()
+}
+
+// TestTriggersOfASessionAtTheSameTimeDoNotPoll fires many tools in one session at once:
+// who stands behind others is told by whoever publishes.
+func TestTriggersOfASessionAtTheSameTimeDoNotPoll(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.unhurried()
+		w.put("s1", "r", `{"tools":[{"name":"a"}]}`)
+		const n = 64
+		before := w.trips.made.Load()
+		states := make(chan string, n)
+		for range n {
+			go func() {
+				match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "a", Source: "ui"})
+				if err != nil {
+					states <- err.Error()
+					return
+				}
+				states <- match.Event.State
+			}()
+		}
+		for range n {
+			require.Contains(t, []string{"published", "pending"}, <-states)
+		}
+		w.rest()
+		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.a"), n)
+		require.Less(t, w.trips.made.Load()-before, int64(7*n), "scope, decision and outcome, and at most a run for each")
+	})
+}
+
+// TestMetricsCountEventsBehindOthers has events wait in their outboxes.
+func TestMetricsCountEventsBehindOthers(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		gauges := w.watch()
+		w.events.answers(down)
+		w.owe("clinic", "s1", 30)
+		w.owe("clinic", "s2", 12)
+		w.until("all of them are owed", func() bool { return gauges("earshot_effects_due") == 42 })
+		w.events.answers(nil)
+		w.until("nothing is", func() bool { return gauges("earshot_effects_due") == 0 })
+	})
+}
+
+// neighbours returns the names of apps that share the clinic's partition.
+func (w *world) neighbours(n int) []string {
+	var names []string
+	for i := 0; len(names) < n; i++ {
+		name := fmt.Sprintf("neighbour-%d", i)
+		if repositories.PartitionOf(name) == repositories.PartitionOf("clinic") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,212 @@
+package trigger_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/redistest"
+	"earshot/trigger"
+)
+
+// slow are endpoints that take a call and do not answer until they are let go.
+type slow struct {
+	mu    sync.Mutex
+	apps  map[string]int // calls that are held
+	tried map[string]bool
+	let   chan struct{}
+}
+
+func newSlow() *slow {
+	return &slow{apps: map[string]int{}, tried: map[string]bool{}, let: make(chan struct{})}
+}
+
+// deliver refuses the first attempt at a call, and holds the second one where the app's
+// endpoints are slow.
+func (s *slow) deliver(fast string) func(trigger.Effect) trigger.Outcome {
+	return func(effect trigger.Effect) trigger.Outcome {
+		s.mu.Lock()
+		again := s.tried[effect.ID]
+		s.tried[effect.ID] = true
+		s.mu.Unlock()
+		if !again {
+			return down(effect)
+		}
+		if effect.AppID != fast {
+			s.hold(effect.AppID)
+		}
+		return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+	}
+}
+
+func (s *slow) hold(app string) {
+	s.mu.Lock()
+	s.apps[app]++
+	s.mu.Unlock()
+	<-s.let
+}
+
+func (s *slow) held(app string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.apps[app]
+}
+
+// call fires n tools of an app, whose calls the ledger makes again.
+func (w *world) call(app string, n int) {
+	for i := range n {
+		_, err := w.engine.Fire(w.t.Context(), trigger.Direct{AppID: app, Name: fmt.Sprintf("call-%d", i), Source: "ui"})
+		require.NoError(w.t, err)
+	}
+}
+
+// callers makes an app with n tools, each with a host of its own.
+func (w *world) callers(app string, n int) {
+	w.app(app, "{}")
+	body := ""
+	for i := range n {
+		body += fmt.Sprintf(`,{"name":"call-%d","url":"http://host-%d.example"}`, i, i)
+	}
+	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: app}, "r", []byte(`{"tools":[`+body[1:]+`]}`))
+	require.NoError(w.t, err)
+	_, err = w.store.PutRepository(w.t.Context(), repository)
+	require.NoError(w.t, err)
+}
+
+func (w *world) delivered(app string) bool {
+	records, _, err := w.engine.Triggers(context.Background(), trigger.Query{AppID: app, State: trigger.StateDelivered, Page: trigger.Page{Limit: 1}})
+	return err == nil && len(records) == 1
+}
+
+// TestSlowHostsOfAnAppHoldUpNoOther has nine hosts of one app hold all that they are
+// sent. What another app owes, and the app's own events and messages, go on meanwhile.
+func TestSlowHostsOfAnAppHoldUpNoOther(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		w := idleWorld(t, server, 8)
+		slow := newSlow()
+		w.calls.answers(slow.deliver("quick"))
+		_, replica := w.replica()
+		w.run(replica)
+		w.callers("clinic", 9)
+		w.callers("quick", 1)
+		w.rest()
+		w.call("clinic", 9)
+		w.until("as many are held as one app may have", func() bool { return slow.held("clinic") == 2 })
+
+		w.call("quick", 1)
+		w.until("the other app's call is delivered", func() bool { return w.delivered("quick") })
+		w.owe("clinic", "s1", 3)
+		w.until("the slow app's events are published", func() bool { return len(w.events.order("s1")) == 3 })
+		w.recover("m1")
+		require.Equal(t, 2, slow.held("clinic"), "its calls are still held")
+		close(slow.let)
+		w.rest()
+	})
+}
+
+// recover posts a message that its replica cannot decide, and waits until another has.
+func (w *world) recover(id string) {
+	var asked atomic.Bool
+	w.matcher.intercept(func(matcher.Request) error {
+		if !asked.Swap(true) {
+			return &matcher.Unavailable{Reason: "away"}
+		}
+		return nil
+	})
+	_, err := w.engine.PostAsync(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s9", ID: id, Actor: "user", Text: "hello"})
+	require.NoError(w.t, err)
+	w.until("the message is decided", func() bool {
+		entries, _, err := w.engine.History(context.Background(), "clinic", "s9", trigger.Page{Limit: 1})
+		return err == nil && len(entries) == 1 && entries[0].State == trigger.EntryDecided
+	})
+}
+
+// TestManySlowAppsLeaveRoomForAnother has as many apps hold calls as have shares.
+func TestManySlowAppsLeaveRoomForAnother(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		w := idleWorld(t, server, 8)
+		slow := newSlow()
+		w.calls.answers(slow.deliver("quick"))
+		_, replica := w.replica()
+		w.run(replica)
+		apps := []string{"clinic", "b", "c", "d"}
+		for _, app := range apps {
+			w.callers(app, 4)
+			w.call(app, 4)
+		}
+		w.callers("quick", 1)
+		w.until("all apps hold what they can", func() bool {
+			held := 0
+			for _, app := range apps {
+				held += slow.held(app)
+			}
+			return held == 7
+		})
+		w.call("quick", 1)
+		w.until("the late one's call is delivered", func() bool { return w.delivered("quick") })
+		close(slow.let)
+	})
+}
+
+// widest is the most that Redis answered to one pipeline, in members of sorted sets.
+type widest struct {
+	mu   sync.Mutex
+	most int
+}
+
+func (h *widest) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *widest) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (h *widest) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		members := 0
+		for _, cmd := range cmds {
+			if list, is := cmd.(*redis.ZSliceCmd); is {
+				members += len(list.Val())
+			}
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.most = max(h.most, members)
+		return err
+	}
+}
+
+// TestBacklogOfAnAppHidesNoNeighbour has ten thousand sessions of an app wait, and NATS
+// hold what it is sent of them: what an app of the same partition owes later is taken up
+// by the next look, which reads no more than it did without the backlog.
+func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		w := idleWorld(t, server, 8)
+		slow, neighbour := newSlow(), w.neighbours(1)[0]
+		w.events.answers(func(effect trigger.Effect) trigger.Outcome {
+			if effect.AppID == "clinic" {
+				slow.hold("clinic")
+			}
+			return trigger.Outcome{Verdict: trigger.Done}
+		})
+		w.oweEach("clinic", many(server, 10_000))
+		width := &widest{}
+		_, replica := w.replica(width)
+		w.run(replica)
+		w.until("as many are held as one app may have", func() bool { return slow.held("clinic") == 2 })
+		w.owe(neighbour, "s", 1)
+		w.until("the neighbour's is published", func() bool { return len(w.events.order("s")) == 1 })
+		require.Equal(t, 2, slow.held("clinic"))
+		require.Less(t, width.most, 20)
+		close(slow.let)
+		w.rest()
+	})
+}
