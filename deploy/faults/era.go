@@ -23,6 +23,9 @@ type era struct {
 	full    int64
 	deleted bool // the stream is
 	calm    bool // recovery is measured all through it
+	// restored says that Redis is put back to where it was some seconds ago, when nobody
+	// says anything any more.
+	restored bool
 }
 
 // eras are what a campaign consists of. Where many kills are asked for, most of the
@@ -38,6 +41,7 @@ func eras(o options) []era {
 		{name: "faults", faults: faults(o), deeds: deeds},
 		{name: "outage", faults: []fault{outage(o.outage)}, amid: amid, deeds: deeds},
 		{name: "full", faults: []fault{filling(o)}, amid: amid, full: 256 << 10, deeds: deeds},
+		{name: "restore", faults: []fault{snapshot}, restored: true, deeds: plain},
 		{name: "deletion", faults: []fault{deletion}, kills: 5, deleted: true, deeds: deeds},
 	}
 }
@@ -69,6 +73,9 @@ func (r era) run(ctx context.Context, o options, plan *schedule, found *outcome)
 	}
 	a.rest(w)
 	o.logf("era %s: %d operations; %d were owed, and %d are after %s", r.name, len(c.done), a.owed, w.due(), a.rested.Round(time.Millisecond))
+	if err := r.restore(w); err != nil {
+		a.trouble(err)
+	}
 	if err := r.balance(ctx, w, c, a, found); err != nil {
 		a.trouble(err)
 	}
@@ -113,6 +120,13 @@ func (s *schedule) carryOut(ctx context.Context, kills int) error {
 	return ctx.Err()
 }
 
+func (r era) restore(w *world) error {
+	if !r.restored {
+		return nil
+	}
+	return w.restore()
+}
+
 // balance closes the books of the era.
 func (r era) balance(ctx context.Context, w *world, c *clients, a *account, found *outcome) error {
 	if err := w.await(ctx); err != nil {
@@ -128,7 +142,7 @@ func (r era) balance(ctx context.Context, w *world, c *clients, a *account, foun
 	if err != nil {
 		return err
 	}
-	e.again = again
+	e.again, e.restored = again, r.restored
 	for _, violation := range e.violations() {
 		a.violations = append(a.violations, r.name+": "+violation)
 	}

@@ -33,6 +33,8 @@ type evidence struct {
 	// deleted says that the stream was deleted in between: what is missing in it was
 	// there if its record says so.
 	deleted bool
+	// restored says that Redis had forgotten some of what it is asked again for.
+	restored bool
 }
 
 // record is a trigger as the API lists it.

@@ -102,11 +102,19 @@ func (e *evidence) everyMessageIsDecidedOnce() (found []string) {
 
 func (e *evidence) repeatsGetTheSameAnswer() (found []string) {
 	for _, o := range e.operations {
-		if again, asked := e.again[o.ID]; asked && again != o.Answer {
+		if again, asked := e.again[o.ID]; asked && again != o.Answer && !(e.restored && o.namesAgain(again)) {
 			found = append(found, fmt.Sprintf("%s %s was answered %s and then %s", o.Kind, o.ID, o.Answer, again))
 		}
 	}
 	return found
+}
+
+// namesAgain reports whether another answer names the same triggers. That of a decision
+// which was made twice may tell of other states.
+func (o *operation) namesAgain(answer string) bool {
+	other := *o
+	other.Answer = answer
+	return slices.Equal(o.triggers(), other.triggers())
 }
 
 // answersAgreeWithRecords holds what clients were told against what is listed, and no

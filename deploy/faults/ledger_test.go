@@ -50,6 +50,17 @@ func balanced() *evidence {
 	}
 }
 
+// TestRestoredRedisMayAnswerOtherwiseAndNamesTheSameTriggers: states may differ, ids not.
+func TestRestoredRedisMayAnswerOtherwiseAndNamesTheSameTriggers(t *testing.T) {
+	books := balanced()
+	books.again["m1"] = `{"messageId":"m1","matches":[{"triggerId":"t1","name":"book","call":{"state":"pending"}}]}`
+	require.NotEmpty(t, books.violations())
+	books.restored = true
+	require.Empty(t, books.violations())
+	books.again["m1"] = `{"messageId":"m1","matches":[{"triggerId":"t8","name":"book"}]}`
+	require.Contains(t, books.violations()[0], "repeats get the same answer: ")
+}
+
 func TestBooksThatBalanceHaveNoViolation(t *testing.T) { require.Empty(t, balanced().violations()) }
 
 // TestEveryBreachOfThePromiseIsSeen breaks one thing at a time in books that balance.

@@ -118,7 +118,7 @@ func (o options) withEras(names string) (options, error) {
 		}
 	}
 	if want := len(strings.Split(names, ",")); names != "" && len(o.eras) != want {
-		return o, fmt.Errorf("-eras %s: there are kills, recovery, faults, outage, full, deletion", names)
+		return o, fmt.Errorf("-eras %s: there are kills, recovery, faults, outage, full, restore, deletion", names)
 	}
 	return o, nil
 }

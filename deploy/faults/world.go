@@ -97,7 +97,7 @@ func (w *world) startRedis() error {
 	if err != nil {
 		return err
 	}
-	data := filepath.Join(w.dir, "redis")
+	data := w.data()
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return err
 	}
