@@ -18,6 +18,9 @@ import (
 // Redis, a replica that is being replaced.
 const soon = "1"
 
+// later is the Retry-After, in seconds, of what somebody has to do something about.
+const later = "5"
+
 // problemOf maps an error to what clients see of it. An error that nothing here knows
 // is ours: 500, and its text stays in the log.
 func problemOf(err error) *problem {
@@ -77,6 +80,8 @@ func plainProblem(err error) *problem {
 		return newProblem(http.StatusUnprocessableEntity, err.Error())
 	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrReused), errors.Is(err, trigger.ErrClosed):
 		return newProblem(http.StatusConflict, err.Error())
+	case errors.Is(err, repositories.ErrMemory):
+		return newProblem(http.StatusServiceUnavailable, "Redis is full: it is at its maxmemory. Nothing was stored; what deletes or revokes still works. Send the request again later, under the same id where it has one").with("Retry-After", later)
 	case isUnavailable(err):
 		return newProblem(http.StatusServiceUnavailable, "the store does not answer; send the request again, under the same id where it has one").with("Retry-After", soon)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -13,6 +13,18 @@ import (
 // Nothing is known of what was asked for; scripts are safe to run again.
 var ErrUnavailable = errors.New("the store is not available")
 
+// ErrMemory means that Redis has no memory left for what was to be written, and nothing
+// was. What frees memory or revokes something still works. It comes with ErrUnavailable.
+var ErrMemory error = memoryError{}
+
+type memoryError struct{}
+
+// Error says what is wrong.
+func (memoryError) Error() string { return "redis is full: it is at its maxmemory" }
+
+// Public says it to everybody, after the word redis.
+func (memoryError) Public() string { return "is full" }
+
 // DB is the Redis that all replicas share.
 type DB struct {
 	redis.UniversalClient
@@ -28,9 +40,18 @@ type Script struct{ real, bare *redis.Script }
 
 // NewScript prepares a script. Its parts, joined, see Redis TIME as the only clock,
 // through now() in milliseconds and through micros() in microseconds.
-func NewScript(parts ...string) *Script {
+//
+// A Redis that is full refuses it before it runs.
+func NewScript(parts ...string) *Script { return newScript("#!lua\n", parts) }
+
+// NewFreeingScript prepares a script that a Redis that is full runs all the same: one
+// that removes something, revokes it, or brings what is owed nearer to its end. What it
+// writes beside is small.
+func NewFreeingScript(parts ...string) *Script { return newScript("#!lua flags=allow-oom\n", parts) }
+
+func newScript(first string, parts []string) *Script {
 	lua := nowLua + strings.Join(parts, "\n")
-	return &Script{real: redis.NewScript("#!lua\n" + lua), bare: redis.NewScript(lua)}
+	return &Script{real: redis.NewScript(first + lua), bare: redis.NewScript(lua)}
 }
 
 const nowLua = `
@@ -74,13 +95,18 @@ var notOurFault = []string{
 }
 
 // Unavailable wraps an error of go-redis with ErrUnavailable where the server or the
-// way to it is to blame. It keeps redis.Nil and the errors of a faulty command.
+// way to it is to blame, and with ErrMemory as well where the server is full. It keeps redis.Nil and the errors of a faulty command.
 func Unavailable(err error) error {
 	if err == nil || errors.Is(err, redis.Nil) {
 		return err
 	}
-	if reply := redis.Error(nil); errors.As(err, &reply) && !blamesServer(reply.Error()) {
-		return err
+	if reply := redis.Error(nil); errors.As(err, &reply) {
+		switch {
+		case !blamesServer(reply.Error()):
+			return err
+		case strings.HasPrefix(reply.Error(), "OOM"):
+			return fmt.Errorf("%w: %w: %w", ErrUnavailable, ErrMemory, err)
+		}
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }

@@ -164,7 +164,7 @@ func cut(ids []string, limit int) ([]string, string) {
 //	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate
 //	ARGV appId
 //	=>   ok, or again where it has some
-var dropApp = NewScript(`
+var dropApp = NewFreeingScript(`
 if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 then return 'again' end
 redis.call('DEL', KEYS[1], KEYS[5], KEYS[6], KEYS[8], KEYS[9], KEYS[10])
 redis.call('ZREM', KEYS[2], ARGV[1])

@@ -90,7 +90,7 @@ func readUse(text string) time.Time {
 //	KEYS keys, uses
 //	ARGV keyId
 //	=>   the ids of the keys that there were
-var dropKey = NewScript(`
+var dropKey = NewFreeingScript(`
 local all, gone = redis.call('HGETALL', KEYS[1]), {}
 for i = 1, #all, 2 do
   local line = string.match(all[i + 1], '^[^{]*')
@@ -187,7 +187,7 @@ func (s *Store) loadKey(ctx context.Context, keys Keys, keyID string) (*storedKe
 //	KEYS keys, uses
 //	ARGV keyId
 //	=>   1, or 0 where the key is gone
-var useKey = NewScript(`
+var useKey = NewFreeingScript(`
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[2], ARGV[1], now())
 return 1

@@ -25,7 +25,9 @@ import (
 //
 // A second run finds that the first one took place and answers as it did: by then its
 // event may be published, and its repository fired and gone again.
-var writeRepository = NewScript(OweLua, `
+var writeRepository, dropRepository = NewScript(OweLua, writeRepositoryLua), NewFreeingScript(OweLua, writeRepositoryLua)
+
+const writeRepositoryLua = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
 local owed = cjson.decode(ARGV[8])
 if redis.call('GET', KEYS[6]) == ARGV[11] then return 'ok' end
@@ -47,7 +49,7 @@ end
 owe(KEYS[5], owed, ARGV[5], KEYS[4], '')
 redis.call('SET', KEYS[6], ARGV[11], 'PX', ARGV[9])
 return 'ok'
-`)
+`
 
 // writeRemembered is how long a write is known to have taken place. It is far above the
 // few seconds in which the client of Redis sends again what got no reply.
@@ -65,7 +67,11 @@ func (s *Store) write(ctx context.Context, repository *Repository, there, stored
 	}
 	keys := KeysOf(scope.AppID)
 	crash.At(crash.RepositoryBefore)
-	reply, err := writeRepository.Run(ctx, s.db,
+	script := writeRepository
+	if stored == "" {
+		script = dropRepository
+	}
+	reply, err := script.Run(ctx, s.db,
 		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(scope.SessionID), keys.Effect(owed.ID), keys.Written(owed.ID)}, keys.Ledger()...),
 		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, s.newID())
 	crash.At(crash.RepositoryReply)

@@ -26,7 +26,7 @@ end
 //	ARGV app/session, '1' to spare one in which a message is not decided, how long it is
 //	     remembered that it was closed (ms), the generation of its next life
 //	=>   ok, again where it has repositories, or used
-var dropSession = NewScript(undecidedLua, `
+var dropSession = NewFreeingScript(undecidedLua, `
 if redis.call('HLEN', KEYS[3]) > 0 then return 'again' end
 if ARGV[2] == '1' and undecided(KEYS[2], KEYS[6], ARGV[1]) then return 'used' end
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[4])
@@ -44,7 +44,7 @@ const justClosed = 10 * time.Minute
 //	KEYS closed
 //	ARGV how long ago (ms)
 //	=>   1 or 0
-var wasClosed = NewScript(`
+var wasClosed = NewFreeingScript(`
 local at = redis.call('HGET', KEYS[1], 'at')
 return at and now() - at < tonumber(ARGV[1]) and 1 or 0
 `)
@@ -91,7 +91,7 @@ func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string
 //	KEYS idle, order, turns that are due
 //	ARGV app/session, session TTL (ms)
 //	=>   yes or no
-var stillIdle = NewScript(undecidedLua, `
+var stillIdle = NewFreeingScript(undecidedLua, `
 local at = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if not at or tonumber(at) > now() then return 'no' end
 if undecided(KEYS[2], KEYS[3], ARGV[1]) then

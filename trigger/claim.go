@@ -26,7 +26,7 @@ const mostClaims = 5
 //	     how often it was revived, lease (ms)
 //
 // The claim is counted before the work, so that a crash in it is counted as well.
-var claim = repositories.NewScript(repositories.DueLua, `
+var claim = repositories.NewFreeingScript(repositories.DueLua, `
 local found = redis.call('HMGET', KEYS[1], 'kind', 'body', 'session', 'trigger', 'part', 'token', 'until', 'created', 'state', 'fails', 'lease', 'revived')
 local at, token = now(), ARGV[3]
 if not found[1] or found[9] == 'dead' then

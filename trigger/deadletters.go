@@ -61,7 +61,7 @@ func (e *Engine) eachFailed(ctx context.Context, q Query, do func(Record) (bool,
 //	     its effects
 //	ARGV 1 triggerId, 2 appId
 //	=>   1, or 0 where it stays
-var purge = repositories.NewScript(tallyLua, `
+var purge = repositories.NewFreeingScript(tallyLua, `
 local counts = redis.call('HMGET', KEYS[1], 'open', 'dead')
 if not counts[1] or tonumber(counts[1]) > 0 or tonumber(counts[2]) == 0 then return 0 end
 redis.call('DEL', KEYS[1], unpack(KEYS, 6))

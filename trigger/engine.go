@@ -29,6 +29,9 @@ const (
 	// time, and likewise the outboxes and the turns that it takes up. Of each an app
 	// has a quarter at most.
 	DefaultWorkers = 256
+	// DefaultSweep is the pause between two looks at what is over: nothing stays for
+	// much longer than a minute.
+	DefaultSweep = 10 * time.Second
 	// heartbeats is how many times a lease is renewed within its length.
 	heartbeats = 3
 	// wakes is how many calls to look at a partition can wait.
@@ -53,6 +56,7 @@ type Options struct {
 	Poll    time.Duration
 	Linger  time.Duration
 	Workers int
+	Sweep   time.Duration
 	// Now, NewID and Jitter are injected by tests. Jitter spreads a pause; it
 	// defaults to ±20 %.
 	Now    func() time.Time
@@ -80,6 +84,7 @@ type Engine struct {
 	lease        time.Duration
 	poll         time.Duration
 	linger       time.Duration
+	sweep        time.Duration
 	now          func() time.Time
 	newID        func() string
 	jitter       func(time.Duration) time.Duration
@@ -111,7 +116,7 @@ func NewEngine(o Options) (*Engine, error) {
 	return &Engine{
 		db: o.DB, store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements,
 		log: o.Logger, metrics: o.Metrics, apps: newAppCache(),
-		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger,
+		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
 		life: life, die: die, slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),
 		waiting: waiting{events: map[outbox]map[string]chan<- attempt{}}, name: rand.Text() + ".",
@@ -129,6 +134,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Poll, DefaultPoll)
 	setDefault(&o.Linger, DefaultLinger)
 	setDefault(&o.Workers, DefaultWorkers)
+	setDefault(&o.Sweep, DefaultSweep)
 	setDefault(&o.History, 40)
 	if o.Statements == nil {
 		o.Statements = noStatements{}

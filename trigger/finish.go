@@ -26,7 +26,7 @@ import (
 //
 // A dead effect is kept, so that it can be revived, unless its trigger was deleted with
 // the app. A second run finds the effects gone or their tokens cleared, and changes nothing.
-var finish = repositories.NewScript(repositories.OweLua, tallyLua, `
+var finish = repositories.NewFreeingScript(repositories.OweLua, tallyLua, `
 local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
 local held = redis.call('HGET', ledger.holders, doc.box) == doc.token
 local function settle(trigger, o)

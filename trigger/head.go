@@ -93,7 +93,7 @@ func (l *lane) keys() repositories.Keys { return repositories.KeysOf(l.app) }
 //	KEYS due, lane
 //	ARGV lane/appId
 //	=>   ok
-var correct = repositories.NewScript(`
+var correct = repositories.NewFreeingScript(`
 local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
 if first[2] then
   redis.call('ZADD', KEYS[1], first[2], ARGV[1])

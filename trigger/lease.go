@@ -60,7 +60,7 @@ func (e *Engine) renew(ctx context.Context, t *turn, cancel context.CancelCauseF
 //	ARGV messageId, token, failure (JSON), pause (ms; -1: it is tried again only when
 //	     its client sends it again), member of the turns, appId
 //	=>   ok, or lost
-var fail = repositories.NewScript(repositories.DueLua, `
+var fail = repositories.NewFreeingScript(repositories.DueLua, `
 local id = ARGV[1]
 if redis.call('HGET', KEYS[1], 'k:' .. id) ~= ARGV[2] then return 'lost' end
 redis.call('HDEL', KEYS[1], 'k:' .. id, 'u:' .. id, 'c:' .. id)

@@ -10,6 +10,7 @@ type Metrics struct {
 	oldestSeconds prometheus.Gauge
 	due           prometheus.Gauge
 	dead          prometheus.Gauge
+	redisFull     prometheus.Gauge
 }
 
 // NewMetrics returns metrics that are not registered yet.
@@ -33,6 +34,9 @@ func NewMetrics() *Metrics {
 		dead: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "earshot_dead", Help: "Triggers that are listed as failed, of all apps.",
 		}),
+		redisFull: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "earshot_redis_full", Help: "1 while Redis is at its maxmemory and takes nothing new, else 0.",
+		}),
 	}
 }
 
@@ -47,6 +51,15 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.oldestSeconds.Collect(out)
 	m.due.Collect(out)
 	m.dead.Collect(out)
+	m.redisFull.Collect(out)
+}
+
+// full notes whether Redis has no room.
+func (m *Metrics) full(full bool) {
+	m.redisFull.Set(0)
+	if full {
+		m.redisFull.Set(1)
+	}
 }
 
 // oldest notes for how long (ms) the member that is due for the longest has been due.

@@ -28,7 +28,7 @@ const (
 //	     moved  its first event is another than that
 //	     ok     then for each event, in their order, id, body, session, trigger, part,
 //	            attempt, fails, age (ms) and how often it was revived
-var claimRun = repositories.NewScript(repositories.DueLua, `
+var claimRun = repositories.NewFreeingScript(repositories.DueLua, `
 local outbox, app, box, token, most = KEYS[1], ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
 local at, ids, reply, bytes = now(), redis.call('LRANGE', KEYS[1], 0, others - 2), {'ok'}, 0
 if redis.call('HGET', ledger.holders, box) ~= token then

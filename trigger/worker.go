@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 // ctx ends. It looks at all partitions from time to time, and at one as soon as
 // something is owed there. It never ends for an error: it looks again.
 func (e *Engine) Run(ctx context.Context) {
+	e.running.Go(func() { e.sweepUp(ctx) })
 	ticks := time.NewTicker(e.poll)
 	defer ticks.Stop()
 	partitions := everyPartition
@@ -69,7 +71,7 @@ func (e *Engine) takeOne(ctx context.Context, l *lane, member string) {
 		}
 		e.drain(l.app, member, e.token())
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, repositories.ErrMemory) {
 		e.log.Warn("ledger.unfinished", "app", l.app, string(l.kind), member, "error", err.Error())
 	}
 }
@@ -79,6 +81,9 @@ func (e *Engine) takeOne(ctx context.Context, l *lane, member string) {
 func (e *Engine) takeTurn(ctx context.Context, app, member string) error {
 	session, message, _ := strings.Cut(member, "/")
 	found, err := e.accept(ctx, turnID{app, session, message}, e.token(), nil, "")
+	if errors.Is(err, repositories.ErrMemory) {
+		return errors.Join(err, e.postpone(ctx, app, member))
+	}
 	if err != nil || found.status != statusTaken {
 		return err
 	}

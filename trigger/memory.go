@@ -1,0 +1,51 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"earshot/repositories"
+)
+
+// untilRoom is the pause before a turn is claimed again that a full Redis has no room for.
+const untilRoom = 5 * time.Second
+
+// postpone makes a turn due later: a full Redis would refuse it at every look.
+//
+//	KEYS turns that are due
+//	ARGV member, pause (ms)
+var postpone = repositories.NewFreeingScript(`
+redis.call('ZADD', KEYS[1], 'XX', now() + tonumber(ARGV[2]), ARGV[1])
+return 'ok'
+`)
+
+func (e *Engine) postpone(ctx context.Context, appID, member string) error {
+	_, err := postpone.Run(ctx, e.db, []string{repositories.KeysOf(appID).Lane(repositories.LaneTurns)}, member, e.jitter(untilRoom).Milliseconds())
+	return err
+}
+
+// sweepUp looks from time to time whether Redis is full, until ctx ends.
+func (e *Engine) sweepUp(ctx context.Context) {
+	full := false
+	for pause(ctx, e.jitter(e.sweep)) {
+		full = e.watchMemory(ctx, full)
+	}
+}
+
+// watchMemory notes whether Redis is full, and logs it when that changes. Of one that
+// does not answer nothing new is known.
+func (e *Engine) watchMemory(ctx context.Context, was bool) (full bool) {
+	err := e.store.Ping(ctx)
+	full = errors.Is(err, repositories.ErrMemory)
+	switch {
+	case err != nil && !full:
+		return was
+	case full && !was:
+		e.log.Error("redis.full", "error", err.Error())
+	case was && !full:
+		e.log.Info("redis.has_room")
+	}
+	e.metrics.full(full)
+	return full
+}
