@@ -31,6 +31,8 @@ type DB struct {
 	// Embedded marks the store of earshot dev, miniredis, whose Lua does not read
 	// the #! line of a script.
 	Embedded bool
+	// Replicas is what RunSafely waits for; the embedded store has none.
+	Replicas Replicas
 }
 
 // Script is a Lua script that lives beside the Go function that calls it. On a real
@@ -79,12 +81,17 @@ func (s *Script) Strings(ctx context.Context, db *DB, keys []string, args ...any
 	if err != nil {
 		return nil, err
 	}
+	return Texts(reply), nil
+}
+
+// Texts reads a reply that is a list as texts.
+func Texts(reply any) []string {
 	list, _ := reply.([]any)
 	texts := make([]string, len(list))
 	for i, item := range list {
 		texts[i] = fmt.Sprint(item)
 	}
-	return texts, nil
+	return texts
 }
 
 // notOurFault are the error replies of a server that cannot serve now. Passwords are

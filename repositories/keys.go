@@ -97,6 +97,10 @@ func (k Keys) Idle() string { return k.tag + "idle" }
 // the time (ms) when it was. It expires when nothing of the earlier life is left.
 func (k Keys) Closed(sessionID string) string { return k.tag + "closed:" + k.app + ":" + sessionID }
 
+// Confirm is a string of the partition, written to learn that replicas have what was
+// written before. It expires.
+func (k Keys) Confirm() string { return k.tag + "confirm" }
+
 // Dead is a hash of the partition: how many triggers of an app are listed as failed, by
 // its appId; apps without any are not in it.
 func (k Keys) Dead() string { return k.tag + "dead" }

@@ -3,6 +3,7 @@ package trigger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -164,6 +165,7 @@ type accepted struct {
 	status string
 	body   string // the answer or the decision
 	turn   *turn  // where the lease was taken
+	few    bool   // too few replicas of Redis have it
 }
 
 // Statuses of accept.
@@ -189,15 +191,22 @@ func (e *Engine) accept(ctx context.Context, id turnID, token string, message *s
 	had := e.apps.get(id.app)
 	keys := id.keys()
 	crash.At(crash.AcceptBefore)
-	reply, err := accept.Run(ctx, e.db,
+	run := accept.RunSafely
+	if message == nil {
+		run = accept.Run // a worker goes on with what was accepted, whoever has it
+	}
+	reply, err := run(ctx, e.db,
 		append([]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Idle(), keys.Rates(""), keys.Rates(id.session), keys.Closed(id.session)}, keys.Ledger()...),
 		id.message, text, token, e.lease.Milliseconds(), e.historyLimit, had.version,
 		e.store.SessionTTL().Milliseconds(), id.member(), id.app, mostClaims, canned, claims, e.store.Remembers().Milliseconds(), message.says(), id.app+"/"+id.session)
 	crash.At(crash.AcceptReply)
-	if err != nil {
+	few := errors.Is(err, repositories.ErrReplicas)
+	if err != nil && !few {
 		return accepted{}, err
 	}
-	return e.readAccepted(id, token, had, reply.([]any))
+	found, err := e.readAccepted(id, token, had, reply.([]any))
+	found.few = few
+	return found, err
 }
 
 func (e *Engine) readAccepted(id turnID, token string, had *appState, reply []any) (accepted, error) {

@@ -3,6 +3,7 @@ package trigger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,15 +35,19 @@ import (
 var commit = repositories.NewScript(repositories.OweLua, rateLua, crash.Script(`
 local doc, at = cjson.decode(ARGV[1]), now()
 local function reply() return {'ok', redis.call('HGET', ledger.holders, doc.box) or ''} end
+local function again(key, field)
+  redis.call('HSET', key, field, doc.token) -- so that replicas are waited for as they were the first time
+  return reply()
+end
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'noapp'} end
 if doc.message ~= '' then
-  if redis.call('HGET', KEYS[4], 'x:' .. doc.message) == doc.token then return reply() end
+  if redis.call('HGET', KEYS[4], 'x:' .. doc.message) == doc.token then return again(KEYS[4], 'x:' .. doc.message) end
   if redis.call('HEXISTS', KEYS[4], 'm:' .. doc.message) == 0 then return {'closed'} end
   if redis.call('HEXISTS', KEYS[4], 'd:' .. doc.message) == 1 then return {'lost'} end
   if redis.call('HGET', KEYS[4], 'k:' .. doc.message) ~= doc.token then return {'lost'} end
 else
   local by = redis.call('HGET', KEYS[11], 'token')
-  if by == doc.token then return reply() end
+  if by == doc.token then return again(KEYS[11], 'token') end
   if by then return {'exists'} end
 end
 for _, fire in ipairs(doc.fires) do
@@ -145,11 +150,12 @@ func (e *Engine) commit(ctx context.Context, p *plan) (status string, err error)
 		}
 	}
 	crash.At(crash.CommitBefore)
-	reply, err := commit.Strings(ctx, e.db, p.commitKeys(), text)
+	found, err := commit.RunSafely(ctx, e.db, p.commitKeys(), text)
 	crash.At(crash.CommitReply)
-	if err != nil {
+	if p.few = errors.Is(err, repositories.ErrReplicas); err != nil && !p.few {
 		return "", err
 	}
+	reply := repositories.Texts(found)
 	switch reply[0] {
 	case commitNoApp:
 		return "", fmt.Errorf("app %q: %w", p.app, repositories.ErrNotFound)

@@ -82,7 +82,11 @@ func (e *Engine) carryOutApart(ctx context.Context, p *plan) (json.RawMessage, e
 		if err := r.run(e.life); err != nil {
 			return nil, err
 		}
-		return e.closeDirect(r)
+		answer, err := e.closeDirect(r)
+		if err == nil && p.few {
+			return nil, repositories.ErrReplicas
+		}
+		return answer, err
 	})
 }
 
@@ -100,6 +104,9 @@ func (e *Engine) closeDirect(r *round) (json.RawMessage, error) {
 func (e *Engine) fireBefore(ctx context.Context, d Direct) (json.RawMessage, error) {
 	record, err := e.readTrigger(ctx, d.AppID, d.TriggerID)
 	if err != nil || record == nil {
+		return nil, err
+	}
+	if err := e.db.Confirm(ctx, d.AppID); err != nil {
 		return nil, err
 	}
 	return e.waitForAnswer(ctx, d, d.TriggerID)

@@ -39,6 +39,8 @@ type world struct {
 	lease time.Duration
 	// workers of each replica
 	workers int
+	// replicas of Redis must have what engines that are added accept and decide.
+	replicas repositories.Replicas
 }
 
 // each runs a test on miniredis, on a real server and on a cluster: what holds for one
@@ -75,7 +77,7 @@ func (w *world) replica(hooks ...redis.Hook) (*repositories.Store, *trigger.Engi
 	for _, hook := range hooks {
 		client.AddHook(hook)
 	}
-	db := &repositories.DB{UniversalClient: client, Embedded: w.server.Embedded()}
+	db := &repositories.DB{UniversalClient: client, Embedded: w.server.Embedded(), Replicas: w.replicas}
 	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: w.sealer, SessionTTL: w.ttl})
 	engine, err := trigger.NewEngine(trigger.Options{
 		DB: db, Store: store, Matcher: w.matcher, Events: w.events, Calls: w.calls,

@@ -25,6 +25,9 @@ type plan struct {
 	// plan's events where that is not the plan.
 	holder string
 	told   chan attempt
+	// few says that too few replicas of Redis have the decision. It is carried out all
+	// the same, and whoever asked is told to ask again.
+	few bool
 }
 
 // first reports whether the plan's events are the next of its session.

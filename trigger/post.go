@@ -85,7 +85,24 @@ func (e *Engine) acceptOnce(ctx context.Context, id turnID, message *storedMessa
 		}
 		canned = string(answer)
 	}
-	return e.accept(ctx, id, e.token(), message, canned)
+	found, err := e.accept(ctx, id, e.token(), message, canned)
+	if err != nil || !found.few {
+		return found, err
+	}
+	return found, e.unsafe(found)
+}
+
+// unsafe refuses a request that was accepted and is not on enough replicas of Redis. Its
+// work goes on, so that the same request finds it done when they have caught up.
+func (e *Engine) unsafe(found accepted) error {
+	switch found.status {
+	case statusTaken:
+		e.work(func() { e.finishLater(found.turn) })
+	case statusAnswered, statusDecided:
+	default:
+		return nil // nothing was written, or it is another's to refuse
+	}
+	return repositories.ErrReplicas
 }
 
 // conclude brings a message that is not another's to its answer.

@@ -33,7 +33,11 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 		return nil, e.undecided(t, err, retry)
 	}
 	e.logDecision(t, p, result.Stage, e.now().Sub(started))
-	return e.carryOut(ctx, t, p, request, result)
+	answer, err := e.carryOut(ctx, t, p, request, result)
+	if err == nil && p.few {
+		return nil, repositories.ErrReplicas
+	}
+	return answer, err
 }
 
 func (e *Engine) request(t *turn) matcher.Request {

@@ -43,6 +43,7 @@ type config struct {
 	StreamMaxAge  time.Duration
 	StreamMax     size
 	StrictRedis   bool
+	RedisReplicas repositories.Replicas
 	TLSCert       string
 	TLSKey        string
 }
@@ -103,7 +104,11 @@ func (c *config) register(flags *pflag.FlagSet) {
 	named("stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES")
 	text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "file with the certificate, and those up to its root, to serve HTTPS with")
 	text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "file with the certificate's private key")
-	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis without an append-only file instead of warning")
+	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has taken (no append-only file, replicas without min-replicas-to-write) instead of warning")
+	flags.IntVar(&c.RedisReplicas.Count, "redis-wait", 0, "replicas of Redis that must have a message, and its decision, before it is answered; else 503 (EARSHOT_REDIS_WAIT)")
+	named("redis-wait", "EARSHOT_REDIS_WAIT")
+	flags.DurationVar(&c.RedisReplicas.Timeout, "redis-wait-timeout", redisWait, "how long these are waited for (EARSHOT_REDIS_WAIT_TIMEOUT)")
+	named("redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT")
 }
 
 // fromEnvironment fills the flags that were not given from their variables, and names
@@ -143,6 +148,9 @@ func (c *config) check() error {
 	add(c.History < 0, "--history (EARSHOT_HISTORY) is %d; it must be 0 or more", c.History)
 	add(c.SessionTTL < time.Second, "--session-ttl (EARSHOT_SESSION_TTL) is %s; it must be a second or more, as in 24h", c.SessionTTL)
 	add(c.StreamMaxAge < time.Second, "--stream-max-age (EARSHOT_STREAM_MAX_AGE) is %s; it must be a second or more, as in 168h", c.StreamMaxAge)
+	add(c.RedisReplicas.Count < 0, "--redis-wait (EARSHOT_REDIS_WAIT) is %d; it must be 0 or more", c.RedisReplicas.Count)
+	add(c.RedisReplicas.Timeout < time.Millisecond || c.RedisReplicas.Timeout >= redisRead,
+		"--redis-wait-timeout (EARSHOT_REDIS_WAIT_TIMEOUT) is %s; it must be 1ms or more and below %s", c.RedisReplicas.Timeout, redisRead)
 	if _, err := parseRedisURL(c.RedisURL.Reveal()); !c.RedisURL.Empty() && err != nil {
 		faults = append(faults, err)
 	}

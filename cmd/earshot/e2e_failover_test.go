@@ -32,8 +32,8 @@ func failOver(t *testing.T, promote func(*redistest.Sentinel)) {
 	w := newWorld(t)
 	w.redis = sentinel.Server
 	w.env["REDIS_URL"] = sentinel.URL()
-	w.serve("--strict-redis")
-	w.serve("--strict-redis")
+	w.serve()
+	w.serve()
 	const once = 60
 	w.put("/v1/apps/clinic", `{"name":"Clinic","settings":{"limits":null}}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string"}]}]}`)

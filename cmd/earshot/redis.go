@@ -15,6 +15,7 @@ const (
 	redisDial = 2 * time.Second
 	redisRead = 2 * time.Second
 	redisPool = 128
+	redisWait = 500 * time.Millisecond // for replicas, where they are waited for
 )
 
 // openRedis makes a client of a server, a cluster or the master behind sentinels; it

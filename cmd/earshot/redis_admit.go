@@ -20,9 +20,16 @@ var errRefused = errors.New("this Redis cannot be used")
 // partitionsKey holds the number of partitions that the data is laid out in.
 const partitionsKey = "earshot:partitions"
 
+// admission is what a Redis is checked by.
+type admission struct {
+	strict   bool // what may lose data is refused, not warned of
+	replicas int  // that must have what was written, where not 0
+	log      *slog.Logger
+}
+
 // admit checks a Redis at start, every master of a cluster. Where its configuration may
 // not be read, as with many hosted ones, it is taken on trust.
-func admit(ctx context.Context, db *repositories.DB, strict bool, log *slog.Logger) error {
+func admit(ctx context.Context, db *repositories.DB, a admission) error {
 	if err := checkKind(ctx, db); err != nil {
 		return err
 	}
@@ -30,7 +37,7 @@ func admit(ctx context.Context, db *repositories.DB, strict bool, log *slog.Logg
 		return err
 	}
 	return eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
-		return errors.Join(checkVersion(ctx, server), checkEviction(ctx, server), checkPersistence(ctx, server, strict, log))
+		return errors.Join(checkVersion(ctx, server), checkEviction(ctx, server), a.checkPersistence(ctx, server), a.checkReplicas(ctx, server))
 	})
 }
 
@@ -99,15 +106,39 @@ func checkEviction(ctx context.Context, server redis.Cmdable) error {
 	return fmt.Errorf("%w: its maxmemory-policy is %s, under which it drops what is owed; set it to noeviction", errRefused, policy)
 }
 
-func checkPersistence(ctx context.Context, server redis.Cmdable, strict bool, log *slog.Logger) error {
+func (a admission) checkPersistence(ctx context.Context, server redis.Cmdable) error {
 	if setting(ctx, server, "appendonly") != "no" {
 		return nil
 	}
-	const text = "it keeps no append-only file: what is accepted is lost when it restarts; set appendonly yes and appendfsync always"
-	if strict {
+	return a.object("redis.volatile", "it keeps no append-only file: what is accepted is lost when it restarts; set appendonly yes and appendfsync always")
+}
+
+// checkReplicas looks at a master that others may take the place of, under sentinels or
+// in a cluster: one that is cut off from its replicas goes on taking what is lost when it
+// comes back, unless it is told to stop.
+func (a admission) checkReplicas(ctx context.Context, server redis.Cmdable) error {
+	info, err := server.Info(ctx, "replication").Result()
+	if err != nil {
+		return nil //nolint:nilerr // may not be read
+	}
+	_, rest, _ := strings.Cut(info, "connected_slaves:")
+	count, _, _ := strings.Cut(rest, "\r")
+	replicas, _ := strconv.Atoi(count)
+	if replicas > 0 && setting(ctx, server, "min-replicas-to-write") == "0" {
+		err = a.object("redis.cutoff", "it goes on writing when it is cut off from its replicas, and loses that when another is made the master; set min-replicas-to-write 1 and min-replicas-max-lag 10")
+	}
+	if replicas < a.replicas {
+		a.log.Warn("redis.replicas", "warning", fmt.Sprintf("it has %d replicas, and --redis-wait asks for %d: messages are answered 503 until it has them", replicas, a.replicas))
+	}
+	return err
+}
+
+// object refuses the Redis, or warns of it.
+func (a admission) object(event, text string) error {
+	if a.strict {
 		return fmt.Errorf("%w: %s", errRefused, text)
 	}
-	log.Warn("redis.volatile", "warning", text)
+	a.log.Warn(event, "warning", text)
 	return nil
 }
 

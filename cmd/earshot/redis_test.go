@@ -121,3 +121,45 @@ func TestMasterBehindSentinelsIsChecked(t *testing.T) {
 	require.NoError(t, w.client().Set(t.Context(), "earshot:partitions", "32", 0).Err())
 	require.Contains(t, w.refused(), "32 partitions, this version uses 64")
 }
+
+func TestMasterThatWritesWhenItIsCutOffIsWarnedOfOrRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	redistest.RunReplica(t, w.redis)
+	r := w.serve()
+	r.log.await(t, regexp.MustCompile(`"level":"WARN","msg":"redis.cutoff".*set min-replicas-to-write 1`))
+	require.Zero(t, r.stop())
+	require.Contains(t, w.refused("--strict-redis"), "set min-replicas-to-write 1")
+	require.NoError(t, w.client().ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	require.Zero(t, w.serve("--strict-redis").stop())
+}
+
+// TestMessageThatReplicasDoNotHaveIsAnswered503 asks for a replica where there is none
+// at first.
+func TestMessageThatReplicasDoNotHaveIsAnswered503(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.env["EARSHOT_REDIS_WAIT"] = "1"
+	r := w.serve("--redis-wait-timeout", "100ms")
+	r.log.await(t, regexp.MustCompile(`"msg":"redis.replicas".*it has 0 replicas, and --redis-wait asks for 1`))
+	w.put("/v1/apps/clinic", `{"name":"Clinic"}`)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book"}]}`)
+	got := w.call(http.StatusServiceUnavailable, "POST", messages("s1"), message("m1", "call book {}"))
+	require.Equal(t, "1", got.Header.Get("Retry-After"))
+	redistest.RunReplica(t, w.redis)
+	w.until("it is answered", func() bool {
+		return w.ask(r, "POST", messages("s1"), message("m1", "call book {}")).Status == http.StatusOK
+	})
+	require.Len(t, w.say("s1", "m1", "call book {}").Matches, 1)
+	w.rest()
+	require.Len(t, w.events("tool.trigger.clinic.s1.book"), 1)
+	require.Contains(t, launchAndWait(t, w.env, "serve", "--redis-wait", "-1", "--redis-wait-timeout", "2s"), "--redis-wait-timeout")
+}
+
+// launchAndWait runs a command line that ends by itself, and returns what it wrote.
+func launchAndWait(t *testing.T, env map[string]string, args ...string) string {
+	t.Helper()
+	r := launch(t, env, args...)
+	require.NotZero(t, r.wait(), r.log)
+	return r.log.String()
+}

@@ -70,10 +70,16 @@ func (s *service) openStore(embedded bool) error {
 	}
 	s.gate = newGate()
 	client.AddHook(s.gate)
+	if cluster, is := client.(*redis.ClusterClient); is {
+		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(s.gate) })
+	}
 	if embedded {
 		s.gate.open() // it is our own, and new
 	}
 	s.db = &repositories.DB{UniversalClient: client, Embedded: embedded}
+	if !embedded { // which has no replicas
+		s.db.Replicas = s.config.RedisReplicas
+	}
 	if s.sealer, err = s.config.sealer(); err != nil {
 		return err
 	}
@@ -214,7 +220,7 @@ func (s *service) admit(ctx context.Context) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = 5 * time.Second
 	for {
-		err := admit(ctx, db, s.config.StrictRedis, s.log)
+		err := admit(ctx, db, admission{s.config.StrictRedis, s.config.RedisReplicas.Count, s.log})
 		switch {
 		case err == nil:
 			s.gate.open()

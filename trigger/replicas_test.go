@@ -1,0 +1,76 @@
+package trigger_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/repositories/redistest"
+	"earshot/trigger"
+)
+
+// waiting is how long the tests let an engine wait for replicas.
+const waiting = 200 * time.Millisecond
+
+// TestWhatIsNotOnReplicasIsRefusedAndDoneOnce stops the replica of Redis that has to have
+// what is accepted and decided, and lets it come back.
+func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
+	t.Parallel()
+	master := redistest.Run(t)
+	replica := redistest.RunReplica(t, master)
+	w := newWorld(t, master)
+	w.replicas = repositories.Replicas{Count: 1, Timeout: waiting}
+	_, w.engine = w.replica(w.trips)
+	w.put("s1", "booking", booking)
+	_, err := w.say("m0", "nothing") // the scripts are known now
+	require.NoError(t, err)
+	trips := w.trips.made.Load()
+	_, err = w.say("m1", `book {"day":"monday"}`)
+	require.NoError(t, err)
+	require.LessOrEqual(t, w.trips.made.Load()-trips, int64(3), "waiting costs no trip")
+
+	replica.Stop()
+	asynchronous := trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m3", Actor: "user", Text: `book {"day":"friday"}`}
+	direct := trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", TriggerID: "t1", Values: map[string]any{"day": "sunday"}}
+	for range 2 { // the second time it finds what the first has left
+		_, err = w.say("m2", `book {"day":"tuesday"}`)
+		require.ErrorIs(t, err, repositories.ErrReplicas)
+		_, err = w.engine.PostAsync(t.Context(), asynchronous)
+		require.ErrorIs(t, err, repositories.ErrReplicas)
+		_, err = w.fire(direct)
+		require.ErrorIs(t, err, repositories.ErrReplicas)
+		w.rest()
+	}
+	replica.Start()
+	w.until("it is answered again", func() bool {
+		answer, err := w.say("m2", `book {"day":"tuesday"}`)
+		return err == nil && len(answer.Matches) == 1
+	})
+	_, err = w.engine.PostAsync(t.Context(), asynchronous)
+	require.NoError(t, err)
+	_, err = w.fire(direct)
+	require.NoError(t, err)
+	w.rest()
+	require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 4)
+	w.events.distinct(t)
+}
+
+// TestReplicasAreThoseOfTheNodeThatHoldsTheApp has a cluster whose nodes have none.
+func TestReplicasAreThoseOfTheNodeThatHoldsTheApp(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a cluster needs seconds to form")
+	}
+	w := newWorld(t, redistest.RunCluster(t).Server)
+	w.replicas = repositories.Replicas{Count: 1, Timeout: waiting}
+	_, w.engine = w.replica()
+	w.put("s1", "booking", booking)
+	for range 2 {
+		_, err := w.say("m1", `book {"day":"monday"}`)
+		require.ErrorIs(t, err, repositories.ErrReplicas)
+		w.rest()
+	}
+	require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 1)
+}
