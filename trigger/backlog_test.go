@@ -82,7 +82,7 @@ func upTo(n int) []int {
 // many is n, but for the embedded store, which goes through all its keys for every command.
 func many(server *redistest.Server, n int) int {
 	if server.Embedded() {
-		return min(n, 500)
+		return min(n, 200)
 	}
 	return n
 }
