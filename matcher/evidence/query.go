@@ -47,7 +47,7 @@ func (w *query) number(value any) {
 	if !ok {
 		number = json.Number(written(value))
 	}
-	if decimal, ok := moment.PlainDecimal(number.String()); ok {
+	if decimal, ok := moment.Decimal(number.String()); ok {
 		w.numbers = []string{decimal}
 	}
 }

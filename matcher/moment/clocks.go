@@ -8,39 +8,31 @@ import (
 	"earshot/matcher/text"
 )
 
-// Clock reads the time of day that begins at word i.
-func (r *Text) Clock(i int) (Moment, bool) {
-	if exact, ok := namedHours[r.At(i)]; ok {
-		return Moment{i, i + 1, exact}, true
-	}
-	if m, ok := r.pastHour(i); ok {
-		return m, true
-	}
-	found := clockText.FindStringSubmatch(r.Source[r.Words[i].Start:])
-	if found == nil || r.insideNumber(i) {
-		return r.bareHour(i)
-	}
-	_, end := r.Within(r.Words[i].Start, r.Words[i].Start+len(strings.TrimRight(found[0], ".")))
-	hour, minute := atoi(found[1]), atoi(found[2])
-	half := strings.ToLower(found[3])
-	marked := half != "" || found[2] != "" || found[4] != ""
-	if !marked || hour > 24 || minute > 59 || half != "" && hour > 12 {
-		return r.bareHour(i)
-	}
-	return Moment{i, end, exactHour(hour, minute, half)}, true
+// hourAndMinute is a time of day as it was said.
+type hourAndMinute struct {
+	hour, minute int
+	half         string // a or p; empty where it was not said
+	sure         bool   // it is a time beyond doubt, and no other number
+	written      bool   // as on a watch of 24 hours: 9:15, 17 Uhr
+	day          bool   // of 24 hours beyond doubt: 09:15
+	stretch      bool   // it may be a stretch of time: "3 to 5 pm"
 }
 
-var (
-	clockText  = regexp.MustCompile(`^(?i)(\d{1,2})(?:[:.h](\d{2}))?\s*(?:([ap])\.?m\b\.?|(o'?clock|uhr|heures)\b|\b)`)
-	namedHours = map[string]string{"noon": "12:00", "midnight": "00:00", "midday": "12:00"}
-)
-
-// insideNumber keeps 3.50 from being read as a time.
-func (r *Text) insideNumber(i int) bool {
-	return strings.ContainsAny(r.Words[i].Norm, ".,") && !strings.Contains("ap", r.At(i+1))
+// values are the times of day that are meant: both halves of the day where it was not
+// said which.
+func (t hourAndMinute) values() []string {
+	switch {
+	case t.hour > 24 || t.minute > 59:
+		return nil
+	case t.hour > 12:
+		return []string{clockOf(t.hour, t.minute, "")}
+	case t.half != "" || t.day || t.hour == 0:
+		return []string{clockOf(t.hour, t.minute, t.half)}
+	}
+	return []string{clockOf(t.hour, t.minute, "a"), clockOf(t.hour, t.minute, "p")}
 }
 
-func exactHour(hour, minute int, half string) string {
+func clockOf(hour, minute int, half string) string {
 	if half != "" {
 		hour %= 12
 	}
@@ -50,41 +42,176 @@ func exactHour(hour, minute int, half string) string {
 	return fmt.Sprintf("%02d:%02d", hour%24, minute)
 }
 
-// pastHour reads "half past five" and "quarter to 6", which do not say which half of
-// the day is meant.
-func (r *Text) pastHour(i int) (Moment, bool) {
-	if r.At(i) != "half" && r.At(i) != "quarter" || r.At(i+1) != "past" && r.At(i+1) != "to" || i+2 >= len(r.Words) {
-		return Moment{}, false
+// clock reads the time of day that begins at word i.
+func (r *Text) clock(i int) (Reading, bool) {
+	if exact, ok := namedHours[r.At(i)]; ok {
+		return r.reading(i, i+1, exact), true
 	}
-	_, end := r.Figure(i + 2)
-	return Moment{i, end, ""}, end > i+2
-}
-
-// bareHour reads the hour of "at 5", "at five pm" and "5 in the afternoon".
-func (r *Text) bareHour(i int) (Moment, bool) {
-	number, end := r.Figure(i)
-	hour := atoi(string(number))
-	if end == i || hour < 1 || hour > 24 {
-		return Moment{}, false
+	said, end := r.hourAndMinute(i)
+	if end == i {
+		return Reading{}, false
 	}
-	half := map[string]string{"am": "a", "pm": "p"}[r.At(end)]
-	if half != "" {
-		return Moment{i, end + 1, exactHour(hour, 0, half)}, true
+	said, end = r.halfOfDay(said, end)
+	if half := dayParts[r.At(i-1)]; said.half == "" && half != "" { // "in the morning 11:30"
+		said.half, said.sure = half, true
 	}
-	if r.At(end) == "in" && r.At(end+1) == "the" && dayParts[r.At(end+2)] != "" {
-		return Moment{i, end + 3, exactHour(hour, 0, dayParts[r.At(end+2)])}, true
+	values := said.values()
+	if len(values) == 0 || !said.sure && !clockCues[r.At(i-1)] {
+		return Reading{}, false
 	}
-	if !hourCues[r.At(i-1)] || end < len(r.Words) && text.IsSubject(r.Words[end]) {
-		return Moment{}, false
+	found := r.reading(i, end, values...)
+	if said.written && said.half == "" {
+		found.Exact = clockOf(said.hour, said.minute, "")
 	}
-	exact := ""
-	if hour > 12 {
-		exact = exactHour(hour, 0, "")
-	}
-	return Moment{i, end, exact}, true
+	counts := end < len(r.Words) && text.IsSubject(r.Words[end]) // "at 5 tables"
+	found.Doubtful = said.stretch || !said.sure && (!hourCues[r.At(i-1)] || counts || said.hour == 0)
+	return found, true
 }
 
 var (
-	dayParts = map[string]string{"morning": "a", "afternoon": "p", "evening": "p"}
-	hourCues = text.Set(`at um a alle las around by`)
+	namedHours = map[string]string{"noon": "12:00", "midnight": "00:00", "midday": "12:00"}
+	dayParts   = map[string]string{"morning": "a", "afternoon": "p", "evening": "p"}
+	// A number after one of the first is an hour; after the others it may be.
+	hourCues  = text.Set(`at um a alle las around by`)
+	clockCues = text.Set(`at by around about before after until till from to between um ab gegen bis a alle las vers`)
 )
+
+// hourAndMinute reads 17:30, 5.30, 17h, five thirty and half past five. end is i for none.
+func (r *Text) hourAndMinute(i int) (said hourAndMinute, end int) {
+	if text.StartsWithDigit(r.At(i)) {
+		if said, end := r.figuresClock(i); end > i {
+			return said, end
+		}
+	}
+	if said, end := r.pastHour(i); end > i {
+		return said, end
+	}
+	hour, end := r.smallNumber(i, 24)
+	if end == i {
+		return hourAndMinute{}, i
+	}
+	if minute, after := r.smallNumber(end, 59); after > end && minute >= 10 && !text.StartsWithDigit(r.At(i)) {
+		return hourAndMinute{hour: hour, minute: minute, sure: true}, after
+	}
+	return hourAndMinute{hour: hour}, end
+}
+
+var clockFigures = regexp.MustCompile(`(?i)^(\d{1,2})(?:\s?[:.h]\s?(\d{2})(?::\d{2})?)?(?:\s*([ap])\.?\s?m\b\.?|\b)`)
+
+// figuresClock reads a time in figures. An hour of two digits under ten is one of 24
+// hours (ISO 8601).
+func (r *Text) figuresClock(i int) (hourAndMinute, int) {
+	written := r.window(i)
+	if !strings.ContainsAny(written[:min(len(written), 5)], ":.hHaApP") {
+		return hourAndMinute{}, i
+	}
+	p := clockFigures.FindStringSubmatch(written)
+	if p == nil || p[2] == "" && p[3] == "" {
+		return hourAndMinute{}, i
+	}
+	said := hourAndMinute{hour: atoi(p[1]), minute: atoi(p[2]), half: strings.ToLower(p[3]), written: p[2] != ""}
+	said.day = p[1][0] == '0' && len(p[1]) == 2
+	said.sure = !strings.Contains(p[0], ".") || p[3] != "" // 5.30 is a price as well
+	return said, r.until(i, len(strings.TrimRight(p[0], ". ")))
+}
+
+// pastHour reads "half past five", "quarter to 6" and "ten past 7".
+func (r *Text) pastHour(i int) (hourAndMinute, int) {
+	minute, at := map[string]int{"half": 30, "quarter": 15}[r.At(i)], i+1
+	if minute == 0 {
+		minute, at = r.smallNumber(i, 30)
+	}
+	to := r.At(at) == "to" || r.At(at) == "before"
+	if minute == 0 || !to && r.At(at) != "past" && r.At(at) != "after" {
+		return hourAndMinute{}, i
+	}
+	hour, end := r.smallNumber(at+1, 24)
+	if end == at+1 {
+		return hourAndMinute{}, i
+	}
+	if to {
+		hour, minute = (hour+23)%24, 60-minute
+	}
+	stretch := to && r.At(i) != "quarter" && r.At(i) != "half"
+	return hourAndMinute{hour: hour, minute: minute, sure: !to || r.At(i) == "quarter", stretch: stretch}, end
+}
+
+// smallNumber reads a whole number up to limit, in figures or words. end is i for none.
+func (r *Text) smallNumber(i, limit int) (number, end int) {
+	w := r.At(i)
+	switch {
+	case text.StartsWithDigit(w):
+		if number = atoi(w); len(w) > 2 || number == 0 && strings.Trim(w, "0") != "" {
+			return 0, i
+		}
+		end = i + 1
+	case small[w] > 0:
+		number, end = r.spelled(i)
+		if end == i { // a lone "one"
+			number, end = 1, i+1
+		}
+		if end > i+2 {
+			return 0, i
+		}
+	default:
+		return 0, i
+	}
+	if number > limit {
+		return 0, i
+	}
+	return number, end
+}
+
+// halfOfDay reads "pm", "o'clock", "in the afternoon" and "at night" after the hour.
+func (r *Text) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
+	switch r.At(end) {
+	case "uhr", "heures", "h":
+		said.sure, said.written, end = true, true, end+1
+	case "oclock":
+		said.sure, end = true, end+1
+	}
+	if said.half != "" {
+		return said, end
+	}
+	if half, after := r.letters(end); half != "" {
+		said.half, said.sure = half, true
+		return said, after
+	}
+	at := end
+	for at < end+2 && (r.At(at) == "in" || r.At(at) == "the" || r.At(at) == "at") {
+		at++
+	}
+	switch part := r.At(at); {
+	case at > end && dayParts[part] != "":
+		said.half, said.sure = dayParts[part], true
+	case at > end && part == "night":
+		said.half, said.sure = nightHalf(said.hour), true
+	default:
+		return said, end
+	}
+	return said, at + 1
+}
+
+// letters reads am, pm, a.m. and p.m.
+func (r *Text) letters(i int) (half string, end int) {
+	if i >= len(r.Words) || strings.TrimSpace(r.Gap(i-1)) != "" { // "that one. Am I free?"
+		return "", i
+	}
+	switch r.At(i) {
+	case "am", "pm":
+		return r.At(i)[:1], i + 1
+	case "a", "p":
+		if r.At(i+1) == "m" {
+			return r.At(i), i + 2
+		}
+	}
+	return "", i
+}
+
+// nightHalf says which half of the day an hour of the night is in.
+func nightHalf(hour int) string {
+	if hour == 12 || hour < 6 {
+		return "a"
+	}
+	return "p"
+}

@@ -9,17 +9,33 @@ import (
 	"earshot/matcher/text"
 )
 
-// Date reads the date that begins at word i.
-func (r *Text) Date(i int) (Moment, bool) {
-	for _, read := range []func(int) (Moment, bool){
-		r.isoDate, r.slashDate, r.nearDay, r.weekday, r.monthDay, r.dayMonth, r.lateDay, r.ahead,
+// date reads the date that begins at word i: all days that it may mean, since people
+// leave the year out, differ on which day "next Friday" is, and write day and month in
+// either order.
+func (r *Text) date(i int) (Reading, bool) {
+	if !r.beginsDate(i) {
+		return Reading{}, false
+	}
+	for _, read := range []func(int) (Reading, bool){
+		r.figuresDate, r.nearDay, r.weekday, r.week, r.monthDay, r.dayMonth, r.dayAlone, r.ahead,
 	} {
-		if m, ok := read(i); ok {
-			return m, true
+		if found, ok := read(i); ok {
+			return found, true
 		}
 	}
-	return Moment{}, false
+	return Reading{}, false
 }
+
+// beginsDate keeps the readers from words that begin no date, which most words are.
+func (r *Text) beginsDate(i int) bool {
+	w := r.At(i)
+	_, near := nearDays[w]
+	_, named := weekdays[w]
+	_, short := shortWeekdays[w]
+	return near || named || short || text.StartsWithDigit(w) || months[w] > 0 || ordinalWords[w] > 0 || small[w] > 0 || dateWords[w]
+}
+
+var dateWords = text.Set(`next this coming last in the a an day`)
 
 func (r *Text) today() time.Time {
 	return time.Date(r.Now.Year(), r.Now.Month(), r.Now.Day(), 0, 0, 0, 0, time.UTC)
@@ -27,44 +43,91 @@ func (r *Text) today() time.Time {
 
 func (r *Text) in(days int) string { return r.today().AddDate(0, 0, days).Format(time.DateOnly) }
 
-// isoDate reads 2026-12-01 (ISO 8601).
-func (r *Text) isoDate(i int) (Moment, bool) {
-	if i+3 > len(r.Words) || !r.touching(i, "-") || !r.touching(i+1, "-") {
-		return Moment{}, false
+// day returns the day as a list of one, or none where there is no such day.
+func day(year, month, day int) []string {
+	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+	if date.Day() != day || month < 1 || month > 12 {
+		return nil
 	}
-	text := r.Surface(i, i+3)
-	if _, err := time.Parse(time.DateOnly, text); err != nil {
-		return Moment{}, false
-	}
-	return Moment{i, i + 3, text}, true
+	return []string{date.Format(time.DateOnly)}
 }
 
-// slashDate reads 31.12.2026, and 8/3/2026, whose order of day and month is settled
-// only where one of them is over twelve.
-func (r *Text) slashDate(i int) (Moment, bool) {
-	text := r.Source[r.Words[i].Start:]
-	found := slashed.FindStringSubmatch(text)
-	if found == nil {
-		return Moment{}, false
+// dated reads the day and month that the words from first to before end name. Where no
+// year was said (0) it is the next such day, today included, and may be the one before:
+// of a conversation's dates most lie ahead, and some are told.
+func (r *Text) dated(first, end, year, month, number int) (Reading, bool) {
+	if year > 0 {
+		return r.settled(first, end, day(year, month, number))
 	}
-	_, end := r.Within(r.Words[i].Start, r.Words[i].Start+len(found[0]))
-	if found[4] != "" {
-		return r.exactly(i, end, atoi(found[5]), atoi(found[4]), atoi(found[1]))
+	next, other := r.today().Year(), -1
+	switch this := time.Date(next, time.Month(month), number, 0, 0, 0, 0, time.UTC); {
+	case this.Before(r.today()):
+		next++
+	case this.Equal(r.today()):
+		other = 1
 	}
-	a, b := atoi(found[1]), atoi(found[2])
-	year, given := atoi(found[3]), found[3] != ""
-	switch {
-	case a > 31 || b > 31 || a == 0 || b == 0 || a > 12 && b > 12:
-		return Moment{}, false
-	case a <= 12 && b <= 12 && a != b || !given:
-		return Moment{i, end, ""}, true
-	case a > 12:
-		return r.exactly(i, end, year, b, a)
+	found, ok := r.settled(first, end, append(day(next, month, number), day(next+other, month, number)...))
+	if exact := day(next, month, number); ok && exact != nil {
+		found.Exact = exact[0]
 	}
-	return r.exactly(i, end, year, a, b)
+	return found, ok
 }
 
-var slashed = regexp.MustCompile(`^(\d{1,2})(?:/(\d{1,2})(?:/(\d{4}))?|\.(\d{1,2})\.(\d{4}))\b`)
+// settled makes a reading of days, if there are any.
+func (r *Text) settled(first, end int, days []string) (Reading, bool) {
+	if len(days) == 0 {
+		return Reading{}, false
+	}
+	return r.reading(first, end, days...), true
+}
+
+var (
+	yearFirst = regexp.MustCompile(`^([12]\d{3})[-/.](\d{1,2})[-/.](\d{1,2})(?:\D|$)`)
+	yearLast  = regexp.MustCompile(`^(\d{1,2})([-/.])\s?(\d{1,2})[-/.]\s?(\d{4}|\d{2})\b`)
+	// Without a year only a slash tells a date from a decimal or a range.
+	noYear = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})\b`)
+)
+
+// figuresDate reads 2019-03-08, 8.3.2019, 3/8/19 and 3/8. Points are for the day first;
+// slashes leave the order open unless one of the two is no month.
+func (r *Text) figuresDate(i int) (Reading, bool) {
+	written := r.window(i)
+	if !text.StartsWithDigit(written) || !strings.ContainsAny(written[:min(len(written), 5)], "-/.") {
+		return Reading{}, false
+	}
+	if p := yearFirst.FindStringSubmatch(written); p != nil {
+		return r.settled(i, r.until(i, len(p[1])+len(p[2])+len(p[3])+2), day(atoi(p[1]), atoi(p[2]), atoi(p[3])))
+	}
+	if p := yearLast.FindStringSubmatch(written); p != nil {
+		return r.yearLast(i, r.until(i, len(p[0])), p)
+	}
+	p := noYear.FindStringSubmatch(written)
+	if p == nil {
+		return Reading{}, false
+	}
+	end := r.until(i, len(p[0]))
+	dayFirst, _ := r.dated(i, end, 0, atoi(p[2]), atoi(p[1]))
+	monthFirst, _ := r.dated(i, end, 0, atoi(p[1]), atoi(p[2]))
+	found, ok := r.settled(i, end, append(monthFirst.Values, dayFirst.Values...))
+	found.Exact = ""
+	return found, ok
+}
+
+// yearLast reads the parts of 8.3.2019 and 3/8/19.
+func (r *Text) yearLast(first, end int, parts []string) (Reading, bool) {
+	a, b, year := atoi(parts[1]), atoi(parts[3]), atoi(parts[4])
+	short := len(parts[4]) == 2
+	if short {
+		year += 2000
+	}
+	dayFirst, monthFirst := day(year, b, a), day(year, a, b)
+	found, ok := r.settled(first, end, append(monthFirst, dayFirst...))
+	if parts[2] == "." && dayFirst != nil {
+		found.Exact = dayFirst[0]
+	}
+	found.Doubtful = short && parts[2] != "/" // a version, a part of a code
+	return found, ok
+}
 
 func atoi(digits string) int {
 	n, err := strconv.Atoi(digits)
@@ -75,97 +138,174 @@ func atoi(digits string) int {
 }
 
 // nearDay reads "tomorrow" and its like.
-func (r *Text) nearDay(i int) (Moment, bool) {
+func (r *Text) nearDay(i int) (Reading, bool) {
 	if r.At(i) == "day" && r.At(i+1) == "after" && r.At(i+2) == "tomorrow" {
-		return Moment{i, i + 3, r.in(2)}, true
+		return r.reading(i, i+3, r.in(2)), true
 	}
 	// "morning" and "in the morning" are manana too; a day it is without an article.
 	if days, ok := nearDays[r.At(i)]; ok && r.At(i-1) != "la" && r.At(i-1) != "guten" {
-		return Moment{i, i + 1, r.in(days)}, true
+		return r.reading(i, i+1, r.in(days)), true
 	}
-	return Moment{}, false
+	return Reading{}, false
 }
 
 var nearDays = map[string]int{
 	"today": 0, "tonight": 0, "tomorrow": 1, "heute": 0, "morgen": 1, "ubermorgen": 2, "aujourdhui": 0, "demain": 1,
 	"oggi": 0, "domani": 1, "dopodomani": 2, "hoy": 0, "manana": 1,
+	"yesterday": -1, "gestern": -1, "ieri": -1, "ayer": -1, "hier": -1,
 }
 
-// monthDay reads "March 8th, 2026".
-func (r *Text) monthDay(i int) (Moment, bool) {
-	month, ok := months[r.At(i)]
-	day, isDay := dayOfMonth(r.At(i + 1))
-	if !ok || !isDay {
-		return Moment{}, false
+// monthDay reads "March 8th, 2026" and "March the eighth".
+func (r *Text) monthDay(i int) (Reading, bool) {
+	month, at := months[r.At(i)], i+1
+	if month == 0 {
+		return Reading{}, false
 	}
-	return r.withYear(i, i+2, month, day)
-}
-
-// dayMonth reads "8th of March 2026" and "8. März".
-func (r *Text) dayMonth(i int) (Moment, bool) {
-	day, ok := dayOfMonth(r.At(i))
-	at := i + 1
-	if r.At(at) == "of" || r.At(at) == "de" {
-		at++
-	}
-	month, isMonth := months[r.At(at)]
-	if !ok || !isMonth {
-		return Moment{}, false
-	}
-	return r.withYear(i, at+1, month, day)
-}
-
-// withYear reads the year after a day and month, or takes the next one in which that
-// day is not past.
-func (r *Text) withYear(first, end, month, day int) (Moment, bool) {
-	if year := atoi(r.At(end)); year >= 1900 && year < 2200 && len(r.At(end)) == 4 {
-		return r.exactly(first, end+1, year, month, day)
-	}
-	year := r.Now.Year()
-	if time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Before(r.today()) {
-		year++
-	}
-	return r.exactly(first, end, year, month, day)
-}
-
-// exactly checks that there is such a day.
-func (r *Text) exactly(first, end, year, month, day int) (Moment, bool) {
-	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
-	if date.Day() != day || month > 12 {
-		return Moment{}, false
-	}
-	return Moment{first, end, date.Format(time.DateOnly)}, true
-}
-
-// lateDay reads "the 8th", the next day of that number, and "8th of this month".
-func (r *Text) lateDay(i int) (Moment, bool) {
-	at := i
 	if r.At(at) == "the" {
 		at++
 	}
-	day, ok := dayOfMonth(r.At(at))
-	if !ok || !Ordinal.MatchString(r.At(at)) {
-		return Moment{}, false
+	number, end := r.dayNumber(at)
+	if end == at {
+		return Reading{}, false
 	}
-	month := r.today()
-	if r.At(at+1) == "of" && r.At(at+2) == "this" && r.At(at+3) == "month" {
-		return r.exactly(at, at+4, month.Year(), int(month.Month()), day)
+	found, ok := r.withYear(i, end, month, number)
+	found.Doubtful = small[r.At(at)] > 0 && ordinalWords[r.At(end-1)] == 0 // "we may two"
+	return found, ok
+}
+
+// dayMonth reads "8 March", "the 8th of March 2019", and the 8 of "8 to 10 March".
+func (r *Text) dayMonth(i int) (Reading, bool) {
+	at := r.afterThe(i)
+	number, end := r.dayNumber(at)
+	if end == at {
+		return Reading{}, false
 	}
-	if at == i || at+1 < len(r.Words) && (text.IsSubject(r.Words[at+1]) || months[r.At(at+1)] > 0 || months[r.At(at+2)] > 0) {
-		return Moment{}, false
+	if found, ok := r.ofMonth(i, end, number); ok {
+		return found, true
 	}
-	if day < month.Day() {
-		month = month.AddDate(0, 1, 1-month.Day())
+	next := end
+	if rangeWords[r.At(next)] {
+		next++
 	}
-	return r.exactly(i, at+1, month.Year(), int(month.Month()), day)
+	next = r.afterThe(next)
+	if _, last := r.dayNumber(next); last > next {
+		if whole, ok := r.ofMonth(i, last, number); ok {
+			found := r.reading(i, end, whole.Values...)
+			found.Exact, found.Doubtful = whole.Exact, !rangeWords[r.At(end)]
+			return found, true
+		}
+	}
+	return Reading{}, false
+}
+
+func (r *Text) afterThe(i int) int {
+	if r.At(i) == "the" {
+		i++
+	}
+	return i
+}
+
+var (
+	rangeWords = text.Set(`and or to till until through bis und au al a e y`)
+	ofWords    = text.Set(`of de di del`)
+)
+
+// ofMonth reads the month after a day, with its year.
+func (r *Text) ofMonth(first, at, number int) (Reading, bool) {
+	for ofWords[r.At(at)] {
+		at++
+	}
+	if month := months[r.At(at)]; month > 0 {
+		return r.withYear(first, at+1, month, number)
+	}
+	if r.At(at) == "this" && r.At(at+1) == "month" {
+		return r.dated(first, at+2, r.today().Year(), int(r.today().Month()), number)
+	}
+	return Reading{}, false
+}
+
+// withYear reads the year after a day and month, where there is one.
+func (r *Text) withYear(first, end, month, number int) (Reading, bool) {
+	at := end
+	for ofWords[r.At(at)] {
+		at++
+	}
+	if year := atoi(r.At(at)); year >= 1900 && year < 2200 && len(r.At(at)) == 4 {
+		return r.dated(first, at+1, year, month, number)
+	}
+	return r.dated(first, end, 0, month, number)
+}
+
+// dayAlone reads "the 8th" and "8th": of this month or of the next. Only an ordinal in
+// figures after "the", with nothing after it that it could count, is a day in itself.
+func (r *Text) dayAlone(i int) (Reading, bool) {
+	at := r.afterThe(i)
+	w := r.At(at)
+	if !endsAsOrdinal(w) && (at == i || ordinalWords[w] == 0 && small[w] == 0) {
+		return Reading{}, false
+	}
+	number, end := r.dayNumber(at)
+	if end == at {
+		return Reading{}, false
+	}
+	first := r.today().AddDate(0, 0, 1-r.today().Day())
+	later := first.AddDate(0, 1, 0)
+	this, next := day(first.Year(), int(first.Month()), number), day(later.Year(), int(later.Month()), number)
+	found, ok := r.settled(i, end, append(this, next...))
+	found.Exact = ""
+	if number < r.today().Day() {
+		this = next
+	}
+	if this != nil {
+		found.Exact = this[0]
+	}
+	found.Doubtful = at == i || !endsAsOrdinal(w) || end < len(r.Words) && text.IsSubject(r.Words[end])
+	return found, ok
+}
+
+// dayNumber reads the day of a month: 8, 8th, 1er, eighth, twenty-first. end is i for
+// none.
+func (r *Text) dayNumber(i int) (number, end int) {
+	w := r.At(i)
+	if text.StartsWithDigit(w) {
+		return dayInFigures(w, i)
+	}
+	if number, ok := ordinalWords[w]; ok {
+		return number, i + 1
+	}
+	if small[w] == 0 {
+		return 0, i
+	}
+	number, end = r.spelled(i)
+	number, end = r.lastOrdinal(number, i, end)
+	if number < 1 || number > 31 {
+		return 0, i
+	}
+	return number, end
+}
+
+// dayInFigures reads 8, 8th and 1er.
+func dayInFigures(w string, i int) (number, end int) {
+	switch {
+	case len(w) <= 2 && w[len(w)-1] <= '9':
+		number = atoi(w)
+	case w == "1er" || w == "1o":
+		number = 1
+	case endsAsOrdinal(w):
+		number = atoi(w[:len(w)-2])
+	}
+	if number < 1 || number > 31 {
+		return 0, i
+	}
+	return number, i + 1
 }
 
 // Ordinal matches an English ordinal in figures, as 3rd.
 var Ordinal = regexp.MustCompile(`^\d{1,2}(?:st|nd|rd|th)$`)
 
-func dayOfMonth(w string) (int, bool) {
-	day := atoi(strings.TrimRight(w, "stndrh"))
-	return day, day >= 1 && day <= 31 && (Ordinal.MatchString(w) || len(w) <= 2)
+// endsAsOrdinal reports whether the word is an ordinal in figures.
+func endsAsOrdinal(w string) bool {
+	return len(w) >= 3 && len(w) <= 4 && w[len(w)-1] > '9' && Ordinal.MatchString(w)
 }
 
 var months = monthNumbers(`january february march april may june july august september october november december`,
@@ -184,63 +324,3 @@ func monthNumbers(languages ...string) map[string]int {
 	}
 	return found
 }
-
-// weekday reads "Friday", "next Friday", "Friday next week", "next week". Which day
-// "next Friday" is, people do not agree on: it is the one of next week.
-func (r *Text) weekday(i int) (Moment, bool) {
-	first, shift := i, 0
-	switch r.At(i) {
-	case "next", "coming", "this":
-		i++
-	}
-	day, ok := weekdays[r.At(i)]
-	if !ok {
-		return Moment{}, false
-	}
-	end := i + 1
-	days := (int(day) - int(r.today().Weekday()) + 7) % 7
-	switch {
-	case r.At(first) == "next":
-		shift = r.nextWeek(day)
-	case r.At(end) == "next" && r.At(end+1) == "week":
-		shift, end = r.nextWeek(day), end+2
-	default:
-		shift = days
-	}
-	return Moment{first, end, r.in(shift)}, true
-}
-
-// nextWeek is how many days ahead the day of next week is; weeks begin on Monday.
-func (r *Text) nextWeek(day time.Weekday) int {
-	monday := (8 - int(r.today().Weekday())) % 7
-	if monday == 0 {
-		monday = 7
-	}
-	return monday + (int(day)+6)%7
-}
-
-var weekdays = map[string]time.Weekday{
-	"sunday": 0, "monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6,
-	"sonntag": 0, "montag": 1, "dienstag": 2, "mittwoch": 3, "donnerstag": 4, "freitag": 5, "samstag": 6,
-	"dimanche": 0, "lundi": 1, "mardi": 2, "mercredi": 3, "jeudi": 4, "vendredi": 5, "samedi": 6,
-	"domenica": 0, "lunedi": 1, "martedi": 2, "mercoledi": 3, "giovedi": 4, "venerdi": 5, "sabato": 6,
-	"domingo": 0, "lunes": 1, "martes": 2, "miercoles": 3, "jueves": 4, "viernes": 5, "sabado": 6,
-}
-
-// ahead reads "in 3 days", "in two weeks", "next week", "this weekend".
-func (r *Text) ahead(i int) (Moment, bool) {
-	if (r.At(i) == "next" || r.At(i) == "this") && spans[r.At(i+1)] {
-		return Moment{i, i + 2, ""}, true
-	}
-	if r.At(i) != "in" || i+2 >= len(r.Words) {
-		return Moment{}, false
-	}
-	number, end := r.Figure(i + 1)
-	days := map[string]int{"day": 1, "week": 7}[text.Stem(r.At(end))]
-	if end == i+1 || days == 0 || strings.ContainsAny(string(number), ".-") || len(number) > 4 {
-		return Moment{}, false
-	}
-	return Moment{i, end + 1, r.in(days * atoi(string(number)))}, true
-}
-
-var spans = text.Set(`week weekend`)

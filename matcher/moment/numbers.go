@@ -1,123 +1,314 @@
 package moment
 
 import (
-	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"earshot/matcher/text"
 )
 
-// Figure reads the number that begins at i, in digits or words; end is i for none.
-func (r *Text) Figure(i int) (json.Number, int) {
-	if digits, ok := plainDigits(r.Words[i].Norm); ok {
-		if r.Negative(i) {
-			digits = "-" + digits
+// Numbers returns the readings of the number that begins at word i, in figures or in
+// words: none or one, and a second one where a space may part its groups, as in
+// "2 300".
+func (r *Text) Numbers(i int) []Reading {
+	if !text.StartsWithDigit(r.At(i)) {
+		if found, ok := r.inWords(i); ok {
+			return []Reading{r.signed(r.scaled(found))}
 		}
-		return json.Number(digits), i + 1
+		return nil
 	}
-	value, end := r.spelled(i)
-	return json.Number(strconv.Itoa(value)), end
+	found, ok := r.inFigures(i)
+	if !ok {
+		return nil
+	}
+	all := []Reading{r.signed(r.scaled(found))}
+	if digits, end, sure := r.groups(i); end > i+1 {
+		joined := r.number(i, end, []string{digits})
+		joined.Doubtful = !sure
+		all = append(all, r.signed(r.scaled(joined)))
+		if sure {
+			all = all[1:]
+		}
+	}
+	return all
+}
+
+// AllNumbers returns the readings of all numbers, left to right. A number in figures
+// hides none after it: the 300 of "room 2 300 guests" is one too.
+func (r *Text) AllNumbers() []Reading {
+	var all []Reading
+	for i := 0; i < len(r.Words); {
+		found := r.Numbers(i)
+		all = append(all, found...)
+		if i++; len(found) > 0 && !text.StartsWithDigit(r.At(i-1)) {
+			i = found[0].End
+		}
+	}
+	return all
+}
+
+// number makes a reading of decimals in any form. It is exact where there is one alone,
+// and one that JSON takes.
+func (r *Text) number(first, end int, forms []string) Reading {
+	var values []string
+	for _, form := range forms {
+		if decimal, ok := Decimal(form); ok {
+			values = append(values, decimal)
+		}
+	}
+	found := r.reading(first, end, values...)
+	if found.Exact = ""; len(forms) == 1 && len(values) == 1 && jsonNumber.MatchString(forms[0]) {
+		found.Exact = forms[0]
+	}
+	return found
+}
+
+var jsonNumber = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$`)
+
+// signed takes in the minus before a number, as a sign or as a word.
+func (r *Text) signed(found Reading) Reading {
+	sign := r.sign(found.First)
+	switch {
+	case r.At(found.First-1) == "minus":
+		found.First--
+		found.From = r.Words[found.First].Start
+	case sign > 0:
+		found.From -= sign
+	default:
+		return found
+	}
+	for i, value := range found.Values {
+		found.Values[i] = "-" + value
+	}
+	if found.Exact != "" {
+		found.Exact = "-" + found.Exact
+	}
+	return found
+}
+
+// sign is the length of a minus sign right before the word, with no word right before
+// that: 3-5 is a range.
+func (r *Text) sign(i int) int {
+	before := r.Source[:r.Words[i].Start]
+	if !strings.HasSuffix(before, "-") && !strings.HasSuffix(before, "−") {
+		return 0
+	}
+	_, size := utf8.DecodeLastRuneInString(before)
+	if before = strings.TrimRight(before, "-−"); before == "" || strings.HasSuffix(before, " ") {
+		return size
+	}
+	return 0
+}
+
+// scaled reads "million" or "and a half" after a number.
+func (r *Text) scaled(found Reading) Reading {
+	change, end := func(decimal string) string { return decimal }, found.End
+	switch zeros := scales[r.At(end)]; {
+	case zeros > 0:
+		change, end = func(decimal string) string { return shifted(decimal, zeros) }, end+1
+	case r.At(end) == "and" && r.At(end+1) == "a" && r.At(end+2) == "half":
+		change, end = func(decimal string) string { return decimal + ".5" }, end+3
+	default:
+		return found
+	}
+	forms := make([]string, len(found.Values))
+	for i, value := range found.Values {
+		forms[i] = change(value)
+	}
+	scaled := r.number(found.First, end, forms)
+	scaled.Doubtful = found.Doubtful
+	return scaled
 }
 
 var (
-	grouped = regexp.MustCompile(`^\d{1,3}(,\d{3})+(\.\d+)?$`)
-	plain   = regexp.MustCompile(`^(0|[1-9]\d*)(\.\d+)?$`)
-	comma   = regexp.MustCompile(`^(0|[1-9]\d*),\d{1,2}$`)
-	unit    = regexp.MustCompile(`^(\d+(?:\.\d+)?)(?:kg|g|km|m|cm|mm|mi|lb|lbs|oz|l|ml|mb|gb|min|mins|h|hrs?|s|x|k?wh|c|f|eur|usd)$`)
+	// The letters are a unit, a scale or the ending of an ordinal.
+	figureText  = regexp.MustCompile(`^([0-9][0-9.,]*)([a-z]{0,4})$`)
+	scales      = map[string]int{"thousand": 3, "grand": 3, "million": 6, "millions": 6, "billion": 9, "tausend": 3, "mille": 3, "mila": 3, "mil": 3}
+	shortScales = map[string]int{"k": 3, "m": 6, "mio": 6, "mn": 6, "bn": 9}
+	shortUnits  = text.Set(`kg g km m cm mm mi lb lbs oz l ml mb gb min mins h hr hrs s x wh kwh c f eur usd`)
 )
 
-// plainDigits writes 1,000 and 3,50 and 5kg as JSON does.
-func plainDigits(w string) (string, bool) {
-	if parts := unit.FindStringSubmatch(w); parts != nil {
-		w = parts[1]
+// inFigures reads 1,000 or 1.000, 12,50, 5k, 3rd and 20kg. What stands with letters that
+// are no unit may be a code.
+func (r *Text) inFigures(i int) (Reading, bool) {
+	parts := figureText.FindStringSubmatch(r.Words[i].Norm)
+	if parts == nil {
+		return Reading{}, false
 	}
-	switch {
-	case plain.MatchString(w):
-		return w, true
-	case grouped.MatchString(w):
-		return strings.ReplaceAll(w, ",", ""), true
-	case comma.MatchString(w):
-		return strings.Replace(w, ",", ".", 1), true
-	}
-	return "", false
-}
-
-// Negative reports whether a minus sign stands right before the word, and no word
-// right before that: 3-5 is a range.
-func (r *Text) Negative(i int) bool {
-	before := r.Source[:r.Words[i].Start]
-	if !strings.HasSuffix(before, "-") && !strings.HasSuffix(before, "−") {
-		return false
-	}
-	before = strings.TrimRight(before, "-−")
-	return before == "" || strings.HasSuffix(before, " ")
-}
-
-// spelled reads the number in English words that begins at i, up to the thousands:
-// "twenty five", "three hundred and twelve". A lone "one" is mostly no number ("that
-// one") and is read only before a word that can be counted.
-func (r *Text) spelled(i int) (value, end int) {
-	total, current, end := 0, 0, i
-	for end < len(r.Words) {
-		w := r.Words[end].Norm
-		switch {
-		case small[w] > 0 || w == "zero":
-			if !fits(current, small[w]) {
-				return total + current, end
-			}
-			current += small[w]
-		case w == "hundred" && current > 0 && current < 100:
-			current *= 100
-		case w == "thousand" && current > 0:
-			total, current = total+current*1000, 0
-		case w == "and" && end > i && current%100 == 0 && r.goesOn(end+1):
-		default:
-			return r.unless(total+current, i, end)
+	forms, letters := forms(parts[1]), parts[2]
+	found := r.number(i, i+1, forms)
+	found.Doubtful = letters != "" && !shortUnits[letters]
+	if zeros := shortScales[letters]; zeros > 0 {
+		for _, value := range slices.Clone(found.Values) {
+			found.Values = append(found.Values, shifted(value, zeros))
 		}
+	}
+	return found, true
+}
+
+// groups joins groups of three digits that a space or an apostrophe parts (ISO 80000-1
+// has the thin space, Switzerland the apostrophe). sure is false where the space may as
+// well part two numbers.
+func (r *Text) groups(i int) (digits string, end int, sure bool) {
+	digits, end, sure = r.Words[i].Norm, i+1, true
+	if len(digits) > 3 || digits[0] == '0' || strings.Trim(digits, "0123456789") != "" {
+		return digits, end, sure
+	}
+	for end < len(r.Words) && isGroup(r.Words[end].Norm) && groupGap.MatchString(r.Gap(end-1)) {
+		sure = sure && r.Gap(end-1) != " "
+		digits += r.Words[end].Norm
 		end++
 	}
-	return r.unless(total+current, i, end)
+	return digits, end, sure
 }
 
-// goesOn reports whether a number word stands at i.
-func (r *Text) goesOn(i int) bool { return i < len(r.Words) && small[r.Words[i].Norm] > 0 }
+var groupGap = regexp.MustCompile(`^[ '’\x{A0}\x{2009}\x{202F}]$`)
 
-// fits reports whether next can follow current in one number: five after twenty, and
-// anything under a hundred after hundreds.
-func fits(current, next int) bool {
+func isGroup(w string) bool { return len(w) == 3 && strings.Trim(w, "0123456789") == "" }
+
+// forms are the numbers that figures with points and commas may mean: 1.000 is one or a
+// thousand.
+func forms(figures string) []string {
+	figures = strings.TrimRight(figures, ".,")
+	points, commas := strings.Count(figures, "."), strings.Count(figures, ",")
 	switch {
-	case current%100 == 0:
-		return true
-	case current%100 >= 20 && current%10 == 0:
-		return next < 10
+	case points+commas == 0:
+		return []string{figures}
+	case grouping.MatchString(figures) && points == 1:
+		return []string{WithoutMarks(figures), figures}
+	case grouping.MatchString(figures):
+		return []string{WithoutMarks(figures)}
+	case points+commas == 1:
+		return []string{strings.Replace(figures, ",", ".", 1)}
+	case points == 1 || commas == 1:
+		last := strings.LastIndexAny(figures, ".,")
+		return []string{WithoutMarks(figures[:last]) + "." + figures[last+1:]}
+	case points == 0:
+		return strings.Split(figures, ",") // a list without spaces
 	}
-	return false
+	return nil
 }
 
-// unless drops a lone "one" that counts nothing.
-func (r *Text) unless(value, first, end int) (int, int) {
-	if end-first != 1 || r.Words[first].Norm != "one" {
-		return value, end
+var grouping = regexp.MustCompile(`^[0-9]{1,3}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3})+)$`)
+
+// WithoutMarks drops the points and commas of a number.
+func WithoutMarks(norm string) string {
+	if !strings.ContainsAny(norm, ".,") {
+		return norm
 	}
-	counts := end < len(r.Words) && !text.StopWords[r.Words[end].Norm] && strings.TrimSpace(r.Gap(first)) == "" && r.Words[end].Norm != "way"
-	if !counts {
-		return 0, first
+	return strings.NewReplacer(".", "", ",", "").Replace(norm)
+}
+
+// OnlyNumber is the number that the whole text is, a currency or a unit aside. An
+// ordinal word is none: "second" is a class before it is a 2.
+func (r *Text) OnlyNumber() []string {
+	if len(r.Words) == 0 || ordinalWords[r.Words[len(r.Words)-1].Norm] > 0 {
+		return nil
+	}
+	var values []string
+	for _, found := range r.Numbers(0) {
+		rest := r.Words[found.End:]
+		if !slices.ContainsFunc(rest, func(w text.Word) bool { return !text.Units[w.Stem] && !currencies[w.Norm] }) {
+			values = append(values, found.Values...)
+		}
+	}
+	return values
+}
+
+var currencies = text.Set(`usd eur chf gbp jpy dollars euros francs pounds yen bucks`)
+
+// inWords reads a number in words, ordinals and the words for two and twelve included.
+func (r *Text) inWords(i int) (Reading, bool) {
+	w := r.At(i)
+	if value, end := r.groupWord(i); end > i {
+		return r.counted(i, end, value, pairWords[r.At(end-1)]), true
+	}
+	if small[w] > 0 || w == "zero" {
+		value, end := r.spelled(i)
+		if end == i && w == "one" && r.countsOne(i) {
+			return r.counted(i, i+1, 1, true), true
+		}
+		last, after := r.lastOrdinal(value, i, end)
+		if after == i {
+			return Reading{}, false
+		}
+		return r.counted(i, after, last, after > end), true
+	}
+	if value, ok := ordinalWords[w]; ok {
+		return r.counted(i, i+1, value, true), true
+	}
+	if value, ok := foreignNumbers[w]; ok {
+		return r.counted(i, i+1, value, alsoEnglish[w]), true
+	}
+	return Reading{}, false
+}
+
+// counted makes a reading of a whole number.
+func (r *Text) counted(first, end, value int, doubtful bool) Reading {
+	found := r.number(first, end, []string{strconv.Itoa(value)})
+	found.Doubtful = doubtful
+	return found
+}
+
+// groupWord reads "a hundred", "a dozen", "a couple" and "dozen". end is i for none.
+func (r *Text) groupWord(i int) (value, end int) {
+	at := i
+	if r.At(i) == "a" || r.At(i) == "an" {
+		at++
+	}
+	if value, ok := groupWords[r.At(at)]; ok && (at > i || scales[r.At(at)] == 0 && r.At(at) != "hundred") {
+		return value, at + 1
+	}
+	return 0, i
+}
+
+// countsOne reports whether a lone "one" is said as a number: "for one", "just one",
+// or nothing else.
+func (r *Text) countsOne(i int) bool { return len(r.Words) == 1 || oneCues[r.At(i-1)] }
+
+// lastOrdinal reads the ordinal that ends a number: "twenty-first".
+func (r *Text) lastOrdinal(value, first, end int) (int, int) {
+	last, ok := ordinalWords[r.At(end)]
+	if end > first && ok && value >= 20 && value%10 == 0 && last < 10 {
+		return value + last, end + 1
 	}
 	return value, end
 }
 
-var small = numberWords(`zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-	fifteen sixteen seventeen eighteen nineteen`, `twenty thirty forty fifty sixty seventy eighty ninety`)
+var (
+	groupWords   = map[string]int{"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000, "dozen": 12, "couple": 2, "pair": 2}
+	pairWords    = text.Set(`couple pair`)
+	oneCues      = text.Set(`for just only of exactly`)
+	ordinalWords = ordinals(`first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth
+		fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth`)
+	// Words that mean something else in another of the languages are left out, as
+	// the Italian due and sei.
+	foreignNumbers = numbered(
+		`- zwei drei vier funf sechs sieben acht neun zehn elf zwolf`,
+		`- deux trois quatre cinq - sept huit neuf dix onze douze`,
+		`- - tre quattro cinque - sette otto nove dieci undici dodici`,
+		`- dos tres cuatro cinco seis siete ocho nueve diez once doce`)
+	alsoEnglish = text.Set(`once elf sept dos`)
+)
 
-func numberWords(units, tens string) map[string]int {
+func ordinals(words string) map[string]int {
+	found := numbered(words)
+	found["thirtieth"] = 30
+	return found
+}
+
+// numbered counts the words of each language from one on; a dash skips a number.
+func numbered(languages ...string) map[string]int {
 	found := map[string]int{}
-	for i, w := range strings.Fields(units) {
-		found[w] = i
-	}
-	for i, w := range strings.Fields(tens) {
-		found[w] = 10 * (i + 2)
+	for _, words := range languages {
+		for i, w := range strings.Fields(words) {
+			if w != "-" {
+				found[w] = i + 1
+			}
+		}
 	}
 	return found
 }

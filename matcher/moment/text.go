@@ -2,6 +2,7 @@
 package moment
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -10,28 +11,76 @@ import (
 	"earshot/matcher/text"
 )
 
-// In writes the moment in the layout, or nothing where it lacks a part of it.
-func (m Moment) In(form string) string {
-	for _, known := range []string{"2006-01-02 15:04", time.DateOnly, "15:04"} {
-		at, err := time.Parse(known, m.Exact)
-		if err != nil || lacks(known, form, "2006") || lacks(known, form, "15:04") {
+// Reading is what words of a text may mean as a date, a time of day or a number. Those
+// who fill a value take what is exact; those who look for a value that somebody else
+// wrote take any of the values.
+type Reading struct {
+	First, End int // the words, from first to before end
+	From, To   int // the same in bytes, the sign of a number included
+	// Values are all that the words may mean: days as 2006-01-02, times as 15:04, numbers
+	// as plain decimals. There are none where the kind alone is known, as of "next week".
+	Values []string
+	// Exact is the one that is meant, a number as it was written; empty where the words
+	// do not settle it.
+	Exact string
+	// Doubtful is true where the words may be something else: the 5 of "for 5" is no
+	// time in itself, the second of "the second class" no day.
+	Doubtful bool
+}
+
+// reading makes a reading of the words from first to before end. A single value is exact.
+func (r *Text) reading(first, end int, values ...string) Reading {
+	found := Reading{First: first, End: end, From: r.Words[first].Start, To: r.Words[end-1].End}
+	for _, value := range values {
+		if !slices.Contains(found.Values, value) {
+			found.Values = append(found.Values, value)
+		}
+	}
+	if len(found.Values) == 1 {
+		found.Exact = found.Values[0]
+	}
+	return found
+}
+
+// Dates returns the readings of dates, left to right.
+func (r *Text) Dates() []Reading { return r.each(r.date) }
+
+// Clocks returns the readings of times of day, left to right.
+func (r *Text) Clocks() []Reading { return r.each(r.clock) }
+
+// each collects what read finds. What may be something else does not hide what its words
+// are part of.
+func (r *Text) each(read func(int) (Reading, bool)) []Reading {
+	var all []Reading
+	for i := 0; i < len(r.Words); {
+		found, ok := read(i)
+		if !ok {
+			i++
 			continue
 		}
-		return at.Format(form)
+		all = append(all, found)
+		if i = found.End; found.Doubtful {
+			i = found.First + 1
+		}
+	}
+	return all
+}
+
+// Format writes a date as 2006-01-02, a time as 15:04, or both with a space between
+// them in a layout of package time; nothing where they lack a part of it.
+func Format(exact, layout string) string {
+	for _, known := range []string{"2006-01-02 15:04", time.DateOnly, "15:04"} {
+		at, err := time.Parse(known, exact)
+		if err != nil || lacks(known, layout, "2006") || lacks(known, layout, "15:04") {
+			continue
+		}
+		return at.Format(layout)
 	}
 	return ""
 }
 
-func lacks(known, form, part string) bool {
-	return strings.Contains(form, part) && !strings.Contains(known, part)
-}
-
-// Moment is a date or a time of day that stands in the words from first to before end.
-type Moment struct {
-	First, End int
-	// exact is the date as 2006-01-02 or the time as 15:04; empty where the words do
-	// not settle it.
-	Exact string
+func lacks(known, layout, part string) bool {
+	return strings.Contains(layout, part) && !strings.Contains(known, part)
 }
 
 // Text is a text with its words, in which dates, times of day and numbers are read.
@@ -80,11 +129,6 @@ func (r *Text) At(i int) string {
 		return ""
 	}
 	return r.Words[i].Norm
-}
-
-// touching reports whether only sep stands between the word at i and the next.
-func (r *Text) touching(i int, sep string) bool {
-	return i+1 < len(r.Words) && strings.TrimSpace(r.Gap(i)) == sep
 }
 
 // Surface is the text of the words from first to before end, as it was written.

@@ -67,7 +67,7 @@ var (
 // description asks for a form.
 func (r *filler) readMoments() {
 	both := r.slots(func(s *slot) bool { return s.isDate() && s.isClock() })
-	dates, clocks := r.moments(r.Date), r.moments(r.Clock)
+	dates, clocks := r.sure(r.Dates()), r.sure(r.Clocks())
 	if len(both) == 1 && len(dates) == 1 && len(clocks) <= 1 {
 		r.together(both[0], dates[0], clocks)
 	}
@@ -81,7 +81,7 @@ func (r *filler) readMoments() {
 }
 
 // together fills a parameter for date and time in one.
-func (r *filler) together(s *slot, date moment.Moment, clocks []moment.Moment) {
+func (r *filler) together(s *slot, date moment.Reading, clocks []moment.Reading) {
 	first, end, exact := date.First, date.End, date.Exact
 	if len(clocks) == 1 {
 		first, end = min(first, clocks[0].First), max(end, clocks[0].End)
@@ -90,13 +90,13 @@ func (r *filler) together(s *slot, date moment.Moment, clocks []moment.Moment) {
 			exact = ""
 		}
 	}
-	r.moment(s, moment.Moment{First: first, End: end, Exact: exact})
+	r.moment(s, moment.Reading{First: first, End: end, Exact: exact})
 }
 
 // share gives each slot the moment that its cue stands before, and a single slot the
 // single moment.
-func (r *filler) share(slots []*slot, all []moment.Moment) {
-	var left []moment.Moment
+func (r *filler) share(slots []*slot, all []moment.Reading) {
+	var left []moment.Reading
 	for _, m := range all {
 		s := r.cued(slots, m)
 		if s == nil {
@@ -116,13 +116,17 @@ func (r *filler) share(slots []*slot, all []moment.Moment) {
 
 // moment fills the slot with what was said, or with the exact form where that is
 // asked for; words that do not settle the exact form fill nothing.
-func (r *filler) moment(s *slot, m moment.Moment) {
+func (r *filler) moment(s *slot, m moment.Reading) {
 	if !r.free(m.First, m.End) {
 		return
 	}
-	value := r.Surface(m.First, m.End)
+	first := m.First
+	if r.At(first) == "the" && m.End-first > 2 {
+		first++ // no part of "8th of March"
+	}
+	value := r.Surface(first, m.End)
 	if form := layout(s.Description); form != "" {
-		value = m.In(form)
+		value = moment.Format(m.Exact, form)
 	}
 	if value != "" {
 		r.fill(s, value, m.First, m.End)
@@ -130,7 +134,7 @@ func (r *filler) moment(s *slot, m moment.Moment) {
 }
 
 // cued returns the one slot that the words right before the moment speak of.
-func (r *filler) cued(slots []*slot, m moment.Moment) *slot {
+func (r *filler) cued(slots []*slot, m moment.Reading) *slot {
 	if len(slots) < 2 {
 		return nil
 	}
@@ -183,17 +187,7 @@ var (
 
 func isCalendar(w string) bool { return text.CalendarWords[w] && w != "next" && w != "this" }
 
-// moments collects what read finds, left to right.
-func (r *filler) moments(read func(int) (moment.Moment, bool)) []moment.Moment {
-	var found []moment.Moment
-	for i := 0; i < len(r.Words); {
-		m, ok := read(i)
-		if !ok || !r.free(m.First, m.End) {
-			i++
-			continue
-		}
-		found = append(found, m)
-		i = m.End
-	}
-	return found
+// sure keeps what is a date or a time beyond doubt and that no value has taken.
+func (r *filler) sure(all []moment.Reading) []moment.Reading {
+	return slices.DeleteFunc(all, func(m moment.Reading) bool { return m.Doubtful || !r.free(m.First, m.End) })
 }

@@ -5,26 +5,23 @@ import (
 	"regexp"
 	"strings"
 
+	"earshot/matcher/moment"
 	"earshot/matcher/text"
 )
 
-// figures finds the numbers that no value has taken.
-func (r *filler) figures() []figure {
-	var found []figure
+// figures finds the numbers beyond doubt that no value has taken.
+func (r *filler) figures() []moment.Reading {
+	var found []moment.Reading
 	for i := 0; i < len(r.Words); {
-		number, end := r.Figure(i)
-		if end > i && r.free(i, end) {
-			found = append(found, figure{number, i, end})
+		numbers := r.Numbers(i)
+		i++
+		if len(numbers) == 0 || numbers[0].Doubtful || numbers[0].Exact == "" || !r.free(numbers[0].First, numbers[0].End) {
+			continue
 		}
-		i = max(end, i+1)
+		found = append(found, numbers[0])
+		i = numbers[0].End
 	}
 	return found
-}
-
-// figure is a number that stands in the words from first to before end.
-type figure struct {
-	number     json.Number
-	first, end int
 }
 
 func isNumeric(s *slot) bool { return s.Type == "integer" || s.Type == "number" || s.Type == "float" }
@@ -46,18 +43,18 @@ func (r *filler) readNumbers() {
 	if len(open) > 1 {
 		open = r.required(open)
 	}
-	if len(open) == 1 && len(left) == 1 && open[0].takes(left[0].number) && r.countsFor(open[0], left[0]) {
+	if len(open) == 1 && len(left) == 1 && open[0].takes(json.Number(left[0].Exact)) && r.countsFor(open[0], left[0]) {
 		r.number(open[0], left[0])
 	}
 }
 
 // countsFor reports whether the number counts nothing that the slot does not know:
 // the 2 of "2 lamps" is no party size.
-func (r *filler) countsFor(s *slot, f figure) bool {
-	if f.end >= len(r.Words) || strings.TrimSpace(r.Gap(f.end-1)) != "" {
+func (r *filler) countsFor(s *slot, f moment.Reading) bool {
+	if f.End >= len(r.Words) || strings.TrimSpace(r.Gap(f.End-1)) != "" {
 		return true
 	}
-	next := r.Words[f.end]
+	next := r.Words[f.End]
 	return !text.IsSubject(next) || s.about[next.Stem] || text.Units[next.Stem]
 }
 
@@ -74,23 +71,23 @@ func (r *filler) required(slots []*slot) []*slot {
 }
 
 // number fills the slot: a string takes the figure as it was written.
-func (r *filler) number(s *slot, f figure) {
+func (r *filler) number(s *slot, f moment.Reading) {
 	if isNumeric(s) {
-		r.fill(s, f.number, f.first, f.end)
+		r.fill(s, json.Number(f.Exact), f.First, f.End)
 		return
 	}
-	value := r.Surface(f.first, f.end)
-	if before := r.Source[:r.Words[f.first].Start]; currency.MatchString(before) {
+	value := r.Source[f.From:f.To]
+	if before := r.Source[:f.From]; currency.MatchString(before) {
 		value = currency.FindString(before) + value
 	}
-	r.fill(s, value, f.first, f.end)
+	r.fill(s, value, f.First, f.End)
 }
 
 var currency = regexp.MustCompile(`[$€£¥]$`)
 
 // beside returns the figures next to a word of the slot's name: "2 rooms", "room 2",
 // "party of 4".
-func (r *filler) beside(s *slot, figures []figure) []figure {
+func (r *filler) beside(s *slot, figures []moment.Reading) []moment.Reading {
 	topic := s.quantity()
 	for _, other := range r.slots(numberSlot) {
 		for stem := range other.quantity() {
@@ -99,10 +96,10 @@ func (r *filler) beside(s *slot, figures []figure) []figure {
 			}
 		}
 	}
-	var found []figure
+	var found []moment.Reading
 	for _, f := range figures {
-		after := f.end < len(r.Words) && begins(r.Words[f.end].Stem, topic)
-		before := f.first - 1
+		after := f.End < len(r.Words) && begins(r.Words[f.End].Stem, topic)
+		before := f.First - 1
 		for before > 0 && linking[r.Words[before].Norm] {
 			before--
 		}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"earshot/matcher/moment"
 	"earshot/matcher/text"
 )
 
@@ -261,10 +262,10 @@ func (r *filler) list(s *slot, found []mention) {
 	}
 }
 
-func asMentions(figures []figure) []mention {
+func asMentions(figures []moment.Reading) []mention {
 	found := make([]mention, len(figures))
 	for i, f := range figures {
-		found[i] = mention{json.Number(f.number), f.first, f.end}
+		found[i] = mention{json.Number(f.Exact), f.First, f.End}
 	}
 	return found
 }

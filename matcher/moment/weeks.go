@@ -1,0 +1,129 @@
+package moment
+
+import (
+	"strings"
+	"time"
+
+	"earshot/matcher/text"
+)
+
+// weekday reads "Friday", "this Fri", "last Friday", "next Friday", "Friday next week".
+// Which day "next Friday" is, people do not agree on: the coming one, or the one of next
+// week.
+func (r *Text) weekday(i int) (Reading, bool) {
+	at := i
+	switch r.At(i) {
+	case "next", "coming", "this", "last":
+		at++
+	}
+	named, short := r.weekdayAt(at)
+	if named < 0 {
+		return Reading{}, false
+	}
+	ahead := (named - int(r.today().Weekday()) + 7) % 7
+	var found Reading
+	switch {
+	case r.At(i) == "last":
+		found = r.reading(i, at+1, r.in(ahead-7))
+	case r.At(at+1) == "next" && r.At(at+2) == "week":
+		found = r.reading(i, at+3, r.in(r.nextWeek(named)))
+	case r.At(i) == "next" && ahead == 0:
+		found = r.reading(i, at+1, r.in(7))
+	case r.At(i) == "next":
+		found = r.reading(i, at+1, r.in(ahead), r.in(r.nextWeek(named)))
+	case ahead == 0:
+		found = r.reading(i, at+1, r.in(0), r.in(7))
+		found.Exact = r.in(0)
+	default:
+		found = r.reading(i, at+1, r.in(ahead))
+	}
+	found.Doubtful = short && at == i && !dayCues[r.At(i-1)] // sun and sat are words of their own
+	return found, true
+}
+
+// weekdayAt returns the number of the weekday that the word names, Sunday being 0 and no
+// day -1, and whether it is an English short form.
+func (r *Text) weekdayAt(i int) (number int, short bool) {
+	if number, ok := weekdays[r.At(i)]; ok {
+		return number, false
+	}
+	if number, ok := shortWeekdays[r.At(i)]; ok {
+		return number, true
+	}
+	return -1, false
+}
+
+// nextWeek is how many days ahead the day of next week is; weeks begin on Monday.
+func (r *Text) nextWeek(weekday int) int {
+	monday := (8 - int(r.today().Weekday())) % 7
+	if monday == 0 {
+		monday = 7
+	}
+	return monday + (weekday+6)%7
+}
+
+var (
+	weekdays = map[string]int{
+		"sunday": 0, "monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6,
+		"sonntag": 0, "montag": 1, "dienstag": 2, "mittwoch": 3, "donnerstag": 4, "freitag": 5, "samstag": 6,
+		"dimanche": 0, "lundi": 1, "mardi": 2, "mercredi": 3, "jeudi": 4, "vendredi": 5, "samedi": 6,
+		"domenica": 0, "lunedi": 1, "martedi": 2, "mercoledi": 3, "giovedi": 4, "venerdi": 5, "sabato": 6,
+		"domingo": 0, "lunes": 1, "martes": 2, "miercoles": 3, "jueves": 4, "viernes": 5, "sabado": 6,
+	}
+	shortWeekdays = map[string]int{
+		"sun": 0, "mon": 1, "tue": 2, "tues": 2, "wed": 3, "thu": 4, "thur": 4, "thurs": 4, "fri": 5, "sat": 6,
+	}
+	dayCues = text.Set(`on by until till from to`)
+)
+
+// week reads "this weekend", either day of it, "next weekend", of which it is open
+// whether the coming one is meant, and "next week", which is no day.
+func (r *Text) week(i int) (Reading, bool) {
+	first, what := r.At(i), r.At(i+1)
+	switch {
+	case what == "week" && (first == "next" || first == "this"):
+		return r.reading(i, i+2), true
+	case what != "weekend" || first != "this" && first != "the" && first != "next" && first != "coming":
+		return Reading{}, false
+	}
+	saturday := (int(time.Saturday) - int(r.today().Weekday()) + 7) % 7
+	days := []string{r.in(saturday), r.in(saturday + 1)}
+	if first == "next" {
+		days = append(days, r.in(saturday+7), r.in(saturday+8))
+	}
+	return r.reading(i, i+2, days...), true
+}
+
+// ahead reads "in 3 days", "in a week", "two weeks from now".
+func (r *Text) ahead(i int) (Reading, bool) {
+	at := i
+	if r.At(i) == "in" {
+		at++
+	}
+	count, after := r.count(at)
+	days := map[string]int{"day": 1, "week": 7}[text.Stem(r.At(after))]
+	if after == at || days == 0 {
+		return Reading{}, false
+	}
+	end := after + 1
+	if at == i {
+		if r.At(end) != "from" || r.At(end+1) != "now" && r.At(end+1) != "today" {
+			return Reading{}, false
+		}
+		end += 2
+	}
+	return r.reading(i, end, r.in(days*count)), true
+}
+
+// count reads a whole number of days or weeks; "a" counts one. end is i for none.
+func (r *Text) count(i int) (count, end int) {
+	if r.At(i) == "a" || r.At(i) == "an" {
+		return 1, i + 1
+	}
+	for _, found := range r.Numbers(i) {
+		if found.First == i && found.Exact != "" && len(found.Exact) <= 4 && strings.Trim(found.Exact, "0123456789") == "" {
+			return atoi(found.Exact), found.End
+		}
+	}
+	return 0, i
+}
