@@ -28,11 +28,11 @@ type era struct {
 	restored bool
 }
 
-// eras are what a campaign consists of. Where many kills are asked for, most of the
-// time is theirs.
+// eras are what a campaign consists of. In the long form kills are in the mix of most of
+// them.
 func eras(o options) []era {
 	kills, amid := len(crash.Points()), 0
-	if o.kills > kills {
+	if o.long() {
 		kills, amid = kills*4, 10
 	}
 	return []era{

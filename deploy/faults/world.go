@@ -26,6 +26,7 @@ type world struct {
 	secrets  *planted
 	redis    *process
 	nats     *process
+	broker   string // URL of NATS
 	proxy    *proxy
 	llm      *model
 	model    *httptest.Server
@@ -120,6 +121,7 @@ func (w *world) startNATS() error {
 	if err != nil {
 		return err
 	}
+	w.broker = "nats://" + address(port)
 	file := filepath.Join(w.dir, "nats.conf")
 	config := fmt.Sprintf("listen: %s\njetstream { store_dir: %q, sync_interval: always }\n", address(port), filepath.Join(w.dir, "nats"))
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
@@ -130,7 +132,7 @@ func (w *world) startNATS() error {
 		return err
 	}
 	return until(comeUp, func() bool {
-		w.conn, err = nats.Connect("nats://"+address(port), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+		w.conn, err = nats.Connect(w.broker, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
 		if err != nil {
 			return false
 		}
@@ -142,7 +144,7 @@ func (w *world) startNATS() error {
 // environment is what replicas are started with.
 func (w *world) environment(addr string) []string {
 	env := []string{
-		"EARSHOT_ADDR=" + addr, "REDIS_URL=redis://" + w.proxy.addr(), "NATS_URL=" + w.conn.ConnectedUrl(),
+		"EARSHOT_ADDR=" + addr, "REDIS_URL=redis://" + w.proxy.addr(), "NATS_URL=" + w.broker,
 		"OPENAI_API_KEY=" + w.secrets.llm, "OPENAI_BASE_URL=" + w.model.URL + "/v1",
 		"EARSHOT_ADMIN_KEY=" + w.secrets.admin, "EARSHOT_SECRET_KEY=" + w.secrets.key, "EARSHOT_PRIVATE_URLS=allow",
 		"EARSHOT_FLAW=" + string(w.options.flaw),
