@@ -45,9 +45,9 @@ type issuers struct {
 
 // issuer is what was discovered, or why nothing was.
 type issuer struct {
-	provider *oidc.Provider
-	err      error
-	until    time.Time
+	keys  oidc.KeySet
+	err   error
+	until time.Time
 }
 
 func newIssuers(transport http.RoundTripper, now func() time.Time) *issuers {
@@ -56,10 +56,10 @@ func newIssuers(transport http.RoundTripper, now func() time.Time) *issuers {
 	return &issuers{transport: transport, now: now, known: known, limits: limits}
 }
 
-// provider returns an issuer by its URL, asked at most once by all who need it.
-func (i *issuers) provider(ctx context.Context, url string) (*oidc.Provider, error) {
+// keys returns the keys of an issuer by its URL, asked at most once by all who need it.
+func (i *issuers) keys(ctx context.Context, url string) (oidc.KeySet, error) {
 	if found, hit := i.known.Get(url); hit && i.now().Before(found.until) {
-		return found.provider, found.err
+		return found.keys, found.err
 	}
 	result := i.asking.DoChan(url, func() (any, error) {
 		found := i.discover(url)
@@ -69,7 +69,7 @@ func (i *issuers) provider(ctx context.Context, url string) (*oidc.Provider, err
 	select {
 	case got := <-result:
 		found := got.Val.(issuer)
-		return found.provider, found.err
+		return found.keys, found.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -85,11 +85,17 @@ func (i *issuers) discover(url string) issuer {
 		Timeout:       timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+	var document struct {
+		Keys string `json:"jwks_uri"`
+	}
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), url)
+	if err == nil {
+		err = provider.Claims(&document)
+	}
 	if err != nil {
 		return issuer{err: err, until: i.now().Add(missed)}
 	}
-	return issuer{provider: provider, until: i.now().Add(discovered)}
+	return issuer{keys: &keySet{url: document.Keys, client: client}, until: i.now().Add(discovered)}
 }
 
 // limit outlives what is discovered, so that it cannot be got round by failing.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
 
 	"earshot/repositories"
 )
@@ -28,7 +29,10 @@ const (
 // algorithms are those that tokens may be signed with. Both are asymmetric: with a
 // symmetric one among them, an issuer's public key could be taken for a shared secret
 // (RFC 8725, section 2.1). The token's own word chooses among these alone.
-var algorithms = []string{oidc.RS256, oidc.ES256}
+var (
+	algorithms = []string{oidc.RS256, oidc.ES256}
+	signatures = []jose.SignatureAlgorithm{jose.RS256, jose.ES256}
+)
 
 // Refused means that a token was not accepted. Reason is for the one who sent it.
 type Refused struct{ Reason string }
@@ -93,11 +97,11 @@ func (v *Verifier) verify(ctx context.Context, service repositories.AuthService,
 	if service.Type == "google" {
 		issuer, audience = google, service.ClientID
 	}
-	provider, err := v.issuers.provider(ctx, issuer)
+	keys, err := v.issuers.keys(ctx, issuer)
 	if err != nil {
 		return nil, errors.Join(errUnreachable, err)
 	}
-	verified, err := provider.Verifier(&oidc.Config{
+	verified, err := oidc.NewVerifier(issuer, keys, &oidc.Config{
 		ClientID: audience, SupportedSigningAlgs: algorithms, Now: func() time.Time { return v.now().Add(-leeway) },
 	}).Verify(ctx, token)
 	if err != nil {

@@ -192,6 +192,13 @@ func TestKeysMayRotate(t *testing.T) {
 	require.NoError(t, err)
 	_, err = v.Verify(t.Context(), i.service(), sign(t, jose.RS256, old, "old", i.claims(nil)))
 	require.Error(t, err, "what the issuer has withdrawn is good no more")
+	for range 2 { // each at once: nothing of the fetch before may be left
+		for id, key := range map[string]*ecdsa.PrivateKey{"next": ecKey(t), "young": young} {
+			i.publish(map[string]crypto.Signer{id: key})
+			_, err = v.Verify(t.Context(), i.service(), sign(t, jose.ES256, key, id, i.claims(nil)))
+			require.NoError(t, err)
+		}
+	}
 }
 
 func TestMadeUpTokensDoNotBecomeRequestsToTheIssuer(t *testing.T) {
