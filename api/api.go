@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"crypto/rand"
 	"log/slog"
 	"net/http"
@@ -35,6 +36,10 @@ type Options struct {
 	Events Events
 	// Streams is how many event streams an app may have open here. Missing: 10,000.
 	Streams int
+	// Turns is how many messages and direct triggers are under work at once, and Requests
+	// how many others, each fairly between apps; Waiting is how many of either kind wait
+	// before further ones are answered 503. Missing: 512, 64 and 2,000.
+	Turns, Requests, Waiting int
 	// WriteTime is how long a client of HTTP/2 may take nothing of its answer; a
 	// Listener bounds the others. Missing: 30 s.
 	WriteTime time.Duration
@@ -76,9 +81,9 @@ func New(options Options) http.Handler {
 		router.Use(guarded(openPaths(table)))
 	}
 	router.Use(authenticated(options.authenticator(), openPaths(table)))
-	may := accessTable()
+	may, gates := accessTable(), options.gates()
 	for _, route := range table {
-		route.register(router, may[route.method+" "+route.path])
+		route.register(router, may[route.method+" "+route.path], gates)
 	}
 	return router
 }
@@ -106,6 +111,9 @@ func (o Options) withDefaults() Options {
 	if o.WriteTime == 0 {
 		o.WriteTime = paceTime
 	}
+	o.Turns = cmp.Or(o.Turns, defaultTurns)
+	o.Requests = cmp.Or(o.Requests, defaultRequests)
+	o.Waiting = cmp.Or(o.Waiting, defaultWaiting)
 	if o.Streams == 0 {
 		o.Streams = mostStreams
 	}

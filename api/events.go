@@ -40,8 +40,8 @@ type events struct {
 
 func (h events) routes() []route {
 	return []route{
-		{method: http.MethodGet, path: pathAppEvents, handle: h.stream},
-		{method: http.MethodGet, path: pathSessionEvents, handle: h.stream, query: []string{tokenQuery}},
+		{method: http.MethodGet, path: pathAppEvents, handle: h.stream, kind: aStream},
+		{method: http.MethodGet, path: pathSessionEvents, handle: h.stream, query: []string{tokenQuery}, kind: aStream},
 	}
 }
 

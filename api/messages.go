@@ -20,7 +20,7 @@ type messages struct {
 func (h messages) routes() []route {
 	const path = "/v1/apps/:appId/sessions/:sessionId/messages"
 	return []route{
-		{method: http.MethodPost, path: path, handle: h.post, reads: true},
+		{method: http.MethodPost, path: path, handle: h.post, reads: true, kind: aTurn},
 		{method: http.MethodGet, path: path, handle: h.history, query: pageQuery},
 	}
 }

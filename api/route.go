@@ -19,6 +19,8 @@ type route struct {
 	open bool
 	// reads says that the handler reads the body. That of all others is drained.
 	reads bool
+	// kind says by which bound its requests are admitted; open ones are by none.
+	kind work
 }
 
 // routes lists everything that is served.
@@ -42,7 +44,7 @@ func (o Options) routes() []route {
 
 // register adds the route to the router, a GET as HEAD as well: net/http leaves the
 // body of that away.
-func (r route) register(router *echo.Echo, may access) {
+func (r route) register(router *echo.Echo, may access, gates gates) {
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
@@ -53,6 +55,9 @@ func (r route) register(router *echo.Echo, may access) {
 	}
 	if !r.reads {
 		before = append(before, drained)
+	}
+	if !r.open && r.kind != aStream {
+		before = append(before, gates.admitted(r.kind))
 	}
 	router.Match(methods, r.path, r.handle, before...)
 }

@@ -43,7 +43,9 @@ func start(t testing.TB, change ...func(*api.Options)) *service {
 	for _, alter := range change {
 		alter(&options)
 	}
-	server := httptest.NewServer(api.New(options))
+	server := httptest.NewUnstartedServer(api.New(options))
+	server.Listener = api.Listener{Listener: server.Listener, Within: options.WriteTime}
+	server.Start()
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	s.description = describe(t, server.URL)

@@ -26,8 +26,8 @@ func (h triggers) routes() []route {
 	)
 	listQuery := append(slices.Clone(pageQuery), "state", "name")
 	return []route{
-		{method: http.MethodPost, path: app, handle: h.fire, reads: true},
-		{method: http.MethodPost, path: session, handle: h.fire, reads: true},
+		{method: http.MethodPost, path: app, handle: h.fire, reads: true, kind: aTurn},
+		{method: http.MethodPost, path: session, handle: h.fire, reads: true, kind: aTurn},
 		{method: http.MethodGet, path: app, handle: h.list, query: listQuery},
 		{method: http.MethodGet, path: session, handle: h.list, query: listQuery},
 		{method: http.MethodGet, path: one, handle: h.get},

@@ -42,6 +42,9 @@ type config struct {
 	NATSReplicas  int
 	StreamMaxAge  time.Duration
 	StreamMax     size
+	MaxTurns      int
+	MaxRequests   int
+	MaxWaiting    int
 	StrictRedis   bool
 	RedisReplicas repositories.Replicas
 	TLSCert       string
@@ -102,6 +105,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	c.StreamMax = defaultStreamMax
 	flags.Var(&c.StreamMax, "stream-max-bytes", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes; a full one refuses events, which stay owed until there is room (EARSHOT_STREAM_MAX_BYTES)")
 	named("stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES")
+	c.registerBounds(flags)
 	text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "file with the certificate, and those up to its root, to serve HTTPS with")
 	text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "file with the certificate's private key")
 	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has taken (no append-only file, replicas without min-replicas-to-write) instead of warning")
@@ -151,6 +155,9 @@ func (c *config) check() error {
 	add(c.RedisReplicas.Count < 0, "--redis-wait (EARSHOT_REDIS_WAIT) is %d; it must be 0 or more", c.RedisReplicas.Count)
 	add(c.RedisReplicas.Timeout < time.Millisecond || c.RedisReplicas.Timeout >= redisRead,
 		"--redis-wait-timeout (EARSHOT_REDIS_WAIT_TIMEOUT) is %s; it must be 1ms or more and below %s", c.RedisReplicas.Timeout, redisRead)
+	for _, bound := range c.bounds() {
+		add(*bound.into < 2, "--%s (%s) is %d; it must be 2 or more, for one app has at most half", bound.name, bound.variable(), *bound.into)
+	}
 	if _, err := parseRedisURL(c.RedisURL.Reveal()); !c.RedisURL.Empty() && err != nil {
 		faults = append(faults, err)
 	}

@@ -141,6 +141,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	s.http = api.NewServer(s.config.Addr, api.New(api.Options{
 		Store: s.store, Engine: s.engine, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Closing: closing,
+		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
 		Identities: identity.New(identity.Options{Transport: httpcall.Transport(policy), Logger: s.log}),
 		Ready:      []api.Check{{Name: "redis", Ready: s.store.Ping}, {Name: "nats", Ready: s.emitter.Ready}},
 	}))
