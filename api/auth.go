@@ -107,7 +107,7 @@ func (a authenticator) isAdmin(sent repositories.Secret) bool {
 
 func (a authenticator) byKey(ctx context.Context, sent repositories.Secret) (principal, error) {
 	appID, key, err := a.keys.CheckKey(ctx, sent)
-	return principal{appID: appID, scopes: key.Scopes, keyID: key.ID, expires: key.Expires}, err
+	return principal{appID: appID, scopes: key.Scopes, keyID: key.ID, rootKey: key.Root(), expires: key.Expires}, err
 }
 
 // byToken reads a session token. It ends with the key that it was asked for with, so

@@ -74,12 +74,12 @@ func (s *storeDouble) Apps(_ context.Context, after string, limit int) ([]*repos
 	return s.apps, s.next, s.err
 }
 
-func (s *storeDouble) PreviewApp(_ context.Context, app *repositories.App) (string, error) {
+func (s *storeDouble) PreviewApp(_ context.Context, app *repositories.App, _ string) (string, error) {
 	s.took("PreviewApp", app)
 	return repositories.WouldLeave, s.err
 }
 
-func (s *storeDouble) PreviewRepository(_ context.Context, repository *repositories.Repository) (string, error) {
+func (s *storeDouble) PreviewRepository(_ context.Context, repository *repositories.Repository, _ string) (string, error) {
 	s.took("PreviewRepository", repository)
 	return repositories.WouldLeave, s.err
 }

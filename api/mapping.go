@@ -47,6 +47,7 @@ func typedProblem(err error) *problem {
 		limit  *repositories.LimitError
 		lacks  *repositories.Unverified
 		scopes *repositories.ScopeError
+		often  *repositories.CompareError
 	)
 	switch {
 	case errors.As(err, &faults):
@@ -55,6 +56,8 @@ func typedProblem(err error) *problem {
 		return faulty(http.StatusUnprocessableEntity, "the values do not fit tool "+strconv.Quote(values.Name), valueFaults(values))
 	case errors.As(err, &rate):
 		return newProblem(http.StatusTooManyRequests, rate.Error()).with("Retry-After", seconds(rate.RetryAfter))
+	case errors.As(err, &often):
+		return newProblem(http.StatusTooManyRequests, often.Error()).with("Retry-After", seconds(often.RetryAfter))
 	case errors.As(err, &limit):
 		return newProblem(http.StatusUnprocessableEntity, limit.Error())
 	case errors.As(err, &scopes):

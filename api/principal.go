@@ -17,6 +17,7 @@ type principal struct {
 	sessionID string // of a session token
 	scopes    []repositories.Permission
 	keyID     string    // by which it can be revoked
+	rootKey   string    // with which it shares what is counted by key
 	expires   time.Time // zero for never
 }
 

@@ -39,10 +39,11 @@ type RepositoryWriter interface {
 }
 
 // Previewer says what a write would do, one of repositories.WouldCreate, WouldUpdate and
-// WouldLeave, and fails as the write would.
+// WouldLeave, and fails as the write would, or with a *repositories.CompareError. by is
+// who asks: the root of a key, empty for the admin.
 type Previewer interface {
-	PreviewApp(ctx context.Context, app *repositories.App) (operation string, err error)
-	PreviewRepository(ctx context.Context, repository *repositories.Repository) (operation string, err error)
+	PreviewApp(ctx context.Context, app *repositories.App, by string) (operation string, err error)
+	PreviewRepository(ctx context.Context, repository *repositories.Repository, by string) (operation string, err error)
 }
 
 // SessionCloser ends sessions.

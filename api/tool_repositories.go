@@ -89,7 +89,7 @@ func (h toolRepositories) put(c echo.Context) error {
 	}
 	if dry, err := isPreview(c); dry || err != nil {
 		return previewed(c, err, func() (string, error) {
-			return h.preview.PreviewRepository(c.Request().Context(), repository)
+			return h.preview.PreviewRepository(c.Request().Context(), repository, principalOf(c).rootKey)
 		})
 	}
 	created, err := h.writer.PutRepository(c.Request().Context(), repository)

@@ -34,6 +34,16 @@ type AppKey struct {
 	Expires time.Time `json:"expiresAt,omitzero"`
 	// LastUsed is exact to a minute, so that a use costs no write.
 	LastUsed time.Time `json:"lastUsed,omitzero"`
+
+	root string
+}
+
+// Root is the id of the key that its line begins with, which the admin has made.
+func (k AppKey) Root() string {
+	if k.root == "" {
+		return k.ID
+	}
+	return k.root
 }
 
 // Expired reports whether the key's time is up.

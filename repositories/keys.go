@@ -78,6 +78,10 @@ func (k Keys) AppKeys() string { return k.tag + "keys:" + k.app }
 // KeyUses is a hash of an app: keyId to the time (ms) of its last use.
 func (k Keys) KeyUses() string { return k.tag + "keyuses:" + k.app }
 
+// Compared is a list: when (ms) a key, by its id, has compared credentials in the last
+// minute, the latest first. The admin, who has no id, has one as well. It expires.
+func (k Keys) Compared(keyID string) string { return k.tag + "compared:" + k.app + ":" + orNone(keyID) }
+
 // Rates is a hash that counts what was posted in the minute: a session's, or all of the
 // app. It expires.
 func (k Keys) Rates(sessionID string) string {

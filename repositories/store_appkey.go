@@ -74,6 +74,9 @@ func readKey(text string) (*storedKey, error) {
 	if err := json.Unmarshal([]byte(text[begins:]), stored); err != nil {
 		return nil, fmt.Errorf("a stored key cannot be read: %w", err)
 	}
+	if line := stored.line(); len(line) > 0 {
+		stored.root = line[0]
+	}
 	return stored, nil
 }
 

@@ -15,8 +15,12 @@ const (
 )
 
 // PreviewApp says what PutApp would do, and fails as it would. Credentials are compared
-// as well, which nobody can do outside: there they are masked.
-func (s *Store) PreviewApp(ctx context.Context, given *App) (string, error) {
+// as well, which nobody can do outside: there they are masked. by is the root of the key
+// that asks, empty for the admin; it fails with a *CompareError where that asks too often.
+func (s *Store) PreviewApp(ctx context.Context, given *App, by string) (string, error) {
+	if err := s.mayCompare(ctx, given.ID, by, given.credentials()); err != nil {
+		return "", err
+	}
 	there, revision, err := s.appAsStored(ctx, given.ID)
 	if err != nil {
 		return "", err
@@ -29,8 +33,11 @@ func (s *Store) PreviewApp(ctx context.Context, given *App) (string, error) {
 	return would(revision, app, there, app.credentials(), there.credentials())
 }
 
-// PreviewRepository says what PutRepository would do, and fails as it would.
-func (s *Store) PreviewRepository(ctx context.Context, given *Repository) (string, error) {
+// PreviewRepository says what PutRepository would do, in the way of PreviewApp.
+func (s *Store) PreviewRepository(ctx context.Context, given *Repository, by string) (string, error) {
+	if err := s.mayCompare(ctx, given.AppID, by, given.credentials()); err != nil {
+		return "", err
+	}
 	app, there, err := s.forChange(ctx, given.Scope(), given.ID)
 	if err != nil {
 		return "", err

@@ -16,7 +16,7 @@ func TestPreviewOfAnAppComparesCredentialsAndWritesNothing(t *testing.T) {
 		preview := func(secret string) string {
 			app, err := repositories.DecodeApp("a", []byte(strings.ReplaceAll(body, "SECRET", secret)))
 			require.NoError(t, err)
-			operation, err := store.PreviewApp(t.Context(), app)
+			operation, err := store.PreviewApp(t.Context(), app, "")
 			require.NoError(t, err)
 			return operation
 		}
@@ -36,7 +36,7 @@ func TestPreviewOfARepositoryComparesCredentialsAndFailsAsTheWriteWould(t *testi
 		preview := func(id, body string) (string, error) {
 			repository, err := repositories.DecodeRepository(session, id, []byte(body))
 			require.NoError(t, err)
-			return store.PreviewRepository(t.Context(), repository)
+			return store.PreviewRepository(t.Context(), repository, "")
 		}
 		_, err := put(t, store, session, "r", withCredentials)
 		require.NoError(t, err)

@@ -78,7 +78,7 @@ func newApply(env environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := &planner{client: remote, set: set, removable: func(string, string) bool { return prune }}
+			p := &planner{client: remote, set: set, pause: pause, removable: func(string, string) bool { return prune }}
 			return runApply(cmd.Context(), p, env.out, dryRun, exitCode)
 		},
 	}

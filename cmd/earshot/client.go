@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,6 +47,8 @@ type refusal struct {
 	Detail    string              `json:"detail"`
 	Errors    repositories.Faults `json:"errors"`
 	MessageID string              `json:"messageId"`
+	// RetryAfter is when the service wants to be asked again; zero where it does not say.
+	RetryAfter time.Duration `json:"-"`
 }
 
 // Error returns what the service says, with what helps against it.
@@ -113,6 +116,9 @@ func newRefusal(response *http.Response, answer []byte) error {
 	if json.Unmarshal(answer, refused) != nil || refused.Status != response.StatusCode {
 		return fmt.Errorf("%s answers %s, and not as Earshot does; is --server (EARSHOT_URL) right?",
 			withoutPassword(response.Request.URL.String()), response.Status)
+	}
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
+		refused.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	return refused
 }

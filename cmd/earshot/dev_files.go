@@ -41,7 +41,7 @@ func (l *liveFiles) load(ctx context.Context) error {
 		return err
 	}
 	ours := l.applied[set.AppID]
-	p := &planner{client: l.client, set: set, removable: func(what, id string) bool { return ours[what+"/"+id] }}
+	p := &planner{client: l.client, set: set, pause: pause, removable: func(what, id string) bool { return ours[what+"/"+id] }}
 	made, err := p.plan(ctx)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"earshot/repositories"
 	"earshot/repositories/files"
@@ -58,6 +59,8 @@ type planner struct {
 	// removable says of what is in the service and not in the files whether it goes:
 	// a repository, or a module, source or service of the app, by its name.
 	removable func(what, id string) bool
+	// pause waits while the service wants to be left alone.
+	pause func(ctx context.Context, d time.Duration) error
 	// moved are the http sources of the app that the plan moves elsewhere.
 	moved map[string]bool
 }
@@ -213,7 +216,7 @@ func (p *planner) compare(ctx context.Context, s *step, canonical, there []byte,
 	if !bytes.Contains(canonical, []byte(repositories.Masked)) {
 		return nil
 	}
-	answer, err := p.client.call(ctx, http.MethodPut, path+"?dryRun=true", s.body)
+	answer, err := p.preview(ctx, path, s.body)
 	if err != nil {
 		return located(s, err)
 	}
@@ -227,6 +230,33 @@ func (p *planner) compare(ctx context.Context, s *step, canonical, there []byte,
 		s.operation, s.lines = opUpdate, []string{"a credential is another"}
 	}
 	return nil
+}
+
+// preview asks what a write would do. A key may compare so many credentials in a minute;
+// where there are more, they are compared in the next one.
+func (p *planner) preview(ctx context.Context, path string, body []byte) ([]byte, error) {
+	for {
+		answer, err := p.client.call(ctx, http.MethodPut, path+"?dryRun=true", body)
+		var answered *refusal
+		if !errors.As(err, &answered) || answered.Status != http.StatusTooManyRequests || answered.RetryAfter <= 0 {
+			return answer, err
+		}
+		if err := p.pause(ctx, answered.RetryAfter); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pause waits until it is over or ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // canonicalApp is the body as the service will show it.

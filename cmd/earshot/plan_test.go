@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestApplyGoesOnWhenItMayCompareCredentialsAgain(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked == 3 {
+			_, _ = w.Write([]byte(`{"operation":"unchanged"}`))
+			return
+		}
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = w.Write([]byte(`{"status":429,"title":"Too Many Requests"}`))
+	}))
+	defer server.Close()
+	var pauses []time.Duration
+	p := &planner{client: &client{Server: server.URL}, pause: func(_ context.Context, d time.Duration) error {
+		pauses = append(pauses, d)
+		return nil
+	}}
+	answer, err := p.preview(t.Context(), "/v1/apps/clinic", []byte(`{}`))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"operation":"unchanged"}`, string(answer))
+	require.Equal(t, []time.Duration{7 * time.Second, 7 * time.Second}, pauses)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.ErrorIs(t, pause(ended, time.Hour), context.Canceled)
+}
