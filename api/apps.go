@@ -50,7 +50,9 @@ func (h apps) put(c echo.Context) error {
 		return err
 	}
 	if dry, err := isPreview(c); dry || err != nil {
-		return previewed(c, err, func() (string, error) { return h.preview.PreviewApp(c.Request().Context(), app, principalOf(c).rootKey) })
+		return previewed(c, err, func() (string, error) {
+			return h.preview.PreviewApp(c.Request().Context(), app, principalOf(c).rootKey)
+		})
 	}
 	created, err := h.store.PutApp(c.Request().Context(), app)
 	if err != nil {

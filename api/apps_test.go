@@ -11,7 +11,7 @@ import (
 
 func clinic() *repositories.App {
 	return &repositories.App{
-		ID: "clinic", Name: "Clinic", SigningSecret: repositories.NewSecret("whsec_planted"),
+		ID: "clinic", Name: "Clinic", SigningSecret: repositories.NewSecret("whsec_plantedA"),
 		Modules: []repositories.Module{{ID: "calendar", Secret: repositories.NewSecret("planted"), TokenURL: "https://id.example.org/token"}},
 	}
 }
@@ -31,7 +31,7 @@ func TestPutAppSays201WhenItIsNewAnd200WhenItWasThere(t *testing.T) {
 func TestCredentialsOfAnAppAreNeverAnswered(t *testing.T) {
 	s := start(t)
 	s.store.apps = []*repositories.App{clinic()}
-	body := `{"name":"Clinic","signingSecret":"whsec_planted","modules":[{"moduleId":"calendar","secret":"planted","tokenUrl":"https://id.example.org/token"}]}`
+	body := `{"name":"Clinic","signingSecret":"whsec_plantedA","modules":[{"moduleId":"calendar","secret":"planted","tokenUrl":"https://id.example.org/token"}]}`
 	for _, got := range []answer{
 		s.call("PUT", "/v1/apps/clinic", body),
 		s.call("GET", "/v1/apps/clinic", ""),

@@ -112,7 +112,7 @@ func live(t *testing.T, match scripted, change ...func(*api.Options)) world {
 }
 
 const (
-	clinicBody  = `{"name":"Clinic","signingSecret":"whsec_planted","modules":[{"moduleId":"calendar","secret":"planted","tokenUrl":"https://id.example.org/token"}]}`
+	clinicBody  = `{"name":"Clinic","signingSecret":"whsec_plantedA","modules":[{"moduleId":"calendar","secret":"planted","tokenUrl":"https://id.example.org/token"}]}`
 	bookingBody = `{"tools":[{"name":"book","description":"User needs an appointment",
 		"schema":[{"parameter":"date","type":"string","required":true}],
 		"url":"https://example.org/book","request":{"auth":"module","moduleId":"calendar","headers":{"X-Api-Key":"planted"}}}]}`

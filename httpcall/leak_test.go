@@ -101,7 +101,7 @@ func TestNoCredentialLeavesInAnOutcomeOrALog(t *testing.T) {
 
 func newLeakRig(t *testing.T, tokenURL string) *rig {
 	r := newRig(t, func(o *httpcall.Options) { o.BreakAfter = 1000 })
-	r.apps["clinic"].SigningSecret = secret(planted["signing secret"])
+	r.apps["clinic"].SigningSecret = secret(base64.StdEncoding.EncodeToString([]byte(planted["signing secret"])))
 	r.apps["clinic"].Modules = []repositories.Module{{ID: "calendar", Secret: secret(planted["module secret"]), TokenURL: tokenURL}}
 	return r
 }

@@ -12,14 +12,14 @@ import (
 
 // sign returns webhook-signature (Standard Webhooks 1.0): one signature for each of
 // the app's secrets, which are separated by spaces, so that a receiver can change from
-// one to the next. A secret is base64 after whsec_, and else taken as it is. An app
-// without a secret has its calls unsigned.
+// one to the next. A secret is base64, after whsec_ or without it, as receivers read it.
+// An app without a secret has its calls unsigned.
 func sign(secrets repositories.Secret, id string, at time.Time, body []byte) (string, error) {
 	var signatures []string
 	for _, secret := range strings.Fields(secrets.Reveal()) {
-		signer, err := signerOf(secret)
+		signer, err := standardwebhooks.NewWebhook(secret)
 		if err != nil {
-			return "", dead(trigger.ReasonRequest, "the app's signingSecret is not base64 after whsec_, so the call cannot be signed")
+			return "", dead(trigger.ReasonRequest, "the app's signingSecret is not base64, so the call cannot be signed")
 		}
 		signature, err := signer.Sign(id, at, body)
 		if err != nil {
@@ -28,11 +28,4 @@ func sign(secrets repositories.Secret, id string, at time.Time, body []byte) (st
 		signatures = append(signatures, signature)
 	}
 	return strings.Join(signatures, " "), nil
-}
-
-func signerOf(secret string) (*standardwebhooks.Webhook, error) {
-	if strings.HasPrefix(secret, "whsec_") {
-		return standardwebhooks.NewWebhook(secret)
-	}
-	return standardwebhooks.NewWebhookRaw([]byte(secret))
 }

@@ -1,10 +1,13 @@
 package repositories_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
@@ -121,4 +124,24 @@ func TestDefinitionSchemaIsOneThatOthersCanUse(t *testing.T) {
 	}
 	raw[0] = 'x'
 	require.Equal(t, byte('{'), repositories.DefinitionSchema()[0], "a caller cannot spoil it for the others")
+}
+
+func TestSigningSecretThatNoReceiverCanVerifyWithIsAFault(t *testing.T) {
+	bytes := func(n int) string { return base64.StdEncoding.EncodeToString(make([]byte, n)) }
+	body := func(secret string) []byte { return []byte(`{"signingSecret":"` + secret + `"}`) }
+	for _, secret := range []string{"hunter2", "a raw secret", "whsec_", "whsec_hunter2!", "whsec_x", bytes(23), bytes(65), "whsec_" + bytes(32) + " hunter2", " ", "*** whsec_" + bytes(32), "-_" + bytes(30)} {
+		_, err := repositories.DecodeApp("a", body(secret))
+		faults := faultsOf(t, err)
+		require.Len(t, faults, 1, secret)
+		require.Regexp(t, "^/signingSecret: is ", faults[0])
+		require.NotContains(t, faults[0], "hunter2")
+	}
+	for _, secret := range []string{"***", bytes(24), bytes(64), "whsec_" + bytes(24), "whsec_" + bytes(14), "whsec_" + bytes(32) + "  " + bytes(32)} {
+		app, err := repositories.DecodeApp("a", body(secret))
+		require.NoError(t, err, secret)
+		for _, one := range strings.Fields(strings.TrimPrefix(app.SigningSecret.Reveal(), "***")) {
+			_, err := standardwebhooks.NewWebhook(one)
+			require.NoError(t, err)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package repositories
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
@@ -15,29 +16,50 @@ import (
 // formats are the rules about single texts that the definition schema refers to, each
 // as "earshot-" and its name here. Their errors end up in faults as they stand.
 var formats = map[string]func(string) error{
-	"id":           func(text string) error { return CheckID("the id", text) },
-	"tool-name":    CheckToolName,
-	"url":          checkURL,
-	"call-url":     checkCallURL,
-	"secret":       checkSecret,
-	"scope":        checkScope,
-	"model":        checkModel,
-	"origin":       checkOrigin,
-	"emitter":      checkEmitter,
-	"header-value": checkHeaderValue,
-	"method":       checkMethod,
-	"host":         checkHost,
-	"module-host":  checkModuleHost,
-	"database":     checkDatabase,
-	"source-type":  checkSourceType,
-	"tool-type":    checkToolType,
-	"timeout":      func(text string) error { return checkDuration(text, MostTimeout, "10s") },
-	"retry-for":    func(text string) error { return checkDuration(text, MostRetryFor, "15m") },
+	"id":             func(text string) error { return CheckID("the id", text) },
+	"tool-name":      CheckToolName,
+	"url":            checkURL,
+	"call-url":       checkCallURL,
+	"secret":         checkSecret,
+	"signing-secret": checkSigningSecret,
+	"scope":          checkScope,
+	"model":          checkModel,
+	"origin":         checkOrigin,
+	"emitter":        checkEmitter,
+	"header-value":   checkHeaderValue,
+	"method":         checkMethod,
+	"host":           checkHost,
+	"module-host":    checkModuleHost,
+	"database":       checkDatabase,
+	"source-type":    checkSourceType,
+	"tool-type":      checkToolType,
+	"timeout":        func(text string) error { return checkDuration(text, MostTimeout, "10s") },
+	"retry-for":      func(text string) error { return checkDuration(text, MostRetryFor, "15m") },
 }
 
 func checkSecret(text string) error {
 	if text == "" {
 		return errors.New("is empty; leave it out, or send *** to keep what is stored")
+	}
+	return nil
+}
+
+// checkSigningSecret refuses what verifiers of Standard Webhooks cannot read: they take
+// the bytes that are in base64 behind whsec_, and the plain base64 of a whole key.
+func checkSigningSecret(text string) error {
+	if text == Masked {
+		return nil
+	}
+	secrets := strings.Fields(text)
+	for _, secret := range secrets {
+		encoded, prefixed := strings.CutPrefix(secret, "whsec_")
+		key, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil || len(key) == 0 || !prefixed && (len(key) < 24 || len(key) > 64) {
+			return errors.New("is no secret that receivers can verify with: give whsec_ and base64, or 24 to 64 bytes in base64, as of: echo whsec_$(openssl rand -base64 32)")
+		}
+	}
+	if len(secrets) == 0 {
+		return checkSecret("")
 	}
 	return nil
 }

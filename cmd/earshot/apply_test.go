@@ -68,7 +68,7 @@ func TestApplyTakesOverACredentialAndShowsNone(t *testing.T) {
 
 func TestApplyLeavesWhatTheFilesDoNotMentionUnlessItPrunes(t *testing.T) {
 	w := startPlayground(t, "")
-	w.request("PUT", "/v1/apps/clinic", `{"name":"My clinic","signingSecret":"whsec_x","settings":{"chatModeEnabled":true},
+	w.request("PUT", "/v1/apps/clinic", `{"name":"My clinic","signingSecret":"whsec_eHg=","settings":{"chatModeEnabled":true},
 	  "modules":[{"moduleId":"old","secret":"s","tokenUrl":"https://id.example.org/"}]}`)
 	w.request("PUT", "/v1/apps/clinic/repositories/old", `{"tools":[]}`)
 	write(t, "app.yaml", "kind: app\nname: clinic\n---\nkind: module\nname: new\nsecret: s\ntokenUrl: https://id.example.org/\n---\nkind: tool\nname: a\n")

@@ -109,7 +109,7 @@ func requests(issuer string) map[string]string {
 func (w *world) clinic(say func(method, path, body string) answer, issuers, sinks map[string]*endpoint) (tools []string) {
 	for good, issuer := range issuers {
 		app := fmt.Sprintf(`{"signingSecret":"%s","settings":{"chatModeEnabled":true},"modules":[{"moduleId":"calendar","secret":"%s","tokenUrl":"%s"}]}`,
-			planted["signing"], planted["module"], issuer.URL)
+			"whsec_"+base64.StdEncoding.EncodeToString([]byte(planted["signing"])), planted["module"], issuer.URL)
 		require.Less(w.t, say("PUT", "/v1/apps/"+good, app).Status, 300)
 		for at, sink := range sinks {
 			for way, request := range requests(issuer.URL) {

@@ -53,11 +53,11 @@ func TestEveryFormBecomesTheRESTForm(t *testing.T) {
 			map[string]string{"app": emptyApp, "desk": `{"tools":[` + book + `]}`},
 		},
 		"Earshot's own form": {
-			"kind: app\nname: clinic\ndisplayName: My clinic\ndescription: left\nsettings: {chatModeEnabled: true}\nsigningSecret: s\n---\n" +
+			"kind: app\nname: clinic\ndisplayName: My clinic\ndescription: left\nsettings: {chatModeEnabled: true}\nsigningSecret: whsec_c2Vj\n---\n" +
 				"kind: module\nname: calendar\nsecret: x\ntokenUrl: https://id.example.org/\n---\n" +
 				"kind: authService\nname: g\ntype: google\nclientId: c\n---\nkind: tool\nname: book\ndescription: Book\n",
 			map[string]string{
-				"app": `{"name":"My clinic","settings":{"chatModeEnabled":true},"signingSecret":"s",` +
+				"app": `{"name":"My clinic","settings":{"chatModeEnabled":true},"signingSecret":"whsec_c2Vj",` +
 					`"modules":[{"moduleId":"calendar","secret":"x","tokenUrl":"https://id.example.org/"}],"authServices":[{"name":"g","type":"google","clientId":"c"}]}`,
 				"default": `{"tools":[` + book + `]}`,
 			},
