@@ -69,9 +69,10 @@ func (c *Caller) app(ctx context.Context, effect trigger.Effect) (*repositories.
 	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
 		return nil, dead(trigger.ReasonRequest, "app %q is gone, and with it the keys that its calls are signed with", appID)
 	case err != nil:
+		c.log.WarnContext(ctx, "call.deferred", "app", appID, "error", err.Error())
 		return nil, &trigger.Failure{Outcome: trigger.Outcome{
 			Verdict: trigger.Retry, Deferred: true, Reason: trigger.ReasonRequest,
-			Error: "app " + appID + " cannot be looked up: " + clip(err.Error()),
+			Error: "app " + appID + " cannot be looked up now",
 		}}
 	}
 	return app, nil

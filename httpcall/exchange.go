@@ -27,6 +27,8 @@ func (c *Caller) exchange(ctx context.Context, call *call, authorization string)
 	}
 	response, err := client.Do(request)
 	if err != nil {
+		c.log.InfoContext(ctx, "call.unanswered", "app", call.effect.AppID, "trigger", call.effect.TriggerID,
+			"host", call.target.Host, "error", call.mask.over(detail(err)))
 		return unanswered(ctx, call, err, sent.Load())
 	}
 	defer response.Body.Close()
@@ -78,7 +80,7 @@ func unanswered(ctx context.Context, call *call, err error, sent bool) (trigger.
 	var closed *Blocked
 	switch broken := errors.Is(ctx.Err(), context.Canceled); {
 	case errors.As(err, &closed):
-		return outcomeOf(blocked(call.where(), closed)), unknown
+		return outcomeOf(blocked(call.where(), closed, call.target.Hostname())), unknown
 	case sent && !call.repeatable:
 		return outcomeOf(dead(reasonOf(err),
 			"outcome_unknown: %s was sent and not answered (%s); the tool is not idempotent, so the call is not made again by itself",
@@ -108,6 +110,6 @@ func healthOf(broken bool) health {
 
 // blocked is the failure of a call to an address that is closed to calls. Only the
 // operator can change that.
-func blocked(where string, closed *Blocked) error {
-	return dead(trigger.ReasonBlocked, "%s: %s", where, closed.Error())
+func blocked(where string, closed *Blocked, host string) error {
+	return dead(trigger.ReasonBlocked, "%s: %s", where, closed.Toward(host))
 }

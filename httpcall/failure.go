@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"earshot/repositories/unreached"
 	"earshot/trigger"
 )
 
@@ -36,18 +37,36 @@ func timedOut(err error) bool {
 }
 
 // plainly returns the text of a transport's error without the URL that net/http puts
-// in front, since queries may hold credentials, and without what the other side sent:
-// net/http quotes an answer that it does not understand.
+// in front, since queries may hold credentials, without what the other side sent, since
+// net/http quotes an answer that it does not understand, and without addresses.
 func plainly(err error) string {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
+	err = withoutURL(err)
+	if reason := unreached.Reason(err); reason != "" {
+		return reason
 	}
 	text := err.Error()
 	if strings.Contains(text, "malformed") || strings.Contains(text, `"`) {
 		return "what it sent is no HTTP answer"
 	}
 	return clip(text)
+}
+
+func withoutURL(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// detail is what the log says of a connection and nobody else is told; empty where the
+// other side had a hand in the text.
+func detail(err error) string {
+	err = withoutURL(err)
+	if errors.As(err, new(*Blocked)) || unreached.Reason(err) != "" {
+		return clip(err.Error())
+	}
+	return ""
 }
 
 // clip bounds a text that the other side had a hand in.

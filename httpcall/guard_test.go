@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -64,10 +65,59 @@ func TestNameThatLeadsElsewhereAtTheNextLookIsCheckedEveryTime(t *testing.T) {
 		names.lead(next)
 		outcome := r.call("http://rebind.example"+port, nil, nil)
 		require.Equal(t, trigger.ReasonBlocked, outcome.Reason, next)
-		require.Contains(t, outcome.Error, "must not reach "+next)
+		require.NotContains(t, outcome.Error, next, "what the name leads to is not the tenant's to know")
+		require.Contains(t, r.log.String(), "must not reach "+next)
 	}
 	require.Len(t, e.requests(), 1)
 	require.GreaterOrEqual(t, names.asked(), 4, "every connection looks the name up")
+}
+
+func TestErrorsNameHostsAsTheyWereGivenAndNoAddressOrResolver(t *testing.T) {
+	names := newNames(t, "127.0.0.1")
+	plain := newEndpoint(t, nil)
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	breaking := newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		require.NoError(t, err)
+		require.NoError(t, conn.(*net.TCPConn).SetLinger(0)) // a reset
+		_ = conn.Close()
+	})
+	secure := httptest.NewTLSServer(nil)
+	t.Cleanup(secure.Close)
+	dead := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", closed.Listener.Addr().String())
+	}}
+	open := policy(t, "127.0.0.1/32")
+	for name, c := range map[string]struct {
+		at       string
+		policy   httpcall.Policy
+		resolver *net.Resolver
+		says     string
+	}{
+		"blocked":     {plain.URL, httpcall.Policy{}, names.resolver(), "must not reach crm.example"},
+		"refused":     {closed.URL, open, names.resolver(), "connection refused"},
+		"reset":       {breaking.URL, open, names.resolver(), "it broke the connection off"},
+		"no TLS":      {strings.Replace(plain.URL, "http:", "https:", 1), open, names.resolver(), "HTTP"},
+		"certificate": {secure.URL, open, names.resolver(), "its certificate is"},
+		"no resolver": {plain.URL, open, dead, "its name could not be looked up"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, func(o *httpcall.Options) { o.Policy, o.Resolver = c.policy, c.resolver })
+			target := strings.Replace(c.at, "127.0.0.1", "crm.example", 1)
+			token := &repositories.Request{Bearer: &repositories.Bearer{ClientID: "c", ClientSecret: secret("hunter2"), TokenURL: target}}
+			for _, outcome := range []trigger.Outcome{r.call(target, nil, nil), r.call("http://192.0.2.1/", token, nil)} {
+				require.Contains(t, outcome.Error, "crm.example")
+				require.Contains(t, outcome.Error, c.says)
+				require.NotRegexp(t, `127\.0\.0|lookup|dial|->|certificate is valid for`, outcome.Error)
+			}
+			if name != "no TLS" {
+				require.Regexp(t, `call\.unanswered.*(127\.0\.0\.1|x509)`, r.log.String(), "the log says more")
+				require.Regexp(t, `token\.unanswered.*(127\.0\.0\.1|x509)`, r.log.String())
+			}
+			require.NotContains(t, r.log.String(), "hunter2")
+		})
+	}
 }
 
 func TestTransportUsesNoProxy(t *testing.T) {

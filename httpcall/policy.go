@@ -97,6 +97,15 @@ type Blocked struct {
 	open    netip.Addr
 }
 
+// Toward says why a host is not called, for those who do not run the service: what a name
+// leads to is not theirs to know. A host that was given as an address is named in full.
+func (b *Blocked) Toward(host string) string {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return b.Error()
+	}
+	return "calls must not reach " + host + ", which does not lead to a public address; an operator, whose log has the address, can open it with EARSHOT_PRIVATE_URLS=ADDRESS/BITS"
+}
+
 // Error names the address, the rule and what the operator can do.
 func (b *Blocked) Error() string {
 	if !b.open.IsValid() {

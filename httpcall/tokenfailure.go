@@ -18,9 +18,9 @@ import (
 func tokenFailure(err error, endpoint string, now time.Time) error {
 	var closed *Blocked
 	var answered *oauth2.RetrieveError
-	switch where := hostOf(endpoint); {
+	switch where, host := hostOf(endpoint); {
 	case errors.As(err, &closed):
-		return blocked("the token request to "+where, closed)
+		return blocked("the token request to "+where, closed, host)
 	case errors.As(err, &answered):
 		return refusedToken(answered, where, now)
 	case errors.As(err, new(*url.Error)):
@@ -62,11 +62,11 @@ func knownCode(code string) string {
 	}
 }
 
-// hostOf names an endpoint without what its path and query may hold.
-func hostOf(endpoint string) string {
+// hostOf names an endpoint without what its path and query may hold, and its host alone.
+func hostOf(endpoint string) (where, host string) {
 	parsed, err := url.Parse(endpoint)
 	if err != nil {
-		return "the token endpoint"
+		return "the token endpoint", ""
 	}
-	return parsed.Scheme + "://" + parsed.Host
+	return parsed.Scheme + "://" + parsed.Host, parsed.Hostname()
 }

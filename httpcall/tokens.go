@@ -2,6 +2,7 @@ package httpcall
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
@@ -23,11 +24,12 @@ type tokens struct {
 	client *http.Client
 	limit  time.Duration
 	now    func() time.Time
+	log    *slog.Logger
 }
 
 func newTokens(client *http.Client, o Options) *tokens {
 	kept, _ := lru.New[string, token](max(1, o.Tokens)) // fails for less than 1 only
-	return &tokens{kept: kept, client: client, limit: o.TokenTimeout, now: o.Now}
+	return &tokens{kept: kept, client: client, limit: o.TokenTimeout, now: o.Now, log: o.Logger}
 }
 
 // get returns an access token of the grant. One that is near its end is still used,
@@ -50,7 +52,8 @@ func (t *tokens) get(ctx context.Context, g *grant) (string, error) {
 		}
 		return result.Val.(string), nil
 	case <-ctx.Done():
-		return "", retry(trigger.ReasonAuth, "no token from %s within the time of the call", hostOf(g.tokenURL))
+		where, _ := hostOf(g.tokenURL)
+		return "", retry(trigger.ReasonAuth, "no token from %s within the time of the call", where)
 	}
 }
 
@@ -81,6 +84,9 @@ func (t *tokens) renew(ctx context.Context, key string, g *grant) (string, error
 	defer cancel()
 	made, err := t.ask(ctx, g, have)
 	if err != nil {
+		if where, _ := hostOf(g.tokenURL); detail(err) != "" {
+			t.log.InfoContext(ctx, "token.unanswered", "app", g.app, "host", where, "error", detail(err))
+		}
 		return "", tokenFailure(err, g.tokenURL, t.now())
 	}
 	t.keep(key, made)

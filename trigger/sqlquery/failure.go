@@ -1,6 +1,7 @@
 package sqlquery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"earshot/repositories"
+	"earshot/repositories/unreached"
 	"earshot/trigger"
 )
 
@@ -57,7 +59,7 @@ func unanswered(ctx context.Context, source repositories.Source, tool *repositor
 	var sent *lost
 	isLost := errors.As(err, &sent)
 	stopping := errors.Is(ctx.Err(), context.Canceled)
-	reason, text := trigger.ReasonRequest, "broke off: "+clip(err.Error())
+	reason, text := trigger.ReasonRequest, "broke off: "+cmp.Or(unreached.Reason(err), clip(err.Error()))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		reason, text = trigger.ReasonTimeout, "did not answer in time"
 	} else if stopping {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/repositories"
+	"earshot/repositories/unreached"
 	"earshot/trigger"
 )
 
@@ -21,6 +24,7 @@ type postgres struct {
 	pool   *pgxpool.Pool
 	// superuser is told of a read-only source whose role may do everything.
 	superuser func()
+	log       *slog.Logger
 }
 
 // defaultPort is that of libpq.
@@ -36,7 +40,7 @@ func openPostgres(source repositories.Source, o Options, superuser func()) (data
 	if err != nil {
 		return nil, dead(trigger.ReasonRequest, "the source %q cannot be opened", source.Name)
 	}
-	return &postgres{source, pool, superuser}, nil
+	return &postgres{source, pool, superuser, o.Logger}, nil
 }
 
 // postgresConfig takes all from the source. What the driver would take from its own
@@ -96,6 +100,7 @@ func (p *postgres) run(ctx context.Context, s statement) (*table, error) {
 	}
 	pooled, err := p.pool.Acquire(ctx)
 	if err != nil {
+		p.log.InfoContext(ctx, "source.unreached", "source", p.source.Name, "error", err.Error())
 		return nil, p.unconnected(err)
 	}
 	c := &connection{PgConn: pooled.Conn().PgConn(), source: p.source}
@@ -142,7 +147,7 @@ func (p *postgres) unconnected(err error) error {
 	var parse *pgconn.ParseConfigError
 	switch {
 	case errors.Is(err, ErrRefused):
-		return dead(trigger.ReasonBlocked, "the source %q: %s", p.source.Name, refusal(err))
+		return dead(trigger.ReasonBlocked, "the source %q: %s", p.source.Name, p.refusal(err))
 	case errors.As(err, &said):
 		return p.fault(said, statement{})
 	case errors.As(err, &parse):
@@ -154,8 +159,12 @@ func (p *postgres) unconnected(err error) error {
 	}
 }
 
-// refusal returns the text that the dialer gave for an address.
-func refusal(err error) string {
+// refusal returns the text that the dialer gave for an address, where that is what the
+// source names as its host: what a name leads to is for the log alone.
+func (p *postgres) refusal(err error) string {
+	if _, not := netip.ParseAddr(p.source.Host); not != nil {
+		return ErrRefused.Error() + ": " + p.source.Host + " does not lead to a public one; an operator, whose log has it, can open it with EARSHOT_PRIVATE_URLS=ADDRESS/BITS"
+	}
 	text := err.Error()
 	if at := strings.Index(text, ErrRefused.Error()); at >= 0 {
 		text = text[at:]
@@ -164,16 +173,11 @@ func refusal(err error) string {
 	return clip(line)
 }
 
-// plainly returns the network's own words, without the user and the database that the
-// driver puts in front.
+// plainly says why the server was not reached, without the addresses, the user and the
+// database that the driver names.
 func plainly(err error) string {
-	var network *net.OpError
-	var name *net.DNSError
-	switch {
-	case errors.As(err, &name):
-		return "its host is not known"
-	case errors.As(err, &network):
-		return clip(network.Err.Error())
+	if reason := unreached.Reason(err); reason != "" {
+		return reason
 	}
 	text := err.Error()
 	if at := strings.LastIndex(text, ": "); at >= 0 {

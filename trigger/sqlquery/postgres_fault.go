@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"earshot/repositories"
+	"earshot/repositories/unreached"
 	"earshot/trigger"
 )
 
@@ -40,7 +41,8 @@ func (p *postgres) fault(said *pgconn.PgError, s statement) error {
 	class := said.Code[:min(2, len(said.Code))]
 	message := clip(withoutValues(said.Message, class, s))
 	switch {
-	case class == "28":
+	case class == "28": // pg_hba.conf knows us by our address
+		message = unreached.WithoutAddresses(message)
 		return dead(trigger.ReasonAuth, "the source %q refuses the user: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
 	case said.Code == queryCancelled:
 		return retry(trigger.ReasonTimeout, "the source %q: %s (SQLSTATE %s)", p.source.Name, message, said.Code)

@@ -275,6 +275,11 @@ func addresses(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, trigger.ReasonBlocked, outcome.Reason)
 	require.Contains(t, outcome.Error, "127.0.0.1")
 	require.Contains(t, outcome.Error, "is private")
+	named := server.Source("db")
+	named.Host = "localhost"
+	outcome = newRig(t, named, refuse).run(statement("select 1"), "")
+	require.Contains(t, outcome.Error, "localhost does not lead to a public one")
+	require.NotContains(t, outcome.Error, "127.0.0.1", "what a name leads to is not the tenant's to know")
 
 	source := server.Source("db")
 	source.Host = "/tmp"

@@ -90,7 +90,8 @@ func (r *Runner) app(ctx context.Context, effect trigger.Effect) (*repositories.
 	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
 		return nil, dead(trigger.ReasonRequest, "app %q is gone, and its sources with it", effect.AppID)
 	case err != nil:
-		return nil, deferred(0, "app %s cannot be looked up: %s", effect.AppID, clip(err.Error()))
+		r.log.WarnContext(ctx, "statement.deferred", "app", effect.AppID, "error", err.Error())
+		return nil, deferred(0, "app %s cannot be looked up now", effect.AppID)
 	}
 	return app, nil
 }
