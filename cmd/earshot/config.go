@@ -31,6 +31,7 @@ type config struct {
 	Cohere        provider.Config
 	AdminKey      repositories.Secret
 	SecretKey     repositories.Secret
+	madeUpKey     bool // nobody gave the secret key
 	OldSecretKey  repositories.Secret
 	PrivateURLs   string
 	SQLiteDir     string

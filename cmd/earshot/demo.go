@@ -26,7 +26,7 @@ const demoText = "Good morning, I want an appointment for 2 people at desk B"
 // showDemo plays all parts around Earshot: an author who registers tools, a user who
 // says something, a back-end that subscribes to the events, and an endpoint that is
 // called. It shows on out what each of them sees, until ctx ends.
-func showDemo(ctx context.Context, url, natsURL string, out io.Writer) error {
+func showDemo(ctx context.Context, service client, natsURL string, out io.Writer) error {
 	screen := &screen{out: out}
 	sink, err := startSink(screen)
 	if err != nil {
@@ -46,7 +46,7 @@ func showDemo(ctx context.Context, url, natsURL string, out io.Writer) error {
 	if err := conn.FlushTimeout(5 * time.Second); err != nil {
 		return err
 	}
-	if err := playDemo(ctx, url, "http://"+sink.Addr, screen); err != nil {
+	if err := playDemo(ctx, service, "http://"+sink.Addr, screen); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -54,12 +54,12 @@ func showDemo(ctx context.Context, url, natsURL string, out io.Writer) error {
 }
 
 // playDemo registers the app and says something to it.
-func playDemo(ctx context.Context, url, sink string, screen *screen) error {
-	app := url + "/v1/apps/demo"
-	if _, err := send(ctx, http.MethodPut, app, `{"name":"Demo clinic"}`); err != nil {
+func playDemo(ctx context.Context, service client, sink string, screen *screen) error {
+	if _, err := service.call(ctx, http.MethodPut, path("apps", "demo"), []byte(`{"name":"Demo clinic"}`)); err != nil {
 		return err
 	}
-	if _, err := send(ctx, http.MethodPut, app+"/repositories/desk", strings.ReplaceAll(demoRepository, "SINK", sink)); err != nil {
+	desk := strings.ReplaceAll(demoRepository, "SINK", sink)
+	if _, err := service.call(ctx, http.MethodPut, path("apps", "demo", "repositories", "desk"), []byte(desk)); err != nil {
 		return err
 	}
 	body, err := json.Marshal(map[string]string{"actor": "user", "text": demoText})
@@ -67,34 +67,18 @@ func playDemo(ctx context.Context, url, sink string, screen *screen) error {
 		return err
 	}
 	screen.show("says", demoText, nil)
-	answer, err := send(ctx, http.MethodPost, app+"/sessions/s1/messages", string(body))
+	messages := path("apps", "demo", "sessions", "s1", "messages")
+	answer, err := service.call(ctx, http.MethodPost, messages, body)
 	if err != nil {
 		return err
 	}
 	screen.show("answer", "", answer)
-	screen.show("try", fmt.Sprintf(`curl -s %s/sessions/s1/messages -d '{"actor":"user","text":"When are you open?"}' -H 'Content-Type: application/json'`, app), nil)
+	key := ""
+	if !service.Key.Empty() {
+		key = ` -H "Authorization: Bearer $EARSHOT_ADMIN_KEY"`
+	}
+	screen.show("try", fmt.Sprintf(`curl -s %s%s -d '{"actor":"user","text":"When are you open?"}' -H 'Content-Type: application/json'%s`, service.Server, messages, key), nil)
 	return nil
-}
-
-// send makes a request to the service and returns the answer's body.
-func send(ctx context.Context, method, url, body string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	if err == nil && response.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s: %s: %s", method, url, response.Status, answer)
-	}
-	return answer, err
 }
 
 // startSink starts the endpoint that the demo's tool calls.

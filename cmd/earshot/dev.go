@@ -16,12 +16,14 @@ import (
 )
 
 func newDev(env environment) *cobra.Command {
-	c, demo, source := &config{}, false, sourceFlags{}
+	c, demo, noKeys, source := &config{}, false, false, sourceFlags{}
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything in one process, for a first look and for development",
 		Long: "Run Earshot with an embedded NATS server and an embedded store, on loopback only and\n" +
 			"without keys. What it holds is gone at the end.\n\n" +
+			"An EARSHOT_ADMIN_KEY that is given is asked for. The Redis of a REDIS_URL is served with one,\n" +
+			"or with --no-keys. Credentials in it need the same EARSHOT_SECRET_KEY at every start.\n\n" +
 			"With -f it loads files at start and again whenever they change; see: earshot apply --help.",
 		Example: "  earshot dev --demo\n  earshot dev -f tools.yaml",
 		Args:    cobra.NoArgs,
@@ -29,7 +31,7 @@ func newDev(env environment) *cobra.Command {
 			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
 				return err
 			}
-			if err := c.forDevelopment(cmd.Flags().Changed); err != nil {
+			if err := c.forDevelopment(cmd.Flags().Changed, noKeys); err != nil {
 				return err
 			}
 			return runDev(cmd.Context(), *c, demo, source, env)
@@ -37,12 +39,13 @@ func newDev(env environment) *cobra.Command {
 	}
 	c.register(cmd.Flags())
 	source.register(cmd.Flags())
+	cmd.Flags().BoolVar(&noKeys, "no-keys", false, "ask for no key, though one is given or REDIS_URL names a Redis of others")
 	cmd.Flags().BoolVar(&demo, "demo", false, "register a small app, say something to it, and show what happens")
 	return cmd
 }
 
 // forDevelopment sets what dev has otherwise than serve, where it is not given.
-func (c *config) forDevelopment(given func(flag string) bool) error {
+func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error {
 	if !given("private-urls") {
 		c.PrivateURLs = "allow"
 	}
@@ -55,23 +58,28 @@ func (c *config) forDevelopment(given func(flag string) bool) error {
 	if c.NATSURL.Empty() && !given("stream-max-bytes") {
 		c.StreamMax = leastStore / 2 // the embedded server has no more for one stream
 	}
-	c.AdminKey = repositories.Secret{} // on loopback nobody is asked for a key
+	if noKeys {
+		c.AdminKey = repositories.Secret{}
+	} else if c.AdminKey.Empty() && !c.RedisURL.Empty() {
+		return errors.New("REDIS_URL (--redis-url) names a Redis, and without a key everybody on this machine would be served all that it holds: " +
+			"give EARSHOT_ADMIN_KEY (--admin-key), or --no-keys where that is meant; without REDIS_URL dev has a store of its own")
+	}
 	if c.SecretKey.Empty() {
 		key := make([]byte, repositories.KeySize)
 		rand.Read(key) // never fails (crypto/rand)
-		c.SecretKey = repositories.NewSecret(base64.StdEncoding.EncodeToString(key))
+		c.SecretKey, c.madeUpKey = repositories.NewSecret(base64.StdEncoding.EncodeToString(key)), true
 	}
 	return errors.Join(c.check(), c.onLoopback())
 }
 
-// onLoopback refuses an address that others could reach: dev asks for no key.
+// onLoopback refuses an address that others could reach.
 func (c *config) onLoopback() error {
 	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil {
 		return fmt.Errorf("--addr (EARSHOT_ADDR) is %q; it must be host:port, as in 127.0.0.1:8080", c.Addr)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("dev asks for no key and listens on loopback only, not on %q; use 127.0.0.1, or run: earshot serve", c.Addr)
+		return fmt.Errorf("dev listens on loopback only, not on %q; use 127.0.0.1, or run: earshot serve", c.Addr)
 	}
 	return nil
 }
@@ -94,12 +102,10 @@ func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env en
 		showing, stop := context.WithCancel(ctx)
 		defer stop()
 		go func() {
-			select {
-			case <-s.gate.opened:
-			case <-showing.Done():
+			if !s.gate.await(showing) {
 				return
 			}
-			if err := showDemo(showing, s.URL(), c.NATSURL.Reveal(), env.out); err != nil && showing.Err() == nil {
+			if err := showDemo(showing, client{Server: s.URL(), Key: c.AdminKey}, c.NATSURL.Reveal(), env.out); err != nil && showing.Err() == nil {
 				log.Error("demo.failed", "error", err.Error())
 			}
 		}()
@@ -107,7 +113,7 @@ func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env en
 	if len(source.paths) == 0 {
 		return s.run(ctx)
 	}
-	return runWithFiles(ctx, s, newLiveFiles(source, s.URL(), env, log))
+	return runWithFiles(ctx, s, newLiveFiles(source, &client{Server: s.URL(), Key: c.AdminKey}, env, log))
 }
 
 // runWithFiles runs the service and keeps it at what the files define. Files that
@@ -117,6 +123,10 @@ func runWithFiles(ctx context.Context, s *service, live *liveFiles) error {
 	defer stop()
 	loading := make(chan error, 1)
 	go func() {
+		if !s.gate.await(running) {
+			loading <- nil // the service says why it ends
+			return
+		}
 		err := live.run(running)
 		if err != nil {
 			stop()
@@ -169,5 +179,10 @@ func announce(out io.Writer, s *service, c config, embeddedNATS bool) {
 	}
 	fmt.Fprintf(out, "Earshot listens on %s (reference: %s/docs)\n", s.URL(), s.URL())
 	fmt.Fprintf(out, "events: %s, subjects tool.> and app.>\n", events)
+	if c.AdminKey.Empty() {
+		fmt.Fprintln(out, "keys: none is asked for")
+	} else {
+		fmt.Fprintln(out, "keys: the EARSHOT_ADMIN_KEY is asked for; --no-keys asks for none")
+	}
 	fmt.Fprintf(out, "matching: %s\n", s.matcher.Describe())
 }

@@ -28,8 +28,8 @@ type liveFiles struct {
 	seen    string                     // of the files as they were last read
 }
 
-func newLiveFiles(source sourceFlags, url string, env environment, log *slog.Logger) *liveFiles {
-	return &liveFiles{source: source, client: &client{Server: url}, env: env, log: log}
+func newLiveFiles(source sourceFlags, service *client, env environment, log *slog.Logger) *liveFiles {
+	return &liveFiles{source: source, client: service, env: env, log: log}
 }
 
 // load reads the files and brings the service to them. What an earlier load has put

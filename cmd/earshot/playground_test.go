@@ -30,7 +30,7 @@ type playground struct {
 func startPlayground(t *testing.T, adminKey string) *playground {
 	t.Helper()
 	c := config{Addr: "127.0.0.1:0", LLMTimeout: time.Second, SessionTTL: time.Hour, History: 40, LogLevel: "error"}
-	require.NoError(t, c.forDevelopment(func(flag string) bool { return flag == "log-level" }))
+	require.NoError(t, c.forDevelopment(func(flag string) bool { return flag == "log-level" }, false))
 	c.AdminKey = repositories.NewSecret(adminKey)
 	log := slog.New(slog.DiscardHandler)
 	closeServers, err := embed(&c, log)

@@ -16,6 +16,16 @@ func newGate() *gate { return &gate{opened: make(chan struct{})} }
 // open lets everything through from now on. It is called once.
 func (g *gate) open() { close(g.opened) }
 
+// await waits until the gate is open, and returns false where ctx ends before.
+func (g *gate) await(ctx context.Context) bool {
+	select {
+	case <-g.opened:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 func (g *gate) check() error {
 	select {
 	case <-g.opened:

@@ -48,7 +48,7 @@ func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {
 	c := config{Addr: "127.0.0.1:0", LogLevel: "error", History: 40, SessionTTL: time.Hour, LLMTimeout: time.Second}
 	cert, key, trust := certificate(t)
 	c.TLSCert, c.TLSKey = cert, key
-	require.NoError(t, c.forDevelopment(func(flag string) bool { return flag == "log-level" }))
+	require.NoError(t, c.forDevelopment(func(flag string) bool { return flag == "log-level" }, false))
 	store, err := startStore()
 	require.NoError(t, err)
 	defer store.Close()
