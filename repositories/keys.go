@@ -28,6 +28,10 @@ func PartitionOf(appID string) int {
 
 func partition(n int) string { return fmt.Sprintf("earshot:{p%02d}:", n) }
 
+// secretKeyMarks is a hash: current and before, known texts that are sealed with the
+// secret key and with the one before it. It belongs to no app.
+const secretKeyMarks = "earshot:secretkey"
+
 // App is a hash: record, rev, version and rates (Limits.Rates) of the app.
 func (k Keys) App() string { return k.tag + "app:" + k.app }
 

@@ -77,6 +77,12 @@ func (s *Sealer) seal(appID, field string, secret Secret) string {
 	return s.current + ":" + base64.RawStdEncoding.EncodeToString(sealed)
 }
 
+// seals reports whether what is sealed was sealed with the key that seals now.
+func (s *Sealer) seals(sealed string) bool {
+	id, _, _ := strings.Cut(sealed, ":")
+	return id == s.current
+}
+
 var errSealed = errors.New("a stored credential does not open")
 
 // open decrypts what seal made, for the same app, field and destination.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
@@ -26,10 +27,18 @@ type playground struct {
 	variables map[string]string
 }
 
+// defaults is what a service is started with where nothing is given, on a free port.
+func defaults() config {
+	var c config
+	c.register(pflag.NewFlagSet("defaults", pflag.ContinueOnError))
+	c.Addr, c.LogLevel = "127.0.0.1:0", "error"
+	return c
+}
+
 // startPlayground starts a service on embedded servers, with the given admin key.
 func startPlayground(t *testing.T, adminKey string) *playground {
 	t.Helper()
-	c := config{Addr: "127.0.0.1:0", LLMTimeout: time.Second, SessionTTL: time.Hour, History: 40, LogLevel: "error"}
+	c := defaults()
 	require.NoError(t, c.forDevelopment(func(flag string) bool { return flag == "log-level" }, false))
 	c.AdminKey = repositories.NewSecret(adminKey)
 	log := slog.New(slog.DiscardHandler)

@@ -72,7 +72,10 @@ func checkKind(ctx context.Context, db *repositories.DB) error {
 }
 
 func checkPartitions(ctx context.Context, db *repositories.DB) error {
-	stored, err := db.SetArgs(ctx, partitionsKey, repositories.Partitions, redis.SetArgs{Mode: "NX", Get: true}).Result()
+	stored, err := db.Get(ctx, partitionsKey).Result() // first, as a Redis that is full refuses to set what is there
+	if errors.Is(err, redis.Nil) {
+		stored, err = db.SetArgs(ctx, partitionsKey, repositories.Partitions, redis.SetArgs{Mode: "NX", Get: true}).Result()
+	}
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return repositories.Unavailable(err)
 	}

@@ -143,7 +143,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Closing: closing,
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
 		Identities: identity.New(identity.Options{Transport: httpcall.Transport(policy), Logger: s.log}),
-		Ready:      []api.Check{{Name: "redis", Ready: s.store.Ping}, {Name: "nats", Ready: s.emitter.Ready}},
+		Ready:      []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}},
 	}))
 	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
@@ -222,6 +222,9 @@ func (s *service) admit(ctx context.Context) error {
 	pauses.MaxInterval = 5 * time.Second
 	for {
 		err := admit(ctx, db, admission{s.config.StrictRedis, s.config.RedisReplicas.Count, s.log})
+		if err == nil {
+			err = s.admitKey(ctx, db)
+		}
 		switch {
 		case err == nil:
 			s.gate.open()

@@ -45,7 +45,7 @@ func certificate(t *testing.T) (certFile, keyFile string, trust *x509.CertPool) 
 }
 
 func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {
-	c := config{Addr: "127.0.0.1:0", LogLevel: "error", History: 40, SessionTTL: time.Hour, LLMTimeout: time.Second}
+	c := defaults()
 	cert, key, trust := certificate(t)
 	c.TLSCert, c.TLSKey = cert, key
 	require.NoError(t, c.forDevelopment(func(flag string) bool { return flag == "log-level" }, false))
