@@ -110,7 +110,7 @@ func TestLeaderOfANATSClusterThatStopsUnderLoadLosesNothing(t *testing.T) {
 	w.env["NATS_URL"] = cluster.URL()
 	w.serve("--nats-replicas", "3")
 	w.serve("--nats-replicas", "3")
-	w.put("/v1/apps/clinic", `{}`)
+	w.put("/v1/apps/clinic", `{"settings":{"limits":null}}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string"}]}]}`)
 	w.rest()
 	require.Equal(t, 3, cluster.StreamConfig(emitter.Stream).Replicas)
