@@ -34,7 +34,7 @@ func (p *message) truth(name []text.Word, want bool) (span, bool) {
 func topicOf(name []text.Word) map[string]bool {
 	topic := map[string]bool{}
 	for _, w := range name {
-		if !text.BooleanWords[w.Norm] && !text.StopWords[w.Norm] {
+		if !text.BooleanWords.Has(w.Norm) && !text.StopWords.Has(w.Norm) {
 			topic[w.Stem] = true
 		}
 	}
@@ -81,11 +81,11 @@ func (r segment) about(i int, topic map[string]bool) (first, end int) {
 
 // stance reports whether the words are affirmed, and widens them by what says so.
 func (r segment) stance(first, end int) (said bool, from, to int) {
-	if yes := affirming[r.At(end)]; yes || refusing[r.At(end)] {
+	if yes := text.AffirmingWords.Has(r.At(end)); yes || text.RefusingWords.Has(r.At(end)) {
 		return yes, first, end + 1
 	}
 	for j := max(0, first-4); j < first; j++ {
-		if text.Denials[r.At(j)] {
+		if text.Denials.Has(r.At(j)) {
 			return false, j, end
 		}
 	}
@@ -102,7 +102,7 @@ func (p *message) reply() (yes bool, found span, ok bool) {
 	r := pieces[0]
 	for i := range r.Words[:min(len(r.Words), beginning)] {
 		w := r.Words[i]
-		if yes := affirming[w.Norm]; yes || refusing[w.Norm] {
+		if yes := text.AffirmingWords.Has(w.Norm); yes || text.RefusingWords.Has(w.Norm) {
 			return yes, span{w.Start, w.End}, true
 		}
 	}
@@ -113,9 +113,3 @@ func (p *message) replies() bool {
 	_, _, ok := p.reply()
 	return ok
 }
-
-var (
-	affirming = text.Set(`yes yeah yep yup yea sure ok okay true on enabled definitely absolutely certainly correct right
-		please ja gerne oui si claro certo`)
-	refusing = text.Set(`no nope nah not never false off disabled nein non unnecessary`)
-)

@@ -44,7 +44,7 @@ func clockOf(hour, minute int, half string) string {
 
 // clock reads the time of day that begins at word i.
 func (r *Text) clock(i int) (Reading, bool) {
-	if exact, ok := namedHours[r.At(i)]; ok {
+	if exact, ok := text.NamedHours.Value(r.At(i)); ok {
 		return r.reading(i, i+1, exact), true
 	}
 	said, end := r.hourAndMinute(i)
@@ -52,11 +52,11 @@ func (r *Text) clock(i int) (Reading, bool) {
 		return Reading{}, false
 	}
 	said, end = r.halfOfDay(said, end)
-	if half := dayParts[r.At(i-1)]; said.half == "" && half != "" { // "in the morning 11:30"
+	if half, ok := text.DayParts.Value(r.At(i - 1)); ok && said.half == "" { // "in the morning 11:30"
 		said.half, said.sure = half, true
 	}
 	values := said.values()
-	if len(values) == 0 || !said.sure && !clockCues[r.At(i-1)] {
+	if len(values) == 0 || !said.sure && !text.ClockCues.Has(r.At(i-1)) {
 		return Reading{}, false
 	}
 	found := r.reading(i, end, values...)
@@ -64,17 +64,9 @@ func (r *Text) clock(i int) (Reading, bool) {
 		found.Exact = clockOf(said.hour, said.minute, "")
 	}
 	counts := end < len(r.Words) && text.IsSubject(r.Words[end]) // "at 5 tables"
-	found.Doubtful = said.stretch || !said.sure && (!hourCues[r.At(i-1)] || counts || said.hour == 0)
+	found.Doubtful = said.stretch || !said.sure && (!text.HourCues.Has(r.At(i-1)) || counts || said.hour == 0)
 	return found, true
 }
-
-var (
-	namedHours = map[string]string{"noon": "12:00", "midnight": "00:00", "midday": "12:00"}
-	dayParts   = map[string]string{"morning": "a", "afternoon": "p", "evening": "p"}
-	// A number after one of the first is an hour; after the others it may be.
-	hourCues  = text.Set(`at um a alle las around by`)
-	clockCues = text.Set(`at by around about before after until till from to between um ab gegen bis a alle las vers`)
-)
 
 // hourAndMinute reads 17:30, 5.30, 17h, five thirty and half past five. end is i for none.
 func (r *Text) hourAndMinute(i int) (said hourAndMinute, end int) {
@@ -145,7 +137,7 @@ func (r *Text) smallNumber(i, limit int) (number, end int) {
 			return 0, i
 		}
 		end = i + 1
-	case small[w] > 0:
+	case numberOf(text.NumberWords, w) > 0:
 		number, end = r.spelled(i)
 		if end == i { // a lone "one"
 			number, end = 1, i+1
@@ -181,10 +173,10 @@ func (r *Text) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
 	for at < end+2 && (r.At(at) == "in" || r.At(at) == "the" || r.At(at) == "at") {
 		at++
 	}
-	switch part := r.At(at); {
-	case at > end && dayParts[part] != "":
-		said.half, said.sure = dayParts[part], true
-	case at > end && part == "night":
+	switch half, part := text.DayParts.Value(r.At(at)); {
+	case at > end && part:
+		said.half, said.sure = half, true
+	case at > end && r.At(at) == "night":
 		said.half, said.sure = nightHalf(said.hour), true
 	default:
 		return said, end

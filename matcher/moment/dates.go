@@ -2,6 +2,7 @@ package moment
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,13 +30,13 @@ func (r *Text) date(i int) (Reading, bool) {
 // beginsDate keeps the readers from words that begin no date, which most words are.
 func (r *Text) beginsDate(i int) bool {
 	w := r.At(i)
-	_, near := nearDays[w]
-	_, named := weekdays[w]
-	_, short := shortWeekdays[w]
-	return near || named || short || text.StartsWithDigit(w) || months[w] > 0 || ordinalWords[w] > 0 || small[w] > 0 || dateWords[w]
+	return text.StartsWithDigit(w) || slices.ContainsFunc(dateLists, func(list text.List) bool { return list.Has(w) })
 }
 
-var dateWords = text.Set(`next this coming last in the a an day`)
+// dateLists are the lists that have the words a date begins with.
+var dateLists = []text.List{
+	text.NearDays, text.Weekdays, text.ShortWeekdays, text.Months, text.Ordinals, text.NumberWords, text.DateWords,
+}
 
 func (r *Text) today() time.Time {
 	return time.Date(r.Now.Year(), r.Now.Month(), r.Now.Day(), 0, 0, 0, 0, time.UTC)
@@ -143,21 +144,15 @@ func (r *Text) nearDay(i int) (Reading, bool) {
 		return r.reading(i, i+3, r.in(2)), true
 	}
 	// "morning" and "in the morning" are manana too; a day it is without an article.
-	if days, ok := nearDays[r.At(i)]; ok && r.At(i-1) != "la" && r.At(i-1) != "guten" {
+	if days, ok := text.NearDays.Number(r.At(i)); ok && r.At(i-1) != "la" && r.At(i-1) != "guten" {
 		return r.reading(i, i+1, r.in(days)), true
 	}
 	return Reading{}, false
 }
 
-var nearDays = map[string]int{
-	"today": 0, "tonight": 0, "tomorrow": 1, "heute": 0, "morgen": 1, "ubermorgen": 2, "aujourdhui": 0, "demain": 1,
-	"oggi": 0, "domani": 1, "dopodomani": 2, "hoy": 0, "manana": 1,
-	"yesterday": -1, "gestern": -1, "ieri": -1, "ayer": -1, "hier": -1,
-}
-
 // monthDay reads "March 8th, 2026" and "March the eighth".
 func (r *Text) monthDay(i int) (Reading, bool) {
-	month, at := months[r.At(i)], i+1
+	month, at := numberOf(text.Months, r.At(i)), i+1
 	if month == 0 {
 		return Reading{}, false
 	}
@@ -169,7 +164,7 @@ func (r *Text) monthDay(i int) (Reading, bool) {
 		return Reading{}, false
 	}
 	found, ok := r.withYear(i, end, month, number)
-	found.Doubtful = small[r.At(at)] > 0 && ordinalWords[r.At(end-1)] == 0 // "we may two"
+	found.Doubtful = text.NumberWords.Has(r.At(at)) && !text.Ordinals.Has(r.At(end-1)) // "we may two"
 	return found, ok
 }
 
@@ -184,14 +179,14 @@ func (r *Text) dayMonth(i int) (Reading, bool) {
 		return found, true
 	}
 	next := end
-	if rangeWords[r.At(next)] {
+	if text.RangeWords.Has(r.At(next)) {
 		next++
 	}
 	next = r.afterThe(next)
 	if _, last := r.dayNumber(next); last > next {
 		if whole, ok := r.ofMonth(i, last, number); ok {
 			found := r.reading(i, end, whole.Values...)
-			found.Exact, found.Doubtful = whole.Exact, !rangeWords[r.At(end)]
+			found.Exact, found.Doubtful = whole.Exact, !text.RangeWords.Has(r.At(end))
 			return found, true
 		}
 	}
@@ -205,17 +200,12 @@ func (r *Text) afterThe(i int) int {
 	return i
 }
 
-var (
-	rangeWords = text.Set(`and or to till until through bis und au al a e y`)
-	ofWords    = text.Set(`of de di del`)
-)
-
 // ofMonth reads the month after a day, with its year.
 func (r *Text) ofMonth(first, at, number int) (Reading, bool) {
-	for ofWords[r.At(at)] {
+	for text.OfWords.Has(r.At(at)) {
 		at++
 	}
-	if month := months[r.At(at)]; month > 0 {
+	if month := numberOf(text.Months, r.At(at)); month > 0 {
 		return r.withYear(first, at+1, month, number)
 	}
 	if r.At(at) == "this" && r.At(at+1) == "month" {
@@ -227,7 +217,7 @@ func (r *Text) ofMonth(first, at, number int) (Reading, bool) {
 // withYear reads the year after a day and month, where there is one.
 func (r *Text) withYear(first, end, month, number int) (Reading, bool) {
 	at := end
-	for ofWords[r.At(at)] {
+	for text.OfWords.Has(r.At(at)) {
 		at++
 	}
 	if year := atoi(r.At(at)); year >= 1900 && year < 2200 && len(r.At(at)) == 4 {
@@ -241,7 +231,7 @@ func (r *Text) withYear(first, end, month, number int) (Reading, bool) {
 func (r *Text) dayAlone(i int) (Reading, bool) {
 	at := r.afterThe(i)
 	w := r.At(at)
-	if !endsAsOrdinal(w) && (at == i || ordinalWords[w] == 0 && small[w] == 0) {
+	if !endsAsOrdinal(w) && (at == i || !text.Ordinals.Has(w) && numberOf(text.NumberWords, w) == 0) {
 		return Reading{}, false
 	}
 	number, end := r.dayNumber(at)
@@ -270,10 +260,10 @@ func (r *Text) dayNumber(i int) (number, end int) {
 	if text.StartsWithDigit(w) {
 		return dayInFigures(w, i)
 	}
-	if number, ok := ordinalWords[w]; ok {
+	if number, ok := text.Ordinals.Number(w); ok {
 		return number, i + 1
 	}
-	if small[w] == 0 {
+	if numberOf(text.NumberWords, w) == 0 {
 		return 0, i
 	}
 	number, end = r.spelled(i)
@@ -306,21 +296,4 @@ var Ordinal = regexp.MustCompile(`^\d{1,2}(?:st|nd|rd|th)$`)
 // endsAsOrdinal reports whether the word is an ordinal in figures.
 func endsAsOrdinal(w string) bool {
 	return len(w) >= 3 && len(w) <= 4 && w[len(w)-1] > '9' && Ordinal.MatchString(w)
-}
-
-var months = monthNumbers(`january february march april may june july august september october november december`,
-	`jan feb mar apr may jun jul aug sep oct nov dec`,
-	`januar februar marz april mai juni juli august september oktober november dezember`,
-	`janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre`,
-	`gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre`,
-	`enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre`)
-
-func monthNumbers(languages ...string) map[string]int {
-	found := map[string]int{"sept": 9}
-	for _, names := range languages {
-		for i, name := range strings.Fields(names) {
-			found[name] = i + 1
-		}
-	}
-	return found
 }

@@ -58,11 +58,11 @@ func (r *Text) spelled(i int) (value, end int) {
 	for end < len(r.Words) {
 		w := r.Words[end].Norm
 		switch {
-		case small[w] > 0 || w == "zero":
-			if !fits(current, small[w]) {
+		case text.NumberWords.Has(w):
+			if !fits(current, numberOf(text.NumberWords, w)) {
 				return total + current, end
 			}
-			current += small[w]
+			current += numberOf(text.NumberWords, w)
 		case w == "hundred" && current > 0 && current < 100:
 			current *= 100
 		case w == "thousand" && current > 0:
@@ -77,7 +77,9 @@ func (r *Text) spelled(i int) (value, end int) {
 }
 
 // goesOn reports whether a number word stands at i.
-func (r *Text) goesOn(i int) bool { return i < len(r.Words) && small[r.Words[i].Norm] > 0 }
+func (r *Text) goesOn(i int) bool {
+	return i < len(r.Words) && numberOf(text.NumberWords, r.Words[i].Norm) > 0
+}
 
 // fits reports whether next can follow current in one number: five after twenty, and
 // anything under a hundred after hundreds.
@@ -96,23 +98,9 @@ func (r *Text) unless(value, first, end int) (int, int) {
 	if end-first != 1 || r.Words[first].Norm != "one" {
 		return value, end
 	}
-	counts := end < len(r.Words) && !text.StopWords[r.Words[end].Norm] && strings.TrimSpace(r.Gap(first)) == "" && r.Words[end].Norm != "way"
+	counts := end < len(r.Words) && !text.StopWords.Has(r.Words[end].Norm) && strings.TrimSpace(r.Gap(first)) == "" && r.Words[end].Norm != "way"
 	if !counts {
 		return 0, first
 	}
 	return value, end
-}
-
-var small = numberWords(`zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-	fifteen sixteen seventeen eighteen nineteen`, `twenty thirty forty fifty sixty seventy eighty ninety`)
-
-func numberWords(units, tens string) map[string]int {
-	found := map[string]int{}
-	for i, w := range strings.Fields(units) {
-		found[w] = i
-	}
-	for i, w := range strings.Fields(tens) {
-		found[w] = 10 * (i + 2)
-	}
-	return found
 }

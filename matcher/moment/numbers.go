@@ -106,7 +106,7 @@ func (r *Text) sign(i int) int {
 // scaled reads "million" or "and a half" after a number.
 func (r *Text) scaled(found Reading) Reading {
 	change, end := func(decimal string) string { return decimal }, found.End
-	switch zeros := scales[r.At(end)]; {
+	switch zeros := numberOf(text.Scales, r.At(end)); {
 	case zeros > 0:
 		change, end = func(decimal string) string { return shifted(decimal, zeros) }, end+1
 	case r.At(end) == "and" && r.At(end+1) == "a" && r.At(end+2) == "half":
@@ -126,9 +126,7 @@ func (r *Text) scaled(found Reading) Reading {
 var (
 	// The letters are a unit, a scale or the ending of an ordinal.
 	figureText  = regexp.MustCompile(`^([0-9][0-9.,]*)([a-z]{0,4})$`)
-	scales      = map[string]int{"thousand": 3, "grand": 3, "million": 6, "millions": 6, "billion": 9, "tausend": 3, "mille": 3, "mila": 3, "mil": 3}
 	shortScales = map[string]int{"k": 3, "m": 6, "mio": 6, "mn": 6, "bn": 9}
-	shortUnits  = text.Set(`kg g km m cm mm mi lb lbs oz l ml mb gb min mins h hr hrs s x wh kwh c f eur usd`)
 )
 
 // inFigures reads 1,000 or 1.000, 12,50, 5k, 3rd and 20kg. What stands with letters that
@@ -140,7 +138,7 @@ func (r *Text) inFigures(i int) (Reading, bool) {
 	}
 	forms, letters := forms(parts[1]), parts[2]
 	found := r.number(i, i+1, forms)
-	found.Doubtful = letters != "" && !shortUnits[letters]
+	found.Doubtful = letters != "" && !text.UnitSigns.Has(letters)
 	if zeros := shortScales[letters]; zeros > 0 {
 		for _, value := range slices.Clone(found.Values) {
 			found.Values = append(found.Values, shifted(value, zeros))
@@ -205,28 +203,26 @@ func WithoutMarks(norm string) string {
 // OnlyNumber is the number that the whole text is, a currency or a unit aside. An
 // ordinal word is none: "second" is a class before it is a 2.
 func (r *Text) OnlyNumber() []string {
-	if len(r.Words) == 0 || ordinalWords[r.Words[len(r.Words)-1].Norm] > 0 {
+	if len(r.Words) == 0 || text.Ordinals.Has(r.Words[len(r.Words)-1].Norm) {
 		return nil
 	}
 	var values []string
 	for _, found := range r.Numbers(0) {
 		rest := r.Words[found.End:]
-		if !slices.ContainsFunc(rest, func(w text.Word) bool { return !text.Units[w.Stem] && !currencies[w.Norm] }) {
+		if !slices.ContainsFunc(rest, func(w text.Word) bool { return !text.Units[w.Stem] && !text.Currencies.Has(w.Norm) }) {
 			values = append(values, found.Values...)
 		}
 	}
 	return values
 }
 
-var currencies = text.Set(`usd eur chf gbp jpy dollars euros francs pounds yen bucks`)
-
 // inWords reads a number in words, ordinals and the words for two and twelve included.
 func (r *Text) inWords(i int) (Reading, bool) {
 	w := r.At(i)
 	if value, end := r.groupWord(i); end > i {
-		return r.counted(i, end, value, pairWords[r.At(end-1)]), true
+		return r.counted(i, end, value, text.PairWords.Has(r.At(end-1))), true
 	}
-	if small[w] > 0 || w == "zero" {
+	if text.NumberWords.Has(w) {
 		value, end := r.spelled(i)
 		if end == i && w == "one" && r.countsOne(i) {
 			return r.counted(i, i+1, 1, true), true
@@ -237,11 +233,11 @@ func (r *Text) inWords(i int) (Reading, bool) {
 		}
 		return r.counted(i, after, last, after > end), true
 	}
-	if value, ok := ordinalWords[w]; ok {
+	if value, ok := text.Ordinals.Number(w); ok {
 		return r.counted(i, i+1, value, true), true
 	}
-	if value, ok := foreignNumbers[w]; ok {
-		return r.counted(i, i+1, value, alsoEnglish[w]), true
+	if value, ok := text.Numbers.Number(w); ok {
+		return r.counted(i, i+1, value, text.Homographs.Has(w)), true
 	}
 	return Reading{}, false
 }
@@ -259,7 +255,7 @@ func (r *Text) groupWord(i int) (value, end int) {
 	if r.At(i) == "a" || r.At(i) == "an" {
 		at++
 	}
-	if value, ok := groupWords[r.At(at)]; ok && (at > i || scales[r.At(at)] == 0 && r.At(at) != "hundred") {
+	if value, ok := text.GroupWords.Number(r.At(at)); ok && (at > i || numberOf(text.Scales, r.At(at)) == 0 && r.At(at) != "hundred") {
 		return value, at + 1
 	}
 	return 0, i
@@ -267,48 +263,19 @@ func (r *Text) groupWord(i int) (value, end int) {
 
 // countsOne reports whether a lone "one" is said as a number: "for one", "just one",
 // or nothing else.
-func (r *Text) countsOne(i int) bool { return len(r.Words) == 1 || oneCues[r.At(i-1)] }
+func (r *Text) countsOne(i int) bool { return len(r.Words) == 1 || text.OneCues.Has(r.At(i-1)) }
 
 // lastOrdinal reads the ordinal that ends a number: "twenty-first".
 func (r *Text) lastOrdinal(value, first, end int) (int, int) {
-	last, ok := ordinalWords[r.At(end)]
+	last, ok := text.Ordinals.Number(r.At(end))
 	if end > first && ok && value >= 20 && value%10 == 0 && last < 10 {
 		return value + last, end + 1
 	}
 	return value, end
 }
 
-var (
-	groupWords   = map[string]int{"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000, "dozen": 12, "couple": 2, "pair": 2}
-	pairWords    = text.Set(`couple pair`)
-	oneCues      = text.Set(`for just only of exactly`)
-	ordinalWords = ordinals(`first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth
-		fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth`)
-	// Words that mean something else in another of the languages are left out, as
-	// the Italian due and sei.
-	foreignNumbers = numbered(
-		`- zwei drei vier funf sechs sieben acht neun zehn elf zwolf`,
-		`- deux trois quatre cinq - sept huit neuf dix onze douze`,
-		`- - tre quattro cinque - sette otto nove dieci undici dodici`,
-		`- dos tres cuatro cinco seis siete ocho nueve diez once doce`)
-	alsoEnglish = text.Set(`once elf sept dos`)
-)
-
-func ordinals(words string) map[string]int {
-	found := numbered(words)
-	found["thirtieth"] = 30
-	return found
-}
-
-// numbered counts the words of each language from one on; a dash skips a number.
-func numbered(languages ...string) map[string]int {
-	found := map[string]int{}
-	for _, words := range languages {
-		for i, w := range strings.Fields(words) {
-			if w != "-" {
-				found[w] = i + 1
-			}
-		}
-	}
-	return found
+// numberOf is the number that a list has for the word; zero for none.
+func numberOf(list text.List, word string) int {
+	number, _ := list.Number(word)
+	return number
 }

@@ -37,17 +37,17 @@ func (r *Text) weekday(i int) (Reading, bool) {
 	default:
 		found = r.reading(i, at+1, r.in(ahead))
 	}
-	found.Doubtful = short && at == i && !dayCues[r.At(i-1)] // sun and sat are words of their own
+	found.Doubtful = short && at == i && !text.DayCues.Has(r.At(i-1)) // sun and sat are words of their own
 	return found, true
 }
 
 // weekdayAt returns the number of the weekday that the word names, Sunday being 0 and no
 // day -1, and whether it is an English short form.
 func (r *Text) weekdayAt(i int) (number int, short bool) {
-	if number, ok := weekdays[r.At(i)]; ok {
+	if number, ok := text.Weekdays.Number(r.At(i)); ok {
 		return number, false
 	}
-	if number, ok := shortWeekdays[r.At(i)]; ok {
+	if number, ok := text.ShortWeekdays.Number(r.At(i)); ok {
 		return number, true
 	}
 	return -1, false
@@ -61,20 +61,6 @@ func (r *Text) nextWeek(weekday int) int {
 	}
 	return monday + (weekday+6)%7
 }
-
-var (
-	weekdays = map[string]int{
-		"sunday": 0, "monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6,
-		"sonntag": 0, "montag": 1, "dienstag": 2, "mittwoch": 3, "donnerstag": 4, "freitag": 5, "samstag": 6,
-		"dimanche": 0, "lundi": 1, "mardi": 2, "mercredi": 3, "jeudi": 4, "vendredi": 5, "samedi": 6,
-		"domenica": 0, "lunedi": 1, "martedi": 2, "mercoledi": 3, "giovedi": 4, "venerdi": 5, "sabato": 6,
-		"domingo": 0, "lunes": 1, "martes": 2, "miercoles": 3, "jueves": 4, "viernes": 5, "sabado": 6,
-	}
-	shortWeekdays = map[string]int{
-		"sun": 0, "mon": 1, "tue": 2, "tues": 2, "wed": 3, "thu": 4, "thur": 4, "thurs": 4, "fri": 5, "sat": 6,
-	}
-	dayCues = text.Set(`on by until till from to`)
-)
 
 // week reads "this weekend", either day of it, "next weekend", of which it is open
 // whether the coming one is meant, and "next week", which is no day.

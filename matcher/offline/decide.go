@@ -82,13 +82,13 @@ func refuses(p *retrieval.Document, words []text.Word) bool {
 		if contradicts(p, w) {
 			return true
 		}
-		if undoing[w.Norm] && !p.Known[w.Stem] {
+		if text.UndoingWords.Has(w.Norm) && !p.Known[w.Stem] {
 			return true
 		}
-		if dropping[w.Norm] && !begun && !p.Known[w.Stem] {
+		if text.DroppingWords.Has(w.Norm) && !begun && !p.Known[w.Stem] {
 			return true
 		}
-		if negations[w.Norm] && !p.Known[w.Stem] && negates(p, words, i) {
+		if text.Negations.Has(w.Norm) && !p.Known[w.Stem] && negates(p, words, i) {
 			return true
 		}
 		begun = begun || text.IsSubject(w)
@@ -113,7 +113,7 @@ func contradicts(p *retrieval.Document, w text.Word) bool {
 // undoes reports whether the text wants something undone and the tool does that.
 func undoes(p *retrieval.Document, words []text.Word) bool {
 	for _, w := range words {
-		if undoing[w.Norm] && p.Known[w.Stem] {
+		if text.UndoingWords.Has(w.Norm) && p.Known[w.Stem] {
 			return true
 		}
 	}
@@ -123,14 +123,14 @@ func undoes(p *retrieval.Document, words []text.Word) bool {
 // negates reports whether the negation at i is of a wish or of what the tool does:
 // "do not want", "no appointment", but not "I can not find" or "I do not know".
 func negates(p *retrieval.Document, words []text.Word, i int) bool {
-	if i == 0 || words[i].Norm == "never" || foreignNegations[words[i].Norm] {
+	if i == 0 || words[i].Norm == "never" || text.Negations.Foreign(words[i].Norm) {
 		return true
 	}
-	if unable[words[i-1].Norm] || words[i-1].Norm == "or" {
+	if text.UnableWords.Has(words[i-1].Norm) || words[i-1].Norm == "or" {
 		return false
 	}
 	for _, w := range words[i+1 : min(i+4, len(words))] {
-		if wanting[w.Norm] || p.Name[w.Stem] {
+		if text.WantingWords.Has(w.Norm) || p.Name[w.Stem] {
 			return true
 		}
 	}
@@ -143,7 +143,7 @@ func thanks(p *retrieval.Document, words []text.Word, m text.Mood) bool {
 		return false
 	}
 	for _, w := range words {
-		if parting[w.Norm] && !p.Known[w.Stem] {
+		if text.PartingWords.Has(w.Norm) && !p.Known[w.Stem] {
 			return true
 		}
 	}
@@ -151,34 +151,14 @@ func thanks(p *retrieval.Document, words []text.Word, m text.Mood) bool {
 }
 
 // opposites are pairs of which a tool does the one or the other.
-var opposites = mutual(`on off; open close; open shut; start stop; enable disable; add remove; add delete; lock unlock;
-	up down; increase decrease; raise lower; show hide; mute unmute; subscribe unsubscribe; activate deactivate; buy sell;
-	connect disconnect; enter leave; begin end; freeze unfreeze; block unblock; install uninstall; arm disarm; import export;
-	an aus; einschalten ausschalten; offnen schliessen; allumer eteindre; ouvrir fermer; accendere spegnere; aprire chiudere;
-	encender apagar; abrir cerrar`)
+var opposites = mutual(text.Opposites.Entries())
 
-func mutual(text string) map[string][]string {
+func mutual(pairs []string) map[string][]string {
 	found := map[string][]string{}
-	for pair := range strings.SplitSeq(text, ";") {
+	for _, pair := range pairs {
 		both := strings.Fields(pair)
 		found[both[0]] = append(found[both[0]], both[1])
 		found[both[1]] = append(found[both[1]], both[0])
 	}
 	return found
 }
-
-var (
-	undoing = text.Set(`cancel cancels cancelled canceled cancelling canceling cancellation abort undo revoke withdraw
-		nevermind stornieren storniere absagen abbrechen abbestellen annuler annulez annule annulla annullare
-		annulli disdire disdici cancelar cancela cancele anular anula`)
-	dropping = text.Set(`stop forget remove delete drop discard quit skip ignore leave vergiss oublie oubliez dimentica
-		lascia olvida deja`)
-	negations = text.Set(`not no never without nor neither nicht kein keine keinen keinem keiner nie pas jamais aucun aucune
-		non mai nessun nessuno nunca ningun ninguna`)
-	foreignNegations = text.Set(`nicht kein keine keinen keinem keiner nie pas jamais aucun aucune non mai nessun nessuno
-		nunca ningun ninguna`)
-	unable  = text.Set(`can could able`)
-	wanting = text.Set(`want need wish like require care interested mean thanks thank longer now necessary more intend plan
-		going bother have`)
-	parting = text.Set(`thanks thank thx cheers bye goodbye danke merci grazie gracias tschuss adieu arrivederci adios`)
-)

@@ -121,6 +121,3 @@ func isText(s *slot) bool { return s.Type == "string" || s.Type == "" }
 func freeText(s *slot) bool {
 	return isText(s) && len(s.Allowed) == 0 && !s.isMoment() && s.pattern() == nil && !s.isAmount()
 }
-
-// placeholderWords are the words of parameter names that say only that there is a value.
-var placeholderWords = text.Set(`name id value number type code text string key no nr`)

@@ -84,11 +84,11 @@ func (r *filler) same(first int, words []text.Word) bool {
 // meant reports whether the word at first stands for the value: it is not denied, and
 // a single letter, or a word such as "on", is named or written as the value is.
 func (r *filler) meant(s *slot, value any, first int) bool {
-	if first > 0 && text.Denials[r.Words[first-1].Norm] {
+	if first > 0 && text.Denials.Has(r.Words[first-1].Norm) {
 		return false
 	}
 	w := r.Words[first]
-	if utf8.RuneCountInString(w.Norm) > 1 && !text.StopWords[w.Norm] {
+	if utf8.RuneCountInString(w.Norm) > 1 && !text.StopWords.Has(w.Norm) {
 		return true
 	}
 	if first > 0 && s.ends(r.Words[first-1]) {
@@ -101,7 +101,7 @@ func (r *filler) meant(s *slot, value any, first int) bool {
 // in a name such as id there is no other.
 func (s *slot) ends(w text.Word) bool {
 	for i := len(s.name) - 1; i >= 0; i-- {
-		if !placeholderWords[s.name[i].Norm] {
+		if !text.PlaceholderWords.Has(s.name[i].Norm) {
 			return s.name[i].Stem == w.Stem
 		}
 	}
@@ -144,13 +144,13 @@ func (r *filler) answer(i int) (value, ok bool) {
 		return false, false
 	}
 	next := r.Words[i+1].Norm
-	return yesWords[next], yesWords[next] || noWords[next]
+	return text.YesWords.Has(next), text.YesWords.Has(next) || text.NoWords.Has(next)
 }
 
 // denied reports whether one of the two words before says no.
 func (r *filler) denied(i int) bool {
 	for j := max(0, i-2); j < i; j++ {
-		if text.Denials[r.Words[j].Norm] {
+		if text.Denials.Has(r.Words[j].Norm) {
 			return true
 		}
 	}
@@ -162,7 +162,7 @@ func (r *filler) denied(i int) bool {
 func (r *filler) topic(s *slot) map[string]bool {
 	found := map[string]bool{}
 	for _, w := range s.name {
-		if !text.BooleanWords[w.Norm] && !text.StopWords[w.Norm] && !r.name[w.Stem] {
+		if !text.BooleanWords.Has(w.Norm) && !text.StopWords.Has(w.Norm) && !r.name[w.Stem] {
 			found[w.Stem] = true
 		}
 	}
@@ -179,8 +179,3 @@ func (r *filler) speaksOf(topic map[string]bool) bool {
 	}
 	return len(said) > 0 && 2*len(said) >= len(topic)
 }
-
-var (
-	yesWords = text.Set(`yes true on enabled ja oui si`)
-	noWords  = text.Set(`no false off disabled nein`)
-)

@@ -37,19 +37,19 @@ func (s *slot) isDate() bool {
 	if !isText(s) || len(s.Allowed) > 0 {
 		return false
 	}
-	if s.hasWord(dateNames) || layout(s.Description) != "" && !onlyClock.MatchString(s.Description) {
+	if s.hasWord(text.DateNames) || layout(s.Description) != "" && !onlyClock.MatchString(s.Description) {
 		return true
 	}
-	return !s.hasWord(clockNames) && s.hasWord(edgeNames) && datesWanted.MatchString(s.Description)
+	return !s.hasWord(text.ClockNames) && s.hasWord(text.EdgeNames) && datesWanted.MatchString(s.Description)
 }
 
 func (s *slot) isClock() bool {
-	return isText(s) && len(s.Allowed) == 0 && s.hasWord(clockNames)
+	return isText(s) && len(s.Allowed) == 0 && s.hasWord(text.ClockNames)
 }
 
-func (s *slot) hasWord(words map[string]bool) bool {
+func (s *slot) hasWord(words text.List) bool {
 	for _, w := range s.name {
-		if words[w.Norm] {
+		if words.Has(w.Norm) {
 			return true
 		}
 	}
@@ -57,9 +57,6 @@ func (s *slot) hasWord(words map[string]bool) bool {
 }
 
 var (
-	dateNames   = text.Set(`date day datum deadline birthday birthdate dob when datetime fecha giorno jour tag checkin checkout`)
-	clockNames  = text.Set(`time hour clock uhrzeit heure hora ora datetime`)
-	edgeNames   = text.Set(`start end from to until begin beginning departure arrival return due on at period`)
 	datesWanted = regexp.MustCompile(`(?i)\b(date|day)\b`)
 )
 
@@ -165,13 +162,13 @@ func only(slots []*slot, w text.Word, speaks func(*slot, text.Word) bool) *slot 
 
 // sideOf reports whether the word marks the side of a period that the slot is.
 func (s *slot) sideOf(w text.Word) bool {
-	return startCues[w.Norm] && s.namedBy(startNames) || endCues[w.Norm] && s.namedBy(endNames)
+	return text.StartCues.Has(w.Norm) && s.namedBy(startNames) || text.EndCues.Has(w.Norm) && s.namedBy(endNames)
 }
 
 // nameHas reports whether the word is one of the slot's name.
 func (s *slot) nameHas(w text.Word) bool {
 	for _, n := range s.name {
-		if n.Stem == w.Stem && !text.StopWords[w.Norm] && !dateNames[w.Norm] && !clockNames[w.Norm] {
+		if n.Stem == w.Stem && !text.StopWords.Has(w.Norm) && !text.DateNames.Has(w.Norm) && !text.ClockNames.Has(w.Norm) {
 			return true
 		}
 	}
@@ -179,13 +176,11 @@ func (s *slot) nameHas(w text.Word) bool {
 }
 
 var (
-	startNames = text.Stems("start from begin departure depart checkin pickup outbound in arrival")
-	endNames   = text.Stems("end to until return checkout dropoff due inbound out off")
-	startCues  = text.Set(`from leaving departing starting beginning leave depart start since von ab du de desde dal`)
-	endCues    = text.Set(`to until till through returning return back ending end bis au jusqu hasta al`)
+	startNames = text.StartNames.Stems()
+	endNames   = text.EndNames.Stems()
 )
 
-func isCalendar(w string) bool { return text.CalendarWords[w] && w != "next" && w != "this" }
+func isCalendar(w string) bool { return text.CalendarWords.Has(w) && w != "next" && w != "this" }
 
 // sure keeps what is a date or a time beyond doubt and that no value has taken.
 func (r *filler) sure(all []moment.Reading) []moment.Reading {

@@ -29,7 +29,7 @@ func (r *filler) readNamed() {
 // at i and right before.
 func (r *filler) namedAt(s *slot, i int) bool {
 	for j := len(s.name) - 1; j >= 0; j-- {
-		if placeholderWords[s.name[j].Norm] {
+		if text.PlaceholderWords.Has(s.name[j].Norm) {
 			continue
 		}
 		if i < 0 || r.Words[i].Stem != s.name[j].Stem {
@@ -49,7 +49,7 @@ func (r *filler) after(i int) (first, end int, ok bool) {
 	if first, end, ok := r.quoteAfter(i); ok {
 		return first, end, true
 	}
-	if placeholderWords[r.At(i+1)] && i+2 < len(r.Words) && strings.TrimSpace(r.Gap(i)) == "" {
+	if text.PlaceholderWords.Has(r.At(i+1)) && i+2 < len(r.Words) && strings.TrimSpace(r.Gap(i)) == "" {
 		i++ // the "name" of "project name Blue Sky"
 	}
 	first = i + 1
@@ -59,7 +59,7 @@ func (r *filler) after(i int) (first, end int, ok bool) {
 	if gap != "" && !told {
 		return 0, 0, false
 	}
-	for first < len(r.Words) && copulas[r.Words[first].Norm] {
+	for first < len(r.Words) && text.Copulas.Has(r.Words[first].Norm) {
 		told = told || r.Words[first].Norm != "of"
 		loose = false
 		first++
@@ -76,13 +76,11 @@ func (r *filler) after(i int) (first, end int, ok bool) {
 	return first, r.joined(first), loose && (r.code(first) || r.lone(i, first))
 }
 
-var copulas = text.Set(`is are named called titled of ist heisst est e es`)
-
 // clause ends before the next mark, conjunction or date.
 func (r *filler) clause(first int) int {
 	end := first + 1
 	for end < len(r.Words) && strings.TrimSpace(r.Gap(end-1)) == "" || end < len(r.Words) && inName(r.Gap(end-1)) {
-		if w := r.Words[end].Norm; boundary[w] || isCalendar(w) {
+		if w := r.Words[end].Norm; text.BoundaryWords.Has(w) || isCalendar(w) {
 			break
 		}
 		end++
@@ -95,9 +93,6 @@ func inName(gap string) bool { return tight[gap] || gap == "&" || gap == " & " |
 
 // tight are the signs that hold the parts of one name or code together.
 var tight = map[string]bool{"-": true, "_": true, "/": true, ".": true}
-
-var boundary = text.Set(`and or but with for on at in to from by und oder mit fur am um et ou avec pour y o con para e per
-	please bitte`)
 
 // properName ends after the run of capitalised words, initials and numbers included.
 func (r *filler) properName(first int) int {
@@ -116,7 +111,7 @@ func (r *filler) properName(first int) int {
 
 func (r *filler) inProperName(first, i int) bool {
 	w := r.Words[i].Norm
-	return r.Capital(i) && !isCalendar(w) && w != "i" && (i == first || !text.StopWords[w])
+	return r.Capital(i) && !isCalendar(w) && w != "i" && (i == first || !text.StopWords.Has(w))
 }
 
 // titled reports whether the point after the word at i ends no sentence: St. John.
@@ -133,7 +128,7 @@ func (r *filler) joined(i int) int {
 // code reports whether the word is no ordinary one: B, 12a, X-7.
 func (r *filler) code(i int) bool {
 	w := r.Words[i].Norm
-	if w == "a" || w == "i" || text.StopWords[w] && len(w) > 1 {
+	if w == "a" || w == "i" || text.StopWords.Has(w) && len(w) > 1 {
 		return false
 	}
 	return len(w) == 1 || strings.IndexFunc(w, unicode.IsDigit) >= 0 && !moment.Ordinal.MatchString(w)
@@ -146,7 +141,7 @@ func (r *filler) lone(name, i int) bool {
 	if name > 0 && text.IsSubject(r.Words[name-1]) && !r.name[r.Words[name-1].Stem] {
 		return false
 	}
-	if !r.Lowercase() || !text.IsSubject(r.Words[i]) || articles[r.At(name-1)] || r.name[r.Words[i].Stem] {
+	if !r.Lowercase() || !text.IsSubject(r.Words[i]) || text.Articles.Has(r.At(name-1)) || r.name[r.Words[i].Stem] {
 		return false
 	}
 	if i+1 == len(r.Words) || strings.TrimSpace(r.Gap(i)) != "" {
@@ -155,14 +150,12 @@ func (r *filler) lone(name, i int) bool {
 	return !text.IsSubject(r.Words[i+1])
 }
 
-var articles = text.Set(`a an the my your his her our their this that any some what which every each no`)
-
 var quotes = regexp.MustCompile(`"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|‘([^’]+)’|(?:^|\s)'([^']+)'(?:\W|$)`)
 
 // quoteAfter finds a quotation that begins right after the word at i.
 func (r *filler) quoteAfter(i int) (first, end int, ok bool) {
 	for _, q := range r.quotations() {
-		if q.first == i+1 || q.first == i+2 && copulas[r.Words[i+1].Norm] {
+		if q.first == i+1 || q.first == i+2 && text.Copulas.Has(r.Words[i+1].Norm) {
 			return q.first, q.end, true
 		}
 	}

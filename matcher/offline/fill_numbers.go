@@ -29,7 +29,10 @@ func isNumeric(s *slot) bool { return s.Type == "integer" || s.Type == "number" 
 // isAmount reports whether the slot is a string that holds a number.
 func (s *slot) isAmount() bool { return isText(s) && len(s.Allowed) == 0 && s.namedBy(amountNames) }
 
-var amountNames = text.Stems("amount quantity count price sum total")
+// units are the stems of what numbers are measured in.
+var units = text.UnitNames.Stems()
+
+var amountNames = text.AmountNames.Stems()
 
 // readNumbers gives each numeric parameter the number that stands beside a word of its
 // name, and a single parameter the single number that is left.
@@ -55,7 +58,7 @@ func (r *filler) countsFor(s *slot, f moment.Reading) bool {
 		return true
 	}
 	next := r.Words[f.End]
-	return !text.IsSubject(next) || s.about[next.Stem] || text.Units[next.Stem]
+	return !text.IsSubject(next) || s.about[next.Stem] || units[next.Stem]
 }
 
 func numberSlot(s *slot) bool { return isNumeric(s) || s.isAmount() }
@@ -100,7 +103,7 @@ func (r *filler) beside(s *slot, figures []moment.Reading) []moment.Reading {
 	for _, f := range figures {
 		after := f.End < len(r.Words) && begins(r.Words[f.End].Stem, topic)
 		before := f.First - 1
-		for before > 0 && linking[r.Words[before].Norm] {
+		for before > 0 && text.LinkingWords.Has(r.Words[before].Norm) {
 			before--
 		}
 		if after || before >= 0 && begins(r.Words[before].Stem, topic) {
@@ -125,14 +128,12 @@ func begins(stem string, topic map[string]bool) bool {
 func (s *slot) quantity() map[string]bool {
 	found := map[string]bool{}
 	for _, w := range s.name {
-		if !text.StopWords[w.Norm] && !placeholderWords[w.Norm] {
+		if !text.StopWords.Has(w.Norm) && !text.PlaceholderWords.Has(w.Norm) {
 			found[w.Stem] = true
 		}
 	}
 	return found
 }
-
-var linking = text.Set(`of is to at be for`)
 
 // takes reports whether the number is within the slot's bounds and allowed values.
 func (s *slot) takes(number json.Number) bool {

@@ -16,9 +16,9 @@ type form struct {
 }
 
 var forms = []form{
-	{text.Stems("email mail"), regexp.MustCompile(`[\pL\pN._%+-]+@[\pL\pN-]+(?:\.[\pL\pN-]+)+`)},
-	{text.Stems("url link website homepage uri webpage"), regexp.MustCompile(`https?://[^\s<>"']+|\bwww\.[^\s<>"']+`)},
-	{text.Stems("phone telephone mobile tel"), regexp.MustCompile(`\+?\(?\d[\d ()/.-]{5,}\d`)},
+	{text.EmailNames.Stems(), regexp.MustCompile(`[\pL\pN._%+-]+@[\pL\pN-]+(?:\.[\pL\pN-]+)+`)},
+	{text.LinkNames.Stems(), regexp.MustCompile(`https?://[^\s<>"']+|\bwww\.[^\s<>"']+`)},
+	{text.PhoneNames.Stems(), regexp.MustCompile(`\+?\(?\d[\d ()/.-]{5,}\d`)},
 }
 
 // pattern returns the form of the slot's values, or nil.
@@ -53,7 +53,7 @@ func (r *filler) readPatterns() {
 // destination of "to Paris", the origin of "from London".
 type relation struct {
 	names map[string]bool // stems of parameter names, or of descriptions
-	cues  map[string]bool
+	cues  text.List
 	// byName looks at the parameter's name alone.
 	byName bool
 	// proper takes names with a capital alone.
@@ -63,16 +63,16 @@ type relation struct {
 }
 
 var relations = []relation{
-	{names: text.Stems("from origin departure source sender"), cues: text.Set(`from von aus depuis desde da dal dalla`), byName: true},
-	{names: text.Stems("to destination target recipient receiver arrival"), cues: text.Set(`to nach zu zum zur towards into fino hacia`), byName: true},
-	{names: placeNames, cues: text.Set(`in at near around bei en`)},
-	{names: placeNames, cues: text.Set(`for of`), proper: true},
-	{names: text.Stems("room zone floor ward department"), cues: text.Set(`in at im`), byName: true, article: true},
-	{names: text.Stems("recipient person contact guest doctor dentist attendee participant"), cues: text.Set(`with for to mit avec con`)},
-	{names: text.Stems("author artist director by"), cues: text.Set(`by von par di de`), byName: true},
+	{names: text.OriginNames.Stems(), cues: text.OriginCues, byName: true},
+	{names: text.DestinationNames.Stems(), cues: text.DestinationCues, byName: true},
+	{names: placeNames, cues: text.PlaceCues},
+	{names: placeNames, cues: text.NamedPlaceCues, proper: true},
+	{names: text.RoomNames.Stems(), cues: text.RoomCues, byName: true, article: true},
+	{names: text.PersonNames.Stems(), cues: text.PersonCues},
+	{names: text.AuthorNames.Stems(), cues: text.AuthorCues, byName: true},
 }
 
-var placeNames = text.Stems("city location place town country area venue region state ort stadt ville lieu citta luogo ciudad lugar")
+var placeNames = text.PlaceNames.Stems()
 
 // readPlaces fills free strings after a preposition, where one parameter and one name
 // fit the preposition.
@@ -97,11 +97,11 @@ func (rel relation) fits(s *slot) bool {
 func (r *filler) brought(rel relation) []mention {
 	var found []mention
 	for i := 0; i+1 < len(r.Words); i++ {
-		if !rel.cues[r.Words[i].Norm] || strings.TrimSpace(r.Gap(i)) != "" {
+		if !rel.cues.Has(r.Words[i].Norm) || strings.TrimSpace(r.Gap(i)) != "" {
 			continue
 		}
 		first := i + 1
-		if rel.article && articles[r.Words[first].Norm] && first+1 < len(r.Words) {
+		if rel.article && text.Articles.Has(r.Words[first].Norm) && first+1 < len(r.Words) {
 			first++
 		}
 		end := r.properName(first)
@@ -163,7 +163,7 @@ func (r *filler) readRest() {
 // sentence after the tool's verb. Without a cue first is -1.
 func (r *filler) cue(s *slot) (first, end int) {
 	for i := range r.Words[:max(0, len(r.Words)-1)] {
-		if announcing[r.Words[i].Norm] || strings.HasPrefix(r.Gap(i), ":") {
+		if text.AnnouncingWords.Has(r.Words[i].Norm) || strings.HasPrefix(r.Gap(i), ":") {
 			return i + 1, len(r.Words)
 		}
 	}
@@ -171,7 +171,7 @@ func (r *filler) cue(s *slot) (first, end int) {
 		return -1, 0
 	}
 	for i, w := range r.Words {
-		if w.Norm == r.verb && text.IsSubject(w) && !articles[r.At(i-1)] {
+		if w.Norm == r.verb && text.IsSubject(w) && !text.Articles.Has(r.At(i-1)) {
 			first = r.object(i + 1)
 			return first, r.sentence(first)
 		}
@@ -191,7 +191,7 @@ func (r *filler) sentence(first int) int {
 
 // object skips what stands between a verb and its object.
 func (r *filler) object(i int) int {
-	for i < len(r.Words) && (between[r.Words[i].Norm] || r.named(i) || articles[r.At(i)] && r.named(i+1)) {
+	for i < len(r.Words) && (text.ObjectLinks.Has(r.Words[i].Norm) || r.named(i) || text.Articles.Has(r.At(i)) && r.named(i+1)) {
 		i++
 	}
 	return i
@@ -204,7 +204,7 @@ func (r *filler) named(i int) bool {
 
 // trimmed is the end of the text without politeness.
 func (r *filler) trimmed(first, end int) int {
-	for end > 0 && end > first && polite[r.Words[end-1].Norm] {
+	for end > 0 && end > first && text.PoliteWords.Has(r.Words[end-1].Norm) {
 		end--
 	}
 	return end
@@ -213,20 +213,14 @@ func (r *filler) trimmed(first, end int) int {
 // fresh reports whether the words say more than the tool's own name does.
 func (r *filler) fresh(first, end int) bool {
 	for _, w := range r.Words[first:end] {
-		if !text.StopWords[w.Norm] && !r.name[w.Stem] {
+		if !text.StopWords.Has(w.Norm) && !r.name[w.Stem] {
 			return true
 		}
 	}
 	return false
 }
 
-var (
-	announcing = text.Set(`called named titled saying says namens appele intitule chiamato llamado`)
-	contents   = text.Stems(`query text message content term search keyword question phrase topic task note item expression
-		body comment todo reminder sentence word title subject input`)
-	between = text.Set(`me us for to that about up of mir uns nach dass`)
-	polite  = text.Set(`please thanks thank you now bitte danke merci svp gracias grazie`)
-)
+var contents = text.ContentNames.Stems()
 
 // readLists fills arrays: all allowed values that are said, all numbers, or all that
 // is quoted.

@@ -92,7 +92,7 @@ func answers(u matcher.Unfinished, said string, words []text.Word) bool {
 
 // declines reports whether a text thanks, parts or says no.
 func declines(words []text.Word) bool {
-	return slices.ContainsFunc(words, func(w text.Word) bool { return parting[w.Norm] || negations[w.Norm] })
+	return slices.ContainsFunc(words, func(w text.Word) bool { return text.PartingWords.Has(w.Norm) || text.Negations.Has(w.Norm) })
 }
 
 func takesAnyText(u matcher.Unfinished, name string) bool {

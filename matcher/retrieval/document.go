@@ -53,16 +53,11 @@ func (p *Document) hear(tool *repositories.Tool) {
 		p.Moods[text.MoodOf(example, text.Split(example))] = true
 	}
 	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
-		if informing[w.Norm] {
+		if text.InformingWords.Has(w.Norm) {
 			p.Moods[text.Question] = true
 		}
 	}
 }
-
-// informing are the words by which a tool that answers is known.
-var informing = text.Set(`get find check show list tell look lookup search query fetch read retrieve return returns
-	calculate compute convert explain compare information info status details whether what when where who how
-	describe count estimate forecast define answer give gives provide provides see view available`)
 
 func (p *Document) learn(said string) {
 	for _, w := range text.Split(said) {

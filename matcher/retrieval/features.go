@@ -46,7 +46,7 @@ func featuresOf(words []text.Word) []feature {
 	for _, w := range words {
 		current := hash(markWord, w.Stem)
 		weight := float32(1)
-		if text.StopWords[w.Norm] || text.RequestWords[w.Norm] {
+		if text.StopWords.Has(w.Norm) || text.RequestWords.Has(w.Norm) {
 			weight = functionWeight
 		} else {
 			b.addPieces(w.Norm)

@@ -115,7 +115,7 @@ func isASCII(text string) bool {
 
 // expand writes a contraction out: "don't" and "dont" are do and not.
 func expand(folded string) []string {
-	if full, ok := contractions[strings.ReplaceAll(folded, "'", "")]; ok {
+	if full, ok := Contractions.Value(strings.ReplaceAll(folded, "'", "")); ok {
 		return strings.Fields(full)
 	}
 	before, after, found := strings.Cut(folded, "'")
@@ -124,7 +124,7 @@ func expand(folded string) []string {
 		return []string{folded}
 	case after == "s":
 		return []string{before}
-	case elisions[before]:
+	case Elisions.Has(before):
 		return []string{before, after}
 	}
 	return []string{strings.ReplaceAll(folded, "'", "")}
@@ -232,3 +232,25 @@ func Stems(words string) map[string]bool {
 	}
 	return found
 }
+
+// Subjects returns the stems of the text's words that say what it is about.
+func Subjects(text string) map[string]bool {
+	found := map[string]bool{}
+	for _, w := range Split(text) {
+		if IsSubject(w) {
+			found[w.Stem] = true
+		}
+	}
+	return found
+}
+
+// IsSubject reports whether a word can say what a text is about.
+func IsSubject(w Word) bool {
+	return !StopWords.Has(w.Norm) && !RequestWords.Has(w.Norm) && !CalendarWords.Has(w.Norm) && !StartsWithDigit(w.Norm)
+}
+
+// StartsWithDigit reports whether the word begins with an ASCII digit.
+func StartsWithDigit(w string) bool { return w != "" && w[0] >= '0' && w[0] <= '9' }
+
+// Units are the stems of what numbers are measured in.
+var Units = UnitNames.Stems()

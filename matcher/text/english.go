@@ -1,0 +1,142 @@
+package text
+
+var english = language{
+	// What carries no subject.
+	StopWords: `
+		a an the i me my mine myself you your yours he him his she her hers it its we us our ours they them their theirs
+		this that these those one ones someone somebody something anything everything nothing is am are was were be been
+		being do does did done doing have has had having will would shall should can could may might must not no yes nor
+		of in on at to for from by with about as into onto over under up down out off through during before after
+		between and or but if then than so because while until since there here what which who whom whose when where why
+		how just now some any all both each every other another such same own also too very really quite much many more
+		most few less only ever never again still yet already even maybe perhaps well`,
+	RequestWords: `
+		want wants wanted need needs needed like liked love wish wishes hope hoping please pls plz thank thanks help
+		helping assist tell let lets give get got getting make made go going come look looking try trying know think see
+		able ask asking hey hi hello ok okay sure great good fine kindly thing things stuff say said request requests
+		requested require required user users customer customers person people use used using uses used tool function
+		call allow allows current`,
+	CalendarWords: `
+		today tonight tomorrow yesterday now later soon morning afternoon evening night noon midnight monday tuesday
+		wednesday thursday friday saturday sunday weekend week month year day hour minute mon tue tues wed thu thur
+		thurs fri sat sun january february march april may june july august september october november december jan feb
+		mar apr jun jul aug sep sept oct nov dec next last this am pm oclock`,
+	Contractions: `
+		dont=do not; doesnt=does not; didnt=did not; cant=can not; cannot=can not; couldnt=could not; wouldnt=would not;
+		shouldnt=should not; isnt=is not; arent=are not; wasnt=was not; werent=were not; havent=have not; hasnt=has not;
+		hadnt=had not; neednt=need not; mustnt=must not; im=i am; ive=i have; id=i would; youre=you are; youve=you have;
+		youd=you would; youll=you will; theyre=they are; theyve=they have; weve=we have; thats=that is; whats=what is;
+		whos=who is; wheres=where is; hows=how is; whens=when is; theres=there is; heres=here is; lets=let us;
+		wanna=want to; gonna=going to; gotta=have to; gimme=give me; lemme=let me`,
+	// What a sentence does.
+	Fillers: `
+		hey hi hello ok okay well so and but yes yeah yep sure great good fine please excuse oh um uh now then also just
+		actually`,
+	QuestionWords: `what when where who whom whose which why how do does did is are was were has have was`,
+	WishWords:     `want wants need needs wish please pls plz looking wondering require required requesting must gimme hoping`,
+	PoliteVerbs:   `can could would will may might shall let give show get tell help`,
+	PolitePersons: `you i we me us someone`,
+	TellingWords: `
+		i we he she it they my our his her their your the this that these those there you yesterday someone everyone
+		nobody if maybe perhaps`,
+	InformingWords: `
+		get find check show list tell look lookup search query fetch read retrieve return returns calculate compute
+		convert explain compare information info status details whether what when where who how describe count estimate
+		forecast define answer give gives provide provides see view available`,
+	WishPairs: `would like; would love; would prefer`,
+	AbandoningPhrases: `
+		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
+		no thank you; not anymore; stop; scratch that`,
+	// Yes and no.
+	Denials:     `no not without except never`,
+	Negations:   `not no never without nor neither`,
+	UnableWords: `can could able`,
+	WantingWords: `
+		want need wish like require care interested mean thanks thank longer now necessary more intend plan going bother
+		have`,
+	UndoingWords:   `cancel cancels cancelled canceled cancelling canceling cancellation abort undo revoke withdraw nevermind`,
+	DroppingWords:  `stop forget remove delete drop discard quit skip ignore leave`,
+	PartingWords:   `thanks thank thx cheers bye goodbye`,
+	YesWords:       `yes true on enabled`,
+	NoWords:        `no false off disabled`,
+	AffirmingWords: `yes yeah yep yup yea sure ok okay true on enabled definitely absolutely certainly correct right please`,
+	RefusingWords:  `no nope nah not never false off disabled unnecessary`,
+	Opposites: `
+		on off; open close; open shut; start stop; enable disable; add remove; add delete; lock unlock; up down;
+		increase decrease; raise lower; show hide; mute unmute; subscribe unsubscribe; activate deactivate; buy sell;
+		connect disconnect; enter leave; begin end; freeze unfreeze; block unblock; install uninstall; arm disarm;
+		import export`,
+	// Dates, times and numbers.
+	DateWords:  `next this coming last in the a an day`,
+	RangeWords: `and or to till until through`,
+	OfWords:    `of`,
+	DayCues:    `on by until till from to`,
+	HourCues:   `at around by`,
+	ClockCues:  `at by around about before after until till from to between`,
+	PairWords:  `couple pair`,
+	OneCues:    `for just only of exactly`,
+	Homographs: `once elf sept dos`,
+	Currencies: `usd eur chf gbp jpy dollars euros francs pounds yen bucks`,
+	UnitNames: `
+		mile kilometer km meter metre kg kilo kilogram gram pound ounce liter litre dollar buck euro cent percent degree
+		celsius fahrenheit guest adult passenger night hour minute second inch foot feet`,
+	UnitSigns: `kg g km m cm mm mi lb lbs oz l ml mb gb min mins h hr hrs s x wh kwh c f eur usd`,
+	Months: `
+		january=1 february=2 march=3 april=4 may=5 june=6 july=7 august=8 september=9 october=10 november=11 december=12
+		jan=1 feb=2 mar=3 apr=4 may=5 jun=6 jul=7 aug=8 sep=9 oct=10 nov=11 dec=12 sept=9`,
+	Weekdays:      `sunday=0 monday=1 tuesday=2 wednesday=3 thursday=4 friday=5 saturday=6`,
+	ShortWeekdays: `sun=0 mon=1 tue=2 tues=2 wed=3 thu=4 thur=4 thurs=4 fri=5 sat=6`,
+	NearDays:      `yesterday=-1 today=0 tonight=0 tomorrow=1`,
+	NamedHours:    `noon=12:00 midday=12:00 midnight=00:00`,
+	DayParts:      `morning=a afternoon=p evening=p`,
+	NumberWords: `
+		zero=0 one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10 eleven=11 twelve=12 thirteen=13
+		fourteen=14 fifteen=15 sixteen=16 seventeen=17 eighteen=18 nineteen=19
+		twenty=20 thirty=30 forty=40 fifty=50 sixty=60 seventy=70 eighty=80 ninety=90`,
+	Ordinals: `
+		first=1 second=2 third=3 fourth=4 fifth=5 sixth=6 seventh=7 eighth=8 ninth=9 tenth=10 eleventh=11 twelfth=12
+		thirteenth=13 fourteenth=14 fifteenth=15 sixteenth=16 seventeenth=17 eighteenth=18 nineteenth=19 twentieth=20
+		thirtieth=30`,
+	GroupWords: `couple=2 pair=2 dozen=12 hundred=100 thousand=1000 million=1000000 billion=1000000000`,
+	Scales:     `thousand=3 grand=3 million=6 millions=6 billion=9`,
+	// Parameters by their names.
+	BooleanWords: `
+		is has have allow allows allowed include includes included including with offer offers offered serve serves
+		enable enabled flag want wants wanted need needs needed use show required welcome available`,
+	PlaceholderWords: `name id value number type code text string key no nr`,
+	DateNames:        `date day deadline birthday birthdate dob when datetime checkin checkout`,
+	ClockNames:       `time hour clock datetime`,
+	EdgeNames:        `start end from to until begin beginning departure arrival return due on at period`,
+	StartNames:       `start from begin departure depart checkin pickup outbound in arrival`,
+	EndNames:         `end to until return checkout dropoff due inbound out off`,
+	AmountNames:      `amount quantity count price sum total`,
+	PlaceNames:       `city location place town country area venue region state`,
+	ContentNames: `
+		query text message content term search keyword question phrase topic task note item expression body comment todo
+		reminder sentence word title subject input`,
+	EmailNames:       `email mail`,
+	LinkNames:        `url link website homepage uri webpage`,
+	PhoneNames:       `phone telephone mobile tel`,
+	OriginNames:      `from origin departure source sender`,
+	DestinationNames: `to destination target recipient receiver arrival`,
+	RoomNames:        `room zone floor ward department`,
+	PersonNames:      `recipient person contact guest doctor dentist attendee participant`,
+	AuthorNames:      `author artist director by`,
+	// What brings a value.
+	StartCues:       `from leaving departing starting beginning leave depart start since`,
+	EndCues:         `to until till through returning return back ending end`,
+	LinkingWords:    `of is to at be for`,
+	Copulas:         `is are named called titled of`,
+	BoundaryWords:   `and or but with for on at in to from by please`,
+	Articles:        `a an the my your his her our their this that any some what which every each no`,
+	AnnouncingWords: `called named titled saying says`,
+	ObjectLinks:     `me us for to that about up of`,
+	PoliteWords:     `please thanks thank you now`,
+	OriginCues:      `from`,
+	DestinationCues: `to towards into`,
+	PlaceCues:       `in at near around`,
+	NamedPlaceCues:  `for of`,
+	RoomCues:        `in at`,
+	PersonCues:      `with for to`,
+	AuthorCues:      `by`,
+}

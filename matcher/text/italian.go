@@ -1,0 +1,57 @@
+package text
+
+var italian = language{
+	// What carries no subject.
+	StopWords: `
+		io lui lei noi voi loro mi ti ci vi lo gli i uno una del dello della dei degli delle nel nella al allo alla ai
+		dal dalla sul sulla con per tra fra e ed o ma non sono sei siamo ho hai ha abbiamo che chi cosa quale quanto
+		dove perche mio mia miei tuo tua suo sua questo questa quello quella di da in`,
+	RequestWords:  `vorrei voglio vuole vuoi bisogno favore piacere grazie ciao`,
+	CalendarWords: `domani oggi lunedi martedi mercoledi giovedi venerdi sabato domenica`,
+	Elisions:      `dell all nell sull quest`,
+	// What a sentence does.
+	Fillers:           `ciao si e allora`,
+	QuestionWords:     `cosa quando dove come perche quanto quale chi`,
+	WishWords:         `vorrei voglio bisogno favore`,
+	PoliteVerbs:       `puoi potresti`,
+	PolitePersons:     `mi`,
+	TellingWords:      `mi mio mia il lo`,
+	AbandoningPhrases: `lascia stare; lascia perdere; annulla`,
+	// Yes and no.
+	Denials:        `non senza`,
+	Negations:      `non mai nessun nessuno`,
+	UndoingWords:   `annulla annullare annulli disdire disdici`,
+	DroppingWords:  `dimentica lascia`,
+	PartingWords:   `grazie arrivederci`,
+	YesWords:       `si`,
+	AffirmingWords: `si certo`,
+	RefusingWords:  `non`,
+	Opposites:      `accendere spegnere; aprire chiudere`,
+	// Dates, times and numbers.
+	RangeWords: `al a e`,
+	OfWords:    `di del`,
+	HourCues:   `alle`,
+	ClockCues:  `alle`,
+	Months: `
+		gennaio=1 febbraio=2 marzo=3 aprile=4 maggio=5 giugno=6 luglio=7 agosto=8 settembre=9 ottobre=10 novembre=11
+		dicembre=12`,
+	Weekdays: `domenica=0 lunedi=1 martedi=2 mercoledi=3 giovedi=4 venerdi=5 sabato=6`,
+	NearDays: `ieri=-1 oggi=0 domani=1 dopodomani=2`,
+	Numbers:  `tre=3 quattro=4 cinque=5 sette=7 otto=8 nove=9 dieci=10 undici=11 dodici=12`,
+	Scales:   `mila=3 mille=3`,
+	// Parameters by their names.
+	DateNames:  `giorno`,
+	ClockNames: `ora`,
+	PlaceNames: `citta luogo`,
+	// What brings a value.
+	StartCues:       `dal`,
+	EndCues:         `al`,
+	Copulas:         `e`,
+	BoundaryWords:   `o e con per`,
+	AnnouncingWords: `chiamato`,
+	PoliteWords:     `grazie`,
+	OriginCues:      `da dal dalla`,
+	DestinationCues: `fino`,
+	PersonCues:      `con`,
+	AuthorCues:      `di`,
+}

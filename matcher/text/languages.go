@@ -1,0 +1,210 @@
+package text
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// List is one of the lists of words that every language has in its table: grammar, not
+// vocabulary of any domain. Words are folded: lower case, no accents. A word is looked
+// up in all languages at once, since people mix them and messages do not say theirs.
+type List int
+
+// The lists, by what they are for.
+const (
+	// What carries no subject.
+
+	StopWords     List = iota // articles, pronouns, prepositions, auxiliaries and question words
+	RequestWords              // what people say around what they want, whatever it is
+	CalendarWords             // words that say when: values, not subjects
+	Elisions                  // short words that are joined to the next one by an apostrophe
+	Contractions              // what is written together, without its apostrophe (but not ill, well, were, shed, wont)
+
+	// What a sentence does.
+
+	Fillers           // greetings and the like before what is meant
+	QuestionWords     // first words of a question for knowledge
+	WishWords         // words of a wish
+	PoliteVerbs       // "can" and "let" of "can you" and "let me"
+	PolitePersons     // "you" and "me" after them
+	TellingWords      // first words of a sentence about how things are
+	InformingWords    // words by which a tool that answers is known
+	WishPairs         // wishes of two words, of which the second alone is none: "I like pizza"
+	AbandoningPhrases // ways to drop what was begun; few, since a call that is kept in vain fires nothing by itself
+
+	// Yes and no.
+
+	Denials        // words right before what is not wanted
+	Negations      // words that deny a sentence
+	UnableWords    // words after which a negation is of what one can do
+	WantingWords   // words after which a negation is of a wish
+	UndoingWords   // words that want something undone
+	DroppingWords  // orders to leave something be
+	PartingWords   // thanks and good-byes
+	YesWords       // values of a boolean: "refundable: yes"
+	NoWords        // the same for false
+	AffirmingWords // answers that agree
+	RefusingWords  // answers that do not
+	Opposites      // pairs of which a tool does the one or the other
+
+	// Dates, times and numbers.
+
+	DateWords     // words other than names that a date begins with
+	RangeWords    // what stands between the ends of a range
+	OfWords       // what stands between a day, its month and its year
+	DayCues       // words after which a short weekday is one
+	HourCues      // words after which a number is an hour
+	ClockCues     // words after which it may be one
+	PairWords     // words for two that are said of people as well
+	OneCues       // words after which "one" counts
+	Homographs    // numbers of other languages that are words of this one
+	Currencies    // what money is called after a number
+	UnitNames     // what numbers are measured in
+	UnitSigns     // the same in signs, written right after a number
+	Months        // months, by number
+	Weekdays      // weekdays, by number from Sunday (0) on
+	ShortWeekdays // short forms of weekdays, which may be words of their own
+	NearDays      // days that are named from today, by how far ahead they are
+	NamedHours    // times of day that have a name
+	DayParts      // parts of the day, by the half that they are in: a or p
+	NumberWords   // numbers up to ninety, of which larger ones are put together
+	Numbers       // numbers that are read alone
+	Ordinals      // ordinals in words
+	GroupWords    // words that count with an article: "a dozen"
+	Scales        // words that multiply a number, by their zeros
+
+	// Parameters by their names.
+
+	BooleanWords     // words of a boolean's name that say only that it is one
+	PlaceholderWords // words of a name that say only that there is a value
+	DateNames        // names of dates
+	ClockNames       // names of times of day
+	EdgeNames        // names of the ends of a period
+	StartNames       // names of its start
+	EndNames         // names of its end
+	AmountNames      // names of strings that hold a number
+	PlaceNames       // names of places
+	ContentNames     // names of what is said, searched for or noted
+	EmailNames       // names of e-mail addresses
+	LinkNames        // names of URLs
+	PhoneNames       // names of telephone numbers
+	OriginNames      // names of where something comes from
+	DestinationNames // names of where it goes
+	RoomNames        // names of places in a house
+	PersonNames      // names of people
+	AuthorNames      // names of who made it
+
+	// What brings a value.
+
+	StartCues       // words before the start of a period
+	EndCues         // words before its end
+	LinkingWords    // words between a name and its number
+	Copulas         // words between a name and its value
+	BoundaryWords   // words that end a value
+	Articles        // articles and all that stands in their place
+	AnnouncingWords // words after which the rest is the value
+	ObjectLinks     // words between a verb and its object
+	PoliteWords     // politeness at the end
+	OriginCues      // words before an origin
+	DestinationCues // words before a destination
+	PlaceCues       // words before a place
+	NamedPlaceCues  // words before a place that is a name
+	RoomCues        // words before a room
+	PersonCues      // words before a person
+	AuthorCues      // words before an author
+
+	lists // how many there are
+)
+
+// language is the table of one language. Words are parted by spaces, phrases by
+// semicolons; a word may have a value, as in march=3.
+type language map[List]string
+
+// languages are all that are known. To add one, write its table and name it here.
+var languages = []language{english, german, french, italian, spanish}
+
+// entry is what a list has for a word: a value, which may be a number.
+type entry struct {
+	value    string
+	number   int
+	isNumber bool
+}
+
+// known holds the words of all languages by list.
+var known = merged()
+
+func merged() (all [lists]map[string]entry) {
+	for i := range all {
+		all[i] = map[string]entry{}
+	}
+	for _, table := range languages {
+		for list, words := range table {
+			for _, one := range entries(words) {
+				word, value, _ := strings.Cut(one, "=")
+				number, err := strconv.Atoi(value)
+				all[list][word] = entry{value, number, err == nil}
+			}
+		}
+	}
+	return all
+}
+
+func entries(words string) []string {
+	if !strings.Contains(words, ";") {
+		return strings.Fields(words)
+	}
+	var phrases []string
+	for phrase := range strings.SplitSeq(words, ";") {
+		if words := strings.Fields(phrase); len(words) > 0 {
+			phrases = append(phrases, strings.Join(words, " "))
+		}
+	}
+	return phrases
+}
+
+// Has reports whether a language has the word in the list.
+func (l List) Has(word string) bool {
+	_, has := known[l][word]
+	return has
+}
+
+// Value returns what the list has for the word.
+func (l List) Value(word string) (string, bool) {
+	one, has := known[l][word]
+	return one.value, has
+}
+
+// Number returns the number that the list has for the word.
+func (l List) Number(word string) (int, bool) {
+	one := known[l][word]
+	return one.number, one.isNumber
+}
+
+// Foreign reports whether a language other than English has the word in the list.
+func (l List) Foreign(word string) bool {
+	for _, table := range languages[1:] {
+		if slices.Contains(entries(table[l]), word) {
+			return true
+		}
+	}
+	return false
+}
+
+// Entries returns the words or phrases of the list, in no order.
+func (l List) Entries() []string {
+	var all []string
+	for word := range known[l] {
+		all = append(all, word)
+	}
+	return all
+}
+
+// Stems returns the words of the list as their stems.
+func (l List) Stems() map[string]bool {
+	found := map[string]bool{}
+	for word := range known[l] {
+		found[Stem(word)] = true
+	}
+	return found
+}

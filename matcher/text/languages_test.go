@@ -1,0 +1,39 @@
+package text
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTablesOfLanguagesHoldWordsAsTextsAreRead(t *testing.T) {
+	valued := map[List]bool{
+		Months: true, Weekdays: true, ShortWeekdays: true, NearDays: true, NamedHours: true, DayParts: true,
+		NumberWords: true, Numbers: true, Ordinals: true, GroupWords: true, Scales: true, Contractions: true,
+	}
+	for i, table := range languages {
+		for list, words := range table {
+			for _, one := range entries(words) {
+				word, value, has := strings.Cut(one, "=")
+				require.Equal(t, Fold(word), word, "language %d, list %d: no capitals, no accents", i, list)
+				require.Equal(t, valued[list], has && value != "", "language %d, list %d: %s", i, list, one)
+			}
+		}
+	}
+}
+
+func TestNumbersOfACalendarAreWhole(t *testing.T) {
+	for i, table := range languages {
+		for list, most := range map[List]int{Months: 12, Weekdays: 6} {
+			seen := map[int]bool{}
+			for _, one := range entries(table[list]) {
+				word, _, _ := strings.Cut(one, "=")
+				number, is := list.Number(word)
+				require.True(t, is && number <= most, word)
+				seen[number] = true
+			}
+			require.Len(t, seen, map[List]int{Months: 12, Weekdays: 7}[list], "language %d", i)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package text
+
+var spanish = language{
+	// What carries no subject.
+	StopWords: `
+		yo el ella nosotros ellos ellas me te se nos os los las unos unas al y pero si no es soy estoy esta son ser
+		tengo tiene hay que quien cual cuando donde como porque para sin sobre desde hasta mi mis tu tus su sus este
+		estos estas eso`,
+	RequestWords:  `quiero quiere quisiera necesito necesita favor gracias hola puede puedes podria`,
+	CalendarWords: `manana hoy lunes martes miercoles jueves viernes sabado domingo`,
+	// What a sentence does.
+	Fillers:           `hola si y`,
+	QuestionWords:     `cuando donde como cual cuanto quien cuales cuantos`,
+	WishWords:         `quiero quisiera necesito favor`,
+	PoliteVerbs:       `puede puedes podria podrias`,
+	TellingWords:      `yo el mis nuestro`,
+	AbandoningPhrases: `olvidalo; dejalo; cancela`,
+	// Yes and no.
+	Denials:        `no sin`,
+	Negations:      `nunca ningun ninguna`,
+	UndoingWords:   `cancelar cancela cancele anular anula`,
+	DroppingWords:  `olvida deja`,
+	PartingWords:   `gracias adios`,
+	YesWords:       `si`,
+	AffirmingWords: `si claro`,
+	Opposites:      `encender apagar; abrir cerrar`,
+	// Dates, times and numbers.
+	RangeWords: `al a y`,
+	OfWords:    `de del`,
+	HourCues:   `a las`,
+	ClockCues:  `a las`,
+	Months: `
+		enero=1 febrero=2 marzo=3 abril=4 mayo=5 junio=6 julio=7 agosto=8 septiembre=9 octubre=10 noviembre=11
+		diciembre=12`,
+	Weekdays: `domingo=0 lunes=1 martes=2 miercoles=3 jueves=4 viernes=5 sabado=6`,
+	NearDays: `ayer=-1 hoy=0 manana=1`,
+	Numbers:  `dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10 once=11 doce=12`,
+	Scales:   `mil=3`,
+	// Parameters by their names.
+	DateNames:  `fecha`,
+	ClockNames: `hora`,
+	PlaceNames: `ciudad lugar`,
+	// What brings a value.
+	StartCues:       `desde de`,
+	EndCues:         `hasta al`,
+	Copulas:         `es`,
+	BoundaryWords:   `y o con para`,
+	AnnouncingWords: `llamado`,
+	PoliteWords:     `gracias`,
+	OriginCues:      `desde`,
+	DestinationCues: `hacia`,
+	PlaceCues:       `en`,
+	PersonCues:      `con`,
+	AuthorCues:      `de`,
+}
