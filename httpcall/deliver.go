@@ -14,7 +14,8 @@ import (
 var _ trigger.Deliverer = (*Caller)(nil)
 
 // Deliver makes one attempt of a call. Its only repetition is after a 401 to a token,
-// which is dropped for a new one at once. It ends with ctx or with the call's own time
+// which is dropped for a new one at once; a call that must not be made twice is not
+// repeated, whatever the answer. It ends with ctx or with the call's own time
 // for one attempt, whichever is first.
 func (c *Caller) Deliver(ctx context.Context, effect trigger.Effect) trigger.Outcome {
 	started := c.now()
@@ -91,7 +92,10 @@ func (c *Caller) perform(ctx context.Context, call *call) trigger.Outcome {
 	}
 	outcome, health := c.exchange(ctx, call, authorization)
 	if outcome.Status == http.StatusUnauthorized && call.credential.grant != nil {
-		outcome, health = c.again(ctx, call, authorization)
+		c.tokens.drop(call.credential.grant, bearerOf(authorization))
+		if call.repeatable {
+			outcome, health = c.again(ctx, call)
+		}
 	}
 	leave(health)
 	crash.At(crash.ResponseRead)
@@ -99,8 +103,7 @@ func (c *Caller) perform(ctx context.Context, call *call) trigger.Outcome {
 }
 
 // again makes the call with another token than the one that the endpoint has refused.
-func (c *Caller) again(ctx context.Context, call *call, refused string) (trigger.Outcome, health) {
-	c.tokens.drop(call.credential.grant, bearerOf(refused))
+func (c *Caller) again(ctx context.Context, call *call) (trigger.Outcome, health) {
 	renewed, err := c.authorization(ctx, call)
 	if err != nil {
 		return outcomeOf(err), alive // it answered: what is missing is the token

@@ -17,13 +17,16 @@ import (
 // tells about the health of the host.
 func (c *Caller) exchange(ctx context.Context, call *call, authorization string) (trigger.Outcome, health) {
 	var sent atomic.Bool
-	request, err := requestOf(traced(ctx, &sent), call, authorization)
+	request, err := requestOf(traced(ctx, &sent, call.repeatable), call, authorization)
 	if err != nil {
 		return outcomeOf(err), unknown
 	}
 	client := c.client
 	if !call.repeatable {
 		client = c.fresh
+	}
+	if trigger.Late(ctx) {
+		return outcomeOf(retry(trigger.ReasonTimeout, "%s was not sent: the time of the attempt was over", call.where())), unknown
 	}
 	response, err := client.Do(request)
 	if err != nil {
@@ -48,9 +51,15 @@ func requestOf(ctx context.Context, call *call, authorization string) (*http.Req
 }
 
 // traced notes when a request begins to be written: from then on the endpoint may have
-// acted on it.
-func traced(ctx context.Context, sent *atomic.Bool) context.Context {
+// acted on it. One that must not be made twice counts as sent as soon as it has a
+// connection: over HTTP/2 its headers leave before anybody is told.
+func traced(ctx context.Context, sent *atomic.Bool, repeatable bool) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) {
+			if !repeatable {
+				sent.Store(true)
+			}
+		},
 		WroteHeaders: func() { sent.Store(true) },
 		WroteRequest: func(httptrace.WroteRequestInfo) { crash.At(crash.RequestSent) },
 	})
@@ -62,6 +71,9 @@ func (c *Caller) answered(call *call, response *http.Response) (trigger.Outcome,
 	outcome := trigger.Outcome{Status: response.StatusCode}
 	outcome.Result, outcome.Truncated = readResult(response.Body, call.mask)
 	outcome.Verdict, outcome.Reason = judge(response.StatusCode)
+	if outcome.Verdict == trigger.Retry && !call.repeatable {
+		outcome.Verdict = trigger.Dead // it arrived
+	}
 	if outcome.Verdict == trigger.Retry {
 		outcome.After = pauseIn(response.Header, c.now())
 	}
@@ -82,8 +94,8 @@ func unanswered(ctx context.Context, call *call, err error, sent bool) (trigger.
 	case errors.As(err, &closed):
 		return outcomeOf(blocked(call.where(), closed, call.target.Hostname())), unknown
 	case sent && !call.repeatable:
-		return outcomeOf(dead(reasonOf(err),
-			"outcome_unknown: %s was sent and not answered (%s); the tool is not idempotent, so the call is not made again by itself",
+		return outcomeOf(dead(trigger.ReasonUnknown,
+			"%s was sent and not answered (%s); the tool is not idempotent, so the call is not made again by itself",
 			call.where(), plainly(err))), healthOf(broken)
 	case broken:
 		outcome := outcomeOf(retry(trigger.ReasonRequest, "%s was broken off, as the service is stopping", call.where()))

@@ -132,8 +132,7 @@ func TestUnknownOutcomeOfACallThatIsNotIdempotent(t *testing.T) {
 		request := &repositories.Request{Idempotent: ref(false), Timeout: repositories.Duration(200 * time.Millisecond)}
 		outcome := newRig(t).call(e.URL, request, nil)
 		require.Equal(t, trigger.Dead, outcome.Verdict, name)
-		require.Equal(t, test.reason, outcome.Reason, name)
-		require.True(t, strings.HasPrefix(outcome.Error, "outcome_unknown"), outcome.Error)
+		require.Equal(t, trigger.ReasonUnknown, outcome.Reason, name)
 		require.Len(t, e.requests(), 1, name)
 
 		request.Idempotent = nil
@@ -144,10 +143,48 @@ func TestUnknownOutcomeOfACallThatIsNotIdempotent(t *testing.T) {
 }
 
 func TestAnsweredCallThatIsNotIdempotentHasAKnownOutcome(t *testing.T) {
-	e := newEndpoint(t, says(503, ""))
-	outcome := newRig(t).call(e.URL, &repositories.Request{Idempotent: ref(false)}, nil)
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	for status, reason := range map[int]trigger.Reason{503: trigger.ReasonRequest, 429: trigger.ReasonRequest, 408: trigger.ReasonTimeout} {
+		e := newEndpoint(t, says(status, ""))
+		outcome := newRig(t).call(e.URL, &repositories.Request{Idempotent: ref(false)}, nil)
+		require.Equal(t, trigger.Dead, outcome.Verdict, "it arrived")
+		require.Equal(t, reason, outcome.Reason)
+		require.Equal(t, status, outcome.Status)
+	}
 }
+
+// TestConnectionThatIsAcceptedAndClosedMayHaveTakenTheCall meets a socket that reads
+// nothing.
+func TestConnectionThatIsAcceptedAndClosedMayHaveTakenTheCall(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	outcome := newRig(t).call("http://"+listener.Addr().String(), &repositories.Request{Idempotent: ref(false)}, nil)
+	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, trigger.ReasonUnknown, outcome.Reason)
+}
+
+func TestCallIsNotSentWhenItsTimeIsOver(t *testing.T) {
+	e := newEndpoint(t, nil)
+	frozen := late{t.Context()}
+	outcome := newRig(t).Deliver(frozen, effectOf(e.URL, &repositories.Request{Idempotent: ref(false)}, nil))
+	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Empty(t, e.requests())
+}
+
+// late is the context of a process that was frozen: its time is over, and nothing in the
+// process knows yet.
+type late struct{ context.Context }
+
+func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
 
 func TestConnectionThatDiesRepeatsNothing(t *testing.T) {
 	var dying atomic.Bool

@@ -88,6 +88,19 @@ func TestSecondRefusalOfATokenIsTheEnd(t *testing.T) {
 	require.Len(t, i.requests(), 2)
 }
 
+func TestRefusalOfATokenEndsACallThatMustNotBeMadeTwice(t *testing.T) {
+	i := newIssuer(t)
+	e := newEndpoint(t, says(401, "no"))
+	r := newRig(t)
+	for sent := range 2 {
+		outcome := r.call(e.URL, &repositories.Request{Bearer: clientGrant(i), Idempotent: ref(false)}, nil)
+		require.Equal(t, trigger.Dead, outcome.Verdict)
+		require.Equal(t, trigger.ReasonAuth, outcome.Reason)
+		require.Len(t, e.requests(), sent+1)
+		require.Len(t, i.requests(), sent+1, "the next call has another token")
+	}
+}
+
 func TestRefusalOfAFixedCredentialIsTheEndAtOnce(t *testing.T) {
 	for name, request := range map[string]*repositories.Request{
 		"none":  nil,

@@ -22,6 +22,10 @@ type Owed struct {
 	// Lease is how long a claim of it holds, in milliseconds; of an event, a claim of its
 	// outbox.
 	Lease int64 `json:"lease"`
+	// Once marks a call that must not be made twice: the ledger knows of an attempt
+	// before it begins, and does not let another begin while it is not known what came
+	// of it.
+	Once bool `json:"once,omitempty"`
 }
 
 // OwedEvent is an event that is owed, without the trigger that it may belong to.
@@ -41,7 +45,8 @@ func Box(sessionID string) string { return orNone(sessionID) }
 //	token  of the lease that the writer takes at once: of a call, or of an outbox that
 //	       was empty; empty for none
 //
-// Events have no lease of their own: their outbox has.
+// Events have no lease of their own: their outbox has. A call that is made once has the
+// field begun: the token of an attempt that has begun, empty where none has.
 const OweLua = DueLua + `
 local function owe(key, e, app, outbox, token)
   local leased = token ~= '' and e.order ~= '1'
@@ -50,6 +55,7 @@ local function owe(key, e, app, outbox, token)
     'trigger', e.trigger, 'part', e.part, 'order', e.order, 'lease', e.lease,
     'created', now(), 'token', leased and token or '', 'until', leased and time or 0,
     'claims', leased and 1 or 0, 'tries', leased and 1 or 0, 'fails', 0, 'state', 'due')
+  if e.once then redis.call('HSET', key, 'begun', leased and token or '') end
   if e.order == '1' then
     enqueue(outbox, e.box, app, e.id, token, e.lease)
   else

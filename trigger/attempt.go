@@ -22,6 +22,20 @@ type attempt struct {
 	left    bool          // made, or to be made, by whoever has the outbox: not ours to write
 }
 
+// firstCall is the first attempt at a call, within the lease that the decision has given.
+func (r *round) firstCall(ctx context.Context, call plannedEffect) attempt {
+	if r.plan.few && !call.Call.Repeatable() {
+		return attempt{Effect: call.Effect, owed: call.owed, at: r.engine.now().UTC(), outcome: notSafe, pause: r.engine.jitter(time.Second)}
+	}
+	ctx, cancel := context.WithDeadline(ctx, r.endOf(call.owed))
+	defer cancel()
+	return r.engine.first(ctx, call.Effect, call.owed)
+}
+
+// notSafe is the outcome of a call that must not be made twice while a failover of Redis
+// could lose that it was made.
+var notSafe = Outcome{Verdict: Retry, Deferred: true, Reason: ReasonRequest, Error: "waits until enough replicas of Redis know that it is made"}
+
 // first is the first attempt at an effect.
 func (e *Engine) first(ctx context.Context, effect Effect, owed repositories.Owed) attempt {
 	return e.deliver(ctx, attempt{Effect: effect, owed: owed})
@@ -58,6 +72,9 @@ func (e *Engine) outcome(ctx context.Context, deliverer Deliverer, effect Effect
 		if fault := recover(); fault != nil {
 			e.logPanic("deliverer.panicked", fault)
 			o = Outcome{Verdict: Retry, Reason: ReasonRequest, Error: "the delivery failed inside Earshot"}
+			if effect.Kind == KindCall && !effect.Call.Repeatable() {
+				o.Verdict, o.Reason = Dead, ReasonUnknown
+			}
 		}
 	}()
 	if crash.Planted(crash.ChangingID) {

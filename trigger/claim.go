@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,13 +22,15 @@ const mostClaims = 5
 //	     leased   another has it
 //	     early    it is not due yet
 //	     crashed  claimed too often without an outcome; leased all the same
+//	     begun    an attempt that must not be made twice has begun and not ended; leased
+//	              all the same
 //	     ok
-//	     both last with kind, body, session, trigger, part, attempt, fails, age (ms),
+//	     the last three with kind, body, session, trigger, part, attempt, fails, age (ms),
 //	     how often it was revived, lease (ms)
 //
 // The claim is counted before the work, so that a crash in it is counted as well.
 var claim = repositories.NewFreeingScript(repositories.DueLua, `
-local found = redis.call('HMGET', KEYS[1], 'kind', 'body', 'session', 'trigger', 'part', 'token', 'until', 'created', 'state', 'fails', 'lease', 'revived')
+local found = redis.call('HMGET', KEYS[1], 'kind', 'body', 'session', 'trigger', 'part', 'token', 'until', 'created', 'state', 'fails', 'lease', 'revived', 'begun')
 local at, token = now(), ARGV[3]
 if not found[1] or found[9] == 'dead' then
   unschedule('calls', ARGV[1])
@@ -44,10 +47,15 @@ if found[6] ~= token then
   if due > at then return {'early'} end
   redis.call('HINCRBY', KEYS[1], 'claims', 1)
   redis.call('HSET', KEYS[1], 'token', token, 'until', at + tonumber(found[11]))
-  redis.call('HINCRBY', KEYS[1], 'tries', 1)
+  if (found[13] or '') == '' then redis.call('HINCRBY', KEYS[1], 'tries', 1) end
   schedule(ARGV[2], 'calls', ARGV[1], at + tonumber(found[11]))
 end
 if tonumber(redis.call('HGET', KEYS[1], 'claims')) > tonumber(ARGV[4]) then status = 'crashed' end
+if (found[13] or '') ~= '' and found[13] ~= token then
+  status = 'begun'
+elseif found[13] then
+  redis.call('HSET', KEYS[1], 'begun', token)
+end
 return {status, found[1], found[2], found[3], found[4], found[5],
   redis.call('HGET', KEYS[1], 'tries'), found[10], tostring(at - tonumber(found[8])),
   found[12] or '0', found[11]}
@@ -63,13 +71,16 @@ type claimed struct {
 	age     time.Duration // since it is owed, by the clock of Redis
 	// crashed says that its claims ended without an outcome too often.
 	crashed bool
+	// begun says that an attempt has begun that must not be made twice, and that nobody
+	// knows what came of it.
+	begun bool
 }
 
 // claim takes the lease of a call; nil where it is not to be had.
 func (e *Engine) claim(ctx context.Context, appID, id, token string) (*claimed, error) {
 	k := repositories.KeysOf(appID)
 	reply, err := claim.Strings(ctx, e.db, append([]string{k.Effect(id)}, k.Ledger()...), id, appID, token, mostClaims)
-	if err != nil || reply[0] != "ok" && reply[0] != "crashed" {
+	if err != nil || !slices.Contains([]string{"ok", "crashed", "begun"}, reply[0]) {
 		return nil, err
 	}
 	return e.readClaimed(appID, id, reply)
@@ -78,7 +89,7 @@ func (e *Engine) claim(ctx context.Context, appID, id, token string) (*claimed, 
 func (e *Engine) readClaimed(appID, id string, reply []string) (*claimed, error) {
 	c := &claimed{
 		owed:  repositories.Owed{ID: id, Kind: reply[1], Body: reply[2], Session: reply[3], Trigger: reply[4], Part: reply[5]},
-		fails: number(reply[7]), age: millis(reply[8]), revived: number(reply[9]), lease: millis(reply[10]), crashed: reply[0] == "crashed",
+		fails: number(reply[7]), age: millis(reply[8]), revived: number(reply[9]), lease: millis(reply[10]), crashed: reply[0] == "crashed", begun: reply[0] == "begun",
 	}
 	c.Effect = Effect{
 		ID: id, Kind: Kind(c.owed.Kind), AppID: appID, SessionID: c.owed.Session,

@@ -57,6 +57,10 @@ type Call struct {
 	Event json.RawMessage
 }
 
+// Repeatable reports whether the call may be made again where it is not known what came
+// of it.
+func (c *Call) Repeatable() bool { return c.Request.Repeatable() }
+
 // RunsStatement reports whether the call is of a SQL tool.
 func (c *Call) RunsStatement() bool { return c.Tool != nil && c.Tool.RunsStatement() }
 
@@ -88,6 +92,8 @@ const (
 	ReasonRequest Reason = "request" // the endpoint or the connection refused
 	ReasonTimeout Reason = "timeout" // no answer in time
 	ReasonBlocked Reason = "blocked" // the address is one that calls must not reach
+	// ReasonUnknown: a call that must not be made twice may have arrived.
+	ReasonUnknown Reason = "outcome_unknown"
 )
 
 // Outcome is what came of one attempt.
@@ -113,6 +119,16 @@ type Outcome struct {
 // Deliverer delivers effects of one kind. Deliver makes one attempt and never
 // retries by itself; the ledger decides when the next one is due. It must return
 // soon after ctx ends.
+//
+// A Retry of a call that is not Repeatable says that nothing of it was sent; whatever
+// else came of it, its Verdict is Done or Dead. Just before it is sent, Late is asked.
 type Deliverer interface {
 	Deliver(ctx context.Context, effect Effect) Outcome
+}
+
+// Late reports whether the time of an attempt is over, by the clock: a process that was
+// frozen finds that out before ctx tells it, and another may have taken its lease by then.
+func Late(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return limited && !time.Now().Before(deadline)
 }

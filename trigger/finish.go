@@ -64,6 +64,7 @@ local function ours(key, o)
 end
 local function again(key, o)
   redis.call('HSET', key, 'token', '', 'until', 0, 'claims', 0)
+  if redis.call('HEXISTS', key, 'begun') == 1 then redis.call('HSET', key, 'begun', '') end
   redis.call('HINCRBY', key, 'fails', o.counts)
   if o.event then
     redis.call('HINCRBY', key, 'tries', 1)

@@ -25,6 +25,8 @@ type plan struct {
 	// plan's events where that is not the plan.
 	holder string
 	told   chan attempt
+	// begun is when the decision was sent to Redis, from which its leases count here.
+	begun time.Time
 	// few says that too few replicas of Redis have the decision. It is carried out all
 	// the same, and whoever asked is told to ask again.
 	few bool
@@ -171,6 +173,7 @@ func (p *planner) call(id string, tool *repositories.Tool, payload fired, event 
 	}
 	body, err := json.Marshal(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent})
 	owed := repositories.Owed{ID: id, Kind: string(KindCall), Body: string(body), Session: p.session, Part: partCall}
+	owed.Once = !tool.Request.Repeatable()
 	owed.Lease = (p.of.AttemptTimeout(tool) + leaseMargin).Milliseconds()
 	call := newCall(tool, payload.Values, event)
 	call.App = p.of

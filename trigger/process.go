@@ -123,6 +123,7 @@ func (e *Engine) gone(ctx context.Context, t *turn) error {
 // commitPersistently commits within the lease, through a Redis that is away for a
 // moment. The commit answers the same each time.
 func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status string, err error) {
+	p.begun = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, e.lease/heartbeats)
 	defer cancel()
 	e.waiting.join(p)

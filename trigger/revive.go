@@ -39,6 +39,7 @@ for i = 6, others do
     revived = revived + 1
     redis.call('HSET', KEYS[i], 'state', 'due', 'token', '', 'until', 0, 'claims', 0, 'fails', 0, 'created', at)
     redis.call('HINCRBY', KEYS[i], 'revived', 1)
+    if redis.call('HEXISTS', KEYS[i], 'begun') == 1 then redis.call('HSET', KEYS[i], 'begun', '') end
     if redis.call('HGET', KEYS[i], 'order') == '1' then
       enqueue(KEYS[4], ARGV[3], ARGV[2], id, '', 0)
     else

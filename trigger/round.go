@@ -66,7 +66,7 @@ func (r *round) run(ctx context.Context) error {
 func (r *round) start(ctx context.Context) {
 	for _, effect := range r.plan.effects {
 		if effect.Kind == KindCall {
-			r.engine.work(func() { r.tries <- r.engine.first(ctx, effect.Effect, effect.owed) })
+			r.engine.work(func() { r.tries <- r.firstCall(ctx, effect) })
 		}
 	}
 	if r.events+r.calls < len(r.plan.effects) {
@@ -133,12 +133,21 @@ func (r *round) announce(ctx context.Context, a attempt) {
 		r.engine.log.Error("result.lost", "trigger", a.TriggerID, "error", err)
 		return
 	}
-	if r.first {
+	if r.first && !r.expired(a.owed) {
 		if published := r.engine.first(ctx, effect, owed); published.outcome.Verdict == Done {
 			return
 		}
 	}
 	r.results[a.ID] = owed
+}
+
+// expired reports whether a call has outlived its lease: what came of it may be another's
+// to tell by now.
+func (r *round) expired(call repositories.Owed) bool { return !time.Now().Before(r.endOf(call)) }
+
+// endOf is when the lease that the decision gave a call ends, by the clock of this process.
+func (r *round) endOf(call repositories.Owed) time.Time {
+	return r.plan.begun.Add(time.Duration(call.Lease) * time.Millisecond)
 }
 
 // save writes the outcomes that are not written, and what they owe. It returns the

@@ -94,21 +94,38 @@ func (e *Engine) takeTurn(ctx context.Context, app, member string) error {
 // takeCall makes the next attempt at a call, and writes what came of it. Its lease bounds
 // both; what is not written by then is done again, under the same id.
 func (e *Engine) takeCall(ctx context.Context, appID, id string) error {
-	token := e.token()
+	token, begun := e.token(), time.Now()
 	c, err := e.claim(ctx, appID, id, token)
 	if err != nil || c == nil {
 		return err
 	}
 	crash.At(crash.EffectClaimed)
-	ctx, cancel := context.WithTimeout(e.life, c.lease)
+	ctx, cancel := context.WithDeadline(e.life, begun.Add(c.lease))
 	defer cancel()
-	a := attempt{Effect: c.Effect, owed: c.owed, fails: c.fails, revived: c.revived, age: c.age}
-	if c.crashed {
-		a.at, a.outcome = e.now().UTC(), crashed
-	} else {
-		a = e.deliver(ctx, a)
+	return e.write(ctx, e.attemptAt(ctx, c), token)
+}
+
+// attemptAt makes the next attempt at a call, unless none may be made.
+func (e *Engine) attemptAt(ctx context.Context, c *claimed) attempt {
+	a := attempt{Effect: c.Effect, owed: c.owed, fails: c.fails, revived: c.revived, age: c.age, at: e.now().UTC()}
+	switch {
+	case c.begun:
+		a.outcome = unknown
+	case c.crashed:
+		a.outcome = crashed
+	case !c.Call.Repeatable() && e.db.Confirm(ctx, c.AppID) != nil:
+		a.outcome, a.pause = notSafe, e.jitter(time.Second)
+	default:
+		return e.deliver(ctx, a)
 	}
-	return e.write(ctx, a, token)
+	e.logAttempt(a, 0)
+	return a
+}
+
+// unknown is the outcome of a call that began on a replica which was not heard of again.
+var unknown = Outcome{
+	Verdict: Dead, Reason: ReasonUnknown,
+	Error: "the replica that made the call ended before it wrote down what came of it; the tool is not idempotent, so the call is not made again by itself",
 }
 
 // crashed is the outcome of an effect that took its workers down with it.

@@ -49,11 +49,31 @@ func (l *lost) Error() string { return l.cause.Error() }
 // Unwrap returns the cause.
 func (l *lost) Unwrap() error { return l.cause }
 
+// answered is a failure that the database has told of, after the statement was sent.
+type answered struct{ failure error }
+
+// Error returns the text of the failure.
+func (a *answered) Error() string { return a.failure.Error() }
+
+// Unwrap returns the failure.
+func (a *answered) Unwrap() error { return a.failure }
+
+// ended is the failure of a statement that must not run twice, where its database has
+// answered: whatever it said, there is no second time.
+func ended(failure *trigger.Failure) error {
+	outcome := failure.Outcome
+	outcome.Verdict, outcome.After = trigger.Dead, 0
+	return &trigger.Failure{Outcome: outcome}
+}
+
 // unanswered turns the failure of a run into one with an outcome: time that is up, a
 // connection that broke, and statements that must not run twice.
 func unanswered(ctx context.Context, source repositories.Source, tool *repositories.Tool, err error) error {
 	var judged *trigger.Failure
 	if errors.As(err, &judged) {
+		if !tool.Request.Repeatable() && errors.As(err, new(*answered)) {
+			return ended(judged)
+		}
 		return err
 	}
 	var sent *lost
@@ -66,8 +86,8 @@ func unanswered(ctx context.Context, source repositories.Source, tool *repositor
 		text = "was left, as the service is stopping"
 	}
 	switch {
-	case isLost && !source.ReadOnly && !tool.Request.Repeatable():
-		return dead(reason, "outcome_unknown: the source %q %s; the tool is not idempotent, so the statement does not run again by itself", source.Name, text)
+	case isLost && !tool.Request.Repeatable():
+		return dead(trigger.ReasonUnknown, "the source %q %s; the tool is not idempotent, so the statement does not run again by itself", source.Name, text)
 	case stopping && !isLost:
 		return deferred(0, "the source %q %s", source.Name, text)
 	default:

@@ -2,6 +2,7 @@ package sqlquery
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,7 +27,6 @@ var (
 	passingCodes = []string{
 		"40001", // serialization failure
 		"40P01", // deadlock detected
-		"40003", // statement completion unknown
 		"55P03", // lock not available
 		"55006", // object in use
 		"25P03", // idle in transaction for too long
@@ -35,6 +35,10 @@ var (
 
 // queryCancelled is the code of a statement that ran out of the server's own time.
 const queryCancelled = "57014"
+
+// completionUnknown is the code of a statement of which not even the server knows whether
+// it ran.
+const completionUnknown = "40003"
 
 // fault judges what the server has said.
 func (p *postgres) fault(said *pgconn.PgError, s statement) error {
@@ -46,6 +50,8 @@ func (p *postgres) fault(said *pgconn.PgError, s statement) error {
 		return dead(trigger.ReasonAuth, "the source %q refuses the user: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
 	case said.Code == queryCancelled:
 		return retry(trigger.ReasonTimeout, "the source %q: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
+	case said.Code == completionUnknown:
+		return &lost{errors.New(message)}
 	case slices.Contains(passingClasses, class), slices.Contains(passingCodes, said.Code):
 		return retry(trigger.ReasonRequest, "the source %q: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
 	default:

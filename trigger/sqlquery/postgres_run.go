@@ -177,7 +177,11 @@ func (c *connection) trouble(ctx context.Context, err error, s statement) error 
 	switch {
 	case errors.As(err, &said):
 		c.broken = c.IsClosed() || ctx.Err() != nil
-		return (&postgres{source: c.source}).fault(said, s)
+		failure := (&postgres{source: c.source}).fault(said, s)
+		if c.sent {
+			return &answered{failure}
+		}
+		return failure
 	case errors.As(err, &tooLong):
 		c.broken = true
 		return dead(trigger.ReasonRequest, "the source %q sent a row that is longer than %d bytes", c.source.Name, mostValue)

@@ -70,6 +70,9 @@ func (r *Runner) deliver(ctx context.Context, effect trigger.Effect) (trigger.Ou
 		return trigger.Outcome{}, err
 	}
 	defer leave()
+	if trigger.Late(ctx) {
+		return trigger.Outcome{}, retry(trigger.ReasonTimeout, "the source %q was not asked: the time of the attempt was over", source.Name)
+	}
 	rows, err := database.run(ctx, statement)
 	if err != nil {
 		return trigger.Outcome{}, unanswered(ctx, source, tool, err)

@@ -131,7 +131,9 @@ func (f *sqliteFile) fault(err error) error {
 	switch coded.Code() & 0xff {
 	case sqlite3.SQLITE_INTERRUPT:
 		return &lost{err}
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_PROTOCOL:
+	case sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL:
+		return &answered{retry(trigger.ReasonRequest, "the source %q broke off: %s", f.source.Name, clip(coded.Error()))}
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL: // nothing ran
 		return retry(trigger.ReasonRequest, "the source %q is not to be had: %s", f.source.Name, clip(coded.Error()))
 	case sqlite3.SQLITE_AUTH:
 		return dead(trigger.ReasonRequest, "the source %q refused the statement: it may not reach other files, settings or transactions%s", f.source.Name, ifReadOnly(f.source))

@@ -1,0 +1,86 @@
+package trigger_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+const payment = `{"tools":[{"name":"pay","url":"http://x.example","request":{"idempotent":false}}]}`
+
+// overdue lets the lease of a call end, as it does when the replica that has it dies.
+func (w *world) overdue(id string) {
+	client, keys := w.server.Client(), repositories.KeysOf("clinic")
+	client.HSet(context.Background(), keys.Effect(id), "until", 0)
+	client.ZAdd(context.Background(), keys.Lane(repositories.LaneCalls), redis.Z{Score: 0, Member: id})
+	client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 0, Member: "calls/clinic"})
+	w.keeper.Wake("clinic")
+}
+
+// TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt lets the lease of an attempt
+// end that goes on: the first one, and one that followed a refused connection.
+func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
+	for name, refused := range map[string]int64{"the first attempt": 0, "a later attempt": 2} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				_, other := w.replica()
+				w.run(other)
+				w.put("s1", "shop", payment)
+				var tries atomic.Int64
+				frozen, goOn := make(chan string, 1), make(chan struct{})
+				w.calls.answers(func(e trigger.Effect) trigger.Outcome {
+					switch n := tries.Add(1); {
+					case n <= refused:
+						return trigger.Outcome{Verdict: trigger.Retry, Reason: trigger.ReasonRequest, Error: "connection refused"}
+					case n == refused+1:
+						frozen <- e.ID
+						<-goOn
+					}
+					return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+				})
+				go func() { _, _ = w.say("m1", "pay") }()
+				w.overdue(<-frozen)
+				var record trigger.Record
+				w.until("it is given up", func() bool {
+					records, _, err := w.engine.Triggers(context.Background(), trigger.Query{AppID: "clinic", State: "failed", Page: trigger.Page{Limit: 1}})
+					if err == nil && len(records) == 1 {
+						record = records[0]
+					}
+					return err == nil && len(records) == 1
+				})
+				require.Equal(t, trigger.ReasonUnknown, record.Call.Reason)
+				require.EqualValues(t, refused+1, record.Call.Attempts)
+				w.until("its result is told", func() bool { return len(w.events.payloads("tool.result.clinic.s1.pay")) == 1 })
+				require.Equal(t, "outcome_unknown", w.events.payloads("tool.result.clinic.s1.pay")[0]["reason"])
+				close(goOn) // the replica comes back, and has lost its lease
+				w.rest()
+				require.EqualValues(t, refused+1, tries.Load())
+
+				require.NoError(t, w.engine.Retry(t.Context(), "clinic", record.TriggerID))
+				w.rest()
+				require.EqualValues(t, refused+2, tries.Load(), "a person may")
+				record, err := w.engine.Trigger(t.Context(), "clinic", record.TriggerID)
+				require.NoError(t, err)
+				require.Equal(t, "delivered", record.State)
+			})
+		})
+	}
+}
+
+// TestCallThatMustNotBeMadeTwiceIsNotRepeatedAfterAPanic has an adapter fail in the midst.
+func TestCallThatMustNotBeMadeTwiceIsNotRepeatedAfterAPanic(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", payment)
+		w.calls.answers(func(trigger.Effect) trigger.Outcome { panic("in the midst of it") })
+		answer, err := w.say("m1", "pay")
+		require.NoError(t, err)
+		require.Equal(t, "failed", answer.Matches[0].Call.State)
+		require.Equal(t, trigger.ReasonUnknown, answer.Matches[0].Call.Reason)
+	})
+}
