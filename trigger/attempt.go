@@ -84,10 +84,10 @@ func (e *Engine) outcome(ctx context.Context, deliverer Deliverer, effect Effect
 }
 
 // assess decides what follows from an outcome: how long to wait, or whether to give
-// up. Events are never given up for the time that they take.
+// up.
 func (e *Engine) assess(a *attempt) {
 	if a.Kind == KindEvent {
-		e.stalled.Store(a.outcome.Verdict == Retry)
+		e.stalled.Store(a.outcome.Verdict == Retry && !a.outcome.Forbidden) // a denial is one subject's
 	}
 	if a.outcome.Verdict != Retry {
 		return
@@ -97,9 +97,19 @@ func (e *Engine) assess(a *attempt) {
 		return
 	}
 	a.pause = e.pauseAfter(a.Kind, a.fails, a.outcome.After)
-	if a.Kind == KindCall && a.age+a.pause > a.Call.Request.GiveUpAfter() {
+	if limit, limited := a.giveUpAfter(); limited && a.age+a.pause > limit {
 		a.outcome.Verdict = Dead
 	}
+}
+
+// giveUpAfter is for how long the effect is tried. Events are tried for ever, but for
+// those that the broker denies to us: one would hold up its session until somebody sees
+// to it.
+func (a *attempt) giveUpAfter() (limit time.Duration, limited bool) {
+	if a.Kind == KindCall {
+		return a.Call.Request.GiveUpAfter(), true
+	}
+	return repositories.DefaultRetryFor, a.outcome.Forbidden
 }
 
 // notTried is the outcome of an event that waits for another one before it.

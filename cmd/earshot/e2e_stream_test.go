@@ -63,29 +63,41 @@ func TestTheStreamTakesTheLimitsOfTheFlags(t *testing.T) {
 	}
 }
 
-// deny makes a user of NATS that may do all but publish on one subject.
-func deny(subject string) func(*server.Options) {
-	return func(o *server.Options) {
-		o.Username, o.Password = "operator", "o"
-		o.Users = []*server.User{
-			{Username: "operator", Password: "o"},
-			{Username: "earshot", Password: "p", Permissions: &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{subject}}}},
-		}
-	}
-}
-
-func TestADeniedSubjectIsSeen(t *testing.T) {
+func TestAnEventThatIsDeniedIsGivenUpAndItsSessionGoesOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, deny("app.clinic.desk.ring"))
+	operator, user := &server.User{Username: "operator", Password: "o"}, &server.User{Username: "earshot", Password: "p"}
+	user.Permissions = &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"app.clinic.desk.ring"}}}
+	w := newWorld(t, func(o *server.Options) {
+		o.Username, o.Password, o.Users = operator.Username, operator.Password, []*server.User{operator, user}
+	})
 	w.env["NATS_URL"] = strings.Replace(w.nats.URL(), "nats://", "nats://earshot:p@", 1)
 	w.serve()
 	w.put("/v1/apps/clinic", `{"name":"Clinic"}`)
-	w.tool(`"emitter":"desk.ring"`)
-	fired := w.fire("s1", "book", "{}")
-	require.Equal(t, "published", fired.Event.State)
-	require.Equal(t, "pending", fired.Emitter.State)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","emitter":"desk.ring"},{"name":"wave"}]}`)
+	denied := w.fire("s1", "book", "{}")
+	require.Equal(t, "published", denied.Event.State)
+	require.Equal(t, "pending", denied.Emitter.State)
+	behind := w.fire("s1", "wave", "{}")
+	require.Equal(t, "pending", behind.Event.State, "events of a session keep their order")
+	require.Equal(t, "published", w.fire("s2", "wave", "{}").Event.State, "other sessions go on")
+
 	body := w.call(http.StatusServiceUnavailable, "GET", "/readyz", "").Body
 	require.Contains(t, body, "nats refuses events: it denies them to the user")
 	require.NotContains(t, body, "clinic", "a probe tells strangers nothing of apps")
 	require.Contains(t, w.call(200, "GET", "/metrics", "").Body, "\nearshot_publish_denied 1\n")
+
+	// What is owed for a quarter of an hour is given up. The time is moved, not waited for.
+	for _, key := range w.client().Keys(t.Context(), "*:effect:clinic:*").Val() {
+		require.NoError(t, w.client().HIncrBy(t.Context(), key, "created", -15*time.Minute.Milliseconds()).Err())
+	}
+	w.until("the session goes on", func() bool { return len(w.events("tool.trigger.clinic.s1.wave")) == 1 })
+	require.Contains(t, w.call(200, "GET", "/v1/apps/clinic/triggers?state=failed", "").Body, denied.TriggerID)
+	require.Contains(t, w.call(200, "GET", "/v1/apps/clinic/triggers/"+denied.TriggerID, "").Body, "has no permission for")
+	require.Empty(t, w.events("app.>"))
+
+	user.Permissions = nil
+	w.nats.Restart()
+	w.call(http.StatusAccepted, "POST", "/v1/apps/clinic/triggers/"+denied.TriggerID+"/retry", "")
+	w.until("it is published", func() bool { return len(w.events("app.clinic.desk.ring")) == 1 })
+	w.until("all is well", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
 }
