@@ -12,8 +12,9 @@ import "time"
 // fall into the default give-up time of 15 minutes.
 var callPauses = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute}
 
-// eventPauses is the same for events. They are given up only where NATS denies them to us, and it is one server
-// that all of them wait for: what is owed should follow soon when it is back.
+// eventPauses is the same for events. They are given up only where NATS denies them to
+// us, and it is one server that all of them wait for: what is owed should follow soon
+// when it is back.
 var eventPauses = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
 
 // pauseAfter is the pause after a failure, fails having gone before. What the other
