@@ -1,6 +1,8 @@
 package house_test
 
 import (
+	"go/ast"
+	"go/token"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,4 +85,125 @@ func TestLibrariesForModelsAreBelowTheModels(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Limits of a package and of its files: more files than these are several ideas, and
+// shorter ones make the reader jump.
+const (
+	maxPackageFiles = 25
+	minFileLines    = 40
+)
+
+func TestPackagesOfTheMatcherAreOfASizeToLiveIn(t *testing.T) {
+	files := map[string]int{}
+	for _, s := range sources(t) {
+		if s.folder() != "matcher" {
+			continue
+		}
+		files[filepath.Dir(s.path)]++
+		if !s.isTest() {
+			require.GreaterOrEqual(t, s.lines(s.file), minFileLines, s.path)
+		}
+	}
+	for folder, n := range files {
+		require.LessOrEqual(t, n, maxPackageFiles, "files in %s", folder)
+	}
+}
+
+func TestNoLocalOfTheMatcherHidesANameOfItsPackage(t *testing.T) {
+	names := map[string]map[string]bool{}
+	for _, s := range sources(t) {
+		folder := filepath.Dir(s.path)
+		if names[folder] == nil {
+			names[folder] = map[string]bool{}
+		}
+		if !s.isTest() {
+			for _, declared := range packageNames(s.file) {
+				names[folder][declared] = true
+			}
+		}
+	}
+	for _, s := range sources(t) {
+		if s.folder() != "matcher" || s.isTest() {
+			continue
+		}
+		for _, local := range locals(s.file) {
+			require.False(t, names[filepath.Dir(s.path)][local.Name], "%s: %s hides a name of the package",
+				s.set.Position(local.Pos()), local.Name)
+		}
+	}
+}
+
+// packageNames lists the names that a file declares for its package, methods aside.
+func packageNames(file *ast.File) []string {
+	var names []string
+	for _, declaration := range file.Decls {
+		switch d := declaration.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				names = append(names, d.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					names = append(names, s.Name.Name)
+				case *ast.ValueSpec:
+					for _, name := range s.Names {
+						names = append(names, name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+// locals lists the names that the functions of a file declare.
+func locals(file *ast.File) []*ast.Ident {
+	var found []*ast.Ident
+	add := func(expressions ...ast.Expr) {
+		for _, expression := range expressions {
+			if name, is := expression.(*ast.Ident); is && name.Name != "_" {
+				found = append(found, name)
+			}
+		}
+	}
+	for _, declaration := range file.Decls {
+		function, is := declaration.(*ast.FuncDecl)
+		if !is {
+			continue
+		}
+		ast.Inspect(function, func(node ast.Node) bool {
+			switch n := node.(type) {
+			case *ast.AssignStmt:
+				if n.Tok == token.DEFINE {
+					add(n.Lhs...)
+				}
+			case *ast.RangeStmt:
+				if n.Tok == token.DEFINE {
+					add(n.Key, n.Value)
+				}
+			case *ast.ValueSpec:
+				for _, name := range n.Names {
+					add(name)
+				}
+			case *ast.FuncType:
+				for _, field := range append(n.Params.List, results(n)...) {
+					for _, name := range field.Names {
+						add(name)
+					}
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+func results(function *ast.FuncType) []*ast.Field {
+	if function.Results == nil {
+		return nil
+	}
+	return function.Results.List
 }

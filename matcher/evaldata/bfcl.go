@@ -67,20 +67,20 @@ func toolName(name string) string {
 // that it may be left out. Objects list accepted values for each of their members.
 func firstAccepted(accepted map[string][]any) map[string]any {
 	values := map[string]any{}
-	for parameter, options := range accepted {
+	for name, options := range accepted {
 		if len(options) == 0 {
-			values[parameter] = []any{}
+			values[name] = []any{}
 			continue
 		}
 		switch first := options[0].(type) {
 		case map[string]any:
-			values[parameter] = firstAccepted(members(first))
+			values[name] = firstAccepted(members(first))
 		case string:
 			if first != "" {
-				values[parameter] = first
+				values[name] = first
 			}
 		default:
-			values[parameter] = first
+			values[name] = first
 		}
 	}
 	return values

@@ -39,7 +39,7 @@ func Find(request matcher.Request, values map[string]any, tool *repositories.Too
 }
 
 // Ungrounded returns a fault for every parameter with "grounded": true whose value
-// stands nowhere in the conversation, by the rules of FindEvidence. A value that
+// stands nowhere in the conversation, by the rules of Find. A value that
 // equals the parameter's default is taken for it and is no fault; neither is a list or
 // an object without any part, which claims nothing.
 func Ungrounded(request matcher.Request, reading repositories.Reading, tool *repositories.Tool) []repositories.ValueFault {

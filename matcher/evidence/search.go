@@ -43,7 +43,7 @@ func (s *search) add(id, actor, text string) {
 
 // hit is where a scalar stands.
 type hit struct {
-	message int // index of the passage
+	message int // index of the message
 	words   string
 }
 

@@ -94,12 +94,12 @@ func (r segment) stance(first, end int) (said bool, from, to int) {
 
 // reply reads the yes or no with which an answer begins.
 func (p *message) reply() (yes bool, found span, ok bool) {
-	pieces := p.segments()
-	if len(pieces) == 0 {
+	segments := p.segments()
+	if len(segments) == 0 {
 		return false, span{}, false
 	}
 	const beginning = 6
-	r := pieces[0]
+	r := segments[0]
 	for i := range r.Words[:min(len(r.Words), beginning)] {
 		w := r.Words[i]
 		if yes := text.AffirmingWords.Has(w.Norm); yes || text.RefusingWords.Has(w.Norm) {

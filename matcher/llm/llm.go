@@ -23,7 +23,7 @@ const (
 	DefaultTimeout = 20 * time.Second
 	DefaultHistory = 40
 	DefaultLimit   = 32
-	// MostTools is how many tools a request may carry at all: OpenAI's limit.
+	// MaxTools is how many tools a request may carry at all: OpenAI's limit.
 	MaxTools = 128
 )
 

@@ -44,10 +44,10 @@ func (r *Text) today() time.Time {
 
 func (r *Text) in(days int) string { return r.today().AddDate(0, 0, days).Format(time.DateOnly) }
 
-// day returns the day as a list of one, or none where there is no such day.
-func day(year, month, day int) []string {
-	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
-	if date.Day() != day || month < 1 || month > 12 {
+// dayOf returns the day as a list of one, or none where there is no such day.
+func dayOf(year, month, number int) []string {
+	date := time.Date(year, time.Month(month), number, 0, 0, 0, 0, time.UTC)
+	if date.Day() != number || month < 1 || month > 12 {
 		return nil
 	}
 	return []string{date.Format(time.DateOnly)}
@@ -58,7 +58,7 @@ func day(year, month, day int) []string {
 // of a conversation's dates most lie ahead, and some are told.
 func (r *Text) dated(first, end, year, month, number int) (Reading, bool) {
 	if year > 0 {
-		return r.settled(first, end, day(year, month, number))
+		return r.settled(first, end, dayOf(year, month, number))
 	}
 	next, other := r.today().Year(), -1
 	switch this := time.Date(next, time.Month(month), number, 0, 0, 0, 0, time.UTC); {
@@ -67,8 +67,8 @@ func (r *Text) dated(first, end, year, month, number int) (Reading, bool) {
 	case this.Equal(r.today()):
 		other = 1
 	}
-	found, ok := r.settled(first, end, append(day(next, month, number), day(next+other, month, number)...))
-	if exact := day(next, month, number); ok && exact != nil {
+	found, ok := r.settled(first, end, append(dayOf(next, month, number), dayOf(next+other, month, number)...))
+	if exact := dayOf(next, month, number); ok && exact != nil {
 		found.Exact = exact[0]
 	}
 	return found, ok
@@ -97,7 +97,7 @@ func (r *Text) figuresDate(i int) (Reading, bool) {
 		return Reading{}, false
 	}
 	if p := yearFirst.FindStringSubmatch(written); p != nil {
-		return r.settled(i, r.until(i, len(p[1])+len(p[2])+len(p[3])+2), day(atoi(p[1]), atoi(p[2]), atoi(p[3])))
+		return r.settled(i, r.until(i, len(p[1])+len(p[2])+len(p[3])+2), dayOf(atoi(p[1]), atoi(p[2]), atoi(p[3])))
 	}
 	if p := yearLast.FindStringSubmatch(written); p != nil {
 		return r.yearLast(i, r.until(i, len(p[0])), p)
@@ -121,7 +121,7 @@ func (r *Text) yearLast(first, end int, parts []string) (Reading, bool) {
 	if short {
 		year += 2000
 	}
-	dayFirst, monthFirst := day(year, b, a), day(year, a, b)
+	dayFirst, monthFirst := dayOf(year, b, a), dayOf(year, a, b)
 	found, ok := r.settled(first, end, append(monthFirst, dayFirst...))
 	if parts[2] == "." && dayFirst != nil {
 		found.Exact = dayFirst[0]
@@ -240,7 +240,7 @@ func (r *Text) dayAlone(i int) (Reading, bool) {
 	}
 	first := r.today().AddDate(0, 0, 1-r.today().Day())
 	later := first.AddDate(0, 1, 0)
-	this, next := day(first.Year(), int(first.Month()), number), day(later.Year(), int(later.Month()), number)
+	this, next := dayOf(first.Year(), int(first.Month()), number), dayOf(later.Year(), int(later.Month()), number)
 	found, ok := r.settled(i, end, append(this, next...))
 	found.Exact = ""
 	if number < r.today().Day() {

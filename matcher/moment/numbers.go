@@ -136,7 +136,7 @@ func (r *Text) inFigures(i int) (Reading, bool) {
 	if parts == nil {
 		return Reading{}, false
 	}
-	forms, letters := forms(parts[1]), parts[2]
+	forms, letters := formsOf(parts[1]), parts[2]
 	found := r.number(i, i+1, forms)
 	found.Doubtful = letters != "" && !text.UnitSigns.Has(letters)
 	if zeros := shortScales[letters]; zeros > 0 {
@@ -167,9 +167,9 @@ var groupGap = regexp.MustCompile(`^[ '’\x{A0}\x{2009}\x{202F}]$`)
 
 func isGroup(w string) bool { return len(w) == 3 && strings.Trim(w, "0123456789") == "" }
 
-// forms are the numbers that figures with points and commas may mean: 1.000 is one or a
+// formsOf lists the numbers that figures with points and commas may mean: 1.000 is one or a
 // thousand.
-func forms(figures string) []string {
+func formsOf(figures string) []string {
 	figures = strings.TrimRight(figures, ".,")
 	points, commas := strings.Count(figures, "."), strings.Count(figures, ",")
 	switch {

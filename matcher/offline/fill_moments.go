@@ -122,8 +122,8 @@ func (r *filler) moment(s *slot, m moment.Reading) {
 		first++ // no part of "8th of March"
 	}
 	value := r.Surface(first, m.End)
-	if form := layout(s.Description); form != "" {
-		value = moment.Format(m.Exact, form)
+	if wanted := layout(s.Description); wanted != "" {
+		value = moment.Format(m.Exact, wanted)
 	}
 	if value != "" {
 		r.fill(s, value, m.First, m.End)

@@ -77,12 +77,12 @@ var placeNames = text.PlaceNames.Stems()
 // readPlaces fills free strings after a preposition, where one parameter and one name
 // fit the preposition.
 func (r *filler) readPlaces() {
-	for _, relation := range relations {
-		slots := r.slots(func(s *slot) bool { return freeText(s) && relation.fits(s) })
+	for _, rel := range relations {
+		slots := r.slots(func(s *slot) bool { return freeText(s) && rel.fits(s) })
 		if len(slots) > 1 {
 			slots = r.required(slots)
 		}
-		found := r.brought(relation)
+		found := r.brought(rel)
 		if len(slots) == 1 && len(found) == 1 {
 			r.fill(slots[0], found[0].value, found[0].first, found[0].end)
 		}

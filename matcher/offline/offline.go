@@ -17,10 +17,10 @@ import (
 // the words name them beyond doubt. It fires at most one tool for a message, sees the
 // message alone and not the history, writes no replies, and keeps silent rather than
 // fire wrongly. It is safe for concurrent use.
-type Matcher struct{ lexicons *retrieval.Cache }
+type Matcher struct{ indexes *retrieval.Cache }
 
 // New returns a matcher that needs no LLM.
-func New() *Matcher { return &Matcher{lexicons: retrieval.NewCache()} }
+func New() *Matcher { return &Matcher{indexes: retrieval.NewCache()} }
 
 // Match finds the tool that the text calls for. A tool whose required values are not
 // all in the text is Rejected, not a Match. It returns no error.
@@ -30,7 +30,7 @@ func (o *Matcher) Match(_ context.Context, request matcher.Request) (matcher.Res
 	}
 	found := matcher.Result{Stage: matcher.StageOffline}
 	words := text.Split(request.Text)
-	best, ok := decide(o.lexicons.Of(request.Candidates), request.Text, words)
+	best, ok := decide(o.indexes.Of(request.Candidates), request.Text, words)
 	if ok {
 		candidate := request.Candidates[best]
 		take(&found, candidate, valuesOf(request.Text, candidate.Tool, request.Now), request)

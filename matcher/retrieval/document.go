@@ -10,19 +10,19 @@ import (
 
 // Document is what a tool's own words are, by where they stand.
 type Document struct {
-	// name holds the stems of the tool's name that carry a subject, or those of its
+	// Name holds the stems of the tool's name that carry a subject, or those of its
 	// description where the name has none.
 	Name map[string]bool
-	// known holds every stem that the tool's name, description, examples and
+	// Known holds every stem that the tool's name, description, examples and
 	// parameters use, function words included.
 	Known map[string]bool
-	// title holds every stem of its name and description.
+	// Title holds every stem of its name and description.
 	Title map[string]bool
-	// moods are those in which the tool is spoken of.
+	// Moods are those in which the tool is spoken of.
 	Moods [text.MoodCount]bool
 }
 
-func profileOf(tool *repositories.Tool) Document {
+func newDocument(tool *repositories.Tool) Document {
 	p := Document{Name: text.Subjects(text.Identifier(tool.Name)), Known: map[string]bool{}, Title: map[string]bool{}}
 	if len(p.Name) == 0 {
 		p.Name = text.Subjects(tool.Description)

@@ -22,14 +22,14 @@ type feature struct {
 	weight float32
 }
 
-// bag collects features in the order of the text: sums of the same numbers in another
+// featureBag collects features in the order of the text: sums of the same numbers in another
 // order differ in the last digit, and two replicas must not decide differently.
-type bag struct {
+type featureBag struct {
 	places   map[uint64]int
 	features []feature
 }
 
-func (b *bag) add(id uint64, weight float32) {
+func (b *featureBag) add(id uint64, weight float32) {
 	place, ok := b.places[id]
 	if !ok {
 		place = len(b.features)
@@ -41,7 +41,7 @@ func (b *bag) add(id uint64, weight float32) {
 
 // featuresOf reads the features of a text's words.
 func featuresOf(words []text.Word) []feature {
-	b := bag{places: make(map[uint64]int, 8*len(words)), features: make([]feature, 0, 8*len(words))}
+	b := featureBag{places: make(map[uint64]int, 8*len(words)), features: make([]feature, 0, 8*len(words))}
 	previous := hash(markPair, "^")
 	for _, w := range words {
 		current := hash(markWord, w.Stem)
@@ -62,7 +62,7 @@ func featuresOf(words []text.Word) []feature {
 	return b.features
 }
 
-func (b *bag) addPieces(w string) {
+func (b *featureBag) addPieces(w string) {
 	framed := "_" + w + "_"
 	starts := make([]int, 0, len(framed)+1)
 	for at := range framed {

@@ -35,7 +35,7 @@ func compile(candidates []matcher.Candidate) *Index {
 	l := &Index{numbers: map[uint64]int32{}}
 	var bags [][]feature
 	for i, candidate := range candidates {
-		l.Documents = append(l.Documents, profileOf(candidate.Tool))
+		l.Documents = append(l.Documents, newDocument(candidate.Tool))
 		for _, sample := range samplesOf(candidate.Tool) {
 			bags = append(bags, featuresOf(text.Split(sample)))
 			l.owners = append(l.owners, int32(i))

@@ -25,10 +25,10 @@ const (
 // Retriever chooses which tools a model is offered where more are in scope than it
 // handles well. It needs no model itself: the words decide. It keeps what it has
 // compiled, and is safe for concurrent use.
-type Retriever struct{ lexicons *Cache }
+type Retriever struct{ indexes *Cache }
 
 // New returns a retriever.
-func New() *Retriever { return &Retriever{lexicons: NewCache()} }
+func New() *Retriever { return &Retriever{indexes: NewCache()} }
 
 // Retrieve parts the candidates into at most limit to offer and those that are cut,
 // both sorted as they came. Tools of a session's own repositories and of exclusive
@@ -69,7 +69,7 @@ func pinned(request matcher.Request, candidate matcher.Candidate) bool {
 
 // ranked lists the places of the candidates, pinned ones first, then the best.
 func (r *Retriever) ranked(request matcher.Request) []int {
-	scores := r.lexicons.Of(request.Candidates).relevant(request)
+	scores := r.indexes.Of(request.Candidates).relevant(request)
 	places := make([]int, len(scores))
 	for i := range places {
 		places[i] = i

@@ -9,7 +9,7 @@ const (
 	clearance   = 0.3
 	step        = 0.05
 	sharpenings = 5
-	// mostComparisons of samples with tools are made in a pass: beyond it, at about a
+	// maxComparisons of samples with tools are made in a pass: beyond it, at about a
 	// thousand tools, a scope goes without. 150 tools of ten examples need 270,000.
 	maxComparisons = 5_000_000
 )

@@ -82,8 +82,8 @@ func (s schema) kind() string {
 // readSchema reads an object; a JSON Schema may also be a boolean, or have a form
 // whose values words cannot give.
 func readSchema(raw json.RawMessage) (schema, bool) {
-	var schema schema
+	var read schema
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
-	return schema, decoder.Decode(&schema) == nil
+	return read, decoder.Decode(&read) == nil
 }

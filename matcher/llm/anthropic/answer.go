@@ -43,7 +43,7 @@ func readAnswer(body []byte) (provider.Completion, error) {
 		return provider.Completion{}, err
 	}
 	answer.Usage = usageOf(provider.TokenCounts(answered.Usage))
-	if err := provider.CheckFinished(provider.RawText(answered.StopReason), "end_turn", "stop_sequence", "tool_use"); err != nil {
+	if err := provider.CheckFinishReason(provider.RawText(answered.StopReason), "end_turn", "stop_sequence", "tool_use"); err != nil {
 		return provider.Completion{Usage: answer.Usage}, err
 	}
 	return answer, nil

@@ -36,7 +36,7 @@ func New(network provider.Network, given provider.Config) (provider.Client, erro
 	return &client{provider.NewTransport(network, key), base.JoinPath("v1", "messages"), header}, nil
 }
 
-// Complete implements completer.
+// Complete implements provider.Client.
 func (a *client) Complete(ctx context.Context, request provider.Request) (provider.Completion, error) {
 	body, err := a.transport.Post(ctx, a.url, a.header, newRequest(request))
 	if err != nil {

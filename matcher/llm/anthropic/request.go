@@ -152,7 +152,7 @@ func toolsOf(request provider.Request) ([]jsonTool, *jsonChoice) {
 	if len(offered) == 0 {
 		return mentioned(request.Messages)
 	}
-	slices.SortStableFunc(offered, func(a, b provider.Tool) int { return cmp.Compare(passing(a), passing(b)) })
+	slices.SortStableFunc(offered, func(a, b provider.Tool) int { return cmp.Compare(sessionLast(a), sessionLast(b)) })
 	rendered := make([]jsonTool, len(offered))
 	for i, tool := range offered {
 		rendered[i] = jsonTool{Name: tool.Name, Description: tool.Description, InputSchema: inputSchema(tool.Schema)}
@@ -163,7 +163,8 @@ func toolsOf(request provider.Request) ([]jsonTool, *jsonChoice) {
 	return rendered, &jsonChoice{Type: "auto"}
 }
 
-func passing(tool provider.Tool) int {
+// sessionLast sorts the tools of a session after the others.
+func sessionLast(tool provider.Tool) int {
 	if tool.SessionScoped {
 		return 1
 	}

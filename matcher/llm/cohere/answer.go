@@ -45,7 +45,7 @@ func readAnswer(body []byte) (provider.Completion, error) {
 	if answer.Calls, err = said.Calls(); err != nil {
 		return provider.Completion{}, err
 	}
-	if err := provider.CheckFinished(provider.RawText(answered.FinishReason), "COMPLETE", "STOP_SEQUENCE", "TOOL_CALL"); err != nil {
+	if err := provider.CheckFinishReason(provider.RawText(answered.FinishReason), "COMPLETE", "STOP_SEQUENCE", "TOOL_CALL"); err != nil {
 		return provider.Completion{Usage: answer.Usage}, err
 	}
 	if len(answer.Calls) > 0 {

@@ -36,7 +36,7 @@ func New(network provider.Network, given provider.Config) (provider.Client, erro
 	return &client{provider.NewTransport(network, key), base.JoinPath("v2", "chat"), header}, nil
 }
 
-// Complete implements completer.
+// Complete implements provider.Client.
 func (c *client) Complete(ctx context.Context, request provider.Request) (provider.Completion, error) {
 	names := newToolNames(request)
 	body, err := c.transport.Post(ctx, c.url, c.header, newRequest(request, names))

@@ -59,7 +59,7 @@ func readAnswer(body []byte) (provider.Completion, error) {
 		return provider.Completion{}, err
 	}
 	answer.Usage = usageOf(provider.TokenCounts(answered.Usage))
-	if err := provider.CheckFinished(provider.RawText(chosen.FinishReason), "STOP", "FINISH_REASON_UNSPECIFIED"); err != nil {
+	if err := provider.CheckFinishReason(provider.RawText(chosen.FinishReason), "STOP", "FINISH_REASON_UNSPECIFIED"); err != nil {
 		return provider.Completion{Usage: answer.Usage}, err
 	}
 	return answer, nil

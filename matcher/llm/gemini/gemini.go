@@ -67,7 +67,7 @@ func New(network provider.Network, given provider.Config) (provider.Client, erro
 	return g, nil
 }
 
-// Complete implements completer.
+// Complete implements provider.Client.
 func (g *client) Complete(ctx context.Context, request provider.Request) (provider.Completion, error) {
 	path, err := g.modelPath(request.Model)
 	if err != nil {

@@ -1,11 +1,11 @@
 // Package llmtest is a scripted OpenAI-compatible server for tests: it answers chat
 // completions as it was told to, over real HTTP, and keeps what it was asked.
 //
-//	llm := llmtest.New(t)
-//	llm.Queue(llmtest.Call("book", `{"day":"2026-12-01"}`))
-//	// matcher.Options{BaseURL: llm.URL(), Key: …}
+//	server := llmtest.New(t)
+//	server.Queue(llmtest.Call("book", `{"day":"2026-12-01"}`))
+//	// llm.Options{BaseURL: server.URL(), Key: …}
 //	// … post a message …
-//	require.Equal(t, "tomorrow please", llm.Requests()[0].Last().Content)
+//	require.Equal(t, "tomorrow please", server.Requests()[0].Last().Content)
 package llmtest
 
 import (

@@ -50,7 +50,7 @@ func (a azure) RoundTrip(request *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(request)
 }
 
-// Complete implements completer.
+// Complete implements provider.Client.
 func (o *client) Complete(ctx context.Context, request provider.Request) (provider.Completion, error) {
 	response, err := o.create(ctx, request)
 	if err != nil {

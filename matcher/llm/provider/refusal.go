@@ -35,9 +35,9 @@ func CheckNotCut(reason string) error {
 	}
 }
 
-// CheckFinished is whole for a provider whose reasons for a sound end are documented: any
+// CheckFinishReason is whole for a provider whose reasons for a sound end are documented: any
 // other is a failure. None at all is sound.
-func CheckFinished(reason string, sound ...string) error {
+func CheckFinishReason(reason string, sound ...string) error {
 	if reason == "" || slices.Contains(sound, reason) {
 		return nil
 	}
