@@ -115,14 +115,17 @@ func (s *Store) Apps(ctx context.Context, after string, limit int) ([]*App, stri
 		return nil, "", err
 	}
 	ids, next := cut(ids, limit)
-	items := make([]*App, 0, len(ids))
-	for _, id := range ids {
+	items, room := make([]*App, 0, len(ids)), &Room{}
+	for i, id := range ids {
 		app, err := s.App(ctx, id)
 		if errors.Is(err, ErrNotFound) {
 			continue // deleted since
 		}
 		if err != nil {
 			return nil, "", err
+		}
+		if !room.Takes(app) {
+			return items, ids[i-1], nil
 		}
 		items = append(items, app)
 	}

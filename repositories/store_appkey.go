@@ -56,7 +56,7 @@ func (s *Store) AppKeys(ctx context.Context, appID, after string, limit int) ([]
 	}
 	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(all.Val())), func(id string) bool { return id <= after })
 	ids, next := cut(ids, limit)
-	list := make([]AppKey, len(ids))
+	list, room := make([]AppKey, len(ids)), &Room{}
 	for i, id := range ids {
 		stored, err := readKey(all.Val()[id])
 		if err != nil {
@@ -64,6 +64,9 @@ func (s *Store) AppKeys(ctx context.Context, appID, after string, limit int) ([]
 		}
 		list[i] = stored.AppKey
 		list[i].LastUsed = readUse(uses.Val()[id])
+		if !room.Takes(list[i]) {
+			return list[:i], ids[i-1], nil
+		}
 	}
 	return list, next, nil
 }

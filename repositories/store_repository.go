@@ -199,25 +199,69 @@ func (s *Store) Repositories(ctx context.Context, scope Scope, after string, lim
 	keys := KeysOf(scope.AppID)
 	pipe := s.db.Pipeline()
 	exists := pipe.Exists(ctx, keys.App())
-	all := pipe.HGetAll(ctx, keys.Repos(scope.SessionID))
+	all := pipe.HKeys(ctx, keys.Repos(scope.SessionID))
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, "", Unavailable(err)
 	}
 	if exists.Val() == 0 {
 		return nil, "", fmt.Errorf("app %q: %w", scope.AppID, ErrNotFound)
 	}
-	ids := slices.Sorted(maps.Keys(all.Val()))
+	ids := slices.Sorted(slices.Values(all.Val()))
 	ids = ids[sort.Search(len(ids), func(i int) bool { return ids[i] > after }):]
 	ids, next := cut(ids, limit)
-	items := make([]*Repository, len(ids))
-	for i, id := range ids {
-		repository, err := s.Load(scope.AppID, all.Val()[id])
-		if err != nil {
-			return nil, "", err
-		}
-		items[i] = repository
+	items, err := s.page(ctx, scope, ids)
+	if n := len(items); n > 0 && items[n-1].ID != ids[len(ids)-1] {
+		next = items[n-1].ID
 	}
-	return items, next, nil
+	return items, next, err
+}
+
+// page reads repositories as far as a page has room. What is deleted meanwhile is left
+// out.
+func (s *Store) page(ctx context.Context, scope Scope, ids []string) ([]*Repository, error) {
+	key := KeysOf(scope.AppID).Repos(scope.SessionID)
+	sizes, err := s.sizes(ctx, key, ids)
+	items, room := []*Repository{}, &Room{}
+	for err == nil && len(ids) > 0 {
+		few := Fitting(sizes)
+		stored, err := s.db.HMGet(ctx, key, ids[:few]...).Result()
+		if err != nil {
+			return nil, Unavailable(err)
+		}
+		for _, one := range stored {
+			text, there := one.(string)
+			if !there {
+				continue
+			}
+			repository, err := s.Load(scope.AppID, text)
+			if err != nil {
+				return nil, err
+			}
+			if !room.Takes(repository) {
+				return items, nil
+			}
+			items = append(items, repository)
+		}
+		ids, sizes = ids[few:], sizes[few:]
+	}
+	return items, err
+}
+
+// sizes asks how long fields of a hash are.
+func (s *Store) sizes(ctx context.Context, key string, fields []string) ([]int64, error) {
+	sizes := make([]int64, len(fields))
+	if len(fields) == 0 {
+		return sizes, nil
+	}
+	pipe := s.db.Pipeline()
+	for _, field := range fields {
+		pipe.HStrLen(ctx, key, field)
+	}
+	replies, err := pipe.Exec(ctx)
+	for i, reply := range replies {
+		sizes[i] = reply.(*redis.IntCmd).Val()
+	}
+	return sizes, Unavailable(err)
 }
 
 // DeleteRepository removes a repository, or returns ErrNotFound.

@@ -33,8 +33,36 @@ func (e *Engine) History(ctx context.Context, appID, sessionID string, page Page
 		ids = ids[:page.Limit]
 		next = encodeCursor(ids[len(ids)-1])
 	}
-	entries, err := e.entries(ctx, appID, sessionID, ids)
+	entries, whole, err := e.page(ctx, appID, sessionID, ids)
+	if whole < len(ids) {
+		next = encodeCursor(ids[max(whole, 1)-1])
+	}
 	return entries, next, err
+}
+
+// page reads messages as far as a page has room, and says how many they are. What
+// belongs to one message, as its reply, is on the page of the message.
+func (e *Engine) page(ctx context.Context, appID, sessionID string, ids []string) (entries []Entry, whole int, err error) {
+	entries, room := []Entry{}, &repositories.Room{}
+	turns := repositories.KeysOf(appID).Turns(sessionID)
+	sizes, err := e.sizes(ctx, len(ids), func(i int) (string, []string) { return turns, turnFields(ids[i]) })
+	for err == nil && whole < len(ids) {
+		var found []Entry
+		found, err = e.entries(ctx, appID, turns, ids[whole:whole+repositories.Fitting(sizes[whole:])])
+		for _, entry := range found {
+			withReply := withReplies([]Entry{entry})
+			if !room.Takes(withReply) {
+				return entries, whole, nil
+			}
+			entries, whole = append(entries, withReply...), whole+1
+		}
+	}
+	return entries, whole, err
+}
+
+// turnFields are the fields of a message that a history shows.
+func turnFields(id string) []string {
+	return []string{"m:" + id, "d:" + id, "p:" + id, "f:" + id, "a:" + id}
 }
 
 // historyPosition is the place that follows the cursor's message.
@@ -53,20 +81,18 @@ func (e *Engine) historyPosition(ctx context.Context, order, cursor string) (int
 	return at + 1, repositories.Unavailable(err)
 }
 
-// entries reads messages with their decisions, and the states of all their triggers.
-func (e *Engine) entries(ctx context.Context, appID, sessionID string, ids []string) ([]Entry, error) {
-	entries := []Entry{}
-	if len(ids) == 0 {
-		return entries, nil
-	}
+// entries reads messages with their decisions, and the states of all their triggers. It
+// ends early, but not before the first, where these are more than a page.
+func (e *Engine) entries(ctx context.Context, appID, turns string, ids []string) ([]Entry, error) {
 	var fields []string
 	for _, id := range ids {
-		fields = append(fields, "m:"+id, "d:"+id, "p:"+id, "f:"+id, "a:"+id)
+		fields = append(fields, turnFields(id)...)
 	}
-	values, err := e.db.HMGet(ctx, repositories.KeysOf(appID).Turns(sessionID), fields...).Result()
+	values, err := e.db.HMGet(ctx, turns, fields...).Result()
 	if err != nil {
 		return nil, repositories.Unavailable(err)
 	}
+	var entries []Entry
 	var matches []Match
 	for row := range slices.Chunk(texts(values), 5) {
 		entry, err := entryOf(ids[len(entries)], row)
@@ -76,14 +102,23 @@ func (e *Engine) entries(ctx context.Context, appID, sessionID string, ids []str
 		entries = append(entries, entry)
 		matches = append(matches, entry.Triggers...)
 	}
-	if err := e.fillStates(ctx, appID, matches); err != nil {
+	few, err := e.triggersFitting(ctx, appID, len(matches), func(i int) string { return matches[i].TriggerID })
+	if err != nil {
 		return nil, err
 	}
-	for i := range entries {
-		n := copy(entries[i].Triggers, matches)
-		matches = matches[n:]
+	fits := func(n, triggers int) bool { return n == 0 || triggers <= few }
+	n, triggers := 0, 0
+	for n < len(entries) && fits(n, triggers+len(entries[n].Triggers)) {
+		triggers += len(entries[n].Triggers)
+		n++
 	}
-	return withReplies(entries), nil
+	if err := e.fillStates(ctx, appID, matches[:triggers]); err != nil {
+		return nil, err
+	}
+	for i := range entries[:n] {
+		matches = matches[copy(entries[i].Triggers, matches):]
+	}
+	return entries[:n], nil
 }
 
 // entryOf reads one message: its text, decision, reply, failure and answer.

@@ -29,21 +29,28 @@ func (e *Engine) Triggers(ctx context.Context, q Query) ([]Record, string, error
 	if err != nil {
 		return nil, "", err
 	}
-	items := []Record{}
+	items, room := []Record{}, &repositories.Room{}
 	for {
 		places, err := e.placesAfter(ctx, q, at)
 		if err != nil {
 			return nil, "", err
 		}
-		records, err := e.matching(ctx, q, places)
-		if err != nil {
-			return nil, "", err
-		}
-		for _, found := range records {
-			if len(items) == q.Page.Limit {
-				return items, at.cursor(), nil
+		for rest := places; len(rest) > 0; {
+			few, err := e.triggersFitting(ctx, q.AppID, len(rest), func(i int) string { return rest[i].id })
+			if err != nil {
+				return nil, "", err
 			}
-			items, at = append(items, found.Record), found.place
+			records, err := e.matching(ctx, q, rest[:few])
+			if err != nil {
+				return nil, "", err
+			}
+			for _, found := range records {
+				if len(items) == q.Page.Limit || !room.Takes(found.Record) {
+					return items, at.cursor(), nil
+				}
+				items, at = append(items, found.Record), found.place
+			}
+			rest = rest[few:]
 		}
 		if len(places) < chunk {
 			return items, "", nil
