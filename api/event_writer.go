@@ -42,15 +42,25 @@ func (w *eventWriter) begin(after uint64) error {
 // event sends one event: its sequence, the first two words of its subject, its payload.
 func (w *eventWriter) event(event trigger.Published) error {
 	fmt.Fprintf(&w.text, "id: %d\nevent: %s\n", event.Sequence, firstWords(event.Subject))
-	// A payload of ours is one line. What others may publish is not to end the event.
-	for line := range strings.SplitSeq(newlines.Replace(string(event.Data)), "\n") {
-		w.text.WriteString("data: " + line + "\n")
+	// A payload of ours is one line. What others may publish is not to end the event. It
+	// is written as it is: many streams hold the same one, and a copy for each of those
+	// that do not read would be a copy for as long as they are open.
+	for rest, more := event.Data, true; more; {
+		end := bytes.IndexAny(rest, "\r\n")
+		line := rest
+		if more = end >= 0; more {
+			line, rest = rest[:end], bytes.TrimPrefix(rest[end:], []byte("\r"))
+			rest = bytes.TrimPrefix(rest, []byte("\n"))
+		}
+		w.text.WriteString("data: ")
+		if err := w.write(line); err != nil {
+			return err
+		}
+		w.text.WriteByte('\n')
 	}
 	w.text.WriteByte('\n')
 	return w.flush()
 }
-
-var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // beat sends a comment, which keeps the connection from being taken for dead.
 func (w *eventWriter) beat() error {
@@ -58,10 +68,19 @@ func (w *eventWriter) beat() error {
 	return w.flush()
 }
 
-func (w *eventWriter) flush() error {
+// write sends what is collected and then a text that is not copied for it.
+func (w *eventWriter) write(text []byte) error {
 	defer w.text.Reset()
 	_ = w.with.SetWriteDeadline(time.Now().Add(writeTime)) // a recorder has none
 	if _, err := w.out.Write(w.text.Bytes()); err != nil {
+		return err
+	}
+	_, err := w.out.Write(text)
+	return err
+}
+
+func (w *eventWriter) flush() error {
+	if err := w.write(nil); err != nil {
 		return err
 	}
 	return w.with.Flush()

@@ -223,7 +223,7 @@ func (t *Tail) serve(ctx context.Context, f *follower) {
 	for {
 		err := t.catchUp(ctx, f)
 		if err == nil && f.state() == following {
-			f.live(ctx)
+			f.live(ctx, t.hub)
 			t.hub.leave(f)
 			return
 		}

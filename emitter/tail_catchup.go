@@ -15,8 +15,10 @@ const (
 	// each has a consumer of its own for that moment. It is what happens when a replica
 	// was restarted and all its readers come at once.
 	catchUps = 16
-	// catchUpBatch is how many stored events are read at a time.
-	catchUpBatch = 256
+	// catchUpBatch is how many stored events are read at a time, and catchUpBytes how
+	// much of them is kept while their reader takes them: the rest is read again.
+	catchUpBatch = 64
+	catchUpBytes = 128 << 10
 	// catchUpIdle is when NATS forgets the consumer of a process that died.
 	catchUpIdle = 30 * time.Second
 )
@@ -71,28 +73,35 @@ func (t *Tail) fetch(consumer jetstream.Consumer, f *follower) (events []trigger
 	if err != nil {
 		return nil, 0, err
 	}
-	events, through, got := f.pick(batch.Messages())
+	events, through, got, whole := f.pick(batch.Messages())
 	switch {
 	case batch.Error() != nil:
 		return nil, 0, batch.Error()
 	case got < count:
 		return nil, 0, fmt.Errorf("%d of %d events came in time", got, count)
-	case pending <= catchUpBatch:
+	case whole && pending <= catchUpBatch:
 		through = f.upTo
 	}
 	return events, min(through, f.upTo), nil
 }
 
-// pick takes of the messages what the follower may hear and will not get live.
-func (f *follower) pick(messages <-chan jetstream.Msg) (events []trigger.Published, through uint64, got int) {
-	through = f.after
+// pick takes of the messages what the follower may hear and will not get live, as far as
+// that is to be kept at once, and says whether that is all.
+func (f *follower) pick(messages <-chan jetstream.Msg) (events []trigger.Published, through uint64, got int, whole bool) {
+	through, whole = f.after, true
+	kept := 0
 	for message := range messages {
 		got++
+		if !whole {
+			continue
+		}
 		event, of, err := published(message)
 		through = max(through, event.Sequence)
 		if err == nil && event.Sequence <= f.upTo && f.hears(of) {
 			events = append(events, event)
+			kept += len(event.Data)
+			whole = kept < catchUpBytes
 		}
 	}
-	return events, through, got
+	return events, through, got, whole
 }

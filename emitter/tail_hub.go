@@ -3,6 +3,7 @@ package emitter
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"earshot/trigger"
 )
@@ -10,6 +11,13 @@ import (
 // followerRoom is how many events may wait for one follower. One that falls further
 // behind is dropped: it can come back and go on where it was, and memory cannot.
 const followerRoom = 256
+
+// What waits for followers is bounded in bytes as well, for one and for all together. An
+// event that waits for several counts for each, so that a process holds less.
+const (
+	followerBytes = 1 << 20
+	allBytes      = 64 << 20
+)
 
 // audience is who may see an event: the followers of a session, and with an empty
 // session those of the app.
@@ -20,7 +28,8 @@ type hub struct {
 	mu        sync.Mutex
 	at        uint64 // sequence of the last event that was handed out
 	begun     bool
-	movedOn   bool // since it was last asked
+	movedOn   bool         // since it was last asked
+	held      atomic.Int64 // bytes that wait for followers
 	followers map[audience]map[*follower]bool
 }
 
@@ -32,6 +41,7 @@ type follower struct {
 	queue chan trigger.Published
 	out   chan trigger.Published
 	gone  chan struct{} // closed when it is dropped
+	waits atomic.Int64  // bytes in its queue
 	why   standing
 	once  sync.Once
 }
@@ -82,12 +92,27 @@ func (h *hub) dispatch(event trigger.Published, of audience) {
 
 func (h *hub) hand(event trigger.Published, to audience) {
 	for f := range h.followers[to] {
+		size := int64(len(event.Data))
+		waiting := f.waits.Load()
+		if waiting > 0 && (waiting+size > followerBytes || h.held.Load()+size > allBytes) {
+			f.drop(full)
+			continue
+		}
+		f.waits.Add(size)
+		h.held.Add(size)
 		select {
 		case f.queue <- event:
 		default:
+			h.release(f, size)
 			f.drop(full)
 		}
 	}
+}
+
+// release counts what waits no more.
+func (h *hub) release(f *follower, size int64) {
+	f.waits.Add(-size)
+	h.held.Add(-size)
 }
 
 // join adds a follower: what comes from now on goes into its queue.
@@ -116,6 +141,15 @@ func (h *hub) leave(f *follower) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.followers[f.audience], f)
+	for { // nobody fills it any more, and nobody empties it
+		select {
+		case event := <-f.queue:
+			h.release(f, int64(len(event.Data)))
+			continue
+		default:
+		}
+		break
+	}
 	if len(h.followers[f.audience]) == 0 {
 		delete(h.followers, f.audience)
 	}
@@ -162,10 +196,11 @@ func (f *follower) state() standing {
 }
 
 // live hands on what comes, until ctx ends or the follower is dropped.
-func (f *follower) live(ctx context.Context) {
+func (f *follower) live(ctx context.Context, h *hub) {
 	for {
 		select {
 		case event := <-f.queue:
+			h.release(f, int64(len(event.Data)))
 			if event.Sequence > f.after && !f.hand(ctx, event) {
 				return
 			}
