@@ -22,6 +22,15 @@ const challenge = `Bearer realm="earshot"`
 type Keys interface {
 	CheckKey(ctx context.Context, key repositories.Secret) (appID string, found repositories.AppKey, err error)
 	KeyValid(ctx context.Context, appID, keyID string) (repositories.AppKey, error)
+	Lives
+}
+
+// Lives tells an app and a session from earlier ones of the same names. Both fail with
+// repositories.ErrNotFound without the app.
+type Lives interface {
+	Generation(ctx context.Context, appID, sessionID string) (repositories.Generation, error)
+	// LifeOf is the Generation of a moment ago, which costs less.
+	LifeOf(ctx context.Context, appID, sessionID string) (repositories.Generation, error)
 }
 
 // Tokens signs session tokens and knows its own by their signature.
@@ -79,6 +88,7 @@ func credential(c echo.Context) repositories.Secret {
 var (
 	errNoKey        = errors.New("a key is needed: send it as the header Authorization: Bearer KEY")
 	errTokenExpired = errors.New("the session token has expired")
+	errSessionOver  = errors.New("the session token has ended with its session")
 )
 
 func (a authenticator) principal(ctx context.Context, sent repositories.Secret) (principal, error) {
@@ -111,7 +121,8 @@ func (a authenticator) byKey(ctx context.Context, sent repositories.Secret) (pri
 }
 
 // byToken reads a session token. It ends with the key that it was asked for with, so
-// that whoever revokes a key that got out has revoked what was made with it.
+// that whoever revokes a key that got out has revoked what was made with it, and with its
+// app and session: others may live under these names later.
 func (a authenticator) byToken(ctx context.Context, sent repositories.Secret) (principal, error) {
 	token, err := a.tokens.OpenToken(sent)
 	if err != nil {
@@ -120,16 +131,24 @@ func (a authenticator) byToken(ctx context.Context, sent repositories.Secret) (p
 	if !a.now().Before(token.Expires) {
 		return principal{}, errTokenExpired
 	}
-	who := principal{appID: token.AppID, sessionID: token.SessionID, keyID: token.KeyID, expires: token.Expires}
+	who := principal{appID: token.AppID, sessionID: token.SessionID, keyID: token.KeyID, expires: token.Expires, life: token.Life}
 	return who, a.stillGood(ctx, who)
 }
 
 // stillGood returns why a principal is one no more.
 func (a authenticator) stillGood(ctx context.Context, who principal) error {
-	if who.keyID == "" {
+	if who.keyID != "" {
+		if _, err := a.keys.KeyValid(ctx, who.appID, who.keyID); err != nil {
+			return err
+		}
+	}
+	if !who.frontEnd() {
 		return nil
 	}
-	_, err := a.keys.KeyValid(ctx, who.appID, who.keyID)
+	life, err := a.keys.LifeOf(ctx, who.appID, who.sessionID)
+	if errors.Is(err, repositories.ErrNotFound) || err == nil && life != who.life {
+		return errSessionOver
+	}
 	return err
 }
 
@@ -140,7 +159,7 @@ func unauthorized(err error) error {
 		return err
 	case errors.Is(err, errNoKey):
 		return newProblem(http.StatusUnauthorized, err.Error()).with("WWW-Authenticate", challenge)
-	case errors.Is(err, repositories.ErrKey), errors.Is(err, repositories.ErrKeyExpired), errors.Is(err, repositories.ErrToken), errors.Is(err, errTokenExpired):
+	case errors.Is(err, repositories.ErrKey), errors.Is(err, repositories.ErrKeyExpired), errors.Is(err, repositories.ErrToken), errors.Is(err, errTokenExpired), errors.Is(err, errSessionOver):
 		return newProblem(http.StatusUnauthorized, err.Error()).with("WWW-Authenticate", challenge+`, error="invalid_token"`)
 	}
 	return err

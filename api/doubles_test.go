@@ -138,6 +138,14 @@ func (s *storeDouble) KeyValid(context.Context, string, string) (repositories.Ap
 	return repositories.AppKey{}, repositories.ErrKey
 }
 
+func (s *storeDouble) Generation(_ context.Context, appID, _ string) (repositories.Generation, error) {
+	return repositories.Generation{App: appID}, s.err
+}
+
+func (s *storeDouble) LifeOf(_ context.Context, appID, _ string) (repositories.Generation, error) {
+	return repositories.Generation{App: appID}, nil
+}
+
 func (s *storeDouble) CreateKey(_ context.Context, appID string, asked repositories.NewKey) (repositories.AppKey, repositories.Secret, error) {
 	s.took("CreateKey", appID, asked)
 	return repositories.AppKey{ID: "k1", Name: asked.Name, Scopes: asked.Scopes}, repositories.NewSecret("ek_clinic.k1.x"), s.err

@@ -94,6 +94,9 @@ func (w world) credentials() map[string]string {
 		"token of other": {AppID: "other", SessionID: "s1", Expires: time.Now().Add(time.Hour)}, "expired token": {AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(-time.Second)},
 		"orphan token": {AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(time.Hour), KeyID: id},
 	} {
+		life, err := w.store.Generation(w.t.Context(), token.AppID, token.SessionID)
+		require.NoError(w.t, err)
+		token.Life = life
 		signed, err := w.sealer.SignToken(token)
 		require.NoError(w.t, err)
 		sent[name] = signed.Reveal()

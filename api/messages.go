@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger"
 )
@@ -64,6 +65,9 @@ func (h messages) read(c echo.Context) (trigger.Message, error) {
 	message, err := decodeMessage(h.bodies, body)
 	if err != nil {
 		return message, err
+	}
+	if principalOf(c).frontEnd() && message.Actor != matcher.ActorUser {
+		return message, forbidden() // a browser speaks for its user alone
 	}
 	if message.ID == "" {
 		message.ID = h.newID()

@@ -18,6 +18,14 @@ func (noKeys) KeyValid(context.Context, string, string) (repositories.AppKey, er
 	return repositories.AppKey{}, repositories.ErrKey
 }
 
+func (noKeys) Generation(context.Context, string, string) (repositories.Generation, error) {
+	return repositories.Generation{}, nil
+}
+
+func (noKeys) LifeOf(context.Context, string, string) (repositories.Generation, error) {
+	return repositories.Generation{}, nil
+}
+
 func (noKeys) CreateKey(context.Context, string, repositories.NewKey) (repositories.AppKey, repositories.Secret, error) {
 	return repositories.AppKey{}, repositories.Secret{}, fmt.Errorf("%w: this service keeps no keys", repositories.ErrUnavailable)
 }

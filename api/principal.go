@@ -16,9 +16,10 @@ type principal struct {
 	appID     string
 	sessionID string // of a session token
 	scopes    []repositories.Permission
-	keyID     string    // by which it can be revoked
-	rootKey   string    // with which it shares what is counted by key
-	expires   time.Time // zero for never
+	keyID     string                  // by which it can be revoked
+	rootKey   string                  // with which it shares what is counted by key
+	expires   time.Time               // zero for never
+	life      repositories.Generation // of a session token
 }
 
 // principalKey is where authenticated leaves the principal.

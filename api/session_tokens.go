@@ -20,7 +20,7 @@ type AppReader interface {
 
 // sessionTokens serves the tokens that a back-end hands to the browser of a session.
 type sessionTokens struct {
-	apps   AppReader
+	lives  Lives
 	tokens Tokens
 	bodies *repositories.Bodies
 	now    func() time.Time
@@ -40,12 +40,13 @@ func (h sessionTokens) post(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.apps.App(c.Request().Context(), c.Param("appId")); err != nil {
+	alive, err := h.lives.Generation(c.Request().Context(), c.Param("appId"), c.Param("sessionId"))
+	if err != nil {
 		return err
 	}
 	who := principalOf(c)
 	token := repositories.SessionToken{
-		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), KeyID: who.keyID, Expires: h.now().Add(life).UTC().Truncate(time.Second),
+		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), KeyID: who.keyID, Expires: h.now().Add(life).UTC().Truncate(time.Second), Life: alive,
 	}
 	if !who.expires.IsZero() && who.expires.Before(token.Expires) {
 		token.Expires = who.expires

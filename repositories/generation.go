@@ -21,8 +21,8 @@ const lateEnd = 48 * time.Hour
 // is. Thus nothing needs to be written when a session begins, and a failover that loses
 // the last writes leaves the generation of a living session as it was.
 type Generation struct {
-	App     string
-	Session string
+	App     string `json:"app,omitempty"`
+	Session string `json:"session,omitempty"`
 }
 
 // Generation reads the generation of an app and of a session, which need not have been
@@ -41,6 +41,26 @@ func (s *Store) Generation(ctx context.Context, appID, sessionID string) (Genera
 	found.App, _ = app.Val()[1].(string) // none in apps that were made before there were any
 	found.Session, _ = session.Val()[0].(string)
 	return found, nil
+}
+
+// LifeOf is Generation as it was at most KeyFresh ago: what a request with a session token
+// is let in by. Whoever ends a life waits for that long.
+func (s *Store) LifeOf(ctx context.Context, appID, sessionID string) (Generation, error) {
+	return s.lives.get(appID+" "+sessionID, func() (Generation, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
+		defer cancel()
+		return s.Generation(ctx, appID, sessionID)
+	})
+}
+
+// forgotten waits until no replica lets anybody in by what is over now.
+func forgotten(ctx context.Context) error {
+	select {
+	case <-time.After(KeyFresh):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Remembers is how long the generation of a session is kept after it was closed, or

@@ -19,6 +19,8 @@ type SessionToken struct {
 	// KeyID is the app key that asked for it, and with which it ends; empty where it
 	// was the admin.
 	KeyID string `json:"key,omitempty"`
+	// Life is that of the app and the session that it was made in, and with which it ends.
+	Life Generation `json:"life"`
 }
 
 // SessionTokenPrefix begins every session token.

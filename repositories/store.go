@@ -45,6 +45,7 @@ type Store struct {
 	changed func(appID string)
 	access  *fresh[*storedKey] // by app and keyId
 	origins *fresh[[]string]   // by app
+	lives   *fresh[Generation] // by app and session
 }
 
 // NewStore returns a Store.
@@ -60,6 +61,7 @@ func NewStore(db *DB, options StoreOptions) *Store {
 		s.now = time.Now
 	}
 	s.access, s.origins = newFresh[*storedKey](cached, KeyFresh, time.Now), newFresh[[]string](cached, KeyFresh, time.Now)
+	s.lives = newFresh[Generation](cached, KeyFresh, time.Now)
 	if s.newID == nil {
 		s.newID = rand.Text
 	}

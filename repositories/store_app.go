@@ -176,7 +176,8 @@ return 'ok'
 `)
 
 // DeleteApp removes an app with its sessions, its trigger records and its repositories,
-// each of which owes its tool.changed. Effects that are owed already are still tried.
+// each of which owes its tool.changed. Effects that are owed already are still tried. When
+// it returns, no replica takes a key or a session token of the app any more.
 func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 	if _, err := s.App(ctx, appID); err != nil {
 		return err
@@ -185,7 +186,7 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 		return err
 	}
 	keys := KeysOf(appID)
-	return again(ctx, func() error {
+	err := again(ctx, func() error {
 		if err := s.deleteAll(ctx, Scope{AppID: appID}); err != nil {
 			return err
 		}
@@ -200,6 +201,10 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 		}
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return forgotten(ctx)
 }
 
 // dropTriggers removes the trigger records of an app: they hold what its users said, and
@@ -234,7 +239,7 @@ func (s *Store) closeSessions(ctx context.Context, appID string) error {
 		return Unavailable(err)
 	}
 	for _, name := range names {
-		if err := s.CloseSession(ctx, appID, name); err != nil {
+		if err := s.closeSession(ctx, appID, name, ""); err != nil {
 			return err
 		}
 	}

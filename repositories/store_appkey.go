@@ -122,12 +122,7 @@ func (s *Store) RevokeKey(ctx context.Context, appID, keyID string) error {
 	if len(gone) == 0 {
 		return fmt.Errorf("key %q: %w", keyID, ErrNotFound)
 	}
-	select {
-	case <-time.After(KeyFresh):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return forgotten(ctx)
 }
 
 // CheckKey finds the app and the record of a key that a client sent. Its errors are

@@ -59,12 +59,16 @@ func (s *Store) Closed(ctx context.Context, appID, sessionID string) (bool, erro
 
 // CloseSession removes a session: its history and its repositories, each of which owes
 // its tool.changed. Effects that are owed already are still delivered. Closing a
-// session that is not there is no error.
+// session that is not there is no error. When it returns, no replica takes a token of the
+// session any more.
 func (s *Store) CloseSession(ctx context.Context, appID, sessionID string) error {
 	if _, err := s.App(ctx, appID); err != nil {
 		return err
 	}
-	return s.closeSession(ctx, appID, sessionID, "")
+	if err := s.closeSession(ctx, appID, sessionID, ""); err != nil {
+		return err
+	}
+	return forgotten(ctx)
 }
 
 // closeSession removes a session; spare is '1' where it is to stay if it is in use.
