@@ -122,6 +122,9 @@ type Unavailable struct {
 	Reason string
 	// RetryAfter is the pause that the LLM asked for; zero where it asked for none.
 	RetryAfter time.Duration
+	// Detail is for the log alone, as it may hold addresses of the operator's network;
+	// empty where Reason says all. It holds no credential.
+	Detail string
 }
 
 // Error says what went wrong.

@@ -149,6 +149,9 @@ func (l *LLM) ask(ctx context.Context, model provider.Client, request provider.R
 	start := time.Now()
 	answer, err := model.Complete(limited, request)
 	err = l.explain(ctx, limited, err)
+	if away := new(matcher.Unavailable); errors.As(err, &away) && away.Detail != "" {
+		l.options.Logger.WarnContext(ctx, "llm.unreached", "model", request.Model, "error", away.Detail)
+	}
 	l.options.Observe(Exchange{Model: request.Model, Took: time.Since(start), Usage: answer.Usage, Err: err})
 	return answer, err
 }

@@ -1,9 +1,11 @@
 package llm_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -204,6 +206,19 @@ func TestBrokenConnectionIsUnavailable(t *testing.T) {
 	server := llmtest.New(t)
 	server.Queue(llmtest.Status(200, http.Header{"Content-Length": {"500"}}, `{"choices":[`))
 	require.Contains(t, unavailable(t, llmOptions(server)).Reason, "broke off")
+}
+
+func TestWhereTheLLMIsStaysInTheLog(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	var log bytes.Buffer
+	options := llm.Options{BaseURL: "http://localhost:" + port, Logger: slog.New(slog.NewJSONHandler(&log, nil))}
+	said := unavailable(t, options).Error()
+	require.Equal(t, "the LLM is not available: connection refused", said)
+	require.Regexp(t, `llm\.unreached.*(127\.0\.0\.1|::1).*connection refused`, log.String())
 }
 
 func TestCallerWhoLeavesIsNoFailureOfTheLLM(t *testing.T) {

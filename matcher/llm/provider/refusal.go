@@ -17,6 +17,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/text"
+	"earshot/repositories/unreached"
 )
 
 // CheckNotCut returns an error for an answer that its server did not finish: what is cut
@@ -69,7 +70,8 @@ func (t *Transport) refusal(response *http.Response, body []byte) error {
 // invalidToken is Cohere's status for a key that it does not know.
 const invalidToken = 498
 
-// Failure words an error of a request without the URL, which may carry credentials.
+// Failure words an error of a request without the URL, which may carry credentials, and
+// without addresses.
 func Failure(ctx context.Context, err error, key string) error {
 	var known *matcher.Unavailable
 	if errors.As(err, &known) {
@@ -82,7 +84,11 @@ func Failure(ctx context.Context, err error, key string) error {
 	if errors.As(err, &sent) {
 		err = sent.Err
 	}
-	return &matcher.Unavailable{Reason: Scrub(err.Error(), key)}
+	said := Scrub(err.Error(), key)
+	if reason := unreached.Reason(err); reason != "" {
+		return &matcher.Unavailable{Reason: reason, Detail: said}
+	}
+	return &matcher.Unavailable{Reason: said}
 }
 
 // Unreadable says why an answer with a good status is none.
