@@ -103,6 +103,12 @@ func (s *Sealer) open(appID, field, towards, sealed string) (Secret, error) {
 	return Secret{text: string(plain), towards: towards}, nil
 }
 
+// boundTo is what a sealed credential is authenticated with. What goes nowhere, and what
+// was sealed before destinations were known, has none.
 func boundTo(appID, field, towards string) []byte {
-	return []byte("earshot\x00" + appID + "\x00" + field + "\x00" + towards)
+	bound := "earshot\x00" + appID + "\x00" + field
+	if towards != "" {
+		bound += "\x00" + towards
+	}
+	return []byte(bound)
 }
