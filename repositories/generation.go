@@ -6,10 +6,6 @@ import (
 	"time"
 )
 
-// DefaultRetention is the longest that anything of a closed session is kept where
-// nothing else is set: the records of triggers that have failed.
-const DefaultRetention = 30 * 24 * time.Hour
-
 // lateEnd is how long after its session was closed an effect may come to its end: a
 // call is tried for at most 24 hours, and its record is kept from then on.
 const lateEnd = 48 * time.Hour
@@ -65,4 +61,4 @@ func forgotten(ctx context.Context) error {
 
 // Remembers is how long the generation of a session is kept after it was closed, or
 // used since: until nothing of its earlier lives is left.
-func (s *Store) Remembers() time.Duration { return s.keep + lateEnd }
+func (s *Store) Remembers() time.Duration { return s.keep.longest() + lateEnd }

@@ -32,7 +32,7 @@ func TestGenerationsTellEarlierLivesOfANameApart(t *testing.T) {
 		require.NoError(t, store.CloseSession(t.Context(), "clinic", "s1"))
 		require.NotEqual(t, second.Session, generation().Session)
 		left := server.Client().PTTL(t.Context(), repositories.KeysOf("clinic").Closed("s1")).Val()
-		require.Greater(t, left, repositories.DefaultRetention+24*time.Hour, "longer than what failed is kept")
+		require.Greater(t, left, repositories.DefaultDeadRetention+24*time.Hour, "longer than what failed is kept")
 
 		require.NoError(t, store.DeleteApp(t.Context(), "clinic"))
 		putApp(t, store, "clinic", `{}`)

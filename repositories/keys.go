@@ -57,6 +57,19 @@ func (k Keys) Outbox(sessionID string) string {
 // Effect is a hash: one effect that is owed or dead.
 func (k Keys) Effect(id string) string { return k.tag + "effect:" + k.app + ":" + id }
 
+// Effects are the keys of all effects that a fire may have.
+func (k Keys) Effects(fire string) []string {
+	keys := make([]string, len(Parts))
+	for i, part := range Parts {
+		keys[i] = k.Effect(fire + "." + part)
+	}
+	return keys
+}
+
+// Parts are the names of the effects of a fire. The id of an effect is that of the fire,
+// a dot and the name.
+var Parts = []string{"event", "emitter", "call", "result"}
+
 // Written is a string: the write of a repository that owes the event of that id took
 // place. It expires.
 func (k Keys) Written(id string) string { return k.tag + "written:" + k.app + ":" + id }
@@ -75,6 +88,10 @@ func (k Keys) Triggers(sessionID string) string {
 // InState is a sorted set of the triggerIds that are pending or failed, by
 // the time (µs) since when they are.
 func (k Keys) InState(state string) string { return k.tag + state + ":" + k.app }
+
+// Over is a sorted set of the partition: appId/triggerId of those triggers that owe
+// nothing, by the time (ms) when their records go.
+func (k Keys) Over() string { return k.tag + "over" }
 
 // AppKeys is a hash of an app: keyId to the stored key.
 func (k Keys) AppKeys() string { return k.tag + "keys:" + k.app }

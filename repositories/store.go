@@ -1,7 +1,6 @@
 package repositories
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -22,9 +21,8 @@ type StoreOptions struct {
 	Sealer *Sealer
 	// SessionTTL is the idle time after which a session expires.
 	SessionTTL time.Duration
-	// Retention is the longest that a record or an event of a session that was closed
-	// is kept; zero means DefaultRetention.
-	Retention time.Duration
+	// Retention is how much is kept of what is over.
+	Retention Retention
 	// Now and NewID are injected by tests; they default to time.Now and to random
 	// ids of 128 bits.
 	Now   func() time.Time
@@ -37,7 +35,7 @@ type Store struct {
 	db      *DB
 	sealer  *Sealer
 	ttl     time.Duration
-	keep    time.Duration
+	keep    Retention
 	now     func() time.Time
 	newID   func() string
 	repos   *lru.Cache[string, *Repository] // by revision
@@ -53,7 +51,7 @@ func NewStore(db *DB, options StoreOptions) *Store {
 	repos, _ := lru.New[string, *Repository](cached) // fails for a size of 0 only
 	apps, _ := lru.New[string, *App](cached)
 	s := &Store{
-		db: db, sealer: options.Sealer, ttl: options.SessionTTL, keep: cmp.Or(options.Retention, DefaultRetention),
+		db: db, sealer: options.Sealer, ttl: options.SessionTTL, keep: options.Retention.withDefaults(),
 		now: options.Now, newID: options.NewID,
 		repos: repos, apps: apps, changed: func(string) {},
 	}

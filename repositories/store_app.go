@@ -190,7 +190,7 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 		if err := s.deleteAll(ctx, Scope{AppID: appID}); err != nil {
 			return err
 		}
-		if err := s.dropTriggers(ctx, keys); err != nil {
+		if err := s.dropTriggers(ctx, appID); err != nil {
 			return err
 		}
 		reply, err := dropApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Repos(""),
@@ -205,26 +205,6 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 		return err
 	}
 	return forgotten(ctx)
-}
-
-// dropTriggers removes the trigger records of an app: they hold what its users said, and
-// an app that is made anew under the same id must not find them.
-func (s *Store) dropTriggers(ctx context.Context, keys Keys) error {
-	const chunk = 500 // keeps Redis from being busy with one command for long
-	for {
-		ids, err := s.db.ZRange(ctx, keys.Triggers(""), 0, chunk-1).Result()
-		if err != nil || len(ids) == 0 {
-			return Unavailable(err)
-		}
-		pipe := s.db.Pipeline()
-		for _, id := range ids {
-			pipe.Unlink(ctx, keys.Trigger(id)) // first, so that a crash in between leaves no record that no list names
-			pipe.ZRem(ctx, keys.Triggers(""), id)
-		}
-		if _, err := pipe.Exec(ctx); err != nil {
-			return Unavailable(err)
-		}
-	}
 }
 
 func (s *Store) closeSessions(ctx context.Context, appID string) error {

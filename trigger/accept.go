@@ -27,7 +27,7 @@ import (
 //	     12 verified claims (JSON) that its tools need, else ''
 //	     13 how long the generation of the session is kept (ms)
 //	     14 what the message says, as a hash; '' to claim
-//	     15 member of idle
+//	     15 member of idle, 16 most messages of the session's history
 //	=>   {status, ...}
 //	     noapp     the app does not exist
 //	     gone      there is no such turn to claim, or it is not due any more
@@ -45,8 +45,9 @@ import (
 // The fields of turns are a letter, a colon and the messageId: m message, t time of
 // arrival, k token, u end of lease, c claims, d decision, x token of the decision,
 // h hash of what it says, a answer, p reply, r results of calls, f failure, v verified claims until the
-// decision. Besides, unfinished has the calls that lack values.
-var accept = repositories.NewScript(repositories.DueLua, rateLua, `
+// decision. Besides, unfinished has the calls that lack values, and left is how many
+// messages have left the history.
+var accept = repositories.NewScript(repositories.DueLua, rateLua, trimLua, `
 local id, token, at = ARGV[1], ARGV[3], now()
 local function get(field) return redis.call('HGET', KEYS[4], field .. ':' .. id) or '' end
 local function set(field, value) redis.call('HSET', KEYS[4], field .. ':' .. id, value) end
@@ -86,6 +87,7 @@ if message == '' then
   if ARGV[12] ~= '' then set('v', ARGV[12]) end
   set('t', at)
   redis.call('RPUSH', KEYS[5], id)
+  trim(KEYS[5], KEYS[4], tonumber(ARGV[16]), string.sub(ARGV[8], 1, -#id - 1))
 end
 if ARGV[11] ~= '' then
   set('a', ARGV[11])
@@ -104,12 +106,13 @@ set('k', token)
 set('u', at + tonumber(ARGV[4]))
 redis.call('HDEL', KEYS[4], 'f:' .. id)
 schedule(ARGV[9], 'turns', ARGV[8], at + tonumber(ARGV[4]))
-local earlier, most, from = redis.call('LLEN', KEYS[5]) - 1, tonumber(ARGV[5]), 0
+local left = tonumber(redis.call('HGET', KEYS[4], 'left') or 0)
+local earlier, most, from = left + redis.call('LLEN', KEYS[5]) - 1, tonumber(ARGV[5]), left
 if earlier > most then
   local step = math.max(1, math.floor(most / 4))
-  from = math.min(earlier, math.ceil((earlier - most) / step) * step)
+  from = math.max(left, math.min(earlier, math.ceil((earlier - most) / step) * step))
 end
-local ids = redis.call('LRANGE', KEYS[5], from, -1)
+local ids = redis.call('LRANGE', KEYS[5], from - left, -1)
 local past = {{}, {}, {}, {}}
 for i, of in ipairs(ids) do
   local found = redis.call('HMGET', KEYS[4], 'm:' .. of, 'd:' .. of, 'r:' .. of, 'p:' .. of)
@@ -198,7 +201,7 @@ func (e *Engine) accept(ctx context.Context, id turnID, token string, message *s
 	reply, err := run(ctx, e.db,
 		append([]string{keys.App(), keys.Repos(""), keys.Repos(id.session), keys.Turns(id.session), keys.Order(id.session), keys.Idle(), keys.Rates(""), keys.Rates(id.session), keys.Closed(id.session)}, keys.Ledger()...),
 		id.message, text, token, e.lease.Milliseconds(), e.historyLimit, had.version,
-		e.store.SessionTTL().Milliseconds(), id.member(), id.app, mostClaims, canned, claims, e.store.Remembers().Milliseconds(), message.says(), id.app+"/"+id.session)
+		e.store.SessionTTL().Milliseconds(), id.member(), id.app, mostClaims, canned, claims, e.store.Remembers().Milliseconds(), message.says(), id.app+"/"+id.session, e.store.Retention().Messages)
 	crash.At(crash.AcceptReply)
 	few := errors.Is(err, repositories.ErrReplicas)
 	if err != nil && !few {

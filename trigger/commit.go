@@ -63,7 +63,7 @@ end
 for i, fire in ipairs(doc.fires) do
   local key = KEYS[10 + i]
   redis.call('HSET', key, 'record', fire.record, 'fire', fire.fire, 'token', doc.token, 'open', fire.open, 'dead', 0,
-    'until', at + doc.lease)
+    'until', at + doc.lease, 'session', doc.session)
   for part, state in pairs(fire.states) do redis.call('HSET', key, part, state) end
   redis.call('ZADD', KEYS[8], micros(), fire.id)
   if doc.session ~= '' then redis.call('ZADD', KEYS[9], micros(), fire.id) end

@@ -57,14 +57,15 @@ func (e *Engine) eachFailed(ctx context.Context, q Query, do func(Record) (bool,
 
 // purge removes a trigger that has failed and owes nothing that is on its way.
 //
-//	KEYS 1 trigger, 2 failed, 3 triggers of the app, 4 those of the session, 5 dead, then
-//	     its effects
+//	KEYS 1 trigger, 2 failed, 3 triggers of the app, 4 those of the session, 5 dead,
+//	     6 over, then its effects
 //	ARGV 1 triggerId, 2 appId
 //	=>   1, or 0 where it stays
 var purge = repositories.NewFreeingScript(tallyLua, `
 local counts = redis.call('HMGET', KEYS[1], 'open', 'dead')
 if not counts[1] or tonumber(counts[1]) > 0 or tonumber(counts[2]) == 0 then return 0 end
-redis.call('DEL', KEYS[1], unpack(KEYS, 6))
+redis.call('DEL', KEYS[1], unpack(KEYS, 7))
+redis.call('ZREM', KEYS[6], ARGV[2] .. '/' .. ARGV[1])
 for i = 2, 4 do redis.call('ZREM', KEYS[i], ARGV[1]) end
 tally(KEYS[5], ARGV[2], KEYS[2])
 return 1
@@ -76,10 +77,7 @@ func (e *Engine) purge(ctx context.Context, appID, triggerID string) (bool, erro
 		return false, err
 	}
 	k := repositories.KeysOf(appID)
-	keys := []string{k.Trigger(triggerID), k.InState(StateFailed), k.Triggers(""), k.Triggers(stored.record.SessionID), k.Dead()}
-	for _, part := range []string{partEvent, partEmitter, partCall, partResult} {
-		keys = append(keys, k.Effect(effectID(stored.fire, part)))
-	}
-	reply, err := purge.Run(ctx, e.db, keys, triggerID, appID)
+	keys := []string{k.Trigger(triggerID), k.InState(StateFailed), k.Triggers(""), k.Triggers(stored.record.SessionID), k.Dead(), k.Over()}
+	reply, err := purge.Run(ctx, e.db, append(keys, k.Effects(stored.fire)...), triggerID, appID)
 	return reply == int64(1), err
 }

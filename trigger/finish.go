@@ -3,7 +3,6 @@ package trigger
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"earshot/repositories"
 	"earshot/repositories/crash"
@@ -13,7 +12,7 @@ import (
 // turn, all of it in one round trip.
 //
 //	KEYS 1 outbox of the session, 2 pending, 3 failed, 4 turns, 5 dead, then effect and
-//	     trigger of each outcome, then the effect of each owed, then the ledger
+//	     trigger of each outcome, then the effect of each owed, over, then the ledger
 //	ARGV 1 report (JSON)
 //	=>   {answer, holds}
 //	     answer  the one that holds, where the report has one: another may have been
@@ -25,7 +24,7 @@ import (
 // with it. Else the outbox goes to doc.next, or to anybody where that is empty.
 //
 // A dead effect is kept, so that it can be revived, unless its trigger was deleted with
-// the app. A second run finds the effects gone or their tokens cleared, and changes nothing.
+// the app. It goes with the record of its trigger, or by itself where it has none. A second run finds the effects gone or their tokens cleared, and changes nothing.
 var finish = repositories.NewFreeingScript(repositories.OweLua, tallyLua, `
 local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
 local held = redis.call('HGET', ledger.holders, doc.box) == doc.token
@@ -43,7 +42,8 @@ local function settle(trigger, o)
   end
   if open > 0 then return end
   redis.call('ZREM', KEYS[2], o.trigger)
-  if redis.call('HGET', trigger, 'dead') == '0' then redis.call('PEXPIRE', trigger, doc.keep) end
+  local keep = redis.call('HGET', trigger, 'dead') == '0' and doc.keep or doc.keepDead
+  redis.call('ZADD', KEYS[others], at + keep, doc.app .. '/' .. o.trigger)
 end
 local function pass()
   if redis.call('LLEN', KEYS[1]) > 0 and doc.next ~= '' then
@@ -88,6 +88,7 @@ for i, o in ipairs(doc.outcomes) do
         redis.call('DEL', key)
       else
         redis.call('HSET', key, 'token', '', 'until', 0, 'state', 'dead')
+        if o.part == '' then redis.call('PEXPIRE', key, doc.keepDead) end
       end
     end
     settle(trigger, o)
@@ -118,9 +119,6 @@ end
 return {doc.answer, holds}
 `)
 
-// keepFor is how long the record of a trigger is kept when all of it is delivered.
-const keepFor = 7 * 24 * time.Hour
-
 // report is what finish reads.
 type report struct {
 	App      string          `json:"app"`
@@ -128,8 +126,9 @@ type report struct {
 	Box      string          `json:"box"`
 	Token    string          `json:"token"`
 	Next     string          `json:"next"`
-	Lease    int64           `json:"lease"` // ms, of the outbox
-	Keep     int64           `json:"keep"`
+	Lease    int64           `json:"lease"`    // ms, of the outbox
+	Keep     int64           `json:"keep"`     // ms, of a trigger that is done
+	KeepDead int64           `json:"keepDead"` // ms, of one that has failed
 	Outcomes []reportOutcome `json:"outcomes"`
 	Owes     []reportOwed    `json:"owes"`
 	// Message and Answer close a turn; Trigger and Answer a direct trigger.
@@ -175,6 +174,8 @@ func (e *Engine) finish(ctx context.Context, r report) (answer string, err error
 
 // record runs the script, and reports whether r.Next has the outbox.
 func (e *Engine) record(ctx context.Context, r report) (holds bool, answer string, err error) {
+	keep := e.store.Retention()
+	r.Keep, r.KeepDead = keep.Done.Milliseconds(), keep.Dead.Milliseconds()
 	text, err := r.encode()
 	if err != nil {
 		return false, "", err
@@ -194,7 +195,7 @@ func (e *Engine) record(ctx context.Context, r report) (holds bool, answer strin
 
 // encode writes the report; Lua tells an empty list from a missing one.
 func (r report) encode() (string, error) {
-	r.Keep, r.Lease, r.Box = keepFor.Milliseconds(), repositories.EventLease.Milliseconds(), repositories.Box(r.Session)
+	r.Lease, r.Box = repositories.EventLease.Milliseconds(), repositories.Box(r.Session)
 	if r.Outcomes == nil {
 		r.Outcomes = []reportOutcome{}
 	}
@@ -218,5 +219,5 @@ func (r report) keys() []string {
 	for _, owed := range r.Owes {
 		keys = append(keys, k.Effect(owed.ID))
 	}
-	return append(keys, k.Ledger()...)
+	return append(append(keys, k.Over()), k.Ledger()...)
 }

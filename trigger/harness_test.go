@@ -36,6 +36,7 @@ type world struct {
 	// trips counts the round trips of the first replica.
 	trips *trips
 	ttl   time.Duration
+	keep  repositories.Retention
 	lease time.Duration
 	// workers of each replica
 	workers int
@@ -78,7 +79,7 @@ func (w *world) replica(hooks ...redis.Hook) (*repositories.Store, *trigger.Engi
 		client.AddHook(hook)
 	}
 	db := &repositories.DB{UniversalClient: client, Embedded: w.server.Embedded(), Replicas: w.replicas}
-	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: w.sealer, SessionTTL: w.ttl})
+	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: w.sealer, SessionTTL: w.ttl, Retention: w.keep})
 	engine, err := trigger.NewEngine(trigger.Options{
 		DB: db, Store: store, Matcher: w.matcher, Events: w.events, Calls: w.calls,
 		Lease: w.lease, Poll: 20 * time.Millisecond, Workers: w.workers, Jitter: func(d time.Duration) time.Duration { return d / 50 },

@@ -3,11 +3,9 @@ package trigger
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
-
-	"github.com/redis/go-redis/v9"
+	"strconv"
+	"strings"
 
 	"earshot/matcher"
 	"earshot/repositories"
@@ -19,23 +17,18 @@ func (e *Engine) History(ctx context.Context, appID, sessionID string, page Page
 	if err := e.appExists(ctx, appID); err != nil {
 		return nil, "", err
 	}
-	k := repositories.KeysOf(appID)
-	from, err := e.historyPosition(ctx, k.Order(sessionID), page.After)
+	from, ids, err := e.historyPage(ctx, repositories.KeysOf(appID), sessionID, page)
 	if err != nil {
 		return nil, "", err
-	}
-	ids, err := e.db.LRange(ctx, k.Order(sessionID), from, from+int64(page.Limit)).Result()
-	if err != nil {
-		return nil, "", repositories.Unavailable(err)
 	}
 	next := ""
 	if len(ids) > page.Limit {
 		ids = ids[:page.Limit]
-		next = encodeCursor(ids[len(ids)-1])
+		next = cursorAfter(from, ids, page.Limit)
 	}
 	entries, whole, err := e.page(ctx, appID, sessionID, ids)
 	if whole < len(ids) {
-		next = encodeCursor(ids[max(whole, 1)-1])
+		next = cursorAfter(from, ids, max(whole, 1))
 	}
 	return entries, next, err
 }
@@ -65,20 +58,51 @@ func turnFields(id string) []string {
 	return []string{"m:" + id, "d:" + id, "p:" + id, "f:" + id, "a:" + id}
 }
 
-// historyPosition is the place that follows the cursor's message.
-func (e *Engine) historyPosition(ctx context.Context, order, cursor string) (int64, error) {
-	if cursor == "" {
-		return 0, nil
+// cursorAfter follows the first n messages of a page that begins at the place from.
+func cursorAfter(from int, ids []string, n int) string {
+	return encodeCursor(strconv.Itoa(from+n-1) + "/" + ids[n-1])
+}
+
+// pageOf reads a page of a history. Places are counted from the first message that the
+// session had, whether or not it has left the history since.
+//
+//	KEYS order, turns
+//	ARGV place and id of the message that the page follows ('' for the first page), most
+//	=>   place of the first, then the ids; nothing where no message was at that place
+var pageOf = repositories.NewFreeingScript(`
+local left, from = tonumber(redis.call('HGET', KEYS[2], 'left') or 0), 0
+if ARGV[2] ~= '' then
+  from = tonumber(ARGV[1]) + 1 - left
+  if from > 0 and redis.call('LINDEX', KEYS[1], from - 1) ~= ARGV[2] then return {} end
+end
+from = math.max(0, from)
+local ids = redis.call('LRANGE', KEYS[1], from, from + tonumber(ARGV[3]) - 1)
+table.insert(ids, 1, tostring(left + from))
+return ids
+`)
+
+// historyPage reads the ids of a page, one more than it has where there are more, and the
+// place of the first.
+func (e *Engine) historyPage(ctx context.Context, k repositories.Keys, sessionID string, page Page) (from int, ids []string, err error) {
+	after, id := "", ""
+	if page.After != "" {
+		text, err := decodeCursor(page.After)
+		if err != nil {
+			return 0, nil, err
+		}
+		after, id, _ = strings.Cut(text, "/")
+		if _, err := strconv.Atoi(after); err != nil || id == "" {
+			return 0, nil, fmt.Errorf("%w: %q", ErrCursor, page.After)
+		}
 	}
-	id, err := decodeCursor(cursor)
+	found, err := pageOf.Strings(ctx, e.db, []string{k.Order(sessionID), k.Turns(sessionID)}, after, id, page.Limit+1)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%w: %q", ErrCursor, page.After)
+	}
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	at, err := e.db.LPos(ctx, order, id, redis.LPosArgs{}).Result()
-	if errors.Is(err, redis.Nil) {
-		return 0, fmt.Errorf("%w: %q", ErrCursor, cursor)
-	}
-	return at + 1, repositories.Unavailable(err)
+	return number(found[0]), found[1:], nil
 }
 
 // entries reads messages with their decisions, and the states of all their triggers. It
@@ -94,8 +118,13 @@ func (e *Engine) entries(ctx context.Context, appID, turns string, ids []string)
 	}
 	var entries []Entry
 	var matches []Match
-	for row := range slices.Chunk(texts(values), 5) {
-		entry, err := entryOf(ids[len(entries)], row)
+	rows := texts(values)
+	for i, id := range ids {
+		row := rows[5*i : 5*i+5]
+		if row[0] == "" {
+			continue // it has left the history since the ids were read
+		}
+		entry, err := entryOf(id, row)
 		if err != nil {
 			return nil, err
 		}

@@ -81,8 +81,7 @@ func (e *Engine) matching(ctx context.Context, q Query, places []place) ([]found
 	var records []found
 	for i, one := range stored {
 		switch {
-		case one == nil:
-			e.forget(ctx, q, ids[i])
+		case one == nil: // it has gone since the list was read
 		case q.SessionID != "" && one.record.SessionID != q.SessionID:
 		case q.Name != "" && one.record.Name != q.Name:
 		case q.State == "" || one.record.State == q.State:
@@ -90,12 +89,6 @@ func (e *Engine) matching(ctx context.Context, q Query, places []place) ([]found
 		}
 	}
 	return records, nil
-}
-
-// forget takes the id of a record that has expired out of the list. It is tidying: a
-// failure only leaves it for the next time.
-func (e *Engine) forget(ctx context.Context, q Query, id string) {
-	e.db.ZRem(ctx, q.index(), id)
 }
 
 // index is the sorted set that the query reads.

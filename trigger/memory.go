@@ -25,14 +25,6 @@ func (e *Engine) postpone(ctx context.Context, appID, member string) error {
 	return err
 }
 
-// sweepUp looks from time to time whether Redis is full, until ctx ends.
-func (e *Engine) sweepUp(ctx context.Context) {
-	full := false
-	for pause(ctx, e.jitter(e.sweep)) {
-		full = e.watchMemory(ctx, full)
-	}
-}
-
 // watchMemory notes whether Redis is full, and logs it when that changes. Of one that
 // does not answer nothing new is known.
 func (e *Engine) watchMemory(ctx context.Context, was bool) (full bool) {

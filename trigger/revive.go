@@ -28,12 +28,12 @@ func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
 
 // revive makes dead effects of a trigger due again, under the ids that they had.
 //
-//	KEYS 1 trigger, 2 pending, 3 failed, 4 outbox, 5 dead, then effects, then the ledger
+//	KEYS 1 trigger, 2 pending, 3 failed, 4 outbox, 5 dead, then effects, over, then the ledger
 //	ARGV 1 triggerId, 2 appId, 3 member of the outboxes, then for each effect id, part and state
 //	=>   how many
 var revive = repositories.NewScript(repositories.DueLua, tallyLua, `
 local revived, at = 0, now()
-for i = 6, others do
+for i = 6, others - 1 do
   local id, part, state = ARGV[3 * (i - 5) + 1], ARGV[3 * (i - 5) + 2], ARGV[3 * (i - 5) + 3]
   if redis.call('HGET', KEYS[i], 'state') == 'dead' then
     revived = revived + 1
@@ -50,7 +50,10 @@ for i = 6, others do
     redis.call('HINCRBY', KEYS[1], 'dead', -1)
   end
 end
-if revived > 0 then redis.call('ZADD', KEYS[2], micros(), ARGV[1]) end
+if revived > 0 then
+  redis.call('ZADD', KEYS[2], micros(), ARGV[1])
+  redis.call('ZREM', KEYS[others], ARGV[2] .. '/' .. ARGV[1])
+end
 if redis.call('HGET', KEYS[1], 'dead') == '0' then redis.call('ZREM', KEYS[3], ARGV[1]) end
 tally(KEYS[5], ARGV[2], KEYS[3])
 return revived
@@ -69,7 +72,7 @@ func (e *Engine) revive(ctx context.Context, appID, triggerID string, stored *st
 		keys, args = append(keys, k.Effect(id)), append(args, id, part, state)
 	}
 	crash.At(crash.ReviveBefore)
-	_, err := revive.Run(ctx, e.db, append(keys, k.Ledger()...), args...)
+	_, err := revive.Run(ctx, e.db, append(append(keys, k.Over()), k.Ledger()...), args...)
 	crash.At(crash.ReviveReply)
 	return err
 }

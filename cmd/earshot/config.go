@@ -38,6 +38,7 @@ type config struct {
 	LLMTimeout    time.Duration
 	History       int
 	SessionTTL    time.Duration
+	Retention     repositories.Retention
 	LogTexts      bool
 	LogLevel      string
 	NATSReplicas  int
@@ -98,6 +99,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	named("history", "EARSHOT_HISTORY")
 	flags.DurationVar(&c.SessionTTL, "session-ttl", 24*time.Hour, "idle time after which a session and its repositories expire (EARSHOT_SESSION_TTL)")
 	named("session-ttl", "EARSHOT_SESSION_TTL")
+	c.registerRetention(flags)
 	flags.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 leaves it as it is")
@@ -114,6 +116,17 @@ func (c *config) register(flags *pflag.FlagSet) {
 	named("redis-wait", "EARSHOT_REDIS_WAIT")
 	flags.DurationVar(&c.RedisReplicas.Timeout, "redis-wait-timeout", redisWait, "how long these are waited for (EARSHOT_REDIS_WAIT_TIMEOUT)")
 	named("redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT")
+}
+
+// registerRetention declares the flags of how much is kept of what is over.
+func (c *config) registerRetention(flags *pflag.FlagSet) {
+	named := func(name, env string) { flags.SetAnnotation(name, variable, []string{env}) } //nolint:errcheck // the flag exists
+	flags.DurationVar(&c.Retention.Done, "retention", repositories.DefaultRetention, "how long records of triggers are kept that have delivered everything (EARSHOT_RETENTION)")
+	named("retention", "EARSHOT_RETENTION")
+	flags.DurationVar(&c.Retention.Dead, "dead-retention", repositories.DefaultDeadRetention, "how long records of triggers are kept that have failed, with what can be tried again (EARSHOT_DEAD_RETENTION)")
+	named("dead-retention", "EARSHOT_DEAD_RETENTION")
+	flags.IntVar(&c.Retention.Messages, "session-messages", repositories.DefaultSessionMessages, "messages of a session that stay in its history, the newest (EARSHOT_SESSION_MESSAGES)")
+	named("session-messages", "EARSHOT_SESSION_MESSAGES")
 }
 
 // fromEnvironment fills the flags that were not given from their variables, and names
@@ -152,6 +165,9 @@ func (c *config) check() error {
 	add(c.LLMTimeout <= 0, "--llm-timeout (EARSHOT_LLM_TIMEOUT) is %s; it must be more than 0, as in 20s", c.LLMTimeout)
 	add(c.History < 0, "--history (EARSHOT_HISTORY) is %d; it must be 0 or more", c.History)
 	add(c.SessionTTL < time.Second, "--session-ttl (EARSHOT_SESSION_TTL) is %s; it must be a second or more, as in 24h", c.SessionTTL)
+	add(c.Retention.Done < time.Second, "--retention (EARSHOT_RETENTION) is %s; it must be a second or more, as in 168h", c.Retention.Done)
+	add(c.Retention.Dead < time.Second, "--dead-retention (EARSHOT_DEAD_RETENTION) is %s; it must be a second or more, as in 720h", c.Retention.Dead)
+	add(c.Retention.Messages < 1, "--session-messages (EARSHOT_SESSION_MESSAGES) is %d; it must be 1 or more", c.Retention.Messages)
 	add(c.StreamMaxAge < time.Second, "--stream-max-age (EARSHOT_STREAM_MAX_AGE) is %s; it must be a second or more, as in 168h", c.StreamMaxAge)
 	add(c.RedisReplicas.Count < 0, "--redis-wait (EARSHOT_REDIS_WAIT) is %d; it must be 0 or more", c.RedisReplicas.Count)
 	add(c.RedisReplicas.Timeout < time.Millisecond || c.RedisReplicas.Timeout >= redisRead,

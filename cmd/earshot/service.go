@@ -83,7 +83,7 @@ func (s *service) openStore(embedded bool) error {
 	if s.sealer, err = s.config.sealer(); err != nil {
 		return err
 	}
-	s.store = repositories.NewStore(s.db, repositories.StoreOptions{Sealer: s.sealer, SessionTTL: s.config.SessionTTL, Now: clock()})
+	s.store = repositories.NewStore(s.db, repositories.StoreOptions{Sealer: s.sealer, SessionTTL: s.config.SessionTTL, Retention: s.config.Retention, Now: clock()})
 	return nil
 }
 
