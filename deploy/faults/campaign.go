@@ -36,6 +36,9 @@ func campaign(ctx context.Context, o options) (*outcome, error) {
 	defer func() { found.kills, found.random, found.took = plan.kills, plan.random, time.Since(begun) }()
 	for n := 0; n == 0 || o.goesOn(ctx, n, time.Since(begun), plan.total()) && found.unsound() == 0; n++ {
 		for _, run := range o.eras {
+			if found.cut = ctx.Err() != nil; found.cut {
+				return found, nil
+			}
 			run.dir = filepath.Join(dir, fmt.Sprintf("%d-%s", n, run.name))
 			run.run(ctx, o, plan, found)
 		}

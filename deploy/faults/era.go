@@ -114,7 +114,7 @@ func (r era) storm(ctx context.Context, o options, w *world, c *clients, found *
 // carryOut waits until so many more kills took place, and all that were asked for before.
 func (s *schedule) carryOut(ctx context.Context, kills int) error {
 	s.arm(kills)
-	if until(killsLimit, func() bool { return ctx.Err() != nil || !s.pending() }) != nil {
+	if until(killsLimit, func() bool { return ctx.Err() != nil || s.quiet() }) != nil {
 		return fmt.Errorf("the kills that it asked for did not all take place within %s", killsLimit)
 	}
 	return ctx.Err()

@@ -29,6 +29,7 @@ func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
 	require.Empty(t, found.failures())
 	require.GreaterOrEqual(t, len(found.kills), len(crash.Points())*3/4, "most points were reached in time")
 	require.NotZero(t, found.lost, "replies were lost")
+	require.NotZero(t, found.unknown, "calls that are not idempotent came to an unknown end")
 	require.NoError(t, os.RemoveAll(o.dir))
 }
 

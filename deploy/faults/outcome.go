@@ -12,7 +12,8 @@ import (
 // outcome is what a campaign has found.
 type outcome struct {
 	seed       int64
-	asked      int // kills
+	asked      int  // kills
+	cut        bool // it was ended from outside
 	took       time.Duration
 	kills      map[crash.Point]int
 	random     int
@@ -70,6 +71,9 @@ func (o *outcome) violations() (all []string) {
 func (o *outcome) failures() (list []string) {
 	if len(o.accounts) == 0 {
 		list = append(list, "no era was run")
+	}
+	if o.cut {
+		list = append(list, "it was cut off")
 	}
 	if unsound := o.unsound(); unsound > 0 {
 		list = append(list, fmt.Sprintf("%d of %d eras did not come to rest, and their books prove nothing", unsound, len(o.accounts)))

@@ -28,6 +28,7 @@ func TestTableDoesNotReadAsAPassWhereItProvesNothing(t *testing.T) {
 		"| **violations** | **0 found, NOT KNOWN for 1 eras** |":                                   {accounts: []*account{well, owing}},
 		"its books were never closed":                                                              {accounts: []*account{well, {era: "outage"}}},
 		"2 violations of the promise":                                                              {accounts: []*account{well, {era: "full", closed: true, violations: []string{"a", "b"}}}},
+		"it was cut off":                                                                           {accounts: []*account{well}, cut: true},
 		"only 3 of the 500 kills":                                                                  {accounts: []*account{well}, asked: 500, random: 3},
 	} {
 		require.NotEmpty(t, o.failures(), says)

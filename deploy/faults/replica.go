@@ -60,6 +60,9 @@ func (r *replica) keep(point crash.Point) {
 	defer close(r.ended)
 	for {
 		r.watch(point)
+		if point != "" {
+			r.plan.over()
+		}
 		select {
 		case <-r.over:
 			return

@@ -34,6 +34,16 @@ func TestScheduleHangsOnItsSeedAloneAndComesToEveryPoint(t *testing.T) {
 	require.Len(t, seen, len(crash.Points()))
 }
 
+func TestScheduleIsQuietWhenNobodyIsOnTheWayToAPoint(t *testing.T) {
+	plan := newSchedule(1, crash.Points())
+	plan.arm(1)
+	plan.next()
+	require.False(t, plan.pending())
+	require.False(t, plan.quiet())
+	plan.over()
+	require.True(t, plan.quiet())
+}
+
 func TestPointThatWasMissedComesAgain(t *testing.T) {
 	plan := newSchedule(1, crash.Points())
 	plan.arm(len(crash.Points()))

@@ -20,6 +20,7 @@ type schedule struct {
 	dice   *rand.Rand
 	queue  []crash.Point
 	wanted int                  // kills still to come
+	armed  int                  // replicas on their way to their point
 	kills  map[crash.Point]int  // that took place
 	late   map[crash.Point]bool // points that were missed
 	random int                  // kills at no point in particular
@@ -46,6 +47,7 @@ func (s *schedule) next() (crash.Point, string) {
 		return "", ""
 	}
 	s.wanted--
+	s.armed++
 	if len(s.queue) == 0 {
 		s.queue = slices.Clone(s.points)
 		s.dice.Shuffle(len(s.queue), func(i, j int) { s.queue[i], s.queue[j] = s.queue[j], s.queue[i] })
@@ -100,6 +102,21 @@ func (s *schedule) missed(point crash.Point) {
 		s.late[point] = true
 		s.wanted++
 	}
+}
+
+// over notes that the life of a replica that was on its way to a point has ended,
+// however.
+func (s *schedule) over() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.armed--
+}
+
+// quiet reports whether no replica is to die any more.
+func (s *schedule) quiet() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wanted == 0 && s.armed == 0
 }
 
 // pending reports whether kills are still to come.
