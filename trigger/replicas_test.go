@@ -11,8 +11,12 @@ import (
 	"earshot/trigger"
 )
 
-// waiting is how long the tests let an engine wait for replicas.
-const waiting = 200 * time.Millisecond
+// How long the tests let an engine wait for replicas: where they answer, and where they
+// are known not to.
+const (
+	patient = time.Minute
+	waiting = 200 * time.Millisecond
+)
 
 // TestWhatIsNotOnReplicasIsRefusedAndDoneOnce stops the replica of Redis that has to have
 // what is accepted and decided, and lets it come back.
@@ -22,7 +26,10 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	replica := redistest.RunReplica(t, master)
 	w := newWorld(t, master)
 	w.replicas = repositories.Replicas{Count: 1, Timeout: waiting}
-	_, w.engine = w.replica(w.trips)
+	_, hasty := w.replica()
+	w.replicas.Timeout = patient
+	_, answering := w.replica(w.trips)
+	w.engine = answering
 	w.put("s1", "booking", booking)
 	_, err := w.say("m0", "nothing") // the scripts are known now
 	require.NoError(t, err)
@@ -32,6 +39,7 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	require.LessOrEqual(t, w.trips.made.Load()-trips, int64(3), "waiting costs no trip")
 
 	replica.Stop()
+	w.engine = hasty
 	asynchronous := trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m3", Actor: "user", Text: `book {"day":"friday"}`}
 	direct := trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", TriggerID: "t1", Values: map[string]any{"day": "sunday"}}
 	for range 2 { // the second time it finds what the first has left
@@ -44,6 +52,7 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 		w.rest()
 	}
 	replica.Start()
+	w.engine = answering
 	w.until("it is answered again", func() bool {
 		answer, err := w.say("m2", `book {"day":"tuesday"}`)
 		return err == nil && len(answer.Matches) == 1

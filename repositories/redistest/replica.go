@@ -18,7 +18,8 @@ func RunReplica(t testing.TB, master *Server) *Server {
 	return replica
 }
 
-// follows returns when the server has caught up with its master.
+// follows returns when the server has caught up with its master and has written its own
+// first append-only file: until then it takes no notice of being told to end.
 func (s *Server) follows() {
 	s.t.Helper()
 	follower, is := s.backend.(*process)
@@ -26,7 +27,8 @@ func (s *Server) follows() {
 		s.t.Fatalf("Redis at %s is no server that could follow another", s.Addr())
 	}
 	if err := follower.await("it follows its master", func(ctx context.Context, client *redis.Client) error {
-		return says(client.Info(ctx, "replication"), "master_link_status:up")
+		return says(client.Info(ctx, "replication", "persistence"),
+			"master_link_status:up", "aof_rewrite_in_progress:0", "aof_rewrite_scheduled:0")
 	}); err != nil {
 		s.t.Fatalf("Redis at %s: %v", s.Addr(), err)
 	}
