@@ -36,6 +36,20 @@ type change struct {
 	RepositoryID string      `json:"repositoryId"`
 	Operation    string      `json:"operation"` // created, updated or deleted
 	Record       *Repository `json:"record"`
+	// Omitted names what was left out, where all of it would be too long for an event.
+	Omitted []string `json:"omitted,omitempty"`
+}
+
+// forms are the payload in full, with the names of the tools alone, and without them.
+func (c change) forms() []any {
+	named, bare := c, c
+	named.Omitted, bare.Omitted = []string{"record.tools"}, []string{"record.tools"}
+	named.Record, bare.Record = c.Record.clone(), c.Record.clone()
+	for i, tool := range c.Record.Tools {
+		named.Record.Tools[i] = Tool{Name: tool.Name, Type: tool.Type}
+	}
+	bare.Record.Tools = []Tool{}
+	return []any{c, named, bare}
 }
 
 // OwedChange is the event tool.changed that a change of a repository owes.
@@ -44,11 +58,11 @@ func (s *Store) OwedChange(repository *Repository, operation string) (Owed, erro
 		ID: repository.changeID(operation), Time: s.now().UTC(), Operation: operation, Record: repository.public(),
 		AppID: repository.AppID, SessionID: repository.SessionID, RepositoryID: repository.ID,
 	}
-	data, err := json.Marshal(event)
+	data, _, err := EncodeWithin(event.forms()...)
 	if err != nil {
 		return Owed{}, err
 	}
-	body, err := json.Marshal(Event{
+	body, err := Encode(Event{
 		Subject: "tool.changed." + repository.AppID + "." + repository.ID,
 		ID:      event.ID, Type: "earshot.tool.changed", Source: SourceOf(repository.Scope()),
 		Time: event.Time, Data: data,

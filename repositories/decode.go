@@ -58,7 +58,7 @@ func (d *decoding) object() map[string]any {
 
 // into fills a struct with what is not at fault.
 func (d *decoding) into(target any) {
-	raw, err := json.Marshal(d.object())
+	raw, err := Encode(d.object())
 	if err == nil {
 		err = unmarshalNumbers(raw, target)
 	}

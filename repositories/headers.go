@@ -1,7 +1,6 @@
 package repositories
 
 import (
-	"encoding/json"
 	"regexp"
 )
 
@@ -22,7 +21,7 @@ func (h Headers) MarshalJSON() ([]byte, error) {
 			shown[name] = value.Reveal()
 		}
 	}
-	return json.Marshal(shown)
+	return Encode(shown)
 }
 
 // Credentials returns the values that are shown to nobody, in no order, so that

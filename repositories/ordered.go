@@ -10,11 +10,11 @@ import (
 type orderedObject struct{ text bytes.Buffer }
 
 func (o *orderedObject) add(name string, value any) error {
-	key, err := json.Marshal(name)
+	key, err := Encode(name)
 	if err != nil {
 		return err
 	}
-	field, err := json.Marshal(value)
+	field, err := Encode(value)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func listModel(list []*parameter) (json.RawMessage, error) {
 		}
 	}
 	object.Properties = properties.json()
-	return json.Marshal(object)
+	return Encode(object)
 }
 
 func (p *parameter) modelProperty() *modelProperty {
@@ -128,7 +128,7 @@ func schemaModel(document map[string]any, list []*parameter) json.RawMessage {
 	} else {
 		delete(shown, "required")
 	}
-	raw, err := json.Marshal(shown)
+	raw, err := Encode(shown)
 	if err != nil {
 		return nil
 	}

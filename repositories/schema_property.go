@@ -44,7 +44,7 @@ func readAnnotations(given any) (annotations, error) {
 	if _, ok := given.(map[string]any); !ok {
 		return notes, nil // true and false are schemas as well
 	}
-	raw, err := json.Marshal(given)
+	raw, err := Encode(given)
 	if err != nil {
 		return notes, err
 	}

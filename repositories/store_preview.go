@@ -3,7 +3,7 @@ package repositories
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+
 	"maps"
 )
 
@@ -55,11 +55,11 @@ func would(revision string, next, there any, given, stored []credential) (string
 	if revision == "" {
 		return WouldCreate, nil
 	}
-	nextText, err := json.Marshal(next)
+	nextText, err := Encode(next)
 	if err != nil {
 		return "", err
 	}
-	thereText, err := json.Marshal(there)
+	thereText, err := Encode(there)
 	if err != nil {
 		return "", err
 	}

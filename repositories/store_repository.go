@@ -2,7 +2,7 @@ package repositories
 
 import (
 	"context"
-	"encoding/json"
+
 	"fmt"
 	"maps"
 	"slices"
@@ -61,7 +61,7 @@ func (s *Store) write(ctx context.Context, repository *Repository, there, stored
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(owed)
+	text, err := Encode(owed)
 	if err != nil {
 		return err
 	}

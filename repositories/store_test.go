@@ -291,3 +291,36 @@ func TestSecretCannotBePrinted(t *testing.T) {
 	}
 	require.Equal(t, "planted", secret.Reveal())
 }
+
+// TestChangeThatIsTooLongNamesItsRepository lets a repository grow beyond what an event
+// has room for.
+func TestChangeThatIsTooLongNamesItsRepository(t *testing.T) {
+	stores(t, func(t *testing.T, store *repositories.Store, _ *redistest.Server) {
+		tools := func(count int) string {
+			list := make([]string, count)
+			for i := range list {
+				list[i] = fmt.Sprintf(`{"name":"t%d","description":%q}`, i, strings.Repeat("<", 1000))
+			}
+			return `{"tools":[` + strings.Join(list, ",") + `]}`
+		}
+		for count, omitted := range map[int][]string{900: nil, 1100: {"record.tools"}} {
+			repository, err := repositories.DecodeRepository(session, "r", []byte(tools(count)))
+			require.NoError(t, err)
+			owed, err := store.OwedChange(repository, "created")
+			require.NoError(t, err)
+			var event repositories.Event
+			require.NoError(t, json.Unmarshal([]byte(owed.Body), &event))
+			require.LessOrEqual(t, len(event.Data), repositories.MostPayload)
+			var change struct {
+				RepositoryID string
+				Omitted      []string
+				Record       repositories.Repository
+			}
+			require.NoError(t, json.Unmarshal(event.Data, &change))
+			require.Equal(t, "r", change.RepositoryID)
+			require.Equal(t, omitted, change.Omitted)
+			require.Len(t, change.Record.Tools, count)
+			require.Equal(t, omitted == nil, change.Record.Tools[0].Description != "")
+		}
+	})
+}

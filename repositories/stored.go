@@ -16,7 +16,7 @@ type sealedRecord struct {
 
 // sealRecord encodes a definition and seals its credentials.
 func (s *Sealer) sealRecord(appID string, record any, credentials []credential) (string, error) {
-	plain, err := json.Marshal(record)
+	plain, err := Encode(record)
 	if err != nil {
 		return "", err
 	}
@@ -31,7 +31,7 @@ func (s *Sealer) sealRecord(appID string, record any, credentials []credential) 
 			stored.Towards[c.name] = secret.towards
 		}
 	}
-	text, err := json.Marshal(stored)
+	text, err := Encode(stored)
 	return string(text), err
 }
 

@@ -107,7 +107,7 @@ func (t *Tool) Given() json.RawMessage {
 	case len(members) == 0:
 		return json.RawMessage("[]")
 	}
-	joined, err := json.Marshal(members)
+	joined, err := Encode(members)
 	if err != nil {
 		return json.RawMessage("[]")
 	}

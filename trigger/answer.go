@@ -30,7 +30,7 @@ func (e *Engine) carryOut(ctx context.Context, t *turn, p *plan, request matcher
 
 // close stores the answer with the last outcomes, and returns the one that holds.
 func (e *Engine) close(ctx context.Context, r *round) (json.RawMessage, error) {
-	answer, err := json.Marshal(r.plan.answer)
+	answer, err := repositories.Encode(r.plan.answer)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func quote(text string) json.RawMessage {
 	if text == "" {
 		return nil
 	}
-	quoted, _ := json.Marshal(text) // a string always marshals
+	quoted, _ := repositories.Encode(text) // a string always marshals
 	return quoted
 }
 
@@ -121,7 +121,7 @@ func (e *Engine) rebuild(ctx context.Context, id turnID, decision string) (json.
 // keep stores an answer that was made anew, unless another was faster, and returns the
 // one that holds.
 func (e *Engine) keep(ctx context.Context, key, field string, answer any) (json.RawMessage, error) {
-	text, err := json.Marshal(answer)
+	text, err := repositories.Encode(answer)
 	if err != nil {
 		return nil, err
 	}

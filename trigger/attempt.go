@@ -2,7 +2,7 @@ package trigger
 
 import (
 	"context"
-	"encoding/json"
+
 	"time"
 
 	"earshot/repositories"
@@ -173,12 +173,12 @@ func (a attempt) report() (reportOutcome, error) {
 	} else {
 		state = a.callState()
 	}
-	encoded, err := json.Marshal(state)
+	encoded, err := repositories.Encode(state)
 	if err != nil {
 		return r, err
 	}
 	r.State = string(encoded)
-	logged, err := json.Marshal(Attempt{
+	logged, err := repositories.Encode(Attempt{
 		Effect: a.owed.Part, Number: a.Attempt, Time: a.at, Status: a.outcome.Status, Reason: a.outcome.Reason, Error: a.outcome.Error,
 	})
 	r.Attempt = string(logged)

@@ -2,7 +2,7 @@ package trigger
 
 import (
 	"context"
-	"encoding/json"
+
 	"slices"
 
 	"earshot/matcher"
@@ -28,11 +28,11 @@ func (m *storedMessage) encode() (text, claims string, err error) {
 	if m == nil {
 		return "", "", nil
 	}
-	message, err := json.Marshal(m)
+	message, err := repositories.Encode(m)
 	if err != nil || len(m.claims) == 0 {
 		return string(message), "", err
 	}
-	verified, err := json.Marshal(m.claims)
+	verified, err := repositories.Encode(m.claims)
 	return string(message), string(verified), err
 }
 

@@ -2,7 +2,7 @@ package trigger
 
 import (
 	"context"
-	"encoding/json"
+
 	"errors"
 	"fmt"
 	"strings"
@@ -140,7 +140,7 @@ func (e *Engine) commit(ctx context.Context, p *plan) (status string, err error)
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(doc)
+	text, err := repositories.Encode(doc)
 	if err != nil {
 		return "", err
 	}
@@ -182,7 +182,7 @@ func (p *plan) commitKeys() []string {
 }
 
 func (e *Engine) commitment(p *plan) (commitment, error) {
-	decision, err := json.Marshal(p.answer)
+	decision, err := repositories.Encode(p.answer)
 	if err != nil {
 		return commitment{}, err
 	}
@@ -216,13 +216,13 @@ func (p *plan) answerWithin(lease time.Duration) time.Duration {
 }
 
 func (p *plan) committedFire(i int, fire plannedFire) (committedFire, error) {
-	record, err := json.Marshal(fire.record)
+	record, err := repositories.Encode(fire.record)
 	if err != nil {
 		return committedFire{}, err
 	}
 	states := map[string]string{}
 	for part, state := range p.answer.Matches[i].parts() {
-		text, err := json.Marshal(state)
+		text, err := repositories.Encode(state)
 		if err != nil {
 			return committedFire{}, err
 		}

@@ -2,7 +2,7 @@ package trigger
 
 import (
 	"bytes"
-	"encoding/json"
+
 	"slices"
 
 	"earshot/matcher"
@@ -119,7 +119,7 @@ func (s scope) same(c matcher.Candidate) (matcher.Candidate, bool) {
 
 // equal compares tools by their definition; credentials do not count.
 func equal(a, b *repositories.Tool) bool {
-	one, errOne := json.Marshal(a)
-	two, errTwo := json.Marshal(b)
+	one, errOne := repositories.Encode(a)
+	two, errTwo := repositories.Encode(b)
 	return errOne == nil && errTwo == nil && bytes.Equal(one, two)
 }

@@ -91,7 +91,7 @@ func (e *Engine) carryOutApart(ctx context.Context, p *plan) (json.RawMessage, e
 }
 
 func (e *Engine) closeDirect(r *round) (json.RawMessage, error) {
-	answer, err := json.Marshal(r.plan.answer.Matches[0])
+	answer, err := repositories.Encode(r.plan.answer.Matches[0])
 	if err != nil {
 		return nil, err
 	}

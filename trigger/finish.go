@@ -2,7 +2,6 @@ package trigger
 
 import (
 	"context"
-	"encoding/json"
 
 	"earshot/repositories"
 	"earshot/repositories/crash"
@@ -23,8 +22,9 @@ import (
 // in their order; behind one that is to be tried again none does, and the outbox waits
 // with it. Else the outbox goes to doc.next, or to anybody where that is empty.
 //
-// A dead effect is kept, so that it can be revived, unless its trigger was deleted with
-// the app. It goes with the record of its trigger, or by itself where it has none. A second run finds the effects gone or their tokens cleared, and changes nothing.
+// A dead effect is kept, so that it can be revived, and goes with the record of its trigger.
+// One that belongs to no trigger, or to one that is gone, leaves nothing. A second run finds
+// the effects gone or their tokens cleared, and changes nothing.
 var finish = repositories.NewFreeingScript(repositories.OweLua, tallyLua, `
 local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
 local held = redis.call('HGET', ledger.holders, doc.box) == doc.token
@@ -83,12 +83,11 @@ for i, o in ipairs(doc.outcomes) do
       again(key, o)
     else
       if o.event then dequeue(KEYS[1]) else unschedule('calls', o.id) end
-      local orphan = o.part ~= '' and redis.call('EXISTS', trigger) == 0
+      local orphan = o.part == '' or redis.call('EXISTS', trigger) == 0
       if o.verdict == 'done' or orphan then
         redis.call('DEL', key)
       else
         redis.call('HSET', key, 'token', '', 'until', 0, 'state', 'dead')
-        if o.part == '' then redis.call('PEXPIRE', key, doc.keepDead) end
       end
     end
     settle(trigger, o)
@@ -202,7 +201,7 @@ func (r report) encode() (string, error) {
 	if r.Owes == nil {
 		r.Owes = []reportOwed{}
 	}
-	text, err := json.Marshal(r)
+	text, err := repositories.Encode(r)
 	return string(text), err
 }
 

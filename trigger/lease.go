@@ -2,7 +2,7 @@ package trigger
 
 import (
 	"context"
-	"encoding/json"
+
 	"errors"
 	"time"
 
@@ -81,7 +81,7 @@ type failure struct {
 // giveBack writes the failure of a turn. A negative pause leaves the next try to the
 // client.
 func (e *Engine) giveBack(ctx context.Context, t *turn, cause error, pause time.Duration) error {
-	text, err := json.Marshal(failure{Error: cause.Error()})
+	text, err := repositories.Encode(failure{Error: cause.Error()})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,15 @@ type about struct {
 	Text      string    `json:"text,omitempty"`
 	AppID     string    `json:"appId"`
 	SessionID string    `json:"sessionId,omitempty"`
+	// Omitted names the fields that were left out of an event, which would be too long
+	// with them. They can be read over REST.
+	Omitted []string `json:"omitted,omitempty"`
+}
+
+// without leaves fields out; only the text is the caller's here.
+func (a about) without(fields ...string) about {
+	a.Text, a.Omitted = "", fields
+	return a
 }
 
 // fired is the payload of tool.trigger and of a tool's emitter event.
@@ -28,10 +37,27 @@ type fired struct {
 	Values       map[string]any  `json:"values"`
 }
 
+// forms are the payload in full and ever shorter.
+func (f fired) forms() []any {
+	worded, described, bare := f, f, f
+	worded.about = f.without("text")
+	described.about, described.Schema = f.without("text", "schema"), json.RawMessage("[]")
+	bare.about, bare.Schema, bare.Values = f.without("text", "schema", "values"), described.Schema, map[string]any{}
+	return []any{f, worded, described, bare}
+}
+
 // refused is the payload of tool.rejected.
 type refused struct {
 	about
 	Rejected
+}
+
+// forms are the payload in full and ever shorter.
+func (r refused) forms() []any {
+	worded, bare := r, r
+	worded.about = r.without("text")
+	bare.about, bare.Values, bare.Errors = r.without("text", "values", "errors"), map[string]any{}, []repositories.ValueFault{}
+	return []any{r, worded, bare}
 }
 
 // unmatched is the payload of tool.notmatching.
@@ -39,6 +65,14 @@ type unmatched struct {
 	about
 	Repositories []string `json:"repositories"`
 	Tools        []string `json:"tools"`
+}
+
+// forms are the payload in full and ever shorter.
+func (u unmatched) forms() []any {
+	worded, bare := u, u
+	worded.about = u.without("text")
+	bare.about, bare.Repositories, bare.Tools = u.without("text", "repositories", "tools"), []string{}, []string{}
+	return []any{u, worded, bare}
 }
 
 // ended is the payload of tool.result.
@@ -56,6 +90,13 @@ type ended struct {
 	Error        string          `json:"error,omitempty"`
 }
 
+// forms are the payload in full and without the result.
+func (e ended) forms() []any {
+	bare := e
+	bare.about, bare.Result = e.without("result"), nil
+	return []any{e, bare}
+}
+
 // Kinds of event: the second word of the subject and the end of the ce-type.
 const (
 	eventTrigger     = "trigger"
@@ -64,18 +105,21 @@ const (
 	eventNotMatching = "notmatching"
 )
 
-// eventOf wraps a payload. The last word of the subject is left out where name is
-// empty.
-func eventOf(kind string, about about, name string, payload any) (Event, error) {
+// payload is what an event says, in one or several forms, each shorter than the one before.
+type payload interface{ forms() []any }
+
+// eventOf wraps a payload, in the first form that fits into an event, and reports whether
+// that is not all of it. The last word of the subject is left out where name is empty.
+func eventOf(kind string, about about, name string, says payload) (event Event, cut bool, err error) {
 	subject := "tool." + kind + "." + about.AppID + "." + orNone(about.SessionID)
 	if name != "" {
 		subject += "." + name
 	}
-	data, err := json.Marshal(payload)
+	data, cut, err := repositories.EncodeWithin(says.forms()...)
 	return Event{
 		Subject: subject, ID: about.ID, Type: "earshot.tool." + kind, Time: about.Time, Data: data,
 		Source: repositories.SourceOf(repositories.Scope{AppID: about.AppID, SessionID: about.SessionID}),
-	}, err
+	}, cut, err
 }
 
 func orNone(sessionID string) string {

@@ -132,7 +132,7 @@ func (p *planner) evidence(found matcher.Match) map[string]*matcher.Evidence {
 // effectsOf adds the event, the emitter's event and the call of a fire.
 func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload fired) error {
 	match := &p.answer.Matches[len(p.answer.Matches)-1]
-	event, err := eventOf(eventTrigger, payload.about, tool.Name, payload)
+	event, cut, err := eventOf(eventTrigger, payload.about, tool.Name, payload)
 	if err != nil {
 		return err
 	}
@@ -151,13 +151,19 @@ func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload fired)
 		return nil
 	}
 	match.Call = &CallState{State: StatePending}
-	return p.call(effectID(fire, partCall), tool, payload, event.Data)
+	whole := event.Data
+	if cut { // a call may be longer than an event
+		if whole, err = repositories.Encode(payload); err != nil {
+			return err
+		}
+	}
+	return p.call(effectID(fire, partCall), tool, payload, whole)
 }
 
 // event adds an event. One without a part belongs to no trigger.
 func (p *planner) event(id, part string, event Event) error {
 	event.TraceParent = p.traceParent
-	body, err := json.Marshal(event)
+	body, err := repositories.Encode(event)
 	owed := repositories.OwedEvent(id, p.session, string(body))
 	owed.Part = part
 	p.add(owed, Effect{Event: &event})
@@ -171,7 +177,7 @@ func (p *planner) call(id string, tool *repositories.Tool, payload fired, event 
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent})
+	body, err := repositories.Encode(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent})
 	owed := repositories.Owed{ID: id, Kind: string(KindCall), Body: string(body), Session: p.session, Part: partCall}
 	owed.Once = !tool.Request.Repeatable()
 	owed.Lease = (p.of.AttemptTimeout(tool) + leaseMargin).Milliseconds()
@@ -221,7 +227,7 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 	p.answer.Rejected = append(p.answer.Rejected, shown)
 	id := fireID(p.turnID, p.life, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
 	about := p.about(id)
-	event, err := eventOf(eventRejected, about, rejected.Tool.Name, refused{about: about, Rejected: shown})
+	event, _, err := eventOf(eventRejected, about, rejected.Tool.Name, refused{about: about, Rejected: shown})
 	if err != nil {
 		return err
 	}
@@ -233,7 +239,7 @@ func (p *planner) notMatching(candidates []matcher.Candidate) error {
 	about := p.about(hash("notmatching", p.named(p.life)))
 	payload := unmatched{about: about}
 	payload.Repositories, payload.Tools = names(candidates)
-	event, err := eventOf(eventNotMatching, about, "", payload)
+	event, _, err := eventOf(eventNotMatching, about, "", payload)
 	if err != nil {
 		return err
 	}

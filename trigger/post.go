@@ -79,7 +79,7 @@ func (e *Engine) prepare(ctx context.Context, m Message) (turnID, *storedMessage
 func (e *Engine) acceptOnce(ctx context.Context, id turnID, message *storedMessage) (accepted, error) {
 	canned := ""
 	if message.Actor == matcher.ActorAgent {
-		answer, err := json.Marshal(Answer{MessageID: id.message, Matches: []Match{}, Rejected: []Rejected{}})
+		answer, err := repositories.Encode(Answer{MessageID: id.message, Matches: []Match{}, Rejected: []Rejected{}})
 		if err != nil {
 			return accepted{}, err
 		}

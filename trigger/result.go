@@ -1,7 +1,6 @@
 package trigger
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -20,7 +19,7 @@ func (e *Engine) resultEvent(a attempt) (Effect, repositories.Owed, error) {
 	o := a.outcome
 	about := of.about
 	about.ID, about.Time, about.Text = resultID(a), e.now().UTC(), ""
-	event, err := eventOf(eventResult, about, of.Name, ended{
+	event, _, err := eventOf(eventResult, about, of.Name, ended{
 		about: about, TriggerID: a.TriggerID, RepositoryID: of.RepositoryID, Source: of.Source, Name: of.Name,
 		OK: o.Verdict == Done, Status: o.Status, Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
 	})
@@ -28,7 +27,7 @@ func (e *Engine) resultEvent(a attempt) (Effect, repositories.Owed, error) {
 		return Effect{}, repositories.Owed{}, err
 	}
 	event.TraceParent = a.TraceParent
-	body, err := json.Marshal(event)
+	body, err := repositories.Encode(event)
 	owed := repositories.OwedEvent(about.ID, a.SessionID, string(body))
 	owed.Trigger, owed.Part = a.TriggerID, partResult
 	return Effect{
@@ -53,7 +52,7 @@ func (a attempt) remember(r *reportOutcome) error {
 	if err := decode(string(a.Call.Event), &of); err != nil {
 		return err
 	}
-	text, err := json.Marshal(callResult{TriggerID: a.TriggerID, Result: a.outcome.Result, Error: a.outcome.Error})
+	text, err := repositories.Encode(callResult{TriggerID: a.TriggerID, Result: a.outcome.Result, Error: a.outcome.Error})
 	r.Message, r.Result = of.MessageID, string(text)
 	return err
 }

@@ -2,7 +2,7 @@ package trigger
 
 import (
 	"context"
-	"encoding/json"
+
 	"fmt"
 
 	"earshot/repositories"
@@ -63,7 +63,7 @@ func (e *Engine) revive(ctx context.Context, appID, triggerID string, stored *st
 	k, session := repositories.KeysOf(appID), stored.record.SessionID
 	keys := []string{k.Trigger(triggerID), k.InState(StatePending), k.InState(StateFailed), k.Outbox(session), k.Dead()}
 	args := []any{triggerID, appID, repositories.Box(session)}
-	for _, part := range []string{partEvent, partEmitter, partCall, partResult} {
+	for _, part := range repositories.Parts {
 		state, err := stored.record.pendingAgain(part)
 		if err != nil {
 			return err
@@ -90,6 +90,6 @@ func (r Record) pendingAgain(part string) (string, error) {
 	case *CallState:
 		s.State, s.Reason, s.Error = StatePending, "", ""
 	}
-	text, err := json.Marshal(state)
+	text, err := repositories.Encode(state)
 	return string(text), err
 }

@@ -1,12 +1,12 @@
 package trigger
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
 
 	"earshot/matcher"
+	"earshot/repositories"
 )
 
 // keepUnfinished is how long a call that lacks values waits for the next message.
@@ -69,7 +69,7 @@ func keptUnfinished(t *turn, result matcher.Result) (string, error) {
 	if len(kept) == 0 {
 		return "", nil
 	}
-	text, err := json.Marshal(kept)
+	text, err := repositories.Encode(kept)
 	return string(text), err
 }
 

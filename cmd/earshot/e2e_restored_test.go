@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,4 +45,31 @@ func TestMessagesThatAreSentAgainAfterARestoreKeepTheirIDs(t *testing.T) {
 		keys[request.Header.Get("Idempotency-Key")] = true
 	}
 	require.Equal(t, map[string]bool{first[0]: true}, keys)
+}
+
+// TestRepositoriesOfAnySizeAreAnnounced writes repositories up to what a body may be, and
+// one that grows beyond what NATS takes.
+func TestRepositoriesOfAnySizeAreAnnounced(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1)
+	tools := func(from, count int) string {
+		list := make([]string, count)
+		for i := range list {
+			list[i] = fmt.Sprintf(`{"name":"t%d","description":%q}`, from+i, strings.Repeat("<", 1000))
+		}
+		return `{"tools":[` + strings.Join(list, ",") + `]}`
+	}
+	w.put("/v1/apps/clinic", `{"settings":{"limits":null}}`)
+	w.put("/v1/apps/clinic/repositories/big", tools(0, 980))
+	w.rest()
+	w.call(200, "PATCH", "/v1/apps/clinic/repositories/big", tools(980, 980))
+	w.rest()
+	told := w.events("tool.changed.clinic.big")
+	require.Len(t, told, 2)
+	require.Nil(t, told[0].Payload["omitted"])
+	require.Equal(t, []any{"record.tools"}, told[1].Payload["omitted"])
+	require.Len(t, told[1].Payload["record"].(map[string]any)["tools"], 1960)
+	for _, key := range w.redis.Keys() {
+		require.NotContains(t, key, ":effect:")
+	}
 }

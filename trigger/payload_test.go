@@ -1,0 +1,74 @@
+package trigger_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// TestEventsThatWouldBeTooLongAreCut says what no event has room for.
+func TestEventsThatWouldBeTooLongAreCut(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.unhurried()
+		w.put("s1", "r", `{"tools":[
+			{"name":"collect-user-message","url":"http://x.example","schema":[{"parameter":"value","type":"string"}]},
+			{"name":"book","schema":[{"parameter":"day","type":"string","required":true,"allowedValues":["monday"]}]}]}`)
+		long := strings.Repeat("<&>", 200<<10) // 600 KiB
+		for id, text := range map[string]string{
+			"twice in it": long, "in values alone": strings.Repeat("x", 1020<<10), "rejected": `book {"day":"` + strings.Repeat("x", 1020<<10) + `"}`,
+		} {
+			_, err := w.say(id, text)
+			require.NoError(t, err)
+		}
+		w.rest()
+		omitted := map[string]any{}
+		for _, subject := range []string{"tool.trigger.clinic.s1.collect-user-message", "tool.rejected.clinic.s1.book"} {
+			for _, payload := range w.events.payloads(subject) {
+				omitted[payload["messageId"].(string)] = payload["omitted"]
+				if payload["messageId"] == "twice in it" {
+					require.Equal(t, long, payload["values"].(map[string]any)["value"])
+				}
+			}
+		}
+		require.Equal(t, map[string]any{
+			"twice in it": []any{"text"}, "in values alone": []any{"text", "schema", "values"}, "rejected": []any{"text"},
+		}, omitted)
+		for _, effect := range w.events.taken {
+			require.LessOrEqual(t, len(effect.Event.Data), repositories.MostPayload, effect.Event.Subject)
+		}
+		for _, effect := range w.calls.taken {
+			var whole struct {
+				Text   string
+				Values map[string]string
+			}
+			require.NoError(t, json.Unmarshal(effect.Call.Event, &whole))
+			require.Equal(t, whole.Text, whole.Values["value"], "a call has room")
+			require.NotEmpty(t, whole.Text)
+		}
+	})
+}
+
+// TestDeadEventWithoutATriggerLeavesNothing lets events that belong to no trigger be
+// refused for good: nobody could find, revive or remove them.
+func TestDeadEventWithoutATriggerLeavesNothing(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", booking)
+		w.events.answers(func(trigger.Effect) trigger.Outcome {
+			return trigger.Outcome{Verdict: trigger.Dead, Error: "too large"}
+		})
+		w.register("s1", "other", booking)
+		for id, text := range map[string]string{"m1": "nothing", "m2": "book"} {
+			_, err := w.say(id, text)
+			require.NoError(t, err)
+		}
+		w.rest()
+		for _, key := range w.server.Keys() {
+			require.NotContains(t, key, ":effect:")
+		}
+	})
+}
