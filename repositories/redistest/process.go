@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -143,6 +144,10 @@ func (p *process) run() error {
 	return nil
 }
 
+// askAgain is the pause before Redis is asked again to end: one that writes its first
+// append-only file, as a replica does that has just got everything, says no and forgets.
+const askAgain = 200 * time.Millisecond
+
 func (p *process) stop() error { return p.end(syscall.SIGTERM) }
 
 func (p *process) kill() error { return p.end(syscall.SIGKILL) }
@@ -151,11 +156,18 @@ func (p *process) end(signal os.Signal) error {
 	if p.running == nil {
 		return nil
 	}
-	err := p.running.command.Process.Signal(signal)
-	if err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
+	again := time.NewTicker(askAgain)
+	defer again.Stop()
+	for {
+		err := p.running.command.Process.Signal(signal)
+		if err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return err
+		}
+		select {
+		case <-p.running.gone:
+			p.running = nil
+			return nil
+		case <-again.C:
+		}
 	}
-	<-p.running.gone
-	p.running = nil
-	return nil
 }
