@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,6 +45,9 @@ func (e *Engine) page(ctx context.Context, appID, sessionID string, ids []string
 		found, err = e.entries(ctx, appID, turns, ids[whole:whole+repositories.Fitting(sizes[whole:])])
 		for _, entry := range found {
 			withReply := withReplies([]Entry{entry})
+			if entry.MessageID == "" {
+				withReply = nil
+			}
 			if !room.Takes(withReply) {
 				return entries, whole, nil
 			}
@@ -106,7 +110,8 @@ func (e *Engine) historyPage(ctx context.Context, k repositories.Keys, sessionID
 }
 
 // entries reads messages with their decisions, and the states of all their triggers. It
-// ends early, but not before the first, where these are more than a page.
+// ends early, but not before the first, where these are more than a page. A message that
+// is gone is an empty entry.
 func (e *Engine) entries(ctx context.Context, appID, turns string, ids []string) ([]Entry, error) {
 	var fields []string
 	for _, id := range ids {
@@ -122,7 +127,8 @@ func (e *Engine) entries(ctx context.Context, appID, turns string, ids []string)
 	for i, id := range ids {
 		row := rows[5*i : 5*i+5]
 		if row[0] == "" {
-			continue // it has left the history since the ids were read
+			entries = append(entries, Entry{}) // it has left the history since the ids were read
+			continue
 		}
 		entry, err := entryOf(id, row)
 		if err != nil {
@@ -157,9 +163,10 @@ func entryOf(id string, row []string) (Entry, error) {
 		return Entry{}, fmt.Errorf("message %q cannot be read: %w", id, err)
 	}
 	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, State: EntryPending, Triggers: []Match{}}
-	if row[1] != "" {
+	// The answer tells more than the decision does: what came of it by then.
+	if text := cmp.Or(row[4], row[1]); text != "" {
 		var decided Answer
-		if err := decode(row[1], &decided); err != nil {
+		if err := decode(text, &decided); err != nil {
 			return Entry{}, fmt.Errorf("the decision of message %q cannot be read: %w", id, err)
 		}
 		entry.Triggers, entry.Rejected = decided.Matches, decided.Rejected

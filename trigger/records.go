@@ -121,8 +121,8 @@ func fillPart[T any](part **T, text string) error {
 	return decode(text, *part)
 }
 
-// fillStates sets the states of matches to those of now. A trigger whose record has
-// been purged keeps the state of its decision.
+// fillStates sets the states of matches to those of now. A trigger whose record is
+// gone keeps the state that it had in the answer.
 func (e *Engine) fillStates(ctx context.Context, appID string, matches []Match) error {
 	ids := make([]string, len(matches))
 	for i, match := range matches {

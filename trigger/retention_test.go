@@ -1,9 +1,11 @@
 package trigger_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,6 +72,66 @@ func TestRecordsOfWhatIsDoneGoWithEverythingThatNamesThem(t *testing.T) {
 		require.Equal(t, "pending", w.records(trigger.Query{SessionID: "s1"})[0].State)
 		require.Zero(t, client.ZCard(t.Context(), k.Over()).Val())
 		require.Zero(t, client.HLen(t.Context(), k.Dead()).Val())
+	})
+}
+
+func TestHistoryTellsWhatCameOfATriggerWhoseRecordIsGone(t *testing.T) {
+	keeping(t, repositories.Retention{Done: time.Millisecond}, func(t *testing.T, w *world) {
+		_, err := w.say("m1", "book")
+		require.NoError(t, err)
+		w.until("its record is gone", func() bool { return len(w.holding("trigger")) == 0 })
+		entries, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+		require.NoError(t, err)
+		require.Equal(t, "published", entries[0].Triggers[0].Event.State)
+		require.Equal(t, "delivered", entries[0].Triggers[0].Call.State)
+	})
+}
+
+// once runs something before the first command of that name.
+type once struct {
+	command string
+	run     sync.Once
+	do      func()
+}
+
+func (o *once) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (o *once) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == o.command {
+			o.run.Do(o.do)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (o *once) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func TestMessagesThatLeaveTheHistoryWhileItIsRead(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for i := range 4 {
+			_, err := w.say(fmt.Sprint("m", i), "hello")
+			require.NoError(t, err)
+		}
+		read := func(page trigger.Page, meanwhile func()) (ids []string, next string) {
+			_, reader := w.replica(&once{command: "hmget", do: meanwhile})
+			entries, next, err := reader.History(t.Context(), "clinic", "s1", page)
+			require.NoError(t, err)
+			for _, entry := range entries {
+				ids = append(ids, entry.MessageID)
+			}
+			return ids, next
+		}
+		client, turns := w.server.Client(), repositories.KeysOf("clinic").Turns("s1")
+		ids, next := read(trigger.Page{Limit: 3}, func() { client.HDel(t.Context(), turns, "m:m0", "m:m1") })
+		require.Equal(t, []string{"m2"}, ids)
+		ids, next = read(trigger.Page{Limit: 3, After: next}, func() {})
+		require.Equal(t, []string{"m3"}, ids)
+		require.Empty(t, next)
+		ids, _ = read(trigger.Page{Limit: 3}, func() { require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1")) })
+		require.Empty(t, ids)
 	})
 }
 
