@@ -142,6 +142,7 @@ type turn struct {
 	unfinished []unfinished
 	at         time.Duration
 	generation repositories.Generation
+	decided    bool // by this process
 }
 
 // storedMessage is a message as the session keeps it.
@@ -205,6 +206,7 @@ func (e *Engine) accept(ctx context.Context, id turnID, token string, message *s
 	crash.At(crash.AcceptReply)
 	few := errors.Is(err, repositories.ErrReplicas)
 	if err != nil && !few {
+		e.giveUp(taken{turnID: id, token: token}, err)
 		return accepted{}, err
 	}
 	found, err := e.readAccepted(id, token, had, reply.([]any))

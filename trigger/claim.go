@@ -80,8 +80,12 @@ type claimed struct {
 func (e *Engine) claim(ctx context.Context, appID, id, token string) (*claimed, error) {
 	k := repositories.KeysOf(appID)
 	reply, err := claim.Strings(ctx, e.db, append([]string{k.Effect(id)}, k.Ledger()...), id, appID, token, mostClaims)
-	if err != nil || !slices.Contains([]string{"ok", "crashed", "begun"}, reply[0]) {
+	if err != nil {
+		e.giveUp(taken{turnID: turnID{app: appID}, token: token, calls: []string{id}}, err)
 		return nil, err
+	}
+	if !slices.Contains([]string{"ok", "crashed", "begun"}, reply[0]) {
+		return nil, nil
 	}
 	return e.readClaimed(appID, id, reply)
 }

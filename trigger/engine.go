@@ -32,6 +32,8 @@ const (
 	// DefaultSweep is the pause between two looks at what is over: nothing stays for
 	// much longer than a minute.
 	DefaultSweep = 10 * time.Second
+	// parting is how long what is broken off at the end may take to be given back.
+	parting = time.Second
 	// heartbeats is how many times a lease is renewed within its length.
 	heartbeats = 3
 	// wakes is how many calls to look at a partition can wait.
@@ -179,7 +181,7 @@ func (e *Engine) Wake(appID string) {
 }
 
 // Stop waits for what is in flight, at most until ctx ends; what is not finished then
-// is dropped here and goes on elsewhere when its lease has ended. Stop the senders of
+// is broken off, given back where Redis answers, and goes on elsewhere. Stop the senders of
 // messages and Run first.
 func (e *Engine) Stop(ctx context.Context) error {
 	crash.At(crash.ShutdownBegun)
@@ -194,8 +196,13 @@ func (e *Engine) Stop(ctx context.Context) error {
 	case <-idle:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	e.die()
+	select {
+	case <-idle:
+	case <-time.After(parting):
+	}
+	return ctx.Err()
 }
 
 // work runs f so that Stop waits for it. A panic is logged and does not take the

@@ -179,6 +179,11 @@ func (e *Engine) record(ctx context.Context, r report) (holds bool, answer strin
 	if err != nil {
 		return false, "", err
 	}
+	if e.life.Err() != nil { // what was broken off is given back all the same
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), parting)
+		defer cancel()
+		ctx = last
+	}
 	crash.At(crash.FinishBefore)
 	err = e.persist(ctx, func() error {
 		reply, err := finish.Run(ctx, e.db, r.keys(), text)

@@ -271,15 +271,28 @@ func (m *words) intercept(before func(matcher.Request) error) {
 type outside struct {
 	mu       sync.Mutex
 	outcome  func(trigger.Effect) trigger.Outcome // nil: Done
+	once     func(context.Context)                // what the next attempt hangs in, and fails
 	attempts []trigger.Effect
 	taken    []trigger.Effect
 }
 
-func (o *outside) Deliver(_ context.Context, effect trigger.Effect) trigger.Outcome {
+// hang lets the next attempt do something, and fail.
+func (o *outside) hang(once func(context.Context)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.once = once
+}
+
+func (o *outside) Deliver(ctx context.Context, effect trigger.Effect) trigger.Outcome {
 	o.mu.Lock()
 	o.attempts = append(o.attempts, effect)
-	answer := o.outcome
+	answer, once := o.outcome, o.once
+	o.once = nil
 	o.mu.Unlock()
+	if once != nil {
+		once(ctx)
+		return down(effect)
+	}
 	outcome := trigger.Outcome{Verdict: trigger.Done}
 	if effect.Kind == trigger.KindCall {
 		outcome.Status, outcome.Result = 200, json.RawMessage(`{"ok":true}`)

@@ -77,8 +77,12 @@ func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attem
 			keys, args = append(keys, k.Effect(id)), append(args, id)
 		}
 		reply, err := claimRun.Strings(ctx, e.db, append(keys, k.Ledger()...), args...)
-		if err != nil || reply[0] == "gone" || reply[0] == "taken" {
+		if err != nil {
+			e.giveUp(taken{turnID: turnID{app: of.app, session: of.session}, token: token}, err)
 			return nil, err
+		}
+		if reply[0] == "gone" || reply[0] == "taken" {
+			return nil, nil
 		}
 		if reply[0] == "ok" {
 			crash.At(crash.EffectClaimed)

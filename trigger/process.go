@@ -22,6 +22,7 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 	crash.At(crash.TurnClaimed)
 	ctx, release := e.hold(e.life, t)
 	defer release()
+	defer e.dropped(t)
 	started := e.now()
 	request := e.request(t)
 	result, err := e.match(ctx, t, request)
@@ -32,12 +33,24 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 	if err != nil {
 		return nil, e.undecided(t, err, retry)
 	}
+	t.decided = true
 	e.logDecision(t, p, result.Stage, e.now().Sub(started))
-	answer, err := e.carryOut(ctx, t, p, request, result)
+	answer, err := e.carryOut(e.life, t, p, request, result) // the decision stands, whoever has the turn
 	if err == nil && p.few {
 		return nil, repositories.ErrReplicas
 	}
 	return answer, err
+}
+
+// dropped gives a turn back that the work on it panicked over. One that is decided is left
+// to the ledger.
+func (e *Engine) dropped(t *turn) {
+	if fault := recover(); fault != nil {
+		if !t.decided {
+			e.handBack(taken{turnID: t.turnID, token: t.token})
+		}
+		panic(fault)
+	}
 }
 
 func (e *Engine) request(t *turn) matcher.Request {
@@ -60,18 +73,26 @@ func (e *Engine) match(ctx context.Context, t *turn, request matcher.Request) (m
 	return result, err
 }
 
-// undecided gives the turn back where the matcher or Redis failed, and returns the
-// cause. With Redis away the lease ends by itself.
+// undecided gives the turn back, unless it is another's or nobody's any more, and returns
+// the cause.
 func (e *Engine) undecided(t *turn, cause error, retry time.Duration) error {
-	unavailable := &matcher.Unavailable{}
-	if !errors.As(cause, &unavailable) {
+	kept, outcome := cause, "undecided"
+	switch unavailable := (*matcher.Unavailable)(nil); {
+	case errors.As(cause, &unavailable):
+	case errors.Is(cause, repositories.ErrUnavailable):
+		e.metrics.messages.WithLabelValues("error").Inc()
+		e.giveUp(taken{turnID: t.turnID, token: t.token}, cause)
+		return cause
+	case errors.Is(cause, errLost), errors.Is(cause, ErrClosed), errors.Is(cause, repositories.ErrNotFound):
 		e.metrics.messages.WithLabelValues("error").Inc()
 		return cause
+	default:
+		kept, outcome = errWorker, "error" // its text is for the log
 	}
-	e.metrics.messages.WithLabelValues("undecided").Inc()
+	e.metrics.messages.WithLabelValues(outcome).Inc()
 	ctx, cancel := context.WithTimeout(e.life, e.lease)
 	defer cancel()
-	if err := e.giveBack(ctx, t, cause, retry); err != nil {
+	if err := e.giveBack(ctx, t, kept, retry); err != nil {
 		return err
 	}
 	return cause
@@ -127,6 +148,7 @@ func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status string
 	ctx, cancel := context.WithTimeout(ctx, e.lease/heartbeats)
 	defer cancel()
 	e.waiting.join(p)
+	defer func() { e.giveUp(takenBy(p), err) }()
 	err = e.persist(ctx, func() error {
 		status, err = e.commit(ctx, p)
 		return err

@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -54,13 +55,23 @@ func (r *round) run(ctx context.Context) error {
 			}
 			linger = nil
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return r.breakOff(ctx)
 		}
 		if linger == nil && r.events == 0 && r.calls > 0 && len(r.unsaved) > 0 {
 			linger = time.After(r.engine.linger)
 		}
 	}
 	return nil
+}
+
+// breakOff writes what came of what was under way when the process was told to drop it, so
+// that others can go on at once.
+func (r *round) breakOff(ctx context.Context) error {
+	for r.events+r.calls > 0 {
+		r.take(ctx, <-r.tries) // whoever delivers returns soon after ctx has ended
+	}
+	_, err := r.save(ctx, report{})
+	return errors.Join(context.Cause(ctx), err)
 }
 
 func (r *round) start(ctx context.Context) {
