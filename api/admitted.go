@@ -51,9 +51,9 @@ func refusedCounter(registry *prometheus.Registry) *prometheus.CounterVec {
 // admitted lets a request wait for its turn among those of its app, and refuses it
 // before anything of it is read or stored where there are too many.
 func (g gates) admitted(kind work) echo.MiddlewareFunc {
-	gate, label := g.requests, "request"
-	if kind == aTurn {
-		gate, label = g.turns, "turn"
+	gate, label := g.turns, "turn"
+	if kind == aRequest {
+		gate, label = g.requests, "request"
 	}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {

@@ -33,7 +33,7 @@ var errSignature = errors.New("the signature is of none of the issuer's keys")
 // VerifySignature returns the payload of a token that one of the issuer's keys has
 // signed.
 func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	signed, err := jose.ParseSigned(token, signatures)
+	signed, err := jose.ParseSignedCompact(token, signatures)
 	if err != nil {
 		return nil, err
 	}

@@ -173,7 +173,7 @@ func (w *world) rest(limit time.Duration) error {
 	if left := w.due(); left >= 0 {
 		return fmt.Errorf("%d effects or turns are still owed after %s of quiet", left, limit)
 	}
-	return fmt.Errorf("Redis does not say what is owed after %s of quiet", limit)
+	return fmt.Errorf("no answer from Redis to what is owed after %s of quiet", limit)
 }
 
 // due counts what is owed; -1 where Redis does not answer.

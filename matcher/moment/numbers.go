@@ -105,7 +105,8 @@ func (r *Text) sign(i int) int {
 
 // scaled reads "million" or "and a half" after a number.
 func (r *Text) scaled(found Reading) Reading {
-	change, end := func(decimal string) string { return decimal }, found.End
+	var change func(decimal string) string
+	end := found.End
 	switch zeros := numberOf(text.Scales, r.At(end)); {
 	case zeros > 0:
 		change, end = func(decimal string) string { return shifted(decimal, zeros) }, end+1
