@@ -83,12 +83,12 @@ func (c *clients) prepare(ctx context.Context) error {
 
 // retryFailed retries what has failed, as an operator does, and notes how it had
 // failed. Not all was retried by the client that was told of it: a call may fail after
-// its message is answered.
-func (c *clients) retryFailed(ctx context.Context) error {
+// its message is answered. It returns how many that were.
+func (c *clients) retryFailed(ctx context.Context) (retried int, err error) {
 	for _, app := range apps {
 		records, err := read[record](ctx, c, sessionPath(app, "")+"/triggers")
 		if err != nil {
-			return err
+			return retried, err
 		}
 		for _, one := range records {
 			if one.State != "failed" {
@@ -98,11 +98,12 @@ func (c *clients) retryFailed(ctx context.Context) error {
 			c.retried[one.TriggerID]++
 			path := sessionPath(app, "") + "/triggers/" + one.TriggerID + "/retry"
 			if status, answer, err := c.ask(ctx, c.world.replicas[0].url()+path, http.MethodPost, ""); err != nil || status != http.StatusAccepted {
-				return fmt.Errorf("POST %s: %d %s %v", path, status, answer, err)
+				return retried, fmt.Errorf("POST %s: %d %s %v", path, status, answer, err)
 			}
+			retried++
 		}
 	}
-	return nil
+	return retried, nil
 }
 
 // begin lets the speakers speak until the returned function is called, which waits for

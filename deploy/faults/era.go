@@ -127,15 +127,26 @@ func (r era) restore(w *world) error {
 	return w.restore()
 }
 
+// retriesByHand is how often what has failed is retried at most: on a busy machine an
+// endpoint that is well may answer too late, and such a call is not made again by itself
+// where it is not idempotent.
+const retriesByHand = 5
+
 // balance closes the books of the era.
 func (r era) balance(ctx context.Context, w *world, c *clients, a *account, found *outcome) error {
 	if err := w.await(ctx); err != nil {
 		return err
 	}
-	if err := c.retryFailed(ctx); err != nil {
-		return err
+	for range retriesByHand {
+		retried, err := c.retryFailed(ctx)
+		if err != nil {
+			return err
+		}
+		a.rest(w)
+		if retried == 0 {
+			break
+		}
 	}
-	a.rest(w)
 	again := c.askAgain(ctx)
 	a.rest(w)
 	e, err := gather(ctx, w, c, r.deleted)
