@@ -53,7 +53,10 @@ local function get(field) return redis.call('HGET', KEYS[4], field .. ':' .. id)
 local function set(field, value) redis.call('HSET', KEYS[4], field .. ':' .. id, value) end
 local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
 local version = app[1]
-if not version then return {'noapp'} end
+if not version then
+  if ARGV[2] == '' then unschedule('turns', ARGV[8]) end
+  return {'noapp'}
+end
 local message = get('m')
 if ARGV[2] == '' and (message == '' or not redis.call('ZSCORE', ledger.turns, ARGV[8])) then
   unschedule('turns', ARGV[8])

@@ -164,3 +164,20 @@ func TestPauseOfRedisHoldsNobodyUpBeyondIt(t *testing.T) {
 	require.Len(t, answer.Matches, 1)
 	w.rest()
 }
+
+// TestMessageOfADeletedAppLeavesTheLedger deletes an app while a message of it waits for
+// its next try.
+func TestMessageOfADeletedAppLeavesTheLedger(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		w.matcher.intercept(func(matcher.Request) error { return &matcher.Unavailable{Reason: "it is away"} })
+		_, err := w.engine.PostAsync(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: "hello"})
+		require.NoError(t, err)
+		w.until("it waits", func() bool {
+			entries, _, err := w.engine.History(context.Background(), "clinic", "s1", trigger.Page{Limit: 1})
+			return err == nil && len(entries) == 1 && entries[0].State == "failed"
+		})
+		require.NoError(t, w.store.DeleteApp(t.Context(), "clinic"))
+		w.rest()
+	})
+}
