@@ -42,7 +42,7 @@ func TestEventCarriesWhatTheContractNames(t *testing.T) {
 		w.put("s1", "booking", booking)
 		_, err := w.say("m1", `book {"day":"monday","number":9007199254740993}`)
 		require.NoError(t, err)
-		w.rest() // what was behind the tool.changed is out by then
+		w.rest()                    // what was behind the tool.changed is out by then
 		effect := w.events.taken[1] // after the tool.changed of the registration
 		require.Equal(t, "earshot.tool.trigger", effect.Event.Type)
 		require.Equal(t, "/apps/clinic/sessions/s1", effect.Event.Source)
