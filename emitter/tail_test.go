@@ -67,7 +67,7 @@ func next(t *testing.T, events <-chan trigger.Published, n int) (subjects []stri
 			require.True(t, open, "the stream was closed after %v", subjects)
 			require.Greater(t, got.Sequence, last)
 			subjects, last = append(subjects, got.Subject), got.Sequence
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			require.Fail(t, "no event", "after %v", subjects)
 		}
 	}
