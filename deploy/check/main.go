@@ -48,6 +48,7 @@ func check(install, short bool) error {
 		{"vet", func() error { return command("go", "vet", "./...") }},
 		{"modules", func() error { return command("go", "mod", "tidy", "-diff") }},
 		{"staticcheck", func() error { return command("go", "run", staticcheck, "./...") }},
+		{"allocations", func() error { return command("go", "test", "-run", "CostsLittle|CostLittle", "./repositories") }},
 		{"tests", func() error { return command("go", append(tests, "./...")...) }},
 	} {
 		started := time.Now()

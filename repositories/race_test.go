@@ -1,0 +1,5 @@
+//go:build race
+
+package repositories_test
+
+func init() { underRace = true }
