@@ -37,8 +37,7 @@ func (g *gated) Post(ctx context.Context, message trigger.Message) (json.RawMess
 	}
 }
 
-// posts sends a body, at the same time as others: the description of the API, which call
-// holds answers against, is for one at a time.
+// posts sends a body with a credential.
 func (s *service) posts(path, body, credential string) answer {
 	request, err := http.NewRequest(http.MethodPost, s.url+path, strings.NewReader(body))
 	require.NoError(s.t, err)

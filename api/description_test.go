@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -15,6 +16,7 @@ import (
 type description struct {
 	document map[string]any
 	compiler *jsonschema.Compiler
+	one      *sync.Mutex // the compiler is for one at a time, and calls are sent side by side
 }
 
 func describe(t testing.TB, url string) description {
@@ -25,7 +27,7 @@ func describe(t testing.TB, url string) description {
 	require.NoError(t, err)
 	compiler := jsonschema.NewCompiler()
 	require.NoError(t, compiler.AddResource("earshot:///openapi.json", document))
-	return description{document.(map[string]any), compiler}
+	return description{document.(map[string]any), compiler, new(sync.Mutex)}
 }
 
 // foresees checks an answer against the description: its status, its type, its body.
@@ -67,6 +69,8 @@ func (d description) schema(t testing.TB, response, kind string) *jsonschema.Sch
 
 func (d description) compile(t testing.TB, pointer string) *jsonschema.Schema {
 	t.Helper()
+	d.one.Lock()
+	defer d.one.Unlock()
 	compiled, err := d.compiler.Compile("earshot:///openapi.json#" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(pointer))
 	require.NoError(t, err)
 	return compiled

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/labstack/echo/v4"
@@ -143,7 +144,7 @@ func TestTheExamplesOfTheEventsFitTheirSchemas(t *testing.T) {
 	events := document(t, s, "/asyncapi.json")
 	compiler := jsonschema.NewCompiler()
 	require.NoError(t, compiler.AddResource("earshot:///openapi.json", any(events)))
-	d := description{events, compiler}
+	d := description{events, compiler, new(sync.Mutex)}
 	for name, message := range d.at("/components/messages") {
 		for _, example := range message.(map[string]any)["examples"].([]any) {
 			payload := example.(map[string]any)["payload"].(map[string]any)

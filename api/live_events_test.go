@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestWhatIsPublishedIsWhatTheDescriptionOfTheEventsSays(t *testing.T) {
 	events := document(t, s.service, "/asyncapi.json")
 	compiler := jsonschema.NewCompiler()
 	require.NoError(t, compiler.AddResource("earshot:///openapi.json", any(events)))
-	described := description{events, compiler}
+	described := description{events, compiler, new(sync.Mutex)}
 
 	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
 	s.call("PUT", bookingPath, strings.Replace(bookingBody, `"url"`, `"emitter":"calendar.request","url"`, 1)).is(201, "")

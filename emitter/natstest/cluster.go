@@ -102,15 +102,32 @@ func (c *Cluster) Leader(stream string) *Server {
 	return nil
 }
 
+// settled tells whether a leader takes streams and sees all servers: one that it does not
+// see yet gets no stream, and one of three copies is refused.
 func (c *Cluster) settled() bool {
 	leader := false
 	for _, s := range c.Servers {
 		if !s.running.JetStreamIsCurrent() {
 			return false
 		}
-		leader = leader || s.running.JetStreamIsLeader()
+		leader = leader || s.running.JetStreamIsLeader() && c.seenBy(s)
 	}
 	return leader
+}
+
+// seenBy tells whether a server sees all others.
+func (c *Cluster) seenBy(s *Server) bool {
+	state, err := s.running.Jsz(nil)
+	if err != nil || state.Meta == nil {
+		return false
+	}
+	online := 0
+	for _, other := range state.Meta.Replicas {
+		if !other.Offline {
+			online++
+		}
+	}
+	return online == len(c.Servers)-1
 }
 
 func routes(ports []int) []*url.URL {
