@@ -20,7 +20,7 @@ import (
 	"earshot/emitter"
 	"earshot/emitter/natstest"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 const (
@@ -58,10 +58,10 @@ func onStage(t *testing.T, change ...func(*api.Options)) stage {
 func (s stage) publish(subject, session, payload string) {
 	s.t.Helper()
 	id := fmt.Sprint(time.Now().UnixNano())
-	outcome := s.emitter.Deliver(s.t.Context(), trigger.Effect{ID: id, Kind: trigger.KindEvent, Event: &trigger.Event{
+	outcome := s.emitter.Deliver(s.t.Context(), effect.Effect{ID: id, Kind: effect.KindEvent, Event: &effect.Event{
 		Subject: subject, ID: id, Type: "earshot.tool", Source: "/apps/clinic/sessions/" + session, Time: time.Now(), Data: json.RawMessage(payload),
 	}})
-	require.Equal(s.t, trigger.Done, outcome.Verdict, outcome.Error)
+	require.Equal(s.t, effect.Done, outcome.Verdict, outcome.Error)
 }
 
 // told is one server-sent event.

@@ -13,7 +13,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // byText lets the text of a message say what the matcher finds.
@@ -55,7 +55,7 @@ func TestWhatIsPublishedIsWhatTheDescriptionOfTheEventsSays(t *testing.T) {
 
 // channelOf finds the channel of an event by its subject and holds the event against
 // the channel's message.
-func (d description) channelOf(t *testing.T, event trigger.Event) string {
+func (d description) channelOf(t *testing.T, event effect.Event) string {
 	for name, channel := range d.at("/channels") {
 		channel := channel.(map[string]any)
 		address := regexp.QuoteMeta(channel["address"].(string))

@@ -22,6 +22,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // These tests run the API over the real store and the real engine on miniredis. Only
@@ -50,19 +51,19 @@ func everything(request matcher.Request) (matcher.Result, error) {
 // sink takes every effect as delivered and keeps the events.
 type sink struct {
 	mu     sync.Mutex
-	events []trigger.Event
+	events []effect.Event
 }
 
-func (s *sink) Deliver(_ context.Context, effect trigger.Effect) trigger.Outcome {
+func (s *sink) Deliver(_ context.Context, delivery effect.Effect) effect.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if effect.Event != nil {
-		s.events = append(s.events, *effect.Event)
+	if delivery.Event != nil {
+		s.events = append(s.events, *delivery.Event)
 	}
-	return trigger.Outcome{Verdict: trigger.Done, Status: 200, Result: json.RawMessage(`{"ok":true}`)}
+	return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"ok":true}`)}
 }
 
-func (s *sink) all() []trigger.Event {
+func (s *sink) all() []effect.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.events)

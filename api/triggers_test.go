@@ -8,6 +8,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 const fired = `{"triggerId":"click-1","repositoryId":"booking","name":"book","source":"ui","values":{"n":9007199254740993},"returnDirect":false,"skipResponse":false}`
@@ -16,7 +17,7 @@ func recordsOfOne() []trigger.Record {
 	return []trigger.Record{{
 		Match: trigger.Match{TriggerID: "t1", RepositoryID: "booking", Name: "book", Source: "message", Values: map[string]any{}},
 		AppID: "clinic", Schema: json.RawMessage(`[]`), State: trigger.StateFailed,
-		Attempts: []trigger.Attempt{{Effect: "call", Number: 1, Reason: trigger.ReasonTimeout}},
+		Attempts: []trigger.Attempt{{Effect: "call", Number: 1, Reason: effect.ReasonTimeout}},
 	}}
 }
 

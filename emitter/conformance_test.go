@@ -13,7 +13,7 @@ import (
 
 	"earshot/emitter"
 	"earshot/emitter/natstest"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // broker is what the conformance suite needs of NATS, be it a server or a cluster.
@@ -27,7 +27,7 @@ type broker interface {
 	DeleteStream(stream string)
 }
 
-var done = trigger.Outcome{Verdict: trigger.Done}
+var done = effect.Outcome{Verdict: effect.Done}
 
 func TestConformanceOfOneServer(t *testing.T) {
 	conformance(t, emitter.Options{}, func(t *testing.T) broker { return natstest.Run(t) })
@@ -157,7 +157,7 @@ func streamRecreated(t *testing.T, options emitter.Options, nats broker) {
 	nats.DeleteStream(emitter.Stream)
 
 	until(t, func() bool {
-		return e.Deliver(t.Context(), event("e2", "tool.trigger.clinic.s1.book")).Verdict == trigger.Done
+		return e.Deliver(t.Context(), event("e2", "tool.trigger.clinic.s1.book")).Verdict == effect.Done
 	})
 	require.Equal(t, []string{"e2"}, ids(nats))
 }
@@ -170,25 +170,25 @@ func outage(t *testing.T, options emitter.Options, nats broker) {
 
 	for range 3 {
 		got := e.Deliver(t.Context(), event("e2", "tool.trigger.clinic.s1.book"))
-		require.Equal(t, trigger.Retry, got.Verdict)
+		require.Equal(t, effect.Retry, got.Verdict)
 		require.True(t, got.Deferred, "nothing was sent, so it does not count as an attempt")
 		require.Contains(t, got.Error, "NATS is not connected")
 	}
 
 	nats.Start()
 	until(t, func() bool {
-		return e.Deliver(t.Context(), event("e2", "tool.trigger.clinic.s1.book")).Verdict == trigger.Done
+		return e.Deliver(t.Context(), event("e2", "tool.trigger.clinic.s1.book")).Verdict == effect.Done
 	})
 	require.Equal(t, []string{"e1", "e2"}, ids(nats))
 }
 
 func repeatOverRestart(t *testing.T, options emitter.Options, nats broker) {
 	e := connect(t, nats.URL(), options)
-	effect := event("e1", "tool.trigger.clinic.s1.book")
-	require.Equal(t, done, e.Deliver(t.Context(), effect))
+	delivery := event("e1", "tool.trigger.clinic.s1.book")
+	require.Equal(t, done, e.Deliver(t.Context(), delivery))
 	nats.Stop()
 	nats.Start()
-	until(t, func() bool { return e.Deliver(t.Context(), effect).Verdict == trigger.Done })
+	until(t, func() bool { return e.Deliver(t.Context(), delivery).Verdict == effect.Done })
 	require.Equal(t, []string{"e1"}, ids(nats))
 }
 
@@ -211,14 +211,14 @@ func contextEnded(t *testing.T, options emitter.Options, nats broker) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	got := e.Deliver(ctx, event("e1", "tool.trigger.clinic.s1.book"))
-	require.Equal(t, trigger.Retry, got.Verdict)
+	require.Equal(t, effect.Retry, got.Verdict)
 	require.NotEmpty(t, got.Error)
 }
 
-func event(id, subject string) trigger.Effect {
-	return trigger.Effect{
-		ID: id, Kind: trigger.KindEvent, AppID: "clinic", SessionID: "s1", TriggerID: "t1", Attempt: 1,
-		Event: &trigger.Event{
+func event(id, subject string) effect.Effect {
+	return effect.Effect{
+		ID: id, Kind: effect.KindEvent, AppID: "clinic", SessionID: "s1", TriggerID: "t1", Attempt: 1,
+		Event: &effect.Event{
 			Subject: subject,
 			ID:      "event-" + id,
 			Type:    "earshot.tool.trigger",

@@ -15,7 +15,7 @@ import (
 
 	"earshot/emitter"
 	"earshot/emitter/natstest"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestCredentialsOfTheURLAreInNoErrorAndNoLog(t *testing.T) {
@@ -30,7 +30,7 @@ func TestCredentialsOfTheURLAreInNoErrorAndNoLog(t *testing.T) {
 	bad := connect(t, "nats://ann:swordfish@"+host+",nats://t0ken@"+host, options)
 	until(t, func() bool { return strings.Contains(log.String(), "NATS is not reached") })
 	got := bad.Deliver(t.Context(), event("e2", subject))
-	require.Equal(t, trigger.Retry, got.Verdict)
+	require.Equal(t, effect.Retry, got.Verdict)
 
 	s.Restart()
 	until(t, func() bool { return good.Ready(t.Context()) == nil })

@@ -12,7 +12,7 @@ import (
 
 	"earshot/emitter"
 	"earshot/emitter/natstest"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // denying is a server whose user "earshot" may do all but what permissions say; the
@@ -34,7 +34,7 @@ func TestSubjectThatIsDeniedIsSaidAtOnceAndOthersGoOn(t *testing.T) {
 
 	for range 3 {
 		got := e.Deliver(t.Context(), event("e1", "app.clinic.Desk.ring")) // without the server's word it waits for an hour
-		require.Equal(t, trigger.Retry, got.Verdict)
+		require.Equal(t, effect.Retry, got.Verdict)
 		require.True(t, got.Forbidden)
 		require.False(t, got.Deferred)
 		require.Contains(t, got.Error, `has no permission for "app.clinic.Desk.ring"`)
@@ -60,7 +60,7 @@ func TestUserThatMayNotLookAtTheStreamOrHearAnswersIsDenied(t *testing.T) {
 		e := connect(t, url, emitter.Options{Timeout: time.Hour})
 		for range 2 {
 			got := e.Deliver(t.Context(), event("e1", subject))
-			require.Equal(t, trigger.Retry, got.Verdict)
+			require.Equal(t, effect.Retry, got.Verdict)
 			require.True(t, got.Forbidden, got.Error)
 			require.Contains(t, got.Error, name)
 			require.ErrorContains(t, e.Ready(t.Context()), name)

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"earshot/repositories/crash"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // Emitter publishes events on JetStream. It is safe for concurrent use; the order of
@@ -31,7 +31,7 @@ type Emitter struct {
 	closed bool
 }
 
-var _ trigger.Deliverer = (*Emitter)(nil)
+var _ effect.Deliverer = (*Emitter)(nil)
 
 // New returns an emitter that publishes over conn, which stays the caller's to close.
 // Make it with nats.ReconnectBufSize(-1); a connection that buffers can put events
@@ -59,25 +59,25 @@ func newEmitter(conn *nats.Conn, options Options, denials *denials) (*Emitter, e
 // repeat that the stream dropped is Done. Events that cannot be published ever, for
 // their size or their subject, are Dead; all other trouble asks for a Retry, which is
 // Forbidden where NATS denies it to our user.
-func (e *Emitter) Deliver(ctx context.Context, effect trigger.Effect) trigger.Outcome {
+func (e *Emitter) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
 	e.flight.RLock()
 	defer e.flight.RUnlock()
-	if err := check(effect); err != nil {
-		return trigger.Outcome{Verdict: trigger.Dead, Error: err.Error()}
+	if err := check(delivery); err != nil {
+		return effect.Outcome{Verdict: effect.Dead, Error: err.Error()}
 	}
-	subject, seen := effect.Event.Subject, e.stream.checks.Load()
+	subject, seen := delivery.Event.Subject, e.stream.checks.Load()
 	err := e.bounded(ctx, subject, func(ctx context.Context) error {
-		return e.publish(ctx, effect)
+		return e.publish(ctx, delivery)
 	})
 	if unanswered(err) && ctx.Err() == nil {
-		err = e.missed(ctx, effect, seen, err)
+		err = e.missed(ctx, delivery, seen, err)
 	}
 	return outcome(err)
 }
 
 // missed asks whether the stream is there, which is made if it is not, for the next
 // attempt. What is wrong with it explains the error of the publish.
-func (e *Emitter) missed(ctx context.Context, effect trigger.Effect, seen uint64, err error) error {
+func (e *Emitter) missed(ctx context.Context, effect effect.Effect, seen uint64, err error) error {
 	found := e.bounded(ctx, effect.Event.Subject, func(ctx context.Context) error {
 		return e.stream.ensure(ctx, seen)
 	})
@@ -116,22 +116,22 @@ func (e *Emitter) bounded(ctx context.Context, subject string, what func(context
 	return err
 }
 
-func check(effect trigger.Effect) error {
+func check(delivery effect.Effect) error {
 	switch {
-	case effect.Kind != trigger.KindEvent || effect.Event == nil:
-		return fmt.Errorf("effect %s of kind %q holds no event to publish", effect.ID, effect.Kind)
-	case effect.ID == "":
-		return fmt.Errorf("the event for %s has no id to tell its repeats by", effect.Event.Subject)
-	case !ours(effect.Event.Subject):
+	case delivery.Kind != effect.KindEvent || delivery.Event == nil:
+		return fmt.Errorf("effect %s of kind %q holds no event to publish", delivery.ID, delivery.Kind)
+	case delivery.ID == "":
+		return fmt.Errorf("the event for %s has no id to tell its repeats by", delivery.Event.Subject)
+	case !ours(delivery.Event.Subject):
 		return fmt.Errorf("%q is no subject of stream %s: they are %s",
-			effect.Event.Subject, Stream, subjectList())
+			delivery.Event.Subject, Stream, subjectList())
 	}
 	return nil
 }
 
 // publish looks after the stream before the first event, and again when there is none
 // that takes the event.
-func (e *Emitter) publish(ctx context.Context, effect trigger.Effect) error {
+func (e *Emitter) publish(ctx context.Context, effect effect.Effect) error {
 	seen := e.stream.checks.Load()
 	if seen == 0 {
 		if err := e.stream.ensure(ctx, seen); err != nil {
@@ -158,7 +158,7 @@ const (
 
 // send asks again up to tries times where nobody answers. Naming the stream keeps one
 // that took over our subjects from acknowledging in its place.
-func (e *Emitter) send(ctx context.Context, effect trigger.Effect, tries int) error {
+func (e *Emitter) send(ctx context.Context, effect effect.Effect, tries int) error {
 	out := message(effect)
 	crash.At(crash.PublishBefore)
 	_, err := e.js.PublishMsg(ctx, out,

@@ -13,7 +13,7 @@ import (
 
 	"earshot/emitter"
 	"earshot/emitter/natstest"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 const subject = "tool.trigger.clinic.s1.book"
@@ -21,15 +21,15 @@ const subject = "tool.trigger.clinic.s1.book"
 func TestEventLargerThanTheServerTakesIsDeadAndSaysTheSizes(t *testing.T) {
 	s := natstest.Run(t, func(o *server.Options) { o.MaxPayload = 4096 })
 	e := connect(t, s.URL(), emitter.Options{})
-	effect := event("e1", subject)
-	effect.Event.Data = large(5000)
+	delivery := event("e1", subject)
+	delivery.Event.Data = large(5000)
 
-	got := e.Deliver(t.Context(), effect)
-	require.Equal(t, trigger.Dead, got.Verdict)
+	got := e.Deliver(t.Context(), delivery)
+	require.Equal(t, effect.Dead, got.Verdict)
 	require.Regexp(t, `has 5\d\d\d bytes with its headers, and the NATS server's max_payload is 4096: raise it`, got.Error)
 
-	effect.Event.Data = large(3000)
-	require.Equal(t, done, e.Deliver(t.Context(), effect))
+	delivery.Event.Data = large(3000)
+	require.Equal(t, done, e.Deliver(t.Context(), delivery))
 }
 
 func TestEventLargerThanTheStreamTakesIsDead(t *testing.T) {
@@ -40,19 +40,19 @@ func TestEventLargerThanTheStreamTakesIsDead(t *testing.T) {
 	config.MaxMsgSize = 1000
 	s.UpdateStream(config)
 
-	effect := event("e1", subject)
-	effect.Event.Data = large(2000)
-	got := e.Deliver(t.Context(), effect)
-	require.Equal(t, trigger.Dead, got.Verdict)
+	delivery := event("e1", subject)
+	delivery.Event.Data = large(2000)
+	got := e.Deliver(t.Context(), delivery)
+	require.Equal(t, effect.Dead, got.Verdict)
 	require.Contains(t, got.Error, "max_msg_size")
 }
 
 func TestEffectThatCanNeverBePublishedIsDead(t *testing.T) {
 	s := natstest.Run(t)
 	e := connect(t, s.URL(), emitter.Options{})
-	for name, effect := range map[string]trigger.Effect{
-		"a call":             {ID: "c", Kind: trigger.KindCall, Call: &trigger.Call{URL: "http://127.0.0.1"}},
-		"no event":           {ID: "e", Kind: trigger.KindEvent},
+	for name, delivery := range map[string]effect.Effect{
+		"a call":             {ID: "c", Kind: effect.KindCall, Call: &effect.Call{URL: "http://127.0.0.1"}},
+		"no event":           {ID: "e", Kind: effect.KindEvent},
 		"no id":              event("", subject),
 		"no subject":         event("e", ""),
 		"foreign subject":    event("e", "orders.new"),
@@ -67,8 +67,8 @@ func TestEffectThatCanNeverBePublishedIsDead(t *testing.T) {
 		"kind without scope": event("e", "tool.trigger"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := e.Deliver(t.Context(), effect)
-			require.Equal(t, trigger.Dead, got.Verdict)
+			got := e.Deliver(t.Context(), delivery)
+			require.Equal(t, effect.Dead, got.Verdict)
 			require.NotEmpty(t, got.Error)
 		})
 	}
@@ -98,7 +98,7 @@ func TestClosedEmitterDefersDeliveriesAndLeavesAForeignConnection(t *testing.T) 
 	e.Close()
 
 	got := e.Deliver(t.Context(), event("e2", subject))
-	require.Equal(t, trigger.Retry, got.Verdict)
+	require.Equal(t, effect.Retry, got.Verdict)
 	require.True(t, got.Deferred)
 	require.Contains(t, got.Error, "the emitter is closed")
 	require.Error(t, e.Ready(t.Context()))
@@ -110,7 +110,7 @@ func TestCloseWaitsForDeliveriesUnderWay(t *testing.T) {
 	e := connect(t, s.URL(), emitter.Options{})
 	require.NoError(t, e.Ready(t.Context()))
 	var deliveries sync.WaitGroup
-	outcomes := make(chan trigger.Outcome, 64)
+	outcomes := make(chan effect.Outcome, 64)
 	for i := range cap(outcomes) {
 		deliveries.Go(func() { outcomes <- e.Deliver(t.Context(), event(string(rune('A'+i)), subject)) })
 	}
@@ -120,8 +120,8 @@ func TestCloseWaitsForDeliveriesUnderWay(t *testing.T) {
 	close(outcomes)
 
 	stored := 0
-	for _, got := range append([]trigger.Outcome{first}, drain(outcomes)...) {
-		if got.Verdict == trigger.Done {
+	for _, got := range append([]effect.Outcome{first}, drain(outcomes)...) {
+		if got.Verdict == effect.Done {
 			stored++
 			continue
 		}
@@ -130,8 +130,8 @@ func TestCloseWaitsForDeliveriesUnderWay(t *testing.T) {
 	require.Len(t, ids(s), stored)
 }
 
-func drain(outcomes <-chan trigger.Outcome) []trigger.Outcome {
-	var all []trigger.Outcome
+func drain(outcomes <-chan effect.Outcome) []effect.Outcome {
+	var all []effect.Outcome
 	for got := range outcomes {
 		all = append(all, got)
 	}
@@ -162,11 +162,11 @@ func BenchmarkDeliver(b *testing.B) {
 	e, err := emitter.Connect(s.URL(), emitter.Options{})
 	require.NoError(b, err)
 	b.Cleanup(e.Close)
-	effect := event("e1", subject)
-	effect.Event.Data = large(1000)
+	delivery := event("e1", subject)
+	delivery.Event.Data = large(1000)
 	for i := 0; b.Loop(); i++ {
-		effect.ID = strconv.Itoa(i)
-		if got := e.Deliver(b.Context(), effect); got.Verdict != trigger.Done {
+		delivery.ID = strconv.Itoa(i)
+		if got := e.Deliver(b.Context(), delivery); got.Verdict != effect.Done {
 			b.Fatal(got.Error)
 		}
 	}

@@ -7,12 +7,12 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // message returns the event as a CloudEvent in binary mode: attributes in headers,
 // data as the payload. Header names of NATS keep their case.
-func message(effect trigger.Effect) *nats.Msg {
+func message(effect effect.Effect) *nats.Msg {
 	event := effect.Event
 	out := nats.NewMsg(event.Subject)
 	out.Data = event.Data

@@ -9,7 +9,7 @@ import (
 
 	"earshot/emitter"
 	"earshot/emitter/natstest"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestStartsWhileNATSIsDown(t *testing.T) {
@@ -19,7 +19,7 @@ func TestStartsWhileNATSIsDown(t *testing.T) {
 
 	require.ErrorContains(t, e.Ready(t.Context()), "NATS is not connected")
 	got := e.Deliver(t.Context(), event("e1", subject))
-	require.Equal(t, trigger.Retry, got.Verdict)
+	require.Equal(t, effect.Retry, got.Verdict)
 	require.True(t, got.Deferred)
 
 	s.Start()
@@ -36,7 +36,7 @@ func TestReturnsAtOnceWhileNATSIsDown(t *testing.T) {
 
 	began := time.Now()
 	for range 100 {
-		require.Equal(t, trigger.Retry, e.Deliver(t.Context(), event("e1", subject)).Verdict)
+		require.Equal(t, effect.Retry, e.Deliver(t.Context(), event("e1", subject)).Verdict)
 	}
 	require.Less(t, time.Since(began), 5*time.Second, "a delivery that waits takes a minute")
 }
@@ -46,14 +46,14 @@ func TestDeliveryUnderWayEndsWithTheConnection(t *testing.T) {
 	asked, err := s.Connect().SubscribeSync("$JS.API.>") // a JetStream that hangs
 	require.NoError(t, err)
 	e := connect(t, s.URL(), emitter.Options{Timeout: time.Hour})
-	ended := make(chan trigger.Outcome)
+	ended := make(chan effect.Outcome)
 	go func() { ended <- e.Deliver(t.Context(), event("e1", subject)) }()
 	_, err = asked.NextMsg(30 * time.Second)
 	require.NoError(t, err)
 
 	s.Stop()
 	got := <-ended
-	require.Equal(t, trigger.Retry, got.Verdict)
+	require.Equal(t, effect.Retry, got.Verdict)
 	require.False(t, got.Deferred, "it may have arrived")
 	require.Contains(t, got.Error, "was lost")
 }
@@ -64,7 +64,7 @@ func TestNothingIsPublishedBehindOurBackAfterAReconnect(t *testing.T) {
 	require.NoError(t, e.Ready(t.Context()))
 	s.Stop()
 	until(t, func() bool { return e.Ready(t.Context()) != nil })
-	require.Equal(t, trigger.Retry, e.Deliver(t.Context(), event("e1", subject)).Verdict)
+	require.Equal(t, effect.Retry, e.Deliver(t.Context(), event("e1", subject)).Verdict)
 
 	s.Start()
 	until(t, func() bool { return e.Ready(t.Context()) == nil })
@@ -79,7 +79,7 @@ func TestTimesOutWhereTheServerDoesNotAnswer(t *testing.T) {
 	e := connect(t, s.URL(), emitter.Options{Timeout: 50 * time.Millisecond})
 
 	got := e.Deliver(t.Context(), event("e1", subject))
-	require.Equal(t, trigger.Retry, got.Verdict)
+	require.Equal(t, effect.Retry, got.Verdict)
 	require.False(t, got.Deferred, "it was tried")
 	require.Contains(t, got.Error, "did not acknowledge the event in time")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 var (
@@ -19,16 +19,16 @@ var (
 
 // outcome is the one place that decides what an error means for the event. Whatever
 // it does not know may heal, as events are not given up for the time that it takes: Retry.
-func outcome(err error) trigger.Outcome {
+func outcome(err error) effect.Outcome {
 	switch {
 	case err == nil:
-		return trigger.Outcome{Verdict: trigger.Done}
+		return effect.Outcome{Verdict: effect.Done}
 	case errors.Is(err, errTooLarge):
-		return trigger.Outcome{Verdict: trigger.Dead, Error: err.Error()}
+		return effect.Outcome{Verdict: effect.Dead, Error: err.Error()}
 	case errors.Is(err, errDenied):
-		return trigger.Outcome{Verdict: trigger.Retry, Forbidden: true, Error: err.Error()}
+		return effect.Outcome{Verdict: effect.Retry, Forbidden: true, Error: err.Error()}
 	default:
-		return trigger.Outcome{Verdict: trigger.Retry, Deferred: notSent(err), Error: reason(err)}
+		return effect.Outcome{Verdict: effect.Retry, Deferred: notSent(err), Error: reason(err)}
 	}
 }
 

@@ -14,14 +14,14 @@ import (
 
 	"earshot/emitter"
 	"earshot/emitter/natstest"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestServerWithoutJetStreamSaysSo(t *testing.T) {
 	s := natstest.Run(t, func(o *server.Options) { o.JetStream = false })
 	e := connect(t, s.URL(), emitter.Options{})
 	got := e.Deliver(t.Context(), event("e1", subject))
-	require.Equal(t, trigger.Retry, got.Verdict)
+	require.Equal(t, effect.Retry, got.Verdict)
 	require.Contains(t, got.Error, "no JetStream")
 	require.ErrorContains(t, e.Ready(t.Context()), "no JetStream")
 }
@@ -36,7 +36,7 @@ func TestFullStreamRefusesAndKeepsWhatItHas(t *testing.T) {
 	second := event("e2", subject)
 	second.Event.Data = large(1200)
 	got := e.Deliver(t.Context(), second)
-	require.Equal(t, trigger.Retry, got.Verdict)
+	require.Equal(t, effect.Retry, got.Verdict)
 	require.Contains(t, got.Error, "stream EARSHOT takes no more")
 	require.Equal(t, []string{"e1"}, ids(s))
 
@@ -50,7 +50,7 @@ func TestAnotherStreamOnOurSubjectsIsAClearError(t *testing.T) {
 	e := connect(t, s.URL(), emitter.Options{})
 
 	got := e.Deliver(t.Context(), event("e1", "app.clinic.calendar.request"))
-	require.Equal(t, trigger.Retry, got.Verdict)
+	require.Equal(t, effect.Retry, got.Verdict)
 	require.Contains(t, got.Error, "another stream holds some of them")
 	require.ErrorContains(t, e.Ready(t.Context()), "another stream holds some of them")
 	require.Empty(t, s.Stored("THEIRS", ">"))
@@ -67,7 +67,7 @@ func TestStreamThatTookOverOurSubjectsAcknowledgesNothing(t *testing.T) {
 	s.CreateStream(jetstream.StreamConfig{Name: "THEIRS", Subjects: []string{"tool.>"}})
 
 	got := e.Deliver(t.Context(), event("e2", subject))
-	require.Equal(t, trigger.Retry, got.Verdict)
+	require.Equal(t, effect.Retry, got.Verdict)
 	require.Contains(t, got.Error, "another stream holds some of them")
 	require.Empty(t, s.Stored("THEIRS", ">"))
 }
@@ -77,7 +77,7 @@ func TestStreamThatCannotBeRepairedIsAClearError(t *testing.T) {
 	s.CreateStream(jetstream.StreamConfig{Name: emitter.Stream, Subjects: emitter.Subjects(), Storage: jetstream.MemoryStorage})
 	e := connect(t, s.URL(), emitter.Options{})
 	got := e.Deliver(t.Context(), event("e1", subject))
-	require.Equal(t, trigger.Retry, got.Verdict)
+	require.Equal(t, effect.Retry, got.Verdict)
 	require.Contains(t, got.Error, "stream EARSHOT cannot be changed to what Earshot needs")
 	require.Empty(t, ids(s))
 }
@@ -125,7 +125,7 @@ func TestFullStreamIsSeenAndGoesOnWhenThereIsRoom(t *testing.T) {
 		require.InDelta(t, full, gauge(t, e, "earshot_stream_full"), 0)
 	}
 	metric(0)
-	big := func(id string) trigger.Effect {
+	big := func(id string) effect.Effect {
 		effect := event(id, subject)
 		effect.Event.Data = large(3000)
 		return effect
@@ -134,7 +134,7 @@ func TestFullStreamIsSeenAndGoesOnWhenThereIsRoom(t *testing.T) {
 		require.Equal(t, done, e.Deliver(t.Context(), big(fmt.Sprint(round, "a"))))
 		require.Equal(t, done, e.Deliver(t.Context(), big(fmt.Sprint(round, "b"))))
 		for range 3 {
-			require.Equal(t, trigger.Retry, e.Deliver(t.Context(), big(fmt.Sprint(round, "c"))).Verdict)
+			require.Equal(t, effect.Retry, e.Deliver(t.Context(), big(fmt.Sprint(round, "c"))).Verdict)
 			require.ErrorContains(t, e.Ready(t.Context()), "stream EARSHOT is full: raise EARSHOT_STREAM_MAX_BYTES")
 		}
 		metric(1)

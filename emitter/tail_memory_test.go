@@ -11,6 +11,7 @@ import (
 
 	"earshot/emitter/natstest"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // held is what is alive on the heap, in bytes.
@@ -27,7 +28,7 @@ func TestFollowersThatDoNotReadHoldLittle(t *testing.T) {
 	e, reader := tail(t, s)
 	at := now(t, reader)
 	payload := json.RawMessage(`{"text":"` + strings.Repeat("x", size) + `"}`)
-	large := func(i int, session string) trigger.Effect {
+	large := func(i int, session string) effect.Effect {
 		effect := of(fmt.Sprint(session, i), "tool.trigger.clinic."+session+".book", session)
 		effect.Event.Data = payload
 		return effect

@@ -14,6 +14,7 @@ import (
 	"earshot/emitter"
 	"earshot/emitter/natstest"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // tail runs a tail of the server's stream until the test ends.
@@ -31,13 +32,13 @@ func tail(t *testing.T, s *natstest.Server) (*emitter.Emitter, *emitter.Tail) {
 }
 
 // of makes an event of a session.
-func of(id, subject, session string) trigger.Effect {
+func of(id, subject, session string) effect.Effect {
 	effect := event(id, subject)
 	effect.Event.Source = "/apps/clinic/sessions/" + session
 	return effect
 }
 
-func publish(t *testing.T, e *emitter.Emitter, effects ...trigger.Effect) {
+func publish(t *testing.T, e *emitter.Emitter, effects ...effect.Effect) {
 	t.Helper()
 	for _, effect := range effects {
 		require.Equal(t, done, e.Deliver(t.Context(), effect))
@@ -81,7 +82,7 @@ func TestFollowersGetTheEventsOfTheirSessionAlone(t *testing.T) {
 	mine, app := follow(t, reader, "s1", at), follow(t, reader, "", at)
 	other, err := reader.Follow(t.Context(), "other", "s1", at)
 	require.NoError(t, err)
-	effects := []trigger.Effect{
+	effects := []effect.Effect{
 		of("1", "tool.trigger.clinic.s1.book", "s1"), of("2", "tool.trigger.clinic.s2.book", "s2"), of("3", "app.clinic.calendar.request", "s1"),
 		of("4", "app.clinic.calendar.request", "s2"), of("5", "tool.changed.clinic.r", "s1"), of("6", "tool.changed.clinic.r", "_"),
 		of("7", "tool.trigger.clinic._.book", "_"), of("8", "tool.notmatching.clinic.s1", "s1"), of("9", "tool.trigger.clinic.s1.book", "s1"),
@@ -115,7 +116,7 @@ func TestFollowerResumesWithoutGapOrRepeatWhileEventsComeIn(t *testing.T) {
 	var publishing sync.WaitGroup
 	publishing.Go(func() {
 		for i := range all {
-			if e.Deliver(t.Context(), of(fmt.Sprint(i), "tool.trigger.clinic.s1.book", "s1")).Verdict != trigger.Done {
+			if e.Deliver(t.Context(), of(fmt.Sprint(i), "tool.trigger.clinic.s1.book", "s1")).Verdict != effect.Done {
 				return
 			}
 		}
@@ -182,7 +183,7 @@ func TestFollowersGoOnThroughAnOutage(t *testing.T) {
 	next(t, events, 1)
 	s.Restart()
 	until(t, func() bool {
-		return e.Deliver(t.Context(), of("2", "tool.result.clinic.s1.book", "s1")).Verdict == trigger.Done
+		return e.Deliver(t.Context(), of("2", "tool.result.clinic.s1.book", "s1")).Verdict == effect.Done
 	})
 	got, _ := next(t, events, 1)
 	require.Equal(t, []string{"tool.result.clinic.s1.book"}, got)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // credential is what a call authenticates itself with: nothing, a fixed Authorization
@@ -30,7 +30,7 @@ func credentialOf(app *repositories.App, request *repositories.Request, target *
 	case repositories.AuthModule:
 		return module(app, request, target)
 	default:
-		return credential{}, dead(trigger.ReasonAuth, "request.auth %q is none of none, basic, bearer, module", clip(way))
+		return credential{}, dead(effect.ReasonAuth, "request.auth %q is none of none, basic, bearer, module", clip(way))
 	}
 }
 
@@ -53,17 +53,17 @@ func wayOf(request *repositories.Request) string {
 // basic follows RFC 7617, where a user name cannot hold a colon.
 func basic(given *repositories.Basic) (credential, error) {
 	if given == nil {
-		return credential{}, dead(trigger.ReasonAuth, "request.auth is basic and request.basic is missing")
+		return credential{}, dead(effect.ReasonAuth, "request.auth is basic and request.basic is missing")
 	}
 	if strings.Contains(given.Username, ":") {
-		return credential{}, dead(trigger.ReasonAuth, "request.basic.username holds a colon, which basic authentication cannot carry")
+		return credential{}, dead(effect.ReasonAuth, "request.basic.username holds a colon, which basic authentication cannot carry")
 	}
 	return credential{fixed: "Basic " + base64.StdEncoding.EncodeToString([]byte(given.Username+":"+given.Password.Reveal()))}, nil
 }
 
 func bearer(app *repositories.App, given *repositories.Bearer) (credential, error) {
 	if given == nil {
-		return credential{}, dead(trigger.ReasonAuth, "request.auth is bearer and request.bearer is missing")
+		return credential{}, dead(effect.ReasonAuth, "request.auth is bearer and request.bearer is missing")
 	}
 	g := &grant{
 		app: app.ID, kind: or(given.ClientType, repositories.GrantClientCredentials),
@@ -81,10 +81,10 @@ func module(app *repositories.App, request *repositories.Request, target *url.UR
 	id := request.ModuleID
 	found, ok := app.Module(id)
 	if !ok {
-		return credential{}, dead(trigger.ReasonAuth, "app %q has no module %q that request.moduleId names", app.ID, clip(id))
+		return credential{}, dead(effect.ReasonAuth, "app %q has no module %q that request.moduleId names", app.ID, clip(id))
 	}
 	if !request.MayUse(found, target.Hostname()) {
-		return credential{}, dead(trigger.ReasonAuth, "the hosts of module %q do not name %s; add it to them, or have the tool written by somebody who may change the app", id, target.Hostname())
+		return credential{}, dead(effect.ReasonAuth, "the hosts of module %q do not name %s; add it to them, or have the tool written by somebody who may change the app", id, target.Hostname())
 	}
 	g := &grant{
 		app: app.ID, kind: repositories.GrantClientCredentials,

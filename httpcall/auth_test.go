@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func clientGrant(i *issuer) *repositories.Bearer {
@@ -70,7 +70,7 @@ func TestGrantsAreAskedForInFormEncoding(t *testing.T) {
 				{ID: "named", ClientID: "other-name", Secret: secret("mod-secret"), TokenURL: i.URL},
 			}
 			asked := len(i.requests())
-			require.Equal(t, trigger.Done, r.call(e.URL, &test.request, nil).Verdict)
+			require.Equal(t, effect.Done, r.call(e.URL, &test.request, nil).Verdict)
 			require.Equal(t, test.want, i.form(asked))
 			require.Equal(t, "application/x-www-form-urlencoded", i.requests()[asked].header.Get("Content-Type"))
 			require.Equal(t, fmt.Sprintf("Bearer tok-%d", asked+1), e.only(t).header.Get("Authorization"))
@@ -82,7 +82,7 @@ func TestBasicCredentialsFollowRFC7617(t *testing.T) {
 	e := newEndpoint(t, nil)
 	r := newRig(t)
 	request := &repositories.Request{Basic: &repositories.Basic{Username: "Zoë", Password: secret("a:b c")}}
-	require.Equal(t, trigger.Done, r.call(e.URL, request, nil).Verdict)
+	require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict)
 	user, password, ok := basicOf(e.only(t))
 	require.True(t, ok)
 	require.Equal(t, []string{"Zoë", "a:b c"}, []string{user, password})
@@ -100,11 +100,11 @@ func TestEndpointThatTakesClientsByBasicAuthenticationOnly(t *testing.T) {
 	e := newEndpoint(t, accepts("tok-2", "tok-3"))
 	r := newRig(t)
 	request := &repositories.Request{Bearer: clientGrant(i)}
-	require.Equal(t, trigger.Done, r.call(e.URL, request, nil).Verdict)
+	require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict)
 	require.NotContains(t, i.form(1), "client_secret", "RFC 6749 2.3 forbids both ways in one request")
 
 	refused := newEndpoint(t, accepts("tok-3"))
-	require.Equal(t, trigger.Done, r.call(refused.URL, request, nil).Verdict)
+	require.Equal(t, effect.Done, r.call(refused.URL, request, nil).Verdict)
 	require.Len(t, i.requests(), 3, "the way that worked is remembered")
 }
 
@@ -125,8 +125,8 @@ func TestWhatIsMissingForAuthenticationMeansNoCall(t *testing.T) {
 		"unknown module":     {ModuleID: "nobody"},
 	} {
 		outcome := r.call(e.URL, &request, nil)
-		require.Equal(t, trigger.Dead, outcome.Verdict, name)
-		require.Equal(t, trigger.ReasonAuth, outcome.Reason, name)
+		require.Equal(t, effect.Dead, outcome.Verdict, name)
+		require.Equal(t, effect.ReasonAuth, outcome.Reason, name)
 		require.NotEmpty(t, outcome.Error, name)
 	}
 	require.Empty(t, e.requests())
@@ -136,23 +136,23 @@ func TestWhatIsMissingForAuthenticationMeansNoCall(t *testing.T) {
 func TestTokenThatCannotBeHadMeansNoCall(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer  http.HandlerFunc
-		verdict trigger.Verdict
+		verdict effect.Verdict
 		says    string
 	}{
-		"refused":                {oauthError(400, "invalid_grant"), trigger.Dead, "400 Bad Request (invalid_grant)"},
-		"refused as 401":         {oauthError(401, "invalid_client"), trigger.Dead, "(invalid_client)"},
-		"forbidden":              {says(403, "no"), trigger.Dead, "403"},
-		"not there":              {says(404, "no"), trigger.Dead, "404"},
-		"refused with 200":       {oauthError(200, "invalid_scope"), trigger.Dead, "(invalid_scope)"},
-		"redirect":               {redirect("/elsewhere"), trigger.Dead, "redirects are not followed"},
-		"busy":                   {says(429, ""), trigger.Retry, "429"},
-		"down":                   {says(503, "<html>"), trigger.Retry, "503"},
-		"a page":                 {says(200, "<html>"), trigger.Retry, "no usable access_token"},
-		"no token in it":         {saysJSON(200, "{}"), trigger.Retry, "no usable access_token"},
-		"a token of two lines":   {saysJSON(200, `{"access_token":"a\r\nb: c"}`), trigger.Retry, "no usable access_token"},
-		"breaks off":             {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, trigger.Retry, "no token from http://127.0.0.1"},
-		"an error code made up":  {oauthError(400, "cli-secret"), trigger.Dead, "400 Bad Request"},
-		"gigabyte of white text": {gigabyte, trigger.Retry, "no usable access_token"},
+		"refused":                {oauthError(400, "invalid_grant"), effect.Dead, "400 Bad Request (invalid_grant)"},
+		"refused as 401":         {oauthError(401, "invalid_client"), effect.Dead, "(invalid_client)"},
+		"forbidden":              {says(403, "no"), effect.Dead, "403"},
+		"not there":              {says(404, "no"), effect.Dead, "404"},
+		"refused with 200":       {oauthError(200, "invalid_scope"), effect.Dead, "(invalid_scope)"},
+		"redirect":               {redirect("/elsewhere"), effect.Dead, "redirects are not followed"},
+		"busy":                   {says(429, ""), effect.Retry, "429"},
+		"down":                   {says(503, "<html>"), effect.Retry, "503"},
+		"a page":                 {says(200, "<html>"), effect.Retry, "no usable access_token"},
+		"no token in it":         {saysJSON(200, "{}"), effect.Retry, "no usable access_token"},
+		"a token of two lines":   {saysJSON(200, `{"access_token":"a\r\nb: c"}`), effect.Retry, "no usable access_token"},
+		"breaks off":             {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, effect.Retry, "no token from http://127.0.0.1"},
+		"an error code made up":  {oauthError(400, "cli-secret"), effect.Dead, "400 Bad Request"},
+		"gigabyte of white text": {gigabyte, effect.Retry, "no usable access_token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t)
@@ -160,7 +160,7 @@ func TestTokenThatCannotBeHadMeansNoCall(t *testing.T) {
 			e := newEndpoint(t, nil)
 			outcome := newRig(t).call(e.URL, &repositories.Request{Bearer: clientGrant(i)}, nil)
 			require.Equal(t, test.verdict, outcome.Verdict, outcome.Error)
-			require.Equal(t, trigger.ReasonAuth, outcome.Reason)
+			require.Equal(t, effect.ReasonAuth, outcome.Reason)
 			require.Contains(t, outcome.Error, test.says)
 			require.NotContains(t, outcome.Error, "cli-secret")
 			require.Zero(t, outcome.Status)

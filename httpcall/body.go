@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // mostBody bounds what a template and its values can grow to.
@@ -37,15 +37,15 @@ func (n *names) fillBody(template json.RawMessage) ([]byte, error) {
 	decoder.UseNumber()
 	var tree any
 	if err := decoder.Decode(&tree); err != nil {
-		return nil, dead(trigger.ReasonRequest, "request.body is not JSON")
+		return nil, dead(effect.ReasonRequest, "request.body is not JSON")
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		return nil, dead(trigger.ReasonRequest, "request.body is more than one JSON value")
+		return nil, dead(effect.ReasonRequest, "request.body is more than one JSON value")
 	}
 	filler := &bodyFiller{names: n, left: mostBody}
 	filled := filler.fill(tree)
 	if filler.left < 0 {
-		return nil, dead(trigger.ReasonRequest, "the values make the body longer than %d bytes", mostBody)
+		return nil, dead(effect.ReasonRequest, "the values make the body longer than %d bytes", mostBody)
 	}
 	return compact(filled), nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestBodyTemplateKeepsTypesAndInjectsNothing(t *testing.T) {
@@ -33,7 +33,7 @@ func TestBodyTemplateKeepsTypesAndInjectsNothing(t *testing.T) {
 	} {
 		before := len(e.requests())
 		outcome := r.call(e.URL, &repositories.Request{Body: json.RawMessage(template)}, values)
-		require.Equal(t, trigger.Done, outcome.Verdict, "%s: %s", template, outcome.Error)
+		require.Equal(t, effect.Done, outcome.Verdict, "%s: %s", template, outcome.Error)
 		require.Equal(t, want, e.requests()[before].body, template)
 	}
 }
@@ -49,8 +49,8 @@ func TestBodyThatCannotBeMadeIsRefused(t *testing.T) {
 		"grows in values": `[":big",":big",":big",":big"]`,
 	} {
 		outcome := r.call(e.URL, &repositories.Request{Body: json.RawMessage(template)}, map[string]any{"big": big})
-		require.Equal(t, trigger.Dead, outcome.Verdict, name)
-		require.Equal(t, trigger.ReasonRequest, outcome.Reason, name)
+		require.Equal(t, effect.Dead, outcome.Verdict, name)
+		require.Equal(t, effect.ReasonRequest, outcome.Reason, name)
 		require.Contains(t, outcome.Error, "body", name)
 	}
 	require.Empty(t, e.requests())

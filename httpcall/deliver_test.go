@@ -17,18 +17,18 @@ import (
 
 	"earshot/httpcall"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestWithoutRequestTheEventIsPosted(t *testing.T) {
 	e := newEndpoint(t, says(200, `{"ok":true}`))
 	r := newRig(t)
-	effect := effectOf(e.URL+"/hook", nil, nil)
-	effect.Attempt, effect.TraceParent = 3, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	delivery := effectOf(e.URL+"/hook", nil, nil)
+	delivery.Attempt, delivery.TraceParent = 3, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-	outcome := r.Deliver(t.Context(), effect)
+	outcome := r.Deliver(t.Context(), delivery)
 
-	require.Equal(t, trigger.Outcome{Verdict: trigger.Done, Status: 200, Result: json.RawMessage(`{"ok":true}`)}, outcome)
+	require.Equal(t, effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"ok":true}`)}, outcome)
 	got := e.only(t)
 	require.Equal(t, "POST", got.method)
 	require.Equal(t, "/hook", got.uri)
@@ -37,7 +37,7 @@ func TestWithoutRequestTheEventIsPosted(t *testing.T) {
 		"Content-Type": "application/json", "User-Agent": "earshot",
 		"Webhook-Id": "t1", "Idempotency-Key": "t1", "Earshot-Attempt": "3",
 		"Webhook-Timestamp": strconv.FormatInt(r.clock.Now().Unix(), 10),
-		"Traceparent":       effect.TraceParent,
+		"Traceparent":       delivery.TraceParent,
 		"Authorization":     "", "Webhook-Signature": "",
 	} {
 		require.Equal(t, want, got.header.Get(name), name)
@@ -52,7 +52,7 @@ func TestMethodsWithoutContentSendNoEvent(t *testing.T) {
 		"GET": "", "HEAD": "", "DELETE": "",
 	} {
 		before := len(e.requests())
-		require.Equal(t, trigger.Done, r.call(e.URL, &repositories.Request{Method: method}, nil).Verdict, method)
+		require.Equal(t, effect.Done, r.call(e.URL, &repositories.Request{Method: method}, nil).Verdict, method)
 		got := e.requests()[before]
 		require.Equal(t, want, got.body, method)
 		require.Equal(t, want != "", got.header.Get("Content-Type") != "", method)
@@ -65,7 +65,7 @@ func TestBodyTemplateIsSentWithAnyMethod(t *testing.T) {
 	for _, method := range []string{"POST", "DELETE", "GET"} {
 		before := len(e.requests())
 		request := &repositories.Request{Method: method, Body: json.RawMessage(`{"day":":day"}`)}
-		require.Equal(t, trigger.Done, r.call(e.URL, request, map[string]any{"day": "Monday"}).Verdict)
+		require.Equal(t, effect.Done, r.call(e.URL, request, map[string]any{"day": "Monday"}).Verdict)
 		require.Equal(t, `{"day":"Monday"}`, e.requests()[before].body, method)
 	}
 }
@@ -83,7 +83,7 @@ func TestToolHeadersCannotReplaceOurs(t *testing.T) {
 			"Transfer-Encoding": secret("chunked"), "Accept-Encoding": secret("br"), "Connection": secret("upgrade"),
 		},
 	}
-	require.Equal(t, trigger.Done, r.call(e.URL, request, map[string]any{"day": "Monday"}).Verdict)
+	require.Equal(t, effect.Done, r.call(e.URL, request, map[string]any{"day": "Monday"}).Verdict)
 	got := e.only(t)
 	require.Equal(t, "A :day", got.header.Get("X-Desk"), "header values are literal")
 	require.Equal(t, "application/vnd.clinic+json", got.header.Get("Content-Type"))
@@ -101,7 +101,7 @@ func TestToolHeadersCannotReplaceOurs(t *testing.T) {
 func TestToolMayAuthenticateWithAHeaderOfItsOwn(t *testing.T) {
 	e := newEndpoint(t, nil)
 	request := &repositories.Request{Headers: repositories.Headers{"Authorization": secret("ApiKey 12345678")}}
-	require.Equal(t, trigger.Done, newRig(t).call(e.URL, request, nil).Verdict)
+	require.Equal(t, effect.Done, newRig(t).call(e.URL, request, nil).Verdict)
 	require.Equal(t, "ApiKey 12345678", e.only(t).header.Get("Authorization"))
 }
 
@@ -113,8 +113,8 @@ func TestHeaderThatCouldSmuggleIsRefused(t *testing.T) {
 		"X F": "a", "": "a", "X-G:": "a", "X\r\nH": "a",
 	} {
 		outcome := r.call(e.URL, &repositories.Request{Headers: repositories.Headers{name: secret(value)}}, nil)
-		require.Equal(t, trigger.Dead, outcome.Verdict, "%q", name)
-		require.Equal(t, trigger.ReasonRequest, outcome.Reason, "%q", name)
+		require.Equal(t, effect.Dead, outcome.Verdict, "%q", name)
+		require.Equal(t, effect.ReasonRequest, outcome.Reason, "%q", name)
 		require.NotContains(t, outcome.Error, "\n")
 	}
 	require.Empty(t, e.requests())
@@ -127,7 +127,7 @@ func TestEverySecretOfTheAppSigns(t *testing.T) {
 	for _, secrets := range []string{prefixed, plain, prefixed + " " + plain} {
 		r.apps["clinic"].SigningSecret = secret(secrets)
 		before := len(e.requests())
-		require.Equal(t, trigger.Done, r.call(e.URL, nil, nil).Verdict)
+		require.Equal(t, effect.Done, r.call(e.URL, nil, nil).Verdict)
 		got := e.requests()[before]
 		require.Len(t, strings.Fields(got.header.Get("Webhook-Signature")), len(strings.Fields(secrets)))
 		for _, one := range strings.Fields(secrets) {
@@ -146,7 +146,7 @@ func TestSigningSecretThatCannotSignStopsTheCall(t *testing.T) {
 	r := newRig(t)
 	r.apps["clinic"].SigningSecret = secret("whsec_???not-base64???")
 	outcome := r.call(e.URL, nil, nil)
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, "signingSecret")
 	require.NotContains(t, outcome.Error, "not-base64")
 	require.Empty(t, e.requests())
@@ -163,13 +163,13 @@ func TestAnswersOverTheWireGetTheirVerdict(t *testing.T) {
 	for status := 200; status <= 599; status++ {
 		outcome := r.call(e.URL+"/"+strconv.Itoa(status), nil, nil)
 		require.Equal(t, status, outcome.Status)
-		require.Equal(t, status <= 299, outcome.Verdict == trigger.Done, status)
-		if outcome.Verdict == trigger.Retry {
+		require.Equal(t, status <= 299, outcome.Verdict == effect.Done, status)
+		if outcome.Verdict == effect.Retry {
 			require.Equal(t, 9*time.Second, outcome.After, status)
 		} else {
 			require.Zero(t, outcome.After, status)
 		}
-		if outcome.Verdict != trigger.Done {
+		if outcome.Verdict != effect.Done {
 			require.Contains(t, outcome.Error, strconv.Itoa(status))
 		}
 		require.False(t, outcome.Deferred, status)
@@ -180,14 +180,14 @@ func TestAnswersOverTheWireGetTheirVerdict(t *testing.T) {
 func TestAppThatCannotBeLookedUp(t *testing.T) {
 	e := newEndpoint(t, nil)
 	r := newRig(t)
-	effect := effectOf(e.URL, nil, nil)
-	effect.AppID = "gone"
-	outcome := r.Deliver(t.Context(), effect)
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	delivery := effectOf(e.URL, nil, nil)
+	delivery.AppID = "gone"
+	outcome := r.Deliver(t.Context(), delivery)
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, `"gone"`)
 
 	away := newRig(t, func(o *httpcall.Options) { o.Apps = away{} }).call(e.URL, nil, nil)
-	require.Equal(t, trigger.Retry, away.Verdict)
+	require.Equal(t, effect.Retry, away.Verdict)
 	require.True(t, away.Deferred, "a store that is away uses up no budget")
 	require.Empty(t, e.requests())
 }
@@ -200,14 +200,14 @@ func (away) App(context.Context, string) (*repositories.App, error) {
 }
 
 func TestEffectWithoutACallIsDead(t *testing.T) {
-	outcome := newRig(t).Deliver(t.Context(), trigger.Effect{ID: "e9", Kind: trigger.KindEvent, AppID: "clinic"})
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	outcome := newRig(t).Deliver(t.Context(), effect.Effect{ID: "e9", Kind: effect.KindEvent, AppID: "clinic"})
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, `"e9"`)
 }
 
 func TestMethodThatIsNoneIsRefused(t *testing.T) {
 	outcome := newRig(t).call("http://127.0.0.1:9", &repositories.Request{Method: "GE T"}, nil)
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, "request.method")
 }
 

@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 
 	"earshot/repositories/crash"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // exchange sends the request once and reads the answer. It also says what the attempt
 // tells about the health of the host.
-func (c *Caller) exchange(ctx context.Context, call *call, authorization string) (trigger.Outcome, health) {
+func (c *Caller) exchange(ctx context.Context, call *call, authorization string) (effect.Outcome, health) {
 	var sent atomic.Bool
 	request, err := requestOf(traced(ctx, &sent, call.repeatable), call, authorization)
 	if err != nil {
@@ -25,8 +25,8 @@ func (c *Caller) exchange(ctx context.Context, call *call, authorization string)
 	if !call.repeatable {
 		client = c.fresh
 	}
-	if trigger.Late(ctx) {
-		return outcomeOf(retry(trigger.ReasonTimeout, "%s was not sent: the time of the attempt was over", call.where())), unknown
+	if effect.Late(ctx) {
+		return outcomeOf(retry(effect.ReasonTimeout, "%s was not sent: the time of the attempt was over", call.where())), unknown
 	}
 	response, err := client.Do(request)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *Caller) exchange(ctx context.Context, call *call, authorization string)
 func requestOf(ctx context.Context, call *call, authorization string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, call.method, "", bytes.NewReader(call.body))
 	if err != nil {
-		return nil, dead(trigger.ReasonRequest, "request.method %q is no HTTP method", clip(call.method))
+		return nil, dead(effect.ReasonRequest, "request.method %q is no HTTP method", clip(call.method))
 	}
 	request.URL, request.Host, request.Header = call.target, call.target.Host, call.header.Clone()
 	if authorization != "" {
@@ -67,17 +67,17 @@ func traced(ctx context.Context, sent *atomic.Bool, repeatable bool) context.Con
 
 // answered turns an answer into an outcome. The status alone decides: an answer whose
 // body does not end in time is a cut one.
-func (c *Caller) answered(call *call, response *http.Response) (trigger.Outcome, health) {
-	outcome := trigger.Outcome{Status: response.StatusCode}
+func (c *Caller) answered(call *call, response *http.Response) (effect.Outcome, health) {
+	outcome := effect.Outcome{Status: response.StatusCode}
 	outcome.Result, outcome.Truncated = readResult(response.Body, call.mask)
 	outcome.Verdict, outcome.Reason = judge(response.StatusCode)
-	if outcome.Verdict == trigger.Retry && !call.repeatable {
-		outcome.Verdict = trigger.Dead // it arrived
+	if outcome.Verdict == effect.Retry && !call.repeatable {
+		outcome.Verdict = effect.Dead // it arrived
 	}
-	if outcome.Verdict == trigger.Retry {
+	if outcome.Verdict == effect.Retry {
 		outcome.After = pauseIn(response.Header, c.now())
 	}
-	if outcome.Verdict != trigger.Done {
+	if outcome.Verdict != effect.Done {
 		outcome.Error = fmt.Sprintf("%s answered %d %s%s",
 			call.where(), response.StatusCode, http.StatusText(response.StatusCode), remark(response.StatusCode))
 	}
@@ -88,17 +88,17 @@ func (c *Caller) answered(call *call, response *http.Response) (trigger.Outcome,
 }
 
 // unanswered turns the lack of an answer into an outcome.
-func unanswered(ctx context.Context, call *call, err error, sent bool) (trigger.Outcome, health) {
+func unanswered(ctx context.Context, call *call, err error, sent bool) (effect.Outcome, health) {
 	var closed *Blocked
 	switch broken := errors.Is(ctx.Err(), context.Canceled); {
 	case errors.As(err, &closed):
 		return outcomeOf(blocked(call.where(), closed, call.target.Hostname())), unknown
 	case sent && !call.repeatable:
-		return outcomeOf(dead(trigger.ReasonUnknown,
+		return outcomeOf(dead(effect.ReasonUnknown,
 			"%s was sent and not answered (%s); the tool is not idempotent, so the call is not made again by itself",
 			call.where(), plainly(err))), healthOf(broken)
 	case broken:
-		outcome := outcomeOf(retry(trigger.ReasonRequest, "%s was broken off, as the service is stopping", call.where()))
+		outcome := outcomeOf(retry(effect.ReasonRequest, "%s was broken off, as the service is stopping", call.where()))
 		outcome.Deferred = !sent
 		return outcome, unknown
 	default:
@@ -106,11 +106,11 @@ func unanswered(ctx context.Context, call *call, err error, sent bool) (trigger.
 	}
 }
 
-func reasonOf(err error) trigger.Reason {
+func reasonOf(err error) effect.Reason {
 	if timedOut(err) {
-		return trigger.ReasonTimeout
+		return effect.ReasonTimeout
 	}
-	return trigger.ReasonRequest
+	return effect.ReasonRequest
 }
 
 func healthOf(broken bool) health {
@@ -123,5 +123,5 @@ func healthOf(broken bool) health {
 // blocked is the failure of a call to an address that is closed to calls. Only the
 // operator can change that.
 func blocked(where string, closed *Blocked, host string) error {
-	return dead(trigger.ReasonBlocked, "%s: %s", where, closed.Toward(host))
+	return dead(effect.ReasonBlocked, "%s: %s", where, closed.Toward(host))
 }

@@ -8,26 +8,26 @@ import (
 	"strings"
 
 	"earshot/repositories/unreached"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // dead returns the failure of a call that will never succeed as it is.
-func dead(reason trigger.Reason, format string, args ...any) error {
-	return trigger.Fail(trigger.Dead, reason, format, args...)
+func dead(reason effect.Reason, format string, args ...any) error {
+	return effect.Fail(effect.Dead, reason, format, args...)
 }
 
 // retry returns the failure of a call that may succeed later.
-func retry(reason trigger.Reason, format string, args ...any) error {
-	return trigger.Fail(trigger.Retry, reason, format, args...)
+func retry(reason effect.Reason, format string, args ...any) error {
+	return effect.Fail(effect.Retry, reason, format, args...)
 }
 
 // outcomeOf returns the outcome that err carries.
-func outcomeOf(err error) trigger.Outcome {
-	var carried *trigger.Failure
+func outcomeOf(err error) effect.Outcome {
+	var carried *effect.Failure
 	if errors.As(err, &carried) {
 		return carried.Outcome
 	}
-	return trigger.Outcome{Verdict: trigger.Dead, Reason: trigger.ReasonRequest, Error: clip(err.Error())}
+	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: clip(err.Error())}
 }
 
 // timedOut reports whether err is that of a time limit, ours or the network's.

@@ -11,7 +11,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/sony/gobreaker/v2"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // health is what an attempt tells about its host.
@@ -110,9 +110,9 @@ func (g *gate) takeSlot(ctx context.Context, host *host) bool {
 }
 
 func (g *gate) deferred(pause time.Duration, format string, args ...any) error {
-	outcome := outcomeOf(retry(trigger.ReasonRequest, format, args...))
+	outcome := outcomeOf(retry(effect.ReasonRequest, format, args...))
 	outcome.Deferred, outcome.After = true, g.jitter(pause)
-	return &trigger.Failure{Outcome: outcome}
+	return &effect.Failure{Outcome: outcome}
 }
 
 var (

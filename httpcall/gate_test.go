@@ -10,7 +10,7 @@ import (
 
 	"earshot/httpcall"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestOneHostTakesNoMoreThanItsShare(t *testing.T) {
@@ -32,21 +32,21 @@ func TestOneHostTakesNoMoreThanItsShare(t *testing.T) {
 	}
 
 	outcome := r.call(slow.URL, nil, nil)
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.True(t, outcome.Deferred, "it was not an attempt")
 	require.Equal(t, 20*time.Millisecond, outcome.After)
 	require.Len(t, slow.requests(), limit)
 
-	require.Equal(t, trigger.Done, r.call(other.URL, nil, nil).Verdict, "another host is not concerned")
-	foreign := make(chan trigger.Outcome, 1)
-	effect := effectOf(slow.URL, nil, nil)
-	effect.AppID = "school"
-	go func() { foreign <- r.Deliver(t.Context(), effect) }()
+	require.Equal(t, effect.Done, r.call(other.URL, nil, nil).Verdict, "another host is not concerned")
+	foreign := make(chan effect.Outcome, 1)
+	delivery := effectOf(slow.URL, nil, nil)
+	delivery.AppID = "school"
+	go func() { foreign <- r.Deliver(t.Context(), delivery) }()
 	<-entered // another app is not concerned
 	close(release)
 	done.Wait()
-	require.Equal(t, trigger.Done, (<-foreign).Verdict)
-	require.Equal(t, trigger.Done, r.call(slow.URL, nil, nil).Verdict, "slots come back")
+	require.Equal(t, effect.Done, (<-foreign).Verdict)
+	require.Equal(t, effect.Done, r.call(slow.URL, nil, nil).Verdict, "slots come back")
 }
 
 func TestCallThatWaitsGetsTheSlotThatIsLeft(t *testing.T) {
@@ -56,14 +56,14 @@ func TestCallThatWaitsGetsTheSlotThatIsLeft(t *testing.T) {
 		<-release
 	})
 	r := newRig(t, func(o *httpcall.Options) { o.HostLimit, o.SlotWait = 1, time.Minute })
-	outcomes := make(chan trigger.Outcome, 2)
+	outcomes := make(chan effect.Outcome, 2)
 	for range 2 {
 		go func() { outcomes <- r.call(e.URL, nil, nil) }()
 	}
 	<-entered
 	close(release)
 	for range 2 {
-		require.Equal(t, trigger.Done, (<-outcomes).Verdict)
+		require.Equal(t, effect.Done, (<-outcomes).Verdict)
 	}
 }
 
@@ -81,13 +81,13 @@ func TestHostThatFailsInARowIsClosedOff(t *testing.T) {
 		asked := len(bad.requests())
 		for range 3 {
 			outcome := r.call(bad.URL+"/another/tool", nil, nil)
-			require.Equal(t, trigger.Retry, outcome.Verdict, name)
+			require.Equal(t, effect.Retry, outcome.Verdict, name)
 			require.True(t, outcome.Deferred, name)
 			require.Equal(t, 30*time.Second, outcome.After, name)
 			require.Contains(t, outcome.Error, "closed off after 10 failures")
 		}
 		require.Len(t, bad.requests(), asked, name)
-		require.Equal(t, trigger.Done, r.call(good.URL, nil, nil).Verdict, name)
+		require.Equal(t, effect.Done, r.call(good.URL, nil, nil).Verdict, name)
 		effect := effectOf(bad.URL, nil, nil)
 		effect.AppID = "school"
 		require.False(t, r.Deliver(t.Context(), effect).Deferred, "another app has its own count")
@@ -121,6 +121,6 @@ func TestOneSuccessBreaksTheRow(t *testing.T) {
 func TestBlockedCallSaysNothingAboutTheHost(t *testing.T) {
 	r := newRig(t, func(o *httpcall.Options) { o.BreakAfter, o.Policy = 1, httpcall.Policy{} })
 	for range 3 {
-		require.Equal(t, trigger.ReasonBlocked, r.call("http://127.0.0.1:9", nil, nil).Reason)
+		require.Equal(t, effect.ReasonBlocked, r.call("http://127.0.0.1:9", nil, nil).Reason)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"net/url"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // grant is what a token is asked for with (RFC 6749 1.3).
@@ -27,11 +27,11 @@ type grant struct {
 // check refuses a grant that no endpoint could answer.
 func (g *grant) check() error {
 	if g.kind != repositories.GrantClientCredentials && g.kind != repositories.GrantPassword {
-		return dead(trigger.ReasonAuth, "bearer.clientType %q is none of %s, %s",
+		return dead(effect.ReasonAuth, "bearer.clientType %q is none of %s, %s",
 			clip(g.kind), repositories.GrantClientCredentials, repositories.GrantPassword)
 	}
 	if !callable(g.tokenURL) || g.refreshURL != "" && !callable(g.refreshURL) {
-		return dead(trigger.ReasonAuth, "tokenUrl and refreshUrl must be as in https://host/path")
+		return dead(effect.ReasonAuth, "tokenUrl and refreshUrl must be as in https://host/path")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 	"earshot/httpcall"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestClosedAddressIsNeverConnectedTo(t *testing.T) {
@@ -25,8 +25,8 @@ func TestClosedAddressIsNeverConnectedTo(t *testing.T) {
 		"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "127.1.2.3",
 	} {
 		outcome := r.call("http://"+host+port+"/x?key=planted", nil, nil)
-		require.Equal(t, trigger.Dead, outcome.Verdict, host)
-		require.Equal(t, trigger.ReasonBlocked, outcome.Reason, host)
+		require.Equal(t, effect.Dead, outcome.Verdict, host)
+		require.Equal(t, effect.ReasonBlocked, outcome.Reason, host)
 		require.Contains(t, outcome.Error, "EARSHOT_PRIVATE_URLS=", host)
 		require.NotContains(t, outcome.Error, "planted")
 	}
@@ -40,15 +40,15 @@ func TestBlockedErrorSaysWhichAddressAndHowToOpenIt(t *testing.T) {
 	require.Contains(t, outcome.Error,
 		"calls must not reach 127.0.0.1 (loopback); an operator can open it with EARSHOT_PRIVATE_URLS=127.0.0.1/32")
 	opened := newRig(t, func(o *httpcall.Options) { o.Policy = policy(t, "127.0.0.1/32") })
-	require.Equal(t, trigger.Done, opened.call(e.URL, nil, nil).Verdict, "as it said")
+	require.Equal(t, effect.Done, opened.call(e.URL, nil, nil).Verdict, "as it said")
 }
 
 func TestTokenRequestsAreGuardedToo(t *testing.T) {
 	i := newIssuer(t)
 	r := newRig(t, func(o *httpcall.Options) { o.Policy = httpcall.Policy{} })
 	outcome := r.call("https://example.org/", &repositories.Request{Bearer: clientGrant(i)}, nil)
-	require.Equal(t, trigger.Dead, outcome.Verdict)
-	require.Equal(t, trigger.ReasonBlocked, outcome.Reason)
+	require.Equal(t, effect.Dead, outcome.Verdict)
+	require.Equal(t, effect.ReasonBlocked, outcome.Reason)
 	require.Contains(t, outcome.Error, "the token request to http://127.0.0.1")
 	require.Empty(t, i.requests())
 }
@@ -60,11 +60,11 @@ func TestNameThatLeadsElsewhereAtTheNextLookIsCheckedEveryTime(t *testing.T) {
 	r := newRig(t, func(o *httpcall.Options) {
 		o.Policy, o.Resolver = policy(t, "127.0.0.1/32"), names.resolver()
 	})
-	require.Equal(t, trigger.Done, r.call("http://rebind.example"+port, nil, nil).Verdict)
+	require.Equal(t, effect.Done, r.call("http://rebind.example"+port, nil, nil).Verdict)
 	for _, next := range []string{"169.254.169.254", "127.0.0.2", "10.0.0.1"} {
 		names.lead(next)
 		outcome := r.call("http://rebind.example"+port, nil, nil)
-		require.Equal(t, trigger.ReasonBlocked, outcome.Reason, next)
+		require.Equal(t, effect.ReasonBlocked, outcome.Reason, next)
 		require.NotContains(t, outcome.Error, next, "what the name leads to is not the tenant's to know")
 		require.Contains(t, r.log.String(), "must not reach "+next)
 	}
@@ -106,7 +106,7 @@ func TestErrorsNameHostsAsTheyWereGivenAndNoAddressOrResolver(t *testing.T) {
 			r := newRig(t, func(o *httpcall.Options) { o.Policy, o.Resolver = c.policy, c.resolver })
 			target := strings.Replace(c.at, "127.0.0.1", "crm.example", 1)
 			token := &repositories.Request{Bearer: &repositories.Bearer{ClientID: "c", ClientSecret: secret("hunter2"), TokenURL: target}}
-			for _, outcome := range []trigger.Outcome{r.call(target, nil, nil), r.call("http://192.0.2.1/", token, nil)} {
+			for _, outcome := range []effect.Outcome{r.call(target, nil, nil), r.call("http://192.0.2.1/", token, nil)} {
 				require.Contains(t, outcome.Error, "crm.example")
 				require.Contains(t, outcome.Error, c.says)
 				require.NotRegexp(t, `127\.0\.0|lookup|dial|->|certificate is valid for`, outcome.Error)

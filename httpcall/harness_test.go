@@ -17,7 +17,7 @@ import (
 
 	"earshot/httpcall"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // tenants is the Apps of the tests.
@@ -96,14 +96,14 @@ func newRig(t *testing.T, change ...func(*httpcall.Options)) *rig {
 }
 
 // call delivers a call of the app "clinic".
-func (r *rig) call(url string, request *repositories.Request, values map[string]any) trigger.Outcome {
+func (r *rig) call(url string, request *repositories.Request, values map[string]any) effect.Outcome {
 	return r.Deliver(r.t.Context(), effectOf(url, request, values))
 }
 
-func effectOf(url string, request *repositories.Request, values map[string]any) trigger.Effect {
-	return trigger.Effect{
-		ID: "e1", Kind: trigger.KindCall, AppID: "clinic", SessionID: "s1", TriggerID: "t1", Attempt: 1,
-		Call: &trigger.Call{URL: url, Request: request, Values: values, Event: json.RawMessage(`{"id":"t1"}`)},
+func effectOf(url string, request *repositories.Request, values map[string]any) effect.Effect {
+	return effect.Effect{
+		ID: "e1", Kind: effect.KindCall, AppID: "clinic", SessionID: "s1", TriggerID: "t1", Attempt: 1,
+		Call: &effect.Call{URL: url, Request: request, Values: values, Event: json.RawMessage(`{"id":"t1"}`)},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // ours are the headers that a tool cannot set: those that make an attempt known and
@@ -55,10 +55,10 @@ func setOwn(header http.Header, own repositories.Headers) error {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		value := own[name].Reveal()
 		if !httpguts.ValidHeaderFieldName(name) {
-			return dead(trigger.ReasonRequest, "header %q of the tool has no valid name (RFC 9110 5.1)", clip(name))
+			return dead(effect.ReasonRequest, "header %q of the tool has no valid name (RFC 9110 5.1)", clip(name))
 		}
 		if !httpguts.ValidHeaderFieldValue(value) || strings.ContainsAny(value, "\r\n") {
-			return dead(trigger.ReasonRequest, "the value of header %q of the tool holds a line break or another control character", name)
+			return dead(effect.ReasonRequest, "the value of header %q of the tool holds a line break or another control character", name)
 		}
 		if !ours[http.CanonicalHeaderKey(name)] {
 			header.Set(name, value)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // hang never answers. It ends when the other side has gone.
@@ -65,8 +65,8 @@ func brief() *repositories.Request {
 func TestEndpointThatHangsIsATimeout(t *testing.T) {
 	e := newEndpoint(t, hang)
 	outcome := newRig(t).call(e.URL, brief(), nil)
-	require.Equal(t, trigger.Retry, outcome.Verdict)
-	require.Equal(t, trigger.ReasonTimeout, outcome.Reason)
+	require.Equal(t, effect.Retry, outcome.Verdict)
+	require.Equal(t, effect.ReasonTimeout, outcome.Reason)
 	require.False(t, outcome.Deferred)
 	require.Zero(t, outcome.Status)
 }
@@ -74,7 +74,7 @@ func TestEndpointThatHangsIsATimeout(t *testing.T) {
 func TestAnswerThatDripsEndsAtTheTimeLimit(t *testing.T) {
 	e := newEndpoint(t, drip)
 	outcome := newRig(t).call(e.URL, brief(), nil)
-	require.Equal(t, trigger.Done, outcome.Verdict, "the status has said that it is delivered")
+	require.Equal(t, effect.Done, outcome.Verdict, "the status has said that it is delivered")
 	require.True(t, outcome.Truncated)
 	require.Regexp(t, `^"\.+"$`, string(outcome.Result))
 }
@@ -85,7 +85,7 @@ func TestRefusalThatDripsKeepsItsStatus(t *testing.T) {
 		drip(w, r)
 	})
 	outcome := newRig(t).call(e.URL, brief(), nil)
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.Equal(t, 503, outcome.Status)
 }
 
@@ -97,7 +97,7 @@ func TestGigabyteStopsAtTheCap(t *testing.T) {
 		written <- counting.bytes
 	})
 	outcome := newRig(t).call(e.URL, nil, nil)
-	require.Equal(t, trigger.Done, outcome.Verdict)
+	require.Equal(t, effect.Done, outcome.Verdict)
 	require.True(t, outcome.Truncated)
 	require.Less(t, len(outcome.Result), 128<<10)
 	require.Less(t, <-written, 64<<20, "what buffers on the way hold, not the gigabyte")
@@ -110,8 +110,8 @@ func TestEndpointThatIsNotThereIsRetried(t *testing.T) {
 	for _, idempotent := range []bool{true, false} {
 		request := &repositories.Request{Idempotent: ref(idempotent)}
 		outcome := newRig(t).call("http://"+listener.Addr().String()+"/secret-path?key=k", request, nil)
-		require.Equal(t, trigger.Retry, outcome.Verdict, "nothing was sent: it may be tried again in any case")
-		require.Equal(t, trigger.ReasonRequest, outcome.Reason)
+		require.Equal(t, effect.Retry, outcome.Verdict, "nothing was sent: it may be tried again in any case")
+		require.Equal(t, effect.ReasonRequest, outcome.Reason)
 		require.Contains(t, outcome.Error, "connection refused")
 		require.NotContains(t, outcome.Error, "secret-path")
 	}
@@ -120,37 +120,37 @@ func TestEndpointThatIsNotThereIsRetried(t *testing.T) {
 func TestUnknownOutcomeOfACallThatIsNotIdempotent(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
-		reason trigger.Reason
+		reason effect.Reason
 	}{
-		"no answer":    {hang, trigger.ReasonTimeout},
-		"hung up":      {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, trigger.ReasonRequest},
-		"half a head":  {hijack("HTTP/1.1 200 OK\r\nContent-"), trigger.ReasonRequest},
-		"not HTTP":     {hijack("SSH-2.0-x\r\n\r\n"), trigger.ReasonRequest},
-		"endless head": {hijack("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20)), trigger.ReasonRequest},
+		"no answer":    {hang, effect.ReasonTimeout},
+		"hung up":      {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, effect.ReasonRequest},
+		"half a head":  {hijack("HTTP/1.1 200 OK\r\nContent-"), effect.ReasonRequest},
+		"not HTTP":     {hijack("SSH-2.0-x\r\n\r\n"), effect.ReasonRequest},
+		"endless head": {hijack("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20)), effect.ReasonRequest},
 	} {
 		e := newEndpoint(t, test.answer)
 		limit := time.Minute
-		if test.reason == trigger.ReasonTimeout {
+		if test.reason == effect.ReasonTimeout {
 			limit = 200 * time.Millisecond
 		}
 		request := &repositories.Request{Idempotent: ref(false), Timeout: repositories.Duration(limit)}
 		outcome := newRig(t).call(e.URL, request, nil)
-		require.Equal(t, trigger.Dead, outcome.Verdict, name)
-		require.Equal(t, trigger.ReasonUnknown, outcome.Reason, name)
+		require.Equal(t, effect.Dead, outcome.Verdict, name)
+		require.Equal(t, effect.ReasonUnknown, outcome.Reason, name)
 		require.Len(t, e.requests(), 1, name)
 
 		request.Idempotent = nil
 		outcome = newRig(t).call(e.URL, request, nil)
-		require.Equal(t, trigger.Retry, outcome.Verdict, name)
+		require.Equal(t, effect.Retry, outcome.Verdict, name)
 		require.Equal(t, test.reason, outcome.Reason, name)
 	}
 }
 
 func TestAnsweredCallThatIsNotIdempotentHasAKnownOutcome(t *testing.T) {
-	for status, reason := range map[int]trigger.Reason{503: trigger.ReasonRequest, 429: trigger.ReasonRequest, 408: trigger.ReasonTimeout} {
+	for status, reason := range map[int]effect.Reason{503: effect.ReasonRequest, 429: effect.ReasonRequest, 408: effect.ReasonTimeout} {
 		e := newEndpoint(t, says(status, ""))
 		outcome := newRig(t).call(e.URL, &repositories.Request{Idempotent: ref(false)}, nil)
-		require.Equal(t, trigger.Dead, outcome.Verdict, "it arrived")
+		require.Equal(t, effect.Dead, outcome.Verdict, "it arrived")
 		require.Equal(t, reason, outcome.Reason)
 		require.Equal(t, status, outcome.Status)
 	}
@@ -172,15 +172,15 @@ func TestConnectionThatIsAcceptedAndClosedMayHaveTakenTheCall(t *testing.T) {
 		}
 	}()
 	outcome := newRig(t).call("http://"+listener.Addr().String(), &repositories.Request{Idempotent: ref(false)}, nil)
-	require.Equal(t, trigger.Dead, outcome.Verdict)
-	require.Equal(t, trigger.ReasonUnknown, outcome.Reason)
+	require.Equal(t, effect.Dead, outcome.Verdict)
+	require.Equal(t, effect.ReasonUnknown, outcome.Reason)
 }
 
 func TestCallIsNotSentWhenItsTimeIsOver(t *testing.T) {
 	e := newEndpoint(t, nil)
 	frozen := late{t.Context()}
 	outcome := newRig(t).Deliver(frozen, effectOf(e.URL, &repositories.Request{Idempotent: ref(false)}, nil))
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.Empty(t, e.requests())
 }
 
@@ -199,17 +199,17 @@ func TestConnectionThatDiesRepeatsNothing(t *testing.T) {
 	})
 	r := newRig(t)
 	request := &repositories.Request{Idempotent: ref(false)}
-	require.Equal(t, trigger.Done, r.call(e.URL, request, nil).Verdict)
+	require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict)
 	dying.Store(true)
-	require.Equal(t, trigger.Dead, r.call(e.URL, request, nil).Verdict)
+	require.Equal(t, effect.Dead, r.call(e.URL, request, nil).Verdict)
 	require.Len(t, e.requests(), 2, "net/http repeats a request with an Idempotency-Key on a connection that it used before")
 }
 
 func TestEndOfContextEndsTheAttempt(t *testing.T) {
 	for name, test := range map[string]struct {
 		idempotent bool
-		verdict    trigger.Verdict
-	}{"idempotent": {true, trigger.Retry}, "not idempotent": {false, trigger.Dead}} {
+		verdict    effect.Verdict
+	}{"idempotent": {true, effect.Retry}, "not idempotent": {false, effect.Dead}} {
 		asked := make(chan struct{})
 		e := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
 			close(asked)
@@ -217,7 +217,7 @@ func TestEndOfContextEndsTheAttempt(t *testing.T) {
 		})
 		r := newRig(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan trigger.Outcome, 1)
+		ended := make(chan effect.Outcome, 1)
 		go func() {
 			ended <- r.Deliver(ctx, effectOf(e.URL, &repositories.Request{Idempotent: ref(test.idempotent)}, nil))
 		}()
@@ -234,7 +234,7 @@ func TestAttemptThatEndsBeforeItIsSentDoesNotCount(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	outcome := newRig(t).Deliver(ctx, effectOf(e.URL, nil, nil))
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.True(t, outcome.Deferred)
 	require.Empty(t, e.requests())
 }
@@ -244,8 +244,8 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	e := newEndpoint(t, redirect(other.URL))
 	request := &repositories.Request{Basic: &repositories.Basic{Username: "u", Password: secret("password")}}
 	outcome := newRig(t).call(e.URL, request, nil)
-	require.Equal(t, trigger.Dead, outcome.Verdict)
-	require.Equal(t, trigger.ReasonRequest, outcome.Reason)
+	require.Equal(t, effect.Dead, outcome.Verdict)
+	require.Equal(t, effect.ReasonRequest, outcome.Reason)
 	require.Contains(t, outcome.Error, "redirects are not followed")
 	require.Empty(t, other.requests())
 }

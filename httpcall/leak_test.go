@@ -13,7 +13,7 @@ import (
 
 	"earshot/httpcall"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // planted are the credentials of the leak test, whole; none of their traces may be seen.
@@ -116,7 +116,7 @@ func echoForm(status int) http.HandlerFunc {
 }
 
 // clean fails where an outcome or a log holds a credential, as it is or encoded.
-func clean(t *testing.T, outcome trigger.Outcome, log, where string) {
+func clean(t *testing.T, outcome effect.Outcome, log, where string) {
 	t.Helper()
 	told := outcome.Error + "\n" + string(outcome.Result) + "\n" + fmt.Sprintf("%+v", outcome) + "\n" + log
 	for name, text := range planted {

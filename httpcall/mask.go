@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // leastMasked is the length from which a credential is masked in answers. A shorter
@@ -85,7 +85,7 @@ func (m *mask) overJSON(text []byte) []byte {
 }
 
 // outcome masks the outcome's text; its result is masked before it is cut.
-func (m *mask) outcome(outcome trigger.Outcome) trigger.Outcome {
+func (m *mask) outcome(outcome effect.Outcome) effect.Outcome {
 	outcome.Error = m.over(outcome.Error)
 	return outcome
 }

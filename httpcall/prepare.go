@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // call is a call that is ready but for its token.
 type call struct {
-	effect     trigger.Effect
+	effect     effect.Effect
 	target     *url.URL
 	method     string
 	body       []byte
@@ -25,7 +25,7 @@ type call struct {
 
 // prepare makes everything of a call that needs no network. All its errors are those
 // of a call that will never succeed as it is.
-func (c *Caller) prepare(app *repositories.App, effect trigger.Effect) (*call, error) {
+func (c *Caller) prepare(app *repositories.App, effect effect.Effect) (*call, error) {
 	parts, err := partsOf(app, effect)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ type parts struct {
 	terse bool
 }
 
-func partsOf(app *repositories.App, effect trigger.Effect) (parts, error) {
+func partsOf(app *repositories.App, effect effect.Effect) (parts, error) {
 	if effect.Call.Tool != nil {
 		return partsOfTool(app, effect)
 	}

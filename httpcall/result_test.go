@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestResultIsJSONOrAStringOfTheText(t *testing.T) {
@@ -32,7 +32,7 @@ func TestResultIsJSONOrAStringOfTheText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t, says(200, test.body))
 			outcome := newRig(t).call(e.URL, nil, nil)
-			require.Equal(t, trigger.Done, outcome.Verdict)
+			require.Equal(t, effect.Done, outcome.Verdict)
 			require.Equal(t, test.want, string(outcome.Result))
 			require.Equal(t, test.want == "", outcome.Result == nil)
 			require.False(t, outcome.Truncated)
@@ -56,7 +56,7 @@ func TestResultIsCutAt64KiBOnACharacter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t, says(200, test.body))
 			outcome := newRig(t).call(e.URL, nil, nil)
-			require.Equal(t, trigger.Done, outcome.Verdict)
+			require.Equal(t, effect.Done, outcome.Verdict)
 			require.Equal(t, test.cut, outcome.Truncated)
 			var text string
 			require.NoError(t, json.Unmarshal(outcome.Result, &text))
@@ -80,6 +80,6 @@ func TestCompressedAnswerIsReadAndStillCut(t *testing.T) {
 func TestRefusalKeepsItsBody(t *testing.T) {
 	e := newEndpoint(t, says(422, `{"detail":"closed on Sundays"}`))
 	outcome := newRig(t).call(e.URL, nil, nil)
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.JSONEq(t, `{"detail":"closed on Sundays"}`, string(outcome.Result))
 }

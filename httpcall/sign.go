@@ -7,7 +7,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // sign returns webhook-signature (Standard Webhooks 1.0): one signature for each of
@@ -19,11 +19,11 @@ func sign(secrets repositories.Secret, id string, at time.Time, body []byte) (st
 	for _, secret := range strings.Fields(secrets.Reveal()) {
 		signer, err := standardwebhooks.NewWebhook(secret)
 		if err != nil {
-			return "", dead(trigger.ReasonRequest, "the app's signingSecret is not base64, so the call cannot be signed")
+			return "", dead(effect.ReasonRequest, "the app's signingSecret is not base64, so the call cannot be signed")
 		}
 		signature, err := signer.Sign(id, at, body)
 		if err != nil {
-			return "", dead(trigger.ReasonRequest, "the call cannot be signed with the app's signingSecret")
+			return "", dead(effect.ReasonRequest, "the call cannot be signed with the app's signingSecret")
 		}
 		signatures = append(signatures, signature)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // judge says what becomes of a call that was answered with status. All that is known
@@ -17,18 +17,18 @@ import (
 //	401                 the credential is refused, after a token was renewed
 //	all others          the endpoint does not want the call as it is; redirects count
 //	                    among them, as they are not followed
-func judge(status int) (trigger.Verdict, trigger.Reason) {
+func judge(status int) (effect.Verdict, effect.Reason) {
 	switch {
 	case status >= 200 && status <= 299:
-		return trigger.Done, ""
+		return effect.Done, ""
 	case status == http.StatusRequestTimeout:
-		return trigger.Retry, trigger.ReasonTimeout
+		return effect.Retry, effect.ReasonTimeout
 	case status == http.StatusTooEarly, status == http.StatusTooManyRequests, status >= 500:
-		return trigger.Retry, trigger.ReasonRequest
+		return effect.Retry, effect.ReasonRequest
 	case status == http.StatusUnauthorized:
-		return trigger.Dead, trigger.ReasonAuth
+		return effect.Dead, effect.ReasonAuth
 	default:
-		return trigger.Dead, trigger.ReasonRequest
+		return effect.Dead, effect.ReasonRequest
 	}
 }
 

@@ -7,23 +7,23 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestEveryStatusHasItsVerdict(t *testing.T) {
 	type ruling struct {
-		verdict trigger.Verdict
-		reason  trigger.Reason
+		verdict effect.Verdict
+		reason  effect.Reason
 	}
-	refused := ruling{trigger.Dead, trigger.ReasonRequest}
-	busy := ruling{trigger.Retry, trigger.ReasonRequest}
+	refused := ruling{effect.Dead, effect.ReasonRequest}
+	busy := ruling{effect.Retry, effect.ReasonRequest}
 	exceptions := map[int]ruling{
-		401: {trigger.Dead, trigger.ReasonAuth},
-		408: {trigger.Retry, trigger.ReasonTimeout},
+		401: {effect.Dead, effect.ReasonAuth},
+		408: {effect.Retry, effect.ReasonTimeout},
 		425: busy,
 		429: busy,
 	}
-	classes := map[int]ruling{1: refused, 2: {trigger.Done, ""}, 3: refused, 4: refused, 5: busy}
+	classes := map[int]ruling{1: refused, 2: {effect.Done, ""}, 3: refused, 4: refused, 5: busy}
 	for status := 100; status <= 599; status++ {
 		want, special := exceptions[status]
 		if !special {

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // appIDName is the placeholder of the tenant's id. No value overrides it.
@@ -16,7 +16,7 @@ type names struct {
 	declared map[string]bool
 }
 
-func namesOf(effect trigger.Effect) *names {
+func namesOf(effect effect.Effect) *names {
 	values := make(map[string]any, len(effect.Call.Values)+1)
 	for name, value := range effect.Call.Values {
 		values[name] = value

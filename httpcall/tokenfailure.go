@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // tokenFailure says why a token could not be had, and whether it may be had later. Of
@@ -24,11 +24,11 @@ func tokenFailure(err error, endpoint string, now time.Time) error {
 	case errors.As(err, &answered):
 		return refusedToken(answered, where, now)
 	case errors.As(err, new(*url.Error)):
-		return retry(trigger.ReasonAuth, "no token from %s: %s", where, plainly(err))
+		return retry(effect.ReasonAuth, "no token from %s: %s", where, plainly(err))
 	case timedOut(err):
-		return retry(trigger.ReasonAuth, "no token from %s: its answer did not end in time", where)
+		return retry(effect.ReasonAuth, "no token from %s: its answer did not end in time", where)
 	default:
-		return retry(trigger.ReasonAuth, "no token from %s: %s", where, errUnusable)
+		return retry(effect.ReasonAuth, "no token from %s: %s", where, errUnusable)
 	}
 }
 
@@ -41,12 +41,12 @@ func refusedToken(answered *oauth2.RetrieveError, where string, now time.Time) e
 		text += " (" + code + ")"
 	}
 	verdict, _ := judge(status)
-	if verdict != trigger.Retry {
-		return dead(trigger.ReasonAuth, "%s%s", text, remark(status))
+	if verdict != effect.Retry {
+		return dead(effect.ReasonAuth, "%s%s", text, remark(status))
 	}
-	outcome := outcomeOf(retry(trigger.ReasonAuth, "%s", text))
+	outcome := outcomeOf(retry(effect.ReasonAuth, "%s", text))
 	outcome.After = pauseIn(answered.Response.Header, now)
-	return &trigger.Failure{Outcome: outcome}
+	return &effect.Failure{Outcome: outcome}
 }
 
 // knownCode returns an error code of RFC 6749 5.2, RFC 6749 4.1.2.1 or RFC 8707 2,

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/singleflight"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // tokens keeps access tokens in memory, each replica its own. However many calls wait
@@ -53,7 +53,7 @@ func (t *tokens) get(ctx context.Context, g *grant) (string, error) {
 		return result.Val.(string), nil
 	case <-ctx.Done():
 		where, _ := hostOf(g.tokenURL)
-		return "", retry(trigger.ReasonAuth, "no token from %s within the time of the call", where)
+		return "", retry(effect.ReasonAuth, "no token from %s within the time of the call", where)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"earshot/httpcall"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestFiftyCallsAskForOneToken(t *testing.T) {
@@ -20,14 +20,14 @@ func TestFiftyCallsAskForOneToken(t *testing.T) {
 	e := newEndpoint(t, accepts("tok-1"))
 	r := newRig(t, func(o *httpcall.Options) { o.HostLimit = calls })
 	var done sync.WaitGroup
-	outcomes := make(chan trigger.Outcome, calls)
+	outcomes := make(chan effect.Outcome, calls)
 	for range calls {
 		done.Go(func() { outcomes <- r.call(e.URL, &repositories.Request{Bearer: clientGrant(i)}, nil) })
 	}
 	done.Wait()
 	close(outcomes)
 	for outcome := range outcomes {
-		require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+		require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 	}
 	require.Len(t, i.requests(), 1)
 	require.Len(t, e.requests(), calls)
@@ -39,16 +39,16 @@ func TestRefusedTokenIsRenewedOnceForAll(t *testing.T) {
 	old, renewed := newEndpoint(t, accepts("tok-1")), newEndpoint(t, accepts("tok-2"))
 	r := newRig(t, func(o *httpcall.Options) { o.HostLimit = calls })
 	request := &repositories.Request{Bearer: clientGrant(i)}
-	require.Equal(t, trigger.Done, r.call(old.URL, request, nil).Verdict)
+	require.Equal(t, effect.Done, r.call(old.URL, request, nil).Verdict)
 	var done sync.WaitGroup
-	outcomes := make(chan trigger.Outcome, calls)
+	outcomes := make(chan effect.Outcome, calls)
 	for range calls {
 		done.Go(func() { outcomes <- r.call(renewed.URL, request, nil) })
 	}
 	done.Wait()
 	close(outcomes)
 	for outcome := range outcomes {
-		require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+		require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 	}
 	require.Len(t, i.requests(), 2)
 }
@@ -64,7 +64,7 @@ func TestLateRefusalOfAnOldTokenKeepsTheNewOne(t *testing.T) {
 		}
 	})
 	r := newRig(t)
-	outcomes := make(chan trigger.Outcome, 2)
+	outcomes := make(chan effect.Outcome, 2)
 	for range 2 {
 		go func() { outcomes <- r.call(e.URL, &repositories.Request{Bearer: clientGrant(i)}, nil) }()
 	}
@@ -72,7 +72,7 @@ func TestLateRefusalOfAnOldTokenKeepsTheNewOne(t *testing.T) {
 	<-arrived
 	for range 2 {
 		refuse <- struct{}{}
-		require.Equal(t, trigger.Done, (<-outcomes).Verdict)
+		require.Equal(t, effect.Done, (<-outcomes).Verdict)
 	}
 	require.Len(t, i.requests(), 2, "the second refusal was of a token that is gone already")
 }
@@ -81,8 +81,8 @@ func TestSecondRefusalOfATokenIsTheEnd(t *testing.T) {
 	i := newIssuer(t)
 	e := newEndpoint(t, says(401, "no"))
 	outcome := newRig(t).call(e.URL, &repositories.Request{Bearer: clientGrant(i)}, nil)
-	require.Equal(t, trigger.Dead, outcome.Verdict)
-	require.Equal(t, trigger.ReasonAuth, outcome.Reason)
+	require.Equal(t, effect.Dead, outcome.Verdict)
+	require.Equal(t, effect.ReasonAuth, outcome.Reason)
 	require.Equal(t, 401, outcome.Status)
 	require.Len(t, e.requests(), 2)
 	require.Len(t, i.requests(), 2)
@@ -94,8 +94,8 @@ func TestRefusalOfATokenEndsACallThatMustNotBeMadeTwice(t *testing.T) {
 	r := newRig(t)
 	for sent := range 2 {
 		outcome := r.call(e.URL, &repositories.Request{Bearer: clientGrant(i), Idempotent: ref(false)}, nil)
-		require.Equal(t, trigger.Dead, outcome.Verdict)
-		require.Equal(t, trigger.ReasonAuth, outcome.Reason)
+		require.Equal(t, effect.Dead, outcome.Verdict)
+		require.Equal(t, effect.ReasonAuth, outcome.Reason)
 		require.Len(t, e.requests(), sent+1)
 		require.Len(t, i.requests(), sent+1, "the next call has another token")
 	}
@@ -108,8 +108,8 @@ func TestRefusalOfAFixedCredentialIsTheEndAtOnce(t *testing.T) {
 	} {
 		e := newEndpoint(t, says(401, "no"))
 		outcome := newRig(t).call(e.URL, request, nil)
-		require.Equal(t, trigger.Dead, outcome.Verdict, name)
-		require.Equal(t, trigger.ReasonAuth, outcome.Reason, name)
+		require.Equal(t, effect.Dead, outcome.Verdict, name)
+		require.Equal(t, effect.ReasonAuth, outcome.Reason, name)
 		require.Len(t, e.requests(), 1, name)
 	}
 }
@@ -122,8 +122,8 @@ func TestRenewalThatFailsDecidesTheCall(t *testing.T) {
 	r.call(e.URL, request, nil)
 	i.answer = says(503, "")
 	outcome := r.call(e.URL, request, nil)
-	require.Equal(t, trigger.Retry, outcome.Verdict)
-	require.Equal(t, trigger.ReasonAuth, outcome.Reason)
+	require.Equal(t, effect.Retry, outcome.Verdict)
+	require.Equal(t, effect.ReasonAuth, outcome.Reason)
 	require.Len(t, e.requests(), 3)
 }
 
@@ -151,10 +151,10 @@ func TestTokensAreNeverShared(t *testing.T) {
 		for _, vary := range variants {
 			bearer := base
 			vary(&bearer)
-			effect := effectOf(e.URL, &repositories.Request{Bearer: &bearer}, nil)
-			effect.AppID = app
-			require.Equal(t, trigger.Done, r.Deliver(t.Context(), effect).Verdict)
-			require.Equal(t, trigger.Done, r.Deliver(t.Context(), effect).Verdict)
+			delivery := effectOf(e.URL, &repositories.Request{Bearer: &bearer}, nil)
+			delivery.AppID = app
+			require.Equal(t, effect.Done, r.Deliver(t.Context(), delivery).Verdict)
+			require.Equal(t, effect.Done, r.Deliver(t.Context(), delivery).Verdict)
 		}
 	}
 	require.Len(t, i.requests(), 2*len(variants))
@@ -167,7 +167,7 @@ func TestTokenIsRenewedBeforeItsEndWhileTheOldOneServes(t *testing.T) {
 	request := &repositories.Request{Bearer: clientGrant(i)}
 	call := func() string {
 		before := len(e.requests())
-		require.Equal(t, trigger.Done, r.call(e.URL, request, nil).Verdict)
+		require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict)
 		return e.requests()[before].header.Get("Authorization")
 	}
 	require.Equal(t, "Bearer tok-1", call())
@@ -204,9 +204,9 @@ func TestTokenThatEndedIsAskedForAgain(t *testing.T) {
 		e := newEndpoint(t, nil)
 		r := newRig(t)
 		request := &repositories.Request{Bearer: clientGrant(i)}
-		require.Equal(t, trigger.Done, r.call(e.URL, request, nil).Verdict, name)
+		require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict, name)
 		r.clock.advance(test.after)
-		require.Equal(t, trigger.Done, r.call(e.URL, request, nil).Verdict, name)
+		require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict, name)
 		require.Len(t, i.requests(), 2, name)
 	}
 }
@@ -219,10 +219,10 @@ func TestRefreshTokenIsUsedWhereThereIsAnEndpointForIt(t *testing.T) {
 	bearer := clientGrant(i)
 	bearer.RefreshURL = refresher.URL + "/refresh"
 	request := &repositories.Request{Bearer: bearer}
-	require.Equal(t, trigger.Done, r.call(e.URL, request, nil).Verdict)
+	require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict)
 	for n, refresh := range []string{"refresh-1", "refresh-1", "refresh-2"} {
 		r.clock.advance(time.Hour + time.Second)
-		require.Equal(t, trigger.Done, r.call(e.URL, request, nil).Verdict)
+		require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict)
 		form := refresher.form(n)
 		require.Equal(t, "refresh_token", form.Get("grant_type"))
 		require.Equal(t, refresh, form.Get("refresh_token"), "the newest one")
@@ -251,9 +251,9 @@ func TestRefreshThatFailsFallsBackToTheGrant(t *testing.T) {
 		bearer := clientGrant(i)
 		bearer.RefreshURL = refresher.URL
 		request := &repositories.Request{Bearer: bearer}
-		require.Equal(t, trigger.Done, r.call(e.URL, request, nil).Verdict, name)
+		require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict, name)
 		r.clock.advance(2 * time.Hour)
-		require.Equal(t, trigger.Done, r.call(e.URL, request, nil).Verdict, name)
+		require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict, name)
 		require.Len(t, i.requests(), 2, name)
 		require.NotEmpty(t, refresher.requests(), name)
 	}
@@ -269,20 +269,20 @@ func TestWaiterThatLeavesDoesNotEndTheRequestOfOthers(t *testing.T) {
 	}
 	e := newEndpoint(t, accepts("tok-1"))
 	r := newRig(t)
-	effect := effectOf(e.URL, &repositories.Request{Bearer: clientGrant(i)}, nil)
+	delivery := effectOf(e.URL, &repositories.Request{Bearer: clientGrant(i)}, nil)
 
 	first, leave := context.WithCancel(t.Context())
-	left := make(chan trigger.Outcome, 1)
-	go func() { left <- r.Deliver(first, effect) }()
+	left := make(chan effect.Outcome, 1)
+	go func() { left <- r.Deliver(first, delivery) }()
 	<-asked
-	stays := make(chan trigger.Outcome, 1)
-	go func() { stays <- r.Deliver(t.Context(), effect) }()
+	stays := make(chan effect.Outcome, 1)
+	go func() { stays <- r.Deliver(t.Context(), delivery) }()
 	leave()
 	outcome := <-left
-	require.Equal(t, trigger.Retry, outcome.Verdict)
-	require.Equal(t, trigger.ReasonAuth, outcome.Reason)
+	require.Equal(t, effect.Retry, outcome.Verdict)
+	require.Equal(t, effect.ReasonAuth, outcome.Reason)
 	close(release)
-	require.Equal(t, trigger.Done, (<-stays).Verdict)
+	require.Equal(t, effect.Done, (<-stays).Verdict)
 	require.Len(t, i.requests(), 1)
 }
 
@@ -293,12 +293,12 @@ func TestTokenEndpointThatHangsIsLeftAtItsLimit(t *testing.T) {
 	request := &repositories.Request{Bearer: clientGrant(i)}
 
 	outcome := newRig(t, func(o *httpcall.Options) { o.TokenTimeout = 50 * time.Millisecond }).call(e.URL, request, nil)
-	require.Equal(t, trigger.Retry, outcome.Verdict)
-	require.Equal(t, trigger.ReasonAuth, outcome.Reason)
+	require.Equal(t, effect.Retry, outcome.Verdict)
+	require.Equal(t, effect.ReasonAuth, outcome.Reason)
 
 	request.Timeout = repositories.Duration(50 * time.Millisecond)
 	outcome = newRig(t, func(o *httpcall.Options) { o.TokenTimeout = time.Second }).call(e.URL, request, nil)
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.Contains(t, outcome.Error, "within the time of the call")
 	require.Empty(t, e.requests())
 }
@@ -310,7 +310,7 @@ func TestTokensAreBounded(t *testing.T) {
 	for _, id := range []string{"a", "b", "a"} {
 		bearer := clientGrant(i)
 		bearer.ClientID = id
-		require.Equal(t, trigger.Done, r.call(e.URL, &repositories.Request{Bearer: bearer}, nil).Verdict)
+		require.Equal(t, effect.Done, r.call(e.URL, &repositories.Request{Bearer: bearer}, nil).Verdict)
 	}
 	require.Len(t, i.requests(), 3, "the third had lost its place to the second")
 }

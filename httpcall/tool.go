@@ -6,18 +6,18 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/template"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // partsOfTool makes the request of an http tool to its source.
-func partsOfTool(app *repositories.App, effect trigger.Effect) (parts, error) {
-	tool, values := effect.Call.Tool, effect.Call.Values
+func partsOfTool(app *repositories.App, delivery effect.Effect) (parts, error) {
+	tool, values := delivery.Call.Tool, delivery.Call.Values
 	source, there := app.Source(tool.Source)
 	if !there || source.Type != repositories.SourceHTTP {
-		return parts{}, dead(trigger.ReasonRequest, "app %q has no http source %q that the tool works on", app.ID, clip(tool.Source))
+		return parts{}, dead(effect.ReasonRequest, "app %q has no http source %q that the tool works on", app.ID, clip(tool.Source))
 	}
 	if err := tool.CheckDestination(app); err != nil {
-		return parts{}, dead(trigger.ReasonAuth, "%s", err)
+		return parts{}, dead(effect.ReasonAuth, "%s", err)
 	}
 	target, err := toolURL(source, tool, values)
 	if err != nil {
@@ -47,11 +47,11 @@ func toolURL(source repositories.Source, tool *repositories.Tool, values map[str
 		return nil, err
 	}
 	if len(path) > mostURL {
-		return nil, dead(trigger.ReasonRequest, "the values make the path longer than %d bytes", mostURL)
+		return nil, dead(effect.ReasonRequest, "the values make the path longer than %d bytes", mostURL)
 	}
 	target, err := repositories.Resolve(source.BaseURL, path)
 	if err != nil {
-		return nil, dead(trigger.ReasonRequest, "the path of the tool %s", err)
+		return nil, dead(effect.ReasonRequest, "the path of the tool %s", err)
 	}
 	added := url.Values{}
 	for name, value := range source.QueryParams {
@@ -66,7 +66,7 @@ func toolURL(source repositories.Source, tool *repositories.Tool, values map[str
 		target.RawQuery = query
 	}
 	if len(target.RawQuery) > mostURL {
-		return nil, dead(trigger.ReasonRequest, "the values make the query longer than %d bytes", mostURL)
+		return nil, dead(effect.ReasonRequest, "the values make the query longer than %d bytes", mostURL)
 	}
 	return target, nil
 }
@@ -92,14 +92,14 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 	}
 	kind := repositories.BodyType(source.Headers, tool.Headers)
 	if kind == "" && len(repositories.ParameterNames(tool.BodyParams)) > 0 {
-		return nil, dead(trigger.ReasonRequest, "the Content-Type of the source is none that values can be escaped for")
+		return nil, dead(effect.ReasonRequest, "the Content-Type of the source is none that values can be escaped for")
 	}
 	text, err := fill("requestBody", tool.RequestBody, values, placeIn(kind), template.ToJSON)
 	if err != nil {
 		return nil, err
 	}
 	if kind == repositories.BodyJSON && !validJSON(text) {
-		return nil, dead(trigger.ReasonRequest, "the requestBody is not JSON when its values are filled in; a body of another kind has its Content-Type in headers")
+		return nil, dead(effect.ReasonRequest, "the requestBody is not JSON when its values are filled in; a body of another kind has its Content-Type in headers")
 	}
 	return []byte(text), nil
 }
@@ -119,7 +119,7 @@ func toolHeaders(source repositories.Source, tool *repositories.Tool, values map
 		case string:
 			merged[http.CanonicalHeaderKey(name)] = repositories.NewSecret(value)
 		default:
-			return nil, dead(trigger.ReasonRequest, "the header parameter %q is no string", clip(name))
+			return nil, dead(effect.ReasonRequest, "the header parameter %q is no string", clip(name))
 		}
 	}
 	return merged, nil
@@ -132,7 +132,7 @@ func fill(what, text string, values map[string]any, place template.Place, functi
 		text, err = parsed.Fill(values, place)
 	}
 	if err != nil {
-		return "", dead(trigger.ReasonRequest, "the %s of the tool: %s", what, clip(err.Error()))
+		return "", dead(effect.ReasonRequest, "the %s of the tool: %s", what, clip(err.Error()))
 	}
 	return text, nil
 }

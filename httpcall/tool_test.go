@@ -14,7 +14,7 @@ import (
 	"earshot/httpcall"
 	"earshot/repositories"
 	"earshot/repositories/redistest"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // toolRig is a rig whose app has an http source, "api".
@@ -27,7 +27,7 @@ func toolRig(t *testing.T, source repositories.Source, change ...func(*httpcall.
 
 // tool delivers an http tool, given as its fields beside name, type and source, with
 // the values of a program.
-func (r *rig) tool(fields, values string) trigger.Outcome {
+func (r *rig) tool(fields, values string) effect.Outcome {
 	r.t.Helper()
 	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r",
 		[]byte(`{"tools":[{"name":"t","type":"http","source":"api",`+fields+`}]}`))
@@ -75,7 +75,7 @@ func TestToolReachesItsSourceWithAllItsParameters(t *testing.T) {
 		list("bodyParams", [2]string{"note", "string"}, [2]string{"tags", "array"}, [2]string{"n", "float"})+
 		list("headerParams", [2]string{"X-Also", "string"}, [2]string{"X-None", "string"}),
 		`{"id":"a/b c?d","q":"x&y=z","tag":["1","2 3"],"big":9007199254740993,"note":"say \"hi\"","tags":["a"],"n":1.50,"X-Also":"parameter"}`)
-	require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 	require.Equal(t, `{"found":[1,12345678901234567890]}`, string(outcome.Result))
 	got := e.only(t)
 	require.Equal(t, "POST", got.method)
@@ -103,8 +103,8 @@ func TestPathOfAToolStaysUnderItsSource(t *testing.T) {
 	r := toolRig(t, repositories.Source{BaseURL: e.URL + "/v1/"})
 	for _, value := range []string{"..", ".", "../../admin", `..\..\admin`, "a/../../b", ""} {
 		outcome := r.tool(`"method":"GET","path":"users/{{.id}}"`+list("pathParams", [2]string{"id", "string"}), `{"id":`+quoted(value)+`}`)
-		require.Equal(t, trigger.Dead, outcome.Verdict, value)
-		require.Equal(t, trigger.ReasonRequest, outcome.Reason)
+		require.Equal(t, effect.Dead, outcome.Verdict, value)
+		require.Equal(t, effect.ReasonRequest, outcome.Reason)
 	}
 	outcome := r.tool(`"method":"GET","path":"users/{{.id}}"`+list("pathParams", [2]string{"id", "string"}), `{}`)
 	require.Contains(t, outcome.Error, "there is no value, and the path needs one")
@@ -117,7 +117,7 @@ func TestPathOfAToolStaysUnderItsSource(t *testing.T) {
 		"a#b?c": "/v1/a%23b%3Fc", "a;b,c": "/v1/a%3Bb%2Cc", "é\r\n": "/v1/%C3%A9%0D%0A", "@host:80": "/v1/@host%3A80",
 	} {
 		outcome := r.tool(`"method":"GET","path":"{{.id}}"`+list("pathParams", [2]string{"id", "string"}), `{"id":`+quoted(value)+`}`)
-		require.Equal(t, trigger.Done, outcome.Verdict, "%q: %s", value, outcome.Error)
+		require.Equal(t, effect.Done, outcome.Verdict, "%q: %s", value, outcome.Error)
 		all := e.requests()
 		require.Equal(t, want, all[len(all)-1].uri, "%q", value)
 	}
@@ -143,7 +143,7 @@ func TestValuesStayWhereTheyStandInABody(t *testing.T) {
 		}
 		outcome := toolRig(t, repositories.Source{BaseURL: e.URL}).tool(
 			`"method":"POST","path":"/x","requestBody":`+quoted(c.template)+headers+list("bodyParams", [2]string{"v", "string"}), `{"v":`+quoted(attack)+`}`)
-		require.Equal(t, trigger.Done, outcome.Verdict, "%s: %s", c.template, outcome.Error)
+		require.Equal(t, effect.Done, outcome.Verdict, "%s: %s", c.template, outcome.Error)
 		require.Equal(t, c.want, e.only(t).body)
 	}
 }
@@ -153,7 +153,7 @@ func TestMissingValuesOfABody(t *testing.T) {
 	r := toolRig(t, repositories.Source{BaseURL: e.URL})
 	outcome := r.tool(`"method":"PUT","path":"/x","requestBody":"{\"a\": {{.v}}, \"b\": \"{{.v}}\"{{if .w}}, \"c\": {{.w}}{{end}}}"`+
 		list("bodyParams", [2]string{"v", "string"}, [2]string{"w", "map"}), `{}`)
-	require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 	require.Equal(t, `{"a": null, "b": ""}`, e.only(t).body)
 }
 
@@ -162,7 +162,7 @@ func TestBodyThatIsNoJSONIsNotSent(t *testing.T) {
 	r := toolRig(t, repositories.Source{BaseURL: e.URL})
 	for _, template := range []string{`note: {{.v}}`, `{"a": {{.v}}`, `{"a": "\{{.v}}"}`} {
 		outcome := r.tool(`"method":"POST","path":"/x","requestBody":`+quoted(template)+list("bodyParams", [2]string{"v", "string"}), `{"v":"x"}`)
-		require.Equal(t, trigger.Dead, outcome.Verdict, template)
+		require.Equal(t, effect.Dead, outcome.Verdict, template)
 	}
 	require.Empty(t, e.requests())
 }
@@ -172,7 +172,7 @@ func TestHeaderParametersBeginNoOtherHeader(t *testing.T) {
 	r := toolRig(t, repositories.Source{BaseURL: e.URL})
 	for _, value := range []string{"a\r\nX-Admin: 1", "a\nb", "a\x00b"} {
 		outcome := r.tool(`"method":"GET","path":"/x"`+list("headerParams", [2]string{"X-User", "string"}), `{"X-User":`+quoted(value)+`}`)
-		require.Equal(t, trigger.Dead, outcome.Verdict, "%q", value)
+		require.Equal(t, effect.Dead, outcome.Verdict, "%q", value)
 		require.Contains(t, outcome.Error, `"X-User"`)
 	}
 	require.Empty(t, e.requests())
@@ -182,7 +182,7 @@ func TestAnswersOfASourceAreJudgedAsOthers(t *testing.T) {
 	e := newEndpoint(t, says(503, "hunter2-query is wrong"))
 	source := repositories.Source{BaseURL: e.URL, QueryParams: repositories.Headers{"api-key": secret("hunter2-query")}}
 	outcome := toolRig(t, source).tool(`"method":"GET","path":"/x"`, "")
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.Equal(t, 503, outcome.Status)
 	require.Empty(t, outcome.Result, "the body of a refusal is the source's own business")
 
@@ -191,14 +191,14 @@ func TestAnswersOfASourceAreJudgedAsOthers(t *testing.T) {
 	require.Equal(t, `"*** is wrong"`, string(outcome.Result), "and without its credentials")
 
 	outcome = toolRig(t, source, func(o *httpcall.Options) { o.Policy = policy(t, "deny") }).tool(`"method":"GET","path":"/x"`, "")
-	require.Equal(t, trigger.Dead, outcome.Verdict)
-	require.Equal(t, trigger.ReasonBlocked, outcome.Reason)
+	require.Equal(t, effect.Dead, outcome.Verdict)
+	require.Equal(t, effect.ReasonBlocked, outcome.Reason)
 }
 
 func TestToolWhoseSourceIsGoneIsNotCalled(t *testing.T) {
 	r := newRig(t)
 	outcome := r.tool(`"method":"GET","path":"/x"`, "")
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Equal(t, `app "clinic" has no http source "api" that the tool works on`, outcome.Error)
 }
 
@@ -208,7 +208,7 @@ func TestToolMayAuthenticateAsOtherCalls(t *testing.T) {
 	r.store(`{"tools":[{"name":"t","type":"http","source":"api","method":"GET","path":"/x","headers":{"X-Api-Key":"hunter3"},
 		"request":{"auth":"basic","basic":{"username":"ann","password":"hunter2"},"timeout":"5s"}}]}`)
 	outcome := r.stored()
-	require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 	user, password, ok := basicOf(e.only(t))
 	require.True(t, ok)
 	require.Equal(t, "ann hunter2", user+" "+password)
@@ -216,8 +216,8 @@ func TestToolMayAuthenticateAsOtherCalls(t *testing.T) {
 	elsewhere := newEndpoint(t, nil)
 	r.apps["clinic"].Sources[0].BaseURL = elsewhere.URL
 	outcome = r.stored()
-	require.Equal(t, trigger.Dead, outcome.Verdict)
-	require.Equal(t, trigger.ReasonAuth, outcome.Reason)
+	require.Equal(t, effect.Dead, outcome.Verdict)
+	require.Equal(t, effect.ReasonAuth, outcome.Reason)
 	require.Contains(t, outcome.Error, `baseUrl changed since for the source "api"; give it again`)
 	require.Empty(t, elsewhere.requests(), "what was given for one place is not shown to another")
 }
@@ -239,7 +239,7 @@ func (r *rig) store(body string) {
 }
 
 // stored delivers the first tool of what was stored.
-func (r *rig) stored() trigger.Outcome {
+func (r *rig) stored() effect.Outcome {
 	r.t.Helper()
 	repository, err := r.kept.Repository(r.t.Context(), repositories.Scope{AppID: "clinic"}, "r")
 	require.NoError(r.t, err)

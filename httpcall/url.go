@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // mostURL bounds what values can make of a path or a query. Servers commonly take 8
@@ -17,11 +17,11 @@ const mostURL = 16 << 10
 func fillURL(template string, names *names) (*url.URL, error) {
 	target, err := url.Parse(template)
 	if err != nil {
-		return nil, dead(trigger.ReasonRequest,
+		return nil, dead(effect.ReasonRequest,
 			"the tool's url cannot be read; its scheme, host and port must be literal, as in https://host:8443/path/:param")
 	}
 	if target.Scheme != "http" && target.Scheme != "https" || target.Hostname() == "" {
-		return nil, dead(trigger.ReasonRequest, "the tool's url has no http or https with a host; it must be as in https://host/path")
+		return nil, dead(effect.ReasonRequest, "the tool's url has no http or https with a host; it must be as in https://host/path")
 	}
 	path, err := names.fillPath(target.EscapedPath())
 	if err != nil {
@@ -33,7 +33,7 @@ func fillURL(template string, names *names) (*url.URL, error) {
 	}
 	target.RawPath, target.RawQuery, target.Fragment, target.RawFragment = path, query, "", ""
 	if target.Path, err = url.PathUnescape(path); err != nil {
-		return nil, dead(trigger.ReasonRequest, "the path of the tool's url is not well escaped")
+		return nil, dead(effect.ReasonRequest, "the path of the tool's url is not well escaped")
 	}
 	return target, nil
 }
@@ -48,7 +48,7 @@ func (n *names) fillPath(path string) (string, error) {
 			return "", err
 		}
 		if size += len(filled) + 1; size > mostURL {
-			return "", dead(trigger.ReasonRequest, "the values make the path of the url longer than %d bytes", mostURL)
+			return "", dead(effect.ReasonRequest, "the values make the path of the url longer than %d bytes", mostURL)
 		}
 		segments[i] = filled
 	}
@@ -68,7 +68,7 @@ func (n *names) fillSegment(segment string) (string, error) {
 		}
 		value, there := n.value(piece.name)
 		if !there {
-			return "", dead(trigger.ReasonRequest,
+			return "", dead(effect.ReasonRequest,
 				"parameter %q has no value, and the path of the url needs one (a colon that is meant literally is written %%3A)", piece.name)
 		}
 		last = piece.name
@@ -79,7 +79,7 @@ func (n *names) fillSegment(segment string) (string, error) {
 	}
 	filled := b.String()
 	if plain, _ := url.PathUnescape(filled); last != "" && (plain == "" || plain == "." || plain == "..") {
-		return "", dead(trigger.ReasonRequest, "parameter %q makes a segment of the url's path %q, which would call another path", last, plain)
+		return "", dead(effect.ReasonRequest, "parameter %q makes a segment of the url's path %q, which would call another path", last, plain)
 	}
 	return filled, nil
 }
@@ -100,7 +100,7 @@ func (n *names) fillQuery(query string) (string, error) {
 		}
 		begins = strings.HasSuffix(piece.text, "=") || strings.HasSuffix(piece.text, "&")
 		if b.Len() > mostURL {
-			return "", dead(trigger.ReasonRequest, "the values make the query of the url longer than %d bytes", mostURL)
+			return "", dead(effect.ReasonRequest, "the values make the query of the url longer than %d bytes", mostURL)
 		}
 	}
 	return b.String(), nil

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestURLIsFilledAndEscapedForWhereItStands(t *testing.T) {
@@ -49,7 +49,7 @@ func TestURLIsFilledAndEscapedForWhereItStands(t *testing.T) {
 	} {
 		before := len(e.requests())
 		outcome := r.call(e.URL+template, nil, values)
-		require.Equal(t, trigger.Done, outcome.Verdict, "%s: %s", template, outcome.Error)
+		require.Equal(t, effect.Done, outcome.Verdict, "%s: %s", template, outcome.Error)
 		require.Equal(t, want, e.requests()[before].uri, template)
 	}
 }
@@ -76,8 +76,8 @@ func TestPathNeedsItsValues(t *testing.T) {
 		"/a/:id/:id/:date": `"date"`,
 	} {
 		outcome := r.call(e.URL+template, nil, values)
-		require.Equal(t, trigger.Dead, outcome.Verdict, template)
-		require.Equal(t, trigger.ReasonRequest, outcome.Reason, template)
+		require.Equal(t, effect.Dead, outcome.Verdict, template)
+		require.Equal(t, effect.ReasonRequest, outcome.Reason, template)
 		require.Contains(t, outcome.Error, named, template)
 	}
 	require.Empty(t, e.requests())
@@ -91,15 +91,15 @@ func TestDeclaredParameterWithoutValueIsNotEatenByAShorterName(t *testing.T) {
 		`[{"name":"id"},{"name":"id-card"}]`,
 		`{"type":"object","properties":{"id":{},"id-card":{}}}`,
 	} {
-		effect := effectOf(e.URL+"/x/:id-card", nil, map[string]any{"id": "7"})
-		effect.Call.Event = json.RawMessage(`{"schema":` + schema + `}`)
-		outcome := r.Deliver(t.Context(), effect)
-		require.Equal(t, trigger.Dead, outcome.Verdict, schema)
+		delivery := effectOf(e.URL+"/x/:id-card", nil, map[string]any{"id": "7"})
+		delivery.Call.Event = json.RawMessage(`{"schema":` + schema + `}`)
+		outcome := r.Deliver(t.Context(), delivery)
+		require.Equal(t, effect.Dead, outcome.Verdict, schema)
 		require.Contains(t, outcome.Error, `"id-card"`)
 
-		effect.Call.URL = e.URL + "/x?q=a:id-card"
+		delivery.Call.URL = e.URL + "/x?q=a:id-card"
 		before := len(e.requests())
-		require.Equal(t, trigger.Done, r.Deliver(t.Context(), effect).Verdict)
+		require.Equal(t, effect.Done, r.Deliver(t.Context(), delivery).Verdict)
 		require.Equal(t, "/x?q=a", e.requests()[before].uri)
 	}
 }
@@ -113,11 +113,11 @@ func TestSchemeHostPortAndUserAreNeverFilled(t *testing.T) {
 		"ftp://127.0.0.1/x", "file:///etc/passwd", "http:127.0.0.1", "http://", "http:///x", "http://a b/", "http://[::1", "javascript:1",
 	} {
 		outcome := r.call(template, nil, values)
-		require.Equal(t, trigger.Dead, outcome.Verdict, template)
-		require.Equal(t, trigger.ReasonRequest, outcome.Reason, template)
+		require.Equal(t, effect.Dead, outcome.Verdict, template)
+		require.Equal(t, effect.ReasonRequest, outcome.Reason, template)
 	}
 	host := strings.TrimPrefix(e.URL, "http://")
-	require.Equal(t, trigger.Done, r.call("http://:user@"+host+"/x", nil, values).Verdict)
+	require.Equal(t, effect.Done, r.call("http://:user@"+host+"/x", nil, values).Verdict)
 	user, password, _ := basicOf(e.only(t))
 	require.Equal(t, []string{"", "user"}, []string{user, password}, "the user part is literal")
 }

@@ -7,17 +7,18 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/trigger/effect"
 )
 
 // attempt is one try to deliver an effect, with what came of it.
 type attempt struct {
-	Effect
+	effect.Effect
 	owed    repositories.Owed
 	fails   int           // before this attempt
 	revived int           // how often it was retried by hand after it had died
 	age     time.Duration // since it is owed
 	at      time.Time
-	outcome Outcome
+	outcome effect.Outcome
 	pause   time.Duration // before the next one, of a Retry
 	left    bool          // made, or to be made, by whoever has the outbox: not ours to write
 }
@@ -34,10 +35,10 @@ func (r *round) firstCall(ctx context.Context, call plannedEffect) attempt {
 
 // notSafe is the outcome of a call that must not be made twice while a failover of Redis
 // could lose that it was made.
-var notSafe = Outcome{Verdict: Retry, Deferred: true, Reason: ReasonRequest, Error: "waits until enough replicas of Redis know that it is made"}
+var notSafe = effect.Outcome{Verdict: effect.Retry, Deferred: true, Reason: effect.ReasonRequest, Error: "waits until enough replicas of Redis know that it is made"}
 
 // first is the first attempt at an effect.
-func (e *Engine) first(ctx context.Context, effect Effect, owed repositories.Owed) attempt {
+func (e *Engine) first(ctx context.Context, effect effect.Effect, owed repositories.Owed) attempt {
 	return e.deliver(ctx, attempt{Effect: effect, owed: owed})
 }
 
@@ -52,14 +53,14 @@ func (e *Engine) deliver(ctx context.Context, a attempt) attempt {
 }
 
 // ends are the points between an attempt and the writing down of its outcome.
-var ends = map[Verdict]crash.Point{Done: crash.AttemptDone, Retry: crash.AttemptRetried, Dead: crash.AttemptDead}
+var ends = map[effect.Verdict]crash.Point{effect.Done: crash.AttemptDone, effect.Retry: crash.AttemptRetried, effect.Dead: crash.AttemptDead}
 
 // delivererOf chooses who delivers an effect.
-func (e *Engine) delivererOf(effect Effect) Deliverer {
+func (e *Engine) delivererOf(delivery effect.Effect) effect.Deliverer {
 	switch {
-	case effect.Kind == KindEvent:
+	case delivery.Kind == effect.KindEvent:
 		return e.events
-	case effect.Call.RunsStatement():
+	case delivery.Call.RunsStatement():
 		return e.statements
 	default:
 		return e.calls
@@ -67,29 +68,29 @@ func (e *Engine) delivererOf(effect Effect) Deliverer {
 }
 
 // outcome asks the deliverer. One that panics has not delivered.
-func (e *Engine) outcome(ctx context.Context, deliverer Deliverer, effect Effect) (o Outcome) {
+func (e *Engine) outcome(ctx context.Context, deliverer effect.Deliverer, delivery effect.Effect) (o effect.Outcome) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			e.logPanic("deliverer.panicked", fault)
-			o = Outcome{Verdict: Retry, Reason: ReasonRequest, Error: "the delivery failed inside Earshot"}
-			if effect.Kind == KindCall && !effect.Call.Repeatable() {
-				o.Verdict, o.Reason = Dead, ReasonUnknown
+			o = effect.Outcome{Verdict: effect.Retry, Reason: effect.ReasonRequest, Error: "the delivery failed inside Earshot"}
+			if delivery.Kind == effect.KindCall && !delivery.Call.Repeatable() {
+				o.Verdict, o.Reason = effect.Dead, effect.ReasonUnknown
 			}
 		}
 	}()
 	if crash.Planted(crash.ChangingID) {
-		effect.ID += "." + e.newID()
+		delivery.ID += "." + e.newID()
 	}
-	return deliverer.Deliver(ctx, effect)
+	return deliverer.Deliver(ctx, delivery)
 }
 
 // assess decides what follows from an outcome: how long to wait, or whether to give
 // up.
 func (e *Engine) assess(a *attempt) {
-	if a.Kind == KindEvent {
-		e.stalled.Store(a.outcome.Verdict == Retry && !a.outcome.Forbidden) // a denial is one subject's
+	if a.Kind == effect.KindEvent {
+		e.stalled.Store(a.outcome.Verdict == effect.Retry && !a.outcome.Forbidden) // a denial is one subject's
 	}
-	if a.outcome.Verdict != Retry {
+	if a.outcome.Verdict != effect.Retry {
 		return
 	}
 	if a.outcome.Deferred {
@@ -98,7 +99,7 @@ func (e *Engine) assess(a *attempt) {
 	}
 	a.pause = e.pauseAfter(a.Kind, a.fails, a.outcome.After)
 	if limit, limited := a.giveUpAfter(); limited && a.age+a.pause > limit {
-		a.outcome.Verdict = Dead
+		a.outcome.Verdict = effect.Dead
 	}
 }
 
@@ -106,17 +107,17 @@ func (e *Engine) assess(a *attempt) {
 // those that the broker denies to us: one would hold up its session until somebody sees
 // to it.
 func (a *attempt) giveUpAfter() (limit time.Duration, limited bool) {
-	if a.Kind == KindCall {
+	if a.Kind == effect.KindCall {
 		return a.Call.Request.GiveUpAfter(), true
 	}
 	return repositories.DefaultRetryFor, a.outcome.Forbidden
 }
 
 // notTried is the outcome of an event that waits for another one before it.
-var notTried = Outcome{Verdict: Retry, Deferred: true, Error: "waits for an earlier event of the session"}
+var notTried = effect.Outcome{Verdict: effect.Retry, Deferred: true, Error: "waits for an earlier event of the session"}
 
 // ends reports whether a call has come to its end, whichever.
-func (a attempt) ends() bool { return a.Kind == KindCall && a.outcome.Verdict != Retry }
+func (a attempt) ends() bool { return a.Kind == effect.KindCall && a.outcome.Verdict != effect.Retry }
 
 // eventState is where the event stands after the attempt.
 func (a attempt) eventState() EventState {
@@ -132,11 +133,11 @@ func (a attempt) callState() CallState {
 	}
 }
 
-func stateOf(verdict Verdict, done string) string {
+func stateOf(verdict effect.Verdict, done string) string {
 	switch verdict {
-	case Done:
+	case effect.Done:
 		return done
-	case Retry:
+	case effect.Retry:
 		return StatePending
 	default:
 		return StateFailed
@@ -161,14 +162,14 @@ func (a attempt) apply(match *Match) {
 // report is the attempt as finish reads it.
 func (a attempt) report() (reportOutcome, error) {
 	r := reportOutcome{
-		ID: a.ID, Event: a.Kind == KindEvent, Verdict: verdicts[a.outcome.Verdict], Pause: a.pause.Milliseconds(),
+		ID: a.ID, Event: a.Kind == effect.KindEvent, Verdict: verdicts[a.outcome.Verdict], Pause: a.pause.Milliseconds(),
 		Trigger: a.owed.Trigger, Part: a.owed.Part,
 	}
 	if !a.outcome.Deferred {
 		r.Counts = 1
 	}
 	var state any = a.eventState
-	if a.Kind == KindEvent {
+	if a.Kind == effect.KindEvent {
 		state = a.eventState()
 	} else {
 		state = a.callState()

@@ -16,6 +16,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // owing writes events into the ledger as every script does, many at once.
@@ -45,7 +46,7 @@ func (w *world) oweIn(app string, n int, session func(int) string) {
 		keys, args := []string{}, []any{app}
 		for _, i := range chunk {
 			id := fmt.Sprintf("%s.%d", session(i), i)
-			event := trigger.Event{Subject: "tool.trigger." + app + "." + session(i) + ".a", ID: id, Data: json.RawMessage(strconv.Itoa(i))}
+			event := effect.Event{Subject: "tool.trigger." + app + "." + session(i) + ".a", ID: id, Data: json.RawMessage(strconv.Itoa(i))}
 			body, err := json.Marshal(event)
 			require.NoError(w.t, err)
 			owed, err := json.Marshal(repositories.OwedEvent(id, session(i), string(body)))
@@ -131,11 +132,11 @@ func (c *singles) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 func TestEventThatFailsWithinARunHoldsBackThoseBehindIt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var refused atomic.Int64
-		w.events.answers(func(effect trigger.Effect) trigger.Outcome {
-			if effect.ID == "s1.40" && refused.Add(1) < 4 {
-				return down(effect)
+		w.events.answers(func(delivery effect.Effect) effect.Outcome {
+			if delivery.ID == "s1.40" && refused.Add(1) < 4 {
+				return down(delivery)
 			}
-			return trigger.Outcome{Verdict: trigger.Done}
+			return effect.Outcome{Verdict: effect.Done}
 		})
 		w.owe("clinic", "s1", 300)
 		w.rest()
@@ -177,9 +178,9 @@ func TestOutboxIsGivenBackAtShutdown(t *testing.T) {
 		w := idleWorld(t, server, 0)
 		begun, release := make(chan struct{}), make(chan struct{})
 		var once sync.Once
-		w.events.answers(func(trigger.Effect) trigger.Outcome {
+		w.events.answers(func(effect.Effect) effect.Outcome {
 			once.Do(func() { close(begun); <-release })
-			return trigger.Outcome{Verdict: trigger.Done}
+			return effect.Outcome{Verdict: effect.Done}
 		})
 		w.owe("clinic", "s1", 400)
 		_, doomed := w.replica()

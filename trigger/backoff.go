@@ -1,6 +1,9 @@
 package trigger
 
-import "time"
+import (
+	"earshot/trigger/effect"
+	"time"
+)
 
 // callPauses is how long a call waits after its first failure, its second, and so on;
 // the last holds for all further ones:
@@ -20,9 +23,9 @@ var eventPauses = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
 // pauseAfter is the pause after a failure, fails having gone before. What the other
 // side asked for is honoured between the pause and its double: neither an eager nor a
 // careless endpoint sets our pace.
-func (e *Engine) pauseAfter(kind Kind, fails int, asked time.Duration) time.Duration {
+func (e *Engine) pauseAfter(kind effect.Kind, fails int, asked time.Duration) time.Duration {
 	ladder := callPauses
-	if kind == KindEvent {
+	if kind == effect.KindEvent {
 		ladder = eventPauses
 	}
 	step := ladder[min(fails, len(ladder)-1)]

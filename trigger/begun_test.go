@@ -10,6 +10,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 const payment = `{"tools":[{"name":"pay","url":"http://x.example","request":{"idempotent":false}}]}`
@@ -34,15 +35,15 @@ func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
 				w.put("s1", "shop", payment)
 				var tries atomic.Int64
 				frozen, goOn := make(chan string, 1), make(chan struct{})
-				w.calls.answers(func(e trigger.Effect) trigger.Outcome {
+				w.calls.answers(func(e effect.Effect) effect.Outcome {
 					switch n := tries.Add(1); {
 					case n <= refused:
-						return trigger.Outcome{Verdict: trigger.Retry, Reason: trigger.ReasonRequest, Error: "connection refused"}
+						return effect.Outcome{Verdict: effect.Retry, Reason: effect.ReasonRequest, Error: "connection refused"}
 					case n == refused+1:
 						frozen <- e.ID
 						<-goOn
 					}
-					return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+					return effect.Outcome{Verdict: effect.Done, Status: 200}
 				})
 				go func() { _, _ = w.say("m1", "pay") }()
 				w.overdue(<-frozen)
@@ -54,7 +55,7 @@ func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
 					}
 					return err == nil && len(records) == 1
 				})
-				require.Equal(t, trigger.ReasonUnknown, record.Call.Reason)
+				require.Equal(t, effect.ReasonUnknown, record.Call.Reason)
 				require.EqualValues(t, refused+1, record.Call.Attempts)
 				w.until("its result is told", func() bool { return len(w.events.payloads("tool.result.clinic.s1.pay")) == 1 })
 				require.Equal(t, "outcome_unknown", w.events.payloads("tool.result.clinic.s1.pay")[0]["reason"])
@@ -77,10 +78,10 @@ func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
 func TestCallThatMustNotBeMadeTwiceIsNotRepeatedAfterAPanic(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "shop", payment)
-		w.calls.answers(func(trigger.Effect) trigger.Outcome { panic("in the midst of it") })
+		w.calls.answers(func(effect.Effect) effect.Outcome { panic("in the midst of it") })
 		answer, err := w.say("m1", "pay")
 		require.NoError(t, err)
 		require.Equal(t, "failed", answer.Matches[0].Call.State)
-		require.Equal(t, trigger.ReasonUnknown, answer.Matches[0].Call.Reason)
+		require.Equal(t, effect.ReasonUnknown, answer.Matches[0].Call.Reason)
 	})
 }

@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+	"earshot/trigger/effect"
 	"errors"
 	"strings"
 	"time"
@@ -52,7 +53,7 @@ func (r *round) hear(ctx context.Context, left map[string]plannedEffect, turn in
 	return true
 }
 
-func (r *round) settle(left map[string]plannedEffect, id string, outcome Outcome) {
+func (r *round) settle(left map[string]plannedEffect, id string, outcome effect.Outcome) {
 	if effect, waits := left[id]; waits {
 		r.tries <- effect.leave(outcome)
 		delete(left, id)
@@ -69,9 +70,9 @@ func (r *round) ask(ctx context.Context, left map[string]plannedEffect) {
 	for id, state := range states {
 		switch {
 		case errors.Is(state.Err(), redis.Nil):
-			r.settle(left, id, Outcome{Verdict: Done})
+			r.settle(left, id, effect.Outcome{Verdict: effect.Done})
 		case state.Val() == "dead":
-			r.settle(left, id, Outcome{Verdict: Dead})
+			r.settle(left, id, effect.Outcome{Verdict: effect.Dead})
 		}
 	}
 }

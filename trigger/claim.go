@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"earshot/repositories"
+	"earshot/trigger/effect"
 )
 
 // mostClaims is how often an effect or a turn may be claimed without an outcome. One
@@ -63,7 +64,7 @@ return {status, found[1], found[2], found[3], found[4], found[5],
 
 // claimed is an effect that this process has the lease of.
 type claimed struct {
-	Effect
+	effect.Effect
 	owed    repositories.Owed
 	fails   int
 	revived int
@@ -95,8 +96,8 @@ func (e *Engine) readClaimed(appID, id string, reply []string) (*claimed, error)
 		owed:  repositories.Owed{ID: id, Kind: reply[1], Body: reply[2], Session: reply[3], Trigger: reply[4], Part: reply[5]},
 		fails: number(reply[7]), age: millis(reply[8]), revived: number(reply[9]), lease: millis(reply[10]), crashed: reply[0] == "crashed", begun: reply[0] == "begun",
 	}
-	c.Effect = Effect{
-		ID: id, Kind: Kind(c.owed.Kind), AppID: appID, SessionID: c.owed.Session,
+	c.Effect = effect.Effect{
+		ID: id, Kind: effect.Kind(c.owed.Kind), AppID: appID, SessionID: c.owed.Session,
 		TriggerID: c.owed.Trigger, Attempt: number(reply[6]),
 	}
 	return c, c.readBody(e.store)
@@ -117,7 +118,7 @@ func (c *claimed) readBody(store *repositories.Store) error {
 		return err
 	}
 	c.TraceParent = body.TraceParent
-	c.Call = newCall(tool, payload.Values, body.Event)
+	c.Call = effect.CallOf(tool, payload.Values, body.Event)
 	return nil
 }
 

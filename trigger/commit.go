@@ -10,6 +10,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/trigger/effect"
 )
 
 // commit is the script that decides. It takes all fires of a plan or none.
@@ -207,9 +208,9 @@ func (e *Engine) commitment(p *plan) (commitment, error) {
 // answerWithin is how long the replica that fires may take to its answer, while it
 // lives: the lease of a turn, or the longest of its calls.
 func (p *plan) answerWithin(lease time.Duration) time.Duration {
-	for _, effect := range p.effects {
-		if effect.Kind == KindCall {
-			lease = max(lease, time.Duration(effect.owed.Lease)*time.Millisecond)
+	for _, delivery := range p.effects {
+		if delivery.Kind == effect.KindCall {
+			lease = max(lease, time.Duration(delivery.owed.Lease)*time.Millisecond)
 		}
 	}
 	return lease

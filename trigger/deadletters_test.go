@@ -6,13 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestDeadLettersAreRetriedAndPurgedByQuery(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("", "r", `{"tools":[{"name":"a","url":"http://x.example"},{"name":"b","url":"http://x.example"}]}`)
-		w.calls.answers(func(trigger.Effect) trigger.Outcome {
-			return trigger.Outcome{Verdict: trigger.Dead, Reason: trigger.ReasonRequest, Error: "404 Not Found"}
+		w.calls.answers(func(effect.Effect) effect.Outcome {
+			return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "404 Not Found"}
 		})
 		for _, d := range []trigger.Direct{{SessionID: "s1", Name: "a"}, {SessionID: "s1", Name: "b"}, {SessionID: "s2", Name: "a"}, {Name: "a"}} {
 			d.Source = "ui"

@@ -13,6 +13,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 func TestEventsFollowInOrderWhenNATSIsBack(t *testing.T) {
@@ -41,11 +42,11 @@ func TestEventsFollowInOrderWhenNATSIsBack(t *testing.T) {
 func TestEventsOfOneSessionDoNotHoldUpAnothers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("", "r", `{"tools":[{"name":"a"}]}`)
-		w.events.answers(func(e trigger.Effect) trigger.Outcome {
+		w.events.answers(func(e effect.Effect) effect.Outcome {
 			if e.SessionID == "s1" {
 				return down(e)
 			}
-			return trigger.Outcome{Verdict: trigger.Done}
+			return effect.Outcome{Verdict: effect.Done}
 		})
 		_, err := w.say("", "a")
 		require.NoError(t, err)
@@ -59,11 +60,11 @@ func TestCallThatFailsIsMadeAgainUnderTheSameId(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "booking", booking)
 		var calls atomic.Int64
-		w.calls.answers(func(e trigger.Effect) trigger.Outcome {
+		w.calls.answers(func(e effect.Effect) effect.Outcome {
 			if calls.Add(1) < 3 {
-				return trigger.Outcome{Verdict: trigger.Retry, Status: 503, Reason: trigger.ReasonRequest, Error: "503 Service Unavailable"}
+				return effect.Outcome{Verdict: effect.Retry, Status: 503, Reason: effect.ReasonRequest, Error: "503 Service Unavailable"}
 			}
-			return trigger.Outcome{Verdict: trigger.Done, Status: 201, Result: json.RawMessage(`"booked"`)}
+			return effect.Outcome{Verdict: effect.Done, Status: 201, Result: json.RawMessage(`"booked"`)}
 		})
 		answer, err := w.say("m1", `book {"day":"monday"}`)
 		require.NoError(t, err)
@@ -99,8 +100,8 @@ func TestCallThatFailsIsMadeAgainUnderTheSameId(t *testing.T) {
 func TestCallThatCannotSucceedFails(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "booking", booking)
-		w.calls.answers(func(trigger.Effect) trigger.Outcome {
-			return trigger.Outcome{Verdict: trigger.Dead, Reason: trigger.ReasonAuth, Error: "no token: invalid_client"}
+		w.calls.answers(func(effect.Effect) effect.Outcome {
+			return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonAuth, Error: "no token: invalid_client"}
 		})
 		answer, err := w.say("m1", `book {"day":"monday"}`)
 		require.NoError(t, err)
@@ -145,9 +146,9 @@ func TestSlowCallHoldsUpNoEvents(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "r", `{"tools":[{"name":"slow","url":"http://x.example"},{"name":"quick"}]}`)
 		release := make(chan struct{})
-		w.calls.answers(func(trigger.Effect) trigger.Outcome {
+		w.calls.answers(func(effect.Effect) effect.Outcome {
 			<-release
-			return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
 		slow := make(chan trigger.Answer, 1)
 		go func() {
@@ -205,10 +206,10 @@ func TestEffectThatKillsItsWorkersIsGivenUp(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "r", `{"tools":[{"name":"bad","url":"http://x.example"}]}`)
 		client, keys := w.server.Client(), repositories.KeysOf("clinic")
-		w.calls.answers(func(e trigger.Effect) trigger.Outcome {
+		w.calls.answers(func(e effect.Effect) effect.Outcome {
 			client.HSet(context.Background(), keys.Effect(e.ID), "token", "", "until", 0)
 			w.lapse(repositories.LaneCalls, e.ID)
-			return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
 		_, err := w.say("m1", "bad")
 		require.NoError(t, err)
@@ -225,11 +226,11 @@ func TestDelivererThatPanicsIsTriedAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "r", `{"tools":[{"name":"bad","url":"http://x.example"}]}`)
 		var calls atomic.Int64
-		w.calls.answers(func(trigger.Effect) trigger.Outcome {
+		w.calls.answers(func(effect.Effect) effect.Outcome {
 			if calls.Add(1) == 1 {
 				panic("a fault of ours")
 			}
-			return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
 		answer, err := w.say("m1", "bad")
 		require.NoError(t, err)

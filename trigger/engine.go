@@ -13,6 +13,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/trigger/effect"
 )
 
 // Numbers that depend on each other; NewEngine refuses an Options whose do not fit.
@@ -45,11 +46,11 @@ type Options struct {
 	DB      *repositories.DB
 	Store   *repositories.Store
 	Matcher matcher.Matcher
-	Events  Deliverer // of KindEvent
-	Calls   Deliverer // of KindCall, over HTTP
+	Events  effect.Deliverer // of KindEvent
+	Calls   effect.Deliverer // of KindCall, over HTTP
 	// Statements delivers the calls of SQL tools; nil where there is no such thing,
 	// and then they fail.
-	Statements Deliverer
+	Statements effect.Deliverer
 	Logger     *slog.Logger
 	Metrics    *Metrics // nil: none
 	// History is how many messages a matcher sees.
@@ -74,10 +75,10 @@ type Engine struct {
 	db      *repositories.DB
 	store   *repositories.Store
 	matcher matcher.Matcher
-	events  Deliverer
-	calls   Deliverer
+	events  effect.Deliverer
+	calls   effect.Deliverer
 	// statements delivers the calls of SQL tools.
-	statements Deliverer
+	statements effect.Deliverer
 	log        *slog.Logger
 	metrics    *Metrics
 	apps       appCache

@@ -14,6 +14,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // slow are endpoints that take a call and do not answer until they are let go.
@@ -30,19 +31,19 @@ func newSlow() *slow {
 
 // deliver refuses the first attempt at a call, and holds the second one where the app's
 // endpoints are slow.
-func (s *slow) deliver(fast string) func(trigger.Effect) trigger.Outcome {
-	return func(effect trigger.Effect) trigger.Outcome {
+func (s *slow) deliver(fast string) func(effect.Effect) effect.Outcome {
+	return func(delivery effect.Effect) effect.Outcome {
 		s.mu.Lock()
-		again := s.tried[effect.ID]
-		s.tried[effect.ID] = true
+		again := s.tried[delivery.ID]
+		s.tried[delivery.ID] = true
 		s.mu.Unlock()
 		if !again {
-			return down(effect)
+			return down(delivery)
 		}
-		if effect.AppID != fast {
-			s.hold(effect.AppID)
+		if delivery.AppID != fast {
+			s.hold(delivery.AppID)
 		}
-		return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+		return effect.Outcome{Verdict: effect.Done, Status: 200}
 	}
 }
 
@@ -197,11 +198,11 @@ func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 8)
 		slow, neighbour := newSlow(), w.neighbours(1)[0]
-		w.events.answers(func(effect trigger.Effect) trigger.Outcome {
-			if effect.AppID == "clinic" {
+		w.events.answers(func(delivery effect.Effect) effect.Outcome {
+			if delivery.AppID == "clinic" {
 				slow.hold("clinic")
 			}
-			return trigger.Outcome{Verdict: trigger.Done}
+			return effect.Outcome{Verdict: effect.Done}
 		})
 		w.oweEach("clinic", many(server, 10_000))
 		width := &widest{}

@@ -5,6 +5,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/trigger/effect"
 )
 
 // finish writes what came of effects, what that owes in turn, and the answer of a
@@ -159,7 +160,7 @@ type reportOwed struct {
 	After int `json:"after"` // the outcome that owes it, counted from 1
 }
 
-var verdicts = map[Verdict]string{Done: "done", Retry: "retry", Dead: "dead"}
+var verdicts = map[effect.Verdict]string{effect.Done: "done", effect.Retry: "retry", effect.Dead: "dead"}
 
 // finish runs the script until Redis has answered or ctx ends. It returns the answer
 // that holds, and goes on with the session's outbox where more is in it.

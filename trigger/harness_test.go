@@ -19,6 +19,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // world is a service of one or more replicas on one Redis, with everything around it
@@ -270,10 +271,10 @@ func (m *words) intercept(before func(matcher.Request) error) {
 // outside is NATS or an endpoint: it takes effects, or is down.
 type outside struct {
 	mu       sync.Mutex
-	outcome  func(trigger.Effect) trigger.Outcome // nil: Done
-	once     func(context.Context)                // what the next attempt hangs in, and fails
-	attempts []trigger.Effect
-	taken    []trigger.Effect
+	outcome  func(effect.Effect) effect.Outcome // nil: Done
+	once     func(context.Context)              // what the next attempt hangs in, and fails
+	attempts []effect.Effect
+	taken    []effect.Effect
 }
 
 // hang lets the next attempt do something, and fail.
@@ -283,32 +284,32 @@ func (o *outside) hang(once func(context.Context)) {
 	o.once = once
 }
 
-func (o *outside) Deliver(ctx context.Context, effect trigger.Effect) trigger.Outcome {
+func (o *outside) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
 	o.mu.Lock()
-	o.attempts = append(o.attempts, effect)
+	o.attempts = append(o.attempts, delivery)
 	answer, once := o.outcome, o.once
 	o.once = nil
 	o.mu.Unlock()
 	if once != nil {
 		once(ctx)
-		return down(effect)
+		return down(delivery)
 	}
-	outcome := trigger.Outcome{Verdict: trigger.Done}
-	if effect.Kind == trigger.KindCall {
+	outcome := effect.Outcome{Verdict: effect.Done}
+	if delivery.Kind == effect.KindCall {
 		outcome.Status, outcome.Result = 200, json.RawMessage(`{"ok":true}`)
 	}
 	if answer != nil {
-		outcome = answer(effect)
+		outcome = answer(delivery)
 	}
-	if outcome.Verdict == trigger.Done {
+	if outcome.Verdict == effect.Done {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.taken = append(o.taken, effect)
+		o.taken = append(o.taken, delivery)
 	}
 	return outcome
 }
 
-func (o *outside) answers(outcome func(trigger.Effect) trigger.Outcome) {
+func (o *outside) answers(outcome func(effect.Effect) effect.Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.outcome = outcome
@@ -359,8 +360,8 @@ func (o *outside) count() (attempts, taken int) {
 }
 
 // down is the outcome of everything while the other side is away.
-func down(trigger.Effect) trigger.Outcome {
-	return trigger.Outcome{Verdict: trigger.Retry, Reason: trigger.ReasonRequest, Error: "connection refused"}
+func down(effect.Effect) effect.Outcome {
+	return effect.Outcome{Verdict: effect.Retry, Reason: effect.ReasonRequest, Error: "connection refused"}
 }
 
 // trips counts round trips to Redis: a command is one, and so is a pipeline.

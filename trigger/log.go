@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"earshot/trigger/effect"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -41,7 +42,7 @@ func (e *Engine) logAttempt(a attempt, took time.Duration) {
 	outcome := verdicts[a.outcome.Verdict]
 	e.metrics.effects.WithLabelValues(string(a.Kind), outcome).Inc()
 	level := slog.LevelInfo
-	if a.outcome.Verdict != Done {
+	if a.outcome.Verdict != effect.Done {
 		level = slog.LevelWarn
 	}
 	attributes := []any{
@@ -51,7 +52,7 @@ func (e *Engine) logAttempt(a attempt, took time.Duration) {
 	if a.Event != nil {
 		attributes = append(attributes, "subject", a.Event.Subject)
 	}
-	if a.outcome.Verdict != Done {
+	if a.outcome.Verdict != effect.Done {
 		attributes = append(attributes, "status", a.outcome.Status, "reason", string(a.outcome.Reason),
 			"error", a.outcome.Error, "next", a.pause.String())
 	}

@@ -6,6 +6,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/trigger/effect"
 )
 
 // Message is one chat message as a client posts it.
@@ -69,7 +70,7 @@ type CallState struct {
 	Attempts  int             `json:"attempts"`
 	Result    json.RawMessage `json:"result,omitempty"`
 	Truncated bool            `json:"truncated,omitempty"`
-	Reason    Reason          `json:"reason,omitempty"`
+	Reason    effect.Reason   `json:"reason,omitempty"`
 	Error     string          `json:"error,omitempty"`
 }
 
@@ -152,12 +153,12 @@ type Record struct {
 
 // Attempt is one try to deliver an effect of a trigger.
 type Attempt struct {
-	Effect string    `json:"effect"` // event, emitter, call or result
-	Number int       `json:"attempt"`
-	Time   time.Time `json:"ts"`
-	Status int       `json:"status,omitempty"`
-	Reason Reason    `json:"reason,omitempty"`
-	Error  string    `json:"error,omitempty"`
+	Effect string        `json:"effect"` // event, emitter, call or result
+	Number int           `json:"attempt"`
+	Time   time.Time     `json:"ts"`
+	Status int           `json:"status,omitempty"`
+	Reason effect.Reason `json:"reason,omitempty"`
+	Error  string        `json:"error,omitempty"`
 }
 
 // Page asks for a part of a list.

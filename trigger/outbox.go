@@ -7,6 +7,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/trigger/effect"
 )
 
 // A run is what is published of an outbox between two round trips to Redis: so many
@@ -97,8 +98,8 @@ func readRun(appID string, fields []string) ([]attempt, error) {
 		owed := repositories.OwedEvent(f[0], f[2], f[1])
 		owed.Trigger, owed.Part = f[3], f[4]
 		a := attempt{owed: owed, fails: number(f[6]), age: millis(f[7]), revived: number(f[8])}
-		a.Effect = Effect{
-			ID: f[0], Kind: KindEvent, AppID: appID, SessionID: f[2], TriggerID: f[3], Attempt: number(f[5]), Event: &Event{},
+		a.Effect = effect.Effect{
+			ID: f[0], Kind: effect.KindEvent, AppID: appID, SessionID: f[2], TriggerID: f[3], Attempt: number(f[5]), Event: &effect.Event{},
 		}
 		if err := decode(owed.Body, a.Event); err != nil {
 			return nil, err
@@ -158,7 +159,7 @@ func (e *Engine) publishRun(of outbox, token string) (string, error) {
 func (e *Engine) publishInOrder(ctx context.Context, run []attempt, begun time.Time) []attempt {
 	for i, a := range run {
 		run[i] = e.deliver(ctx, a)
-		if run[i].outcome.Verdict == Retry || time.Since(begun) > repositories.EventLease/4 {
+		if run[i].outcome.Verdict == effect.Retry || time.Since(begun) > repositories.EventLease/4 {
 			return run[:i+1]
 		}
 	}

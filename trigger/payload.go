@@ -6,6 +6,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/trigger/effect"
 )
 
 // about is what the payloads of a turn's events have in common.
@@ -86,7 +87,7 @@ type ended struct {
 	Status       int             `json:"status,omitempty"`
 	Result       json.RawMessage `json:"result,omitempty"`
 	Truncated    bool            `json:"truncated,omitempty"`
-	Reason       Reason          `json:"reason,omitempty"`
+	Reason       effect.Reason   `json:"reason,omitempty"`
 	Error        string          `json:"error,omitempty"`
 }
 
@@ -110,13 +111,13 @@ type payload interface{ forms() []any }
 
 // eventOf wraps a payload, in the first form that fits into an event, and reports whether
 // that is not all of it. The last word of the subject is left out where name is empty.
-func eventOf(kind string, about about, name string, says payload) (event Event, cut bool, err error) {
+func eventOf(kind string, about about, name string, says payload) (event effect.Event, cut bool, err error) {
 	subject := "tool." + kind + "." + about.AppID + "." + orNone(about.SessionID)
 	if name != "" {
 		subject += "." + name
 	}
 	data, cut, err := repositories.EncodeWithin(says.forms()...)
-	return Event{
+	return effect.Event{
 		Subject: subject, ID: about.ID, Type: "earshot.tool." + kind, Time: about.Time, Data: data,
 		Source: repositories.SourceOf(repositories.Scope{AppID: about.AppID, SessionID: about.SessionID}),
 	}, cut, err

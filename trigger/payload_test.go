@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // TestEventsThatWouldBeTooLongAreCut says what no event has room for.
@@ -58,8 +58,8 @@ func TestEventsThatWouldBeTooLongAreCut(t *testing.T) {
 func TestDeadEventWithoutATriggerLeavesNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "r", booking)
-		w.events.answers(func(trigger.Effect) trigger.Outcome {
-			return trigger.Outcome{Verdict: trigger.Dead, Error: "too large"}
+		w.events.answers(func(effect.Effect) effect.Outcome {
+			return effect.Outcome{Verdict: effect.Dead, Error: "too large"}
 		})
 		w.register("s1", "other", booking)
 		for id, text := range map[string]string{"m1": "nothing", "m2": "book"} {

@@ -7,6 +7,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/trigger/effect"
 )
 
 // plan is a decision that is ready to be committed: the fires, and all that they owe.
@@ -44,7 +45,7 @@ type plannedFire struct {
 
 // plannedEffect is an effect with its place in the answer.
 type plannedEffect struct {
-	Effect
+	effect.Effect
 	owed  repositories.Owed
 	match int // index into answer.Matches; -1 where it belongs to none
 }
@@ -161,12 +162,12 @@ func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload fired)
 }
 
 // event adds an event. One without a part belongs to no trigger.
-func (p *planner) event(id, part string, event Event) error {
+func (p *planner) event(id, part string, event effect.Event) error {
 	event.TraceParent = p.traceParent
 	body, err := repositories.Encode(event)
 	owed := repositories.OwedEvent(id, p.session, string(body))
 	owed.Part = part
-	p.add(owed, Effect{Event: &event})
+	p.add(owed, effect.Effect{Event: &event})
 	return err
 }
 
@@ -178,24 +179,24 @@ func (p *planner) call(id string, tool *repositories.Tool, payload fired, event 
 		return err
 	}
 	body, err := repositories.Encode(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent})
-	owed := repositories.Owed{ID: id, Kind: string(KindCall), Body: string(body), Session: p.session, Part: partCall}
+	owed := repositories.Owed{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.session, Part: partCall}
 	owed.Once = !tool.Request.Repeatable()
 	owed.Lease = (p.of.AttemptTimeout(tool) + leaseMargin).Milliseconds()
-	call := newCall(tool, payload.Values, event)
+	call := effect.CallOf(tool, payload.Values, event)
 	call.App = p.of
-	p.add(owed, Effect{Call: call})
+	p.add(owed, effect.Effect{Call: call})
 	return err
 }
 
-func (p *planner) add(owed repositories.Owed, effect Effect) {
+func (p *planner) add(owed repositories.Owed, delivery effect.Effect) {
 	match := -1
 	if owed.Part != "" {
 		match = len(p.answer.Matches) - 1
 		owed.Trigger = p.answer.Matches[match].TriggerID
 	}
-	effect.ID, effect.Kind, effect.AppID, effect.SessionID = owed.ID, Kind(owed.Kind), p.app, owed.Session
-	effect.TriggerID, effect.Attempt, effect.TraceParent = owed.Trigger, 1, p.traceParent
-	p.effects = append(p.effects, plannedEffect{Effect: effect, owed: owed, match: match})
+	delivery.ID, delivery.Kind, delivery.AppID, delivery.SessionID = owed.ID, effect.Kind(owed.Kind), p.app, owed.Session
+	delivery.TriggerID, delivery.Attempt, delivery.TraceParent = owed.Trigger, 1, p.traceParent
+	p.effects = append(p.effects, plannedEffect{Effect: delivery, owed: owed, match: match})
 }
 
 // retire adds the event that a triggerOnce repository is gone.
@@ -207,11 +208,11 @@ func (p *planner) retire(repository *repositories.Repository) error {
 	if err != nil {
 		return err
 	}
-	var event Event
+	var event effect.Event
 	if err := decode(owed.Body, &event); err != nil {
 		return err
 	}
-	p.add(owed, Effect{Event: &event})
+	p.add(owed, effect.Effect{Event: &event})
 	return nil
 }
 

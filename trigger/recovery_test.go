@@ -13,6 +13,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // What the fault rig has found, and what could be told beforehand, each as a test that
@@ -81,13 +82,13 @@ func TestAnswerOfAReplicaThatWasTakenForDeadIsTheOneThatAllGot(t *testing.T) {
 				_, zombie := w.replica(hold)
 				reached, release := make(chan struct{}), make(chan struct{})
 				var events atomic.Int64
-				w.events.answers(func(trigger.Effect) trigger.Outcome {
+				w.events.answers(func(effect.Effect) effect.Outcome {
 					if events.Add(1) == 1 {
 						hold.freeze()
 						close(reached)
 						<-release
 					}
-					return trigger.Outcome{Verdict: trigger.Done}
+					return effect.Outcome{Verdict: effect.Done}
 				})
 				late := make(chan string, 1)
 				go func() {
@@ -222,8 +223,8 @@ func TestEveryScriptMayRunTwice(t *testing.T) {
 			_, err := w.sayOn(engine, "s1", id, text)
 			require.NoError(t, err)
 		}
-		w.calls.answers(func(trigger.Effect) trigger.Outcome {
-			return trigger.Outcome{Verdict: trigger.Dead, Reason: trigger.ReasonRequest}
+		w.calls.answers(func(effect.Effect) effect.Outcome {
+			return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest}
 		})
 		raw, err := engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: "t1", Name: "bad", Source: "ui"})
 		require.NoError(t, err)
@@ -253,12 +254,12 @@ func TestEventIsPublishedHoweverManyWorkersDieOverIt(t *testing.T) {
 		w.put("s1", "r", `{"tools":[{"name":"greet"}]}`)
 		client, keys := w.server.Client(), repositories.KeysOf("clinic")
 		var tries atomic.Int64
-		w.events.answers(func(e trigger.Effect) trigger.Outcome {
+		w.events.answers(func(e effect.Effect) effect.Outcome {
 			if tries.Add(1) <= 8 {
 				client.HDel(context.Background(), keys.Holders(), "s1")
 				w.lapse(repositories.LaneOutboxes, "s1")
 			}
-			return trigger.Outcome{Verdict: trigger.Done}
+			return effect.Outcome{Verdict: effect.Done}
 		})
 		answer, err := w.say("m1", "greet")
 		require.NoError(t, err)

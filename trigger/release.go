@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"earshot/repositories"
+	"earshot/trigger/effect"
 )
 
 // release gives back what a token has taken, by a script whose reply was lost, before
@@ -64,9 +65,9 @@ func takenBy(p *plan) taken {
 	if p.message == "" {
 		all.trigger = p.fires[0].triggerID
 	}
-	for _, effect := range p.effects {
-		if effect.Kind == KindCall {
-			all.calls = append(all.calls, effect.ID)
+	for _, delivery := range p.effects {
+		if delivery.Kind == effect.KindCall {
+			all.calls = append(all.calls, delivery.ID)
 		}
 	}
 	return all

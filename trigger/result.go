@@ -5,33 +5,34 @@ import (
 	"strings"
 
 	"earshot/repositories"
+	"earshot/trigger/effect"
 )
 
 // A call that has ended, well or not, owes an event tool.result, and leaves its result
 // with the session for later matching.
 
 // resultEvent is the tool.result of an ended call.
-func (e *Engine) resultEvent(a attempt) (Effect, repositories.Owed, error) {
+func (e *Engine) resultEvent(a attempt) (effect.Effect, repositories.Owed, error) {
 	var of fired
 	if err := decode(string(a.Call.Event), &of); err != nil {
-		return Effect{}, repositories.Owed{}, err
+		return effect.Effect{}, repositories.Owed{}, err
 	}
 	o := a.outcome
 	about := of.about
 	about.ID, about.Time, about.Text = resultID(a), e.now().UTC(), ""
 	event, _, err := eventOf(eventResult, about, of.Name, ended{
 		about: about, TriggerID: a.TriggerID, RepositoryID: of.RepositoryID, Source: of.Source, Name: of.Name,
-		OK: o.Verdict == Done, Status: o.Status, Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
+		OK: o.Verdict == effect.Done, Status: o.Status, Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
 	})
 	if err != nil {
-		return Effect{}, repositories.Owed{}, err
+		return effect.Effect{}, repositories.Owed{}, err
 	}
 	event.TraceParent = a.TraceParent
 	body, err := repositories.Encode(event)
 	owed := repositories.OwedEvent(about.ID, a.SessionID, string(body))
 	owed.Trigger, owed.Part = a.TriggerID, partResult
-	return Effect{
-		ID: owed.ID, Kind: KindEvent, AppID: a.AppID, SessionID: a.SessionID, TriggerID: a.TriggerID,
+	return effect.Effect{
+		ID: owed.ID, Kind: effect.KindEvent, AppID: a.AppID, SessionID: a.SessionID, TriggerID: a.TriggerID,
 		Attempt: 1, TraceParent: a.TraceParent, Event: &event,
 	}, owed, err
 }

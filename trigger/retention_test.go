@@ -16,6 +16,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // keeping is a world whose replicas keep no more than that.
@@ -32,8 +33,8 @@ func keeping(t *testing.T, keep repositories.Retention, test func(t *testing.T, 
 	})
 }
 
-func refuse(trigger.Effect) trigger.Outcome {
-	return trigger.Outcome{Verdict: trigger.Dead, Reason: trigger.ReasonRequest, Error: "404 Not Found"}
+func refuse(effect.Effect) effect.Outcome {
+	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "404 Not Found"}
 }
 
 // holding lists the keys of the app whose names begin so.
@@ -49,11 +50,11 @@ func TestRecordsOfWhatIsDoneGoWithEverythingThatNamesThem(t *testing.T) {
 		w.calls.answers(down)
 		pending, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui"})
 		require.NoError(t, err)
-		w.calls.answers(func(e trigger.Effect) trigger.Outcome {
+		w.calls.answers(func(e effect.Effect) effect.Outcome {
 			if e.TriggerID == pending.TriggerID {
 				return down(e)
 			}
-			return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
 		for range 250 { // more than one script removes
 			_, err := w.fire(trigger.Direct{Name: "book", Source: "ui"})

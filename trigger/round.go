@@ -8,6 +8,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/trigger/effect"
 )
 
 // round is the first attempt at all that a decision owes, by the replica that decided.
@@ -30,8 +31,8 @@ type round struct {
 
 func (e *Engine) newRound(p *plan) *round {
 	r := &round{engine: e, plan: p, first: p.first(), events: len(p.ownEvents()), results: map[string]repositories.Owed{}}
-	for _, effect := range p.effects {
-		if effect.Kind == KindCall {
+	for _, delivery := range p.effects {
+		if delivery.Kind == effect.KindCall {
 			r.calls++
 		}
 	}
@@ -75,9 +76,9 @@ func (r *round) breakOff(ctx context.Context) error {
 }
 
 func (r *round) start(ctx context.Context) {
-	for _, effect := range r.plan.effects {
-		if effect.Kind == KindCall {
-			r.engine.work(func() { r.tries <- r.firstCall(ctx, effect) })
+	for _, delivery := range r.plan.effects {
+		if delivery.Kind == effect.KindCall {
+			r.engine.work(func() { r.tries <- r.firstCall(ctx, delivery) })
 		}
 	}
 	if r.events+r.calls < len(r.plan.effects) {
@@ -94,27 +95,27 @@ func (r *round) start(ctx context.Context) {
 // ledger has them.
 func (r *round) publish(ctx context.Context) {
 	held := false
-	for _, effect := range r.plan.ownEvents() {
+	for _, delivery := range r.plan.ownEvents() {
 		if held {
-			r.tries <- effect.leave(notTried)
+			r.tries <- delivery.leave(notTried)
 			continue
 		}
-		a := r.engine.first(ctx, effect.Effect, effect.owed)
-		held = a.outcome.Verdict == Retry
+		a := r.engine.first(ctx, delivery.Effect, delivery.owed)
+		held = a.outcome.Verdict == effect.Retry
 		r.tries <- a
 	}
 }
 
 // leave is the attempt at an event that another makes.
-func (p plannedEffect) leave(outcome Outcome) attempt {
+func (p plannedEffect) leave(outcome effect.Outcome) attempt {
 	return attempt{Effect: p.Effect, owed: p.owed, outcome: outcome, left: true}
 }
 
 // take notes an attempt, and lets an ended call owe its tool.result.
 func (r *round) take(ctx context.Context, a attempt) {
-	if a.Kind == KindEvent {
+	if a.Kind == effect.KindEvent {
 		r.events--
-		r.first = r.first && a.outcome.Verdict == Done
+		r.first = r.first && a.outcome.Verdict == effect.Done
 	} else {
 		r.calls--
 	}
@@ -139,13 +140,13 @@ func (r *round) take(ctx context.Context, a attempt) {
 // announce publishes the tool.result of a call at once where the session's next event
 // waits for this round anyway, which saves two round trips; else the ledger does.
 func (r *round) announce(ctx context.Context, a attempt) {
-	effect, owed, err := r.engine.resultEvent(a)
+	delivery, owed, err := r.engine.resultEvent(a)
 	if err != nil {
 		r.engine.log.Error("result.lost", "trigger", a.TriggerID, "error", err)
 		return
 	}
 	if r.first && !r.expired(a.owed) {
-		if published := r.engine.first(ctx, effect, owed); published.outcome.Verdict == Done {
+		if published := r.engine.first(ctx, delivery, owed); published.outcome.Verdict == effect.Done {
 			return
 		}
 	}
@@ -192,7 +193,7 @@ func (r *round) save(ctx context.Context, closing report) (answer string, err er
 // leavesWork reports whether something is due at once after the report.
 func (r report) leavesWork() bool {
 	return len(r.Owes) > 0 || slices.ContainsFunc(r.Outcomes, func(o reportOutcome) bool {
-		return o.Verdict == verdicts[Retry] && o.Pause == 0
+		return o.Verdict == verdicts[effect.Retry] && o.Pause == 0
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 const typed = `{"tools":[
@@ -19,11 +20,11 @@ func TestToolsOfATypeAreCallsWithTheirTool(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.app("clinic", withSources)
 		w.put("", "desk", typed)
-		w.calls.answers(func(e trigger.Effect) trigger.Outcome {
+		w.calls.answers(func(e effect.Effect) effect.Outcome {
 			if e.Attempt == 1 {
 				return down(e)
 			}
-			return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
 		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "page", Source: trigger.SourceUI})
 		require.NoError(t, err)
@@ -32,7 +33,7 @@ func TestToolsOfATypeAreCallsWithTheirTool(t *testing.T) {
 		w.rest()
 		require.Len(t, w.calls.attempts, 2)
 		for _, attempt := range w.calls.attempts {
-			require.Equal(t, trigger.KindCall, attempt.Kind)
+			require.Equal(t, effect.KindCall, attempt.Kind)
 			require.Equal(t, "/x", attempt.Call.Tool.Path, "the later attempt has it out of the ledger")
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // TestMetricsCountWhatIsOwedAndWhatHasFailed follows both numbers through all that
@@ -28,11 +29,11 @@ func TestMetricsCountWhatIsOwedAndWhatHasFailed(t *testing.T) {
 		w.put("", "r", `{"tools":[{"name":"late","url":"http://late.example"},{"name":"a","url":"http://x.example"},{"name":"b","url":"http://x.example"}]}`)
 		shows(0, 0, "nothing has happened")
 
-		w.calls.answers(func(effect trigger.Effect) trigger.Outcome {
-			if effect.Call.URL == "http://late.example" {
-				return down(effect)
+		w.calls.answers(func(delivery effect.Effect) effect.Outcome {
+			if delivery.Call.URL == "http://late.example" {
+				return down(delivery)
 			}
-			return trigger.Outcome{Verdict: trigger.Dead, Reason: trigger.ReasonRequest, Error: "404"}
+			return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "404"}
 		})
 		_, err := w.fire(trigger.Direct{Name: "late", Source: "ui"})
 		require.NoError(t, err)
@@ -45,11 +46,11 @@ func TestMetricsCountWhatIsOwedAndWhatHasFailed(t *testing.T) {
 			failed = append(failed, match.TriggerID)
 		}
 		shows(1, 3, "three have failed")
-		w.calls.answers(func(effect trigger.Effect) trigger.Outcome {
-			if effect.TriggerID == failed[0] {
-				return trigger.Outcome{Verdict: trigger.Done, Status: 200}
+		w.calls.answers(func(delivery effect.Effect) effect.Outcome {
+			if delivery.TriggerID == failed[0] {
+				return effect.Outcome{Verdict: effect.Done, Status: 200}
 			}
-			return down(effect)
+			return down(delivery)
 		})
 		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed[0]))
 		w.keeper.Wake("clinic")

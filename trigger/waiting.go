@@ -1,6 +1,9 @@
 package trigger
 
-import "sync"
+import (
+	"earshot/trigger/effect"
+	"sync"
+)
 
 // outbox names the unpublished events of a session, or of all that has none.
 type outbox struct{ app, session string }
@@ -48,14 +51,14 @@ func (w *waiting) tell(of outbox, attempts []attempt) {
 	defer w.mu.Unlock()
 	here := w.events[of]
 	for _, a := range attempts {
-		if a.Kind != KindEvent || a.left {
+		if a.Kind != effect.KindEvent || a.left {
 			continue
 		}
 		if told, waits := here[a.ID]; waits {
 			told <- a
 			delete(here, a.ID)
 		}
-		if a.outcome.Verdict == Retry {
+		if a.outcome.Verdict == effect.Retry {
 			putOff(here)
 		}
 	}
@@ -63,7 +66,7 @@ func (w *waiting) tell(of outbox, attempts []attempt) {
 
 func putOff(waiting map[string]chan<- attempt) {
 	for id, told := range waiting {
-		told <- attempt{Effect: Effect{ID: id, Kind: KindEvent}, outcome: notTried}
+		told <- attempt{Effect: effect.Effect{ID: id, Kind: effect.KindEvent}, outcome: notTried}
 		delete(waiting, id)
 	}
 }
@@ -75,9 +78,9 @@ func (p *plan) outbox() outbox { return outbox{p.app, p.session} }
 // an app's triggerOnce repository does not.
 func (p *plan) ownEvents() []plannedEffect {
 	var own []plannedEffect
-	for _, effect := range p.effects {
-		if effect.Kind == KindEvent && effect.owed.Session == p.session {
-			own = append(own, effect)
+	for _, delivery := range p.effects {
+		if delivery.Kind == effect.KindEvent && delivery.owed.Session == p.session {
+			own = append(own, delivery)
 		}
 	}
 	return own

@@ -9,6 +9,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/trigger/effect"
 )
 
 // Run delivers what is due in the ledger and closes sessions that have expired, until
@@ -123,13 +124,13 @@ func (e *Engine) attemptAt(ctx context.Context, c *claimed) attempt {
 }
 
 // unknown is the outcome of a call that began on a replica which was not heard of again.
-var unknown = Outcome{
-	Verdict: Dead, Reason: ReasonUnknown,
+var unknown = effect.Outcome{
+	Verdict: effect.Dead, Reason: effect.ReasonUnknown,
 	Error: "the replica that made the call ended before it wrote down what came of it; the tool is not idempotent, so the call is not made again by itself",
 }
 
 // crashed is the outcome of an effect that took its workers down with it.
-var crashed = Outcome{Verdict: Dead, Reason: ReasonRequest, Error: "crashed_worker: it was claimed five times and never came to an outcome"}
+var crashed = effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "crashed_worker: it was claimed five times and never came to an outcome"}
 
 // write writes what came of an effect, with the tool.result that an ended call owes.
 func (e *Engine) write(ctx context.Context, a attempt, token string) error {

@@ -22,6 +22,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // BenchmarkDrain is what one replica needs for the events that are owed after an outage of
@@ -34,7 +35,7 @@ func BenchmarkDrain(b *testing.B) {
 	b.Run("broker/10000", func(b *testing.B) {
 		out, began := published(b), time.Now()
 		for i := range 10_000 {
-			require.Equal(b, trigger.Done, out.Deliver(b.Context(), trigger.Effect{ID: strconv.Itoa(i), Kind: trigger.KindEvent, Event: event("app", "s")}).Verdict)
+			require.Equal(b, effect.Done, out.Deliver(b.Context(), effect.Effect{ID: strconv.Itoa(i), Kind: effect.KindEvent, Event: event("app", "s")}).Verdict)
 		}
 		b.ReportMetric(10_000/time.Since(began).Seconds(), "events/s")
 	})
@@ -62,20 +63,20 @@ func (s shape) of(i int) (app, session string) {
 
 // outage refuses events while NATS is away.
 type outage struct {
-	trigger.Deliverer
+	effect.Deliverer
 	back           atomic.Bool
 	refused, taken atomic.Int64
 	began          atomic.Int64 // ns, the first event after the outage
 }
 
-func (o *outage) Deliver(ctx context.Context, effect trigger.Effect) trigger.Outcome {
+func (o *outage) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
 	if !o.back.Load() {
 		o.refused.Add(1)
-		return trigger.Outcome{Verdict: trigger.Retry, Deferred: true, Error: "NATS is away"}
+		return effect.Outcome{Verdict: effect.Retry, Deferred: true, Error: "NATS is away"}
 	}
 	o.began.CompareAndSwap(0, time.Now().UnixNano())
 	o.taken.Add(1)
-	return o.Deliverer.Deliver(ctx, effect)
+	return o.Deliverer.Deliver(ctx, delivery)
 }
 
 // asked counts commands and round trips.
@@ -140,7 +141,7 @@ func published(b *testing.B) *emitter.Emitter {
 	return out
 }
 
-func replica(b *testing.B, db *repositories.DB, events trigger.Deliverer) *trigger.Engine {
+func replica(b *testing.B, db *repositories.DB, events effect.Deliverer) *trigger.Engine {
 	sealer, err := repositories.NewSealer([]byte(strings.Repeat("k", repositories.KeySize)))
 	require.NoError(b, err)
 	engine, err := trigger.NewEngine(trigger.Options{
@@ -180,9 +181,9 @@ end
 return 'ok'
 `)
 
-func event(app, session string) *trigger.Event {
+func event(app, session string) *effect.Event {
 	data := json.RawMessage(`"` + strings.Repeat("x", 500) + `"`)
-	return &trigger.Event{Subject: "tool.trigger." + app + "." + session + ".ring", ID: "e", Type: "earshot.tool.trigger", Data: data}
+	return &effect.Event{Subject: "tool.trigger." + app + "." + session + ".ring", ID: "e", Type: "earshot.tool.trigger", Data: data}
 }
 
 func owe(b *testing.B, db *repositories.DB, shape shape, n int) {

@@ -10,7 +10,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // database runs statements. Its errors are failures, or a lost where a statement may
@@ -98,7 +98,7 @@ func (d *databases) openSource(appID string, source repositories.Source) (databa
 	case repositories.SourceSQLite:
 		return openSQLite(source, d.options)
 	default:
-		return nil, dead(trigger.ReasonRequest, "the source %q is of type %s, which runs no statements", source.Name, source.Type)
+		return nil, dead(effect.ReasonRequest, "the source %q is of type %s, which runs no statements", source.Name, source.Type)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 	"earshot/trigger/sqlquery"
 	"earshot/trigger/sqlquery/pgtest"
 )
@@ -23,14 +24,14 @@ import (
 // stream takes events and keeps them.
 type stream struct {
 	mu     sync.Mutex
-	events []trigger.Event
+	events []effect.Event
 }
 
-func (s *stream) Deliver(_ context.Context, effect trigger.Effect) trigger.Outcome {
+func (s *stream) Deliver(_ context.Context, delivery effect.Effect) effect.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.events = append(s.events, *effect.Event)
-	return trigger.Outcome{Verdict: trigger.Done}
+	s.events = append(s.events, *delivery.Event)
+	return effect.Outcome{Verdict: effect.Done}
 }
 
 // payloads returns the payloads of the events of a subject.
@@ -114,7 +115,7 @@ func TestStatementsAreEffectsOfTheLedger(t *testing.T) {
 	require.Equal(t, `[{"airline":"DL"}]`, string(match.Call.Result), match.Call.Error)
 	match = s.fire("broken", `{}`)
 	require.Equal(t, "failed", match.Call.State)
-	require.Equal(t, trigger.ReasonRequest, match.Call.Reason)
+	require.Equal(t, effect.ReasonRequest, match.Call.Reason)
 	require.Contains(t, s.result("s1", "broken"), `"ok":false`)
 	require.Contains(t, s.result("s1", "broken"), `relation \"nowhere\" does not exist`)
 

@@ -10,33 +10,33 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/unreached"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // dead returns the failure of a statement that will never succeed as it is.
-func dead(reason trigger.Reason, format string, args ...any) error {
-	return trigger.Fail(trigger.Dead, reason, format, args...)
+func dead(reason effect.Reason, format string, args ...any) error {
+	return effect.Fail(effect.Dead, reason, format, args...)
 }
 
 // retry returns the failure of a statement that may succeed later.
-func retry(reason trigger.Reason, format string, args ...any) error {
-	return trigger.Fail(trigger.Retry, reason, format, args...)
+func retry(reason effect.Reason, format string, args ...any) error {
+	return effect.Fail(effect.Retry, reason, format, args...)
 }
 
 // deferred returns the failure of an attempt that was not made.
 func deferred(pause time.Duration, format string, args ...any) error {
-	return &trigger.Failure{Outcome: trigger.Outcome{
-		Verdict: trigger.Retry, Deferred: true, After: pause, Reason: trigger.ReasonRequest, Error: fmt.Sprintf(format, args...),
+	return &effect.Failure{Outcome: effect.Outcome{
+		Verdict: effect.Retry, Deferred: true, After: pause, Reason: effect.ReasonRequest, Error: fmt.Sprintf(format, args...),
 	}}
 }
 
 // outcomeOf returns the outcome that err carries.
-func outcomeOf(err error) trigger.Outcome {
-	var carried *trigger.Failure
+func outcomeOf(err error) effect.Outcome {
+	var carried *effect.Failure
 	if errors.As(err, &carried) {
 		return carried.Outcome
 	}
-	return trigger.Outcome{Verdict: trigger.Dead, Reason: trigger.ReasonRequest, Error: clip(err.Error())}
+	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: clip(err.Error())}
 }
 
 // lost is an attempt that ended without a word of the database, after the statement
@@ -60,16 +60,16 @@ func (a *answered) Unwrap() error { return a.failure }
 
 // ended is the failure of a statement that must not run twice, where its database has
 // answered: whatever it said, there is no second time.
-func ended(failure *trigger.Failure) error {
+func ended(failure *effect.Failure) error {
 	outcome := failure.Outcome
-	outcome.Verdict, outcome.After = trigger.Dead, 0
-	return &trigger.Failure{Outcome: outcome}
+	outcome.Verdict, outcome.After = effect.Dead, 0
+	return &effect.Failure{Outcome: outcome}
 }
 
 // unanswered turns the failure of a run into one with an outcome: time that is up, a
 // connection that broke, and statements that must not run twice.
 func unanswered(ctx context.Context, source repositories.Source, tool *repositories.Tool, err error) error {
-	var judged *trigger.Failure
+	var judged *effect.Failure
 	if errors.As(err, &judged) {
 		if !tool.Request.Repeatable() && errors.As(err, new(*answered)) {
 			return ended(judged)
@@ -79,15 +79,15 @@ func unanswered(ctx context.Context, source repositories.Source, tool *repositor
 	var sent *lost
 	isLost := errors.As(err, &sent)
 	stopping := errors.Is(ctx.Err(), context.Canceled)
-	reason, text := trigger.ReasonRequest, "broke off: "+cmp.Or(unreached.Reason(err), clip(err.Error()))
+	reason, text := effect.ReasonRequest, "broke off: "+cmp.Or(unreached.Reason(err), clip(err.Error()))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		reason, text = trigger.ReasonTimeout, "did not answer in time"
+		reason, text = effect.ReasonTimeout, "did not answer in time"
 	} else if stopping {
 		text = "was left, as the service is stopping"
 	}
 	switch {
 	case isLost && !tool.Request.Repeatable():
-		return dead(trigger.ReasonUnknown, "the source %q %s; the tool is not idempotent, so the statement does not run again by itself", source.Name, text)
+		return dead(effect.ReasonUnknown, "the source %q %s; the tool is not idempotent, so the statement does not run again by itself", source.Name, text)
 	case stopping && !isLost:
 		return deferred(0, "the source %q %s", source.Name, text)
 	default:

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 	"earshot/trigger/sqlquery"
 )
 
@@ -60,15 +60,15 @@ func statement(sql string) string {
 	return `"statement":` + string(text)
 }
 
-func effectOf(tool *repositories.Tool, values map[string]any) trigger.Effect {
-	return trigger.Effect{
-		ID: "e1", Kind: trigger.KindCall, AppID: "clinic", SessionID: "s1", TriggerID: "t1", Attempt: 1,
-		Call: &trigger.Call{Tool: tool, Request: tool.Request, Values: values},
+func effectOf(tool *repositories.Tool, values map[string]any) effect.Effect {
+	return effect.Effect{
+		ID: "e1", Kind: effect.KindCall, AppID: "clinic", SessionID: "s1", TriggerID: "t1", Attempt: 1,
+		Call: &effect.Call{Tool: tool, Request: tool.Request, Values: values},
 	}
 }
 
 // run delivers a tool with the values of a program, given as JSON.
-func (r *rig) run(fields, values string) trigger.Outcome {
+func (r *rig) run(fields, values string) effect.Outcome {
 	r.t.Helper()
 	tool := r.tool(fields)
 	given, err := repositories.DecodeValues([]byte(values))
@@ -82,7 +82,7 @@ func (r *rig) run(fields, values string) trigger.Outcome {
 func (r *rig) rows(sql string) string {
 	r.t.Helper()
 	outcome := r.run(statement(sql), "")
-	require.Equal(r.t, trigger.Done, outcome.Verdict, outcome.Error)
+	require.Equal(r.t, effect.Done, outcome.Verdict, outcome.Error)
 	return string(outcome.Result)
 }
 

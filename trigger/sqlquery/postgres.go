@@ -15,7 +15,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/unreached"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // postgres is a PostgreSQL database.
@@ -34,11 +34,11 @@ const defaultPort = "5432"
 func openPostgres(source repositories.Source, o Options, superuser func()) (database, error) {
 	config, err := postgresConfig(source, o)
 	if err != nil {
-		return nil, dead(trigger.ReasonRequest, "the source %q cannot be read; its host, port and queryParams must be as PostgreSQL takes them", source.Name)
+		return nil, dead(effect.ReasonRequest, "the source %q cannot be read; its host, port and queryParams must be as PostgreSQL takes them", source.Name)
 	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
-		return nil, dead(trigger.ReasonRequest, "the source %q cannot be opened", source.Name)
+		return nil, dead(effect.ReasonRequest, "the source %q cannot be opened", source.Name)
 	}
 	return &postgres{source, pool, superuser, o.Logger}, nil
 }
@@ -123,7 +123,7 @@ func (p *postgres) refused(words string, s statement) error {
 	if len(s.pasted) > 0 {
 		what = "what it says is"
 	}
-	return dead(trigger.ReasonRequest, "the source %q is read-only, and %s no query: it runs SELECT, WITH, VALUES, TABLE, SHOW, and EXPLAIN of these, "+
+	return dead(effect.ReasonRequest, "the source %q is read-only, and %s no query: it runs SELECT, WITH, VALUES, TABLE, SHOW, and EXPLAIN of these, "+
 		"without INSERT, UPDATE, DELETE, MERGE and SELECT INTO in them", p.source.Name, what)
 }
 
@@ -147,15 +147,15 @@ func (p *postgres) unconnected(err error) error {
 	var parse *pgconn.ParseConfigError
 	switch {
 	case errors.Is(err, ErrRefused):
-		return dead(trigger.ReasonBlocked, "the source %q: %s", p.source.Name, p.refusal(err))
+		return dead(effect.ReasonBlocked, "the source %q: %s", p.source.Name, p.refusal(err))
 	case errors.As(err, &said):
 		return p.fault(said, statement{})
 	case errors.As(err, &parse):
-		return dead(trigger.ReasonRequest, "the source %q cannot be read", p.source.Name)
+		return dead(effect.ReasonRequest, "the source %q cannot be read", p.source.Name)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	default:
-		return retry(trigger.ReasonRequest, "the source %q cannot be reached: %s", p.source.Name, plainly(err))
+		return retry(effect.ReasonRequest, "the source %q cannot be reached: %s", p.source.Name, plainly(err))
 	}
 }
 

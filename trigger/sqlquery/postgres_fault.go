@@ -11,7 +11,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/unreached"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // Codes of errors that pass by themselves, by class and alone (PostgreSQL
@@ -47,15 +47,15 @@ func (p *postgres) fault(said *pgconn.PgError, s statement) error {
 	switch {
 	case class == "28": // pg_hba.conf knows us by our address
 		message = unreached.WithoutAddresses(message)
-		return dead(trigger.ReasonAuth, "the source %q refuses the user: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
+		return dead(effect.ReasonAuth, "the source %q refuses the user: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
 	case said.Code == queryCancelled:
-		return retry(trigger.ReasonTimeout, "the source %q: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
+		return retry(effect.ReasonTimeout, "the source %q: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
 	case said.Code == completionUnknown:
 		return &lost{errors.New(message)}
 	case slices.Contains(passingClasses, class), slices.Contains(passingCodes, said.Code):
-		return retry(trigger.ReasonRequest, "the source %q: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
+		return retry(effect.ReasonRequest, "the source %q: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
 	default:
-		return dead(trigger.ReasonRequest, "the source %q refused the statement: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
+		return dead(effect.ReasonRequest, "the source %q refused the statement: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // connection runs one statement in the messages of PostgreSQL's extended query
@@ -184,10 +184,10 @@ func (c *connection) trouble(ctx context.Context, err error, s statement) error 
 		return failure
 	case errors.As(err, &tooLong):
 		c.broken = true
-		return dead(trigger.ReasonRequest, "the source %q sent a row that is longer than %d bytes", c.source.Name, mostValue)
+		return dead(effect.ReasonRequest, "the source %q sent a row that is longer than %d bytes", c.source.Name, mostValue)
 	case errors.Is(err, errCopy):
 		c.broken = true
-		return dead(trigger.ReasonRequest, "the source %q refused the statement: %s", c.source.Name, err)
+		return dead(effect.ReasonRequest, "the source %q refused the statement: %s", c.source.Name, err)
 	}
 	c.broken = true
 	if c.sent {

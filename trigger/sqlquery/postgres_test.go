@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 	"earshot/trigger/sqlquery"
 	"earshot/trigger/sqlquery/pgtest"
 )
@@ -78,7 +78,7 @@ func valuesAreBound(t *testing.T, server *pgtest.Server) {
 	  {"name":"m","type":"map","description":"d"}, {"name":"o","type":"string","description":"d","required":false}]`
 	outcome := r.run(statement(`select $1::text s, $2::bigint i, $3::numeric f, $4::bool b, $5::text[] l, $6::jsonb m, $7::text o`)+","+mixed,
 		`{"s":"it's; drop table flights --","i":9007199254740993,"f":0.12345678901234567890,"b":true,"l":["a\"b","c,d","\\","{}","NULL"],"m":{"k":[1,null,"x"]}}`)
-	require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 	require.JSONEq(t, `[{"s":"it's; drop table flights --","i":9007199254740993,"f":0.12345678901234567890,"b":true,"l":["a\"b","c,d","\\","{}","NULL"],"m":{"k":[1,null,"x"]},"o":null}]`, string(outcome.Result))
 	require.Contains(t, string(outcome.Result), `0.12345678901234567890`, "digits survive")
 
@@ -107,7 +107,7 @@ func templatesArePasted(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, `[{"id":1,"airline":"CY"}]`, string(outcome.Result), outcome.Error)
 
 	outcome = r.run(statement(`SELECT {{array .columnNames}} FROM {{.tableName}}`)+`,`+seeds, `{"tableName":"flights","columnNames":["id\" from pg_shadow; --"]}`)
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, "does not exist (SQLSTATE 42703)")
 	require.NotContains(t, outcome.Error, "pg_shadow", "values stay out of errors")
 
@@ -130,7 +130,7 @@ func resultsAreCut(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, 1000, strings.Count(string(outcome.Result), `"n"`))
 
 	outcome = r.run(statement("select generate_series(1, 1000000000) as n"), "")
-	require.Equal(t, trigger.Done, outcome.Verdict, "the server is not asked for more: %s", outcome.Error)
+	require.Equal(t, effect.Done, outcome.Verdict, "the server is not asked for more: %s", outcome.Error)
 	require.True(t, outcome.Truncated)
 	require.Equal(t, 1000, strings.Count(string(outcome.Result), `"n"`))
 
@@ -144,7 +144,7 @@ func resultsAreCut(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, `[]`, string(outcome.Result))
 
 	outcome = r.run(statement("select repeat('x', 40000000) as v"), "")
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, "a row that is longer than 16777216 bytes")
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "the source is as good as before")
 }
@@ -170,7 +170,7 @@ func readOnly(t *testing.T, server *pgtest.Server) {
 	server.Exec("create or replace function clear() returns void language sql as 'delete from flights'")
 	for _, sql := range []string{"select clear()", "select id from flights for update", "select set_config('transaction_read_only', 'off', false)"} {
 		outcome := r.run(statement(sql), "")
-		require.Equal(t, trigger.Dead, outcome.Verdict, "%s: %s", sql, outcome.Result)
+		require.Equal(t, effect.Dead, outcome.Verdict, "%s: %s", sql, outcome.Result)
 		require.NotContains(t, outcome.Error, "is read-only, and", "a query that the server stops: %s", sql)
 	}
 	r.run(statement("select set_config('default_transaction_read_only', 'off', false)"), "")
@@ -193,22 +193,22 @@ func wrongStatements(t *testing.T, server *pgtest.Server) {
 		{"copy flights to stdout", `"x"`, `it copies, which a tool cannot`},
 	} {
 		outcome := r.run(statement(c.sql)+","+email, `{"email":`+c.values+`}`)
-		require.Equal(t, trigger.Dead, outcome.Verdict, c.sql)
-		require.Equal(t, trigger.ReasonRequest, outcome.Reason, c.sql)
+		require.Equal(t, effect.Dead, outcome.Verdict, c.sql)
+		require.Equal(t, effect.ReasonRequest, outcome.Reason, c.sql)
 		require.Contains(t, outcome.Error, c.want, c.sql)
 		require.NotContains(t, outcome.Error, "ann@", c.sql)
 		require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "after %s", c.sql)
 	}
-	for code, want := range map[string]trigger.Verdict{
-		"40001": trigger.Retry, "40P01": trigger.Retry, "53300": trigger.Retry, "57P03": trigger.Retry, "08006": trigger.Retry, "55P03": trigger.Retry,
-		"P0001": trigger.Dead, "23514": trigger.Dead, "42501": trigger.Dead, "XX000": trigger.Dead,
+	for code, want := range map[string]effect.Verdict{
+		"40001": effect.Retry, "40P01": effect.Retry, "53300": effect.Retry, "57P03": effect.Retry, "08006": effect.Retry, "55P03": effect.Retry,
+		"P0001": effect.Dead, "23514": effect.Dead, "42501": effect.Dead, "XX000": effect.Dead,
 	} {
 		server.Exec(fmt.Sprintf("create or replace function fails() returns int language plpgsql as $$ begin raise exception 'as told' using errcode = '%s'; end $$", code))
 		outcome := r.run(statement("select fails()"), "")
 		require.Equal(t, want, outcome.Verdict, code)
 		require.Contains(t, outcome.Error, "as told", code)
 		outcome = r.run(statement("select fails()")+`,"request":{"idempotent":false}`, "")
-		require.Equal(t, trigger.Dead, outcome.Verdict, "%s: it ran", code)
+		require.Equal(t, effect.Dead, outcome.Verdict, "%s: it ran", code)
 	}
 }
 
@@ -216,8 +216,8 @@ func timeIsLimited(t *testing.T, server *pgtest.Server) {
 	r := newRig(t, server.Source("db"))
 	const short = `,"request":{"timeout":"300ms"}`
 	outcome := r.run(statement("select pg_sleep(60), 'slow one'")+short, "")
-	require.Equal(t, trigger.Retry, outcome.Verdict)
-	require.Equal(t, trigger.ReasonTimeout, outcome.Reason)
+	require.Equal(t, effect.Retry, outcome.Verdict)
+	require.Equal(t, effect.ReasonTimeout, outcome.Reason)
 	require.Equal(t, `the source "db" did not answer in time`, outcome.Error)
 	const running = "select count(*) from pg_stat_activity where query like '%slow one%' and state = 'active' and pid <> pg_backend_pid()"
 	require.Eventually(t, func() bool { return server.Count(running) == 0 }, 30*time.Second, 10*time.Millisecond, "the server stops as well")
@@ -225,21 +225,21 @@ func timeIsLimited(t *testing.T, server *pgtest.Server) {
 	r = newRig(t, server.Source("db"))
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "the connection is there, so that the time goes to the statement")
 	outcome = r.run(statement("select pg_sleep(60)")+`,"request":{"timeout":"1s","idempotent":false}`, "")
-	require.Equal(t, trigger.Dead, outcome.Verdict, outcome.Error)
-	require.Equal(t, trigger.ReasonUnknown, outcome.Reason)
+	require.Equal(t, effect.Dead, outcome.Verdict, outcome.Error)
+	require.Equal(t, effect.ReasonUnknown, outcome.Reason)
 	outcome = r.run(statement("selec 1")+`,"request":{"idempotent":false}`, "")
-	require.Equal(t, trigger.ReasonRequest, outcome.Reason, "what the database has refused is known")
+	require.Equal(t, effect.ReasonRequest, outcome.Reason, "what the database has refused is known")
 
 	ctx, stop := context.WithCancel(t.Context())
 	time.AfterFunc(200*time.Millisecond, stop)
 	outcome = r.Deliver(ctx, effectOf(r.tool(statement("select pg_sleep(60)")), nil))
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.Contains(t, outcome.Error, "the service is stopping")
 
 	source := server.Source("db")
 	source.Timeout = repositories.Duration(200 * time.Millisecond)
 	outcome = newRig(t, source).run(statement("select pg_sleep(60)"), "")
-	require.Equal(t, trigger.ReasonTimeout, outcome.Reason, "a source has a time as well")
+	require.Equal(t, effect.ReasonTimeout, outcome.Reason, "a source has a time as well")
 }
 
 func whoMay(t *testing.T, server *pgtest.Server) {
@@ -248,19 +248,19 @@ func whoMay(t *testing.T, server *pgtest.Server) {
 		source := server.Source("db")
 		source.Password = repositories.NewSecret(password)
 		outcome := newRig(t, source).run(statement("select 1"), "")
-		require.Equal(t, trigger.Dead, outcome.Verdict, "%q %s", password, outcome.Error)
-		require.Equal(t, trigger.ReasonAuth, outcome.Reason)
+		require.Equal(t, effect.Dead, outcome.Verdict, "%q %s", password, outcome.Error)
+		require.Equal(t, effect.ReasonAuth, outcome.Reason)
 		require.NotContains(t, outcome.Error, "wrong-password-of-db")
 	}
 	source := server.Source("db")
 	source.Database = "nowhere"
 	outcome := newRig(t, source).run(statement("select 1"), "")
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, `database "nowhere" does not exist (SQLSTATE 3D000)`)
 	source = server.Source("db")
 	source.QueryParams = repositories.Headers{"sslmode": repositories.NewSecret("require")}
 	outcome = newRig(t, source).run(statement("select 1"), "")
-	require.Equal(t, trigger.Retry, outcome.Verdict, outcome.Error)
+	require.Equal(t, effect.Retry, outcome.Verdict, outcome.Error)
 	require.NotContains(t, outcome.Error, pgtest.Password)
 	source.QueryParams = repositories.Headers{"application_name": repositories.NewSecret("desk"), "search_path": repositories.NewSecret("pg_catalog")}
 	require.Equal(t, `[{"application_name":"desk"}]`, newRig(t, source).rows("show application_name"))
@@ -273,8 +273,8 @@ func addresses(t *testing.T, server *pgtest.Server) {
 		}
 	}
 	outcome := newRig(t, server.Source("db"), refuse).run(statement("select 1"), "")
-	require.Equal(t, trigger.Dead, outcome.Verdict)
-	require.Equal(t, trigger.ReasonBlocked, outcome.Reason)
+	require.Equal(t, effect.Dead, outcome.Verdict)
+	require.Equal(t, effect.ReasonBlocked, outcome.Reason)
 	require.Contains(t, outcome.Error, "127.0.0.1")
 	require.Contains(t, outcome.Error, "is private")
 	named := server.Source("db")
@@ -286,7 +286,7 @@ func addresses(t *testing.T, server *pgtest.Server) {
 	source := server.Source("db")
 	source.Host = "/tmp"
 	outcome = newRig(t, source).run(statement("select 1"), "")
-	require.Equal(t, trigger.ReasonBlocked, outcome.Reason, "a socket of the machine is no address")
+	require.Equal(t, effect.ReasonBlocked, outcome.Reason, "a socket of the machine is no address")
 
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -294,12 +294,12 @@ func addresses(t *testing.T, server *pgtest.Server) {
 	require.NoError(t, closed.Close())
 	source.Host = "127.0.0.1"
 	outcome = newRig(t, source).run(statement("select 1"), "")
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.Contains(t, outcome.Error, "connection refused")
 
 	source.Host = "no-such-host.invalid"
 	outcome = newRig(t, source).run(statement("select 1"), "")
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, effect.Retry, outcome.Verdict)
 }
 
 // waits is a statement that waits for a lock of the test, and then is done.
@@ -309,7 +309,7 @@ func room(t *testing.T, server *pgtest.Server) {
 	r := newRig(t, server.Source("db"), func(o *sqlquery.Options) { o.SourceLimit, o.SlotWait = 2, 50*time.Millisecond })
 	other := newRig(t, server.Source("db"))
 	release, tool := server.Hold(7), r.tool(waits)
-	ended := make(chan trigger.Outcome, 2)
+	ended := make(chan effect.Outcome, 2)
 	for range 2 {
 		go func() { ended <- r.Deliver(t.Context(), effectOf(tool, nil)) }()
 	}
@@ -321,7 +321,7 @@ func room(t *testing.T, server *pgtest.Server) {
 	release()
 	for range 2 {
 		outcome := <-ended
-		require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+		require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 	}
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 }
@@ -338,8 +338,8 @@ func changedSource(t *testing.T, server *pgtest.Server) {
 		return server.Count("select count(*) from pg_stat_activity where application_name = 'earshot'") == 0
 	}, 30*time.Second, 10*time.Millisecond, "what was open before is closed")
 
-	outcome := r.Deliver(t.Context(), trigger.Effect{AppID: "gone", Kind: trigger.KindCall, Call: &trigger.Call{Tool: r.tool(statement("select 1"))}})
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	outcome := r.Deliver(t.Context(), effect.Effect{AppID: "gone", Kind: effect.KindCall, Call: &effect.Call{Tool: r.tool(statement("select 1"))}})
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, `app "gone" is gone`)
 	tool := r.tool(statement("select 1"))
 	r.app.Sources = nil
@@ -362,15 +362,15 @@ func idle(t *testing.T, server *pgtest.Server) {
 	r.app.Sources = append(r.app.Sources, second)
 	tool := r.tool(statement("select 1 as v"))
 	tool.Source = "other"
-	require.Equal(t, trigger.Done, r.Deliver(t.Context(), effectOf(tool, nil)).Verdict, "the one that is idle makes room")
-	release, busy, slow := server.Hold(7), make(chan trigger.Outcome), r.tool(waits)
+	require.Equal(t, effect.Done, r.Deliver(t.Context(), effectOf(tool, nil)).Verdict, "the one that is idle makes room")
+	release, busy, slow := server.Hold(7), make(chan effect.Outcome), r.tool(waits)
 	go func() { busy <- r.Deliver(t.Context(), effectOf(slow, nil)) }()
 	require.Eventually(t, func() bool { return server.Waiting() == 1 }, 30*time.Second, 10*time.Millisecond)
 	outcome := r.Deliver(t.Context(), effectOf(tool, nil))
 	require.True(t, outcome.Deferred)
 	require.Contains(t, outcome.Error, "1 databases are open, and all of them are in use")
 	release()
-	require.Equal(t, trigger.Done, (<-busy).Verdict)
+	require.Equal(t, effect.Done, (<-busy).Verdict)
 }
 
 // hostile are servers that are none.
@@ -395,7 +395,7 @@ func hostile(t *testing.T, server *pgtest.Server) {
 		source := server.Source("db")
 		_, source.Port, _ = net.SplitHostPort(listener.Addr().String())
 		outcome := newRig(t, source).run(statement("select 1")+`,"request":{"timeout":"500ms"}`, "")
-		require.Equal(t, trigger.Retry, outcome.Verdict, "%s: %s", name, outcome.Error)
+		require.Equal(t, effect.Retry, outcome.Verdict, "%s: %s", name, outcome.Error)
 		require.NotContains(t, outcome.Error, pgtest.Password)
 		require.NoError(t, listener.Close())
 	}
@@ -406,17 +406,17 @@ func TestPostgresThatGoesAwayIsWaitedFor(t *testing.T) {
 	r := newRig(t, server.Source("db"))
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 
-	ended, tool := make(chan trigger.Outcome), r.tool(waits)
+	ended, tool := make(chan effect.Outcome), r.tool(waits)
 	release := server.Hold(7)
 	go func() { ended <- r.Deliver(t.Context(), effectOf(tool, nil)) }()
 	require.Eventually(t, func() bool { return server.Waiting() == 1 }, 30*time.Second, 10*time.Millisecond)
 	server.Stop()
 	release()
 	outcome := <-ended
-	require.Equal(t, trigger.Retry, outcome.Verdict, outcome.Error)
+	require.Equal(t, effect.Retry, outcome.Verdict, outcome.Error)
 
 	outcome = r.run(statement("select 1"), "")
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.False(t, outcome.Deferred, "it was an attempt")
 	server.Start()
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
@@ -426,10 +426,10 @@ func TestStoreThatIsAwayPutsAStatementOff(t *testing.T) {
 	r := sqlquery.New(sqlquery.Options{Apps: failing{}})
 	tool := &repositories.Tool{Type: repositories.ToolPostgres, Source: "db"}
 	outcome := r.Deliver(t.Context(), effectOf(tool, nil))
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.True(t, outcome.Deferred)
-	outcome = r.Deliver(t.Context(), trigger.Effect{ID: "e", Kind: trigger.KindEvent})
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	outcome = r.Deliver(t.Context(), effect.Effect{ID: "e", Kind: effect.KindEvent})
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Panics(t, func() { sqlquery.New(sqlquery.Options{}) })
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // postgresValues writes the values as texts, in the order of their numbers. The server
@@ -17,7 +17,7 @@ import (
 // Values that the statement does not use are left out.
 func postgresValues(s statement, types []uint32) ([][]byte, error) {
 	if len(types) > len(s.values) {
-		return nil, dead(trigger.ReasonRequest, "the statement binds $%d, and the tool has %d parameters", len(types), len(s.values))
+		return nil, dead(effect.ReasonRequest, "the statement binds $%d, and the tool has %d parameters", len(types), len(s.values))
 	}
 	values := make([][]byte, len(types))
 	for i, oid := range types {

@@ -6,10 +6,10 @@ import (
 	"log/slog"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
-var _ trigger.Deliverer = (*Runner)(nil)
+var _ effect.Deliverer = (*Runner)(nil)
 
 // Runner runs the statements of all apps. It is safe for concurrent use.
 type Runner struct {
@@ -34,67 +34,67 @@ func (r *Runner) Close() { r.databases.closeAll() }
 
 // Deliver makes one attempt to run a statement. It ends with ctx or with the time that
 // the tool has for one attempt, whichever is first.
-func (r *Runner) Deliver(ctx context.Context, effect trigger.Effect) trigger.Outcome {
-	outcome, err := r.deliver(ctx, effect)
+func (r *Runner) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
+	outcome, err := r.deliver(ctx, delivery)
 	if err != nil {
 		outcome = outcomeOf(err)
 	}
 	r.log.DebugContext(ctx, "statement.attempted",
-		"app", effect.AppID, "session", effect.SessionID, "trigger", effect.TriggerID, "attempt", effect.Attempt,
-		"done", outcome.Verdict == trigger.Done, "dead", outcome.Verdict == trigger.Dead, "deferred", outcome.Deferred,
+		"app", delivery.AppID, "session", delivery.SessionID, "trigger", delivery.TriggerID, "attempt", delivery.Attempt,
+		"done", outcome.Verdict == effect.Done, "dead", outcome.Verdict == effect.Dead, "deferred", outcome.Deferred,
 		"reason", outcome.Reason, "error", outcome.Error)
 	return outcome
 }
 
-func (r *Runner) deliver(ctx context.Context, effect trigger.Effect) (trigger.Outcome, error) {
-	if effect.Call == nil || !effect.Call.RunsStatement() {
-		return trigger.Outcome{}, dead(trigger.ReasonRequest, "effect %q of kind %q holds no statement", effect.ID, effect.Kind)
+func (r *Runner) deliver(ctx context.Context, delivery effect.Effect) (effect.Outcome, error) {
+	if delivery.Call == nil || !delivery.Call.RunsStatement() {
+		return effect.Outcome{}, dead(effect.ReasonRequest, "effect %q of kind %q holds no statement", delivery.ID, delivery.Kind)
 	}
-	tool := effect.Call.Tool
-	app, err := r.app(ctx, effect)
+	tool := delivery.Call.Tool
+	app, err := r.app(ctx, delivery)
 	if err != nil {
-		return trigger.Outcome{}, err
+		return effect.Outcome{}, err
 	}
 	source, err := sourceOf(app, tool)
 	if err != nil {
-		return trigger.Outcome{}, err
+		return effect.Outcome{}, err
 	}
-	statement, err := prepare(tool, effect.Call.Values)
+	statement, err := prepare(tool, delivery.Call.Values)
 	if err != nil {
-		return trigger.Outcome{}, err
+		return effect.Outcome{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, app.AttemptTimeout(tool))
 	defer cancel()
 	database, leave, err := r.databases.enter(ctx, app.ID, source)
 	if err != nil {
-		return trigger.Outcome{}, err
+		return effect.Outcome{}, err
 	}
 	defer leave()
-	if trigger.Late(ctx) {
-		return trigger.Outcome{}, retry(trigger.ReasonTimeout, "the source %q was not asked: the time of the attempt was over", source.Name)
+	if effect.Late(ctx) {
+		return effect.Outcome{}, retry(effect.ReasonTimeout, "the source %q was not asked: the time of the attempt was over", source.Name)
 	}
 	rows, err := database.run(ctx, statement)
 	if err != nil {
-		return trigger.Outcome{}, unanswered(ctx, source, tool, err)
+		return effect.Outcome{}, unanswered(ctx, source, tool, err)
 	}
-	return trigger.Outcome{Verdict: trigger.Done, Result: rows.json(), Truncated: rows.cut}, nil
+	return effect.Outcome{Verdict: effect.Done, Result: rows.json(), Truncated: rows.cut}, nil
 }
 
 // app returns the call's app, looked up where it is not at hand. An app that is gone
 // makes its statements impossible; a store that is away puts them off.
-func (r *Runner) app(ctx context.Context, effect trigger.Effect) (*repositories.App, error) {
-	if effect.Call.App != nil {
-		return effect.Call.App, nil
+func (r *Runner) app(ctx context.Context, delivery effect.Effect) (*repositories.App, error) {
+	if delivery.Call.App != nil {
+		return delivery.Call.App, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, repositories.DefaultTimeout)
 	defer cancel()
-	app, err := r.apps.App(ctx, effect.AppID)
+	app, err := r.apps.App(ctx, delivery.AppID)
 	switch {
 	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
-		return nil, dead(trigger.ReasonRequest, "app %q is gone, and its sources with it", effect.AppID)
+		return nil, dead(effect.ReasonRequest, "app %q is gone, and its sources with it", delivery.AppID)
 	case err != nil:
-		r.log.WarnContext(ctx, "statement.deferred", "app", effect.AppID, "error", err.Error())
-		return nil, deferred(0, "app %s cannot be looked up now", effect.AppID)
+		r.log.WarnContext(ctx, "statement.deferred", "app", delivery.AppID, "error", err.Error())
+		return nil, deferred(0, "app %s cannot be looked up now", delivery.AppID)
 	}
 	return app, nil
 }
@@ -108,7 +108,7 @@ var needs = map[string]string{
 func sourceOf(app *repositories.App, tool *repositories.Tool) (repositories.Source, error) {
 	source, there := app.Source(tool.Source)
 	if want := needs[tool.Type]; !there || source.Type != want {
-		return source, dead(trigger.ReasonRequest, "app %q has no %s source %q that the tool works on", app.ID, want, clip(tool.Source))
+		return source, dead(effect.ReasonRequest, "app %q has no %s source %q that the tool works on", app.ID, want, clip(tool.Source))
 	}
 	return source, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 	"earshot/trigger/sqlquery"
 	"earshot/trigger/sqlquery/pgtest"
 )
@@ -44,7 +44,7 @@ func sessions(t *testing.T, server *pgtest.Server) {
 		"select set_config('earshot.said', 'secret', false)":               "select coalesce(current_setting('earshot.said', true), '') = '' as ok",
 		"create function pg_temp.leak() returns int language sql return 1": "select to_regprocedure('pg_temp.leak()') is null as ok",
 	} {
-		require.Equal(t, trigger.Done, r.run(statement(left), "").Verdict, left)
+		require.Equal(t, effect.Done, r.run(statement(left), "").Verdict, left)
 		require.Equal(t, `[{"ok":true}]`, r.rows(look), "after %s", left)
 	}
 	require.Equal(t, backend, r.rows("select pg_backend_pid() as pid"), "all of it on one connection")
@@ -74,7 +74,7 @@ func queriesAlone(t *testing.T, server *pgtest.Server) {
 		"explain analyze delete from flights", "explain (analyze, verbose) update flights set id = 1", "explain execute a", "explain analyze create table y as select 1", "explain analyze with a as (delete from flights returning 1) select 1",
 	} {
 		outcome := r.run(statement(sql), "")
-		require.Equal(t, trigger.Dead, outcome.Verdict, "%s: %s", sql, outcome.Result)
+		require.Equal(t, effect.Dead, outcome.Verdict, "%s: %s", sql, outcome.Result)
 		require.Contains(t, outcome.Error, `the source "db" is read-only, and `, sql)
 		require.NoFileExists(t, proof, sql)
 	}
@@ -88,7 +88,7 @@ func queriesAlone(t *testing.T, server *pgtest.Server) {
 		"explain select 1", "explain analyze verbose select 1", "explain (analyze, timing off) (select 1)", "explain (select 1)", "select max(update) from (select 1 as update) t", "select (delete) as v from (select 1 as delete) t -- (delete from",
 	} {
 		outcome := r.run(statement(sql), "")
-		require.Equal(t, trigger.Done, outcome.Verdict, "%s: %s", sql, outcome.Error)
+		require.Equal(t, effect.Done, outcome.Verdict, "%s: %s", sql, outcome.Error)
 	}
 	require.Equal(t, 1, strings.Count(log.String(), "source.superuser"), "said once: %s", log)
 
@@ -118,9 +118,9 @@ func BenchmarkSQLiteStatement(b *testing.B) {
 
 func benchmark(b *testing.B, source repositories.Source, dir string) {
 	r := newRig(b, source, one, func(o *sqlquery.Options) { o.SQLiteDir = dir })
-	effect := effectOf(r.tool(statement("select 1 as v")), nil)
+	delivery := effectOf(r.tool(statement("select 1 as v")), nil)
 	for b.Loop() {
-		if outcome := r.Deliver(b.Context(), effect); outcome.Verdict != trigger.Done {
+		if outcome := r.Deliver(b.Context(), delivery); outcome.Verdict != effect.Done {
 			b.Fatal(outcome.Error)
 		}
 	}

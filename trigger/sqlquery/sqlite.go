@@ -14,7 +14,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // sqliteFile is a SQLite database.
@@ -93,7 +93,7 @@ func (f *sqliteFile) close() { _ = f.db.Close() } // what was written is written
 
 func (f *sqliteFile) run(ctx context.Context, s statement) (*table, error) {
 	if !oneStatement(s.text) {
-		return nil, dead(trigger.ReasonRequest, "the statement is more than one; a tool runs one statement")
+		return nil, dead(effect.ReasonRequest, "the statement is more than one; a tool runs one statement")
 	}
 	conn, err := f.db.Conn(ctx)
 	if err != nil {
@@ -126,19 +126,19 @@ func (f *sqliteFile) fault(err error) error {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 			return &lost{err}
 		}
-		return dead(trigger.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, clip(err.Error()))
+		return dead(effect.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, clip(err.Error()))
 	}
 	switch coded.Code() & 0xff {
 	case sqlite3.SQLITE_INTERRUPT:
 		return &lost{err}
 	case sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL:
-		return &answered{retry(trigger.ReasonRequest, "the source %q broke off: %s", f.source.Name, clip(coded.Error()))}
+		return &answered{retry(effect.ReasonRequest, "the source %q broke off: %s", f.source.Name, clip(coded.Error()))}
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL: // nothing ran
-		return retry(trigger.ReasonRequest, "the source %q is not to be had: %s", f.source.Name, clip(coded.Error()))
+		return retry(effect.ReasonRequest, "the source %q is not to be had: %s", f.source.Name, clip(coded.Error()))
 	case sqlite3.SQLITE_AUTH:
-		return dead(trigger.ReasonRequest, "the source %q refused the statement: it may not reach other files, settings or transactions%s", f.source.Name, ifReadOnly(f.source))
+		return dead(effect.ReasonRequest, "the source %q refused the statement: it may not reach other files, settings or transactions%s", f.source.Name, ifReadOnly(f.source))
 	default:
-		return dead(trigger.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, clip(coded.Error()))
+		return dead(effect.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, clip(coded.Error()))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 	"earshot/trigger/sqlquery"
 )
 
@@ -66,7 +66,7 @@ func TestSQLiteValuesAreBound(t *testing.T) {
 	outcome := r.run(statement("select ? as a, ? as b")+","+two, `{"airline":"x'; drop table flights; --"}`)
 	require.Equal(t, `[{"a":"x'; drop table flights; --","b":null}]`, string(outcome.Result))
 	outcome = r.run(statement("select :nobody")+","+two, `{"airline":"x"}`)
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, `missing named argument "nobody"`)
 
 	const kinds = `"schema":[{"parameter":"i","type":"integer"},{"parameter":"n","type":"number"},{"parameter":"b","type":"boolean"},
@@ -85,12 +85,12 @@ func TestSQLiteTemplatesBringNoSecondStatement(t *testing.T) {
 	require.Equal(t, `[{"n":2}]`, string(outcome.Result), outcome.Error)
 	for _, pasted := range []string{"flights; delete from flights", "flights;;select 1", `flights;/* */delete from flights`} {
 		outcome = r.run(statement("select count(*) as n from {{.table}}")+","+table, mustJSON(map[string]any{"table": pasted}))
-		require.Equal(t, trigger.Dead, outcome.Verdict, pasted)
+		require.Equal(t, effect.Dead, outcome.Verdict, pasted)
 		require.Contains(t, outcome.Error, "a tool runs one statement")
 	}
 	for _, sql := range []string{"select ';' as v", `select 1 as ";v"`, "select 1 as [a;b]", "select 1 /* ; */ as v", "select 1 -- ;\n as v", "select 1;  -- end", "select 1; /* x", "select 'it''s;' as v"} {
 		outcome = r.run(statement(sql), "")
-		require.Equal(t, trigger.Done, outcome.Verdict, "%s: %s", sql, outcome.Error)
+		require.Equal(t, effect.Done, outcome.Verdict, "%s: %s", sql, outcome.Error)
 	}
 	require.Equal(t, `[{"n":2}]`, r.rows("select count(*) as n from flights"))
 }
@@ -104,11 +104,11 @@ func TestSQLiteStatementsKeepToTheirFile(t *testing.T) {
 		"begin", "begin immediate", "savepoint a", "commit", "detach database main", "select load_extension('/tmp/x.so')",
 	} {
 		outcome := r.run(statement(sql), "")
-		require.Equal(t, trigger.Dead, outcome.Verdict, sql)
+		require.Equal(t, effect.Dead, outcome.Verdict, sql)
 		require.NoFileExists(t, other, sql)
 	}
 	outcome := r.run(statement("select zeroblob(100000000)"), "")
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, "too big")
 	require.Equal(t, `[{"n":2}]`, r.rows("select count(*) as n from flights"))
 }
@@ -119,7 +119,7 @@ func TestSQLiteStatementsThatChange(t *testing.T) {
 	require.Equal(t, `[]`, r.rows("insert into flights (airline) values ('AA')"))
 	require.Equal(t, `[{"id":4}]`, r.rows("insert into flights (airline) values ('BB') returning id"))
 	outcome := r.run(statement("with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000) insert into flights (airline) select 'N' from n returning id"), "")
-	require.Equal(t, trigger.Done, outcome.Verdict, outcome.Error)
+	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 	require.True(t, outcome.Truncated)
 	require.Equal(t, 1000, strings.Count(string(outcome.Result), `"id"`))
 	require.Equal(t, `[{"n":3004}]`, r.rows("select count(*) as n from flights"), "what is cut is the result, not the change")
@@ -128,7 +128,7 @@ func TestSQLiteStatementsThatChange(t *testing.T) {
 	require.Equal(t, `[{"n":3004}]`, readOnly.rows("select count(*) as n from flights"))
 	for _, sql := range []string{"delete from flights", "create table x (a)", "create temp table x (a)", "with a as (select 1) update flights set airline = 'x'"} {
 		outcome := readOnly.run(statement(sql), "")
-		require.Equal(t, trigger.Dead, outcome.Verdict, sql)
+		require.Equal(t, effect.Dead, outcome.Verdict, sql)
 		require.Contains(t, outcome.Error, "read-only", sql)
 	}
 	require.Equal(t, `[{"n":3004}]`, r.rows("select count(*) as n from flights"))
@@ -138,13 +138,13 @@ func TestSQLiteResultsAndTimeAreLimited(t *testing.T) {
 	r := sqliteRig(t, newFile(t, flights))
 	const endless = "with recursive n(i) as (select 1 union all select i + 1 from n) "
 	outcome := r.run(statement(endless+"select i from n"), "")
-	require.Equal(t, trigger.Done, outcome.Verdict)
+	require.Equal(t, effect.Done, outcome.Verdict)
 	require.True(t, outcome.Truncated)
 	require.Equal(t, 1000, strings.Count(string(outcome.Result), `"i"`))
 
 	outcome = r.run(statement(endless+"select count(*) from n")+`,"request":{"timeout":"200ms"}`, "")
-	require.Equal(t, trigger.Retry, outcome.Verdict)
-	require.Equal(t, trigger.ReasonTimeout, outcome.Reason)
+	require.Equal(t, effect.Retry, outcome.Verdict)
+	require.Equal(t, effect.ReasonTimeout, outcome.Reason)
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 }
 
@@ -159,8 +159,8 @@ func TestSQLiteErrors(t *testing.T) {
 		"select ?, ?": "missing argument with index 2",
 	} {
 		outcome := r.run(statement(sql)+","+airline, `{"airline":"CY"}`)
-		require.Equal(t, trigger.Dead, outcome.Verdict, sql)
-		require.Equal(t, trigger.ReasonRequest, outcome.Reason)
+		require.Equal(t, effect.Dead, outcome.Verdict, sql)
+		require.Equal(t, effect.ReasonRequest, outcome.Reason)
 		require.Contains(t, outcome.Error, want)
 	}
 
@@ -172,7 +172,7 @@ func TestSQLiteErrors(t *testing.T) {
 	_, err = holder.ExecContext(t.Context(), "begin exclusive")
 	require.NoError(t, err)
 	outcome := r.run(statement("delete from flights where id = 99")+`,"request":{"timeout":"5s"}`, "")
-	require.Equal(t, trigger.Retry, outcome.Verdict)
+	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.Contains(t, outcome.Error, "locked")
 	_, err = holder.ExecContext(t.Context(), "rollback")
 	require.NoError(t, err)
@@ -180,7 +180,7 @@ func TestSQLiteErrors(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "text.db"), []byte(strings.Repeat("no database ", 100)), 0o600))
 	outcome = sqliteRig(t, dir, func(s *repositories.Source) { s.Database = "text.db" }).run(statement("select * from x"), "")
-	require.Equal(t, trigger.Dead, outcome.Verdict)
+	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, "not a database")
 }
 
@@ -193,33 +193,33 @@ func TestSQLiteFilesAreTheOnesThatTheOperatorOpens(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(dir, "clinic.db"), filepath.Join(dir, "sub", "inner.db")))
 	for _, c := range []struct {
 		dir, database string
-		verdict       trigger.Verdict
+		verdict       effect.Verdict
 		want          string
 	}{
-		{dir, "clinic.db", trigger.Done, ""},
-		{dir, filepath.Join(dir, "clinic.db"), trigger.Done, ""},
-		{dir, "sub/../clinic.db", trigger.Done, ""},
-		{dir, "sub/inner.db", trigger.Done, ""},
-		{dir + "/sub", "../clinic.db", trigger.Dead, "is not in the folder"},
-		{dir, filepath.Join(outside, "clinic.db"), trigger.Dead, "is not in the folder"},
-		{dir, "link.db", trigger.Dead, "is not in the folder"},
-		{dir, "linked/clinic.db", trigger.Dead, "is not in the folder"},
-		{dir, "linked/missing.db", trigger.Retry, "is not there"},
-		{dir, "../missing.db", trigger.Dead, "is not in the folder"},
-		{dir, "/etc/passwd", trigger.Dead, "is not in the folder"},
-		{dir, ".", trigger.Dead, "is not in the folder"},
-		{dir, "missing.db", trigger.Retry, "is not there"},
-		{dir, "clinic.db?mode=memory", trigger.Retry, "is not there"},
-		{"", "clinic.db", trigger.Dead, "EARSHOT_SQLITE_DIR"},
-		{dir + "/nowhere", "clinic.db", trigger.Retry, "cannot be read"},
+		{dir, "clinic.db", effect.Done, ""},
+		{dir, filepath.Join(dir, "clinic.db"), effect.Done, ""},
+		{dir, "sub/../clinic.db", effect.Done, ""},
+		{dir, "sub/inner.db", effect.Done, ""},
+		{dir + "/sub", "../clinic.db", effect.Dead, "is not in the folder"},
+		{dir, filepath.Join(outside, "clinic.db"), effect.Dead, "is not in the folder"},
+		{dir, "link.db", effect.Dead, "is not in the folder"},
+		{dir, "linked/clinic.db", effect.Dead, "is not in the folder"},
+		{dir, "linked/missing.db", effect.Retry, "is not there"},
+		{dir, "../missing.db", effect.Dead, "is not in the folder"},
+		{dir, "/etc/passwd", effect.Dead, "is not in the folder"},
+		{dir, ".", effect.Dead, "is not in the folder"},
+		{dir, "missing.db", effect.Retry, "is not there"},
+		{dir, "clinic.db?mode=memory", effect.Retry, "is not there"},
+		{"", "clinic.db", effect.Dead, "EARSHOT_SQLITE_DIR"},
+		{dir + "/nowhere", "clinic.db", effect.Retry, "cannot be read"},
 	} {
 		source := repositories.Source{Type: repositories.SourceSQLite, Database: c.database}
 		r := newRig(t, source, func(o *sqlquery.Options) { o.SQLiteDir = c.dir })
 		outcome := r.run(statement("select 1"), "")
 		require.Equal(t, c.verdict, outcome.Verdict, "%s: %s", c.database, outcome.Error)
 		require.Contains(t, outcome.Error, c.want)
-		if c.verdict == trigger.Dead {
-			require.Equal(t, trigger.ReasonBlocked, outcome.Reason)
+		if c.verdict == effect.Dead {
+			require.Equal(t, effect.ReasonBlocked, outcome.Reason)
 		}
 	}
 	require.NoFileExists(t, filepath.Join(dir, "missing.db"))
@@ -234,7 +234,7 @@ func TestPastedValueDoesNotCutTheStatementOff(t *testing.T) {
 		require.Equal(t, "table", faults[0].Parameter)
 		// A record of before may hold a value that nobody has checked.
 		outcome := r.Deliver(t.Context(), effectOf(tool, map[string]any{"table": pasted}))
-		require.Equal(t, trigger.Dead, outcome.Verdict, "%q brought %s", pasted, outcome.Result)
+		require.Equal(t, effect.Dead, outcome.Verdict, "%q brought %s", pasted, outcome.Result)
 		require.Contains(t, outcome.Error, "control character")
 	}
 	tool.Statement = "select 1 as v\x00 where false"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // argumentName is a name that database/sql takes.
@@ -43,7 +43,7 @@ func sqliteArgument(name string, value any) (any, error) {
 		}
 		float, err := value.Float64()
 		if err != nil {
-			return nil, dead(trigger.ReasonRequest, "the parameter %q is out of the range of SQLite's numbers", clip(name))
+			return nil, dead(effect.ReasonRequest, "the parameter %q is out of the range of SQLite's numbers", clip(name))
 		}
 		return float, nil
 	case []any, map[string]any:

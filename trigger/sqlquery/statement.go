@@ -8,7 +8,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/template"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // statement is one statement that is ready to run.
@@ -29,7 +29,7 @@ func prepare(tool *repositories.Tool, values map[string]any) (statement, error) 
 		s.values = append(s.values, values[name])
 	}
 	if strings.ContainsRune(s.text, 0) {
-		return s, dead(trigger.ReasonRequest, "the statement of the tool has a zero byte, at which a database stops reading")
+		return s, dead(effect.ReasonRequest, "the statement of the tool has a zero byte, at which a database stops reading")
 	}
 	pasted := repositories.ParameterNames(tool.TemplateParameters)
 	if len(pasted) == 0 {
@@ -45,7 +45,7 @@ func prepare(tool *repositories.Tool, values map[string]any) (statement, error) 
 		s.text, err = parsed.Fill(given, pastes{})
 	}
 	if err != nil {
-		return s, dead(trigger.ReasonRequest, "the statement of the tool: %s", clip(err.Error()))
+		return s, dead(effect.ReasonRequest, "the statement of the tool: %s", clip(err.Error()))
 	}
 	return s, nil
 }

@@ -1,9 +1,12 @@
-package trigger
+// Package effect is what the ledger and those who deliver for it have in common: an effect
+// that a decision owes to the world (an event on NATS, a call over HTTP, an SQL statement),
+// and the outcome of one attempt to deliver it. Adapters (emitter, httpcall, sqlquery)
+// import this, and nothing else of trigger.
+package effect
 
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"earshot/repositories"
 )
@@ -64,56 +67,13 @@ func (c *Call) Repeatable() bool { return c.Request.Repeatable() }
 // RunsStatement reports whether the call is of a SQL tool.
 func (c *Call) RunsStatement() bool { return c.Tool != nil && c.Tool.RunsStatement() }
 
-// newCall is the call that a tool makes.
-func newCall(tool *repositories.Tool, values map[string]any, event json.RawMessage) *Call {
+// CallOf is the call that a tool makes.
+func CallOf(tool *repositories.Tool, values map[string]any, event json.RawMessage) *Call {
 	call := &Call{URL: tool.URL, Request: tool.Request, Values: values, Event: event}
 	if tool.Type != "" {
 		call.Tool = tool
 	}
 	return call
-}
-
-// Verdict says how an attempt ended.
-type Verdict int
-
-// The ends of an attempt.
-const (
-	Done  Verdict = iota // delivered
-	Retry                // to be tried again
-	Dead                 // will never succeed
-)
-
-// Reason is why an effect was not delivered; a closed set.
-type Reason string
-
-// The reasons of the contract's tool.result.
-const (
-	ReasonAuth    Reason = "auth"    // no token was to be had, or the endpoint refused it
-	ReasonRequest Reason = "request" // the endpoint or the connection refused
-	ReasonTimeout Reason = "timeout" // no answer in time
-	ReasonBlocked Reason = "blocked" // the address is one that calls must not reach
-	// ReasonUnknown: a call that must not be made twice may have arrived.
-	ReasonUnknown Reason = "outcome_unknown"
-)
-
-// Outcome is what came of one attempt.
-type Outcome struct {
-	Verdict Verdict
-	// After is the pause that the other side asked for before a Retry; zero where
-	// it asked for none.
-	After time.Duration
-	// Deferred marks a Retry that was not an attempt: the other side is known to be
-	// down. It does not use up the effect's budget.
-	Deferred bool
-	// Forbidden marks a Retry of an event that the broker denies to us. It may be
-	// allowed again, but not for ever be waited for: the event dies when a call would.
-	Forbidden bool
-	Status    int // HTTP status, zero where there was none
-	// Result is the answer's body as JSON (a JSON string where it was text).
-	Result    json.RawMessage
-	Truncated bool
-	Reason    Reason // of a Retry or Dead call
-	Error     string // for people; holds no credential
 }
 
 // Deliverer delivers effects of one kind. Deliver makes one attempt and never
@@ -124,11 +84,4 @@ type Outcome struct {
 // else came of it, its Verdict is Done or Dead. Just before it is sent, Late is asked.
 type Deliverer interface {
 	Deliver(ctx context.Context, effect Effect) Outcome
-}
-
-// Late reports whether the time of an attempt is over, by the clock: a process that was
-// frozen finds that out before ctx tells it, and another may have taken its lease by then.
-func Late(ctx context.Context) bool {
-	deadline, limited := ctx.Deadline()
-	return limited && !time.Now().Before(deadline)
 }

@@ -1,0 +1,70 @@
+package effect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Verdict says how an attempt ended.
+type Verdict int
+
+// The ends of an attempt.
+const (
+	Done  Verdict = iota // delivered
+	Retry                // to be tried again
+	Dead                 // will never succeed
+)
+
+// Reason is why an effect was not delivered; a closed set.
+type Reason string
+
+// The reasons of the contract's tool.result.
+const (
+	ReasonAuth    Reason = "auth"    // no token was to be had, or the endpoint refused it
+	ReasonRequest Reason = "request" // the endpoint or the connection refused
+	ReasonTimeout Reason = "timeout" // no answer in time
+	ReasonBlocked Reason = "blocked" // the address is one that calls must not reach
+	// ReasonUnknown: a call that must not be made twice may have arrived.
+	ReasonUnknown Reason = "outcome_unknown"
+)
+
+// Outcome is what came of one attempt.
+type Outcome struct {
+	Verdict Verdict
+	// After is the pause that the other side asked for before a Retry; zero where
+	// it asked for none.
+	After time.Duration
+	// Deferred marks a Retry that was not an attempt: the other side is known to be
+	// down. It does not use up the effect's budget.
+	Deferred bool
+	// Forbidden marks a Retry of an event that the broker denies to us. It may be
+	// allowed again, but not for ever be waited for: the event dies when a call would.
+	Forbidden bool
+	Status    int // HTTP status, zero where there was none
+	// Result is the answer's body as JSON (a JSON string where it was text).
+	Result    json.RawMessage
+	Truncated bool
+	Reason    Reason // of a Retry or Dead call
+	Error     string // for people; holds no credential
+}
+
+// Failure is the Outcome of an attempt that did not deliver, as an error on its way up
+// inside a Deliverer.
+type Failure struct{ Outcome Outcome }
+
+// Error returns the outcome's text, which is fit for people and holds no credential.
+func (f *Failure) Error() string { return f.Outcome.Error }
+
+// Fail returns a Failure whose text is formatted as by fmt.Sprintf.
+func Fail(verdict Verdict, reason Reason, format string, args ...any) error {
+	return &Failure{Outcome: Outcome{Verdict: verdict, Reason: reason, Error: fmt.Sprintf(format, args...)}}
+}
+
+// Late reports whether the time of an attempt is over, by the clock: a process that was
+// frozen finds that out before ctx tells it, and another may have taken its lease by then.
+func Late(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return limited && !time.Now().Before(deadline)
+}
