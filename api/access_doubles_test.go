@@ -5,7 +5,7 @@ import (
 
 	"earshot/api"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // keysOf knows the keys of a real store, and makes none.
@@ -21,8 +21,8 @@ type quietEvents struct{}
 
 func (quietEvents) Now(context.Context) (uint64, error) { return 0, nil }
 
-func (quietEvents) Follow(context.Context, string, string, uint64) (<-chan trigger.Published, error) {
-	over := make(chan trigger.Published)
+func (quietEvents) Follow(context.Context, string, string, uint64) (<-chan effect.Published, error) {
+	over := make(chan effect.Published)
 	close(over)
 	return over, nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 const (
@@ -40,7 +40,7 @@ func (w *eventWriter) begin(after uint64) error {
 }
 
 // event sends one event: its sequence, the first two words of its subject, its payload.
-func (w *eventWriter) event(event trigger.Published) error {
+func (w *eventWriter) event(event effect.Published) error {
 	fmt.Fprintf(&w.text, "id: %d\nevent: %s\n", event.Sequence, firstWords(event.Subject))
 	// A payload of ours is one line. What others may publish is not to end the event. It
 	// is written as it is: many streams hold the same one, and a copy for each of those

@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 const (
@@ -26,7 +26,7 @@ type Events interface {
 	// Follow hands out what comes after a sequence, each event once, until ctx ends. It
 	// closes the channel before that where it cannot go on, or the reader is too slow:
 	// whoever follows again from its last event misses nothing.
-	Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan trigger.Published, error)
+	Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error)
 }
 
 // events serves the events as server-sent events (HTML standard, section 9.2).
@@ -111,7 +111,7 @@ const (
 
 // pump writes events until somebody ends it: the client, the tail, the end of its key
 // or of this process.
-func (h events) pump(ctx context.Context, out *eventWriter, published <-chan trigger.Published, who principal) {
+func (h events) pump(ctx context.Context, out *eventWriter, published <-chan effect.Published, who principal) {
 	beats, checks := time.NewTicker(heartbeat), time.NewTicker(recheck)
 	defer beats.Stop()
 	defer checks.Stop()
@@ -152,6 +152,6 @@ func (h events) stillOpen(ctx context.Context, who principal, checked *time.Time
 }
 
 // shows keeps definitions from front-ends: their tokens do not read repositories.
-func shows(who principal, event trigger.Published) bool {
+func shows(who principal, event effect.Published) bool {
 	return !who.frontEnd() || !strings.HasPrefix(event.Subject, "tool.changed.")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // ErrNotReading means that the stream cannot be read now, as NATS is away.
@@ -201,7 +201,7 @@ func (t *Tail) Now(ctx context.Context) (uint64, error) {
 // last event that it got misses nothing.
 //
 // It fails with ErrNotReading.
-func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan trigger.Published, error) {
+func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error) {
 	if err := t.await(ctx); err != nil {
 		return nil, err
 	}

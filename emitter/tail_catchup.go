@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 const (
@@ -43,7 +43,7 @@ func (t *Tail) catchUp(ctx context.Context, f *follower) error {
 
 // stored reads the next of a follower's events, and through which sequence there are
 // no others. The reader is not waited for in here, nor with a consumer open.
-func (t *Tail) stored(ctx context.Context, f *follower) (events []trigger.Published, through uint64, err error) {
+func (t *Tail) stored(ctx context.Context, f *follower) (events []effect.Published, through uint64, err error) {
 	select {
 	case t.gate <- struct{}{}:
 		defer func() { <-t.gate }()
@@ -63,7 +63,7 @@ func (t *Tail) stored(ctx context.Context, f *follower) (events []trigger.Publis
 	return t.fetch(consumer, f)
 }
 
-func (t *Tail) fetch(consumer jetstream.Consumer, f *follower) (events []trigger.Published, through uint64, err error) {
+func (t *Tail) fetch(consumer jetstream.Consumer, f *follower) (events []effect.Published, through uint64, err error) {
 	pending := consumer.CachedInfo().NumPending
 	count := int(min(pending, catchUpBatch))
 	if count == 0 {
@@ -87,7 +87,7 @@ func (t *Tail) fetch(consumer jetstream.Consumer, f *follower) (events []trigger
 
 // pick takes of the messages what the follower may hear and will not get live, as far as
 // that is to be kept at once, and says whether that is all.
-func (f *follower) pick(messages <-chan jetstream.Msg) (events []trigger.Published, through uint64, got int, whole bool) {
+func (f *follower) pick(messages <-chan jetstream.Msg) (events []effect.Published, through uint64, got int, whole bool) {
 	through, whole = f.after, true
 	kept := 0
 	for message := range messages {

@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 var errForeign = errors.New("not an event of ours")
@@ -15,13 +15,13 @@ var errForeign = errors.New("not an event of ours")
 // published reads a message of the stream. Whose it is stands in its subject, which
 // only we and those whom the broker lets may publish on. The subject of an emitter's
 // event and of tool.changed has no session; there ce-source names it.
-func published(message jetstream.Msg) (trigger.Published, audience, error) {
+func published(message jetstream.Msg) (effect.Published, audience, error) {
 	metadata, err := message.Metadata()
 	if err != nil {
-		return trigger.Published{}, audience{}, err
+		return effect.Published{}, audience{}, err
 	}
 	of, err := audienceOf(message.Subject(), message.Headers().Get("ce-source"))
-	return trigger.Published{
+	return effect.Published{
 		Sequence: metadata.Sequence.Stream, Subject: message.Subject(), SessionID: of.session, Data: message.Data(),
 	}, of, err
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // followerRoom is how many events may wait for one follower. One that falls further
@@ -38,8 +38,8 @@ type follower struct {
 	audience
 	after uint64 // what it has seen
 	upTo  uint64 // what came before it joined, and is read from the stream
-	queue chan trigger.Published
-	out   chan trigger.Published
+	queue chan effect.Published
+	out   chan effect.Published
 	gone  chan struct{} // closed when it is dropped
 	waits atomic.Int64  // bytes in its queue
 	why   standing
@@ -77,7 +77,7 @@ func (h *hub) position() uint64 {
 }
 
 // dispatch never waits: a follower without room is dropped.
-func (h *hub) dispatch(event trigger.Published, of audience) {
+func (h *hub) dispatch(event effect.Published, of audience) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if event.Sequence <= h.at {
@@ -90,7 +90,7 @@ func (h *hub) dispatch(event trigger.Published, of audience) {
 	}
 }
 
-func (h *hub) hand(event trigger.Published, to audience) {
+func (h *hub) hand(event effect.Published, to audience) {
 	for f := range h.followers[to] {
 		size := int64(len(event.Data))
 		waiting := f.waits.Load()
@@ -121,7 +121,7 @@ func (h *hub) join(of audience, after uint64) *follower {
 	defer h.mu.Unlock()
 	f := &follower{
 		audience: of, after: after, upTo: h.at, gone: make(chan struct{}),
-		queue: make(chan trigger.Published, followerRoom), out: make(chan trigger.Published),
+		queue: make(chan effect.Published, followerRoom), out: make(chan effect.Published),
 	}
 	if h.followers[of] == nil {
 		h.followers[of] = map[*follower]bool{}
@@ -213,7 +213,7 @@ func (f *follower) live(ctx context.Context, h *hub) {
 }
 
 // hand waits for the reader, and reports whether it took the event.
-func (f *follower) hand(ctx context.Context, event trigger.Published) bool {
+func (f *follower) hand(ctx context.Context, event effect.Published) bool {
 	select {
 	case f.out <- event:
 		f.after = event.Sequence

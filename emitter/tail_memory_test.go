@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/emitter/natstest"
-	"earshot/trigger"
 	"earshot/trigger/effect"
 )
 
@@ -37,7 +36,7 @@ func TestFollowersThatDoNotReadHoldLittle(t *testing.T) {
 		publish(t, e, large(i, "s1"))
 	}
 	before := held()
-	var all []<-chan trigger.Published
+	var all []<-chan effect.Published
 	for range followers { // each reads what is stored, by itself
 		all = append(all, follow(t, reader, "s1", at))
 	}

@@ -13,7 +13,6 @@ import (
 
 	"earshot/emitter"
 	"earshot/emitter/natstest"
-	"earshot/trigger"
 	"earshot/trigger/effect"
 )
 
@@ -45,7 +44,7 @@ func publish(t *testing.T, e *emitter.Emitter, effects ...effect.Effect) {
 	}
 }
 
-func follow(t *testing.T, reader *emitter.Tail, session string, after uint64) <-chan trigger.Published {
+func follow(t *testing.T, reader *emitter.Tail, session string, after uint64) <-chan effect.Published {
 	t.Helper()
 	events, err := reader.Follow(t.Context(), "clinic", session, after)
 	require.NoError(t, err)
@@ -60,7 +59,7 @@ func now(t *testing.T, reader *emitter.Tail) uint64 {
 }
 
 // next takes n events and returns their subjects.
-func next(t *testing.T, events <-chan trigger.Published, n int) (subjects []string, last uint64) {
+func next(t *testing.T, events <-chan effect.Published, n int) (subjects []string, last uint64) {
 	t.Helper()
 	for range n {
 		select {
@@ -217,7 +216,7 @@ func TestThousandsOfFollowersHaveOneConsumer(t *testing.T) {
 	e, reader := tail(t, s)
 	at := now(t, reader)
 	const followers = 3000
-	streams := make([]<-chan trigger.Published, followers)
+	streams := make([]<-chan effect.Published, followers)
 	for i := range streams {
 		streams[i] = follow(t, reader, fmt.Sprintf("s%d", i%1000), at)
 	}
@@ -254,8 +253,8 @@ func TestFollowersAreLetGoWhenTheReadingEnds(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { reader.Run(ctx) })
-	events := []<-chan trigger.Published{follow(t, reader, "s1", now(t, reader)), follow(t, reader, "", 0)}
+	events := []<-chan effect.Published{follow(t, reader, "s1", now(t, reader)), follow(t, reader, "", 0)}
 	stop()
 	running.Wait()
-	require.False(t, slices.ContainsFunc(events, func(one <-chan trigger.Published) bool { _, open := <-one; return open }))
+	require.False(t, slices.ContainsFunc(events, func(one <-chan effect.Published) bool { _, open := <-one; return open }))
 }

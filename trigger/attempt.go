@@ -2,7 +2,6 @@ package trigger
 
 import (
 	"context"
-
 	"time"
 
 	"earshot/repositories"

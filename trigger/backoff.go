@@ -1,8 +1,9 @@
 package trigger
 
 import (
-	"earshot/trigger/effect"
 	"time"
+
+	"earshot/trigger/effect"
 )
 
 // callPauses is how long a call waits after its first failure, its second, and so on;

@@ -2,12 +2,13 @@ package trigger
 
 import (
 	"context"
-	"earshot/trigger/effect"
 	"errors"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"earshot/trigger/effect"
 )
 
 // headWait is how long a request waits for its events where others stand before them.

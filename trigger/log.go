@@ -1,11 +1,12 @@
 package trigger
 
 import (
-	"earshot/trigger/effect"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"time"
+
+	"earshot/trigger/effect"
 )
 
 // logDecision writes the one line that a decided message gets.

@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+
 	"earshot/trigger/effect"
 )
 

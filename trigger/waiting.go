@@ -1,8 +1,9 @@
 package trigger
 
 import (
-	"earshot/trigger/effect"
 	"sync"
+
+	"earshot/trigger/effect"
 )
 
 // outbox names the unpublished events of a session, or of all that has none.
