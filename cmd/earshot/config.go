@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"earshot/cmd/earshot/redisdb"
 	"earshot/emitter"
 	"earshot/httpcall"
 	"earshot/matcher/llm"
@@ -114,7 +115,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has taken (no append-only file, replicas without min-replicas-to-write) instead of warning")
 	flags.IntVar(&c.RedisReplicas.Count, "redis-wait", 0, "replicas of Redis that must have a message, and its decision, before it is answered; else 503 (EARSHOT_REDIS_WAIT)")
 	named("redis-wait", "EARSHOT_REDIS_WAIT")
-	flags.DurationVar(&c.RedisReplicas.Timeout, "redis-wait-timeout", redisWait, "how long these are waited for (EARSHOT_REDIS_WAIT_TIMEOUT)")
+	flags.DurationVar(&c.RedisReplicas.Timeout, "redis-wait-timeout", redisdb.DefaultReplicaWait, "how long these are waited for (EARSHOT_REDIS_WAIT_TIMEOUT)")
 	named("redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT")
 }
 
@@ -170,12 +171,12 @@ func (c *config) check() error {
 	add(c.Retention.Messages < 1, "--session-messages (EARSHOT_SESSION_MESSAGES) is %d; it must be 1 or more", c.Retention.Messages)
 	add(c.StreamMaxAge < time.Second, "--stream-max-age (EARSHOT_STREAM_MAX_AGE) is %s; it must be a second or more, as in 168h", c.StreamMaxAge)
 	add(c.RedisReplicas.Count < 0, "--redis-wait (EARSHOT_REDIS_WAIT) is %d; it must be 0 or more", c.RedisReplicas.Count)
-	add(c.RedisReplicas.Timeout < time.Millisecond || c.RedisReplicas.Timeout >= redisRead,
-		"--redis-wait-timeout (EARSHOT_REDIS_WAIT_TIMEOUT) is %s; it must be 1ms or more and below %s", c.RedisReplicas.Timeout, redisRead)
+	add(c.RedisReplicas.Timeout < time.Millisecond || c.RedisReplicas.Timeout >= redisdb.ReadTimeout,
+		"--redis-wait-timeout (EARSHOT_REDIS_WAIT_TIMEOUT) is %s; it must be 1ms or more and below %s", c.RedisReplicas.Timeout, redisdb.ReadTimeout)
 	for _, bound := range c.bounds() {
 		add(*bound.into < 2, "--%s (%s) is %d; it must be 2 or more, for one app has at most half", bound.name, bound.variable(), *bound.into)
 	}
-	if _, err := parseRedisURL(c.RedisURL.Reveal()); !c.RedisURL.Empty() && err != nil {
+	if _, err := redisdb.ParseURL(c.RedisURL.Reveal()); !c.RedisURL.Empty() && err != nil {
 		faults = append(faults, err)
 	}
 	if err := emitter.CheckURLs(c.NATSURL.Reveal()); !c.NATSURL.Empty() && err != nil {

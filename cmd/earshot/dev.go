@@ -102,7 +102,7 @@ func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env en
 		showing, stop := context.WithCancel(ctx)
 		defer stop()
 		go func() {
-			if !s.gate.await(showing) {
+			if !s.gate.Await(showing) {
 				return
 			}
 			if err := showDemo(showing, client{Server: s.URL(), Key: c.AdminKey}, c.NATSURL.Reveal(), env.out); err != nil && showing.Err() == nil {
@@ -123,7 +123,7 @@ func runWithFiles(ctx context.Context, s *service, live *liveFiles) error {
 	defer stop()
 	loading := make(chan error, 1)
 	go func() {
-		if !s.gate.await(running) {
+		if !s.gate.Await(running) {
 			loading <- nil // the service says why it ends
 			return
 		}

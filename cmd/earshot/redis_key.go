@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"earshot/cmd/earshot/redisdb"
 	"earshot/repositories"
 )
 
@@ -20,7 +21,7 @@ func (s *service) admitKey(ctx context.Context, db *repositories.DB) error {
 	if s.config.madeUpKey {
 		way = "dev makes up a key at every start where none is given: " + way
 	}
-	return fmt.Errorf("%w: %w; %s", errRefused, err, way)
+	return fmt.Errorf("%w: %w; %s", redisdb.ErrRefused, err, way)
 }
 
 // redisReady reports whether Redis answers and is the one that the secret key is for.

@@ -10,13 +10,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
 
 	"earshot/api"
 	"earshot/api/identity"
+	"earshot/cmd/earshot/redisdb"
 	"earshot/emitter"
 	"earshot/httpcall"
 	"earshot/matcher/chain"
@@ -35,7 +35,7 @@ type service struct {
 	config   config
 	log      *slog.Logger
 	db       *repositories.DB
-	gate     *gate
+	gate     *redisdb.Gate
 	store    *repositories.Store
 	matcher  *chain.Chain
 	sealer   *repositories.Sealer
@@ -63,18 +63,14 @@ func newService(c config, embeddedRedis bool, log *slog.Logger) (*service, error
 }
 
 func (s *service) openStore(embedded bool) error {
-	redis.SetLogger(quiet{s.log})
-	client, err := openRedis(s.config.RedisURL.Reveal())
+	redis.SetLogger(redisdb.Logger{Log: s.log})
+	client, err := redisdb.Open(s.config.RedisURL.Reveal())
 	if err != nil {
 		return err
 	}
-	s.gate = newGate()
-	client.AddHook(s.gate)
-	if cluster, is := client.(*redis.ClusterClient); is {
-		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(s.gate) })
-	}
+	s.gate = redisdb.NewGate(client)
 	if embedded {
-		s.gate.open() // it is our own, and new
+		s.gate.Open() // it is our own, and new
 	}
 	s.db = &repositories.DB{UniversalClient: client, Embedded: embedded}
 	if !embedded { // which has no replicas
@@ -206,39 +202,16 @@ func (s *service) run(ctx context.Context) error {
 	return err
 }
 
-// admit checks Redis as soon as it answers, over a connection of its own, and lets the
-// service use it from then on. Its error means that the service must end.
+// admit opens the gate when Redis has been checked. Its error means that the service
+// must end.
 func (s *service) admit(ctx context.Context) error {
 	if s.db.Embedded {
 		return nil
 	}
-	client, err := openRedis(s.config.RedisURL.Reveal())
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	db := &repositories.DB{UniversalClient: client}
-	pauses := backoff.NewExponentialBackOff()
-	pauses.MaxInterval = 5 * time.Second
-	for {
-		err := admit(ctx, db, admission{s.config.StrictRedis, s.config.RedisReplicas.Count, s.log})
-		if err == nil {
-			err = s.admitKey(ctx, db)
-		}
-		switch {
-		case err == nil:
-			s.gate.open()
-			return nil
-		case errors.Is(err, errRefused):
-			return err
-		}
-		s.log.Warn("redis.unavailable", "error", err.Error())
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pauses.NextBackOff()):
-		}
-	}
+	return redisdb.Admission{
+		URL: s.config.RedisURL.Reveal(), Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
+		Also: s.admitKey, Pause: pause, Log: s.log,
+	}.Open(ctx, s.gate)
 }
 
 // shutDown takes no more messages, claims no more effects, and waits for what runs.

@@ -1,4 +1,4 @@
-package main
+package redisdb
 
 import (
 	"cmp"
@@ -8,37 +8,78 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories"
 )
 
-// errRefused means that Redis answers but is not one that the ledger may be kept in.
-var errRefused = errors.New("this Redis cannot be used")
+// ErrRefused means that Redis answers but is not one that the ledger may be kept in.
+var ErrRefused = errors.New("this Redis cannot be used")
 
 // partitionsKey holds the number of partitions that the data is laid out in.
 const partitionsKey = "earshot:partitions"
 
-// admission is what a Redis is checked by.
-type admission struct {
-	strict   bool // what may lose data is refused, not warned of
-	replicas int  // that must have what was written, where not 0
-	log      *slog.Logger
+// maxPause is the longest pause between two attempts to reach Redis.
+const maxPause = 5 * time.Second
+
+// Admission is the check of a Redis before the service uses it.
+type Admission struct {
+	URL      string
+	Strict   bool // refuse what may lose data, instead of warning of it
+	Replicas int  // that must have what was written; 0 asks for none
+	// Also checks what is stored there, after the rest.
+	Also func(ctx context.Context, db *repositories.DB) error
+	// Pause waits before the next attempt, or until ctx ends.
+	Pause func(ctx context.Context, d time.Duration) error
+	Log   *slog.Logger
 }
 
-// admit checks a Redis at start, every master of a cluster. Where its configuration may
-// not be read, as with many hosted ones, it is taken on trust.
-func admit(ctx context.Context, db *repositories.DB, a admission) error {
+// Open checks Redis as soon as it answers, over a connection of its own, and opens the
+// gate. It returns nil if ctx ends before, and an ErrRefused if Redis must not be used.
+func (a Admission) Open(ctx context.Context, gate *Gate) error {
+	client, err := Open(a.URL)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	db := &repositories.DB{UniversalClient: client}
+	pauses := backoff.NewExponentialBackOff()
+	pauses.MaxInterval = maxPause
+	for {
+		err := a.check(ctx, db)
+		if err == nil {
+			gate.Open()
+			return nil
+		}
+		if errors.Is(err, ErrRefused) {
+			return err
+		}
+		a.Log.Warn("redis.unavailable", "error", err.Error())
+		if a.Pause(ctx, pauses.NextBackOff()) != nil {
+			return nil // the service ends
+		}
+	}
+}
+
+// check looks at every master of a cluster. Where its configuration may not be read, as
+// with many hosted ones, it is taken on trust.
+func (a Admission) check(ctx context.Context, db *repositories.DB) error {
 	if err := checkKind(ctx, db); err != nil {
 		return err
 	}
 	if err := checkPartitions(ctx, db); err != nil {
 		return err
 	}
-	return eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
+	err := eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
 		return errors.Join(checkVersion(ctx, server), checkEviction(ctx, server), a.checkPersistence(ctx, server), a.checkReplicas(ctx, server))
 	})
+	if err != nil {
+		return err
+	}
+	return a.Also(ctx, db)
 }
 
 // eachMaster runs check on the server, or on all masters of a cluster at the same time.
@@ -63,9 +104,9 @@ func checkKind(ctx context.Context, db *repositories.DB) error {
 	_, cluster := db.UniversalClient.(*redis.ClusterClient)
 	switch {
 	case cluster && err != nil && strings.Contains(err.Error(), "cluster support disabled"):
-		return fmt.Errorf("%w: REDIS_URL (--redis-url) names several hosts, which are a cluster, but this is none; name one host, or use redis+sentinel", errRefused)
+		return fmt.Errorf("%w: REDIS_URL (--redis-url) names several hosts, which are a cluster, but this is none; name one host, or use redis+sentinel", ErrRefused)
 	case !cluster && strings.Contains(info, "cluster_enabled:1"):
-		return fmt.Errorf("%w: it is a cluster; name several of its nodes in REDIS_URL (--redis-url), with commas between them", errRefused)
+		return fmt.Errorf("%w: it is a cluster; name several of its nodes in REDIS_URL (--redis-url), with commas between them", ErrRefused)
 	default:
 		return nil // what does not answer at all is found by the next check
 	}
@@ -80,13 +121,13 @@ func checkPartitions(ctx context.Context, db *repositories.DB) error {
 		return repositories.Unavailable(err)
 	}
 	if stored = cmp.Or(stored, strconv.Itoa(repositories.Partitions)); stored != strconv.Itoa(repositories.Partitions) {
-		return fmt.Errorf("%w: its data is laid out in %s partitions, this version uses %d", errRefused, stored, repositories.Partitions)
+		return fmt.Errorf("%w: its data is laid out in %s partitions, this version uses %d", ErrRefused, stored, repositories.Partitions)
 	}
 	return nil
 }
 
-// oldestRedis is the first version whose scripts declare what they are (#!lua).
-const oldestRedis = 7
+// minVersion is the first version whose scripts declare what they are (#!lua).
+const minVersion = 7
 
 func checkVersion(ctx context.Context, server redis.Cmdable) error {
 	info, err := server.Info(ctx, "server").Result()
@@ -95,8 +136,8 @@ func checkVersion(ctx context.Context, server redis.Cmdable) error {
 	}
 	_, rest, _ := strings.Cut(info, "redis_version:")
 	major, _, _ := strings.Cut(rest, ".")
-	if n, err := strconv.Atoi(major); err == nil && n < oldestRedis {
-		return fmt.Errorf("%w: it is version %s, and %d is the oldest that can be used", errRefused, strings.Fields(rest)[0], oldestRedis)
+	if n, err := strconv.Atoi(major); err == nil && n < minVersion {
+		return fmt.Errorf("%w: it is version %s, and %d is the oldest that can be used", ErrRefused, strings.Fields(rest)[0], minVersion)
 	}
 	return nil
 }
@@ -106,10 +147,10 @@ func checkEviction(ctx context.Context, server redis.Cmdable) error {
 	if policy == "" || policy == "noeviction" {
 		return nil
 	}
-	return fmt.Errorf("%w: its maxmemory-policy is %s, under which it drops what is owed; set it to noeviction", errRefused, policy)
+	return fmt.Errorf("%w: its maxmemory-policy is %s, under which it drops what is owed; set it to noeviction", ErrRefused, policy)
 }
 
-func (a admission) checkPersistence(ctx context.Context, server redis.Cmdable) error {
+func (a Admission) checkPersistence(ctx context.Context, server redis.Cmdable) error {
 	if setting(ctx, server, "appendonly") != "no" {
 		return nil
 	}
@@ -119,7 +160,7 @@ func (a admission) checkPersistence(ctx context.Context, server redis.Cmdable) e
 // checkReplicas looks at a master that others may take the place of, under sentinels or
 // in a cluster: one that is cut off from its replicas goes on taking what is lost when it
 // comes back, unless it is told to stop.
-func (a admission) checkReplicas(ctx context.Context, server redis.Cmdable) error {
+func (a Admission) checkReplicas(ctx context.Context, server redis.Cmdable) error {
 	info, err := server.Info(ctx, "replication").Result()
 	if err != nil {
 		return nil //nolint:nilerr // may not be read
@@ -130,18 +171,18 @@ func (a admission) checkReplicas(ctx context.Context, server redis.Cmdable) erro
 	if replicas > 0 && setting(ctx, server, "min-replicas-to-write") == "0" {
 		err = a.object("redis.cutoff", "it goes on writing when it is cut off from its replicas, and loses that when another is made the master; set min-replicas-to-write 1 and min-replicas-max-lag 10")
 	}
-	if replicas < a.replicas {
-		a.log.Warn("redis.replicas", "warning", fmt.Sprintf("it has %d replicas, and --redis-wait asks for %d: messages are answered 503 until it has them", replicas, a.replicas))
+	if replicas < a.Replicas {
+		a.Log.Warn("redis.replicas", "warning", fmt.Sprintf("it has %d replicas, and --redis-wait asks for %d: messages are answered 503 until it has them", replicas, a.Replicas))
 	}
 	return err
 }
 
 // object refuses the Redis, or warns of it.
-func (a admission) object(event, text string) error {
-	if a.strict {
-		return fmt.Errorf("%w: %s", errRefused, text)
+func (a Admission) object(event, text string) error {
+	if a.Strict {
+		return fmt.Errorf("%w: %s", ErrRefused, text)
 	}
-	a.log.Warn(event, "warning", text)
+	a.Log.Warn(event, "warning", text)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package main
+package redisdb
 
 import (
 	"strings"
@@ -30,7 +30,7 @@ func TestRedisURLSaysWhereRedisIs(t *testing.T) {
 		"redis+sentinel://a,redis+sentinel://b:1/m": {Addrs: []string{"a:26379", "b:1"}, MasterName: "m"},
 	} {
 		t.Run(text, func(t *testing.T) {
-			got, err := parseRedisURL(text)
+			got, err := ParseURL(text)
 			require.NoError(t, err)
 			require.Equal(t, &want, got)
 		})
@@ -48,7 +48,7 @@ func TestRedisURLKeepsTLSForEveryHost(t *testing.T) {
 		"rediss://a,b?skip_verify=false":      false,
 	} {
 		t.Run(text, func(t *testing.T) {
-			got, err := parseRedisURL(text)
+			got, err := ParseURL(text)
 			require.NoError(t, err)
 			require.Equal(t, skip, got.TLSConfig.InsecureSkipVerify)
 			require.Empty(t, got.TLSConfig.ServerName, "every host is checked under its own name")
@@ -60,7 +60,7 @@ func TestRedisURLMakesTheClientOfItsKind(t *testing.T) {
 	for text, cluster := range map[string]bool{
 		"redis://a": false, "redis://a,b": true, "redis+sentinel://a,b/m": false,
 	} {
-		client, err := openRedis(text)
+		client, err := Open(text)
 		require.NoError(t, err)
 		_, is := client.(*redis.ClusterClient)
 		require.Equal(t, cluster, is, text)
@@ -106,7 +106,7 @@ func TestRedisURLNamesItsFaultsAndNoPassword(t *testing.T) {
 		},
 	} {
 		t.Run(text, func(t *testing.T) {
-			_, err := parseRedisURL(text)
+			_, err := ParseURL(text)
 			require.ErrorContains(t, err, "REDIS_URL (--redis-url)")
 			for _, words := range says {
 				require.ErrorContains(t, err, words)
@@ -124,7 +124,7 @@ func FuzzRedisURLKeepsPasswordsToItself(f *testing.F) {
 	f.Add("redis://u:a/", "#@b")
 	f.Fuzz(func(t *testing.T, before, after string) {
 		const password = "Xq7Planted"
-		options, err := parseRedisURL(before + password + after)
+		options, err := ParseURL(before + password + after)
 		if err == nil {
 			for _, addr := range options.Addrs {
 				require.Regexp(t, `:[0-9]+$`, addr)

@@ -1,4 +1,4 @@
-package main
+package redisdb
 
 import (
 	"crypto/tls"
@@ -21,21 +21,21 @@ const (
 	sentinelPort = "26379"
 )
 
-// redisForms is what REDIS_URL may look like, for its faults.
-const redisForms = "redis://user:password@host:6379/0, rediss://… for TLS, redis://host,host,host for a cluster, or redis+sentinel://host,host,host/master/0"
+// urlForms is what REDIS_URL may look like, for its faults.
+const urlForms = "redis://user:password@host:6379/0, rediss://… for TLS, redis://host,host,host for a cluster, or redis+sentinel://host,host,host/master/0"
 
 // nextURL is where another URL begins in a list of them.
 var nextURL = regexp.MustCompile(`\s*,\s*(rediss?(?:\+sentinel)?://)`)
 
-// redisURL reads REDIS_URL and collects its faults. They name places and never values:
+// urlReader is a parser of REDIS_URL that collects its faults. They name places and never values:
 // what is read as a host or a parameter may be part of a password that was not encoded.
-type redisURL struct {
+type urlReader struct {
 	redis.UniversalOptions
 	sentinel bool
 	faults   []error
 }
 
-// parseRedisURL reads where Redis is:
+// ParseURL reads where Redis is:
 //
 //	redis://[user[:password]@]host[:port][/db]             one server
 //	redis://[user[:password]@]host[:port],host[:port]…     a cluster, by some of its nodes
@@ -46,8 +46,8 @@ type redisURL struct {
 // rediss in place of redis is TLS to every host, whose certificate must be for the
 // address that it is reached at; ?skip_verify=true takes any. Further hosts may be
 // whole URLs.
-func parseRedisURL(text string) (*redis.UniversalOptions, error) {
-	r := &redisURL{}
+func ParseURL(text string) (*redis.UniversalOptions, error) {
+	r := &urlReader{}
 	parts := strings.Split(nextURL.ReplaceAllString(strings.TrimSpace(text), "\n$1"), "\n")
 	scheme, _, _ := strings.Cut(parts[0], "://")
 	for i, part := range parts {
@@ -64,15 +64,15 @@ func parseRedisURL(text string) (*redis.UniversalOptions, error) {
 	return &r.UniversalOptions, errors.Join(r.faults...)
 }
 
-func (r *redisURL) fault(format string, args ...any) {
+func (r *urlReader) fault(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Errorf("REDIS_URL (--redis-url) "+format, args...))
 }
 
 // read reads one URL of the list; it reports whether it could be taken apart.
-func (r *redisURL) read(text, first string, leads bool) bool {
+func (r *urlReader) read(text, first string, leads bool) bool {
 	scheme, rest, _ := strings.Cut(text, "://")
 	if !r.readScheme(scheme) {
-		r.fault("is no URL of Redis: give it as %s", redisForms)
+		r.fault("is no URL of Redis: give it as %s", urlForms)
 		return false
 	}
 	if scheme != first {
@@ -97,7 +97,7 @@ func (r *redisURL) read(text, first string, leads bool) bool {
 	return true
 }
 
-func (r *redisURL) readScheme(scheme string) bool {
+func (r *urlReader) readScheme(scheme string) bool {
 	plain, sentinel := strings.CutSuffix(scheme, "+sentinel")
 	r.sentinel = sentinel
 	if plain == "rediss" && r.TLSConfig == nil {
@@ -107,7 +107,7 @@ func (r *redisURL) readScheme(scheme string) bool {
 }
 
 // readUser takes the user and the password from the first URL; others may repeat them.
-func (r *redisURL) readUser(text string, leads bool) {
+func (r *urlReader) readUser(text string, leads bool) {
 	u, err := url.Parse("redis://" + text + "@host")
 	if err != nil {
 		r.fault("has a user or a password with characters that must be percent-encoded")
@@ -121,7 +121,7 @@ func (r *redisURL) readUser(text string, leads bool) {
 	r.Username, r.Password = u.User.Username(), password
 }
 
-func (r *redisURL) readHost(text string) {
+func (r *urlReader) readHost(text string) {
 	n := len(r.Addrs) + 1
 	port := redisPort
 	if r.sentinel {
@@ -151,7 +151,7 @@ func ordinal(n int) string {
 }
 
 // readTail reads the path and the parameters.
-func (r *redisURL) readTail(text string) {
+func (r *urlReader) readTail(text string) {
 	u, err := url.Parse("redis://host" + text)
 	if err != nil {
 		r.fault("has a path that cannot be read")
@@ -172,7 +172,7 @@ func (r *redisURL) readTail(text string) {
 	}
 }
 
-func (r *redisURL) readDatabase(words []string) {
+func (r *urlReader) readDatabase(words []string) {
 	if len(words) == 0 {
 		return
 	}
@@ -184,7 +184,7 @@ func (r *redisURL) readDatabase(words []string) {
 	r.DB = int(number)
 }
 
-func (r *redisURL) readParameter(name, value string) {
+func (r *urlReader) readParameter(name, value string) {
 	switch {
 	case name == "skip_verify" && r.TLSConfig != nil:
 		skip, err := strconv.ParseBool(value)

@@ -1,0 +1,112 @@
+// Package redisdb opens the Redis that the service keeps its state in: it reads
+// REDIS_URL, makes the client of a server, a cluster or the master behind sentinels, and
+// lets no command through before that Redis has been checked (see Admission).
+package redisdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Limits of the connections. Commands take under a millisecond; a server that needs
+// seconds is as good as away, and clients are better told so.
+const (
+	dialTimeout = 2 * time.Second
+	// ReadTimeout is how long a command may take to be sent, and how long to be answered.
+	ReadTimeout = 2 * time.Second
+	poolSize    = 128
+	// DefaultReplicaWait is how long replicas are waited for, where they are.
+	DefaultReplicaWait = 500 * time.Millisecond
+)
+
+// Open makes the client of a URL (see ParseURL). It does not connect yet.
+func Open(url string) (redis.UniversalClient, error) {
+	options, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ReadTimeout, ReadTimeout
+	options.PoolSize, options.ContextTimeoutEnabled, options.ClientName = poolSize, true, "earshot"
+	return redis.NewUniversalClient(options), nil
+}
+
+// Gate is a hook of a client that lets no command through to Redis before it is opened:
+// nothing may be read from or written to a Redis that cannot be used. Until then Redis
+// is as good as away.
+type Gate struct{ opened chan struct{} }
+
+// NewGate returns a closed gate for all commands of a client.
+func NewGate(client redis.UniversalClient) *Gate {
+	g := &Gate{opened: make(chan struct{})}
+	client.AddHook(g)
+	if cluster, is := client.(*redis.ClusterClient); is {
+		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(g) })
+	}
+	return g
+}
+
+// Open lets everything through from now on. It is called once.
+func (g *Gate) Open() { close(g.opened) }
+
+// Await waits until the gate is open, and returns false if ctx ends before.
+func (g *Gate) Await(ctx context.Context) bool {
+	select {
+	case <-g.opened:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (g *Gate) check() error {
+	select {
+	case <-g.opened:
+		return nil
+	default:
+		return errUnchecked
+	}
+}
+
+var errUnchecked = errors.New("redis is not checked yet")
+
+// DialHook implements redis.Hook.
+func (g *Gate) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements redis.Hook.
+func (g *Gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if err := g.check(); err != nil {
+			cmd.SetErr(err)
+			return err
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (g *Gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := g.check()
+		if err == nil {
+			return next(ctx, cmds)
+		}
+		for _, cmd := range cmds {
+			cmd.SetErr(err)
+		}
+		return err
+	}
+}
+
+// Logger is the logger of go-redis. It passes the client's own log on as debug lines:
+// what matters of it comes back as errors as well.
+type Logger struct{ Log *slog.Logger }
+
+// Printf implements the logging of go-redis.
+func (l Logger) Printf(_ context.Context, format string, args ...any) {
+	l.Log.Debug("redis", "says", fmt.Sprintf(format, args...))
+}
