@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"earshot/cmd/earshot/embedded"
 	"earshot/repositories"
 )
 
@@ -56,7 +57,7 @@ func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error
 		c.LogLevel = "warn"
 	}
 	if c.NATSURL.Empty() && !given("stream-max-bytes") {
-		c.StreamMax = leastStore / 2 // the embedded server has no more for one stream
+		c.StreamMax = embedded.MinNATSBytes / 2 // the embedded server has no more for one stream
 	}
 	if noKeys {
 		c.AdminKey = repositories.Secret{}
@@ -152,7 +153,7 @@ func embed(c *config, log *slog.Logger) (func() error, error) {
 		return errors.Join(faults...)
 	}
 	if c.RedisURL.Empty() {
-		store, err := startStore()
+		store, err := embedded.StartStore()
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +161,7 @@ func embed(c *config, log *slog.Logger) (func() error, error) {
 		c.RedisURL = repositories.NewSecret(store.URL())
 	}
 	if c.NATSURL.Empty() {
-		nats, err := startNATS("", defaultNATSPort, max(leastStore, 2*c.StreamMax), log)
+		nats, err := embedded.StartNATS("", embedded.NATSPort, max(embedded.MinNATSBytes, 2*int64(c.StreamMax)), log)
 		if err != nil {
 			return nil, errors.Join(err, closeAll())
 		}

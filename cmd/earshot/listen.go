@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -34,7 +33,7 @@ func newListen(env environment) *cobra.Command {
 			return l.run(cmd.Context(), append(args, ">")[0])
 		},
 	}
-	l.url = repositories.NewSecret("nats://127.0.0.1:" + strconv.Itoa(defaultNATSPort))
+	l.url = repositories.NewSecret(nats.DefaultURL)
 	flags := cmd.Flags()
 	flags.Var(&secretFlag{&l.url}, "nats-url", "the NATS server, as that of earshot dev where none is given (NATS_URL)")
 	flags.SetAnnotation("nats-url", variable, []string{"NATS_URL"}) //nolint:errcheck // the flag exists

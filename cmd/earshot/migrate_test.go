@@ -24,7 +24,9 @@ func TestMigrateKeepsWhatTheFileWas(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
 	require.Equal(t, "tools.yaml is of the newest form\n", typing(t, nil, "", "migrate", "-f", ".").out)
-	require.Len(t, entries(t, "."), 2)
+	left, err := os.ReadDir(".")
+	require.NoError(t, err)
+	require.Len(t, left, 2)
 }
 
 func TestMigrateDryRunShowsTheDifference(t *testing.T) {
@@ -53,7 +55,9 @@ func TestMigrateGoesOnOverFilesAtFaultAndLeavesThemUntouched(t *testing.T) {
 	require.Equal(t, newerFile, content(t, "b.yaml"))
 	require.Equal(t, olderFile, content(t, "c.yaml"))
 	require.Equal(t, "precious", content(t, "c.yaml.bak"))
-	require.Len(t, entries(t, "."), 5, "and nothing is left lying about")
+	left, err := os.ReadDir(".")
+	require.NoError(t, err)
+	require.Len(t, left, 5, "and nothing is left lying about")
 }
 
 func TestAMigratedFileAppliesToTheSameState(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 )
@@ -115,7 +116,10 @@ func TestToolsWorkOnTheSourcesOfTheirApp(t *testing.T) {
 // resultOf waits for the event of a subject and returns its payload.
 func resultOf(t *testing.T, url, subject string) string {
 	t.Helper()
-	js, err := jetstream.New(dialNATS(t, url))
+	conn, err := nats.Connect(url)
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

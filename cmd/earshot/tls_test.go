@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"earshot/cmd/earshot/embedded"
 	"encoding/pem"
 	"io"
 	"log/slog"
@@ -49,10 +50,10 @@ func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {
 	cert, key, trust := certificate(t)
 	c.TLSCert, c.TLSKey = cert, key
 	require.NoError(t, c.forDevelopment(func(flag string) bool { return flag == "log-level" }, false))
-	store, err := startStore()
+	store, err := embedded.StartStore()
 	require.NoError(t, err)
 	defer store.Close()
-	nats, err := startNATS("", -1, leastStore, slog.New(slog.DiscardHandler))
+	nats, err := embedded.StartNATS("", -1, embedded.MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, nats.Close()) }()
 	require.NoError(t, c.RedisURL.UnmarshalText([]byte(store.URL())))

@@ -1,4 +1,4 @@
-package main
+package embedded
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 )
 
 func TestEmbeddedNATSAnswersOnLoopbackWithLargeMessages(t *testing.T) {
-	n, err := startNATS("", -1, leastStore, slog.New(slog.DiscardHandler))
+	n, err := StartNATS("", -1, MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, n.Close()) }()
 	require.True(t, strings.HasPrefix(n.URL(), "nats://127.0.0.1:"), n.URL())
@@ -28,7 +28,7 @@ func TestEmbeddedNATSAnswersOnLoopbackWithLargeMessages(t *testing.T) {
 }
 
 func TestEmbeddedStoreAnswersOnLoopback(t *testing.T) {
-	store, err := startStore()
+	store, err := StartStore()
 	require.NoError(t, err)
 	defer store.Close()
 	require.True(t, strings.HasPrefix(store.URL(), "redis://127.0.0.1:"), store.URL())
@@ -38,7 +38,7 @@ func TestEmbeddedStoreAnswersOnLoopback(t *testing.T) {
 }
 
 func TestEmbeddedStoreForgetsKeysWhenTheirTimeIsUp(t *testing.T) {
-	store, err := startStore()
+	store, err := StartStore()
 	require.NoError(t, err)
 	defer store.Close()
 	client := dialStore(t, store.URL())
@@ -54,7 +54,7 @@ func TestEmbeddedNATSTakesAFreePortWhereItsOwnIsTaken(t *testing.T) {
 	defer listener.Close()
 	taken := listener.Addr().(*net.TCPAddr).Port
 
-	n, err := startNATS("", taken, leastStore, slog.New(slog.DiscardHandler))
+	n, err := StartNATS("", taken, MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, n.Close()) }()
 	require.NotEqual(t, "nats://"+listener.Addr().String(), n.URL())
@@ -67,7 +67,7 @@ func TestEmbeddedNATSUsesThePortThatItIsGiven(t *testing.T) {
 	address := listener.Addr().(*net.TCPAddr)
 	require.NoError(t, listener.Close())
 
-	n, err := startNATS("", address.Port, leastStore, slog.New(slog.DiscardHandler))
+	n, err := StartNATS("", address.Port, MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, n.Close()) }()
 	require.Equal(t, "nats://"+address.String(), n.URL())
@@ -76,7 +76,7 @@ func TestEmbeddedNATSUsesThePortThatItIsGiven(t *testing.T) {
 func TestEmbeddedNATSKeepsEventsInAGivenDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "events")
 	for _, want := range []uint64{1, 2} {
-		n, err := startNATS(dir, -1, leastStore, slog.New(slog.DiscardHandler))
+		n, err := StartNATS(dir, -1, MinNATSBytes, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		require.Equal(t, want, storeEvent(t, dialNATS(t, n.URL()), "event"))
 		require.NoError(t, n.Close())
@@ -86,7 +86,7 @@ func TestEmbeddedNATSKeepsEventsInAGivenDirectory(t *testing.T) {
 
 func TestEmbeddedNATSRemovesItsTemporaryDirectory(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	n, err := startNATS("", -1, leastStore, slog.New(slog.DiscardHandler))
+	n, err := StartNATS("", -1, MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	storeEvent(t, dialNATS(t, n.URL()), "event")
 	require.NotEmpty(t, entries(t, os.Getenv("TMPDIR")))
@@ -97,14 +97,14 @@ func TestEmbeddedNATSRemovesItsTemporaryDirectory(t *testing.T) {
 func TestEmbeddedNATSThatCannotStartSaysWhy(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	_, err := startNATS(file, -1, leastStore, slog.New(slog.DiscardHandler))
+	_, err := StartNATS(file, -1, MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "start the embedded NATS server in "+file)
 	require.ErrorContains(t, err, "JetStream")
 }
 
 func TestEmbeddedNATSIsQuiet(t *testing.T) {
 	var log bytes.Buffer
-	n, err := startNATS("", -1, leastStore, slog.New(slog.NewTextHandler(&log, nil)))
+	n, err := StartNATS("", -1, MinNATSBytes, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	storeEvent(t, dialNATS(t, n.URL()), "event")
 	require.NoError(t, n.Close())

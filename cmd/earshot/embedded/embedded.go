@@ -1,0 +1,189 @@
+// Package embedded runs the servers that earshot dev brings along, inside its own
+// process and on loopback only: a store in the place of Redis, and NATS with JetStream.
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// Store is a Redis that keeps everything in memory. It reads no "#!lua" line in scripts, and
+// has no persistence: what needs either belongs to a Redis server.
+type Store struct {
+	server *miniredis.Miniredis
+}
+
+// StartStore starts a store on a free port.
+func StartStore() (*Store, error) {
+	server := miniredis.NewMiniRedis()
+	// Made for tests, it lets keys expire only when it is told that time has passed.
+	server.ClockTTL(true)
+	if err := server.StartAddr("127.0.0.1:0"); err != nil {
+		return nil, fmt.Errorf("start the embedded store: %w", err)
+	}
+	return &Store{server: server}, nil
+}
+
+// URL is where clients connect.
+func (s *Store) URL() string { return "redis://" + s.server.Addr() }
+
+// Close stops the store and drops what it holds.
+func (s *Store) Close() { s.server.Close() }
+
+const (
+	// NATSPort is the port that the tools of NATS try by themselves.
+	NATSPort = 4222
+	// natsStartLimit bounds the start; it takes some 20 ms with an empty directory,
+	// longer where a week of events has to be indexed.
+	natsStartLimit = 30 * time.Second
+	// maxPayload is the largest event. A message of a chat has at most 1 MiB, and may
+	// stand in its event more than once, and escaped.
+	maxPayload = 8 << 20
+	// MinNATSBytes bounds the files, so that a forgotten dev does not fill a disk, unless
+	// the stream is meant to be larger.
+	MinNATSBytes = 1 << 30
+)
+
+// NATS is a NATS server with JetStream inside this process.
+type NATS struct {
+	server    *server.Server
+	temporary string // removed at the end; empty where the caller gave a directory
+}
+
+// StartNATS starts the server on the given port, or on a free one where that is taken
+// or -1. Its files are in dir, or where that is empty in a temporary directory; its
+// streams may hold maxBytes in all.
+func StartNATS(dir string, port int, maxBytes int64, logger *slog.Logger) (*NATS, error) {
+	n := &NATS{}
+	if dir == "" {
+		temporary, err := os.MkdirTemp("", "earshot-nats-")
+		if err != nil {
+			return nil, fmt.Errorf("make a directory for the embedded NATS server: %w", err)
+		}
+		dir, n.temporary = temporary, temporary
+	}
+	err := n.start(dir, portOrFree(port, logger), maxBytes, logger)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the embedded NATS server in %s: %w", dir, err), n.Close())
+	}
+	return n, nil
+}
+
+// portOrFree looks whether the port is to be had before the server tries: a server
+// that fails to listen has taken hold of its directory already.
+func portOrFree(port int, logger *slog.Logger) int {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		logger.Info("the port of NATS is taken, the embedded server uses another", "port", port)
+		return server.RANDOM_PORT
+	}
+	if err == nil {
+		err = listener.Close()
+	}
+	if err != nil {
+		return server.RANDOM_PORT
+	}
+	return port
+}
+
+func (n *NATS) start(dir string, port int, maxBytes int64, logger *slog.Logger) error {
+	running, err := server.NewServer(&server.Options{
+		ServerName:        "earshot-dev",
+		Host:              "127.0.0.1",
+		Port:              port,
+		JetStream:         true,
+		StoreDir:          dir,
+		JetStreamMaxStore: maxBytes,
+		MaxPayload:        maxPayload,
+		NoSigs:            true, // signals are for the whole program
+	})
+	if err != nil {
+		return err
+	}
+	n.server = running
+	log := newNATSLog(logger)
+	running.SetLogger(log, false, false)
+	running.Start()
+	if fault := log.fatal(); fault != nil {
+		return fault // it would never be ready
+	}
+	if !running.ReadyForConnections(natsStartLimit) {
+		return fmt.Errorf("it was not ready within %s", natsStartLimit)
+	}
+	return nil
+}
+
+// URL is where clients connect.
+func (n *NATS) URL() string { return "nats://" + n.server.Addr().String() }
+
+// Close stops the server and removes its temporary directory.
+func (n *NATS) Close() error {
+	if n.server != nil {
+		n.server.Shutdown()
+		n.server.WaitForShutdown()
+	}
+	if n.temporary == "" {
+		return nil
+	}
+	if err := os.RemoveAll(n.temporary); err != nil {
+		return fmt.Errorf("remove the files of the embedded NATS server: %w", err)
+	}
+	return nil
+}
+
+// natsLog is a logger that passes on what the embedded NATS server has to say, quieter: its notices
+// are for somebody who runs that server, and are debug lines here.
+type natsLog struct {
+	logger *slog.Logger
+
+	mu    sync.Mutex
+	fault error
+}
+
+var _ server.Logger = (*natsLog)(nil)
+
+func newNATSLog(logger *slog.Logger) *natsLog {
+	return &natsLog{logger: logger.With("server", "nats")}
+}
+
+// Noticef logs a line of the server's normal life.
+func (l *natsLog) Noticef(format string, args ...any) { l.logger.Debug(fmt.Sprintf(format, args...)) }
+
+// Warnf logs a warning.
+func (l *natsLog) Warnf(format string, args ...any) { l.logger.Warn(fmt.Sprintf(format, args...)) }
+
+// Errorf logs an error.
+func (l *natsLog) Errorf(format string, args ...any) { l.logger.Error(fmt.Sprintf(format, args...)) }
+
+// Debugf logs a line of the server's debugging, which we leave off.
+func (l *natsLog) Debugf(format string, args ...any) { l.logger.Debug(fmt.Sprintf(format, args...)) }
+
+// Tracef logs a line of the server's tracing, which we leave off.
+func (l *natsLog) Tracef(format string, args ...any) { l.logger.Debug(fmt.Sprintf(format, args...)) }
+
+// Fatalf keeps why the server cannot run. The server's own logger would end the
+// process, which is not its to end here.
+func (l *natsLog) Fatalf(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fault == nil {
+		l.fault = fmt.Errorf(format, args...)
+	}
+}
+
+// fatal returns the first reason why the server cannot run, nil where there is none.
+func (l *natsLog) fatal() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fault
+}
