@@ -146,13 +146,13 @@ func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matche
 func (l *LLM) ask(ctx context.Context, model provider.Client, request provider.Request) (provider.Completion, error) {
 	limited, cancel := context.WithTimeout(ctx, l.options.Timeout)
 	defer cancel()
-	start := time.Now()
+	start := l.options.Now()
 	answer, err := model.Complete(limited, request)
 	err = l.explain(ctx, limited, err)
 	if away := new(matcher.Unavailable); errors.As(err, &away) && away.Detail != "" {
 		l.options.Logger.WarnContext(ctx, "llm.unreached", "model", request.Model, "error", away.Detail)
 	}
-	l.options.Observe(Exchange{Model: request.Model, Took: time.Since(start), Usage: answer.Usage, Err: err})
+	l.options.Observe(Exchange{Model: request.Model, Took: l.options.Now().Sub(start), Usage: answer.Usage, Err: err})
 	return answer, err
 }
 

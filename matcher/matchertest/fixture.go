@@ -3,7 +3,6 @@
 package matchertest
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -69,32 +68,13 @@ func Sort(candidates []matcher.Candidate) {
 	slices.SortFunc(candidates, func(a, b matcher.Candidate) int { return strings.Compare(a.Tool.Name, b.Tool.Name) })
 }
 
-// Candidates registers tools as a client would and brings them into scope.
-func Candidates(t testing.TB, tools ...string) []matcher.Candidate {
-	t.Helper()
-	raw := make([]json.RawMessage, len(tools))
-	for i, tool := range tools {
-		raw[i] = json.RawMessage(tool)
-	}
-	body, err := json.Marshal(map[string]any{"tools": raw})
-	require.NoError(t, err)
-	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic", SessionID: "s1"}, "r1", body)
-	require.NoError(t, err)
-	candidates := make([]matcher.Candidate, len(repository.Tools))
-	for i := range repository.Tools {
-		candidates[i] = matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]}
-	}
-	slices.SortFunc(candidates, func(a, b matcher.Candidate) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
-	return candidates
-}
-
 // Request is a message in a conversation that begins with it.
 func Request(t testing.TB, text string, tools ...string) matcher.Request {
 	t.Helper()
 	return matcher.Request{
 		App:        &repositories.App{ID: "clinic"},
 		Text:       text,
-		Candidates: Candidates(t, tools...),
+		Candidates: InScope(t, repositories.Scope{AppID: "clinic", SessionID: "s1"}, "r1", tools...),
 		Now:        time.Date(2026, 11, 20, 9, 30, 0, 0, time.FixedZone("CET", 3600)),
 	}
 }

@@ -224,15 +224,6 @@ func undouble(w string) string {
 	return w
 }
 
-// Stems is a list of words as their stems.
-func Stems(words string) map[string]bool {
-	found := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		found[Stem(w)] = true
-	}
-	return found
-}
-
 // Subjects returns the stems of the text's words that say what it is about.
 func Subjects(text string) map[string]bool {
 	found := map[string]bool{}

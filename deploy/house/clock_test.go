@@ -1,0 +1,102 @@
+package house_test
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// realTime are the functions that read the real clock, with the reason that no clock is
+// given to them.
+var realTime = map[string]string{
+	"matcher/llm/gemini.client.header": "the deadline of a context is by the real clock",
+	"trigger/effect.Late":              "the deadline of a context is by the real clock",
+	"api.eventWriter.write":            "the deadline of a connection is by the real clock",
+}
+
+// realServers are the packages that start servers for tests and wait for them.
+var realServers = []string{"emitter/natstest", "repositories/redistest", "trigger/sqlquery/pgtest"}
+
+// TestTimeIsInjected looks for the real clock outside of the programs: its value may be
+// the default of a clock that is given (o.Now = time.Now), and is asked nowhere else.
+func TestTimeIsInjected(t *testing.T) {
+	found := findings{}
+	for _, s := range production(t) {
+		if s.folder() == "cmd" || s.folder() == "deploy" || slices.Contains(realServers, s.pkg()) {
+			continue
+		}
+		for _, declaration := range s.file.Decls {
+			name := s.pkg() + "." + nameOf(declaration)
+			for _, node := range clocks(declaration) {
+				if realTime[name] == "" {
+					found.add(s.pkg(), "%s: %s asks the real clock: give it one, or say in realTime why not", s.at(node), name)
+				}
+			}
+		}
+	}
+	found.report(t)
+}
+
+// clocks lists where a declaration reads the real clock.
+func clocks(declaration ast.Decl) []ast.Node {
+	var found []ast.Node
+	ast.Inspect(declaration, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.AssignStmt:
+			return !isDefaultClock(n)
+		case *ast.SelectorExpr:
+			if from, is := n.X.(*ast.Ident); is && from.Name == "time" && slices.Contains([]string{"Now", "Since", "Until"}, n.Sel.Name) {
+				found = append(found, node)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// isDefaultClock reports whether an assignment is one of time.Now to a field for a clock.
+func isDefaultClock(assignment *ast.AssignStmt) bool {
+	field, is := assignment.Lhs[0].(*ast.SelectorExpr)
+	if !is || !strings.EqualFold(field.Sel.Name, "now") || len(assignment.Rhs) != 1 {
+		return false
+	}
+	_, value := assignment.Rhs[0].(*ast.SelectorExpr)
+	return value
+}
+
+// nameOf is the name of a function, with its receiver's type, or of the first thing that
+// another declaration declares.
+func nameOf(declaration ast.Decl) string {
+	switch d := declaration.(type) {
+	case *ast.FuncDecl:
+		if d.Recv != nil {
+			return receiverName(d) + "." + d.Name.Name
+		}
+		return d.Name.Name
+	case *ast.GenDecl:
+		for _, name := range declared(d) {
+			return name.Name
+		}
+	}
+	return ""
+}
+
+// receiverName is the name of the type that a method is of.
+func receiverName(method *ast.FuncDecl) string {
+	of := method.Recv.List[0].Type
+	for {
+		switch node := of.(type) {
+		case *ast.StarExpr:
+			of = node.X
+		case *ast.IndexExpr:
+			of = node.X
+		case *ast.IndexListExpr:
+			of = node.X
+		case *ast.Ident:
+			return node.Name
+		default:
+			return ""
+		}
+	}
+}

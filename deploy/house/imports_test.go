@@ -1,0 +1,176 @@
+package house_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// imports says what of the house a folder may import. Adapters meet in cmd only.
+var imports = map[string][]string{
+	"repositories": {"repositories"},
+	"matcher":      {"matcher", "repositories"},
+	"trigger":      {"trigger", "matcher", "repositories"},
+	"emitter":      {"emitter", "trigger", "repositories"},
+	"httpcall":     {"httpcall", "trigger", "repositories"},
+	"api":          {"api", "trigger", "matcher", "repositories"},
+	"cmd":          folders,
+	"deploy":       folders,
+}
+
+func TestFoldersImportOnlyWhatTheyMay(t *testing.T) {
+	for _, s := range production(t) {
+		for _, other := range s.ours() {
+			require.Contains(t, imports[s.folder()], topOf(other), "%s imports %s", s.path, other)
+		}
+	}
+}
+
+// providers are the packages that speak to models. One knows no other.
+var providers = []string{"matcher/llm/anthropic", "matcher/llm/cohere", "matcher/llm/gemini", "matcher/llm/openai"}
+
+// delivering are the packages that deliver effects. Whoever changes one need not know,
+// nor compile, how a tool is found.
+var delivering = []string{"emitter", "httpcall", "trigger/sqlquery"}
+
+// adapters speak to something outside. They know nothing of each other, and nothing but
+// the wiring knows them; providers are wired in matcher/llm.
+var adapters = slices.Concat(delivering, providers, []string{"api"})
+
+func TestAdaptersAreKnownToTheWiringAlone(t *testing.T) {
+	for _, s := range production(t) {
+		if s.folder() == "cmd" || s.folder() == "deploy" {
+			continue
+		}
+		for _, other := range s.ours() {
+			wiring := slices.Contains(providers, other) && s.pkg() == "matcher/llm"
+			own := other == adapterOf(s.pkg())
+			require.False(t, slices.Contains(adapters, other) && !own && !wiring, "%s imports %s", s.path, other)
+		}
+	}
+}
+
+// adapterOf is the adapter that a package belongs to.
+func adapterOf(pkg string) string {
+	for _, adapter := range adapters {
+		if pkg == adapter || strings.HasPrefix(pkg, adapter+"/") {
+			return adapter
+		}
+	}
+	return ""
+}
+
+func TestWhatDeliversCompilesNoMatcher(t *testing.T) {
+	graph := importGraph(t)
+	for _, pkg := range delivering {
+		require.Contains(t, graph, pkg)
+		for _, reached := range reachable(graph, pkg) {
+			require.NotEqual(t, "matcher", topOf(reached), "%s imports %s, if not by itself", pkg, reached)
+		}
+	}
+}
+
+// importGraph says which of our packages a package imports, tests aside.
+func importGraph(t *testing.T) map[string][]string {
+	graph := map[string][]string{}
+	for _, s := range production(t) {
+		graph[s.pkg()] = append(graph[s.pkg()], s.ours()...)
+	}
+	return graph
+}
+
+// reachable lists what a package imports, and what that imports, and so on.
+func reachable(graph map[string][]string, pkg string) []string {
+	seen, next := map[string]bool{}, []string{pkg}
+	for len(next) > 0 {
+		pkg, next = next[0], next[1:]
+		if !seen[pkg] {
+			seen[pkg] = true
+			next = append(next, graph[pkg]...)
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// ofModels are the libraries that only those who ask models need.
+var ofModels = []string{"github.com/sashabaranov/go-openai", "golang.org/x/oauth2/google"}
+
+func TestWhatAsksModelsIsBelowThePackageForModels(t *testing.T) {
+	for _, s := range sources(t) {
+		below := strings.HasPrefix(s.path, "matcher/llm/")
+		for _, spec := range s.file.Imports {
+			require.False(t, slices.Contains(ofModels, importPath(spec)) && !below, "%s imports %s", s.path, importPath(spec))
+		}
+		for _, other := range s.ours() {
+			require.False(t, slices.Contains(providers, other) && !below && !s.isTest(), "%s imports %s", s.path, other)
+		}
+	}
+}
+
+// floors are the packages of the matcher from the ground up: one imports of them only
+// those that it lists. The top folder is the contract that everybody else imports.
+var floors = map[string][]string{
+	"text":          {},
+	"moment":        {"text"},
+	"shown":         {},
+	"":              {"text"},
+	"retrieval":     {"", "text", "shown"},
+	"evidence":      {"", "text", "moment"},
+	"offline":       {"", "text", "moment", "shown", "retrieval"},
+	"llm/arguments": {"text"},
+	"llm/provider":  {"", "text", "llm/arguments"},
+	"llm/openai":    forProviders,
+	"llm/anthropic": forProviders,
+	"llm/gemini":    forProviders,
+	"llm/cohere":    forProviders,
+	"llm": {
+		"", "text", "retrieval", "evidence", "llm/arguments", "llm/provider", "llm/openai", "llm/anthropic", "llm/gemini", "llm/cohere",
+	},
+	"chain": {"", "text", "llm", "offline", "evidence"},
+	// What tests share.
+	"llm/llmtest": {},
+	"evaldata":    {"llm/llmtest"},
+	"matchertest": {""},
+}
+
+// forProviders is what a provider's package may know.
+var forProviders = []string{"", "text", "llm/arguments", "llm/provider"}
+
+func TestTheMatcherIsBuiltFromTheGroundUp(t *testing.T) {
+	for _, s := range production(t) {
+		own, is := inMatcher(s.pkg())
+		if !is {
+			continue
+		}
+		require.Contains(t, floors, own, "%s: say in floors what the package may import", s.path)
+		for _, other := range s.ours() {
+			if below, is := inMatcher(other); is {
+				require.Contains(t, floors[own], below, "%s imports %s", s.path, other)
+			}
+		}
+	}
+}
+
+// inMatcher is the path of a package below the matcher's folder.
+func inMatcher(pkg string) (string, bool) {
+	below, is := strings.CutPrefix(pkg, "matcher")
+	return strings.TrimPrefix(below, "/"), is
+}
+
+func TestTheContractOfTheMatcherIsAllThatOthersImport(t *testing.T) {
+	for _, s := range production(t) {
+		if slices.Contains([]string{"matcher", "cmd", "deploy"}, s.folder()) {
+			continue
+		}
+		for _, other := range s.ours() {
+			below, is := inMatcher(other)
+			require.False(t, is && below != "", "%s imports %s: the wiring in cmd brings the two together", s.path, other)
+		}
+	}
+}
+
+// topOf is the top folder of a package.
+func topOf(pkg string) string { return strings.SplitN(pkg, "/", 2)[0] }

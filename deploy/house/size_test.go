@@ -1,0 +1,75 @@
+package house_test
+
+import (
+	"go/ast"
+	"testing"
+)
+
+// Limits of size, in lines and in files. What reaches the upper ones has more than one
+// idea; a file below the lower one makes the reader jump.
+const (
+	maxFunctionLines = 60
+	maxFileLines     = 400
+	minFileLines     = 40
+	maxPackageFiles  = 25 // tests aside
+)
+
+// shortFiles have a reason to stand alone.
+var shortFiles = map[string]string{}
+
+func TestFunctionsAreShort(t *testing.T) {
+	found := findings{}
+	for _, s := range production(t) {
+		for _, declaration := range s.file.Decls {
+			if function, is := declaration.(*ast.FuncDecl); is && s.lines(function) > maxFunctionLines {
+				found.add(s.pkg(), "%s: %s has %d lines, %d is the limit", s.at(function), function.Name.Name, s.lines(function), maxFunctionLines)
+			}
+		}
+	}
+	found.report(t)
+}
+
+func TestFilesAreOneIdeaLong(t *testing.T) {
+	found, alone := findings{}, aloneInPackage(t)
+	for _, s := range production(t) {
+		lines := s.lines(s.file)
+		if lines > maxFileLines {
+			found.add(s.pkg(), "%s has %d lines, %d is the limit: it has more than one idea", s.path, lines, maxFileLines)
+		}
+		// A package's documentation may be a file of its own, and what is built on some systems has to be.
+		reason := len(s.file.Decls) == 0 || s.forSomeBuilds() || alone[s.path] || shortFiles[s.path] != ""
+		if lines < minFileLines && !reason {
+			found.add(s.pkg(), "%s has %d lines: move them to the file that they belong to, or say in shortFiles why not", s.path, lines)
+		}
+	}
+	found.report(t)
+}
+
+// aloneInPackage are the files that have no other to belong to.
+func aloneInPackage(t *testing.T) map[string]bool {
+	files := map[string][]string{}
+	for _, s := range production(t) {
+		files[s.pkg()] = append(files[s.pkg()], s.path)
+	}
+	alone := map[string]bool{}
+	for _, list := range files {
+		if len(list) == 1 {
+			alone[list[0]] = true
+		}
+	}
+	return alone
+}
+
+func TestPackagesAreOneIdeaLarge(t *testing.T) {
+	files := map[string]int{}
+	for _, s := range production(t) {
+		files[s.pkg()]++
+	}
+	found := findings{}
+	for pkg, n := range files {
+		if n > maxPackageFiles {
+			found.add(pkg, "%d files, %d is the limit: what in it could be a package?", n, maxPackageFiles)
+		}
+	}
+	found.report(t)
+}
