@@ -12,7 +12,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // Options are what New needs. Store and Engine must be given; what else is missing
@@ -23,7 +23,7 @@ type Options struct {
 	// AdminKey is the bearer key that may do everything. Empty means that no key is
 	// asked for: for development on loopback only, and refused elsewhere. Keys and
 	// tokens that are sent all the same are honoured.
-	AdminKey repositories.Secret
+	AdminKey secret.Secret
 	// Keys keeps the keys of apps, and Tokens signs those of sessions. Missing: there
 	// are none.
 	Keys   KeyStore

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // KeyStore knows and keeps the keys of apps.
@@ -19,7 +20,7 @@ type KeyStore interface {
 // KeyKeeper makes, lists and revokes the keys of apps.
 type KeyKeeper interface {
 	// CreateKey fails with a *repositories.ScopeError where a key asks for more than it has.
-	CreateKey(ctx context.Context, appID string, asked repositories.NewKey) (repositories.AppKey, repositories.Secret, error)
+	CreateKey(ctx context.Context, appID string, asked repositories.NewKey) (repositories.AppKey, secret.Secret, error)
 	AppKeys(ctx context.Context, appID, after string, limit int) (items []repositories.AppKey, next string, err error)
 	// RevokeKey returns when no replica takes the key any more.
 	RevokeKey(ctx context.Context, appID, keyID string) error

@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 func clinic() *repositories.App {
 	return &repositories.App{
-		ID: "clinic", Name: "Clinic", SigningSecret: repositories.NewSecret("whsec_plantedA"),
-		Modules: []repositories.Module{{ID: "calendar", Secret: repositories.NewSecret("planted"), TokenURL: "https://id.example.org/token"}},
+		ID: "clinic", Name: "Clinic", SigningSecret: secret.New("whsec_plantedA"),
+		Modules: []repositories.Module{{ID: "calendar", Secret: secret.New("planted"), TokenURL: "https://id.example.org/token"}},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // challenge says how to authenticate (RFC 6750, section 3).
@@ -20,7 +21,7 @@ const challenge = `Bearer realm="earshot"`
 // Keys knows the keys of apps. Its errors are repositories.ErrKey, ErrKeyExpired and
 // ErrUnavailable.
 type Keys interface {
-	CheckKey(ctx context.Context, key repositories.Secret) (appID string, found repositories.AppKey, err error)
+	CheckKey(ctx context.Context, key secret.Secret) (appID string, found repositories.AppKey, err error)
 	KeyValid(ctx context.Context, appID, keyID string) (repositories.AppKey, error)
 	Lives
 }
@@ -35,13 +36,13 @@ type Lives interface {
 
 // Tokens signs session tokens and knows its own by their signature.
 type Tokens interface {
-	SignToken(token repositories.SessionToken) (repositories.Secret, error)
-	OpenToken(given repositories.Secret) (repositories.SessionToken, error)
+	SignToken(token repositories.SessionToken) (secret.Secret, error)
+	OpenToken(given secret.Secret) (repositories.SessionToken, error)
 }
 
 // authenticator finds out who makes a request.
 type authenticator struct {
-	admin  repositories.Secret // empty: whoever sends no key of an app is the admin
+	admin  secret.Secret // empty: whoever sends no key of an app is the admin
 	keys   Keys
 	tokens Tokens
 	now    func() time.Time
@@ -74,15 +75,15 @@ func needsNoKey(c echo.Context, open map[string]bool) bool {
 // credential reads what the request authenticates with; empty for nothing. A browser's
 // EventSource can send no header, so a stream of events takes a session token, which
 // is short-lived, in its query as well (RFC 6750, section 2.3).
-func credential(c echo.Context) repositories.Secret {
+func credential(c echo.Context) secret.Secret {
 	scheme, token, _ := strings.Cut(c.Request().Header.Get("Authorization"), " ")
 	if strings.EqualFold(scheme, "Bearer") {
-		return repositories.NewSecret(strings.TrimSpace(token))
+		return secret.New(strings.TrimSpace(token))
 	}
 	if c.Path() == pathSessionEvents && strings.HasPrefix(c.QueryParam(tokenQuery), repositories.SessionTokenPrefix) {
-		return repositories.NewSecret(c.QueryParam(tokenQuery))
+		return secret.New(c.QueryParam(tokenQuery))
 	}
-	return repositories.Secret{}
+	return secret.Secret{}
 }
 
 var (
@@ -91,7 +92,7 @@ var (
 	errSessionOver  = errors.New("the session token has ended with its session")
 )
 
-func (a authenticator) principal(ctx context.Context, sent repositories.Secret) (principal, error) {
+func (a authenticator) principal(ctx context.Context, sent secret.Secret) (principal, error) {
 	switch text := sent.Reveal(); {
 	case a.isAdmin(sent):
 		return principal{admin: true}, nil
@@ -110,12 +111,12 @@ func (a authenticator) principal(ctx context.Context, sent repositories.Secret) 
 
 // isAdmin compares hashes, which are of one length, in constant time: neither the
 // length of the key nor how much of it was right shows in the time of the answer.
-func (a authenticator) isAdmin(sent repositories.Secret) bool {
+func (a authenticator) isAdmin(sent secret.Secret) bool {
 	want, got := sha256.Sum256([]byte(a.admin.Reveal())), sha256.Sum256([]byte(sent.Reveal()))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && !a.admin.Empty()
 }
 
-func (a authenticator) byKey(ctx context.Context, sent repositories.Secret) (principal, error) {
+func (a authenticator) byKey(ctx context.Context, sent secret.Secret) (principal, error) {
 	appID, key, err := a.keys.CheckKey(ctx, sent)
 	return principal{appID: appID, scopes: key.Scopes, keyID: key.ID, rootKey: key.Root(), expires: key.Expires}, err
 }
@@ -123,7 +124,7 @@ func (a authenticator) byKey(ctx context.Context, sent repositories.Secret) (pri
 // byToken reads a session token. It ends with the key that it was asked for with, so
 // that whoever revokes a key that got out has revoked what was made with it, and with its
 // app and session: others may live under these names later.
-func (a authenticator) byToken(ctx context.Context, sent repositories.Secret) (principal, error) {
+func (a authenticator) byToken(ctx context.Context, sent secret.Secret) (principal, error) {
 	token, err := a.tokens.OpenToken(sent)
 	if err != nil {
 		return principal{}, err

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 var openPaths = []string{"/healthz", "/readyz", "/metrics", "/openapi.json", "/asyncapi.json", "/docs"}
@@ -53,7 +53,7 @@ func TestOpenPathsNeedNoKey(t *testing.T) {
 }
 
 func TestWithAnEmptyKeyNothingNeedsOne(t *testing.T) {
-	s := start(t, func(o *api.Options) { o.AdminKey = repositories.Secret{} })
+	s := start(t, func(o *api.Options) { o.AdminKey = secret.Secret{} })
 	s.call("GET", "/v1/apps", "", "Authorization: ").is(200, `{"items":[]}`)
 	s.call("GET", "/v1/apps", "", "Authorization: Bearer whatever").is(200, `{"items":[]}`)
 }

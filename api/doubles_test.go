@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/trigger"
 )
 
@@ -130,7 +131,7 @@ func (s *storeDouble) CloseSession(_ context.Context, appID, sessionID string) e
 
 // The double of the keys is part of the store's.
 
-func (s *storeDouble) CheckKey(context.Context, repositories.Secret) (string, repositories.AppKey, error) {
+func (s *storeDouble) CheckKey(context.Context, secret.Secret) (string, repositories.AppKey, error) {
 	return "", repositories.AppKey{}, repositories.ErrKey
 }
 
@@ -146,9 +147,9 @@ func (s *storeDouble) LifeOf(_ context.Context, appID, _ string) (repositories.G
 	return repositories.Generation{App: appID}, nil
 }
 
-func (s *storeDouble) CreateKey(_ context.Context, appID string, asked repositories.NewKey) (repositories.AppKey, repositories.Secret, error) {
+func (s *storeDouble) CreateKey(_ context.Context, appID string, asked repositories.NewKey) (repositories.AppKey, secret.Secret, error) {
 	s.took("CreateKey", appID, asked)
-	return repositories.AppKey{ID: "k1", Name: asked.Name, Scopes: asked.Scopes}, repositories.NewSecret("ek_clinic.k1.x"), s.err
+	return repositories.AppKey{ID: "k1", Name: asked.Name, Scopes: asked.Scopes}, secret.New("ek_clinic.k1.x"), s.err
 }
 
 func (s *storeDouble) AppKeys(_ context.Context, appID, after string, limit int) ([]repositories.AppKey, string, error) {

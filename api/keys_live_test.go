@@ -12,6 +12,7 @@ import (
 
 	"earshot/api"
 	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 const keysPath = "/v1/apps/clinic/keys"
@@ -163,7 +164,7 @@ func TestWithoutRedisAKeyIs503AndAWrongOneAsWell(t *testing.T) {
 }
 
 func TestWithoutAnAdminKeyKeysThatAreSentAreHonoured(t *testing.T) {
-	w := live(t, everything, func(o *api.Options) { o.AdminKey = repositories.Secret{} })
+	w := live(t, everything, func(o *api.Options) { o.AdminKey = secret.Secret{} })
 	w.call("PUT", "/v1/apps/clinic", `{}`, "Authorization: ").is(201, "")
 	key := w.call("POST", keysPath, `{"scopes":["tools"]}`, "Authorization: ").made()
 	w.call("PUT", bookingPath, hoursBody, bearer(key.Key)).is(201, "")
@@ -173,7 +174,7 @@ func TestWithoutAnAdminKeyKeysThatAreSentAreHonoured(t *testing.T) {
 }
 
 func TestWithoutAnAdminKeyPagesOfElsewhereAreRefused(t *testing.T) {
-	w := live(t, everything, func(o *api.Options) { o.AdminKey = repositories.Secret{} })
+	w := live(t, everything, func(o *api.Options) { o.AdminKey = secret.Secret{} })
 	w.call("PUT", "/v1/apps/clinic", `{"settings":{"allowedOrigins":["https://app.example"]}}`).is(201, "")
 	w.call("POST", messagesPath, hello, "Origin: https://evil.example").problem(403, "evil.example")
 	w.call("POST", messagesPath, hello, "Origin: https://app.example").is(200, "")

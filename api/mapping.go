@@ -11,6 +11,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/fault"
 	"earshot/trigger"
 )
 
@@ -39,7 +40,7 @@ func problemOf(err error) *problem {
 // typedProblem maps the errors that carry what to say.
 func typedProblem(err error) *problem {
 	var (
-		faults repositories.Faults
+		faults fault.List
 		values *trigger.ValuesError
 		llm    *matcher.Unavailable
 		size   *http.MaxBytesError
@@ -97,7 +98,7 @@ func isUnavailable(err error) bool { return errors.Is(err, repositories.ErrUnava
 
 // faulty is the problem of a body with faults: those that are listed, and how many more
 // there are.
-func faulty(status int, detail string, faults repositories.Faults) *problem {
+func faulty(status int, detail string, faults fault.List) *problem {
 	listed, more := faults.Listed()
 	if more > 0 {
 		detail += fmt.Sprintf("; %d are listed, and there are %d more", len(listed), more)
@@ -105,18 +106,18 @@ func faulty(status int, detail string, faults repositories.Faults) *problem {
 	return &problem{Type: typeFaults, Title: "The body is at fault", Status: status, Detail: detail, Errors: listed}
 }
 
-func scopeFaults(scopes *repositories.ScopeError) repositories.Faults {
-	var faults repositories.Faults
+func scopeFaults(scopes *repositories.ScopeError) fault.List {
+	var faults fault.List
 	for _, i := range scopes.Beyond {
-		faults.Add(repositories.Point("scopes", i), "is more than the key has that asks; ask with one that has it")
+		faults.Add(fault.Point("scopes", i), "is more than the key has that asks; ask with one that has it")
 	}
 	return faults
 }
 
-func valueFaults(values *trigger.ValuesError) repositories.Faults {
-	var faults repositories.Faults
-	for _, fault := range values.Faults {
-		faults.Add(repositories.Point("values", fault.Parameter), "%s", fault.Detail)
+func valueFaults(values *trigger.ValuesError) fault.List {
+	var faults fault.List
+	for _, one := range values.Faults {
+		faults.Add(fault.Point("values", one.Parameter), "%s", one.Detail)
 	}
 	return faults
 }
@@ -139,7 +140,7 @@ func seconds(pause time.Duration) string {
 	return strconv.Itoa(int(math.Ceil(pause.Seconds())))
 }
 
-func faultCount(faults repositories.Faults) string {
+func faultCount(faults fault.List) string {
 	listed, more := faults.Listed()
 	return count(len(listed)+more, "fault")
 }

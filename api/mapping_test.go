@@ -11,6 +11,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/fault"
 	"earshot/trigger"
 )
 
@@ -54,7 +55,7 @@ func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
 		{fmt.Errorf("messageId %q %w", "m1", trigger.ErrReused), 409, "about:blank", ""},
 		{trigger.ErrClosed, 409, "about:blank", ""},
 		{fmt.Errorf("%w: x", trigger.ErrCursor), 400, "about:blank", ""},
-		{repositories.Faults{{Pointer: "/tools", Detail: "is missing"}}, 400, "/docs#faults", ""},
+		{fault.List{{Pointer: "/tools", Detail: "is missing"}}, 400, "/docs#faults", ""},
 		{&trigger.ValuesError{Name: "book", Faults: []repositories.ValueFault{{Parameter: "date", Detail: "is required"}}}, 422, "/docs#faults", ""},
 		{&matcher.Unavailable{Reason: "it answered 500"}, 502, "/docs#undecided", ""},
 		{&matcher.Unavailable{Reason: "it answered 429", RetryAfter: time.Minute}, 503, "/docs#undecided", "60"},

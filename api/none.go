@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // noKeys and noTokens stand for what a service was not given: no key or token is one.
 type noKeys struct{}
 
-func (noKeys) CheckKey(context.Context, repositories.Secret) (string, repositories.AppKey, error) {
+func (noKeys) CheckKey(context.Context, secret.Secret) (string, repositories.AppKey, error) {
 	return "", repositories.AppKey{}, repositories.ErrKey
 }
 
@@ -26,8 +27,8 @@ func (noKeys) LifeOf(context.Context, string, string) (repositories.Generation, 
 	return repositories.Generation{}, nil
 }
 
-func (noKeys) CreateKey(context.Context, string, repositories.NewKey) (repositories.AppKey, repositories.Secret, error) {
-	return repositories.AppKey{}, repositories.Secret{}, fmt.Errorf("%w: this service keeps no keys", repositories.ErrUnavailable)
+func (noKeys) CreateKey(context.Context, string, repositories.NewKey) (repositories.AppKey, secret.Secret, error) {
+	return repositories.AppKey{}, secret.Secret{}, fmt.Errorf("%w: this service keeps no keys", repositories.ErrUnavailable)
 }
 
 func (noKeys) AppKeys(context.Context, string, string, int) ([]repositories.AppKey, string, error) {
@@ -38,10 +39,10 @@ func (noKeys) RevokeKey(context.Context, string, string) error { return reposito
 
 type noTokens struct{}
 
-func (noTokens) SignToken(repositories.SessionToken) (repositories.Secret, error) {
-	return repositories.Secret{}, fmt.Errorf("%w: this service signs no tokens", repositories.ErrUnavailable)
+func (noTokens) SignToken(repositories.SessionToken) (secret.Secret, error) {
+	return secret.Secret{}, fmt.Errorf("%w: this service signs no tokens", repositories.ErrUnavailable)
 }
 
-func (noTokens) OpenToken(repositories.Secret) (repositories.SessionToken, error) {
+func (noTokens) OpenToken(secret.Secret) (repositories.SessionToken, error) {
 	return repositories.SessionToken{}, repositories.ErrToken
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 // The types of problem (RFC 9457, section 3.1.1), each a place on the page /docs.
@@ -20,11 +20,11 @@ const problemJSON = "application/problem+json"
 
 // problem is an error as clients see it (RFC 9457).
 type problem struct {
-	Type   string              `json:"type"`
-	Title  string              `json:"title"`
-	Status int                 `json:"status"`
-	Detail string              `json:"detail"`
-	Errors repositories.Faults `json:"errors,omitempty"`
+	Type   string     `json:"type"`
+	Title  string     `json:"title"`
+	Status int        `json:"status"`
+	Detail string     `json:"detail"`
+	Errors fault.List `json:"errors,omitempty"`
 	// MessageID is the id under which a message that was not decided is kept.
 	MessageID string `json:"messageId,omitempty"`
 

@@ -15,6 +15,8 @@ import (
 
 	"earshot/api"
 	"earshot/repositories"
+	"earshot/repositories/fault"
+	"earshot/repositories/secret"
 )
 
 const adminKey = "correct-horse-battery-staple"
@@ -36,7 +38,7 @@ func start(t testing.TB, change ...func(*api.Options)) *service {
 	require.NoError(t, err)
 	options := api.Options{
 		Keys: s.store, Tokens: sealer,
-		Store: s.store, Engine: s.engine, AdminKey: repositories.NewSecret(adminKey),
+		Store: s.store, Engine: s.engine, AdminKey: secret.New(adminKey),
 		Logger: slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		NewID:  func() string { return "made-1" },
 	}
@@ -110,7 +112,7 @@ func (a answer) problem(status int, words ...string) map[string]string {
 	var problem struct {
 		Type, Title, Detail string
 		Status              int
-		Errors              repositories.Faults
+		Errors              fault.List
 	}
 	require.NoError(a.t, json.Unmarshal(a.body, &problem))
 	require.Equal(a.t, status, problem.Status)

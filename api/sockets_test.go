@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
-	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/trigger"
 )
 
@@ -38,7 +38,7 @@ type sockets struct {
 // onSockets runs the server with these deadlines for requests and answers.
 func onSockets(t *testing.T, secure bool, read, write time.Duration, change ...func(*api.Options)) sockets {
 	options := api.Options{
-		Store: &storeDouble{}, Engine: &engineDouble{}, AdminKey: repositories.NewSecret(adminKey),
+		Store: &storeDouble{}, Engine: &engineDouble{}, AdminKey: secret.New(adminKey),
 		Logger: slog.New(slog.DiscardHandler), WriteTime: write,
 	}
 	for _, alter := range change {

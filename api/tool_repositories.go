@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 // toolRepositories serves the repositories of an app and of a session.
@@ -59,7 +60,7 @@ func (h toolRepositories) post(c echo.Context) error {
 		return err
 	}
 	if repository.ID != "" {
-		return repositories.Faults{{Pointer: "/repositoryId", Detail: "is generated here; PUT the repository under the id that it is to have"}}
+		return fault.List{{Pointer: "/repositoryId", Detail: "is generated here; PUT the repository under the id that it is to have"}}
 	}
 	repository.ID = h.newID()
 	if _, err := h.writer.PutRepository(c.Request().Context(), repository); err != nil {

@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
+	"earshot/repositories/secret"
 )
 
 // owners are the two places where repositories live.
@@ -97,7 +99,7 @@ func TestARepositoryWithoutToolsHasAnEmptyList(t *testing.T) {
 
 func TestWhatTheAppLacksIsAFaultOfTheBody(t *testing.T) {
 	s := start(t)
-	s.store.err = repositories.Faults{{Pointer: "/tools/0/request/moduleId", Detail: "the app has no module calendar"}}
+	s.store.err = fault.List{{Pointer: "/tools/0/request/moduleId", Detail: "the app has no module calendar"}}
 	faults := s.call("PUT", "/v1/apps/clinic/repositories/info", hoursBody).problem(400, "1 fault")
 	require.Equal(t, map[string]string{"/tools/0/request/moduleId": "the app has no module calendar"}, faults)
 }
@@ -105,7 +107,7 @@ func TestWhatTheAppLacksIsAFaultOfTheBody(t *testing.T) {
 func TestHeadersOfACallAreMasked(t *testing.T) {
 	s := start(t)
 	repository := hours(repositories.Scope{AppID: "clinic"})
-	repository.Tools[0].Request = &repositories.Request{Headers: repositories.Headers{"Authorization": repositories.NewSecret("planted")}}
+	repository.Tools[0].Request = &repositories.Request{Headers: repositories.Headers{"Authorization": secret.New("planted")}}
 	s.store.repositories = []*repositories.Repository{repository}
 	got := s.call("GET", "/v1/apps/clinic/repositories/info", "").is(200, "")
 	require.NotContains(t, string(got.body), "planted")

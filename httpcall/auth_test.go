@@ -14,7 +14,7 @@ import (
 
 func clientGrant(i *issuer) *repositories.Bearer {
 	return &repositories.Bearer{
-		ClientType: "client_credentials", ClientID: "cli", ClientSecret: secret("cli-secret"), TokenURL: i.URL + "/token",
+		ClientType: "client_credentials", ClientID: "cli", ClientSecret: credential("cli-secret"), TokenURL: i.URL + "/token",
 	}
 }
 
@@ -26,7 +26,7 @@ func TestGrantsAreAskedForInFormEncoding(t *testing.T) {
 	}{
 		"client credentials": {
 			repositories.Request{Auth: "bearer", Bearer: &repositories.Bearer{
-				ClientType: "client_credentials", ClientID: "cli", ClientSecret: secret("cli-secret"),
+				ClientType: "client_credentials", ClientID: "cli", ClientSecret: credential("cli-secret"),
 				TokenURL: i.URL, Audience: "calendar", Scopes: []string{"read", "write"},
 			}},
 			url.Values{
@@ -36,14 +36,14 @@ func TestGrantsAreAskedForInFormEncoding(t *testing.T) {
 		},
 		"password": {
 			repositories.Request{Bearer: &repositories.Bearer{
-				ClientType: "password", Username: "ann", Password: secret("pass&word"), TokenURL: i.URL, Audience: "calendar",
+				ClientType: "password", Username: "ann", Password: credential("pass&word"), TokenURL: i.URL, Audience: "calendar",
 			}},
 			url.Values{"grant_type": {"password"}, "username": {"ann"}, "password": {"pass&word"}, "audience": {"calendar"}},
 		},
 		"password of a client": {
 			repositories.Request{Bearer: &repositories.Bearer{
-				ClientType: "password", ClientID: "cli", ClientSecret: secret("cli-secret"),
-				Username: "ann", Password: secret("pass"), TokenURL: i.URL,
+				ClientType: "password", ClientID: "cli", ClientSecret: credential("cli-secret"),
+				Username: "ann", Password: credential("pass"), TokenURL: i.URL,
 			}},
 			url.Values{
 				"grant_type": {"password"}, "username": {"ann"}, "password": {"pass"},
@@ -66,8 +66,8 @@ func TestGrantsAreAskedForInFormEncoding(t *testing.T) {
 			e := newEndpoint(t, nil)
 			r := newRig(t)
 			r.apps["clinic"].Modules = []repositories.Module{
-				{ID: "calendar", Secret: secret("mod-secret"), TokenURL: i.URL, Audience: "rooms", Scopes: []string{"book"}},
-				{ID: "named", ClientID: "other-name", Secret: secret("mod-secret"), TokenURL: i.URL},
+				{ID: "calendar", Secret: credential("mod-secret"), TokenURL: i.URL, Audience: "rooms", Scopes: []string{"book"}},
+				{ID: "named", ClientID: "other-name", Secret: credential("mod-secret"), TokenURL: i.URL},
 			}
 			asked := len(i.requests())
 			require.Equal(t, effect.Done, r.call(e.URL, &test.request, nil).Verdict)
@@ -81,7 +81,7 @@ func TestGrantsAreAskedForInFormEncoding(t *testing.T) {
 func TestBasicCredentialsFollowRFC7617(t *testing.T) {
 	e := newEndpoint(t, nil)
 	r := newRig(t)
-	request := &repositories.Request{Basic: &repositories.Basic{Username: "Zoë", Password: secret("a:b c")}}
+	request := &repositories.Request{Basic: &repositories.Basic{Username: "Zoë", Password: credential("a:b c")}}
 	require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict)
 	user, password, ok := basicOf(e.only(t))
 	require.True(t, ok)
@@ -115,7 +115,7 @@ func TestWhatIsMissingForAuthenticationMeansNoCall(t *testing.T) {
 	for name, request := range map[string]repositories.Request{
 		"unknown way":        {Auth: "digest"},
 		"basic without":      {Auth: "basic"},
-		"basic with a colon": {Basic: &repositories.Basic{Username: "a:b", Password: secret("p")}},
+		"basic with a colon": {Basic: &repositories.Basic{Username: "a:b", Password: credential("p")}},
 		"bearer without":     {Auth: "bearer"},
 		"unknown grant":      {Bearer: &repositories.Bearer{ClientType: "implicit", TokenURL: i.URL}},
 		"no token endpoint":  {Bearer: &repositories.Bearer{ClientType: "password"}},

@@ -74,13 +74,13 @@ func TestToolHeadersCannotReplaceOurs(t *testing.T) {
 	e := newEndpoint(t, nil)
 	r := newRig(t)
 	request := &repositories.Request{
-		Auth: "basic", Basic: &repositories.Basic{Username: "u", Password: secret("p")},
+		Auth: "basic", Basic: &repositories.Basic{Username: "u", Password: credential("p")},
 		Headers: repositories.Headers{
-			"X-Desk": secret("A :day"), "content-type": secret("application/vnd.clinic+json"), "User-Agent": secret("clinic"),
-			"Authorization": secret("Bearer forged"), "webhook-id": secret("forged"), "WEBHOOK-TIMESTAMP": secret("forged"),
-			"Webhook-Signature": secret("forged"), "idempotency-key": secret("forged"), "traceparent": secret("forged"),
-			"Earshot-Attempt": secret("forged"), "Host": secret("forged.example"), "Content-Length": secret("1"),
-			"Transfer-Encoding": secret("chunked"), "Accept-Encoding": secret("br"), "Connection": secret("upgrade"),
+			"X-Desk": credential("A :day"), "content-type": credential("application/vnd.clinic+json"), "User-Agent": credential("clinic"),
+			"Authorization": credential("Bearer forged"), "webhook-id": credential("forged"), "WEBHOOK-TIMESTAMP": credential("forged"),
+			"Webhook-Signature": credential("forged"), "idempotency-key": credential("forged"), "traceparent": credential("forged"),
+			"Earshot-Attempt": credential("forged"), "Host": credential("forged.example"), "Content-Length": credential("1"),
+			"Transfer-Encoding": credential("chunked"), "Accept-Encoding": credential("br"), "Connection": credential("upgrade"),
 		},
 	}
 	require.Equal(t, effect.Done, r.call(e.URL, request, map[string]any{"day": "Monday"}).Verdict)
@@ -100,7 +100,7 @@ func TestToolHeadersCannotReplaceOurs(t *testing.T) {
 
 func TestToolMayAuthenticateWithAHeaderOfItsOwn(t *testing.T) {
 	e := newEndpoint(t, nil)
-	request := &repositories.Request{Headers: repositories.Headers{"Authorization": secret("ApiKey 12345678")}}
+	request := &repositories.Request{Headers: repositories.Headers{"Authorization": credential("ApiKey 12345678")}}
 	require.Equal(t, effect.Done, newRig(t).call(e.URL, request, nil).Verdict)
 	require.Equal(t, "ApiKey 12345678", e.only(t).header.Get("Authorization"))
 }
@@ -112,7 +112,7 @@ func TestHeaderThatCouldSmuggleIsRefused(t *testing.T) {
 		"X-A": "a\r\nX-B: b", "X-C": "a\nb", "X-D": "a\rb", "X-E": "a\x00b",
 		"X F": "a", "": "a", "X-G:": "a", "X\r\nH": "a",
 	} {
-		outcome := r.call(e.URL, &repositories.Request{Headers: repositories.Headers{name: secret(value)}}, nil)
+		outcome := r.call(e.URL, &repositories.Request{Headers: repositories.Headers{name: credential(value)}}, nil)
 		require.Equal(t, effect.Dead, outcome.Verdict, "%q", name)
 		require.Equal(t, effect.ReasonRequest, outcome.Reason, "%q", name)
 		require.NotContains(t, outcome.Error, "\n")
@@ -125,7 +125,7 @@ func TestEverySecretOfTheAppSigns(t *testing.T) {
 	r := newRig(t, func(o *httpcall.Options) { o.Now = time.Now }) // Verify takes the machine's time
 	prefixed, plain := "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("p"), 64))
 	for _, secrets := range []string{prefixed, plain, prefixed + " " + plain} {
-		r.apps["clinic"].SigningSecret = secret(secrets)
+		r.apps["clinic"].SigningSecret = credential(secrets)
 		before := len(e.requests())
 		require.Equal(t, effect.Done, r.call(e.URL, nil, nil).Verdict)
 		got := e.requests()[before]
@@ -144,7 +144,7 @@ func TestEverySecretOfTheAppSigns(t *testing.T) {
 func TestSigningSecretThatCannotSignStopsTheCall(t *testing.T) {
 	e := newEndpoint(t, nil)
 	r := newRig(t)
-	r.apps["clinic"].SigningSecret = secret("whsec_???not-base64???")
+	r.apps["clinic"].SigningSecret = credential("whsec_???not-base64???")
 	outcome := r.call(e.URL, nil, nil)
 	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, "signingSecret")

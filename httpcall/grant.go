@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 )
 
@@ -15,9 +16,9 @@ type grant struct {
 	app        string
 	kind       string // client_credentials or password
 	clientID   string
-	secret     repositories.Secret
+	secret     secret.Secret
 	username   string
-	password   repositories.Secret
+	password   secret.Secret
 	tokenURL   string
 	refreshURL string
 	audience   string

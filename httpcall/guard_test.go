@@ -105,7 +105,7 @@ func TestErrorsNameHostsAsTheyWereGivenAndNoAddressOrResolver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(o *httpcall.Options) { o.Policy, o.Resolver = c.policy, c.resolver })
 			target := strings.Replace(c.at, "127.0.0.1", "crm.example", 1)
-			token := &repositories.Request{Bearer: &repositories.Bearer{ClientID: "c", ClientSecret: secret("hunter2"), TokenURL: target}}
+			token := &repositories.Request{Bearer: &repositories.Bearer{ClientID: "c", ClientSecret: credential("hunter2"), TokenURL: target}}
 			for _, outcome := range []effect.Outcome{r.call(target, nil, nil), r.call("http://192.0.2.1/", token, nil)} {
 				require.Contains(t, outcome.Error, "crm.example")
 				require.Contains(t, outcome.Error, c.says)

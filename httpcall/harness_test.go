@@ -17,6 +17,7 @@ import (
 
 	"earshot/httpcall"
 	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 )
 
@@ -114,7 +115,7 @@ func policy(t *testing.T, text string) httpcall.Policy {
 	return parsed
 }
 
-func secret(text string) repositories.Secret { return repositories.NewSecret(text) }
+func credential(text string) secret.Secret { return secret.New(text) }
 
 func ref[T any](value T) *T { return &value }
 

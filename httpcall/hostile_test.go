@@ -242,7 +242,7 @@ func TestAttemptThatEndsBeforeItIsSentDoesNotCount(t *testing.T) {
 func TestRedirectIsNotFollowed(t *testing.T) {
 	other := newEndpoint(t, nil)
 	e := newEndpoint(t, redirect(other.URL))
-	request := &repositories.Request{Basic: &repositories.Basic{Username: "u", Password: secret("password")}}
+	request := &repositories.Request{Basic: &repositories.Basic{Username: "u", Password: credential("password")}}
 	outcome := newRig(t).call(e.URL, request, nil)
 	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Equal(t, effect.ReasonRequest, outcome.Reason)

@@ -28,12 +28,12 @@ var planted = map[string]string{
 func ways(tokenURL string) map[string]*repositories.Request {
 	bearer := func(kind string) *repositories.Bearer {
 		return &repositories.Bearer{
-			ClientType: kind, ClientID: "cli", ClientSecret: secret(planted["client secret"]),
-			Username: "ann", Password: secret(planted["user password"]), TokenURL: tokenURL, RefreshURL: tokenURL,
+			ClientType: kind, ClientID: "cli", ClientSecret: credential(planted["client secret"]),
+			Username: "ann", Password: credential(planted["user password"]), TokenURL: tokenURL, RefreshURL: tokenURL,
 		}
 	}
 	list := map[string]*repositories.Request{
-		"basic":    {Basic: &repositories.Basic{Username: "ann", Password: secret(planted["basic password"])}},
+		"basic":    {Basic: &repositories.Basic{Username: "ann", Password: credential(planted["basic password"])}},
 		"client":   {Bearer: bearer("client_credentials")},
 		"password": {Bearer: bearer("password")},
 		"module":   {ModuleID: "calendar"},
@@ -41,7 +41,7 @@ func ways(tokenURL string) map[string]*repositories.Request {
 	}
 	for _, request := range list {
 		request.Headers = repositories.Headers{
-			"X-Api-Key": secret(planted["api key"]), "X-Auth": secret("ApiKey " + planted["api key"]),
+			"X-Api-Key": credential(planted["api key"]), "X-Auth": credential("ApiKey " + planted["api key"]),
 		}
 	}
 	return list
@@ -101,8 +101,8 @@ func TestNoCredentialLeavesInAnOutcomeOrALog(t *testing.T) {
 
 func newLeakRig(t *testing.T, tokenURL string) *rig {
 	r := newRig(t, func(o *httpcall.Options) { o.BreakAfter = 1000 })
-	r.apps["clinic"].SigningSecret = secret(base64.StdEncoding.EncodeToString([]byte(planted["signing secret"])))
-	r.apps["clinic"].Modules = []repositories.Module{{ID: "calendar", Secret: secret(planted["module secret"]), TokenURL: tokenURL}}
+	r.apps["clinic"].SigningSecret = credential(base64.StdEncoding.EncodeToString([]byte(planted["signing secret"])))
+	r.apps["clinic"].Modules = []repositories.Module{{ID: "calendar", Secret: credential(planted["module secret"]), TokenURL: tokenURL}}
 	return r
 }
 
@@ -133,7 +133,7 @@ func clean(t *testing.T, outcome effect.Outcome, log, where string) {
 
 func TestMaskSeesThroughEveryEscape(t *testing.T) {
 	e := newEndpoint(t, says(200, `{"a/b":"x\/planted\/p\u0077-\u00e4 y","keep":"\u0041\/","n":1.10}`))
-	request := &repositories.Request{Basic: &repositories.Basic{Username: "ann", Password: secret("/planted/pw-ä")}}
+	request := &repositories.Request{Basic: &repositories.Basic{Username: "ann", Password: credential("/planted/pw-ä")}}
 	outcome := newRig(t).call(e.URL, request, nil)
 	require.Equal(t, `{"a/b":"x*** y","keep":"\u0041\/","n":1.10}`, string(outcome.Result))
 }
@@ -141,7 +141,7 @@ func TestMaskSeesThroughEveryEscape(t *testing.T) {
 func TestMaskTellsWhereACredentialWas(t *testing.T) {
 	e := newEndpoint(t, echo(200))
 	request := &repositories.Request{Headers: repositories.Headers{
-		"X-Api-Key": secret("abcdefgh"), "X-Desk": secret("north-desk"), "X-Token": secret("short"),
+		"X-Api-Key": credential("abcdefgh"), "X-Desk": credential("north-desk"), "X-Token": credential("short"),
 	}}
 	outcome := newRig(t).call(e.URL, request, nil)
 	require.Contains(t, string(outcome.Result), `"X-Api-Key":["***"]`)

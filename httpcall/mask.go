@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 )
 
@@ -58,7 +59,7 @@ func (m *mask) add(credential string) {
 // over returns text with the credentials masked.
 func (m *mask) over(text string) string {
 	for _, credential := range m.texts {
-		text = strings.ReplaceAll(text, credential, repositories.Masked)
+		text = strings.ReplaceAll(text, credential, secret.Masked)
 	}
 	return text
 }

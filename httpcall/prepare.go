@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 )
 
@@ -52,7 +53,7 @@ type parts struct {
 	target  *url.URL
 	body    []byte
 	// credentials of a source that stand elsewhere than in headers.
-	credentials []repositories.Secret
+	credentials []secret.Secret
 	// terse drops the body of an answer that is not 2xx.
 	terse bool
 }

@@ -6,7 +6,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 )
 
@@ -14,7 +14,7 @@ import (
 // the app's secrets, which are separated by spaces, so that a receiver can change from
 // one to the next. A secret is base64, after whsec_ or without it, as receivers read it.
 // An app without a secret has its calls unsigned.
-func sign(secrets repositories.Secret, id string, at time.Time, body []byte) (string, error) {
+func sign(secrets secret.Secret, id string, at time.Time, body []byte) (string, error) {
 	var signatures []string
 	for _, secret := range strings.Fields(secrets.Reveal()) {
 		signer, err := standardwebhooks.NewWebhook(secret)

@@ -104,7 +104,7 @@ func TestRefusalOfATokenEndsACallThatMustNotBeMadeTwice(t *testing.T) {
 func TestRefusalOfAFixedCredentialIsTheEndAtOnce(t *testing.T) {
 	for name, request := range map[string]*repositories.Request{
 		"none":  nil,
-		"basic": {Basic: &repositories.Basic{Username: "u", Password: secret("p")}},
+		"basic": {Basic: &repositories.Basic{Username: "u", Password: credential("p")}},
 	} {
 		e := newEndpoint(t, says(401, "no"))
 		outcome := newRig(t).call(e.URL, request, nil)
@@ -136,10 +136,10 @@ func TestTokensAreNeverShared(t *testing.T) {
 	variants := []func(*repositories.Bearer){
 		func(*repositories.Bearer) {},
 		func(b *repositories.Bearer) { b.ClientID = "other" },
-		func(b *repositories.Bearer) { b.ClientSecret = secret("other") },
+		func(b *repositories.Bearer) { b.ClientSecret = credential("other") },
 		func(b *repositories.Bearer) { b.ClientType = "password" },
 		func(b *repositories.Bearer) { b.Username = "ann" },
-		func(b *repositories.Bearer) { b.Password = secret("other") },
+		func(b *repositories.Bearer) { b.Password = credential("other") },
 		func(b *repositories.Bearer) { b.TokenURL += "/other" },
 		func(b *repositories.Bearer) { b.RefreshURL = i.URL },
 		func(b *repositories.Bearer) { b.Audience = "other" },

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/repositories/template"
 	"earshot/trigger/effect"
 )
@@ -117,7 +118,7 @@ func toolHeaders(source repositories.Source, tool *repositories.Tool, values map
 		switch value := values[name].(type) {
 		case nil:
 		case string:
-			merged[http.CanonicalHeaderKey(name)] = repositories.NewSecret(value)
+			merged[http.CanonicalHeaderKey(name)] = secret.New(value)
 		default:
 			return nil, dead(effect.ReasonRequest, "the header parameter %q is no string", clip(name))
 		}

@@ -66,8 +66,8 @@ func list(field string, members ...[2]string) string {
 func TestToolReachesItsSourceWithAllItsParameters(t *testing.T) {
 	e := newEndpoint(t, says(200, `{"found":[1,12345678901234567890]}`))
 	r := toolRig(t, repositories.Source{
-		BaseURL: e.URL + "/v1/", Headers: repositories.Headers{"X-Desk": secret("A"), "X-Both": secret("source"), "Authorization": secret("ApiKey hunter2")},
-		QueryParams: repositories.Headers{"lang": secret("en")},
+		BaseURL: e.URL + "/v1/", Headers: repositories.Headers{"X-Desk": credential("A"), "X-Both": credential("source"), "Authorization": credential("ApiKey hunter2")},
+		QueryParams: repositories.Headers{"lang": credential("en")},
 	})
 	outcome := r.tool(`"method":"POST","path":"users/{{.id}}/notes?fixed=1&u={{.id}}","headers":{"X-Both":"tool","X-Also":"tool"},
 	  "requestBody":"{\"note\": \"{{.note}}\", \"tags\": {{json .tags}}, \"n\": {{.n}}}"`+
@@ -180,7 +180,7 @@ func TestHeaderParametersBeginNoOtherHeader(t *testing.T) {
 
 func TestAnswersOfASourceAreJudgedAsOthers(t *testing.T) {
 	e := newEndpoint(t, says(503, "hunter2-query is wrong"))
-	source := repositories.Source{BaseURL: e.URL, QueryParams: repositories.Headers{"api-key": secret("hunter2-query")}}
+	source := repositories.Source{BaseURL: e.URL, QueryParams: repositories.Headers{"api-key": credential("hunter2-query")}}
 	outcome := toolRig(t, source).tool(`"method":"GET","path":"/x"`, "")
 	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.Equal(t, 503, outcome.Status)

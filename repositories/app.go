@@ -1,5 +1,7 @@
 package repositories
 
+import "earshot/repositories/secret"
+
 // App is a tenant: it owns modules, authentication services, sources,
 // settings and app-scoped repositories.
 type App struct {
@@ -9,18 +11,18 @@ type App struct {
 	AuthServices  []AuthService `json:"authServices,omitempty"`
 	Sources       []Source      `json:"sources,omitempty"`
 	Settings      Settings      `json:"settings"`
-	SigningSecret Secret        `json:"signingSecret,omitzero"`
+	SigningSecret secret.Secret `json:"signingSecret,omitzero"`
 }
 
 // Module is an OAuth2 client of the app; the calls of a tool with auth "module"
 // carry its token.
 type Module struct {
-	ID       string   `json:"moduleId"`
-	Secret   Secret   `json:"secret"`
-	ClientID string   `json:"clientId,omitempty"` // the moduleId where it is missing
-	TokenURL string   `json:"tokenUrl"`
-	Audience string   `json:"audience,omitempty"`
-	Scopes   []string `json:"scopes,omitempty"`
+	ID       string        `json:"moduleId"`
+	Secret   secret.Secret `json:"secret"`
+	ClientID string        `json:"clientId,omitempty"` // the moduleId where it is missing
+	TokenURL string        `json:"tokenUrl"`
+	Audience string        `json:"audience,omitempty"`
+	Scopes   []string      `json:"scopes,omitempty"`
 	// Hosts are those that tools may use the module towards, beside that of TokenURL,
 	// where they were written by somebody who may not change the app.
 	Hosts []string `json:"hosts,omitempty"`

@@ -8,6 +8,8 @@ import (
 	"encoding/hex"
 	"strings"
 	"time"
+
+	"earshot/repositories/secret"
 )
 
 // Permission is what an app key may be good for: one of its scopes.
@@ -58,14 +60,14 @@ const keySecret = 32
 
 // newKeyText makes a key for an app. App and id are readable in it, to find its record
 // by: ek_APP.ID.SECRET, all of the alphabet of a bearer token (RFC 6750).
-func newKeyText(appID, keyID string) Secret {
+func newKeyText(appID, keyID string) secret.Secret {
 	random := make([]byte, keySecret)
 	rand.Read(random) // never fails (crypto/rand)
-	return NewSecret(AppKeyPrefix + appID + "." + keyID + "." + base64.RawURLEncoding.EncodeToString(random))
+	return secret.New(AppKeyPrefix + appID + "." + keyID + "." + base64.RawURLEncoding.EncodeToString(random))
 }
 
 // splitKey reads app and id out of what claims to be a key.
-func splitKey(key Secret) (appID, keyID string, ok bool) {
+func splitKey(key secret.Secret) (appID, keyID string, ok bool) {
 	text, ours := strings.CutPrefix(key.Reveal(), AppKeyPrefix)
 	parts := strings.Split(text, ".")
 	if !ours || len(parts) != 3 || !idPattern.MatchString(parts[0]) || !idPattern.MatchString(parts[1]) {
@@ -75,7 +77,7 @@ func splitKey(key Secret) (appID, keyID string, ok bool) {
 }
 
 // hashKey covers the whole text: a secret under another app or id is another key.
-func hashKey(key Secret) string {
+func hashKey(key secret.Secret) string {
 	sum := sha256.Sum256([]byte(key.Reveal()))
 	return hex.EncodeToString(sum[:])
 }

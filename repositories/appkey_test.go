@@ -15,6 +15,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/redistest"
+	"earshot/repositories/secret"
 )
 
 // keeper is a store with a clock, on a Redis of the test's.
@@ -36,7 +37,7 @@ func newKeeper(t *testing.T, server *redistest.Server) *keeper {
 	return k
 }
 
-func (k *keeper) key(t *testing.T, life time.Duration) (repositories.AppKey, repositories.Secret) {
+func (k *keeper) key(t *testing.T, life time.Duration) (repositories.AppKey, secret.Secret) {
 	made, secret, err := k.CreateKey(t.Context(), "clinic", repositories.NewKey{Name: "n", Scopes: []repositories.Permission{repositories.PermitTools}, Lifetime: life})
 	require.NoError(t, err)
 	return made, secret
@@ -45,18 +46,18 @@ func (k *keeper) key(t *testing.T, life time.Duration) (repositories.AppKey, rep
 func TestKeyIsKnownByItsWholeText(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		k := newKeeper(t, server)
-		made, secret := k.key(t, 0)
-		app, found, err := k.CheckKey(t.Context(), secret)
+		made, credential := k.key(t, 0)
+		app, found, err := k.CheckKey(t.Context(), credential)
 		require.NoError(t, err)
 		require.Equal(t, "clinic", app)
 		require.Equal(t, made.ID, found.ID)
 		require.Equal(t, []repositories.Permission{"tools"}, found.Scopes)
-		text := secret.Reveal()
+		text := credential.Reveal()
 		for _, wrong := range []string{
 			"", "ek_", "ek_clinic", "ek_clinic." + made.ID, "ek_clinic." + made.ID + ".", text + "A", text[:len(text)-1], text[1:], strings.ToUpper(text),
 			strings.Replace(text, "clinic", "other", 1), strings.Replace(text, made.ID, "other", 1), "ek_a/b.x.y", "ek_:*.x.y", text + ".x",
 		} {
-			_, _, err := k.CheckKey(t.Context(), repositories.NewSecret(wrong))
+			_, _, err := k.CheckKey(t.Context(), secret.New(wrong))
 			require.ErrorIs(t, err, repositories.ErrKey, wrong)
 		}
 	})

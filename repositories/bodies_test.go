@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 const greetingSchema = `{"$defs":{"Greeting":{"type":"object","additionalProperties":false,"required":["text"],
@@ -30,11 +31,11 @@ func TestBodiesNameEveryFaultAsDefinitionsDo(t *testing.T) {
 	require.Equal(t, "hello", into.Text)
 	require.Equal(t, json.Number("9007199254740993"), into.Times)
 
-	require.Equal(t, repositories.Faults{
+	require.Equal(t, fault.List{
 		{Pointer: "/text", Detail: "is not polite"},
 		{Pointer: "/tmes", Detail: `unknown field "tmes"; did you mean "times"?`},
 	}, bodies.Decode("Greeting", []byte(`{"text":"oi","tmes":2}`), &into))
-	require.Equal(t, repositories.Faults{{Pointer: "/text", Detail: "is missing"}}, bodies.Decode("Greeting", []byte(`{}`), &into))
+	require.Equal(t, fault.List{{Pointer: "/text", Detail: "is missing"}}, bodies.Decode("Greeting", []byte(`{}`), &into))
 	require.ErrorContains(t, bodies.Decode("Greeting", []byte(`{`), &into), "malformed JSON")
 }
 

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"earshot/repositories/fault"
 )
 
 // Claims are what verified ID tokens say of a user: by authentication service, then
@@ -109,7 +111,7 @@ func (p *parameter) claimed(claims Claims) (value any, absent string) {
 			continue
 		}
 		if value = normal(lookUp(claims[claim.Service], claim.Field)); value == nil {
-			return nil, fmt.Sprintf("cannot be filled: the ID token of %s has no claim %s", claim.Service, show(claim.Field))
+			return nil, fmt.Sprintf("cannot be filled: the ID token of %s has no claim %s", claim.Service, fault.Show(claim.Field))
 		}
 		return value, ""
 	}

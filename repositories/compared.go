@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"earshot/repositories/secret"
 )
 
 const (
@@ -20,7 +22,7 @@ type CompareError struct{ RetryAfter time.Duration }
 // Error names the limit and the pause.
 func (e *CompareError) Error() string {
 	return fmt.Sprintf("a key may compare credentials by dry run %d times a minute; try again in %s, or leave them out as %q",
-		mostCompares, e.RetryAfter.Round(time.Second), Masked)
+		mostCompares, e.RetryAfter.Round(time.Second), secret.Masked)
 }
 
 // countCompare counts a comparison unless there were as many as there may be in any

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"earshot/repositories/fault"
+	"earshot/repositories/secret"
 )
 
 // credential is one credential of a definition: where it is in the body, and under
@@ -12,8 +15,8 @@ import (
 type credential struct {
 	name    string
 	pointer string
-	get     func() Secret
-	set     func(Secret)
+	get     func() secret.Secret
+	set     func(secret.Secret)
 	// to is where it goes. It needs the app for tools that work on one of its sources.
 	// Nil where it goes nowhere.
 	to func(app *App) destination
@@ -23,8 +26,8 @@ type credential struct {
 	kept bool
 }
 
-func fieldCredential(name, pointer string, field *Secret, to func(*App) destination) credential {
-	return credential{name: name, pointer: pointer, get: func() Secret { return *field }, set: func(s Secret) { *field = s }, to: to}
+func fieldCredential(name, pointer string, field *secret.Secret, to func(*App) destination) credential {
+	return credential{name: name, pointer: pointer, get: func() secret.Secret { return *field }, set: func(s secret.Secret) { *field = s }, to: to}
 }
 
 // credentials of the app, all places where it can hold one. Its signing secret goes
@@ -34,10 +37,10 @@ func (a *App) credentials() []credential {
 	for i := range a.Modules {
 		module := &a.Modules[i]
 		to := func(*App) destination { return module.secretDestination() }
-		list = append(list, fieldCredential("modules/"+module.ID, Point("modules", i, "secret"), &module.Secret, to))
+		list = append(list, fieldCredential("modules/"+module.ID, fault.Point("modules", i, "secret"), &module.Secret, to))
 	}
 	for i := range a.Sources {
-		list = append(list, a.Sources[i].credentials(Point("sources", i))...)
+		list = append(list, a.Sources[i].credentials(fault.Point("sources", i))...)
 	}
 	return list
 }
@@ -53,7 +56,7 @@ func (s *Source) credentials(pointer string) []credential {
 func (r *Repository) credentials() []credential {
 	var list []credential
 	for i := range r.Tools {
-		list = append(list, r.Tools[i].credentials(Point("tools", i))...)
+		list = append(list, r.Tools[i].credentials(fault.Point("tools", i))...)
 	}
 	return list
 }
@@ -86,9 +89,9 @@ func (h Headers) credentials(name, pointer string, to func(*App) destination) []
 	for _, header := range slices.Sorted(maps.Keys(h)) {
 		list = append(list, credential{
 			name:    name + header,
-			pointer: pointer + Point(header),
-			get:     func() Secret { return h[header] },
-			set:     func(s Secret) { h[header] = s },
+			pointer: pointer + fault.Point(header),
+			get:     func() secret.Secret { return h[header] },
+			set:     func(s secret.Secret) { h[header] = s },
 			to:      to,
 			shown:   !credentialHeader.MatchString(header),
 		})
@@ -108,24 +111,24 @@ func (c credential) towards(app *App) string {
 // the masks that stand for nothing, or for what was given for another destination. What
 // is given anew is bound to where it goes.
 func keepMasked(app *App, given, stored []credential) error {
-	kept := map[string]Secret{}
+	kept := map[string]secret.Secret{}
 	for _, c := range stored {
 		kept[c.name] = c.get()
 	}
-	var faults Faults
+	var faults fault.List
 	for _, c := range given {
-		secret, there := c.get(), kept[c.name]
+		credential, there := c.get(), kept[c.name]
 		switch {
-		case c.kept && secret.Empty():
-			if there.towards == c.towards(app) {
+		case c.kept && credential.Empty():
+			if there.Towards() == c.towards(app) {
 				c.set(there)
 			}
-		case !secret.IsMasked():
+		case !credential.IsMasked():
 			c.bind(app)
 		case there.Empty():
-			faults.Add(c.pointer, "%q stands for a stored credential, and none is stored here: give the credential itself", Masked)
-		case there.towards != c.towards(app):
-			faults.Add(c.pointer, "%q stands for a stored credential, which does not go elsewhere: give it again, since %s changed", Masked, c.to(app).changed(there.towards))
+			faults.Add(c.pointer, "%q stands for a stored credential, and none is stored here: give the credential itself", secret.Masked)
+		case there.Towards() != c.towards(app):
+			faults.Add(c.pointer, "%q stands for a stored credential, which does not go elsewhere: give it again, since %s changed", secret.Masked, c.to(app).changed(there.Towards()))
 		default:
 			c.set(there)
 		}
@@ -136,8 +139,8 @@ func keepMasked(app *App, given, stored []credential) error {
 // bind notes for what a credential is given. One that was stored before keeps what it
 // was given for.
 func (c credential) bind(app *App) {
-	if secret := c.get(); !secret.Empty() && secret.towards == "" {
-		secret.towards = c.towards(app)
+	if secret := c.get(); !secret.Empty() && secret.Towards() == "" {
+		secret = secret.For(c.towards(app))
 		c.set(secret)
 	}
 }
@@ -146,9 +149,9 @@ func (c credential) bind(app *App) {
 // the tool's credentials were given: they do not go along.
 func (t *Tool) CheckDestination(app *App) error {
 	for _, c := range t.credentials("") {
-		if secret := c.get(); !c.shown && !secret.Empty() && secret.towards != c.towards(app) {
+		if secret := c.get(); !c.shown && !secret.Empty() && secret.Towards() != c.towards(app) {
 			return fmt.Errorf("the credential in %s of the tool was given for another place: %s changed since for the source %s; give it again",
-				c.pointer, c.to(app).changed(secret.towards), show(t.Source))
+				c.pointer, c.to(app).changed(secret.Towards()), fault.Show(t.Source))
 		}
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"earshot/repositories/fault"
 )
 
 // decoding is the way of one body: to a tree, through the definition schema, without
@@ -14,7 +16,7 @@ import (
 type decoding struct {
 	body   []byte
 	tree   any
-	faults Faults
+	faults fault.List
 	places map[string]bool // of the faults
 	// patterns bounds the regular expressions of all tools of the body together.
 	patterns patterns
@@ -33,14 +35,14 @@ func decodeBy(definitions *definitions, name string, body []byte) (*decoding, er
 		return nil, faults.Err()
 	}
 	d := &decoding{body: body, tree: tree, faults: faults, places: map[string]bool{}}
-	d.faults.join(definitions.check(name, tree))
+	d.faults.Join(definitions.check(name, tree))
 	if cut != "" {
 		// What is missing in the containers that were not read to their end may be there.
-		d.faults = slices.DeleteFunc(d.faults, func(f Fault) bool {
+		d.faults = slices.DeleteFunc(d.faults, func(f fault.Fault) bool {
 			return f.Detail == "is missing" && strings.HasPrefix(cut, f.Pointer[:strings.LastIndexByte(f.Pointer, '/')+1])
 		})
 	}
-	if d.faults.full() || cut != "" {
+	if d.faults.Full() || cut != "" {
 		return nil, d.err() // rules about what is left would cost more and say no more
 	}
 	for _, fault := range d.faults {
@@ -63,7 +65,7 @@ func (d *decoding) into(target any) {
 		err = unmarshalNumbers(raw, target)
 	}
 	if err != nil {
-		d.faults.Add("", "cannot be read: %s", clip(err.Error()))
+		d.faults.Add("", "cannot be read: %s", fault.Clip(err.Error()))
 	}
 }
 
@@ -86,7 +88,7 @@ func (d *decoding) add(pointer, format string, args ...any) {
 	if d.faulty(pointer) {
 		return
 	}
-	if !d.faults.full() {
+	if !d.faults.Full() {
 		d.places[pointer] = true
 	}
 	d.faults.Add(pointer, format, args...)
@@ -110,20 +112,20 @@ func (d *decoding) agree(field, want string) {
 	switch {
 	case !ok || given == want:
 	case want == "":
-		d.add(Point(field), "is %q, but the path names none", clip(given))
+		d.add(fault.Point(field), "is %q, but the path names none", fault.Clip(given))
 	default:
-		d.add(Point(field), "is %q, but the path says %q", clip(given), clip(want))
+		d.add(fault.Point(field), "is %q, but the path says %q", fault.Clip(given), fault.Clip(want))
 	}
 }
 
 // err returns the faults in the order of their places, or nil.
 func (d *decoding) err() error {
 	listed, more := d.faults.Listed()
-	slices.SortStableFunc(listed, func(a, b Fault) int {
+	slices.SortStableFunc(listed, func(a, b fault.Fault) int {
 		return cmp.Or(comparePlaces(splitPointer(a.Pointer), splitPointer(b.Pointer)), cmp.Compare(a.Detail, b.Detail))
 	})
 	d.faults = slices.Compact(listed)
-	d.faults.skip(more)
+	d.faults.Skip(more)
 	return d.faults.Err()
 }
 

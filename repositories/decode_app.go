@@ -1,5 +1,7 @@
 package repositories
 
+import "earshot/repositories/fault"
+
 // DecodeApp reads the body of an app. The id is that of the path; an appId in the
 // body must agree with it. A credential that is Masked stands for the one that is
 // stored. All faults are returned at once, as Faults.
@@ -26,7 +28,7 @@ func (d *decoding) modules(modules []Module) {
 	seen := map[string]int{}
 	for i, module := range modules {
 		if first, twice := seen[module.ID]; twice && module.ID != "" {
-			d.add(Point("modules", i, "moduleId"), "%q is the id of module %d as well", module.ID, first)
+			d.add(fault.Point("modules", i, "moduleId"), "%q is the id of module %d as well", module.ID, first)
 			continue
 		}
 		seen[module.ID] = i
@@ -36,16 +38,16 @@ func (d *decoding) modules(modules []Module) {
 func (d *decoding) services(services []AuthService) {
 	seen := map[string]int{}
 	for i, service := range services {
-		at := Point("authServices", i)
+		at := fault.Point("authServices", i)
 		switch service.Type {
 		case "google":
-			d.needs(service.ClientID != "", at+Point("clientId"), "google")
+			d.needs(service.ClientID != "", at+fault.Point("clientId"), "google")
 		case "oidc":
-			d.needs(service.Issuer != "", at+Point("issuer"), "oidc")
-			d.needs(service.Audience != "", at+Point("audience"), "oidc")
+			d.needs(service.Issuer != "", at+fault.Point("issuer"), "oidc")
+			d.needs(service.Audience != "", at+fault.Point("audience"), "oidc")
 		}
 		if first, twice := seen[service.Name]; twice && service.Name != "" {
-			d.add(at+Point("name"), "%q is the name of service %d as well", service.Name, first)
+			d.add(at+fault.Point("name"), "%q is the name of service %d as well", service.Name, first)
 			continue
 		}
 		seen[service.Name] = i

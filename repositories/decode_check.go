@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"earshot/repositories/fault"
 )
 
 // piece is how many values are held against a schema at once. The validator finds all
@@ -13,8 +15,8 @@ import (
 const piece = 500
 
 // check holds a tree against one definition. It names faults in our words up to
-// MostFaults, and stops to look for more soon after.
-func (d *definitions) check(name string, tree any) Faults {
+// Most, and stops to look for more soon after.
+func (d *definitions) check(name string, tree any) fault.List {
 	c := &checking{definitions: d}
 	c.value(d.compiled[name], tree, nil)
 	return c.faults
@@ -22,13 +24,13 @@ func (d *definitions) check(name string, tree any) Faults {
 
 type checking struct {
 	definitions *definitions
-	faults      Faults
+	faults      fault.List
 }
 
 // value checks one value in its place. Our own definitions say nothing of a container
 // that depends on what is deep inside of it, so that its members can be checked alone.
 func (c *checking) value(s *jsonschema.Schema, value any, at []string) {
-	if s == nil || c.faults.full() {
+	if s == nil || c.faults.Full() {
 		return
 	}
 	for s.Ref != nil && s.Types == nil {
@@ -57,7 +59,7 @@ func (c *checking) list(s *jsonschema.Schema, list []any, at []string) {
 	}
 	c.report(s.Validate(few), few, at, apart)
 	for i, member := range list {
-		if c.faults.full() {
+		if c.faults.Full() {
 			return
 		}
 		c.value(itemSchema(s, i), member, append(at[:len(at):len(at)], strconv.Itoa(i)))
@@ -77,7 +79,7 @@ func (c *checking) object(s *jsonschema.Schema, object map[string]any, at []stri
 	}
 	c.report(s.Validate(shell), shell, at, apart)
 	for _, name := range sortedKeys(object) {
-		if c.faults.full() {
+		if c.faults.Full() {
 			return
 		}
 		c.value(memberSchema(s, name), object[name], append(at[:len(at):len(at)], name))
@@ -114,10 +116,10 @@ func (c *checking) report(err error, piece any, at []string, apart map[string]bo
 	for _, leaf := range leaves(err) {
 		switch {
 		case len(leaf.at) > 0 && apart[leaf.at[0]]:
-		case c.faults.full():
-			c.faults.skip(1)
+		case c.faults.Full():
+			c.faults.Skip(1)
 		default:
-			c.faults.Add(Point(tokens(at)...)+Point(tokens(leaf.at)...), "%s", c.definitions.text(leaf, piece))
+			c.faults.Add(fault.Point(tokens(at)...)+fault.Point(tokens(leaf.at)...), "%s", c.definitions.text(leaf, piece))
 		}
 	}
 }

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpguts"
+
+	"earshot/repositories/fault"
+	"earshot/repositories/secret"
 )
 
 // formats are the rules about single texts that the definition schema refers to, each
@@ -47,7 +50,7 @@ func checkSecret(text string) error {
 // checkSigningSecret refuses what verifiers of Standard Webhooks cannot read: they take
 // the bytes that are in base64 behind whsec_, and the plain base64 of a whole key.
 func checkSigningSecret(text string) error {
-	if text == Masked {
+	if text == secret.Masked {
 		return nil
 	}
 	secrets := strings.Fields(text)
@@ -69,7 +72,7 @@ var scopePattern = regexp.MustCompile(`^[!\x23-\x5B\x5D-\x7E]+$`)
 
 func checkScope(text string) error {
 	if !scopePattern.MatchString(text) {
-		return fmt.Errorf("%q is not a scope: printable ASCII without spaces, quotes and backslashes", clip(text))
+		return fmt.Errorf("%q is not a scope: printable ASCII without spaces, quotes and backslashes", fault.Clip(text))
 	}
 	return nil
 }
@@ -80,10 +83,10 @@ var providers = []string{"openai", "anthropic", "gemini", "cohere"}
 func checkModel(text string) error {
 	provider, model, found := strings.Cut(text, "/")
 	if !found || model == "" {
-		return fmt.Errorf("%q is not provider/model, as in openai/gpt-4o-mini", clip(text))
+		return fmt.Errorf("%q is not provider/model, as in openai/gpt-4o-mini", fault.Clip(text))
 	}
 	if !slices.Contains(providers, provider) {
-		return fmt.Errorf("%q is not a known provider: %s%s", clip(provider), listed(providers), didYouMean(provider, providers))
+		return fmt.Errorf("%q is not a known provider: %s%s", fault.Clip(provider), fault.OneOf(providers), fault.DidYouMean(provider, providers))
 	}
 	return nil
 }
@@ -94,7 +97,7 @@ func checkOrigin(text string) error {
 	}
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Host == "" || parsed.Scheme+"://"+parsed.Host != text {
-		return fmt.Errorf("%q is not an origin: scheme://host or scheme://host:port without a path, or *", clip(text))
+		return fmt.Errorf("%q is not an origin: scheme://host or scheme://host:port without a path, or *", fault.Clip(text))
 	}
 	return nil
 }
@@ -103,7 +106,7 @@ func checkOrigin(text string) error {
 func checkEmitter(text string) error {
 	resource, scope, found := strings.Cut(text, ".")
 	if !found || !idPattern.MatchString(resource) || !idPattern.MatchString(scope) {
-		return fmt.Errorf("%q is not resource.scope: two words of A-Z a-z 0-9 _ - with a dot between them", clip(text))
+		return fmt.Errorf("%q is not resource.scope: two words of A-Z a-z 0-9 _ - with a dot between them", fault.Clip(text))
 	}
 	return nil
 }
@@ -117,7 +120,7 @@ var ownHeaders = []string{
 
 func checkHeaderName(text string) error {
 	if !httpguts.ValidHeaderFieldName(text) {
-		return fmt.Errorf("%q is not the name of a header", clip(text))
+		return fmt.Errorf("%q is not the name of a header", fault.Clip(text))
 	}
 	if slices.Contains(ownHeaders, strings.ToLower(text)) {
 		return fmt.Errorf("the header %s belongs to the connection and cannot be set", text)
@@ -140,7 +143,7 @@ var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
 func checkMethod(text string) error {
 	if !slices.Contains(methods, strings.ToUpper(text)) {
-		return fmt.Errorf("%q is not a method of a call: %s", clip(text), listed(methods))
+		return fmt.Errorf("%q is not a method of a call: %s", fault.Clip(text), fault.OneOf(methods))
 	}
 	return nil
 }
@@ -148,10 +151,10 @@ func checkMethod(text string) error {
 func checkDuration(text string, most time.Duration, example string) error {
 	duration, err := time.ParseDuration(text)
 	if err != nil {
-		return fmt.Errorf("%q is not a duration as %q", clip(text), example)
+		return fmt.Errorf("%q is not a duration as %q", fault.Clip(text), example)
 	}
 	if duration <= 0 || duration > most {
-		return fmt.Errorf("%q is out of range: more than 0 and at most %s", clip(text), shortDuration(most))
+		return fmt.Errorf("%q is out of range: more than 0 and at most %s", fault.Clip(text), shortDuration(most))
 	}
 	return nil
 }

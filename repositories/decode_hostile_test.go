@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 // fill repeats a part, numbered, until the body is a quarter of a megabyte long.
@@ -46,10 +47,10 @@ func TestDecodeRepositoryAnswersSoonWhateverIsSent(t *testing.T) {
 			_, err := repositories.DecodeRepository(clinic, "booking", []byte(body))
 			require.Less(t, time.Since(start), 20*time.Second, "far more than it takes on a busy machine")
 			if err != nil {
-				var faults repositories.Faults
+				var faults fault.List
 				require.ErrorAs(t, err, &faults)
 				listed, more := faults.Listed()
-				require.LessOrEqual(t, len(listed), repositories.MostFaults)
+				require.LessOrEqual(t, len(listed), fault.Most)
 				if more > 0 {
 					require.Contains(t, err.Error(), fmt.Sprintf("; and there are %d more faults", more))
 				}

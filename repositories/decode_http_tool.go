@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"earshot/repositories/fault"
 	"earshot/repositories/template"
 )
 
@@ -16,9 +17,9 @@ func (d *decoding) httpParameters(t *Tool, at string) {
 	}
 	for _, p := range t.params.list {
 		switch {
-		case strings.HasPrefix(p.place, Point(headerList.field)+"/"):
+		case strings.HasPrefix(p.place, fault.Point(headerList.field)+"/"):
 			d.headerParameter(p, at+p.place)
-		case strings.HasPrefix(p.place, Point(pathList.field)+"/"):
+		case strings.HasPrefix(p.place, fault.Point(pathList.field)+"/"):
 			if p.kind == kindArray || p.kind.mapping() {
 				d.add(at+p.place+"/type", "is %s: a path takes a text, a number or a boolean", p.kind)
 			}
@@ -40,17 +41,17 @@ func (d *decoding) headerParameter(p *parameter, at string) {
 
 // path checks the template of a path.
 func (d *decoding) path(t *Tool, at string) {
-	if t.Path == "" || d.faulty(at+Point("path")) {
+	if t.Path == "" || d.faulty(at+fault.Point("path")) {
 		return
 	}
 	parsed, err := template.Parse(t.Path, template.PathEscape, template.QueryEscape)
 	if err != nil {
-		d.add(at+Point("path"), "%s", err)
+		d.add(at+fault.Point("path"), "%s", err)
 		return
 	}
-	d.pasted(parsed.Names(), ParameterNames(t.PathParams), pathList.field, at+Point("path"))
+	d.pasted(parsed.Names(), ParameterNames(t.PathParams), pathList.field, at+fault.Point("path"))
 	if _, err := resolved(t.Path, "http://h/"); err != nil {
-		d.add(at+Point("path"), "%s", err)
+		d.add(at+fault.Point("path"), "%s", err)
 	}
 }
 
@@ -99,18 +100,18 @@ func (d *decoding) requestBody(t *Tool, at string) {
 	names := ParameterNames(t.BodyParams)
 	if t.RequestBody == "" {
 		if len(names) > 0 {
-			d.add(at+Point("requestBody"), "is missing: bodyParams are pasted into it")
+			d.add(at+fault.Point("requestBody"), "is missing: bodyParams are pasted into it")
 		}
 		return
 	}
 	parsed, err := template.Parse(t.RequestBody, template.ToJSON)
 	if err != nil {
-		d.add(at+Point("requestBody"), "%s", err)
+		d.add(at+fault.Point("requestBody"), "%s", err)
 		return
 	}
-	d.pasted(parsed.Names(), names, bodyList.field, at+Point("requestBody"))
+	d.pasted(parsed.Names(), names, bodyList.field, at+fault.Point("requestBody"))
 	if BodyType(t.Headers) == "" && len(parsed.Names()) > 0 {
-		d.add(at+Point("headers", "Content-Type"), "is no type that values can be escaped for: JSON, application/x-www-form-urlencoded, XML or text/plain")
+		d.add(at+fault.Point("headers", "Content-Type"), "is no type that values can be escaped for: JSON, application/x-www-form-urlencoded, XML or text/plain")
 	}
 }
 
@@ -118,7 +119,7 @@ func (d *decoding) requestBody(t *Tool, at string) {
 func (d *decoding) pasted(asked, known []string, field, at string) {
 	for _, name := range asked {
 		if !slices.Contains(known, name) {
-			d.add(at, "pastes %s, which is none of the %s%s", show(name), field, didYouMean(name, known))
+			d.add(at, "pastes %s, which is none of the %s%s", fault.Show(name), field, fault.DidYouMean(name, known))
 		}
 	}
 }

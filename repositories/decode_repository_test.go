@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 var clinic = repositories.Scope{AppID: "clinic", SessionID: "s1"}
@@ -20,7 +21,7 @@ func faultsOf(t *testing.T, err error) []string {
 	if err == nil {
 		return nil
 	}
-	var faults repositories.Faults
+	var faults fault.List
 	require.True(t, errors.As(err, &faults), "not Faults but %T: %v", err, err)
 	lines := make([]string, len(faults))
 	for i, fault := range faults {

@@ -3,6 +3,8 @@ package repositories
 import (
 	"strings"
 	"time"
+
+	"earshot/repositories/fault"
 )
 
 // MostTimeout is the longest that one attempt of a call may take: the answer to a
@@ -12,24 +14,24 @@ const MostTimeout = 60 * time.Second
 // request checks and completes how a tool's call is made.
 func (d *decoding) request(r *Request, at string) {
 	r.Method = strings.ToUpper(r.Method)
-	d.headers(r.Headers, at+Point("headers"))
+	d.headers(r.Headers, at+fault.Point("headers"))
 	d.auth(r, at)
 	switch r.Auth {
 	case AuthBasic:
 		if r.Basic == nil {
-			d.add(at+Point("basic"), "is missing: auth is basic")
+			d.add(at+fault.Point("basic"), "is missing: auth is basic")
 		}
 	case AuthBearer:
 		if r.Bearer == nil {
-			d.add(at+Point("bearer"), "is missing: auth is bearer")
+			d.add(at+fault.Point("bearer"), "is missing: auth is bearer")
 		}
 	case AuthModule:
 		if r.ModuleID == "" {
-			d.add(at+Point("moduleId"), "is missing: auth is module")
+			d.add(at+fault.Point("moduleId"), "is missing: auth is module")
 		}
 	}
 	if r.Bearer != nil {
-		d.bearer(r.Bearer, at+Point("bearer"))
+		d.bearer(r.Bearer, at+fault.Point("bearer"))
 	}
 }
 
@@ -50,7 +52,7 @@ func (d *decoding) auth(r *Request, at string) {
 	case 1:
 		r.Auth = given[0]
 	default:
-		d.add(at+Point("auth"), "is missing, and the credentials of several ways are given; say which is meant: basic, bearer or module")
+		d.add(at+fault.Point("auth"), "is missing, and the credentials of several ways are given; say which is meant: basic, bearer or module")
 	}
 }
 
@@ -63,12 +65,12 @@ func (d *decoding) bearer(b *Bearer, at string) {
 		}
 	}
 	if b.ClientType == GrantPassword {
-		d.needs(b.Username != "", at+Point("username"), "the password grant")
-		d.needs(!b.Password.Empty(), at+Point("password"), "the password grant")
+		d.needs(b.Username != "", at+fault.Point("username"), "the password grant")
+		d.needs(!b.Password.Empty(), at+fault.Point("password"), "the password grant")
 		return
 	}
-	d.needs(b.ClientID != "", at+Point("clientId"), "client_credentials")
-	d.needs(!b.ClientSecret.Empty(), at+Point("clientSecret"), "client_credentials")
+	d.needs(b.ClientID != "", at+fault.Point("clientId"), "client_credentials")
+	d.needs(!b.ClientSecret.Empty(), at+fault.Point("clientSecret"), "client_credentials")
 }
 
 func (d *decoding) needs(there bool, pointer, what string) {
@@ -83,10 +85,10 @@ func (d *decoding) headers(headers Headers, at string) {
 	for _, name := range sortedKeys(headers) {
 		key := strings.ToLower(name)
 		if err := checkHeaderName(name); err != nil {
-			d.add(at+Point(name), "%s", err)
+			d.add(at+fault.Point(name), "%s", err)
 		}
 		if other, twice := seen[key]; twice {
-			d.add(at+Point(name), "is the same header as %s", other)
+			d.add(at+fault.Point(name), "is the same header as %s", other)
 		}
 		seen[key] = name
 	}

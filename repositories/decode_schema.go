@@ -11,6 +11,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	finding "github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"earshot/repositories/fault"
 )
 
 //go:embed definition.schema.json
@@ -83,10 +85,10 @@ func (d *definitions) text(l leaf, tree any) string {
 	case *finding.FalseSchema:
 		return unsupported(last)
 	case *finding.AdditionalProperties:
-		return fmt.Sprintf("unknown field %q%s", clip(last), didYouMean(last, d.fields(l.cause.SchemaURL)))
+		return fmt.Sprintf("unknown field %q%s", fault.Clip(last), fault.DidYouMean(last, d.fields(l.cause.SchemaURL)))
 	case *finding.Enum:
 		got, _ := what.Got.(string)
-		return show(what.Got) + " is not one of " + shownList(what.Want) + didYouMean(got, stringsOf(what.Want))
+		return fault.Show(what.Got) + " is not one of " + fault.ShowAll(what.Want) + fault.DidYouMean(got, stringsOf(what.Want))
 	case *finding.Type:
 		if !d.quiet {
 			return l.text(tree)
@@ -126,7 +128,7 @@ var instead = map[string]string{
 
 // unsupported names what this version cannot do, and what there is instead.
 func unsupported(field string) string {
-	text := show(field) + " is not supported yet by this version"
+	text := fault.Show(field) + " is not supported yet by this version"
 	if hint := instead[field]; hint != "" {
 		return text + "; " + hint
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"earshot/repositories/fault"
 )
 
 // sourceTypes are the sources that there are.
@@ -22,9 +24,9 @@ func checkSourceType(text string) error {
 		return nil
 	}
 	if strings.HasSuffix(text, "-postgres") {
-		return fmt.Errorf("%q is not supported: it needs its vendor's own connector; a database that is reached by host and port is of type %s", clip(text), SourcePostgres)
+		return fmt.Errorf("%q is not supported: it needs its vendor's own connector; a database that is reached by host and port is of type %s", fault.Clip(text), SourcePostgres)
 	}
-	return fmt.Errorf("%q is not a supported type of source: %s%s", clip(text), listed(sourceTypes), didYouMean(text, sourceTypes))
+	return fmt.Errorf("%q is not a supported type of source: %s%s", fault.Clip(text), fault.OneOf(sourceTypes), fault.DidYouMean(text, sourceTypes))
 }
 
 // hostPattern is a host name (RFC 1123); a list of hosts and the path of a socket are
@@ -33,7 +35,7 @@ var hostPattern = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252})$`)
 
 func checkHost(text string) error {
 	if _, err := netip.ParseAddr(text); err != nil && !hostPattern.MatchString(text) {
-		return fmt.Errorf("%q is not a host: one name or one IP address, without a port", clip(text))
+		return fmt.Errorf("%q is not a host: one name or one IP address, without a port", fault.Clip(text))
 	}
 	return nil
 }
@@ -85,9 +87,9 @@ var sourceFields = []sourceField{
 func (d *decoding) sources(sources []Source) {
 	seen := map[string]int{}
 	for i, source := range sources {
-		at := Point("sources", i)
+		at := fault.Point("sources", i)
 		if first, twice := seen[source.Name]; twice && source.Name != "" {
-			d.add(at+Point("name"), "%q is the name of source %d as well", source.Name, first)
+			d.add(at+fault.Point("name"), "%q is the name of source %d as well", source.Name, first)
 		} else {
 			seen[source.Name] = i
 		}
@@ -104,28 +106,28 @@ func (d *decoding) sourceFields(source Source, at string) {
 		there, its := field.given(source), slices.Contains(field.of, source.Type)
 		switch {
 		case there && !its:
-			d.add(at+Point(field.name), "is for sources of type %s, and this is of type %s", listed(field.of), source.Type)
+			d.add(at+fault.Point(field.name), "is for sources of type %s, and this is of type %s", fault.OneOf(field.of), source.Type)
 		case its && field.needed:
-			d.needs(there, at+Point(field.name), source.Type)
+			d.needs(there, at+fault.Point(field.name), source.Type)
 		}
 	}
 }
 
 func (d *decoding) sourceValues(source Source, at string) {
 	if source.DisableSSLVerification {
-		d.add(at+Point("disableSslVerification"), "is not supported: certificates are always verified; leave it out, or set it to false")
+		d.add(at+fault.Point("disableSslVerification"), "is not supported: certificates are always verified; leave it out, or set it to false")
 	}
 	switch source.Type {
 	case SourcePostgres:
-		d.port(source.Port, at+Point("port"))
-		d.connectionSettings(source.QueryParams, at+Point("queryParams"))
+		d.port(source.Port, at+fault.Point("port"))
+		d.connectionSettings(source.QueryParams, at+fault.Point("queryParams"))
 	case SourceSQLite:
 		if source.Database == ":memory:" || strings.HasPrefix(source.Database, "file:") {
-			d.add(at+Point("database"), "%q is not the path of a file; a database in memory would be empty for every tool", clip(source.Database))
+			d.add(at+fault.Point("database"), "%q is not the path of a file; a database in memory would be empty for every tool", fault.Clip(source.Database))
 		}
 	case SourceHTTP:
-		d.headers(source.Headers, at+Point("headers"))
-		d.baseURL(source.BaseURL, at+Point("baseUrl"))
+		d.headers(source.Headers, at+fault.Point("headers"))
+		d.baseURL(source.BaseURL, at+fault.Point("baseUrl"))
 	}
 }
 
@@ -134,7 +136,7 @@ func (d *decoding) port(text, at string) {
 		return
 	}
 	if n, err := strconv.ParseUint(text, 10, 16); err != nil || n == 0 {
-		d.add(at, "%q is not a port: 1 to 65535", clip(text))
+		d.add(at, "%q is not a port: 1 to 65535", fault.Clip(text))
 	}
 }
 
@@ -165,11 +167,11 @@ var sslModes = []string{"disable", "allow", "prefer", "require", "verify-ca", "v
 func (d *decoding) connectionSettings(given Headers, at string) {
 	for _, name := range sortedKeys(given) {
 		if !slices.Contains(connectionSettings, name) {
-			d.add(at+Point(name), "is not a supported setting of a connection: %s%s", listed(connectionSettings), didYouMean(name, connectionSettings))
+			d.add(at+fault.Point(name), "is not a supported setting of a connection: %s%s", fault.OneOf(connectionSettings), fault.DidYouMean(name, connectionSettings))
 			continue
 		}
 		if mode := given[name].Reveal(); name == "sslmode" && !slices.Contains(sslModes, mode) {
-			d.add(at+Point(name), "%q is not an sslmode: %s%s", clip(mode), listed(sslModes), didYouMean(mode, sslModes))
+			d.add(at+fault.Point(name), "%q is not an sslmode: %s%s", fault.Clip(mode), fault.OneOf(sslModes), fault.DidYouMean(mode, sslModes))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/redistest"
+	"earshot/repositories/secret"
 )
 
 // sourceFaults decodes an app with one source, given as its fields, and compares the
@@ -102,7 +103,7 @@ func TestCredentialsOfSourcesAreMaskedAndKept(t *testing.T) {
 	_, err = s.PutApp(t.Context(), again)
 	require.NoError(t, err)
 	require.True(t, again.Sources[0].Password.IsMasked(), "what the caller gave is not changed")
-	require.Equal(t, repositories.Masked, again.Sources[1].Headers["Authorization"].Reveal())
+	require.Equal(t, secret.Masked, again.Sources[1].Headers["Authorization"].Reveal())
 	kept, err := s.App(t.Context(), "clinic")
 	require.NoError(t, err)
 	require.Equal(t, "hunter2-pg", kept.Sources[0].Password.Reveal())

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"earshot/repositories/fault"
 )
 
 // prepareTools brings the tools of a body to the form of the structs: request.url is
@@ -22,7 +24,7 @@ func (d *decoding) prepareTools() {
 		if request == nil {
 			continue
 		}
-		d.prepareURL(tool, request, Point("tools", i))
+		d.prepareURL(tool, request, fault.Point("tools", i))
 		delete(request, "url")
 		delete(request, "description")
 	}
@@ -31,13 +33,13 @@ func (d *decoding) prepareTools() {
 func (d *decoding) prepareURL(tool, request map[string]any, at string) {
 	url, given := request["url"]
 	if !given {
-		if tool["url"] == nil && tool["type"] == nil && !d.faulty(at+Point("request", "url")) {
-			d.add(at+Point("url"), "is missing: request says how to call, and there is nothing to call")
+		if tool["url"] == nil && tool["type"] == nil && !d.faulty(at+fault.Point("request", "url")) {
+			d.add(at+fault.Point("url"), "is missing: request says how to call, and there is nothing to call")
 		}
 		return
 	}
 	if tool["url"] != nil && tool["url"] != url {
-		d.add(at+Point("request", "url"), "is not the tool's url, which is given as well; one is enough")
+		d.add(at+fault.Point("request", "url"), "is not the tool's url, which is given as well; one is enough")
 		return
 	}
 	tool["url"] = url
@@ -48,10 +50,10 @@ func (d *decoding) tools(tools []Tool) {
 	seen := map[string]int{}
 	given := d.asGiven()
 	for i := range tools {
-		if d.faults.full() {
+		if d.faults.Full() {
 			return
 		}
-		at := Point("tools", i)
+		at := fault.Point("tools", i)
 		if len(given) == len(tools) && len(d.faults) == 0 {
 			tools[i].restore(given[i])
 		}
@@ -59,7 +61,7 @@ func (d *decoding) tools(tools []Tool) {
 		d.parameters(&tools[i], at)
 		d.typed(&tools[i], at)
 		if tools[i].Request != nil {
-			d.request(tools[i].Request, at+Point("request"))
+			d.request(tools[i].Request, at+fault.Point("request"))
 		}
 	}
 }
@@ -82,7 +84,7 @@ func (d *decoding) name(name string, seen map[string]int, i int) {
 		return
 	}
 	if first, twice := seen[name]; twice {
-		d.add(Point("tools", i, "name"), "%q is the name of tool %d as well; each has its own", name, first)
+		d.add(fault.Point("tools", i, "name"), "%q is the name of tool %d as well; each has its own", name, first)
 		return
 	}
 	seen[name] = i
@@ -92,29 +94,27 @@ func (d *decoding) name(name string, seen map[string]int, i int) {
 // and it does not have.
 func (d *decoding) parameters(t *Tool, at string) {
 	parameters, faults := t.compile(&d.patterns)
-	for _, fault := range faults {
-		if fault.more > 0 {
-			d.faults.skip(fault.more)
-			continue
-		}
-		d.add(at+fault.Pointer, "%s", fault.Detail)
+	listed, more := faults.Listed()
+	for _, one := range listed {
+		d.add(at+one.Pointer, "%s", one.Detail)
 	}
-	if parameters == nil || d.faulty(at+Point("url")) {
+	d.faults.Skip(more)
+	if parameters == nil || d.faulty(at+fault.Point("url")) {
 		return
 	}
 	known := append(parameters.Names(), "appId")
 	for _, name := range unknownURLParameters(t.URL, known) {
-		if d.faults.full() {
-			d.faults.skip(1) // a hint for each would cost the square of their number
+		if d.faults.Full() {
+			d.faults.Skip(1) // a hint for each would cost the square of their number
 			continue
 		}
-		d.faults.Add(at+Point("url"), "%s names no parameter of the tool%s", clip(name), colonHint(name, known))
+		d.faults.Add(at+fault.Point("url"), "%s names no parameter of the tool%s", fault.Clip(name), colonHint(name, known))
 	}
 }
 
 // colonHint says what may be meant by an unknown :param.
 func colonHint(name string, known []string) string {
-	if hint := didYouMean(strings.TrimPrefix(name, ":"), known); hint != "" {
+	if hint := fault.DidYouMean(strings.TrimPrefix(name, ":"), known); hint != "" {
 		return hint
 	}
 	return "; write %3A for a colon that is meant as it is"

@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"earshot/repositories/fault"
 )
 
 const (
@@ -27,7 +29,7 @@ var errManyValues = errors.New("too many values")
 // given twice. Numbers stay as they are written.
 type treeReader struct {
 	decoder *json.Decoder
-	faults  Faults
+	faults  fault.List
 	at      []token
 	values  int
 }
@@ -42,12 +44,12 @@ type token struct {
 // readTree reads a body. Where the body is no JSON there is one fault and no tree.
 // Where it is made of too many values, what was read of it is returned, and cut is the
 // place where the reading ended.
-func readTree(body []byte) (tree any, faults Faults, cut string) {
+func readTree(body []byte) (tree any, faults fault.List, cut string) {
 	r := &treeReader{decoder: json.NewDecoder(bytes.NewReader(body))}
 	r.decoder.UseNumber()
 	tree, err := r.value()
 	if errors.Is(err, errManyValues) {
-		r.faults = slices.Insert(r.faults, 0, Fault{Detail: fmt.Sprintf("is made of more than %d values; what comes after them was not looked at", mostValues)})
+		r.faults = slices.Insert(r.faults, 0, fault.Fault{Detail: fmt.Sprintf("is made of more than %d values; what comes after them was not looked at", mostValues)})
 		return tree, r.faults, r.place() + "/"
 	}
 	if err == nil {
@@ -58,7 +60,7 @@ func readTree(body []byte) (tree any, faults Faults, cut string) {
 			return tree, r.faults, ""
 		}
 	}
-	return nil, Faults{{Detail: malformed(body, r.decoder.InputOffset(), err)}}, ""
+	return nil, fault.List{{Detail: malformed(body, r.decoder.InputOffset(), err)}}, ""
 }
 
 func (r *treeReader) value() (any, error) {
@@ -131,8 +133,8 @@ func (r *treeReader) list() (any, error) {
 // fault records one in the place where the reader is. Places of which there are many
 // are not written out when enough are listed.
 func (r *treeReader) fault(format string, args ...any) {
-	if r.faults.full() {
-		r.faults.skip(1)
+	if r.faults.Full() {
+		r.faults.Skip(1)
 		return
 	}
 	r.faults.Add(r.place(), format, args...)
@@ -143,9 +145,9 @@ func (r *treeReader) place() string {
 	place := ""
 	for _, step := range r.at {
 		if step.named {
-			place += Point(step.name)
+			place += fault.Point(step.name)
 		} else {
-			place += Point(step.index)
+			place += fault.Point(step.index)
 		}
 	}
 	return place
@@ -165,5 +167,5 @@ func malformed(body []byte, offset int64, err error) string {
 	before := string(body[:min(max(offset, 0), int64(len(body)))])
 	line := 1 + strings.Count(before, "\n")
 	column := len(before) - strings.LastIndex(before, "\n")
-	return fmt.Sprintf("malformed JSON at line %d, column %d: %s", line, column, clip(err.Error()))
+	return fmt.Sprintf("malformed JSON at line %d, column %d: %s", line, column, fault.Clip(err.Error()))
 }

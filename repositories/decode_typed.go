@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"earshot/repositories/fault"
 	"earshot/repositories/template"
 )
 
@@ -16,7 +17,7 @@ func checkToolType(text string) error {
 		return nil
 	}
 	return fmt.Errorf("%q is not a supported type of tool: %s%s; a tool without a type fires an event and calls its url",
-		clip(text), listed(toolTypes), didYouMean(text, toolTypes))
+		fault.Clip(text), fault.OneOf(toolTypes), fault.DidYouMean(text, toolTypes))
 }
 
 // toolField is a field that not every type of tool has.
@@ -53,20 +54,20 @@ var toolFields = []toolField{
 // typed checks what the type of a tool asks for.
 func (d *decoding) typed(t *Tool, at string) {
 	t.Method = strings.ToUpper(t.Method)
-	if d.faulty(at + Point("type")) {
+	if d.faulty(at + fault.Point("type")) {
 		return // nobody knows what it needs
 	}
 	d.toolFields(t, at)
 	switch {
 	case t.RunsStatement():
 		d.statement(t, at)
-		d.limitedRequest(t, at+Point("request"), false)
+		d.limitedRequest(t, at+fault.Point("request"), false)
 	case t.Type == ToolHTTP:
-		d.headers(t.Headers, at+Point("headers"))
+		d.headers(t.Headers, at+fault.Point("headers"))
 		d.httpParameters(t, at)
 		d.path(t, at)
 		d.requestBody(t, at)
-		d.limitedRequest(t, at+Point("request"), true)
+		d.limitedRequest(t, at+fault.Point("request"), true)
 	}
 }
 
@@ -75,11 +76,11 @@ func (d *decoding) toolFields(t *Tool, at string) {
 		there, its := field.given(t), slices.Contains(field.of, t.Type)
 		switch {
 		case there && !its && t.Type == "":
-			d.add(at+Point(field.name), "is for tools of type %s%s", listed(field.of), onRequest(field.name))
+			d.add(at+fault.Point(field.name), "is for tools of type %s%s", fault.OneOf(field.of), onRequest(field.name))
 		case there && !its:
-			d.add(at+Point(field.name), "is not for tools of type %s%s", t.Type, inPlaceOf(field.name, t.Type))
+			d.add(at+fault.Point(field.name), "is not for tools of type %s%s", t.Type, inPlaceOf(field.name, t.Type))
 		case its && field.needed:
-			d.needs(there, at+Point(field.name), t.Type)
+			d.needs(there, at+fault.Point(field.name), t.Type)
 		}
 	}
 }
@@ -111,7 +112,7 @@ func (d *decoding) limitedRequest(t *Tool, at string, authenticates bool) {
 	}
 	refuse := func(given bool, field, reason string) {
 		if given {
-			d.add(at+Point(field), "is for calls of a url; %s", reason)
+			d.add(at+fault.Point(field), "is for calls of a url; %s", reason)
 		}
 	}
 	const stands = "of a tool with a source it stands on the tool"
@@ -135,13 +136,13 @@ func (d *decoding) limitedRequest(t *Tool, at string, authenticates bool) {
 // parameters nothing is pasted, and braces that are no template are text.
 func (d *decoding) statement(t *Tool, at string) {
 	if strings.ContainsRune(t.Statement, 0) {
-		d.add(at+Point("statement"), "has a zero byte, at which a database stops reading")
+		d.add(at+fault.Point("statement"), "has a zero byte, at which a database stops reading")
 	}
 	parsed, err := template.Parse(t.Statement, template.Array)
 	names := ParameterNames(t.TemplateParameters)
 	if err != nil {
 		if len(names) > 0 {
-			d.add(at+Point("statement"), "%s", err)
+			d.add(at+fault.Point("statement"), "%s", err)
 		}
 		return
 	}
@@ -150,9 +151,9 @@ func (d *decoding) statement(t *Tool, at string) {
 		switch {
 		case slices.Contains(names, name):
 		case slices.Contains(bound, name):
-			d.add(at+Point("statement"), "pastes %s, which is a parameter that is bound: write $%d for it, or move it to templateParameters", show(name), slices.Index(bound, name)+1)
+			d.add(at+fault.Point("statement"), "pastes %s, which is a parameter that is bound: write $%d for it, or move it to templateParameters", fault.Show(name), slices.Index(bound, name)+1)
 		default:
-			d.add(at+Point("statement"), "pastes %s, which is none of the templateParameters%s", show(name), didYouMean(name, names))
+			d.add(at+fault.Point("statement"), "pastes %s, which is none of the templateParameters%s", fault.Show(name), fault.DidYouMean(name, names))
 		}
 	}
 }

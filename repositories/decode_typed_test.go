@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 func TestSQLTool(t *testing.T) {
@@ -114,9 +115,9 @@ func TestBodyTypeIsThatOfTheContentType(t *testing.T) {
 		"application/x-www-form-urlencoded": repositories.BodyForm, "text/xml": repositories.BodyXML, "application/soap+xml": repositories.BodyXML,
 		"text/plain": repositories.BodyText, "text/html": "", "nonsense/": "",
 	} {
-		given := repositories.Headers{"content-type": repositories.NewSecret(content)}
+		given := repositories.Headers{"content-type": secret.New(content)}
 		require.Equal(t, want, repositories.BodyType(repositories.Headers{}, given), content)
-		require.Equal(t, repositories.BodyText, repositories.BodyType(given, repositories.Headers{"Content-Type": repositories.NewSecret("text/plain")}))
+		require.Equal(t, repositories.BodyText, repositories.BodyType(given, repositories.Headers{"Content-Type": secret.New("text/plain")}))
 	}
 }
 

@@ -7,22 +7,24 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"earshot/repositories/fault"
 )
 
 // checkURL refuses what is not an absolute http or https URL.
 func checkURL(text string) error {
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Scheme == "" || parsed.Host == "" && parsed.Opaque == "" && parsed.Path == "" {
-		return fmt.Errorf("%q is not an absolute URL, as https://example.org/path", clip(withoutUserinfo(text)))
+		return fmt.Errorf("%q is not an absolute URL, as https://example.org/path", fault.Clip(withoutUserinfo(text)))
 	}
 	if scheme := strings.ToLower(parsed.Scheme); scheme != "http" && scheme != "https" {
-		return fmt.Errorf("%q is not a scheme that can be called: http or https", clip(parsed.Scheme))
+		return fmt.Errorf("%q is not a scheme that can be called: http or https", fault.Clip(parsed.Scheme))
 	}
 	if parsed.User != nil {
 		return errors.New("a URL does not carry credentials; use auth basic")
 	}
 	if parsed.Hostname() == "" {
-		return fmt.Errorf("%q names no host", clip(text))
+		return fmt.Errorf("%q names no host", fault.Clip(text))
 	}
 	return nil
 }
@@ -52,7 +54,7 @@ func checkCallURL(text string) error {
 		return errors.New("a URL does not carry credentials; use auth basic")
 	}
 	if name := urlParameter.FindString(strings.TrimSuffix(front, ":")); name != "" {
-		return fmt.Errorf("%s stands in the scheme, host or port, which no value may fill", clip(name))
+		return fmt.Errorf("%s stands in the scheme, host or port, which no value may fill", fault.Clip(name))
 	}
 	return checkURL(text)
 }

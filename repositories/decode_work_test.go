@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 // megabyte repeats a part, numbered, up to the longest body that is read.
@@ -67,7 +68,7 @@ func TestABodyCostsLittleWhateverIsWrongWithIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var err error
 			cost := allocated(func() { _, err = repositories.DecodeRepository(clinic, "booking", body) })
-			var faults repositories.Faults
+			var faults fault.List
 			require.ErrorAs(t, err, &faults)
 			listed, _ := faults.Listed()
 			require.LessOrEqual(t, len(listed), 100)
@@ -87,7 +88,7 @@ func TestFaultsAreListedUpTo100AndTheOthersCounted(t *testing.T) {
 		"all at once":    {`{"tools":[` + numbered(99, `{"name":"a"}`) + `],"x":1}`, 0},
 	} {
 		_, err := repositories.DecodeRepository(clinic, "booking", []byte(c.body))
-		var faults repositories.Faults
+		var faults fault.List
 		require.ErrorAs(t, err, &faults, name)
 		listed, more := faults.Listed()
 		require.Equal(t, c.more, more, name)

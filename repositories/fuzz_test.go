@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 // fuzzed are the parameters that the fuzz targets send values to: one of every kind,
@@ -102,7 +103,7 @@ func FuzzDecodeRepository(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r, err := repositories.DecodeRepository(clinic, "booking", body)
 		if err != nil {
-			var faults repositories.Faults
+			var faults fault.List
 			require.True(t, errors.As(err, &faults))
 			require.NotEmpty(t, faults)
 			return

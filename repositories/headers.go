@@ -2,11 +2,13 @@ package repositories
 
 import (
 	"regexp"
+
+	"earshot/repositories/secret"
 )
 
 // Headers are a call's own headers. Their values are kept like credentials, since
 // many are: sealed at rest, in no event and no log.
-type Headers map[string]Secret
+type Headers map[string]secret.Secret
 
 // credentialHeader finds the headers whose value is shown to nobody. Others, such as
 // X-Desk, are read back as they were given.
@@ -26,8 +28,8 @@ func (h Headers) MarshalJSON() ([]byte, error) {
 
 // Credentials returns the values that are shown to nobody, in no order, so that
 // whoever sends them can keep them out of what comes back.
-func (h Headers) Credentials() []Secret {
-	var list []Secret
+func (h Headers) Credentials() []secret.Secret {
+	var list []secret.Secret
 	for name, value := range h {
 		if credentialHeader.MatchString(name) {
 			list = append(list, value)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 func TestUnknownFieldIsHintedAtByTheNearestKnownOne(t *testing.T) {
@@ -16,7 +17,7 @@ func TestUnknownFieldIsHintedAtByTheNearestKnownOne(t *testing.T) {
 		{`{"zzzzzz":1}`, `unknown field "zzzzzz"`},
 	} {
 		_, err := repositories.DecodeApp("clinic", []byte(test.body))
-		var faults repositories.Faults
+		var faults fault.List
 		require.ErrorAs(t, err, &faults, test.body)
 		require.Contains(t, faults[0].Detail, test.hint)
 	}

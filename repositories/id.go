@@ -3,6 +3,8 @@ package repositories
 import (
 	"fmt"
 	"regexp"
+
+	"earshot/repositories/fault"
 )
 
 var (
@@ -17,7 +19,7 @@ func CheckID(field, id string) error {
 	if idPattern.MatchString(id) {
 		return nil
 	}
-	return fmt.Errorf("%s %q is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit", field, clip(id))
+	return fmt.Errorf("%s %q is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit", field, fault.Clip(id))
 }
 
 // CheckToolName returns an error where name cannot name a tool.
@@ -25,14 +27,5 @@ func CheckToolName(name string) error {
 	if namePattern.MatchString(name) {
 		return nil
 	}
-	return fmt.Errorf("name %q is no tool name: 1 to 64 of A-Z a-z 0-9 _ -", clip(name))
-}
-
-// clip keeps a hostile value from filling an error.
-func clip(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	return text[:most] + "…"
+	return fmt.Errorf("name %q is no tool name: 1 to 64 of A-Z a-z 0-9 _ -", fault.Clip(name))
 }

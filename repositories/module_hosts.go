@@ -6,6 +6,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"earshot/repositories/fault"
+	"earshot/repositories/secret"
 )
 
 // A module's token is the owner's: whoever may only write tools sends it to the hosts
@@ -15,7 +18,7 @@ import (
 // checkModuleHost accepts a host, or *. and a host.
 func checkModuleHost(text string) error {
 	if _, err := netip.ParseAddr(text); err != nil && !hostPattern.MatchString(strings.TrimPrefix(text, "*.")) {
-		return fmt.Errorf("%q is not a host: one name, *. and a name for all that are one label below it, or an IP address; without scheme, port and path", clip(text))
+		return fmt.Errorf("%q is not a host: one name, *. and a name for all that are one label below it, or an IP address; without scheme, port and path", fault.Clip(text))
 	}
 	return nil
 }
@@ -53,7 +56,7 @@ func (t *Tool) moduleUse(*App) destination {
 }
 
 // granted marks what somebody who may change the app has let use its module anywhere.
-var granted = NewSecret("granted")
+var granted = secret.New("granted")
 
 // GrantModules lets the tools use the modules that they name towards any host. Call it
 // where whoever gave the repository may change the app.
@@ -79,7 +82,7 @@ func (r *Request) MayUse(module Module, host string) bool {
 // somebody who may change the app can. What a PATCH of others leaves as it is there is
 // nobody's fault: its calls are looked at.
 func (r *Repository) checkModuleHosts(app *App, there *Repository) error {
-	var faults Faults
+	var faults fault.List
 	for i := range r.Tools {
 		tool := &r.Tools[i]
 		was := there.Tool(tool.Name)
@@ -89,9 +92,9 @@ func (r *Repository) checkModuleHosts(app *App, there *Repository) error {
 		module, known := app.Module(tool.Request.ModuleID)
 		field, host := tool.callee(app)
 		if known && !tool.Request.MayUse(module, host) {
-			faults.Add(Point("tools", i, field),
+			faults.Add(fault.Point("tools", i, field),
 				"leads to %s, and a key without the scope app may use module %s towards the host of its tokenUrl and its hosts alone; have %[1]s added to the hosts of the module, or the tool written with a key of scope app",
-				show(clip(host)), show(module.ID))
+				fault.Show(fault.Clip(host)), fault.Show(module.ID))
 		}
 	}
 	return faults.Err()

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 func TestHostsOfAModuleAreComparedAsCertificatesDo(t *testing.T) {
@@ -25,7 +26,7 @@ func TestHostsOfAModuleThatAreNoneAreFaults(t *testing.T) {
 	}
 	for _, host := range []string{"", "*", "*.", "**.example", "a.*.example", "a*.example", "https://a.example", "a.example:443", "a.example/x", "a b", "[::1]", "u@a.example", strings.Repeat("a", 300)} {
 		_, err := repositories.DecodeApp("a", body(host))
-		var faults repositories.Faults
+		var faults fault.List
 		require.ErrorAs(t, err, &faults, host)
 		require.Equal(t, "/modules/0/hosts/1", faults[0].Pointer, host)
 	}

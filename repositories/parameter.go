@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"earshot/repositories/fault"
 )
 
 // kind is the type of a parameter, in the words of the lists.
@@ -103,4 +105,4 @@ func (p *parameter) faultsOf(flaws []flaw) []ValueFault {
 
 func index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
 
-func member(at, key string) string { return at + "." + clip(key) }
+func member(at, key string) string { return at + "." + fault.Clip(key) }

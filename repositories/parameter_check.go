@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"earshot/repositories/fault"
 )
 
 // check holds a value against the parameter, strictly and in the order of the
@@ -64,7 +66,7 @@ func checkAnything(value any, at string) []flaw {
 		}
 	case nil, string, bool:
 	default:
-		return []flaw{{at, show(value) + " is not a JSON value"}}
+		return []flaw{{at, fault.Show(value) + " is not a JSON value"}}
 	}
 	return flaws
 }
@@ -104,7 +106,7 @@ func (k kind) unless(fits bool, value any) string {
 	if fits {
 		return ""
 	}
-	return show(value) + " is not " + k.article()
+	return fault.Show(value) + " is not " + k.article()
 }
 
 // article names the type in a sentence.
@@ -120,10 +122,10 @@ func (k kind) article() string {
 // ruleFlaw names the first rule that a value of the right type breaks.
 func (p *parameter) ruleFlaw(value any) string {
 	if len(p.allowed) > 0 && !slices.ContainsFunc(p.allowed, func(e entry) bool { return e.allows(value) }) {
-		return show(value) + " is not an allowed value" + p.allowedHint()
+		return fault.Show(value) + " is not an allowed value" + p.allowedHint()
 	}
 	if slices.ContainsFunc(p.excluded, func(e entry) bool { return e.excludes(value) }) {
-		return show(value) + " is an excluded value"
+		return fault.Show(value) + " is an excluded value"
 	}
 	number, ok := value.(json.Number)
 	if !ok || p.least == nil && p.most == nil {
@@ -135,10 +137,10 @@ func (p *parameter) ruleFlaw(value any) string {
 func (p *parameter) boundFlaw(value json.Number) string {
 	number, _ := parseDecimal(value.String())
 	if p.least != nil && number.compare(p.least.number) < 0 {
-		return show(value) + " is under the minimum of " + p.least.given
+		return fault.Show(value) + " is under the minimum of " + p.least.given
 	}
 	if p.most != nil && number.compare(p.most.number) > 0 {
-		return show(value) + " is above the maximum of " + p.most.given
+		return fault.Show(value) + " is above the maximum of " + p.most.given
 	}
 	return ""
 }
@@ -151,7 +153,7 @@ func (p *parameter) allowedHint() string {
 	}
 	shown := make([]string, len(p.allowed))
 	for i, e := range p.allowed {
-		shown[i] = show(e.given)
+		shown[i] = fault.Show(e.given)
 	}
 	return "; allowed: " + strings.Join(shown, ", ")
 }

@@ -3,18 +3,20 @@ package repositories
 import (
 	"bytes"
 	"encoding/json"
+
+	"earshot/repositories/fault"
 )
 
 // Compile compiles the parameters of all tools. A repository that comes from a store
 // needs it; one from a decoder has been compiled. It fails where a record was written
 // by a version that took what this one refuses, and then names all of it as Faults.
 func (r *Repository) Compile() error {
-	var faults Faults
+	var faults fault.List
 	with := &patterns{}
 	for i := range r.Tools {
 		_, found := r.Tools[i].compile(with)
-		for _, fault := range found {
-			faults.Add(Point("tools", i)+fault.Pointer, "%s", fault.Detail)
+		for _, one := range found {
+			faults.Add(fault.Point("tools", i)+one.Pointer, "%s", one.Detail)
 		}
 	}
 	return faults.Err()
@@ -22,13 +24,13 @@ func (r *Repository) Compile() error {
 
 // compile makes the tool's one form of parameters. The faults' pointers begin at the
 // tool; with faults, what is returned is of use for its names alone, and may be nil.
-func (t *Tool) compile(with *patterns) (*Parameters, Faults) {
+func (t *Tool) compile(with *patterns) (*Parameters, fault.List) {
 	if given(t.Schema) && given(t.Parameters) {
-		return nil, Faults{{Pointer: Point("parameters"), Detail: "stands beside schema: a tool's parameters are given in one way"}}
+		return nil, fault.List{{Pointer: fault.Point("parameters"), Detail: "stands beside schema: a tool's parameters are given in one way"}}
 	}
 	for _, in := range t.lists()[2:] {
 		if given(in.raw) && t.hasSchema() {
-			return nil, Faults{{Pointer: Point(in.field), Detail: "stands beside a JSON Schema: give parameters as a list"}}
+			return nil, fault.List{{Pointer: fault.Point(in.field), Detail: "stands beside a JSON Schema: give parameters as a list"}}
 		}
 	}
 	compile := compileLists
@@ -53,8 +55,8 @@ func (t *Tool) hasSchema() bool {
 	return bytes.HasPrefix(bytes.TrimSpace(t.Parameters), []byte("{"))
 }
 
-func compileLists(t *Tool, with *patterns) (*Parameters, Faults) {
-	var faults Faults
+func compileLists(t *Tool, with *patterns) (*Parameters, fault.List) {
+	var faults fault.List
 	parameters := &Parameters{}
 	seen := map[string]bool{}
 	for _, in := range t.lists() {
@@ -62,8 +64,8 @@ func compileLists(t *Tool, with *patterns) (*Parameters, Faults) {
 			continue
 		}
 		list, found := compileList(in.raw, in.dialect, with)
-		faults.join(found)
-		faults.join(duplicates(list, in.dialect, seen))
+		faults.Join(found)
+		faults.Join(duplicates(list, in.dialect, seen))
 		parameters.list = append(parameters.list, list...)
 	}
 	model, err := listModel(parameters.list)
@@ -74,11 +76,11 @@ func compileLists(t *Tool, with *patterns) (*Parameters, Faults) {
 	return parameters, faults
 }
 
-func duplicates(list []*parameter, in dialect, seen map[string]bool) Faults {
-	var faults Faults
+func duplicates(list []*parameter, in dialect, seen map[string]bool) fault.List {
+	var faults fault.List
 	for i, p := range list {
 		if p.name != "" && seen[p.name] {
-			faults.Add(Point(in.field, i, in.key), "%s is the name of another parameter as well", show(p.name))
+			faults.Add(fault.Point(in.field, i, in.key), "%s is the name of another parameter as well", fault.Show(p.name))
 		}
 		seen[p.name] = true
 	}

@@ -1,6 +1,10 @@
 package repositories
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"earshot/repositories/fault"
+)
 
 // definition is one member of a list of parameters as it was given. SERMAS calls the
 // name "parameter"; all else has one word in both lists.
@@ -51,19 +55,19 @@ var (
 
 // compileList compiles the definitions of one list. The faults' pointers begin at
 // the tool.
-func compileList(raw json.RawMessage, in dialect, with *patterns) ([]*parameter, Faults) {
-	var faults Faults
+func compileList(raw json.RawMessage, in dialect, with *patterns) ([]*parameter, fault.List) {
+	var faults fault.List
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		faults.Add(Point(in.field), "is not a list of parameters: %s", clip(err.Error()))
+		faults.Add(fault.Point(in.field), "is not a list of parameters: %s", fault.Clip(err.Error()))
 		return nil, faults
 	}
 	parameters := make([]*parameter, 0, len(list))
 	for i := range list {
-		at := Point(in.field, i)
+		at := fault.Point(in.field, i)
 		d := &definition{}
 		if err := unmarshalNumbers(list[i], d); err != nil {
-			faults.Add(at, "is not the definition of a parameter: %s", clip(err.Error()))
+			faults.Add(at, "is not the definition of a parameter: %s", fault.Clip(err.Error()))
 			continue
 		}
 		parameters = append(parameters, d.compile(in, with, at, &faults))
@@ -72,7 +76,7 @@ func compileList(raw json.RawMessage, in dialect, with *patterns) ([]*parameter,
 }
 
 // compile makes the parameter and reports what can never be satisfied.
-func (d *definition) compile(in dialect, with *patterns, at string, faults *Faults) *parameter {
+func (d *definition) compile(in dialect, with *patterns, at string, faults *fault.List) *parameter {
 	p := d.rules(with)
 	p.name, p.place, p.pasted = d.Name, at, in.pasted
 	if in.key == "parameter" {

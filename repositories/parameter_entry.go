@@ -7,6 +7,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"earshot/repositories/fault"
 )
 
 // entry is one member of allowedValues or excludedValues. A text is a literal and a
@@ -122,5 +124,5 @@ func (e entry) brokenRegex() string {
 		return ""
 	}
 	reason := strings.TrimPrefix(e.broken.Error(), "error parsing regexp: ")
-	return "the regular expression " + show(text) + " does not compile as RE2: " + clip(reason)
+	return "the regular expression " + fault.Show(text) + " does not compile as RE2: " + fault.Clip(reason)
 }

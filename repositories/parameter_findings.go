@@ -3,28 +3,30 @@ package repositories
 import (
 	"encoding/json"
 	"slices"
+
+	"earshot/repositories/fault"
 )
 
 // findings collects what makes a definition impossible to satisfy, so that it is
 // refused when it is registered and not when somebody needs it.
 type findings struct {
-	faults *Faults
+	faults *fault.List
 	at     string
 	before int // how many faults there were before
 }
 
-func newFindings(faults *Faults, at string) *findings {
-	return &findings{faults: faults, at: at, before: faults.count()}
+func newFindings(faults *fault.List, at string) *findings {
+	return &findings{faults: faults, at: at, before: faults.Count()}
 }
 
 func (f *findings) add(field, format string, args ...any) {
-	f.faults.Add(f.at+Point(field), format, args...)
+	f.faults.Add(f.at+fault.Point(field), format, args...)
 }
 
 // rules reports the rules of a definition that do not go together.
 func (f *findings) rules(d *definition, p *parameter) {
 	if !slices.Contains(kinds, p.kind) {
-		f.add("type", "%s is not a type: %s%s", show(p.kind), listed(kinds), didYouMean(string(p.kind), words(kinds)))
+		f.add("type", "%s is not a type: %s%s", fault.Show(p.kind), fault.OneOf(kinds), fault.DidYouMean(string(p.kind), kinds))
 		return
 	}
 	f.misplaced(d)
@@ -55,19 +57,19 @@ func (f *findings) misplaced(d *definition) {
 		f.add("valueType", "is for maps, and the type is %s", d.Type)
 	}
 	if opening, _ := delimiters(d.Escape); d.Escape != "" && opening == "" {
-		f.add("escape", "%s is not an escape: %s%s", show(d.Escape), listed(escapes), didYouMean(d.Escape, escapes))
+		f.add("escape", "%s is not an escape: %s%s", fault.Show(d.Escape), fault.OneOf(escapes), fault.DidYouMean(d.Escape, escapes))
 	}
 	if d.ValueType != "" && !slices.Contains(valueKinds, d.ValueType) {
-		f.add("valueType", "%s is not a type of values: %s%s", show(d.ValueType), listed(valueKinds), didYouMean(string(d.ValueType), words(valueKinds)))
+		f.add("valueType", "%s is not a type of values: %s%s", fault.Show(d.ValueType), fault.OneOf(valueKinds), fault.DidYouMean(string(d.ValueType), valueKinds))
 	}
 }
 
 func (f *findings) bounds(d *definition, p *parameter) {
 	if d.MinValue != "" && p.least == nil {
-		f.add("minValue", "%s is out of the range of a number", clip(d.MinValue.String()))
+		f.add("minValue", "%s is out of the range of a number", fault.Clip(d.MinValue.String()))
 	}
 	if d.MaxValue != "" && p.most == nil {
-		f.add("maxValue", "%s is out of the range of a number", clip(d.MaxValue.String()))
+		f.add("maxValue", "%s is out of the range of a number", fault.Clip(d.MaxValue.String()))
 	}
 	if p.least != nil && p.most != nil && p.least.number.compare(p.most.number) > 0 {
 		f.add("minValue", "%s is above the maxValue of %s: no value is left", p.least.given, p.most.given)
@@ -81,10 +83,10 @@ func (f *findings) entries(field string, entries []entry, p *parameter) {
 	for i, e := range entries {
 		apt = apt || p.comparable(e.given)
 		if broken := e.brokenRegex(); broken != "" {
-			f.faults.Add(f.at+Point(field, i), "%s", broken)
+			f.faults.Add(f.at+fault.Point(field, i), "%s", broken)
 		}
 		if e.given == any("") && field == "excludedValues" && !p.kind.mapping() && p.kind != kindArray {
-			f.faults.Add(f.at+Point(field, i), `the empty text matches a part of every value, so that none is left; "^$" excludes the empty value`)
+			f.faults.Add(f.at+fault.Point(field, i), `the empty text matches a part of every value, so that none is left; "^$" excludes the empty value`)
 		}
 	}
 	if !apt {
@@ -136,7 +138,7 @@ func (f *findings) unreachable(p *parameter) {
 
 // fresh reports whether nothing has been found about this definition so far.
 func (f *findings) fresh() bool {
-	return f.faults.count() == f.before
+	return f.faults.Count() == f.before
 }
 
 func (f *findings) items(d *definition, p *parameter) {
@@ -145,7 +147,7 @@ func (f *findings) items(d *definition, p *parameter) {
 		p.items = &parameter{}
 		return
 	}
-	inner := newFindings(f.faults, f.at+Point("items"))
+	inner := newFindings(f.faults, f.at+fault.Point("items"))
 	inner.rules(d.Items, p.items)
 	if len(d.Items.AuthServices) > 0 {
 		inner.add("authServices", "is for parameters, not for the items of one")

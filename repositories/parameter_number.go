@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"earshot/repositories/fault"
 )
 
 // Bounds of a number. Within them a number is compared digit by digit; beyond them
@@ -131,7 +133,7 @@ func integerFlaw(number json.Number) string {
 		return text + " is not an integer: write it without fraction and exponent"
 	}
 	if _, err := strconv.ParseInt(text, 10, 64); err != nil {
-		return show(number) + " is out of the range of a 64-bit integer"
+		return fault.Show(number) + " is out of the range of a 64-bit integer"
 	}
 	return ""
 }
@@ -142,7 +144,7 @@ func numberFlaw(number json.Number) string {
 		return ""
 	}
 	if !numberPattern.MatchString(number.String()) {
-		return fmt.Sprintf("%q is not a number", clip(number.String()))
+		return fmt.Sprintf("%q is not a number", fault.Clip(number.String()))
 	}
-	return show(number) + " is out of the range of a number"
+	return fault.Show(number) + " is out of the range of a number"
 }

@@ -3,6 +3,8 @@ package repositories
 import (
 	"slices"
 	"strings"
+
+	"earshot/repositories/fault"
 )
 
 // Whose values a pass takes.
@@ -103,10 +105,10 @@ func (s *pass) unknown(values map[string]any) {
 			continue
 		}
 		detail := "is not a parameter of the tool"
-		if len(s.Errors) < MostFaults { // the others are not listed, and each hint takes its time
-			detail += didYouMean(name, known)
+		if len(s.Errors) < fault.Most { // the others are not listed, and each hint takes its time
+			detail += fault.DidYouMean(name, known)
 		}
-		s.Errors = append(s.Errors, ValueFault{Parameter: clip(name), Detail: detail})
+		s.Errors = append(s.Errors, ValueFault{Parameter: fault.Clip(name), Detail: detail})
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"earshot/repositories/fault"
 )
 
 // ControlCharacter returns the first control character of a text. None may be pasted
@@ -31,7 +33,7 @@ func controlFlaws(value any, at string) []flaw {
 	switch value := value.(type) {
 	case string:
 		if found, has := ControlCharacter(value); has {
-			return []flaw{{at, fmt.Sprintf("%s has the control character U+%04X, which is never pasted into a statement", show(value), found)}}
+			return []flaw{{at, fmt.Sprintf("%s has the control character U+%04X, which is never pasted into a statement", fault.Show(value), found)}}
 		}
 	case []any:
 		for i := range value {

@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"earshot/repositories/fault"
 )
 
 // DecodeValues reads the values of a tool: one JSON object, and nothing after it.
@@ -29,7 +31,7 @@ func DecodeValues(raw []byte) (map[string]any, error) {
 	case map[string]any:
 		return value, nil
 	default:
-		return nil, fmt.Errorf("values are an object of names and values, not %s", show(value))
+		return nil, fmt.Errorf("values are an object of names and values, not %s", fault.Show(value))
 	}
 }
 
@@ -117,16 +119,4 @@ func equalNumbers(a, b json.Number) bool {
 	x, ok := parseDecimal(a.String())
 	y, also := parseDecimal(b.String())
 	return ok && also && x.compare(y) == 0
-}
-
-// show writes a value for an error: as JSON, so that "5" and 5 look different, and
-// bounded.
-func show(value any) string {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return clip(fmt.Sprint(value))
-	}
-	return clip(string(bytes.TrimSpace(text.Bytes())))
 }

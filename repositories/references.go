@@ -3,26 +3,28 @@ package repositories
 import (
 	"fmt"
 	"slices"
+
+	"earshot/repositories/fault"
 )
 
 // Check compares the repository with the app that it is for: the modules, the
 // sources and the authentication services that its tools name must be the app's. It returns Faults.
 func (r *Repository) Check(app *App) error {
-	var faults Faults
+	var faults fault.List
 	for i := range r.Tools {
 		tool := &r.Tools[i]
-		at := Point("tools", i)
+		at := fault.Point("tools", i)
 		checkModule(&faults, at, tool.Request, app)
 		checkSource(&faults, at, tool, app)
 		for j, name := range tool.AuthRequired {
-			checkService(&faults, at+Point("authRequired", j), name, app)
+			checkService(&faults, at+fault.Point("authRequired", j), name, app)
 		}
 		checkClaims(&faults, at, tool, app)
 	}
 	return faults.Err()
 }
 
-func checkModule(faults *Faults, at string, request *Request, app *App) {
+func checkModule(faults *fault.List, at string, request *Request, app *App) {
 	if request == nil || request.ModuleID == "" {
 		return
 	}
@@ -33,7 +35,7 @@ func checkModule(faults *Faults, at string, request *Request, app *App) {
 	for i := range app.Modules {
 		known[i] = app.Modules[i].ID
 	}
-	faults.Add(at+Point("request", "moduleId"), "%s", unknownName("module", request.ModuleID, known))
+	faults.Add(at+fault.Point("request", "moduleId"), "%s", unknownName("module", request.ModuleID, known))
 }
 
 // sourceOf is the type of source that a type of tool works on.
@@ -41,7 +43,7 @@ var sourceOf = map[string]string{ToolPostgres: SourcePostgres, ToolSQLite: Sourc
 
 // checkSource checks that the tool's source is there, of the right type, and that a
 // path stays within it.
-func checkSource(faults *Faults, at string, tool *Tool, app *App) {
+func checkSource(faults *fault.List, at string, tool *Tool, app *App) {
 	if tool.Type == "" {
 		return
 	}
@@ -51,31 +53,31 @@ func checkSource(faults *Faults, at string, tool *Tool, app *App) {
 		for i := range app.Sources {
 			known[i] = app.Sources[i].Name
 		}
-		faults.Add(at+Point("source"), "%s", unknownName("source", tool.Source, known))
+		faults.Add(at+fault.Point("source"), "%s", unknownName("source", tool.Source, known))
 		return
 	}
 	if want := sourceOf[tool.Type]; source.Type != want {
-		faults.Add(at+Point("source"), "%s is of type %s; a tool of type %s needs one of type %s", show(tool.Source), source.Type, tool.Type, want)
+		faults.Add(at+fault.Point("source"), "%s is of type %s; a tool of type %s needs one of type %s", fault.Show(tool.Source), source.Type, tool.Type, want)
 		return
 	}
 	if tool.Type != ToolHTTP {
 		return
 	}
 	if _, err := resolved(tool.Path, source.BaseURL); err != nil {
-		faults.Add(at+Point("path"), "%s", err)
+		faults.Add(at+fault.Point("path"), "%s", err)
 	}
 }
 
 // checkClaims checks the services of authenticated parameters.
-func checkClaims(faults *Faults, at string, tool *Tool, app *App) {
+func checkClaims(faults *fault.List, at string, tool *Tool, app *App) {
 	for _, p := range tool.Params().list {
 		for i, c := range p.claims {
-			checkService(faults, at+p.place+Point("authServices", i, "name"), c.Service, app)
+			checkService(faults, at+p.place+fault.Point("authServices", i, "name"), c.Service, app)
 		}
 	}
 }
 
-func checkService(faults *Faults, at, name string, app *App) {
+func checkService(faults *fault.List, at, name string, app *App) {
 	known := make([]string, len(app.AuthServices))
 	for i := range app.AuthServices {
 		known[i] = app.AuthServices[i].Name
@@ -87,13 +89,13 @@ func checkService(faults *Faults, at, name string, app *App) {
 
 // unknownName says that an app lacks something, and what it has instead.
 func unknownName(what, name string, known []string) string {
-	text := fmt.Sprintf("the app has no %s %s", what, show(name))
-	switch hint := didYouMean(name, known); {
+	text := fmt.Sprintf("the app has no %s %s", what, fault.Show(name))
+	switch hint := fault.DidYouMean(name, known); {
 	case hint != "":
 		return text + hint
 	case len(known) == 0:
 		return text + "; it has none at all"
 	default:
-		return text + "; it has " + clip(listed(known))
+		return text + "; it has " + fault.Clip(fault.OneOf(known))
 	}
 }

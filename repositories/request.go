@@ -3,6 +3,8 @@ package repositories
 import (
 	"encoding/json"
 	"time"
+
+	"earshot/repositories/secret"
 )
 
 // Ways in which a call is authenticated.
@@ -45,13 +47,13 @@ type Request struct {
 
 	// anywhere is not empty where the module may be used towards any host. It is sealed
 	// like a credential, for the use that it was given for.
-	anywhere Secret
+	anywhere secret.Secret
 }
 
 // Basic credentials (RFC 7617).
 type Basic struct {
-	Username string `json:"username"`
-	Password Secret `json:"password"`
+	Username string        `json:"username"`
+	Password secret.Secret `json:"password"`
 }
 
 // Grants of a bearer token.
@@ -62,15 +64,15 @@ const (
 
 // Bearer says how to get a token (RFC 6749).
 type Bearer struct {
-	ClientType   string   `json:"clientType"` // a grant, one of the above
-	ClientID     string   `json:"clientId,omitempty"`
-	ClientSecret Secret   `json:"clientSecret,omitzero"`
-	Username     string   `json:"username,omitempty"`
-	Password     Secret   `json:"password,omitzero"`
-	Audience     string   `json:"audience,omitempty"`
-	TokenURL     string   `json:"tokenUrl"`
-	RefreshURL   string   `json:"refreshUrl,omitempty"`
-	Scopes       []string `json:"scopes,omitempty"`
+	ClientType   string        `json:"clientType"` // a grant, one of the above
+	ClientID     string        `json:"clientId,omitempty"`
+	ClientSecret secret.Secret `json:"clientSecret,omitzero"`
+	Username     string        `json:"username,omitempty"`
+	Password     secret.Secret `json:"password,omitzero"`
+	Audience     string        `json:"audience,omitempty"`
+	TokenURL     string        `json:"tokenUrl"`
+	RefreshURL   string        `json:"refreshUrl,omitempty"`
+	Scopes       []string      `json:"scopes,omitempty"`
 }
 
 // Duration is a time.Duration that reads and writes as "10s".

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"earshot/repositories/fault"
 	"earshot/repositories/template"
 )
 
@@ -32,7 +33,7 @@ func Resolve(base, path string) (*url.URL, error) {
 	reference.Fragment, reference.RawFragment = "", ""
 	target := from.ResolveReference(reference)
 	if !under(from.EscapedPath(), target.EscapedPath()) {
-		return nil, fmt.Errorf("leads to %q, which is not under %q of the source's baseUrl; end the baseUrl with a slash and begin the path without one", clip(target.EscapedPath()), from.EscapedPath())
+		return nil, fmt.Errorf("leads to %q, which is not under %q of the source's baseUrl; end the baseUrl with a slash and begin the path without one", fault.Clip(target.EscapedPath()), from.EscapedPath())
 	}
 	return target, nil
 }

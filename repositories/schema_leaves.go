@@ -6,6 +6,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	finding "github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"earshot/repositories/fault"
 )
 
 // leaf is one finding of the validator: a place in the value and what is wrong there.
@@ -25,7 +27,7 @@ const mostLeaves = 10_000
 func leaves(err error) []leaf {
 	tree, ok := err.(*jsonschema.ValidationError)
 	if !ok {
-		return []leaf{{detail: clip(err.Error())}}
+		return []leaf{{detail: fault.Clip(err.Error())}}
 	}
 	var found []leaf
 	collect(tree, &found)
@@ -60,7 +62,7 @@ func collect(e *jsonschema.ValidationError, found *[]leaf) {
 		}
 	case *finding.PropertyNames:
 		// The validator does not say where: it reuses the memory of that place.
-		*found = append(*found, leaf{nil, "the name " + show(what.Property) + " is not allowed", false, e})
+		*found = append(*found, leaf{nil, "the name " + fault.Show(what.Property) + " is not allowed", false, e})
 	default:
 		if len(e.Causes) == 0 {
 			*found = append(*found, newLeaf(e))

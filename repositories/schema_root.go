@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"earshot/repositories/fault"
 )
 
 // rootSchema is a tool's parameters that were given as a JSON Schema.
@@ -19,40 +21,40 @@ type rootSchema struct {
 
 // compileRoot compiles parameters that are a JSON Schema: what the lists know as
 // well (names, defaults, what is hidden) into parameters, all else into the schema.
-func compileRoot(t *Tool, with *patterns) (*Parameters, Faults) {
+func compileRoot(t *Tool, with *patterns) (*Parameters, fault.List) {
 	value, err := decodeAny(t.Parameters)
 	if err != nil {
-		return nil, Faults{{Pointer: Point("parameters"), Detail: err.Error()}}
+		return nil, fault.List{{Pointer: fault.Point("parameters"), Detail: err.Error()}}
 	}
 	document, ok := value.(map[string]any)
 	if !ok {
-		return nil, Faults{{Pointer: Point("parameters"), Detail: "is neither a list nor a JSON Schema object"}}
+		return nil, fault.List{{Pointer: fault.Point("parameters"), Detail: "is neither a list nor a JSON Schema object"}}
 	}
 	if flaws := checkAnything(document, ""); len(flaws) > 0 {
-		return nil, Faults{{Pointer: Point("parameters"), Detail: strings.TrimPrefix(flaws[0].at+": "+flaws[0].detail, ".")}}
+		return nil, fault.List{{Pointer: fault.Point("parameters"), Detail: strings.TrimPrefix(flaws[0].at+": "+flaws[0].detail, ".")}}
 	}
 	if !with.takesSchema(weight(document, mostSchemaValues+1)) {
-		return nil, Faults{{Pointer: Point("parameters"), Detail: fmt.Sprintf("is too large: a JSON Schema may be made of %d values, all of a repository's together of %d", mostSchemaValues, mostRepositoryValues)}}
+		return nil, fault.List{{Pointer: fault.Point("parameters"), Detail: fmt.Sprintf("is too large: a JSON Schema may be made of %d values, all of a repository's together of %d", mostSchemaValues, mostRepositoryValues)}}
 	}
 	compiled, faults := compileSchema(document, with)
 	if len(faults) > 0 {
 		return nil, faults
 	}
 	if kind, given := document["type"]; given && kind != "object" {
-		faults.Add(Point("parameters", "type"), "is %s, and the values of a tool are an \"object\"", show(kind))
+		faults.Add(fault.Point("parameters", "type"), "is %s, and the values of a tool are an \"object\"", fault.Show(kind))
 		return nil, faults
 	}
 	return newRoot(document, t.Parameters, compiled)
 }
 
-func newRoot(document map[string]any, raw json.RawMessage, compiled *jsonschema.Schema) (*Parameters, Faults) {
-	var faults Faults
+func newRoot(document map[string]any, raw json.RawMessage, compiled *jsonschema.Schema) (*Parameters, fault.List) {
+	var faults fault.List
 	properties, _ := document["properties"].(map[string]any)
 	required := requiredNames(document)
 	p := &Parameters{schema: &rootSchema{compiled: compiled, cost: schemaCost(compiled), open: isOpen(compiled)}}
 	for _, name := range keysInOrder(raw, "properties", properties) {
 		property := compiled.Properties[name]
-		at := Point("parameters", "properties", name)
+		at := fault.Point("parameters", "properties", name)
 		p.list = append(p.list, compileProperty(name, properties[name], property, required[name], newFindings(&faults, at)))
 	}
 	p.model = schemaModel(document, p.list)
@@ -140,7 +142,7 @@ func path(value any, at []string) string {
 		if _, ok := valueAt(value, at[:i]).([]any); ok {
 			text += "[" + token + "]"
 		} else {
-			text += "." + clip(token)
+			text += "." + fault.Clip(token)
 		}
 	}
 	return strings.TrimPrefix(text, ".")

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	finding "github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"earshot/repositories/fault"
 )
 
 // english renders the validator's own words for what is not put better here.
@@ -30,11 +31,11 @@ func verdict(what jsonschema.ErrorKind) string {
 	case *finding.Type:
 		return "is not " + articles(what.Want)
 	case *finding.Enum:
-		return "is not one of " + shownList(what.Want)
+		return "is not one of " + fault.ShowAll(what.Want)
 	case *finding.Const:
-		return "is not " + show(what.Want)
+		return "is not " + fault.Show(what.Want)
 	case *finding.Pattern:
-		return "does not match " + clip(what.Want)
+		return "does not match " + fault.Clip(what.Want)
 	case *finding.Minimum:
 		return "is under the minimum of " + written(what.Want).String()
 	case *finding.Maximum:
@@ -60,7 +61,7 @@ func remark(what jsonschema.ErrorKind) string {
 	case *finding.FalseSchema:
 		return "is not allowed here"
 	default:
-		return clip(what.LocalizedString(english))
+		return fault.Clip(what.LocalizedString(english))
 	}
 }
 
@@ -69,7 +70,7 @@ func (l leaf) text(document any) string {
 	if !l.about {
 		return l.detail
 	}
-	return show(valueAt(document, l.at)) + " " + l.detail
+	return fault.Show(valueAt(document, l.at)) + " " + l.detail
 }
 
 // valueAt returns the value in a place, or nil where there is none.
@@ -97,7 +98,7 @@ func articles(types []string) string {
 	for i := range types {
 		types[i] = article(types[i])
 	}
-	return listed(types)
+	return fault.OneOf(types)
 }
 
 func article(name string) string {
@@ -109,16 +110,4 @@ func article(name string) string {
 	default:
 		return "a " + name
 	}
-}
-
-func shownList(values []any) string {
-	const most = 12
-	shown := make([]string, 0, most)
-	for _, value := range values[:min(len(values), most)] {
-		shown = append(shown, show(value))
-	}
-	if len(values) > most {
-		shown = append(shown, "…")
-	}
-	return strings.Join(shown, ", ")
 }

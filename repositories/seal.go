@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"earshot/repositories/secret"
 )
 
 // KeySize is the size in bytes of the key that EARSHOT_SECRET_KEY holds, in base64.
@@ -69,11 +71,11 @@ func deriveKey(key []byte) (id string, aead cipher.AEAD, err error) {
 }
 
 // seal encrypts a credential for an app's field.
-func (s *Sealer) seal(appID, field string, secret Secret) string {
+func (s *Sealer) seal(appID, field string, secret secret.Secret) string {
 	aead := s.keys[s.current]
 	nonce := make([]byte, aead.NonceSize())
 	rand.Read(nonce) // never fails (crypto/rand)
-	sealed := aead.Seal(nonce, nonce, []byte(secret.Reveal()), boundTo(appID, field, secret.towards))
+	sealed := aead.Seal(nonce, nonce, []byte(secret.Reveal()), boundTo(appID, field, secret.Towards()))
 	return s.current + ":" + base64.RawStdEncoding.EncodeToString(sealed)
 }
 
@@ -86,21 +88,21 @@ func (s *Sealer) seals(sealed string) bool {
 var errSealed = errors.New("a stored credential does not open")
 
 // open decrypts what seal made, for the same app, field and destination.
-func (s *Sealer) open(appID, field, towards, sealed string) (Secret, error) {
+func (s *Sealer) open(appID, field, towards, sealed string) (secret.Secret, error) {
 	id, text, _ := strings.Cut(sealed, ":")
 	aead, known := s.keys[id]
 	if !known {
-		return Secret{}, fmt.Errorf("%w: app %s, %s was sealed with key %s, which is neither the secret key nor an old one", errSealed, appID, field, id)
+		return secret.Secret{}, fmt.Errorf("%w: app %s, %s was sealed with key %s, which is neither the secret key nor an old one", errSealed, appID, field, id)
 	}
 	raw, err := base64.RawStdEncoding.DecodeString(text)
 	if err != nil || len(raw) < aead.NonceSize() {
-		return Secret{}, fmt.Errorf("%w: app %s, %s is damaged", errSealed, appID, field)
+		return secret.Secret{}, fmt.Errorf("%w: app %s, %s is damaged", errSealed, appID, field)
 	}
 	plain, err := aead.Open(nil, raw[:aead.NonceSize()], raw[aead.NonceSize():], boundTo(appID, field, towards))
 	if err != nil {
-		return Secret{}, fmt.Errorf("%w: app %s, %s is damaged or another's", errSealed, appID, field)
+		return secret.Secret{}, fmt.Errorf("%w: app %s, %s is damaged or another's", errSealed, appID, field)
 	}
-	return Secret{text: string(plain), towards: towards}, nil
+	return secret.New(string(plain)).For(towards), nil
 }
 
 // boundTo is what a sealed credential is authenticated with. What goes nowhere, and what

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"earshot/repositories/secret"
 )
 
 // SessionToken is what a front-end may hold: it is good for one session, for a while.
@@ -31,18 +33,18 @@ var ErrToken = errors.New("the session token is not valid")
 
 // SignToken writes a token and its signature: HMAC-SHA256 under a key that is derived
 // from the secret key for this alone.
-func (s *Sealer) SignToken(token SessionToken) (Secret, error) {
+func (s *Sealer) SignToken(token SessionToken) (secret.Secret, error) {
 	claims, err := json.Marshal(token)
 	if err != nil {
-		return Secret{}, err
+		return secret.Secret{}, err
 	}
 	text := SessionTokenPrefix + base64.RawURLEncoding.EncodeToString(claims)
-	return NewSecret(text + "." + signature(s.signers[0], text)), nil
+	return secret.New(text + "." + signature(s.signers[0], text)), nil
 }
 
 // OpenToken reads a token whose signature is right, by the secret key or an old one.
 // Whether its time is up is the caller's to look at.
-func (s *Sealer) OpenToken(given Secret) (SessionToken, error) {
+func (s *Sealer) OpenToken(given secret.Secret) (SessionToken, error) {
 	text, signed, found := strings.Cut(given.Reveal(), ".")
 	if !found || !s.signed(text, signed) {
 		return SessionToken{}, ErrToken

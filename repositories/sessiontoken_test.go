@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 func sealer(t testing.TB, keys ...string) *repositories.Sealer {
@@ -45,13 +46,13 @@ func TestSessionTokenThatWasChangedIsNone(t *testing.T) {
 	text, mac, _ := strings.Cut(signed.Reveal(), ".")
 	forged := "es_" + base64.RawURLEncoding.EncodeToString([]byte(`{"app":"clinic","session":"s2","exp":"2099-01-01T00:00:00Z"}`))
 	for _, wrong := range []string{"", "es_", ".", text, text + ".", text + "." + mac + "A", text + "." + mac[1:], forged + "." + mac, forged + ".", text[3:] + "." + mac, strings.ToUpper(text) + "." + mac} {
-		_, err := s.OpenToken(repositories.NewSecret(wrong))
+		_, err := s.OpenToken(secret.New(wrong))
 		require.ErrorIs(t, err, repositories.ErrToken, wrong)
 	}
 	for i := range text + mac {
 		changed := []byte(signed.Reveal())
 		changed[i] ^= 1
-		_, err := s.OpenToken(repositories.NewSecret(string(changed)))
+		_, err := s.OpenToken(secret.New(string(changed)))
 		require.Error(t, err, i)
 	}
 }
@@ -64,7 +65,7 @@ func FuzzSessionToken(f *testing.F) {
 	f.Add(signed.Reveal())
 	f.Add("es_e30.")
 	f.Fuzz(func(t *testing.T, text string) {
-		if opened, err := s.OpenToken(repositories.NewSecret(text)); err == nil {
+		if opened, err := s.OpenToken(secret.New(text)); err == nil {
 			require.Equal(t, someToken, opened)
 			require.Equal(t, signed.Reveal(), text)
 		}

@@ -1,6 +1,10 @@
 package repositories
 
-import "time"
+import (
+	"time"
+
+	"earshot/repositories/secret"
+)
 
 // Types of sources.
 const (
@@ -16,10 +20,10 @@ type Source struct {
 	Type string `json:"type"` // one of the above
 
 	// Host, Port and User say where a postgres database is, and who asks it.
-	Host     string `json:"host,omitempty"`
-	Port     string `json:"port,omitempty"` // 5432 where it is empty
-	User     string `json:"user,omitempty"`
-	Password Secret `json:"password,omitzero"`
+	Host     string        `json:"host,omitempty"`
+	Port     string        `json:"port,omitempty"` // 5432 where it is empty
+	User     string        `json:"user,omitempty"`
+	Password secret.Secret `json:"password,omitzero"`
 	// Database is the name of a postgres database or the path of a sqlite file.
 	Database string `json:"database,omitempty"`
 	// ReadOnly makes statements fail that would change a database.

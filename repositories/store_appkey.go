@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories/secret"
 )
 
 const (
@@ -127,7 +129,7 @@ func (s *Store) RevokeKey(ctx context.Context, appID, keyID string) error {
 
 // CheckKey finds the app and the record of a key that a client sent. Its errors are
 // ErrKey, ErrKeyExpired and ErrUnavailable; they tell nothing of apps that exist.
-func (s *Store) CheckKey(ctx context.Context, key Secret) (appID string, found AppKey, err error) {
+func (s *Store) CheckKey(ctx context.Context, key secret.Secret) (appID string, found AppKey, err error) {
 	appID, keyID, ok := splitKey(key)
 	if !ok {
 		return "", AppKey{}, ErrKey

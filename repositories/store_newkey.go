@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"earshot/repositories/secret"
 )
 
 // mostLine is how many keys may stand between a key and the admin.
@@ -52,14 +54,14 @@ return 'ok'
 // CreateKey makes a key of an app. One that was asked for by another key ends with that
 // and may do no more than it; ErrKey and ErrKeyExpired mean that the other has ended. The
 // Secret is the key: nothing else can show it again.
-func (s *Store) CreateKey(ctx context.Context, appID string, asked NewKey) (AppKey, Secret, error) {
+func (s *Store) CreateKey(ctx context.Context, appID string, asked NewKey) (AppKey, secret.Secret, error) {
 	made := storedKey{AppKey: AppKey{ID: s.newID(), Name: asked.Name, Scopes: asked.Scopes, Created: s.now().UTC(), MadeBy: asked.By}, Line: "/"}
 	if asked.Lifetime > 0 {
 		made.Expires = made.Created.Add(asked.Lifetime)
 	}
 	if asked.By != "" {
 		if err := s.descend(ctx, appID, &made); err != nil {
-			return AppKey{}, Secret{}, err
+			return AppKey{}, secret.Secret{}, err
 		}
 	}
 	text := newKeyText(appID, made.ID)

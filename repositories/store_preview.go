@@ -3,8 +3,9 @@ package repositories
 import (
 	"bytes"
 	"context"
-
 	"maps"
+
+	"earshot/repositories/secret"
 )
 
 // What a write would do to what is stored.
@@ -71,8 +72,8 @@ func would(revision string, next, there any, given, stored []credential) (string
 
 // revealed lists credentials by name, to compare them. The same text for another
 // destination is another credential.
-func revealed(list []credential) map[string]Secret {
-	texts := map[string]Secret{}
+func revealed(list []credential) map[string]secret.Secret {
+	texts := map[string]secret.Secret{}
 	for _, c := range list {
 		texts[c.name] = c.get()
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"earshot/repositories/secret"
 )
 
 // ErrSecretKey is wrapped by errors that say that what Redis holds was sealed with
@@ -20,7 +22,7 @@ const (
 type marks struct{ current, before string }
 
 // mark seals the known text.
-func (s *Sealer) mark() string { return s.seal(markApp, markField, NewSecret(markText)) }
+func (s *Sealer) mark() string { return s.seal(markApp, markField, secret.New(markText)) }
 
 // opens reports whether one of the keys has made a mark.
 func (s *Sealer) opens(mark string) bool {

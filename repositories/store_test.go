@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 	"earshot/repositories/redistest"
+	"earshot/repositories/secret"
 )
 
 var session = repositories.Scope{AppID: "clinic", SessionID: "s1"}
@@ -158,7 +160,7 @@ func TestMaskedCredentialsKeepWhatIsStored(t *testing.T) {
 func TestMaskThatStandsForNothingIsAFault(t *testing.T) {
 	stores(t, func(t *testing.T, store *repositories.Store, _ *redistest.Server) {
 		_, err := put(t, store, session, "new", strings.ReplaceAll(withCredentials, "bearer-secret", "***"))
-		var faults repositories.Faults
+		var faults fault.List
 		require.ErrorAs(t, err, &faults)
 		require.Equal(t, "/tools/0/request/bearer/clientSecret", faults[0].Pointer)
 	})
@@ -167,7 +169,7 @@ func TestMaskThatStandsForNothingIsAFault(t *testing.T) {
 func TestRepositoryMayNotReferToWhatItsAppLacks(t *testing.T) {
 	stores(t, func(t *testing.T, store *repositories.Store, _ *redistest.Server) {
 		_, err := put(t, store, session, "r", `{"tools":[{"name":"a","url":"https://x.example","request":{"auth":"module","moduleId":"nothing"}}]}`)
-		var faults repositories.Faults
+		var faults fault.List
 		require.ErrorAs(t, err, &faults)
 		_, err = put(t, store, repositories.Scope{AppID: "nobody"}, "r", `{"tools":[]}`)
 		require.ErrorIs(t, err, repositories.ErrNotFound)
@@ -283,7 +285,7 @@ func TestAllKeysOfAnAppShareAHashSlot(t *testing.T) {
 }
 
 func TestSecretCannotBePrinted(t *testing.T) {
-	secret := repositories.NewSecret("planted")
+	secret := secret.New("planted")
 	text, err := json.Marshal(map[string]any{"s": secret})
 	require.NoError(t, err)
 	for _, shown := range []string{fmt.Sprint(secret), fmt.Sprintf("%v %+v %#v %s %q", secret, secret, secret, secret, secret), string(text), secret.LogValue().String()} {

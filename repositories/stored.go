@@ -27,8 +27,8 @@ func (s *Sealer) sealRecord(appID string, record any, credentials []credential) 
 			continue
 		}
 		stored.Sealed[c.name] = s.seal(appID, c.name, secret)
-		if secret.towards != "" {
-			stored.Towards[c.name] = secret.towards
+		if secret.Towards() != "" {
+			stored.Towards[c.name] = secret.Towards()
 		}
 	}
 	text, err := Encode(stored)

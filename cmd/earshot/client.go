@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
+	"earshot/repositories/secret"
 )
 
 const (
@@ -30,23 +32,23 @@ const (
 // client calls a running service over REST.
 type client struct {
 	Server string
-	Key    repositories.Secret
+	Key    secret.Secret
 }
 
 func (c *client) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Server, "server", "http://127.0.0.1:8080", "the service (EARSHOT_URL)")
 	flags.SetAnnotation("server", variable, []string{"EARSHOT_URL"}) //nolint:errcheck // the flag exists
-	flags.TextVar(&c.Key, "key", repositories.Secret{}, "bearer key (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
+	flags.TextVar(&c.Key, "key", secret.Secret{}, "bearer key (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
 	flags.SetAnnotation("key", variable, []string{"EARSHOT_KEY", "EARSHOT_ADMIN_KEY"}) //nolint:errcheck // the flag exists
 }
 
 // refusal is an answer that is an error (RFC 9457).
 type refusal struct {
-	Status    int                 `json:"status"`
-	Title     string              `json:"title"`
-	Detail    string              `json:"detail"`
-	Errors    repositories.Faults `json:"errors"`
-	MessageID string              `json:"messageId"`
+	Status    int        `json:"status"`
+	Title     string     `json:"title"`
+	Detail    string     `json:"detail"`
+	Errors    fault.List `json:"errors"`
+	MessageID string     `json:"messageId"`
 	// RetryAfter is when the service wants to be asked again; zero where it does not say.
 	RetryAfter time.Duration `json:"-"`
 }

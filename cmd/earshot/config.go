@@ -16,24 +16,25 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/provider"
 	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // config is what a service is started with. Each field is a flag, and where the
 // contract names one an environment variable; the flag wins.
 type config struct {
 	Addr          string
-	RedisURL      repositories.Secret // may hold a password
-	NATSURL       repositories.Secret // may hold a password
-	OpenAIKey     repositories.Secret
+	RedisURL      secret.Secret // may hold a password
+	NATSURL       secret.Secret // may hold a password
+	OpenAIKey     secret.Secret
 	OpenAIBaseURL string
 	OpenAIModel   string
 	Anthropic     provider.Config
 	Gemini        provider.Config
 	Cohere        provider.Config
-	AdminKey      repositories.Secret
-	SecretKey     repositories.Secret
+	AdminKey      secret.Secret
+	SecretKey     secret.Secret
 	madeUpKey     bool // nobody gave the secret key
-	OldSecretKey  repositories.Secret
+	OldSecretKey  secret.Secret
 	PrivateURLs   string
 	SQLiteDir     string
 	LLMTimeout    time.Duration
@@ -65,8 +66,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 		flags.StringVar(into, name, fallback, usage+" ("+env+")")
 		named(name, env)
 	}
-	secret := func(into *repositories.Secret, name, env, usage string) {
-		flags.TextVar(into, name, repositories.Secret{}, usage+" ("+env+")")
+	secret := func(into *secret.Secret, name, env, usage string) {
+		flags.TextVar(into, name, secret.Secret{}, usage+" ("+env+")")
 		named(name, env)
 	}
 	text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
@@ -220,7 +221,7 @@ func newSealer(err error, key []byte, old ...[]byte) (*repositories.Sealer, erro
 	return repositories.NewSealer(key, old...)
 }
 
-func secretKey(name string, text repositories.Secret) ([]byte, error) {
+func secretKey(name string, text secret.Secret) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(text.Reveal())
 	if err != nil || len(key) != repositories.KeySize {
 		return nil, fmt.Errorf("%s must be %d bytes in base64; make one with: head -c %d /dev/urandom | base64",

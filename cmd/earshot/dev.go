@@ -14,6 +14,7 @@ import (
 
 	"earshot/cmd/earshot/embedded"
 	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 func newDev(env environment) *cobra.Command {
@@ -60,7 +61,7 @@ func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error
 		c.StreamMax = embedded.MinNATSBytes / 2 // the embedded server has no more for one stream
 	}
 	if noKeys {
-		c.AdminKey = repositories.Secret{}
+		c.AdminKey = secret.Secret{}
 	} else if c.AdminKey.Empty() && !c.RedisURL.Empty() {
 		return errors.New("REDIS_URL (--redis-url) names a Redis, and without a key everybody on this machine would be served all that it holds: " +
 			"give EARSHOT_ADMIN_KEY (--admin-key), or --no-keys where that is meant; without REDIS_URL dev has a store of its own")
@@ -68,7 +69,7 @@ func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error
 	if c.SecretKey.Empty() {
 		key := make([]byte, repositories.KeySize)
 		rand.Read(key) // never fails (crypto/rand)
-		c.SecretKey, c.madeUpKey = repositories.NewSecret(base64.StdEncoding.EncodeToString(key)), true
+		c.SecretKey, c.madeUpKey = secret.New(base64.StdEncoding.EncodeToString(key)), true
 	}
 	return errors.Join(c.check(), c.onLoopback())
 }
@@ -158,7 +159,7 @@ func embed(c *config, log *slog.Logger) (func() error, error) {
 			return nil, err
 		}
 		closers = append(closers, func() error { store.Close(); return nil })
-		c.RedisURL = repositories.NewSecret(store.URL())
+		c.RedisURL = secret.New(store.URL())
 	}
 	if c.NATSURL.Empty() {
 		nats, err := embedded.StartNATS("", embedded.NATSPort, max(embedded.MinNATSBytes, 2*int64(c.StreamMax)), log)
@@ -166,7 +167,7 @@ func embed(c *config, log *slog.Logger) (func() error, error) {
 			return nil, errors.Join(err, closeAll())
 		}
 		closers = append(closers, nats.Close)
-		c.NATSURL = repositories.NewSecret(nats.URL())
+		c.NATSURL = secret.New(nats.URL())
 	}
 	return closeAll, nil
 }

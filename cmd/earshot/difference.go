@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // differences lists in which fields two definitions differ, one line each, as
@@ -27,7 +27,7 @@ func differences(at string, before, after any) []string {
 		return lines
 	}
 	switch {
-	case before == repositories.Masked || after == repositories.Masked:
+	case before == secret.Masked || after == secret.Masked:
 		return []string{at + ": a credential is another"}
 	case before == nil:
 		return []string{at + ": " + shown(after) + " is new"}

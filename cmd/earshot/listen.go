@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"earshot/emitter"
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 func newListen(env environment) *cobra.Command {
@@ -33,7 +33,7 @@ func newListen(env environment) *cobra.Command {
 			return l.run(cmd.Context(), append(args, ">")[0])
 		},
 	}
-	l.url = repositories.NewSecret(nats.DefaultURL)
+	l.url = secret.New(nats.DefaultURL)
 	flags := cmd.Flags()
 	flags.Var(&secretFlag{&l.url}, "nats-url", "the NATS server, as that of earshot dev where none is given (NATS_URL)")
 	flags.SetAnnotation("nats-url", variable, []string{"NATS_URL"}) //nolint:errcheck // the flag exists
@@ -44,19 +44,19 @@ func newListen(env environment) *cobra.Command {
 }
 
 // secretFlag is a flag whose value is not shown, neither as a default in --help.
-type secretFlag struct{ into *repositories.Secret }
+type secretFlag struct{ into *secret.Secret }
 
 func (f *secretFlag) String() string { return "" }
 func (f *secretFlag) Type() string   { return "url" }
 func (f *secretFlag) Set(text string) error {
-	*f.into = repositories.NewSecret(text)
+	*f.into = secret.New(text)
 	return nil
 }
 
 // listener prints events.
 type listener struct {
 	env   environment
-	url   repositories.Secret
+	url   secret.Secret
 	since string
 	json  bool
 	count int

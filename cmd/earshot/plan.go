@@ -11,6 +11,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/files"
+	"earshot/repositories/secret"
 )
 
 // operation is what a plan does with a definition.
@@ -180,7 +181,7 @@ func (p *planner) compareRepository(ctx context.Context, s *step, there []byte) 
 // to another place than it was given for.
 func (p *planner) follow(s *step, canonical []byte) error {
 	var is repositories.Repository
-	if !bytes.Contains(canonical, []byte(repositories.Masked)) {
+	if !bytes.Contains(canonical, []byte(secret.Masked)) {
 		return nil
 	}
 	if err := decodeJSON(canonical, &is); err != nil {
@@ -213,7 +214,7 @@ func (p *planner) compare(ctx context.Context, s *step, canonical, there []byte,
 		return nil
 	}
 	s.operation = opLeave
-	if !bytes.Contains(canonical, []byte(repositories.Masked)) {
+	if !bytes.Contains(canonical, []byte(secret.Masked)) {
 		return nil
 	}
 	answer, err := p.preview(ctx, path, s.body)

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // playground is a running service, and a folder called clinic that commands run in.
@@ -40,7 +40,7 @@ func startPlayground(t *testing.T, adminKey string) *playground {
 	t.Helper()
 	c := defaults()
 	require.NoError(t, c.forDevelopment(func(flag string) bool { return flag == "log-level" }, false))
-	c.AdminKey = repositories.NewSecret(adminKey)
+	c.AdminKey = secret.New(adminKey)
 	log := slog.New(slog.DiscardHandler)
 	closeServers, err := embed(&c, log)
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func (w *playground) ok(args ...string) string {
 // request speaks REST with the service.
 func (w *playground) request(method, path, body string) map[string]any {
 	w.t.Helper()
-	c := &client{Server: w.url, Key: repositories.NewSecret(w.variables["EARSHOT_KEY"])}
+	c := &client{Server: w.url, Key: secret.New(w.variables["EARSHOT_KEY"])}
 	answer, err := c.call(w.t.Context(), method, path, []byte(body))
 	require.NoError(w.t, err)
 	var found map[string]any

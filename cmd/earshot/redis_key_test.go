@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 func secretKeyOf(letter string) string {
@@ -134,7 +134,7 @@ func TestTheProductionCommandMakesOneKeyForAllStarts(t *testing.T) {
 			keys = append(keys, string(key))
 		}
 		require.Equal(t, keys[0], keys[1], "a key for every start")
-		_, err := secretKey("it", repositories.NewSecret(keys[0]))
+		_, err := secretKey("it", secret.New(keys[0]))
 		require.NoError(t, err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 func newServe(env environment) *cobra.Command {
@@ -47,7 +47,7 @@ func newServe(env environment) *cobra.Command {
 func (c *config) required() error {
 	var faults []error
 	for _, need := range []struct {
-		value     repositories.Secret
+		value     secret.Secret
 		name, why string
 	}{
 		{c.RedisURL, "REDIS_URL", "the Redis that holds all state"},

@@ -11,12 +11,12 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
 	"earshot/matcher/matchertest"
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // options are those of an LLM played by the server.
 func options(server *llmtest.Server) llm.Options {
-	return llm.Options{BaseURL: server.URL(), Key: repositories.NewSecret(matchertest.Key), Model: "test-model"}
+	return llm.Options{BaseURL: server.URL(), Key: secret.New(matchertest.Key), Model: "test-model"}
 }
 
 const helpButton = `{"name":"call-nurse","description":"Call a nurse","examples":["I need a nurse"]}`
@@ -65,7 +65,7 @@ func TestDescriptionNamesTheModelAndNoCredential(t *testing.T) {
 		options llm.Options
 		says    string
 	}{
-		{llm.Options{Key: repositories.NewSecret(matchertest.Key)}, "gpt-4o-mini at api.openai.com matches, within 20s"},
+		{llm.Options{Key: secret.New(matchertest.Key)}, "gpt-4o-mini at api.openai.com matches, within 20s"},
 		{llm.Options{BaseURL: "http://u:" + matchertest.Key + "@localhost:11434/v1?key=" + matchertest.Key, Model: "qwen3"}, "qwen3 at localhost:11434"},
 		{llm.Options{BaseURL: "://" + matchertest.Key}, "the configured base URL"},
 	} {

@@ -9,11 +9,11 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
 	"earshot/matcher/matchertest"
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 func llmOptions(server *llmtest.Server) llm.Options {
-	return llm.Options{BaseURL: server.URL(), Key: repositories.NewSecret(matchertest.Key), Model: "test-model"}
+	return llm.Options{BaseURL: server.URL(), Key: secret.New(matchertest.Key), Model: "test-model"}
 }
 
 func newLLM(server *llmtest.Server) *llm.LLM { return llm.New(llmOptions(server)) }

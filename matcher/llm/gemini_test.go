@@ -10,7 +10,7 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // The conversation as generateContent wants it: results of calls are a content of their
@@ -176,7 +176,7 @@ func TestVertexWithoutAnyCredentialsIsUnavailable(t *testing.T) {
 
 func TestVertexByItsHostTakesAKeyAlone(t *testing.T) {
 	recorded := &recorder{}
-	options := llm.Options{Gemini: provider.Config{Key: repositories.NewSecret(matchertest.Key), BaseURL: "https://aiplatform.googleapis.com"}}
+	options := llm.Options{Gemini: provider.Config{Key: secret.New(matchertest.Key), BaseURL: "https://aiplatform.googleapis.com"}}
 	options.HTTPClient = recorded.client()
 	unavailable(t, options)
 	require.Equal(t, matchertest.Key, recorded.header.Get("X-Goog-Api-Key"))

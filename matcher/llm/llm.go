@@ -14,7 +14,7 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/llm/provider"
 	"earshot/matcher/retrieval"
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // Defaults and limits of Options.
@@ -32,7 +32,7 @@ type Options struct {
 	// BaseURL is an OpenAI-compatible endpoint up to its version, as in
 	// https://api.openai.com/v1, which is what an empty one means.
 	BaseURL string
-	Key     repositories.Secret
+	Key     secret.Secret
 	// Model is asked where the app's settings name none.
 	Model string
 	// Anthropic, Gemini and Cohere are asked through their own APIs, by the apps whose

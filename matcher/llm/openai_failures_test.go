@@ -19,7 +19,7 @@ import (
 	"earshot/matcher/llm/llmtest"
 	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // unavailable matches one message and returns the error that must come of it.
@@ -132,7 +132,7 @@ func TestShortKeyIsInNoErrorEither(t *testing.T) {
 	server := llmtest.New(t)
 	server.Queue(llmtest.Status(500, nil, `{"error":{"message":"no: <k3y> is bad"}}`))
 	options := llmOptions(server)
-	options.Key = repositories.NewSecret("k3y")
+	options.Key = secret.New("k3y")
 	require.Contains(t, unavailable(t, options).Reason, "no: *** is bad")
 }
 
@@ -165,7 +165,7 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 func TestAzureGetsTheKeyUnderItsOwnName(t *testing.T) {
 	recorded := &recorder{}
 	reason := unavailable(t, llm.Options{
-		BaseURL: "https://clinic.openai.azure.com/openai/v1", Key: repositories.NewSecret(matchertest.Key),
+		BaseURL: "https://clinic.openai.azure.com/openai/v1", Key: secret.New(matchertest.Key),
 		HTTPClient: recorded.client(),
 	}).Reason
 	require.Equal(t, matchertest.Key, recorded.header.Get("Api-Key"))

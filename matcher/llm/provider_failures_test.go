@@ -15,7 +15,7 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // every runs a test for each provider.
@@ -200,7 +200,7 @@ func TestVersionAtTheEndOfABaseURLIsNotDoubled(t *testing.T) {
 			one := called(name)
 			e := newEndpoint(t, one.text("none"))
 			var options llm.Options
-			one.set(&options, provider.Config{BaseURL: e.server.URL + suffix, Key: repositories.NewSecret(matchertest.Key), Model: "m"})
+			one.set(&options, provider.Config{BaseURL: e.server.URL + suffix, Key: secret.New(matchertest.Key), Model: "m"})
 			_, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "x", matchertest.BookTool))
 			require.NoError(t, err)
 			require.Equal(t, want, e.questions()[0].path)

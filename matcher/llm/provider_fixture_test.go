@@ -17,7 +17,7 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // endpoint is a provider played by a test: it answers as it was told to and keeps what
@@ -218,7 +218,7 @@ func each(calls [][2]string, form string) string {
 // options configure this provider alone, at the endpoint.
 func (s spoken) options(e *endpoint) llm.Options {
 	var options llm.Options
-	s.set(&options, provider.Config{Key: repositories.NewSecret(matchertest.Key), BaseURL: e.server.URL, Model: "m"})
+	s.set(&options, provider.Config{Key: secret.New(matchertest.Key), BaseURL: e.server.URL, Model: "m"})
 	return options
 }
 

@@ -15,6 +15,7 @@ import (
 	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
 	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // conversation is one with all that a request can hold: tools of the app and of the
@@ -225,7 +226,7 @@ func TestProviderIsChosenByTheAppElseTheFirstThatIsConfigured(t *testing.T) {
 	every(t, func(t *testing.T, one spoken) {
 		e := newEndpoint(t, one.text("none"), one.text("none"), one.text("none"))
 		var options llm.Options
-		one.set(&options, provider.Config{Key: repositories.NewSecret(matchertest.Key), BaseURL: e.server.URL})
+		one.set(&options, provider.Config{Key: secret.New(matchertest.Key), BaseURL: e.server.URL})
 		var models []string
 		options.Observe = func(exchange llm.Exchange) { models = append(models, exchange.Model) }
 		for _, named := range []string{"", "a-model", one.name + "/other"} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 // Definition is the body of one PUT, and knows where in the files each part stands.
@@ -22,7 +23,7 @@ func (d *Definition) Body() json.RawMessage { return d.tree.json() }
 func (d *Definition) Given(field string) bool { return d.tree.field(field) != nil }
 
 // Locate turns faults of the body into faults of the files.
-func (d *Definition) Locate(found repositories.Faults) Faults {
+func (d *Definition) Locate(found fault.List) Faults {
 	var faults Faults
 	for _, fault := range found {
 		here, at := d.find(fault)
@@ -35,7 +36,7 @@ func (d *Definition) Locate(found repositories.Faults) Faults {
 
 // find follows a pointer into the files: to the value that is at fault, to the key of
 // one that should not be there, or to the map that lacks one.
-func (d *Definition) find(fault repositories.Fault) (*node, place) {
+func (d *Definition) find(fault fault.Fault) (*node, place) {
 	at, here := d.tree.at, d.tree
 	for _, token := range tokensOf(fault.Pointer) {
 		if i, ok := index(token, here.items); ok {
@@ -103,7 +104,7 @@ func tokensOf(pointer string) []string {
 func (d *Definition) decode(by func(body []byte) error) Faults {
 	for {
 		err := by(d.Body())
-		var found repositories.Faults
+		var found fault.List
 		if !errors.As(err, &found) {
 			return nil
 		}
@@ -114,7 +115,7 @@ func (d *Definition) decode(by func(body []byte) error) Faults {
 }
 
 // asTexts reports whether it could mend any of the faults.
-func (d *Definition) asTexts(found repositories.Faults) bool {
+func (d *Definition) asTexts(found fault.List) bool {
 	mended := false
 	for _, fault := range found {
 		if !strings.HasSuffix(fault.Detail, ", not a string") {
@@ -177,7 +178,7 @@ func (s *Set) CheckWith(body []byte) error {
 		if err != nil {
 			return err
 		}
-		var found repositories.Faults
+		var found fault.List
 		if errors.As(repository.Check(app), &found) {
 			faults = append(faults, definition.Locate(found)...)
 		}

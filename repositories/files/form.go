@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 // The kinds of document, in Earshot's own words.
@@ -81,7 +81,7 @@ func (c *collector) unknownForm(value *node) {
 	}
 	for _, f := range value.fields {
 		c.faults.add(f.at, "%q is no section of a file of tools: %s%s", clip(f.name), strings.Join(sectionNames, ", "),
-			repositories.DidYouMean(f.name, sectionNames))
+			fault.DidYouMean(f.name, sectionNames))
 	}
 }
 

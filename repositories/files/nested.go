@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 // sections are the parts of Toolbox's first format, each a map of names, and the kind
@@ -41,7 +41,7 @@ func (c *collector) nested(value *node) {
 		kind, known := sections[section.name]
 		switch {
 		case !known:
-			c.faults.add(section.at, "unknown section %q%s", clip(section.name), repositories.DidYouMean(section.name, sectionNames))
+			c.faults.add(section.at, "unknown section %q%s", clip(section.name), fault.DidYouMean(section.name, sectionNames))
 		case section.value.kind != object:
 			c.faults.add(section.at, "section %q is %s; it must be a map of names", section.name, section.value.kind)
 		default:

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/repositories/unreached"
 	"earshot/trigger/effect"
 )
@@ -70,12 +70,12 @@ const leastHidden = 4
 // hints, which quote whole rows, are left out altogether.
 func withoutValues(message, class string, s statement) string {
 	if class == "22" {
-		message = quoted.ReplaceAllString(message, `"`+repositories.Masked+`"`)
+		message = quoted.ReplaceAllString(message, `"`+secret.Masked+`"`)
 	}
 	for _, value := range append(slices.Clone(s.values), s.pasted...) {
 		for _, text := range textsOf(value) {
 			if len(text) >= leastHidden {
-				message = strings.ReplaceAll(message, text, repositories.Masked)
+				message = strings.ReplaceAll(message, text, secret.Masked)
 			}
 		}
 	}

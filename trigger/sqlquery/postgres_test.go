@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 	"earshot/trigger/sqlquery"
 	"earshot/trigger/sqlquery/pgtest"
@@ -246,7 +247,7 @@ func whoMay(t *testing.T, server *pgtest.Server) {
 	t.Setenv("PGPASSWORD", pgtest.Password) // the operator's, not the app's
 	for _, password := range []string{"", "wrong-password-of-db"} {
 		source := server.Source("db")
-		source.Password = repositories.NewSecret(password)
+		source.Password = secret.New(password)
 		outcome := newRig(t, source).run(statement("select 1"), "")
 		require.Equal(t, effect.Dead, outcome.Verdict, "%q %s", password, outcome.Error)
 		require.Equal(t, effect.ReasonAuth, outcome.Reason)
@@ -258,11 +259,11 @@ func whoMay(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, `database "nowhere" does not exist (SQLSTATE 3D000)`)
 	source = server.Source("db")
-	source.QueryParams = repositories.Headers{"sslmode": repositories.NewSecret("require")}
+	source.QueryParams = repositories.Headers{"sslmode": secret.New("require")}
 	outcome = newRig(t, source).run(statement("select 1"), "")
 	require.Equal(t, effect.Retry, outcome.Verdict, outcome.Error)
 	require.NotContains(t, outcome.Error, pgtest.Password)
-	source.QueryParams = repositories.Headers{"application_name": repositories.NewSecret("desk"), "search_path": repositories.NewSecret("pg_catalog")}
+	source.QueryParams = repositories.Headers{"application_name": secret.New("desk"), "search_path": secret.New("pg_catalog")}
 	require.Equal(t, `[{"application_name":"desk"}]`, newRig(t, source).rows("show application_name"))
 }
 
@@ -331,7 +332,7 @@ func changedSource(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 	changed := *r.app
 	changed.Sources = []repositories.Source{server.Source("db")}
-	changed.Sources[0].QueryParams = repositories.Headers{"application_name": repositories.NewSecret("changed")}
+	changed.Sources[0].QueryParams = repositories.Headers{"application_name": secret.New("changed")}
 	*r.app = changed
 	require.Equal(t, `[{"application_name":"changed"}]`, r.rows("show application_name"))
 	require.Eventually(t, func() bool {
@@ -349,7 +350,7 @@ func changedSource(t *testing.T, server *pgtest.Server) {
 
 func idle(t *testing.T, server *pgtest.Server) {
 	source := server.Source("db")
-	source.QueryParams = repositories.Headers{"application_name": repositories.NewSecret("idler")}
+	source.QueryParams = repositories.Headers{"application_name": secret.New("idler")}
 	r := newRig(t, source, func(o *sqlquery.Options) { o.Idle, o.Databases, o.SlotWait = 50*time.Millisecond, 1, time.Millisecond })
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 	require.Eventually(t, func() bool {

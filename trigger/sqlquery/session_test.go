@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 	"earshot/trigger/sqlquery"
 	"earshot/trigger/sqlquery/pgtest"
@@ -24,7 +25,7 @@ func one(o *sqlquery.Options) { o.SourceLimit = 1 }
 func sessions(t *testing.T, server *pgtest.Server) {
 	server.Exec(`create role helper; create schema shadow; create table shadow.flights (id int, airline text); create sequence numbers`)
 	source := server.Source("db")
-	source.QueryParams = repositories.Headers{"timezone": repositories.NewSecret("Europe/Berlin"), "search_path": repositories.NewSecret("public")}
+	source.QueryParams = repositories.Headers{"timezone": secret.New("Europe/Berlin"), "search_path": secret.New("public")}
 	r := newRig(t, source, one)
 	backend := r.rows("select pg_backend_pid() as pid")
 	for left, look := range map[string]string{
@@ -93,7 +94,7 @@ func queriesAlone(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, 1, strings.Count(log.String(), "source.superuser"), "said once: %s", log)
 
 	server.Exec("create role reader login password 'reader-password'; grant select on flights to reader")
-	source.User, source.Password = "reader", repositories.NewSecret("reader-password")
+	source.User, source.Password = "reader", secret.New("reader-password")
 	log.Reset()
 	require.Equal(t, `[{"n":2}]`, newRig(t, source, func(o *sqlquery.Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) }).rows("select count(*) as n from flights"))
 	require.Empty(t, log.String())

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // Client is an LLM with tool calling, whoever provides it. complete sends one
@@ -90,7 +90,7 @@ type Usage struct {
 // Config says how one provider of LLMs is reached through its own API. The zero
 // value is a provider that is not configured.
 type Config struct {
-	Key repositories.Secret
+	Key secret.Secret
 	// BaseURL is where the provider is; empty is its own address. The version of the
 	// API may stand at its end or be left out.
 	BaseURL string

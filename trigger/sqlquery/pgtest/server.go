@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 const (
@@ -184,7 +185,7 @@ func (s *Server) Waiting() int {
 func (s *Server) Source(name string) repositories.Source {
 	return repositories.Source{
 		Name: name, Type: repositories.SourcePostgres, Host: "127.0.0.1", Port: strconv.Itoa(s.port),
-		Database: Database, User: User, Password: repositories.NewSecret(Password),
+		Database: Database, User: User, Password: secret.New(Password),
 	}
 }
 

@@ -1,4 +1,6 @@
-package repositories
+// Package fault collects what is wrong with a body: every fault at once, each with its
+// place as a JSON Pointer, in words that name the value and the way out.
+package fault
 
 import (
 	"fmt"
@@ -16,17 +18,17 @@ type Fault struct {
 	more int
 }
 
-// MostFaults is how many faults of a body are listed (section 3 of the contract). What
+// Most is how many faults of a body are listed (section 3 of the contract). What
 // is found beyond them is counted and never put into words: a body of a megabyte has
 // room for half a million, and nobody reads on.
-const MostFaults = 100
+const Most = 100
 
-// Faults is everything that is wrong with a body. It is an error so that a decoder
+// List is everything that is wrong with a body. It is an error so that a decoder
 // can return it, and it is never returned empty.
-type Faults []Fault
+type List []Fault
 
 // Error lists the faults, one after the other.
-func (f Faults) Error() string {
+func (f List) Error() string {
 	lines := make([]string, len(f))
 	for i, fault := range f {
 		lines[i] = strings.TrimPrefix(fault.Pointer+": "+fault.Detail, ": ")
@@ -34,32 +36,32 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "; ")
 }
 
-// Add appends a fault whose detail is formatted as by fmt.Sprintf; beyond MostFaults it
+// Add appends a fault whose detail is formatted as by fmt.Sprintf; beyond Most it
 // only counts.
-func (f *Faults) Add(pointer, format string, args ...any) {
-	if f.full() {
-		f.skip(1)
+func (f *List) Add(pointer, format string, args ...any) {
+	if f.Full() {
+		f.Skip(1)
 		return
 	}
 	*f = append(*f, Fault{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 }
 
-// join adds the faults of a part.
-func (f *Faults) join(others Faults) {
+// Join adds the faults of a part.
+func (f *List) Join(others List) {
 	for _, fault := range others {
-		if fault.more > 0 || f.full() {
-			f.skip(max(fault.more, 1))
+		if fault.more > 0 || f.Full() {
+			f.Skip(max(fault.more, 1))
 			continue
 		}
 		*f = append(*f, fault)
 	}
 }
 
-// full reports whether as many are listed as may be.
-func (f Faults) full() bool { return len(f) >= MostFaults }
+// Full reports whether as many are listed as may be.
+func (f List) Full() bool { return len(f) >= Most }
 
-// skip counts faults that are not listed.
-func (f *Faults) skip(n int) {
+// Skip counts faults that are not listed.
+func (f *List) Skip(n int) {
 	if n == 0 {
 		return
 	}
@@ -70,26 +72,26 @@ func (f *Faults) skip(n int) {
 	*f = append(*f, Fault{more: n})
 }
 
-// count is how many were found.
-func (f Faults) count() int {
+// Count is how many were found.
+func (f List) Count() int {
 	listed, more := f.Listed()
 	return len(listed) + more
 }
 
-// Listed separates the faults with a place and words of their own, at most MostFaults,
+// Listed separates the faults with a place and words of their own, at most Most,
 // from the number of those that were found beside them.
-func (f Faults) Listed() (listed Faults, more int) {
+func (f List) Listed() (listed List, more int) {
 	if last := len(f) - 1; last >= 0 && f[last].more > 0 {
 		f, more = f[:last], f[last].more
 	}
-	if len(f) > MostFaults {
-		f, more = f[:MostFaults], more+len(f)-MostFaults
+	if len(f) > Most {
+		f, more = f[:Most], more+len(f)-Most
 	}
 	return f, more
 }
 
 // Err returns the faults as an error, or nil where there are none.
-func (f Faults) Err() error {
+func (f List) Err() error {
 	if len(f) == 0 {
 		return nil
 	}
@@ -110,3 +112,12 @@ func Point(tokens ...any) string {
 }
 
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// Clip keeps a hostile value from filling an error.
+func Clip(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + "…"
+}

@@ -1,4 +1,6 @@
-package repositories
+// Package secret is the type of a credential, which cannot be printed, logged, published
+// or returned by accident.
+package secret
 
 import "log/slog"
 
@@ -9,16 +11,23 @@ const Masked = "***"
 // Secret is a credential. It cannot be printed, logged or marshalled by accident:
 // every way out of the type but Reveal gives Masked, or nothing where it is empty.
 //
-// One that is stored knows where it may go and as whom (see destination), and is of no
+// One that is stored knows where it may go and as whom , and is of no
 // use elsewhere.
 type Secret struct{ text, towards string }
 
-// NewSecret wraps the plain text of a credential.
-func NewSecret(text string) Secret { return Secret{text: text} }
+// New wraps the plain text of a credential.
+func New(text string) Secret { return Secret{text: text} }
 
 // Reveal returns the plain text. Call it only where the credential is used: the
 // request that it authenticates, or the cipher that stores it.
 func (s Secret) Reveal() string { return s.text }
+
+// Towards is where the credential may go and as whom, as the store bound it; empty where
+// it is not bound yet.
+func (s Secret) Towards() string { return s.towards }
+
+// For returns the credential bound to where it may go and as whom.
+func (s Secret) For(towards string) Secret { return Secret{text: s.text, towards: towards} }
 
 // Empty reports whether there is no credential.
 func (s Secret) Empty() bool { return s.text == "" }
@@ -48,6 +57,6 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a credential out of a request body or a file.
 func (s *Secret) UnmarshalText(text []byte) error {
-	*s = NewSecret(string(text))
+	*s = New(string(text))
 	return nil
 }
