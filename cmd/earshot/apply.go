@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"earshot/cmd/earshot/client"
+	"earshot/cmd/earshot/plan"
 	"earshot/repositories/files"
 )
 
@@ -55,7 +56,7 @@ func (s *sourceFlags) readFor(env environment) (*files.Set, error) {
 }
 
 func newApply(env environment) *cobra.Command {
-	source, remote := &sourceFlags{}, &client{}
+	source, remote := &sourceFlags{}, &client.Client{}
 	var dryRun, prune, exitCode bool
 	cmd := &cobra.Command{
 		Use:   "apply -f FILE|DIR",
@@ -78,94 +79,34 @@ func newApply(env environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := &planner{client: remote, set: set, pause: pause, removable: func(string, string) bool { return prune }}
+			p := &plan.Planner{Service: remote, Set: set, Pause: pause, Removable: func(plan.Member) bool { return prune }}
 			return runApply(cmd.Context(), p, env.out, dryRun, exitCode)
 		},
 	}
 	source.register(cmd.Flags())
-	remote.register(cmd.Flags())
+	registerService(remote, cmd.Flags())
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.Flags().BoolVar(&prune, "prune", false, "remove the app's repositories, modules, sources and services that the files do not have")
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "with --dry-run: exit with 2 where something would change")
 	return cmd
 }
 
-func runApply(ctx context.Context, p *planner, out io.Writer, dryRun, exitCode bool) error {
-	made, err := p.plan(ctx)
+func runApply(ctx context.Context, p *plan.Planner, out io.Writer, dryRun, exitCode bool) error {
+	made, err := p.Plan(ctx)
 	if err != nil {
 		return err
 	}
-	made.print(out)
+	made.Print(out)
 	if dryRun {
-		fmt.Fprintf(out, "nothing was done (--dry-run): would have %s\n", made.count())
-		if exitCode && made.changes() > 0 {
+		fmt.Fprintf(out, "nothing was done (--dry-run): would have %s\n", made.Summary())
+		if exitCode && made.Changes() > 0 {
 			return exitWith(2)
 		}
 		return nil
 	}
-	if err := p.carryOut(ctx, made, out); err != nil {
+	if err := p.Apply(ctx, made, out); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, made.count())
+	fmt.Fprintln(out, made.Summary())
 	return nil
-}
-
-// carryOut does what the plan says. It stops at the first fault: what was done until
-// then stays, and the next run goes on from there.
-func (p *planner) carryOut(ctx context.Context, made *plan, out io.Writer) error {
-	for i := range made.steps {
-		s := &made.steps[i]
-		at := path("apps", made.appID)
-		if s.what == "repository" {
-			at = path("apps", made.appID, "repositories", s.id)
-		}
-		var err error
-		switch s.operation {
-		case opCreate, opUpdate:
-			_, err = p.client.call(ctx, http.MethodPut, at, s.body)
-		case opRemove:
-			_, err = p.client.call(ctx, http.MethodDelete, at, nil)
-			if refused(err, http.StatusNotFound) {
-				err = nil // somebody else has removed it
-			}
-		default:
-			continue
-		}
-		if err != nil {
-			fmt.Fprintf(out, "stopped at %s %s; run it again to go on\n", s.what, s.id)
-			return located(s, err)
-		}
-	}
-	return nil
-}
-
-// signs begin the lines of a plan.
-var signs = map[operation]string{opCreate: "+", opUpdate: "~", opLeave: "=", opRemove: "-", opKeep: " "}
-
-// print writes the plan, one definition a line, and below it the fields that change.
-func (p *plan) print(out io.Writer) {
-	for _, s := range p.steps {
-		what := s.what
-		if s.what == "repository" {
-			what += " " + p.appID + "/" + s.id
-		} else {
-			what += " " + s.id
-		}
-		if s.operation == opKeep {
-			what += " is not in the files and stays (--prune removes it)"
-		}
-		fmt.Fprintf(out, "%s %s\n", signs[s.operation], what)
-		for _, line := range s.lines {
-			fmt.Fprintf(out, "    %s\n", line)
-		}
-	}
-}
-
-// count sums the plan up in a line.
-func (p *plan) count() string {
-	n := map[operation]int{}
-	for _, s := range p.steps {
-		n[s.operation]++
-	}
-	return fmt.Sprintf("created %d, updated %d, left %d, removed %d", n[opCreate], n[opUpdate], n[opLeave]+n[opKeep], n[opRemove])
 }

@@ -14,12 +14,14 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
+	"earshot/cmd/earshot/client"
+	"earshot/cmd/earshot/terminal"
 	"earshot/repositories"
 	"earshot/trigger"
 )
 
 func newChat(env environment) *cobra.Command {
-	c := &chat{client: &client{}, env: env}
+	c := &chat{client: &client.Client{}, env: env}
 	cmd := &cobra.Command{
 		Use:   "chat [MESSAGE]",
 		Short: "Talk to an app in the terminal, and see what it sets off",
@@ -35,7 +37,7 @@ func newChat(env environment) *cobra.Command {
 			return c.run(cmd.Context(), args)
 		},
 	}
-	c.client.register(cmd.Flags())
+	registerService(c.client, cmd.Flags())
 	cmd.Flags().StringVar(&c.appID, "app", "", "the app; not needed where the service has only one")
 	cmd.Flags().StringVar(&c.sessionID, "session", "", "the session; a new one where none is given")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print each answer of the service as a line of JSON")
@@ -44,9 +46,9 @@ func newChat(env environment) *cobra.Command {
 
 // chat is one conversation.
 type chat struct {
-	client           *client
+	client           *client.Client
 	env              environment
-	style            style
+	style            terminal.Style
 	appID, sessionID string
 	json             bool
 	// mute says that the service does not explain itself.
@@ -54,7 +56,7 @@ type chat struct {
 }
 
 func (c *chat) run(ctx context.Context, args []string) (err error) {
-	if c.appID, err = c.client.onlyApp(ctx, c.appID); err != nil {
+	if c.appID, err = c.client.OnlyApp(ctx, c.appID); err != nil {
 		return err
 	}
 	fresh := c.sessionID == ""
@@ -64,7 +66,7 @@ func (c *chat) run(ctx context.Context, args []string) (err error) {
 	if err := repositories.CheckID("--session", c.sessionID); err != nil {
 		return err
 	}
-	c.style = styleOf(c.env.out, c.env.lookup)
+	c.style = terminal.StyleOf(c.env.out, c.env.lookup)
 	if len(args) == 1 {
 		return c.say(ctx, args[0])
 	}
@@ -102,7 +104,7 @@ func (c *chat) converse(ctx context.Context) error {
 	}()
 	for {
 		if person && !c.json {
-			fmt.Fprint(c.env.out, c.style.paint(bold, "> "))
+			fmt.Fprint(c.env.out, c.style.Paint(terminal.Bold, "> "))
 		}
 		select {
 		case <-ctx.Done():
@@ -118,7 +120,7 @@ func (c *chat) converse(ctx context.Context) error {
 			case err != nil && !person:
 				return err
 			case err != nil:
-				fmt.Fprintln(c.env.err, c.style.paint(red, err.Error()))
+				fmt.Fprintln(c.env.err, c.style.Paint(terminal.Red, err.Error()))
 			}
 		}
 	}
@@ -139,7 +141,7 @@ func (c *chat) take(ctx context.Context, line string) error {
 		return c.tools(ctx)
 	}
 	if strings.HasPrefix(line, "/") {
-		return fmt.Errorf("%s is no command: /history, /tools, /quit", oneLine(strings.Fields(line)[0]))
+		return fmt.Errorf("%s is no command: /history, /tools, /quit", terminal.OneLine(strings.Fields(line)[0]))
 	}
 	return c.say(ctx, line)
 }
@@ -161,11 +163,11 @@ func (c *chat) say(ctx context.Context, content string) error {
 		return err
 	}
 	if c.json {
-		fmt.Fprintf(c.env.out, "%s\n", compact(answer))
+		fmt.Fprintf(c.env.out, "%s\n", terminal.Compact(answer))
 		return nil
 	}
 	var said explained
-	if err := decodeJSON(answer, &said); err != nil {
+	if err := client.Decode(answer, &said); err != nil {
 		return err
 	}
 	c.show(ctx, said)
@@ -174,39 +176,39 @@ func (c *chat) say(ctx context.Context, content string) error {
 
 // post asks for an explanation as well, unless the service knows none.
 func (c *chat) post(ctx context.Context, body []byte) ([]byte, error) {
-	at := path("apps", c.appID, "sessions", c.sessionID, "messages")
+	at := client.Path("apps", c.appID, "sessions", c.sessionID, "messages")
 	if !c.mute {
-		answer, err := c.client.call(ctx, http.MethodPost, at+"?explain=true", body)
-		if !refused(err, http.StatusBadRequest) {
+		answer, err := c.client.Call(ctx, http.MethodPost, at+"?explain=true", body)
+		if !client.HasStatus(err, http.StatusBadRequest) {
 			return answer, err
 		}
 		c.mute = true
 	}
-	return c.client.call(ctx, http.MethodPost, at, body)
+	return c.client.Call(ctx, http.MethodPost, at, body)
 }
 
 // history shows what was said before.
 func (c *chat) history(ctx context.Context) error {
-	items, err := c.client.all(ctx, path("apps", c.appID, "sessions", c.sessionID, "messages"))
+	items, err := c.client.All(ctx, client.Path("apps", c.appID, "sessions", c.sessionID, "messages"))
 	if err != nil {
 		return err
 	}
 	for _, item := range items {
 		var entry trigger.Entry
-		if err := decodeJSON(item, &entry); err != nil {
+		if err := client.Decode(item, &entry); err != nil {
 			return err
 		}
 		if c.json {
-			fmt.Fprintf(c.env.out, "%s\n", compact(item))
+			fmt.Fprintf(c.env.out, "%s\n", terminal.Compact(item))
 			continue
 		}
 		when := entry.Time.Local().Format("15:04:05")
-		fmt.Fprintf(c.env.out, "%s %s: %s\n", c.style.paint(faint, when), c.style.paint(bold, oneLine(entry.Actor)), printable(entry.Text))
+		fmt.Fprintf(c.env.out, "%s %s: %s\n", c.style.Paint(terminal.Faint, when), c.style.Paint(terminal.Bold, terminal.OneLine(entry.Actor)), terminal.Printable(entry.Text))
 		for _, match := range entry.Triggers {
 			c.match(match)
 		}
 		if entry.Error != "" {
-			fmt.Fprintf(c.env.out, "  %s\n", c.style.paint(red, "not decided: "+oneLine(entry.Error)))
+			fmt.Fprintf(c.env.out, "  %s\n", c.style.Paint(terminal.Red, "not decided: "+terminal.OneLine(entry.Error)))
 		}
 	}
 	return nil

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
+	"earshot/cmd/earshot/client"
+	"earshot/cmd/earshot/terminal"
 	"earshot/repositories"
 	"earshot/trigger"
 )
@@ -20,16 +21,16 @@ func (c *chat) show(ctx context.Context, said explained) {
 		c.rejected(rejected)
 	}
 	if len(said.Matches)+len(said.Rejected) == 0 {
-		fmt.Fprintf(c.env.out, "  %s %s\n", c.style.paint(yellow, "nothing fired:"), c.why(ctx, said.Explain))
+		fmt.Fprintf(c.env.out, "  %s %s\n", c.style.Paint(terminal.Yellow, "nothing fired:"), c.why(ctx, said.Explain))
 	}
 	if reply := replyOf(said.Reply); reply != "" {
-		fmt.Fprintf(c.env.out, "%s %s\n", c.style.paint(bold, "agent:"), printable(reply))
+		fmt.Fprintf(c.env.out, "%s %s\n", c.style.Paint(terminal.Bold, "agent:"), terminal.Printable(reply))
 	}
 }
 
 // match prints a tool that fired, with its values and where its effects stand.
 func (c *chat) match(match trigger.Match) {
-	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.paint(green, "fired"), match.RepositoryID, match.Name, oneLine(shown(match.Values)))
+	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(terminal.Green, "fired"), match.RepositoryID, match.Name, terminal.OneLine(terminal.Value(match.Values)))
 	for _, event := range []*trigger.EventState{match.Event, match.Emitter} {
 		if event != nil {
 			fmt.Fprintf(c.env.out, "    event %s %s\n", event.Subject, c.state(event.State, event.Error))
@@ -41,7 +42,7 @@ func (c *chat) match(match trigger.Match) {
 			fmt.Fprintf(c.env.out, ", status %d", call.Status)
 		}
 		if len(call.Result) > 0 {
-			fmt.Fprintf(c.env.out, ", %s", oneLine(string(compact(call.Result))))
+			fmt.Fprintf(c.env.out, ", %s", terminal.OneLine(string(terminal.Compact(call.Result))))
 		}
 		fmt.Fprintln(c.env.out)
 	}
@@ -49,22 +50,22 @@ func (c *chat) match(match trigger.Match) {
 
 // state colours the state of an effect, with why it is none better.
 func (c *chat) state(state, fault string) string {
-	codes := map[string]string{trigger.StateFailed: red, trigger.StatePending: yellow}
+	codes := map[string]string{trigger.StateFailed: terminal.Red, trigger.StatePending: terminal.Yellow}
 	if fault != "" {
-		state += " (" + oneLine(fault) + ")"
+		state += " (" + terminal.OneLine(fault) + ")"
 	}
 	for prefix, code := range codes {
 		if strings.HasPrefix(state, prefix) {
-			return c.style.paint(code, state)
+			return c.style.Paint(code, state)
 		}
 	}
 	return state
 }
 
 func (c *chat) rejected(rejected trigger.Rejected) {
-	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.paint(yellow, "not fired"), rejected.RepositoryID, rejected.Name, oneLine(shown(rejected.Values)))
+	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(terminal.Yellow, "not fired"), rejected.RepositoryID, rejected.Name, terminal.OneLine(terminal.Value(rejected.Values)))
 	for _, fault := range rejected.Errors {
-		fmt.Fprintf(c.env.out, "    %s %s\n", oneLine(fault.Parameter), oneLine(fault.Detail))
+		fmt.Fprintf(c.env.out, "    %s %s\n", terminal.OneLine(fault.Parameter), terminal.OneLine(fault.Detail))
 	}
 }
 
@@ -88,7 +89,7 @@ type explanation struct {
 // what is in scope.
 func (c *chat) why(ctx context.Context, given json.RawMessage) string {
 	var said explanation
-	if len(given) == 0 || decodeJSON(given, &said) != nil {
+	if len(given) == 0 || client.Decode(given, &said) != nil {
 		return c.scopeSays(ctx)
 	}
 	if len(said.Candidates) == 0 {
@@ -96,10 +97,10 @@ func (c *chat) why(ctx context.Context, given json.RawMessage) string {
 	}
 	var parts []string
 	for _, call := range said.Calls {
-		parts = append(parts, oneLine(call.Name+" was "+call.Verdict+" "+call.Why))
+		parts = append(parts, terminal.OneLine(call.Name+" was "+call.Verdict+" "+call.Why))
 	}
 	for _, candidate := range said.Candidates {
-		text := oneLine(candidate.Name)
+		text := terminal.OneLine(candidate.Name)
 		if candidate.Score != nil {
 			text += " (" + candidate.Score.String() + ")"
 		}
@@ -108,7 +109,7 @@ func (c *chat) why(ctx context.Context, given json.RawMessage) string {
 		}
 		parts = append(parts, text)
 	}
-	return fmt.Sprintf("none of the tools matched (%s): %s", oneLine(said.Stage), strings.Join(parts, ", "))
+	return fmt.Sprintf("none of the tools matched (%s): %s", terminal.OneLine(said.Stage), strings.Join(parts, ", "))
 }
 
 // scopeSays names the tools that could have fired.
@@ -127,15 +128,15 @@ func (c *chat) scopeSays(ctx context.Context) string {
 func (c *chat) scope(ctx context.Context) ([]string, error) {
 	var names []string
 	for _, at := range []string{
-		path("apps", c.appID, "sessions", c.sessionID, "repositories"), path("apps", c.appID, "repositories"),
+		client.Path("apps", c.appID, "sessions", c.sessionID, "repositories"), client.Path("apps", c.appID, "repositories"),
 	} {
-		items, err := c.client.all(ctx, at)
+		items, err := c.client.All(ctx, at)
 		if err != nil {
 			return nil, err
 		}
 		for _, item := range items {
 			var repository repositories.Repository
-			if err := decodeJSON(item, &repository); err != nil {
+			if err := client.Decode(item, &repository); err != nil {
 				return nil, err
 			}
 			for _, tool := range repository.Tools {
@@ -169,14 +170,5 @@ func replyOf(reply json.RawMessage) string {
 	if json.Unmarshal(reply, &content) == nil {
 		return content
 	}
-	return string(compact(reply))
-}
-
-// compact writes JSON in one line.
-func compact(text []byte) []byte {
-	var line bytes.Buffer
-	if json.Compact(&line, text) != nil {
-		return bytes.ReplaceAll(text, []byte("\n"), []byte(" "))
-	}
-	return line.Bytes()
+	return string(terminal.Compact(reply))
 }

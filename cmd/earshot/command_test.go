@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
@@ -138,4 +139,10 @@ func TestHelpNamesTheKindOfEveryValue(t *testing.T) {
 		kind, _ := pflag.UnquoteUsage(cmd.Flags().Lookup(flag))
 		require.Equal(t, want, kind, flag)
 	}
+}
+
+func TestAPauseEndsWithItsCommand(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.ErrorIs(t, pause(ended, time.Hour), context.Canceled)
 }

@@ -55,9 +55,6 @@ type config struct {
 	TLSKey        string
 }
 
-// variable is the annotation of a flag that names its environment variable.
-const variable = "environment variable"
-
 // register declares the flags. Defaults never come from the environment, so that
 // --help prints no credential.
 func (c *config) register(flags *pflag.FlagSet) {
@@ -129,31 +126,6 @@ func (c *config) registerRetention(flags *pflag.FlagSet) {
 	named("dead-retention", "EARSHOT_DEAD_RETENTION")
 	flags.IntVar(&c.Retention.Messages, "session-messages", repositories.DefaultSessionMessages, "messages of a session that stay in its history, the newest (EARSHOT_SESSION_MESSAGES)")
 	named("session-messages", "EARSHOT_SESSION_MESSAGES")
-}
-
-// fromEnvironment fills the flags that were not given from their variables, and names
-// all variables that cannot be read at once.
-func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
-	var faults []error
-	flags.VisitAll(func(flag *pflag.Flag) {
-		names := flag.Annotations[variable]
-		if flag.Changed || len(names) == 0 {
-			return
-		}
-		for _, name := range names { // the first that is set
-			value, set := lookup(name)
-			if !set || value == "" {
-				continue
-			}
-			if err := flag.Value.Set(value); err != nil {
-				faults = append(faults, fmt.Errorf("%s cannot be read as the flag --%s: %s", name, flag.Name, flag.Usage))
-				return
-			}
-			flag.Changed = true
-			return
-		}
-	})
-	return errors.Join(faults...)
 }
 
 // check names everything that is wrong with the numbers and keys at once.

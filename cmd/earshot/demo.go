@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"earshot/cmd/earshot/client"
 )
 
 // demoRepository is what the demo registers; SINK stands for its own endpoint.
@@ -26,7 +28,7 @@ const demoText = "Good morning, I want an appointment for 2 people at desk B"
 // showDemo plays all parts around Earshot: an author who registers tools, a user who
 // says something, a back-end that subscribes to the events, and an endpoint that is
 // called. It shows on out what each of them sees, until ctx ends.
-func showDemo(ctx context.Context, service client, natsURL string, out io.Writer) error {
+func showDemo(ctx context.Context, service client.Client, natsURL string, out io.Writer) error {
 	screen := &screen{out: out}
 	sink, err := startSink(screen)
 	if err != nil {
@@ -54,12 +56,12 @@ func showDemo(ctx context.Context, service client, natsURL string, out io.Writer
 }
 
 // playDemo registers the app and says something to it.
-func playDemo(ctx context.Context, service client, sink string, screen *screen) error {
-	if _, err := service.call(ctx, http.MethodPut, path("apps", "demo"), []byte(`{"name":"Demo clinic"}`)); err != nil {
+func playDemo(ctx context.Context, service client.Client, sink string, screen *screen) error {
+	if _, err := service.Call(ctx, http.MethodPut, client.Path("apps", "demo"), []byte(`{"name":"Demo clinic"}`)); err != nil {
 		return err
 	}
 	desk := strings.ReplaceAll(demoRepository, "SINK", sink)
-	if _, err := service.call(ctx, http.MethodPut, path("apps", "demo", "repositories", "desk"), []byte(desk)); err != nil {
+	if _, err := service.Call(ctx, http.MethodPut, client.Path("apps", "demo", "repositories", "desk"), []byte(desk)); err != nil {
 		return err
 	}
 	body, err := json.Marshal(map[string]string{"actor": "user", "text": demoText})
@@ -67,8 +69,8 @@ func playDemo(ctx context.Context, service client, sink string, screen *screen) 
 		return err
 	}
 	screen.show("says", demoText, nil)
-	messages := path("apps", "demo", "sessions", "s1", "messages")
-	answer, err := service.call(ctx, http.MethodPost, messages, body)
+	messages := client.Path("apps", "demo", "sessions", "s1", "messages")
+	answer, err := service.Call(ctx, http.MethodPost, messages, body)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/embedded"
 	"earshot/repositories"
 	"earshot/repositories/secret"
@@ -107,7 +108,7 @@ func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env en
 			if !s.gate.Await(showing) {
 				return
 			}
-			if err := showDemo(showing, client{Server: s.URL(), Key: c.AdminKey}, c.NATSURL.Reveal(), env.out); err != nil && showing.Err() == nil {
+			if err := showDemo(showing, client.Client{Server: s.URL(), Key: c.AdminKey}, c.NATSURL.Reveal(), env.out); err != nil && showing.Err() == nil {
 				log.Error("demo.failed", "error", err.Error())
 			}
 		}()
@@ -115,7 +116,7 @@ func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env en
 	if len(source.paths) == 0 {
 		return s.run(ctx)
 	}
-	return runWithFiles(ctx, s, newLiveFiles(source, &client{Server: s.URL(), Key: c.AdminKey}, env, log))
+	return runWithFiles(ctx, s, newLiveFiles(source, &client.Client{Server: s.URL(), Key: c.AdminKey}, env, log))
 }
 
 // runWithFiles runs the service and keeps it at what the files define. Files that

@@ -11,6 +11,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"earshot/cmd/earshot/client"
+	"earshot/cmd/earshot/plan"
 	"earshot/repositories/files"
 )
 
@@ -21,14 +23,14 @@ const settle = 100 * time.Millisecond
 // liveFiles keeps a service at what files define.
 type liveFiles struct {
 	source  sourceFlags
-	client  *client
+	client  *client.Client
 	env     environment
 	log     *slog.Logger
-	applied map[string]map[string]bool // what we have put there, by kind and id
-	seen    string                     // of the files as they were last read
+	applied map[string]map[plan.Member]bool // what we have put there, by app
+	seen    string                          // of the files as they were last read
 }
 
-func newLiveFiles(source sourceFlags, service *client, env environment, log *slog.Logger) *liveFiles {
+func newLiveFiles(source sourceFlags, service *client.Client, env environment, log *slog.Logger) *liveFiles {
 	return &liveFiles{source: source, client: service, env: env, log: log}
 }
 
@@ -41,36 +43,27 @@ func (l *liveFiles) load(ctx context.Context) error {
 		return err
 	}
 	ours := l.applied[set.AppID]
-	p := &planner{client: l.client, set: set, pause: pause, removable: func(what, id string) bool { return ours[what+"/"+id] }}
-	made, err := p.plan(ctx)
+	p := &plan.Planner{Service: l.client, Set: set, Pause: pause, Removable: func(m plan.Member) bool { return ours[m] }}
+	made, err := p.Plan(ctx)
 	if err != nil {
 		return err
 	}
-	if err := p.carryOut(ctx, made, l.env.out); err != nil {
+	if err := p.Apply(ctx, made, l.env.out); err != nil {
 		return err
 	}
 	l.remember(set)
-	if made.changes() > 0 {
-		made.print(l.env.out)
+	if made.Changes() > 0 {
+		made.Print(l.env.out)
 	}
-	fmt.Fprintf(l.env.out, "%s loaded: %s\n", counted(len(set.Files), "file"), made.count())
+	fmt.Fprintf(l.env.out, "%s loaded: %s\n", counted(len(set.Files), "file"), made.Summary())
 	return nil
 }
 
 func (l *liveFiles) remember(set *files.Set) {
 	if l.applied == nil {
-		l.applied = map[string]map[string]bool{}
+		l.applied = map[string]map[plan.Member]bool{}
 	}
-	ours := map[string]bool{}
-	for _, definition := range set.Repositories {
-		ours["repository/"+definition.ID] = true
-	}
-	for _, list := range lists {
-		for _, name := range set.App.Names(list) {
-			ours[list+"/"+name] = true
-		}
-	}
-	l.applied[set.AppID] = ours
+	l.applied[set.AppID] = plan.DefinedBy(set)
 }
 
 // watch loads the files again when they change, until ctx ends. Files at fault change

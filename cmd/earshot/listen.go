@@ -12,6 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
+	"earshot/cmd/earshot/client"
+	"earshot/cmd/earshot/terminal"
 	"earshot/emitter"
 	"earshot/repositories/secret"
 )
@@ -43,16 +45,6 @@ func newListen(env environment) *cobra.Command {
 	return cmd
 }
 
-// secretFlag is a flag whose value is not shown, neither as a default in --help.
-type secretFlag struct{ into *secret.Secret }
-
-func (f *secretFlag) String() string { return "" }
-func (f *secretFlag) Type() string   { return "url" }
-func (f *secretFlag) Set(text string) error {
-	*f.into = secret.New(text)
-	return nil
-}
-
 // listener prints events.
 type listener struct {
 	env   environment
@@ -80,7 +72,7 @@ func (l *listener) run(ctx context.Context, subject string) error {
 	conn, err := nats.Connect(l.url.Reveal(), nats.Name("earshot listen"), nats.Timeout(connectTime), nats.MaxReconnects(-1))
 	if err != nil {
 		return fmt.Errorf("no NATS server answers at %s: %w; start one with: earshot dev, or name it with --nats-url or NATS_URL",
-			withoutPassword(l.url.Reveal()), withoutAddress(err))
+			client.Redacted(l.url.Reveal()), withoutAddress(err))
 	}
 	defer conn.Close()
 	stream, err := jetstream.New(conn)
@@ -181,7 +173,7 @@ func (l *listener) print(message jetstream.Msg) error {
 	}
 	data := message.Data()
 	if !l.json {
-		_, err = fmt.Fprintf(l.env.out, "%s %s %s\n", about.Timestamp.Local().Format("15:04:05"), message.Subject(), printable(string(compact(data))))
+		_, err = fmt.Fprintf(l.env.out, "%s %s %s\n", about.Timestamp.Local().Format("15:04:05"), message.Subject(), terminal.Printable(string(terminal.Compact(data))))
 		return err
 	}
 	if !json.Valid(data) {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"earshot/repositories/files"
 )
@@ -59,4 +60,16 @@ func run(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "earshot: %v\n", err)
 	}
 	return 1
+}
+
+// pause waits until it is over or ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -74,3 +74,8 @@ func content(t *testing.T, name string) string {
 	require.NoError(t, err)
 	return string(text)
 }
+
+func TestUnifiedDiffShowsEveryLineOnce(t *testing.T) {
+	require.Equal(t, "--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-b\n c\n+d\n", unifiedDiff("f", "a\nb\nc\n", "a\nc\nd\n"))
+	require.Equal(t, "--- f\n+++ f\n@@ -1,1 +1,1 @@\n-a\n+b\n", unifiedDiff("f", "a", "b"))
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"earshot/cmd/earshot/client"
 	"earshot/repositories/secret"
 )
 
@@ -123,8 +124,8 @@ func (w *playground) ok(args ...string) string {
 // request speaks REST with the service.
 func (w *playground) request(method, path, body string) map[string]any {
 	w.t.Helper()
-	c := &client{Server: w.url, Key: secret.New(w.variables["EARSHOT_KEY"])}
-	answer, err := c.call(w.t.Context(), method, path, []byte(body))
+	c := &client.Client{Server: w.url, Key: secret.New(w.variables["EARSHOT_KEY"])}
+	answer, err := c.Call(w.t.Context(), method, path, []byte(body))
 	require.NoError(w.t, err)
 	var found map[string]any
 	if len(answer) > 0 {

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"earshot/cmd/earshot/embedded"
 	"encoding/pem"
 	"io"
 	"log/slog"
@@ -21,6 +20,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/cmd/earshot/embedded"
 )
 
 // certificate writes one for 127.0.0.1 into files, and returns who trusts it.

@@ -10,13 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"earshot/cmd/earshot/client"
+	"earshot/cmd/earshot/terminal"
 	"earshot/repositories"
 	"earshot/trigger"
 )
 
 // ledger shows what has fired.
 type ledger struct {
-	client *client
+	client *client.Client
 	env    environment
 	appID  string
 	state  string
@@ -28,7 +30,7 @@ type ledger struct {
 var states = []string{trigger.StatePending, trigger.StateDelivered, trigger.StateFailed}
 
 func newTriggers(env environment) *cobra.Command {
-	l := &ledger{client: &client{}, env: env}
+	l := &ledger{client: &client.Client{}, env: env}
 	cmd := &cobra.Command{
 		Use:   "triggers",
 		Short: "List what has fired, and try again what has failed",
@@ -43,7 +45,7 @@ func newTriggers(env environment) *cobra.Command {
 			return l.list(cmd.Context())
 		},
 	}
-	l.client.register(cmd.PersistentFlags())
+	registerService(l.client, cmd.PersistentFlags())
 	cmd.PersistentFlags().StringVar(&l.appID, "app", "", "the app; not needed where the service has only one")
 	cmd.Flags().StringVar(&l.state, "state", "", "pending, delivered or failed")
 	cmd.Flags().IntVar(&l.limit, "limit", 50, "list at most so many, up to 200")
@@ -54,7 +56,7 @@ func newTriggers(env environment) *cobra.Command {
 }
 
 func (l *ledger) list(ctx context.Context) (err error) {
-	if l.appID, err = l.client.onlyApp(ctx, l.appID); err != nil {
+	if l.appID, err = l.client.OnlyApp(ctx, l.appID); err != nil {
 		return err
 	}
 	query := url.Values{"limit": {fmt.Sprint(l.limit)}}
@@ -65,12 +67,12 @@ func (l *ledger) list(ctx context.Context) (err error) {
 		Items []json.RawMessage `json:"items"`
 		Next  string            `json:"next"`
 	}
-	if err := l.client.get(ctx, path("apps", l.appID, "triggers")+"?"+query.Encode(), &page); err != nil {
+	if err := l.client.Get(ctx, client.Path("apps", l.appID, "triggers")+"?"+query.Encode(), &page); err != nil {
 		return err
 	}
 	if l.json {
 		for _, item := range page.Items {
-			fmt.Fprintf(l.env.out, "%s\n", compact(item))
+			fmt.Fprintf(l.env.out, "%s\n", terminal.Compact(item))
 		}
 		return nil
 	}
@@ -86,7 +88,7 @@ func (l *ledger) table(items []json.RawMessage, more bool) error {
 	fmt.Fprintln(table, "TIME\tSTATE\tTOOL\tSESSION\tID\tLAST ATTEMPT")
 	for _, item := range items {
 		var record trigger.Record
-		if err := decodeJSON(item, &record); err != nil {
+		if err := client.Decode(item, &record); err != nil {
 			return err
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s/%s\t%s\t%s\t%s\n", record.Time.Local().Format("2006-01-02 15:04:05"), record.State,
@@ -119,20 +121,20 @@ func lastAttempt(record trigger.Record) string {
 		text += fmt.Sprintf(", status %d", last.Status)
 	}
 	if last.Error != "" {
-		text += ": " + oneLine(last.Error)
+		text += ": " + terminal.OneLine(last.Error)
 	}
 	return text
 }
 
 func (l *ledger) retry(ctx context.Context, ids []string) (err error) {
-	if l.appID, err = l.client.onlyApp(ctx, l.appID); err != nil {
+	if l.appID, err = l.client.OnlyApp(ctx, l.appID); err != nil {
 		return err
 	}
 	for _, id := range ids {
 		if err := repositories.CheckID("the trigger", id); err != nil {
 			return err
 		}
-		if _, err := l.client.call(ctx, http.MethodPost, path("apps", l.appID, "triggers", id, "retry"), nil); err != nil {
+		if _, err := l.client.Call(ctx, http.MethodPost, client.Path("apps", l.appID, "triggers", id, "retry"), nil); err != nil {
 			return fmt.Errorf("trigger %s: %w", id, err)
 		}
 		fmt.Fprintf(l.env.out, "%s is tried again\n", id)

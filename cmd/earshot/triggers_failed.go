@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"earshot/cmd/earshot/client"
 )
 
 // matching narrows what is done to all failed triggers.
@@ -76,10 +78,10 @@ func (l *ledger) newPurge() *cobra.Command {
 
 // doToFailed does something to all failed triggers that match, and says to how many.
 func (l *ledger) doToFailed(ctx context.Context, method, rest, done string) (err error) {
-	if l.appID, err = l.client.onlyApp(ctx, l.appID); err != nil {
+	if l.appID, err = l.client.OnlyApp(ctx, l.appID); err != nil {
 		return err
 	}
-	answer, err := l.client.call(ctx, method, path("apps", l.appID, "triggers")+rest, nil)
+	answer, err := l.client.Call(ctx, method, client.Path("apps", l.appID, "triggers")+rest, nil)
 	if err != nil {
 		return err
 	}

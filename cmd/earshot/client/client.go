@@ -1,4 +1,5 @@
-package main
+// Package client calls a running service over REST, for the commands that speak to one.
+package client
 
 import (
 	"bytes"
@@ -13,48 +14,38 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"earshot/repositories"
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
 )
 
 const (
-	// mostAnswer bounds an answer of the service: a page of 200 repositories, each of
+	// maxAnswer bounds an answer of the service: a page of 200 repositories, each of
 	// up to a megabyte, is the longest there is.
-	mostAnswer = 256 << 20
+	maxAnswer = 256 << 20
 	// answerTime is longer than a message takes: an LLM request, its repetition, and a
 	// call's first attempt.
 	answerTime = 3 * time.Minute
 )
 
-// client calls a running service over REST.
-type client struct {
-	Server string
-	Key    secret.Secret
+// Client is an HTTP client of one service.
+type Client struct {
+	Server string        // URL of the service
+	Key    secret.Secret // bearer key; none where it is empty
 }
 
-func (c *client) register(flags *pflag.FlagSet) {
-	flags.StringVar(&c.Server, "server", "http://127.0.0.1:8080", "the service (EARSHOT_URL)")
-	flags.SetAnnotation("server", variable, []string{"EARSHOT_URL"}) //nolint:errcheck // the flag exists
-	flags.TextVar(&c.Key, "key", secret.Secret{}, "bearer key (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
-	flags.SetAnnotation("key", variable, []string{"EARSHOT_KEY", "EARSHOT_ADMIN_KEY"}) //nolint:errcheck // the flag exists
-}
-
-// refusal is an answer that is an error (RFC 9457).
-type refusal struct {
-	Status    int        `json:"status"`
-	Title     string     `json:"title"`
-	Detail    string     `json:"detail"`
-	Errors    fault.List `json:"errors"`
-	MessageID string     `json:"messageId"`
-	// RetryAfter is when the service wants to be asked again; zero where it does not say.
+// Refusal is an answer of the service that is an error (RFC 9457).
+type Refusal struct {
+	Status int        `json:"status"`
+	Title  string     `json:"title"`
+	Detail string     `json:"detail"`
+	Errors fault.List `json:"errors"`
+	// RetryAfter is how long the service wants to be left alone; zero if it does not say.
 	RetryAfter time.Duration `json:"-"`
 }
 
 // Error returns what the service says, with what helps against it.
-func (r *refusal) Error() string {
+func (r *Refusal) Error() string {
 	text := fmt.Sprintf("the service answers %d %s", r.Status, r.Title)
 	if r.Detail != "" {
 		text += ": " + r.Detail
@@ -68,14 +59,14 @@ func (r *refusal) Error() string {
 	return text
 }
 
-// refused reports whether an error is an answer of that status.
-func refused(err error, status int) bool {
-	var answer *refusal
+// HasStatus reports whether an error is an answer of that status.
+func HasStatus(err error, status int) bool {
+	var answer *Refusal
 	return errors.As(err, &answer) && answer.Status == status
 }
 
-// path joins the segments of a path below /v1, escaped.
-func path(segments ...string) string {
+// Path joins the segments of a path below /v1, escaped.
+func Path(segments ...string) string {
 	var b strings.Builder
 	b.WriteString("/v1")
 	for _, segment := range segments {
@@ -84,13 +75,13 @@ func path(segments ...string) string {
 	return b.String()
 }
 
-// call makes a request and returns the body of an answer below 300.
-func (c *client) call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+// Call makes a request and returns the body of an answer below 300.
+func (c *Client) Call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Server, "/")+path, bytes.NewReader(body))
 	if err != nil || request.URL.Host == "" {
-		return nil, fmt.Errorf("--server (EARSHOT_URL) is %q; it must be a URL, as in http://127.0.0.1:8080", withoutPassword(c.Server))
+		return nil, fmt.Errorf("--server (EARSHOT_URL) is %q; it must be a URL, as in http://127.0.0.1:8080", Redacted(c.Server))
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
@@ -103,7 +94,7 @@ func (c *client) call(ctx context.Context, method, path string, body []byte) ([]
 		return nil, unreachable(c.Server, err)
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return nil, unreachable(c.Server, err)
 	}
@@ -114,10 +105,10 @@ func (c *client) call(ctx context.Context, method, path string, body []byte) ([]
 }
 
 func newRefusal(response *http.Response, answer []byte) error {
-	refused := &refusal{}
+	refused := &Refusal{}
 	if json.Unmarshal(answer, refused) != nil || refused.Status != response.StatusCode {
 		return fmt.Errorf("%s answers %s, and not as Earshot does; is --server (EARSHOT_URL) right?",
-			withoutPassword(response.Request.URL.String()), response.Status)
+			Redacted(response.Request.URL.String()), response.Status)
 	}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
 		refused.RetryAfter = time.Duration(seconds) * time.Second
@@ -135,10 +126,11 @@ func unreachable(server string, err error) error {
 		return err
 	}
 	return fmt.Errorf("no Earshot answers at %s: %w; start one with: earshot dev, or name one with --server or EARSHOT_URL",
-		withoutPassword(server), err)
+		Redacted(server), err)
 }
 
-func withoutPassword(text string) string {
+// Redacted returns a URL without its password.
+func Redacted(text string) string {
 	parsed, err := url.Parse(text)
 	if err != nil {
 		return "no URL"
@@ -146,17 +138,17 @@ func withoutPassword(text string) string {
 	return parsed.Redacted()
 }
 
-// get reads a JSON answer.
-func (c *client) get(ctx context.Context, path string, into any) error {
-	answer, err := c.call(ctx, http.MethodGet, path, nil)
+// Get reads a JSON answer.
+func (c *Client) Get(ctx context.Context, path string, into any) error {
+	answer, err := c.Call(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
-	return decodeJSON(answer, into)
+	return Decode(answer, into)
 }
 
-// all reads every page of a list.
-func (c *client) all(ctx context.Context, path string) ([]json.RawMessage, error) {
+// All reads every page of a list.
+func (c *Client) All(ctx context.Context, path string) ([]json.RawMessage, error) {
 	var items []json.RawMessage
 	after := ""
 	for {
@@ -164,7 +156,7 @@ func (c *client) all(ctx context.Context, path string) ([]json.RawMessage, error
 			Items []json.RawMessage `json:"items"`
 			Next  string            `json:"next"`
 		}
-		if err := c.get(ctx, path+"?limit=200"+after, &page); err != nil {
+		if err := c.Get(ctx, path+"?limit=200"+after, &page); err != nil {
 			return nil, err
 		}
 		items = append(items, page.Items...)
@@ -175,8 +167,8 @@ func (c *client) all(ctx context.Context, path string) ([]json.RawMessage, error
 	}
 }
 
-// decodeJSON keeps the digits of numbers.
-func decodeJSON(text []byte, into any) error {
+// Decode reads an answer and keeps the digits of its numbers.
+func Decode(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if err := decoder.Decode(into); err != nil {
@@ -185,12 +177,12 @@ func decodeJSON(text []byte, into any) error {
 	return nil
 }
 
-// onlyApp returns the given app or, where none is given, the one that there is.
-func (c *client) onlyApp(ctx context.Context, given string) (string, error) {
+// OnlyApp returns the given app or, where none is given, the one that there is.
+func (c *Client) OnlyApp(ctx context.Context, given string) (string, error) {
 	if given != "" {
 		return given, repositories.CheckID("--app", given)
 	}
-	items, err := c.all(ctx, path("apps"))
+	items, err := c.All(ctx, Path("apps"))
 	if err != nil {
 		return "", err
 	}
@@ -199,7 +191,7 @@ func (c *client) onlyApp(ctx context.Context, given string) (string, error) {
 		var app struct {
 			ID string `json:"appId"`
 		}
-		if err := decodeJSON(item, &app); err != nil {
+		if err := Decode(item, &app); err != nil {
 			return "", err
 		}
 		ids = append(ids, app.ID)

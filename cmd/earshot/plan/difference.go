@@ -1,13 +1,13 @@
-package main
+package plan
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	"earshot/cmd/earshot/terminal"
 	"earshot/repositories/secret"
 )
 
@@ -30,11 +30,11 @@ func differences(at string, before, after any) []string {
 	case before == secret.Masked || after == secret.Masked:
 		return []string{at + ": a credential is another"}
 	case before == nil:
-		return []string{at + ": " + shown(after) + " is new"}
+		return []string{at + ": " + terminal.Value(after) + " is new"}
 	case after == nil:
-		return []string{at + ": " + shown(before) + " is gone"}
+		return []string{at + ": " + terminal.Value(before) + " is gone"}
 	}
-	return []string{fmt.Sprintf("%s: %s → %s", at, shown(before), shown(after))}
+	return []string{fmt.Sprintf("%s: %s → %s", at, terminal.Value(before), terminal.Value(after))}
 }
 
 func fieldDifferences(at string, was, is map[string]any) []string {
@@ -107,17 +107,4 @@ func nameOf(item any) string {
 		}
 	}
 	return ""
-}
-
-// shown writes a value for a line.
-func shown(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return "?"
-	}
-	const most = 100
-	if runes := []rune(string(text)); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return string(text)
 }

@@ -1,9 +1,11 @@
-package main
+package plan
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/cmd/earshot/client"
 )
 
 func TestDifferencesNameFieldsAndMembers(t *testing.T) {
@@ -23,13 +25,8 @@ func TestDifferencesNameFieldsAndMembers(t *testing.T) {
 		"one that is new":        {`{}`, `{"p":"***"}`, []string{`p: a credential is another`}},
 	} {
 		var before, after any
-		require.NoError(t, decodeJSON([]byte(test.before), &before))
-		require.NoError(t, decodeJSON([]byte(test.after), &after))
+		require.NoError(t, client.Decode([]byte(test.before), &before))
+		require.NoError(t, client.Decode([]byte(test.after), &after))
 		require.Equal(t, test.want, differences("", before, after), name)
 	}
-}
-
-func TestUnifiedDiffShowsEveryLineOnce(t *testing.T) {
-	require.Equal(t, "--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-b\n c\n+d\n", unifiedDiff("f", "a\nb\nc\n", "a\nc\nd\n"))
-	require.Equal(t, "--- f\n+++ f\n@@ -1,1 +1,1 @@\n-a\n+b\n", unifiedDiff("f", "a", "b"))
 }

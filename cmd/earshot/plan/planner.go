@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"bytes"
@@ -9,70 +9,32 @@ import (
 	"net/http"
 	"time"
 
+	"earshot/cmd/earshot/client"
 	"earshot/repositories"
 	"earshot/repositories/files"
 	"earshot/repositories/secret"
 )
 
-// operation is what a plan does with a definition.
-type operation string
-
-const (
-	opCreate operation = "create"
-	opUpdate operation = "update"
-	opLeave  operation = "leave"
-	opRemove operation = "remove"
-	// opKeep leaves what is in the service and not in the files.
-	opKeep operation = "keep"
-)
-
-// step is one definition in a plan.
-type step struct {
-	operation  operation
-	definition *files.Definition // nil for what the files do not have
-	what       string            // app or repository
-	id         string
-	body       []byte
-	lines      []string // in which fields it changes
-}
-
-// plan is everything that applying files would do, in the order in which it is done.
-type plan struct {
-	appID string
-	steps []step
-}
-
-// changes counts the steps that change something.
-func (p *plan) changes() int {
-	n := 0
-	for _, s := range p.steps {
-		if s.operation == opCreate || s.operation == opUpdate || s.operation == opRemove {
-			n++
-		}
-	}
-	return n
-}
-
-// planner compares files with what a service has.
-type planner struct {
-	client *client
-	set    *files.Set
-	// removable says of what is in the service and not in the files whether it goes:
-	// a repository, or a module, source or service of the app, by its name.
-	removable func(what, id string) bool
-	// pause waits while the service wants to be left alone.
-	pause func(ctx context.Context, d time.Duration) error
-	// moved are the http sources of the app that the plan moves elsewhere.
+// Planner makes the plan that brings a service to what files define.
+type Planner struct {
+	Service *client.Client
+	Set     *files.Set
+	// Removable says of what is in the service and not in the files whether it goes.
+	Removable func(Member) bool
+	// Pause waits as long as the service asks for, or until ctx ends.
+	Pause func(ctx context.Context, d time.Duration) error
+	// moved holds the http sources of the app that the plan moves elsewhere.
 	moved map[string]bool
 }
 
-func (p *planner) plan(ctx context.Context) (*plan, error) {
-	made := &plan{appID: p.set.AppID}
+// Plan compares the files with what the service has. It changes nothing there.
+func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
+	made := &Plan{appID: p.Set.AppID}
 	app, err := p.appStep(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.set.CheckWith(app.body); err != nil {
+	if err := p.Set.CheckWith(app.body); err != nil {
 		return nil, err
 	}
 	made.steps = append(made.steps, app)
@@ -83,7 +45,7 @@ func (p *planner) plan(ctx context.Context) (*plan, error) {
 			return nil, err
 		}
 	}
-	for _, definition := range p.set.Repositories {
+	for _, definition := range p.Set.Repositories {
 		made.steps = append(made.steps, step{operation: opCreate, definition: definition, what: "repository", id: definition.ID, body: definition.Body()})
 		last := &made.steps[len(made.steps)-1]
 		if there := stored[definition.ID]; there != nil {
@@ -95,22 +57,22 @@ func (p *planner) plan(ctx context.Context) (*plan, error) {
 	}
 	for _, id := range order {
 		if stored[id] != nil {
-			made.steps = append(made.steps, step{operation: p.fate("repository", id), what: "repository", id: id})
+			made.steps = append(made.steps, step{operation: p.fate(Member{"repository", id}), what: "repository", id: id})
 		}
 	}
 	return made, nil
 }
 
-func (p *planner) fate(what, id string) operation {
-	if p.removable(what, id) {
+func (p *Planner) fate(m Member) operation {
+	if p.Removable(m) {
 		return opRemove
 	}
 	return opKeep
 }
 
 // stored lists the app's repositories.
-func (p *planner) stored(ctx context.Context) (map[string]json.RawMessage, []string, error) {
-	items, err := p.client.all(ctx, path("apps", p.set.AppID, "repositories"))
+func (p *Planner) stored(ctx context.Context) (map[string]json.RawMessage, []string, error) {
+	items, err := p.Service.All(ctx, client.Path("apps", p.Set.AppID, "repositories"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,7 +82,7 @@ func (p *planner) stored(ctx context.Context) (map[string]json.RawMessage, []str
 		var repository struct {
 			ID string `json:"repositoryId"`
 		}
-		if err := decodeJSON(item, &repository); err != nil {
+		if err := client.Decode(item, &repository); err != nil {
 			return nil, nil, err
 		}
 		found[repository.ID] = item
@@ -130,10 +92,10 @@ func (p *planner) stored(ctx context.Context) (map[string]json.RawMessage, []str
 }
 
 // appStep merges what the files say of the app into what there is.
-func (p *planner) appStep(ctx context.Context) (step, error) {
-	made := step{operation: opCreate, definition: p.set.App, what: "app", id: p.set.AppID, body: p.set.App.Body()}
-	there, err := p.client.call(ctx, http.MethodGet, path("apps", p.set.AppID), nil)
-	if refused(err, http.StatusNotFound) {
+func (p *Planner) appStep(ctx context.Context) (step, error) {
+	made := step{operation: opCreate, definition: p.Set.App, what: "app", id: p.Set.AppID, body: p.Set.App.Body()}
+	there, err := p.Service.Call(ctx, http.MethodGet, client.Path("apps", p.Set.AppID), nil)
+	if client.HasStatus(err, http.StatusNotFound) {
 		return made, nil
 	}
 	if err != nil {
@@ -142,20 +104,20 @@ func (p *planner) appStep(ctx context.Context) (step, error) {
 	if made.body, err = p.merge(there); err != nil {
 		return made, err
 	}
-	canonical, err := canonicalApp(p.set.AppID, made.body)
+	canonical, err := canonicalApp(p.Set.AppID, made.body)
 	if err != nil {
 		return made, err
 	}
 	if p.moved, err = movedSources(there, canonical); err != nil {
 		return made, err
 	}
-	return made, p.compare(ctx, &made, canonical, there, path("apps", p.set.AppID))
+	return made, p.compare(ctx, &made, canonical, there, client.Path("apps", p.Set.AppID))
 }
 
 // movedSources names the http sources that are to be elsewhere.
 func movedSources(there, next []byte) (map[string]bool, error) {
 	var was, is repositories.App
-	if err := errors.Join(decodeJSON(there, &was), decodeJSON(next, &is)); err != nil {
+	if err := errors.Join(client.Decode(there, &was), client.Decode(next, &is)); err != nil {
 		return nil, err
 	}
 	moved := map[string]bool{}
@@ -166,12 +128,12 @@ func movedSources(there, next []byte) (map[string]bool, error) {
 	return moved, nil
 }
 
-func (p *planner) compareRepository(ctx context.Context, s *step, there []byte) error {
-	canonical, err := canonicalRepository(p.set.AppID, s.id, s.body)
+func (p *Planner) compareRepository(ctx context.Context, s *step, there []byte) error {
+	canonical, err := canonicalRepository(p.Set.AppID, s.id, s.body)
 	if err != nil {
 		return err
 	}
-	if err := p.compare(ctx, s, canonical, there, path("apps", p.set.AppID, "repositories", s.id)); err != nil || s.operation != opLeave {
+	if err := p.compare(ctx, s, canonical, there, client.Path("apps", p.Set.AppID, "repositories", s.id)); err != nil || s.operation != opLeave {
 		return err
 	}
 	return p.follow(s, canonical)
@@ -179,12 +141,12 @@ func (p *planner) compareRepository(ctx context.Context, s *step, there []byte) 
 
 // follow gives the credentials of tools again whose source moves: the service sends none
 // to another place than it was given for.
-func (p *planner) follow(s *step, canonical []byte) error {
+func (p *Planner) follow(s *step, canonical []byte) error {
 	var is repositories.Repository
 	if !bytes.Contains(canonical, []byte(secret.Masked)) {
 		return nil
 	}
-	if err := decodeJSON(canonical, &is); err != nil {
+	if err := client.Decode(canonical, &is); err != nil {
 		return err
 	}
 	for _, tool := range is.Tools {
@@ -200,9 +162,9 @@ func (p *planner) follow(s *step, canonical []byte) error {
 // can be seen is the same and there are credentials, which cannot be seen, the service
 // is asked: a write that changes nothing would still be an event, and a new life for
 // a triggerOnce repository.
-func (p *planner) compare(ctx context.Context, s *step, canonical, there []byte, path string) error {
+func (p *Planner) compare(ctx context.Context, s *step, canonical, there []byte, path string) error {
 	var was, is map[string]any
-	if err := errors.Join(decodeJSON(there, &was), decodeJSON(canonical, &is)); err != nil {
+	if err := errors.Join(client.Decode(there, &was), client.Decode(canonical, &is)); err != nil {
 		return err
 	}
 	for _, ours := range []string{"created", "updated"} {
@@ -224,7 +186,7 @@ func (p *planner) compare(ctx context.Context, s *step, canonical, there []byte,
 	var preview struct {
 		Operation string `json:"operation"`
 	}
-	if err := decodeJSON(answer, &preview); err != nil {
+	if err := client.Decode(answer, &preview); err != nil {
 		return err
 	}
 	if preview.Operation != repositories.WouldLeave {
@@ -235,28 +197,16 @@ func (p *planner) compare(ctx context.Context, s *step, canonical, there []byte,
 
 // preview asks what a write would do. A key may compare so many credentials in a minute;
 // where there are more, they are compared in the next one.
-func (p *planner) preview(ctx context.Context, path string, body []byte) ([]byte, error) {
+func (p *Planner) preview(ctx context.Context, path string, body []byte) ([]byte, error) {
 	for {
-		answer, err := p.client.call(ctx, http.MethodPut, path+"?dryRun=true", body)
-		var answered *refusal
+		answer, err := p.Service.Call(ctx, http.MethodPut, path+"?dryRun=true", body)
+		var answered *client.Refusal
 		if !errors.As(err, &answered) || answered.Status != http.StatusTooManyRequests || answered.RetryAfter <= 0 {
 			return answer, err
 		}
-		if err := p.pause(ctx, answered.RetryAfter); err != nil {
+		if err := p.Pause(ctx, answered.RetryAfter); err != nil {
 			return nil, err
 		}
-	}
-}
-
-// pause waits until it is over or ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 
@@ -280,7 +230,7 @@ func canonicalRepository(appID, id string, body []byte) ([]byte, error) {
 // located turns the faults of an answer into places in the files. Those of the app are
 // of a body that was merged with what is stored, and keep their pointers.
 func located(s *step, err error) error {
-	var answer *refusal
+	var answer *client.Refusal
 	if s.what == "app" || !errors.As(err, &answer) || len(answer.Errors) == 0 {
 		return fmt.Errorf("%s %s: %w", s.what, s.id, err)
 	}

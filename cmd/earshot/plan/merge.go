@@ -1,8 +1,11 @@
-package main
+package plan
 
 import (
 	"encoding/json"
 	"slices"
+
+	"earshot/cmd/earshot/client"
+	"earshot/repositories/files"
 )
 
 // merge puts what the files say of the app over what the service has: files of tools
@@ -10,12 +13,12 @@ import (
 // mention stay; of the lists, members of the same name are replaced in their place, new
 // ones are added, and others stay unless they are to be removed. Credentials of what
 // stays are the *** that the service has sent, which keeps them.
-func (p *planner) merge(there []byte) ([]byte, error) {
+func (p *Planner) merge(there []byte) ([]byte, error) {
 	var body, given map[string]json.RawMessage
-	if err := decodeJSON(there, &body); err != nil {
+	if err := client.Decode(there, &body); err != nil {
 		return nil, err
 	}
-	if err := decodeJSON(p.set.App.Body(), &given); err != nil {
+	if err := client.Decode(p.Set.App.Body(), &given); err != nil {
 		return nil, err
 	}
 	for name, value := range given {
@@ -41,7 +44,25 @@ func (p *planner) merge(there []byte) ([]byte, error) {
 // lists are the fields of an app that are lists of named members.
 var lists = []string{"modules", "authServices", "sources"}
 
-func (p *planner) mergeList(list string, there, given json.RawMessage) ([]json.RawMessage, error) {
+// Member names something that a planner may remove: a repository (of the Kind
+// "repository"), or a member of one of the app's lists (of the list's name as Kind).
+type Member struct{ Kind, ID string }
+
+// DefinedBy lists the repositories of files, and the members of their app's lists.
+func DefinedBy(set *files.Set) map[Member]bool {
+	defined := map[Member]bool{}
+	for _, definition := range set.Repositories {
+		defined[Member{"repository", definition.ID}] = true
+	}
+	for _, list := range lists {
+		for _, name := range set.App.Names(list) {
+			defined[Member{list, name}] = true
+		}
+	}
+	return defined
+}
+
+func (p *Planner) mergeList(list string, there, given json.RawMessage) ([]json.RawMessage, error) {
 	old, err := readMembers(there)
 	if err != nil {
 		return nil, err
@@ -51,18 +72,18 @@ func (p *planner) mergeList(list string, there, given json.RawMessage) ([]json.R
 		return nil, err
 	}
 	var merged []json.RawMessage
-	for _, member := range old {
-		at := slices.IndexFunc(added, func(m listed) bool { return m.name == member.name })
+	for _, kept := range old {
+		at := slices.IndexFunc(added, func(m listed) bool { return m.name == kept.name })
 		switch {
 		case at >= 0:
 			merged = append(merged, added[at].body)
 			added = slices.Delete(added, at, at+1)
-		case !p.removable(list, member.name):
-			merged = append(merged, member.body)
+		case !p.Removable(Member{list, kept.name}):
+			merged = append(merged, kept.body)
 		}
 	}
-	for _, member := range added {
-		merged = append(merged, member.body)
+	for _, one := range added {
+		merged = append(merged, one.body)
 	}
 	return merged, nil
 }
@@ -78,13 +99,13 @@ func readMembers(list json.RawMessage) ([]listed, error) {
 		return nil, nil
 	}
 	var bodies []json.RawMessage
-	if err := decodeJSON(list, &bodies); err != nil {
+	if err := client.Decode(list, &bodies); err != nil {
 		return nil, err
 	}
 	found := make([]listed, len(bodies))
 	for i, body := range bodies {
 		var value any
-		if err := decodeJSON(body, &value); err != nil {
+		if err := client.Decode(body, &value); err != nil {
 			return nil, err
 		}
 		found[i] = listed{nameOf(value), body}

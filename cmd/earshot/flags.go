@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/pflag"
+
+	"earshot/cmd/earshot/client"
+	"earshot/repositories/secret"
+)
+
+// variable is the annotation of a flag that names its environment variable.
+const variable = "environment variable"
+
+// fromEnvironment fills the flags that were not given from their variables, and names
+// all variables that cannot be read at once.
+func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var faults []error
+	flags.VisitAll(func(flag *pflag.Flag) {
+		names := flag.Annotations[variable]
+		if flag.Changed || len(names) == 0 {
+			return
+		}
+		for _, name := range names { // the first that is set
+			value, set := lookup(name)
+			if !set || value == "" {
+				continue
+			}
+			if err := flag.Value.Set(value); err != nil {
+				faults = append(faults, fmt.Errorf("%s cannot be read as the flag --%s: %s", name, flag.Name, flag.Usage))
+				return
+			}
+			flag.Changed = true
+			return
+		}
+	})
+	return errors.Join(faults...)
+}
+
+// registerService declares the flags that say which service a command speaks to.
+func registerService(c *client.Client, flags *pflag.FlagSet) {
+	flags.StringVar(&c.Server, "server", "http://127.0.0.1:8080", "the service (EARSHOT_URL)")
+	flags.SetAnnotation("server", variable, []string{"EARSHOT_URL"}) //nolint:errcheck // the flag exists
+	flags.TextVar(&c.Key, "key", secret.Secret{}, "bearer key (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
+	flags.SetAnnotation("key", variable, []string{"EARSHOT_KEY", "EARSHOT_ADMIN_KEY"}) //nolint:errcheck // the flag exists
+}
+
+// secretFlag is a flag whose value is not shown, neither as a default in --help.
+type secretFlag struct{ into *secret.Secret }
+
+func (f *secretFlag) String() string { return "" }
+func (f *secretFlag) Type() string   { return "url" }
+func (f *secretFlag) Set(text string) error {
+	*f.into = secret.New(text)
+	return nil
+}
+
+// size is a flag for a number of bytes, which may have a unit: 4GiB, 512MiB, 1000000.
+type size int64
+
+const (
+	// defaultStreamMax is how much the stream may hold.
+	defaultStreamMax size = 4 << 30
+	// leastSize is the smallest that is of any use; a lower number is a slip.
+	leastSize size = 1 << 10
+)
+
+// Set implements pflag.Value.
+func (s *size) Set(text string) error {
+	bytes, err := humanize.ParseBytes(text)
+	if err != nil || bytes < uint64(leastSize) || bytes > math.MaxInt64 {
+		return fmt.Errorf("it must be a size of %s or more, as in 4GiB, 512MiB or 1000000", leastSize)
+	}
+	*s = size(bytes)
+	return nil
+}
+
+// String implements pflag.Value.
+func (s size) String() string {
+	for shift, unit := range map[int]string{40: "TiB", 30: "GiB", 20: "MiB", 10: "KiB"} {
+		if rest := s >> shift; rest > 0 && rest < 1024 && rest<<shift == s {
+			return fmt.Sprintf("%d%s", rest, unit)
+		}
+	}
+	return fmt.Sprint(int64(s))
+}
+
+// Type implements pflag.Value.
+func (*size) Type() string { return "size" }

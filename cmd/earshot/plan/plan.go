@@ -1,0 +1,112 @@
+// Package plan brings a running service to what files define: it compares the two, says
+// in which fields they differ, and carries the difference out.
+package plan
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"earshot/cmd/earshot/client"
+	"earshot/repositories/files"
+)
+
+// operation is what a step does with its definition.
+type operation string
+
+const (
+	opCreate operation = "create"
+	opUpdate operation = "update"
+	opLeave  operation = "leave"
+	opRemove operation = "remove"
+	// opKeep leaves what is in the service and not in the files.
+	opKeep operation = "keep"
+)
+
+// step is the operation of a plan on one definition.
+type step struct {
+	operation  operation
+	definition *files.Definition // nil for what the files do not have
+	what       string            // app or repository
+	id         string
+	body       []byte
+	lines      []string // in which fields it changes
+}
+
+// Plan lists the steps that applying files would take, in their order.
+type Plan struct {
+	appID string
+	steps []step
+}
+
+// Changes counts the steps that change something.
+func (p *Plan) Changes() int {
+	n := 0
+	for _, s := range p.steps {
+		if s.operation == opCreate || s.operation == opUpdate || s.operation == opRemove {
+			n++
+		}
+	}
+	return n
+}
+
+// Apply carries the plan out. It stops at the first fault and says so on out: what was
+// done until then stays, and the next run goes on from there.
+func (p *Planner) Apply(ctx context.Context, made *Plan, out io.Writer) error {
+	for i := range made.steps {
+		s := &made.steps[i]
+		at := client.Path("apps", made.appID)
+		if s.what == "repository" {
+			at = client.Path("apps", made.appID, "repositories", s.id)
+		}
+		var err error
+		switch s.operation {
+		case opCreate, opUpdate:
+			_, err = p.Service.Call(ctx, http.MethodPut, at, s.body)
+		case opRemove:
+			_, err = p.Service.Call(ctx, http.MethodDelete, at, nil)
+			if client.HasStatus(err, http.StatusNotFound) {
+				err = nil // somebody else has removed it
+			}
+		default:
+			continue
+		}
+		if err != nil {
+			fmt.Fprintf(out, "stopped at %s %s; run it again to go on\n", s.what, s.id)
+			return located(s, err)
+		}
+	}
+	return nil
+}
+
+// signs begin the lines of a printed plan.
+var signs = map[operation]string{opCreate: "+", opUpdate: "~", opLeave: "=", opRemove: "-", opKeep: " "}
+
+// Print writes the plan, one definition a line, and below it the fields that change.
+func (p *Plan) Print(out io.Writer) {
+	for _, s := range p.steps {
+		what := s.what
+		if s.what == "repository" {
+			what += " " + p.appID + "/" + s.id
+		} else {
+			what += " " + s.id
+		}
+		if s.operation == opKeep {
+			what += " is not in the files and stays (--prune removes it)"
+		}
+		fmt.Fprintf(out, "%s %s\n", signs[s.operation], what)
+		for _, line := range s.lines {
+			fmt.Fprintf(out, "    %s\n", line)
+		}
+	}
+}
+
+// Summary sums the plan up in a line.
+func (p *Plan) Summary() string {
+	n := map[operation]int{}
+	for _, s := range p.steps {
+		n[s.operation]++
+	}
+	return fmt.Sprintf("created %d, updated %d, left %d, removed %d", n[opCreate], n[opUpdate], n[opLeave]+n[opKeep], n[opRemove])
+}

@@ -1,0 +1,81 @@
+// Package terminal writes text for a person at a terminal: in colours where there is one,
+// and with nothing in it that could steer the terminal.
+package terminal
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+
+	"github.com/mattn/go-isatty"
+)
+
+// Style colours text for a terminal; a file or a pipe gets plain text. NO_COLOR turns
+// colours off (https://no-color.org).
+type Style struct{ on bool }
+
+// StyleOf returns the style for an output, by its kind and the environment variables
+// that lookup finds.
+func StyleOf(out io.Writer, lookup func(string) (string, bool)) Style {
+	file, isFile := out.(*os.File)
+	off, _ := lookup("NO_COLOR")
+	term, _ := lookup("TERM")
+	return Style{isFile && isatty.IsTerminal(file.Fd()) && off == "" && term != "dumb"}
+}
+
+// Colours and weights that Paint takes, as codes of ECMA-48, section 8.3.117.
+const (
+	Bold   = "1"
+	Faint  = "2"
+	Red    = "31"
+	Green  = "32"
+	Yellow = "33"
+)
+
+// Paint returns the text in a colour or weight.
+func (s Style) Paint(code, text string) string {
+	if !s.on {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Printable keeps what others have written from steering the terminal.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return '�'
+		}
+		return r
+	}, text)
+}
+
+// OneLine is printable text without line breaks.
+func OneLine(text string) string {
+	return strings.Join(strings.Fields(Printable(text)), " ")
+}
+
+// Compact writes JSON in one line.
+func Compact(text []byte) []byte {
+	var line bytes.Buffer
+	if json.Compact(&line, text) != nil {
+		return bytes.ReplaceAll(text, []byte("\n"), []byte(" "))
+	}
+	return line.Bytes()
+}
+
+// Value writes a value as JSON, cut where a line would get too long.
+func Value(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "?"
+	}
+	const maxRunes = 100
+	if runes := []rune(string(text)); len(runes) > maxRunes {
+		return string(runes[:maxRunes]) + "…"
+	}
+	return string(text)
+}
