@@ -201,3 +201,54 @@ func secretKey(name string, text secret.Secret) ([]byte, error) {
 	}
 	return key, nil
 }
+
+// required names every setting that serve cannot do without and that is missing.
+func (c *config) required() error {
+	var faults []error
+	for _, need := range []struct {
+		value     secret.Secret
+		name, why string
+	}{
+		{c.RedisURL, "REDIS_URL", "the Redis that holds all state"},
+		{c.NATSURL, "NATS_URL", "the NATS server that events go to"},
+		{c.AdminKey, "EARSHOT_ADMIN_KEY", "the key that operators call with"},
+		{c.SecretKey, "EARSHOT_SECRET_KEY", "32 bytes in base64 that encrypt stored credentials"},
+	} {
+		if need.value.Empty() {
+			faults = append(faults, fmt.Errorf("%s is not set: %s", need.name, need.why))
+		}
+	}
+	if len(faults) > 0 {
+		faults = append(faults, errors.New("to try Earshot without any of this, run: earshot dev"))
+	}
+	return errors.Join(faults...)
+}
+
+// bound is how many requests of a kind a replica has at once.
+type bound struct {
+	into  *int
+	name  string
+	most  int // where nothing is said
+	usage string
+}
+
+// bounds are the flags that bound what is under work.
+func (c *config) bounds() []bound {
+	return []bound{
+		{&c.MaxTurns, "max-turns", 512, "messages and direct triggers under work on this replica at once; one app has at most half, so that a flood of one leaves room for the others"},
+		{&c.MaxRequests, "max-requests", 64, "other requests under work at once, each up to some megabytes"},
+		{&c.MaxWaiting, "max-waiting", 2000, "requests of either kind that wait for a place, up to 10s; further ones are answered 503 with Retry-After"},
+	}
+}
+
+func (c *config) registerBounds(flags *pflag.FlagSet) {
+	for _, bound := range c.bounds() {
+		flags.IntVar(bound.into, bound.name, bound.most, bound.usage+" ("+bound.variable()+")")
+		flags.SetAnnotation(bound.name, variable, []string{bound.variable()}) //nolint:errcheck // the flag exists
+	}
+}
+
+// variable is the environment variable of the flag.
+func (b bound) variable() string {
+	return "EARSHOT_" + strings.ToUpper(strings.ReplaceAll(b.name, "-", "_"))
+}

@@ -13,8 +13,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"earshot/repositories/files"
 )
@@ -73,3 +76,37 @@ func pause(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+func newRoot(env environment) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "earshot",
+		Short:         "Set off tools from what is said in a chat",
+		Long:          "Earshot finds out which registered tool a chat message calls for, takes the tool's\nvalues out of the conversation, and sets it off: an event on NATS, an authenticated\nHTTP call.",
+		Example:       "  earshot dev --demo",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.AddCommand(newDev(env), newServe(env), newValidate(env), newApply(env), newMigrate(env),
+		newChat(env), newListen(env), newTriggers(env), newVersion())
+	return root
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  earshot version",
+		Args:    cobra.NoArgs,
+		Run: func(cmd *cobra.Command, _ []string) {
+			fmt.Fprintf(cmd.OutOrStdout(), "earshot %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		},
+	}
+}
+
+// exitWith is an error that says by the exit code alone what there is to say.
+type exitWith int
+
+// Error returns the code, for whoever prints it all the same.
+func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }

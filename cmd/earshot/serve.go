@@ -2,13 +2,10 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 
 	"github.com/spf13/cobra"
-
-	"earshot/repositories/secret"
 )
 
 func newServe(env environment) *cobra.Command {
@@ -41,28 +38,6 @@ func newServe(env environment) *cobra.Command {
 	}
 	c.register(cmd.Flags())
 	return cmd
-}
-
-// required names every setting that serve cannot do without and that is missing.
-func (c *config) required() error {
-	var faults []error
-	for _, need := range []struct {
-		value     secret.Secret
-		name, why string
-	}{
-		{c.RedisURL, "REDIS_URL", "the Redis that holds all state"},
-		{c.NATSURL, "NATS_URL", "the NATS server that events go to"},
-		{c.AdminKey, "EARSHOT_ADMIN_KEY", "the key that operators call with"},
-		{c.SecretKey, "EARSHOT_SECRET_KEY", "32 bytes in base64 that encrypt stored credentials"},
-	} {
-		if need.value.Empty() {
-			faults = append(faults, fmt.Errorf("%s is not set: %s", need.name, need.why))
-		}
-	}
-	if len(faults) > 0 {
-		faults = append(faults, errors.New("to try Earshot without any of this, run: earshot dev"))
-	}
-	return errors.Join(faults...)
 }
 
 // newLogger writes one JSON line per outcome.

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -25,9 +23,6 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/sqlquery"
 )
-
-// graceful is how long what is in flight may take after a SIGTERM.
-const graceful = 20 * time.Second
 
 // service is one replica: everything wired together. Adapters meet here and nowhere
 // else.
@@ -154,94 +149,48 @@ func (s *service) listen() (err error) {
 	return nil
 }
 
-// URL is where the service is reached.
-func (s *service) URL() string {
-	scheme := "http://"
-	if s.config.TLSCert != "" {
-		scheme = "https://"
-	}
-	return scheme + s.listener.Addr().String()
+// llmMetrics counts the requests to the LLM. The names are the contract's.
+type llmMetrics struct {
+	seconds prometheus.Histogram
+	tokens  *prometheus.CounterVec
 }
 
-// serve answers requests until the server is shut down.
-func (s *service) serve() error {
-	if s.config.TLSCert != "" {
-		return s.http.ServeTLS(s.listener, s.config.TLSCert, s.config.TLSKey)
+func newLLMMetrics() *llmMetrics {
+	return &llmMetrics{
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "earshot_llm_seconds", Help: "Time of one request to the LLM.", Buckets: prometheus.ExponentialBuckets(0.01, 2, 12),
+		}),
+		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "earshot_llm_tokens_total", Help: "Tokens that the LLM has counted.",
+		}, []string{"kind"}),
 	}
-	return s.http.Serve(s.listener)
 }
 
-// run serves until ctx ends, then finishes what is in flight. It ends early where the
-// server fails or Redis is one that cannot be used.
-func (s *service) run(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		if err := s.serve(); !errors.Is(err, http.ErrServerClosed) {
-			cancel(err)
+func (m *llmMetrics) observe(exchange llm.Exchange) {
+	m.seconds.Observe(exchange.Took.Seconds())
+	m.tokens.WithLabelValues("prompt").Add(float64(exchange.Usage.Prompt))
+	m.tokens.WithLabelValues("completion").Add(float64(exchange.Usage.Completion))
+}
+
+// Describe implements prometheus.Collector.
+func (m *llmMetrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
+
+// Collect implements prometheus.Collector.
+func (m *llmMetrics) Collect(out chan<- prometheus.Metric) {
+	m.seconds.Collect(out)
+	m.tokens.Collect(out)
+}
+
+// dialUnder opens connections to databases under the policy of calls. The two packages
+// do not know each other, so a refusal changes its words here.
+func dialUnder(policy httpcall.Policy) func(context.Context, string, string) (net.Conn, error) {
+	dial := httpcall.Dial(policy)
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		var blocked *httpcall.Blocked
+		if errors.As(err, &blocked) {
+			return nil, fmt.Errorf("%w: %s", sqlquery.ErrRefused, blocked)
 		}
-	}()
-	working := make(chan struct{})
-	go func() {
-		defer close(working)
-		if err := s.admit(ctx); err != nil {
-			cancel(err)
-			return
-		}
-		var running sync.WaitGroup
-		running.Go(func() { s.tail.Run(ctx) })
-		s.engine.Run(ctx)
-		running.Wait()
-	}()
-	<-ctx.Done()
-	s.log.Info("service.stopping")
-	err := s.shutDown(working)
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		err = errors.Join(cause, err)
+		return conn, err
 	}
-	return err
-}
-
-// admit opens the gate when Redis has been checked. Its error means that the service
-// must end.
-func (s *service) admit(ctx context.Context) error {
-	if s.db.Embedded {
-		return nil
-	}
-	return redisdb.Admission{
-		URL: s.config.RedisURL.Reveal(), Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
-		Also: s.admitKey, Pause: pause, Log: s.log,
-	}.Open(ctx, s.gate)
-}
-
-// shutDown takes no more messages, claims no more effects, and waits for what runs.
-func (s *service) shutDown(working <-chan struct{}) error {
-	ctx, cancel := context.WithTimeout(context.Background(), graceful)
-	defer cancel()
-	err := s.http.Shutdown(ctx)
-	<-working
-	return errors.Join(err, s.engine.Stop(ctx), s.close())
-}
-
-// close lets go of what was opened.
-func (s *service) close() error {
-	var faults []error
-	if s.listener != nil {
-		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
-			faults = append(faults, err)
-		}
-	}
-	if s.caller != nil {
-		s.caller.CloseIdleConnections()
-	}
-	if s.runner != nil {
-		s.runner.Close()
-	}
-	if s.emitter != nil {
-		s.emitter.Close()
-	}
-	if s.db != nil {
-		faults = append(faults, s.db.Close())
-	}
-	return errors.Join(faults...)
 }

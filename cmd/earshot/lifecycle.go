@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"earshot/cmd/earshot/redisdb"
+	"earshot/repositories"
+)
+
+// graceful is how long what is in flight may take after a SIGTERM.
+const graceful = 20 * time.Second
+
+// URL is where the service is reached.
+func (s *service) URL() string {
+	scheme := "http://"
+	if s.config.TLSCert != "" {
+		scheme = "https://"
+	}
+	return scheme + s.listener.Addr().String()
+}
+
+// serve answers requests until the server is shut down.
+func (s *service) serve() error {
+	if s.config.TLSCert != "" {
+		return s.http.ServeTLS(s.listener, s.config.TLSCert, s.config.TLSKey)
+	}
+	return s.http.Serve(s.listener)
+}
+
+// run serves until ctx ends, then finishes what is in flight. It ends early where the
+// server fails or Redis is one that cannot be used.
+func (s *service) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		if err := s.serve(); !errors.Is(err, http.ErrServerClosed) {
+			cancel(err)
+		}
+	}()
+	working := make(chan struct{})
+	go func() {
+		defer close(working)
+		if err := s.admit(ctx); err != nil {
+			cancel(err)
+			return
+		}
+		var running sync.WaitGroup
+		running.Go(func() { s.tail.Run(ctx) })
+		s.engine.Run(ctx)
+		running.Wait()
+	}()
+	<-ctx.Done()
+	s.log.Info("service.stopping")
+	err := s.shutDown(working)
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+// admit opens the gate when Redis has been checked. Its error means that the service
+// must end.
+func (s *service) admit(ctx context.Context) error {
+	if s.db.Embedded {
+		return nil
+	}
+	return redisdb.Admission{
+		URL: s.config.RedisURL.Reveal(), Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
+		Also: s.admitKey, Pause: pause, Log: s.log,
+	}.Open(ctx, s.gate)
+}
+
+// shutDown takes no more messages, claims no more effects, and waits for what runs.
+func (s *service) shutDown(working <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(context.Background(), graceful)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	<-working
+	return errors.Join(err, s.engine.Stop(ctx), s.close())
+}
+
+// close lets go of what was opened.
+func (s *service) close() error {
+	var faults []error
+	if s.listener != nil {
+		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			faults = append(faults, err)
+		}
+	}
+	if s.caller != nil {
+		s.caller.CloseIdleConnections()
+	}
+	if s.runner != nil {
+		s.runner.Close()
+	}
+	if s.emitter != nil {
+		s.emitter.Close()
+	}
+	if s.db != nil {
+		faults = append(faults, s.db.Close())
+	}
+	return errors.Join(faults...)
+}
+
+// admitKey refuses a Redis whose credentials were sealed with another secret key: every
+// app with one would be an error, and what is stored meanwhile one for the others.
+func (s *service) admitKey(ctx context.Context, db *repositories.DB) error {
+	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: s.sealer})
+	err := store.AdoptSecretKey(ctx, !s.config.madeUpKey)
+	if !errors.Is(err, repositories.ErrSecretKey) {
+		return err
+	}
+	way := "start with that key as EARSHOT_SECRET_KEY (--secret-key), as all replicas do; to change it, give the new one there and that one as EARSHOT_SECRET_KEY_OLD (--secret-key-old)"
+	if s.config.madeUpKey {
+		way = "dev makes up a key at every start where none is given: " + way
+	}
+	return fmt.Errorf("%w: %w; %s", redisdb.ErrRefused, err, way)
+}
+
+// redisReady reports whether Redis answers and is the one that the secret key is for.
+func (s *service) redisReady(ctx context.Context) error {
+	if err := s.store.Ping(ctx); err != nil || s.db.Embedded {
+		return err
+	}
+	err := s.store.CheckSecretKey(ctx)
+	if errors.Is(err, repositories.ErrSecretKey) {
+		return otherKey{err}
+	}
+	return err
+}
+
+// otherKey is the error of a Redis that belongs to another secret key.
+type otherKey struct{ error }
+
+// Public implements api.Public.
+func (otherKey) Public() string { return "holds what another secret key has sealed" }
