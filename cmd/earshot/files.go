@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
 	"earshot/repositories/files"
@@ -98,14 +101,23 @@ func migrateFile(name string, dryRun bool, env environment) error {
 		fmt.Fprintf(env.out, "%s is of the newest form\n", name)
 		return nil
 	case dryRun:
-		fmt.Fprint(env.out, unifiedDiff(name, m.Before, m.After))
-		return nil
+		return printDifference(env.out, name, m.Before, m.After)
 	}
 	if err := replaceFile(name, m.After); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	fmt.Fprintf(env.out, "%s is migrated; what it was is in %s.bak\n", name, name)
 	return nil
+}
+
+// printDifference shows how a text becomes another as a unified diff, with all lines
+// around the changes.
+func printDifference(out io.Writer, name, before, after string) error {
+	shown, err := udiff.ToUnified(name, name, before, udiff.Lines(before, after), strings.Count(before, "\n"))
+	if err == nil {
+		_, err = io.WriteString(out, shown)
+	}
+	return err
 }
 
 // replaceFile writes the new text beside the file and lets it take the file's place,

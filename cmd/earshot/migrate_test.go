@@ -75,7 +75,15 @@ func content(t *testing.T, name string) string {
 	return string(text)
 }
 
-func TestUnifiedDiffShowsEveryLineOnce(t *testing.T) {
-	require.Equal(t, "--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-b\n c\n+d\n", unifiedDiff("f", "a\nb\nc\n", "a\nc\nd\n"))
-	require.Equal(t, "--- f\n+++ f\n@@ -1,1 +1,1 @@\n-a\n+b\n", unifiedDiff("f", "a", "b"))
+func TestDifferenceIsAUnifiedDiffWithAllLines(t *testing.T) {
+	for name, test := range map[string]struct{ before, after, want string }{
+		"all lines":  {"a\nb\nc\n", "a\nc\nd\n", "--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-b\n c\n+d\n"},
+		"no newline": {"a", "b", "--- f\n+++ f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"},
+		"far apart": {"1\n2\n3\n4\n5\n6\n7\n8\n9\n", "0\n2\n3\n4\n5\n6\n7\n8\n0\n",
+			"--- f\n+++ f\n@@ -1,9 +1,9 @@\n-1\n+0\n 2\n 3\n 4\n 5\n 6\n 7\n 8\n-9\n+0\n"},
+	} {
+		var out strings.Builder
+		require.NoError(t, printDifference(&out, "f", test.before, test.after), name)
+		require.Equal(t, test.want, out.String(), name)
+	}
 }
