@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 )
 
 // host is where all servers listen.
@@ -38,6 +39,10 @@ type process struct {
 
 	running *child // nil while it does not run
 }
+
+// init silences the client: it tells of every connection that a killed server refuses,
+// and buries what a failed test says.
+func init() { redis.SetLogger(new(logging.VoidLogger)) }
 
 // Run starts a redis-server that lives until the end of the test. Further arguments
 // are added to its command line, as in Run(t, "--maxmemory", "4mb").
