@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -35,11 +34,7 @@ func (s *sourceFlags) read(env environment) (*files.Set, error) {
 	if len(s.paths) == 0 {
 		return nil, errors.New("no file is given; name files and folders with -f")
 	}
-	lookup := env.lookup
-	if lookup == nil {
-		lookup = os.LookupEnv
-	}
-	set, err := files.Read(s.paths, files.Options{Lookup: lookup, AppID: s.appID})
+	set, err := files.Read(s.paths, files.Options{Lookup: env.lookup, AppID: s.appID})
 	for _, note := range set.Notes {
 		fmt.Fprintf(env.err, "note: %s\n", note)
 	}
@@ -79,7 +74,7 @@ func newApply(env environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := &plan.Planner{Service: remote, Set: set, Pause: pause, Removable: func(plan.Member) bool { return prune }}
+			p := &plan.Planner{Service: remote, Set: set, Pause: env.pause, Removable: func(plan.Member) bool { return prune }}
 			return runApply(cmd.Context(), p, env.out, dryRun, exitCode)
 		},
 	}

@@ -2,34 +2,22 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 )
 
-// command runs a command line that ends by itself, and returns its exit code and what
-// it wrote to its two outputs.
-func command(t *testing.T, env map[string]string, args ...string) (code int, out, fault string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var stdout, stderr output
-	code = run(ctx, args, environment{out: &stdout, err: &stderr, lookup: func(name string) (string, bool) {
-		value, set := env[name]
-		return value, set
-	}})
-	require.NoError(t, ctx.Err(), "it did not end by itself")
-	return code, stdout.String(), stderr.String()
-}
-
 func TestVersionSaysWhatItIs(t *testing.T) {
-	code, out, fault := command(t, nil, "version")
-	require.Zero(t, code)
-	require.Regexp(t, `^earshot \S+ go1\.\d+\S* \w+/\w+\n$`, out)
-	require.Empty(t, fault)
+	got := command(t, nil, "version")
+	require.Zero(t, got.code)
+	require.Regexp(t, `^earshot \S+ go1\.\d+\S* \w+/\w+\n$`, got.out)
+	require.Empty(t, got.err)
 }
 
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
@@ -40,10 +28,10 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 			continue // cobra's own
 		}
 		path := strings.Fields(cmd.CommandPath())[1:]
-		code, out, fault := command(t, nil, append(path, "--help")...)
-		require.Zero(t, code, fault)
-		require.Regexp(t, `(?s)\nExamples:\n.*  earshot.*\nFlags:\n`, out, cmd.CommandPath())
-		require.Contains(t, out, "earshot "+strings.Join(path, " "))
+		got := command(t, nil, append(path, "--help")...)
+		require.Zero(t, got.code, got.err)
+		require.Regexp(t, `(?s)\nExamples:\n.*  earshot.*\nFlags:\n`, got.out, cmd.CommandPath())
+		require.Contains(t, got.out, "earshot "+strings.Join(path, " "))
 		require.NotEmpty(t, cmd.Short)
 	}
 }
@@ -56,11 +44,11 @@ func TestHelpShowsNoValueOfTheEnvironment(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, len(env), 12)
 	for _, name := range []string{"serve", "dev"} {
-		code, out, fault := command(t, env, name, "--help")
-		require.Zero(t, code, fault)
-		require.NotContains(t, out, "planted")
+		got := command(t, env, name, "--help")
+		require.Zero(t, got.code, got.err)
+		require.NotContains(t, got.out, "planted")
 		for variable := range env {
-			require.Contains(t, out, variable)
+			require.Contains(t, got.out, variable)
 		}
 	}
 }
@@ -83,34 +71,34 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 		{[]string{"serve", "now"}, `"now"`},
 		{[]string{"version", "now"}, `"now"`},
 	} {
-		code, _, fault := command(t, nil, test.args...)
-		require.Equal(t, 1, code)
-		require.Contains(t, fault, "earshot: ")
-		require.Contains(t, fault, test.says)
+		got := command(t, nil, test.args...)
+		require.Equal(t, 1, got.code)
+		require.Contains(t, got.err, "earshot: ")
+		require.Contains(t, got.err, test.says)
 	}
 }
 
 func TestServeWithoutItsVariablesNamesThemAllAndPointsToDev(t *testing.T) {
-	code, _, fault := command(t, nil, "serve")
-	require.Equal(t, 1, code)
+	got := command(t, nil, "serve")
+	require.Equal(t, 1, got.code)
 	for _, name := range []string{"REDIS_URL", "NATS_URL", "EARSHOT_ADMIN_KEY", "EARSHOT_SECRET_KEY", "earshot dev"} {
-		require.Contains(t, fault, name)
+		require.Contains(t, got.err, name)
 	}
-	code, _, fault = command(t, map[string]string{"REDIS_URL": "redis://127.0.0.1:1", "EARSHOT_ADMIN_KEY": "k"}, "serve", "--nats-url", "nats://127.0.0.1:1")
-	require.Equal(t, 1, code)
-	require.Contains(t, fault, "EARSHOT_SECRET_KEY")
+	got = command(t, map[string]string{"REDIS_URL": "redis://127.0.0.1:1", "EARSHOT_ADMIN_KEY": "k"}, "serve", "--nats-url", "nats://127.0.0.1:1")
+	require.Equal(t, 1, got.code)
+	require.Contains(t, got.err, "EARSHOT_SECRET_KEY")
 	for _, given := range []string{"REDIS_URL", "NATS_URL", "EARSHOT_ADMIN_KEY"} {
-		require.NotContains(t, fault, given+" is not set")
+		require.NotContains(t, got.err, given+" is not set")
 	}
 }
 
 func TestDevRefusesAnAddressThatOthersReach(t *testing.T) {
 	for _, addr := range []string{"0.0.0.0:8080", ":8080", "192.0.2.1:8080", "example.org:80", "[::]:8080", "8080"} {
-		code, _, fault := command(t, nil, "dev", "--addr", addr)
-		require.Equal(t, 1, code, addr)
-		require.Contains(t, fault, "127.0.0.1")
-		code, _, _ = command(t, map[string]string{"EARSHOT_ADDR": addr}, "dev")
-		require.Equal(t, 1, code, addr)
+		got := command(t, nil, "dev", "--addr", addr)
+		require.Equal(t, 1, got.code, addr)
+		require.Contains(t, got.err, "127.0.0.1")
+		got = command(t, map[string]string{"EARSHOT_ADDR": addr}, "dev")
+		require.Equal(t, 1, got.code, addr)
 	}
 }
 
@@ -145,4 +133,144 @@ func TestAPauseEndsWithItsCommand(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	require.ErrorIs(t, pause(ended, time.Hour), context.Canceled)
+}
+
+// commands lists all of ours.
+func commands(cmd *cobra.Command) []*cobra.Command {
+	found := []*cobra.Command{cmd}
+	for _, child := range cmd.Commands() {
+		found = append(found, commands(child)...)
+	}
+	return found
+}
+
+func TestEveryCommandHasAnExampleThatCanBeTyped(t *testing.T) {
+	for _, cmd := range commands(newRoot(environment{})) {
+		require.NotEmpty(t, cmd.Example, cmd.CommandPath())
+		require.NotEmpty(t, cmd.Short, cmd.CommandPath())
+		for line := range strings.Lines(strings.ReplaceAll(cmd.Example, "\\\n", "")) {
+			_, typed, found := strings.Cut(line, "earshot ")
+			require.True(t, found, line)
+			named, rest, err := newRoot(environment{}).Find(words(typed))
+			require.NoError(t, err, line)
+			require.Equal(t, cmd.CommandPath(), strings.TrimSpace(cond(cmd.HasParent(), named.CommandPath(), cmd.CommandPath())), line)
+			require.NoError(t, named.ParseFlags(rest), line)
+			require.NoError(t, named.ValidateArgs(named.Flags().Args()), line)
+		}
+	}
+}
+
+func cond(yes bool, a, b string) string {
+	if yes {
+		return a
+	}
+	return b
+}
+
+// words splits a line as a shell does, as far as examples need it.
+func words(line string) []string {
+	var found []string
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			found = append(found, part)
+			continue
+		}
+		part, _, _ = strings.Cut(part, "$(")
+		found = append(found, strings.Fields(part)...)
+	}
+	if strings.Contains(line, "$(") {
+		found = append(found, "KEY")
+	}
+	return found
+}
+
+func TestTheShellCompletesStates(t *testing.T) {
+	require.Contains(t, command(t, nil, "__complete", "triggers", "--state", "").out, "failed\n")
+	require.Equal(t, 0, command(t, nil, "completion", "bash").code)
+}
+
+// complete are the variables that serve cannot do without, of servers that are not there.
+var complete = map[string]string{
+	"REDIS_URL": "redis://user:planted-redis@127.0.0.1:1", "NATS_URL": "nats://user:planted-nats@127.0.0.1:1",
+	"EARSHOT_ADMIN_KEY": "planted-admin", "EARSHOT_SECRET_KEY": base64.StdEncoding.EncodeToString([]byte("planted-secret-key-of-32-bytes.!")),
+	"OPENAI_API_KEY": "planted-llm", "EARSHOT_ADDR": "127.0.0.1:0",
+}
+
+func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
+	for _, test := range []struct{ flag, variable, value, says string }{
+		{"--llm-timeout", "EARSHOT_LLM_TIMEOUT", "0s", "must be more than 0"},
+		{"--llm-timeout", "EARSHOT_LLM_TIMEOUT", "soon", "llm-timeout"},
+		{"--history", "EARSHOT_HISTORY", "-1", "must be 0 or more"},
+		{"--history", "EARSHOT_HISTORY", "many", "history"},
+		{"--session-ttl", "EARSHOT_SESSION_TTL", "999ms", "must be a second or more"},
+		{"--session-ttl", "EARSHOT_SESSION_TTL", "1d", "session-ttl"},
+		{"--retention", "EARSHOT_RETENTION", "999ms", "must be a second or more"},
+		{"--dead-retention", "EARSHOT_DEAD_RETENTION", "0s", "must be a second or more"},
+		{"--session-messages", "EARSHOT_SESSION_MESSAGES", "0", "must be 1 or more"},
+		{"--private-urls", "EARSHOT_PRIVATE_URLS", "10.0.0.0", "--private-urls"},
+		{"--private-urls", "EARSHOT_PRIVATE_URLS", "perhaps", "--private-urls"},
+		{"--secret-key", "EARSHOT_SECRET_KEY", "planted-too-short", "32 bytes in base64"},
+		{"--secret-key", "EARSHOT_SECRET_KEY", "cGxhbnRlZA==", "32 bytes in base64"},
+		{"--secret-key-old", "EARSHOT_SECRET_KEY_OLD", "cGxhbnRlZA==", "32 bytes in base64"},
+		{"--redis-url", "REDIS_URL", "planted-redis@host", "REDIS_URL"},
+		{"--redis-url", "REDIS_URL", "http://:planted-redis@host", "REDIS_URL"},
+		{"--redis-url", "REDIS_URL", "redis://:planted-redis@host:port", "REDIS_URL"},
+		{"--nats-url", "NATS_URL", "nats://user:planted-nats@ho st:4222", "NATS_URL"},
+		{"--nats-url", "NATS_URL", "https://user:planted-nats@host:4222", "its scheme must be nats://"},
+		{"--nats-url", "NATS_URL", "nats://host:4222, redis://user:planted-nats@host", "NATS URL 2 cannot be read: its scheme"},
+		{"--addr", "EARSHOT_ADDR", "nowhere", "EARSHOT_ADDR"},
+		{"--log-level", "", "loud", "debug, info, warn or error"},
+		{"--nats-replicas", "", "-1", "eplicas"},
+		{"--stream-max-age", "EARSHOT_STREAM_MAX_AGE", "999ms", "must be a second or more"},
+		{"--stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "12", "stream-max-bytes"},
+		{"--stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "much", "stream-max-bytes"},
+	} {
+		t.Run(test.flag+" "+test.value, func(t *testing.T) {
+			got := command(t, complete, "serve", test.flag, test.value)
+			require.Equal(t, 1, got.code)
+			require.Contains(t, got.err, test.says)
+			if test.flag != "--llm-timeout" && test.flag != "--history" && test.flag != "--stream-max-bytes" { // pflag's own words hold the value of these
+				require.NotContains(t, got.err, "planted")
+			}
+			if test.variable == "" {
+				return
+			}
+			env := maps.Clone(complete)
+			env[test.variable] = test.value
+			got = command(t, env, "serve")
+			require.Equal(t, 1, got.code)
+			require.Contains(t, got.err, strings.TrimPrefix(test.says, "--"))
+			require.NotContains(t, got.err, "planted")
+		})
+	}
+}
+
+func TestAllSettingsThatCannotBeUsedAreNamedAtOnce(t *testing.T) {
+	got := command(t, map[string]string{"EARSHOT_LLM_TIMEOUT": "soon", "EARSHOT_HISTORY": "many"}, "serve")
+	require.Equal(t, 1, got.code)
+	require.Contains(t, got.err, "EARSHOT_LLM_TIMEOUT")
+	require.Contains(t, got.err, "EARSHOT_HISTORY")
+	got = command(t, nil, "serve", "--llm-timeout", "-1s", "--history", "-1", "--session-ttl", "1ms", "--log-level", "loud", "--private-urls", "x")
+	require.Equal(t, 1, got.code)
+	for _, name := range []string{"--llm-timeout", "--history", "--session-ttl", "--log-level", "--private-urls", "REDIS_URL"} {
+		require.Contains(t, got.err, name)
+	}
+}
+
+func TestFlagWinsOverItsVariable(t *testing.T) {
+	env := maps.Clone(complete)
+	env["EARSHOT_SESSION_TTL"], env["EARSHOT_LLM_TIMEOUT"] = "1ms", ""
+	got := command(t, env, "serve", "--session-ttl", "24h", "--history", "-1")
+	require.Equal(t, 1, got.code)
+	require.Contains(t, got.err, "--history")
+	require.NotContains(t, got.err, "--session-ttl")
+	require.NotContains(t, got.err, "--llm-timeout", "an empty variable is one that is not set")
+}
+
+func TestAddressThatIsTakenIsAFaultAtStart(t *testing.T) {
+	other := newSink(t)
+	got := command(t, complete, "serve", "--addr", other.Listener.Addr().String())
+	require.Equal(t, 1, got.code)
+	require.Contains(t, got.err, other.Listener.Addr().String())
+	require.Contains(t, got.err, "--addr or EARSHOT_ADDR")
 }

@@ -96,7 +96,7 @@ func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env en
 		return err
 	}
 	defer func() { err = errors.Join(err, closeServers()) }()
-	s, err := newService(c, embeddedRedis, log)
+	s, err := newService(c, embeddedRedis, env, log)
 	if err != nil {
 		return err
 	}

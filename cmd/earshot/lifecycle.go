@@ -72,7 +72,7 @@ func (s *service) admit(ctx context.Context) error {
 	}
 	return redisdb.Admission{
 		URL: s.config.RedisURL.Reveal(), Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
-		Also: s.admitKey, Pause: pause, Log: s.log,
+		Also: s.admitKey, Pause: s.env.pause, Log: s.log,
 	}.Open(ctx, s.gate)
 }
 

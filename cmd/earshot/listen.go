@@ -64,7 +64,7 @@ func (l *listener) run(ctx context.Context, subject string) error {
 	}
 	config := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy, FilterSubjects: []string{subject}}
 	if l.since != "" {
-		from, err := timeOf(l.since, time.Now())
+		from, err := timeOf(l.since, l.env.now())
 		if err != nil {
 			return err
 		}
@@ -90,8 +90,8 @@ func (l *listener) run(ctx context.Context, subject string) error {
 	return l.follow(ctx, consumer)
 }
 
-// look is how often it is looked for a stream that is not there yet.
-const look = 200 * time.Millisecond
+// streamPause is the time between two looks for a stream that is not there yet.
+const streamPause = 200 * time.Millisecond
 
 // consumer waits for the stream where there is none: it is made with the first event,
 // and whoever listens before that wants to see it.
@@ -105,10 +105,8 @@ func (l *listener) consumer(ctx context.Context, stream jetstream.JetStream, con
 			fmt.Fprintln(l.env.err, "there was no event yet; waiting for the first")
 			config.DeliverPolicy, config.OptStartTime = jetstream.DeliverAllPolicy, nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(look):
+		if err := l.env.pause(ctx, streamPause); err != nil {
+			return nil, err
 		}
 	}
 }

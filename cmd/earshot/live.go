@@ -43,7 +43,7 @@ func (l *liveFiles) load(ctx context.Context) error {
 		return err
 	}
 	ours := l.applied[set.AppID]
-	p := &plan.Planner{Service: l.client, Set: set, Pause: pause, Removable: func(m plan.Member) bool { return ours[m] }}
+	p := &plan.Planner{Service: l.client, Set: set, Pause: l.env.pause, Removable: func(m plan.Member) bool { return ours[m] }}
 	made, err := p.Plan(ctx)
 	if err != nil {
 		return err

@@ -27,18 +27,21 @@ var version = "development"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv, in: os.Stdin})
+	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause})
 	stop()
 	os.Exit(code)
 }
 
-// environment is what a command sees of the world beside its arguments, so that tests
-// run commands as main does.
+// environment holds the inputs and outputs of a command beside its arguments, so that
+// tests run commands as main does.
 type environment struct {
 	out    io.Writer
 	err    io.Writer
 	lookup func(variable string) (string, bool)
 	in     io.Reader // what a user types
+	now    func() time.Time
+	// pause waits until the duration is over, or returns the error of ctx, which ended.
+	pause func(ctx context.Context, d time.Duration) error
 }
 
 // run executes the command line and returns the exit code: 0, 1 at a fault, or what a

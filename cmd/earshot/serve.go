@@ -28,7 +28,7 @@ func newServe(env environment) *cobra.Command {
 				return err
 			}
 			log := newLogger(env.err, c)
-			s, err := newService(*c, false, log)
+			s, err := newService(*c, false, env, log)
 			if err != nil {
 				return err
 			}

@@ -28,6 +28,7 @@ import (
 // else.
 type service struct {
 	config   config
+	env      environment
 	log      *slog.Logger
 	db       *repositories.DB
 	gate     *redisdb.Gate
@@ -45,8 +46,8 @@ type service struct {
 
 // newService wires a replica. It connects to nothing yet but listens already, so that
 // a port that is taken is a fault at start.
-func newService(c config, embeddedRedis bool, log *slog.Logger) (*service, error) {
-	s := &service{config: c, log: log}
+func newService(c config, embeddedRedis bool, env environment, log *slog.Logger) (*service, error) {
+	s := &service{config: c, env: env, log: log}
 	for _, step := range []func() error{
 		func() error { return s.openStore(embeddedRedis) }, s.openEmitter, s.openAdapters, s.openEngine, s.listen,
 	} {
@@ -74,7 +75,7 @@ func (s *service) openStore(embedded bool) error {
 	if s.sealer, err = s.config.sealer(); err != nil {
 		return err
 	}
-	s.store = repositories.NewStore(s.db, repositories.StoreOptions{Sealer: s.sealer, SessionTTL: s.config.SessionTTL, Retention: s.config.Retention, Now: clock()})
+	s.store = repositories.NewStore(s.db, repositories.StoreOptions{Sealer: s.sealer, SessionTTL: s.config.SessionTTL, Retention: s.config.Retention, Now: s.env.now})
 	return nil
 }
 
@@ -95,7 +96,7 @@ func (s *service) openAdapters() error {
 	if err != nil {
 		return err
 	}
-	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log, Now: clock()})
+	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log, Now: s.env.now})
 	s.runner = sqlquery.New(sqlquery.Options{Apps: s.store, Dial: dialUnder(policy), SQLiteDir: s.config.SQLiteDir, Logger: s.log})
 	return nil
 }
@@ -112,7 +113,7 @@ func (s *service) openEngine() (err error) {
 	s.engine, err = trigger.NewEngine(trigger.Options{
 		DB: s.db, Store: s.store, Matcher: s.matcher, Events: s.emitter, Calls: s.caller, Statements: s.runner,
 		Logger: s.log, Metrics: metrics, History: s.config.History, LogTexts: s.config.LogTexts,
-		Now: clock(),
+		Now: s.env.now,
 	})
 	if err != nil {
 		return err

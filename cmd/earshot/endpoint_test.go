@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,8 +23,9 @@ type received struct {
 // endpoint is an HTTP endpoint outside of the program that keeps what it was sent.
 type endpoint struct {
 	*httptest.Server
-	mu  sync.Mutex
-	got []received
+	mu     sync.Mutex
+	got    []received
+	status int // of a sink, where not 200
 }
 
 // newEndpoint starts an endpoint that answers with handle, called after the request was
@@ -42,12 +44,32 @@ func newEndpoint(t *testing.T, handle func(w http.ResponseWriter, r received)) *
 	return e
 }
 
-// newSink starts an endpoint that takes everything.
+// newSink starts an endpoint that takes everything, as long as it is not told to answer
+// otherwise.
 func newSink(t *testing.T) *endpoint {
-	return newEndpoint(t, func(w http.ResponseWriter, _ received) {
+	var e *endpoint
+	e = newEndpoint(t, func(w http.ResponseWriter, _ received) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
 		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(cmp.Or(e.status, http.StatusOK))
 		_, _ = io.WriteString(w, `{"ok":true}`)
 	})
+	return e
+}
+
+// answer sets the status of a sink's answers from now on.
+func (e *endpoint) answer(status int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.status = status
+}
+
+// lastPassword is that of basic authentication in the last request.
+func (e *endpoint) lastPassword() string {
+	list := e.requests()
+	_, password, _ := (&http.Request{Header: list[len(list)-1].Header}).BasicAuth()
+	return password
 }
 
 // newIssuer starts a token endpoint that gives a token of the given beginning, another

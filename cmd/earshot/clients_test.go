@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/emitter"
+	"earshot/repositories"
+)
+
+// answer is what the program answered, or that it did not.
+type answer struct {
+	Status int
+	Header http.Header
+	Body   string
+	Err    error
+}
+
+// ask makes a request of one replica. It may be called from any goroutine. headers are
+// names and values by turns.
+func (w *world) ask(r *replica, method, path, body string, headers ...string) answer {
+	request, err := http.NewRequestWithContext(context.Background(), method, r.url+path, strings.NewReader(body))
+	if err != nil {
+		return answer{Err: err}
+	}
+	request.Header.Set("Authorization", "Bearer "+w.env["EARSHOT_ADMIN_KEY"])
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	client := http.Client{Timeout: patience}
+	response, err := client.Do(request)
+	if err != nil {
+		return answer{Err: err}
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return answer{response.StatusCode, response.Header, string(text), err}
+}
+
+// call makes a request of the first replica and checks the status.
+func (w *world) call(status int, method, path, body string, headers ...string) answer {
+	w.t.Helper()
+	got := w.ask(w.replicas[0], method, path, body, headers...)
+	require.NoError(w.t, got.Err)
+	require.Equal(w.t, status, got.Status, "%s %s: %s", method, path, got.Body)
+	return got
+}
+
+// put writes a definition that is well formed.
+func (w *world) put(path, body string) {
+	w.t.Helper()
+	got := w.ask(w.replicas[0], "PUT", path, body)
+	require.NoError(w.t, got.Err)
+	require.Less(w.t, got.Status, 300, "PUT %s: %s", path, got.Body)
+}
+
+// request makes a request that must succeed, and returns the object that it is answered.
+func (w *world) request(method, path, body string) map[string]any {
+	w.t.Helper()
+	got := w.ask(w.replicas[0], method, path, body)
+	require.NoError(w.t, got.Err)
+	require.Less(w.t, got.Status, 300, "%s %s: %s", method, path, got.Body)
+	return read[map[string]any](w.t, got)
+}
+
+// posted is the part of an answer that the tests read.
+type posted struct {
+	MessageID string
+	Matches   []match
+	Rejected  []json.RawMessage
+	Reply     any
+}
+
+type match struct {
+	TriggerID, RepositoryID, Name, Source string
+	Values                                map[string]any
+	Event, Emitter                        *struct{ Subject, State string }
+	Call                                  *callState
+}
+
+type callState struct {
+	State, Reason, Error string
+	Status, Attempts     int
+	Result               any
+}
+
+// say posts a message of a session of the app clinic, and checks that it is decided.
+func (w *world) say(session, id, text string, headers ...string) posted {
+	w.t.Helper()
+	return read[posted](w.t, w.call(200, "POST", messages(session), message(id, text), headers...))
+}
+
+// fire fires a tool in a session of the app clinic without the model.
+func (w *world) fire(session, name, values string) match {
+	w.t.Helper()
+	body := `{"name":"` + name + `","source":"ui","values":` + values + `}`
+	return read[match](w.t, w.call(201, "POST", "/v1/apps/clinic/sessions/"+session+"/triggers", body))
+}
+
+func messages(session string) string { return "/v1/apps/clinic/sessions/" + session + "/messages" }
+
+func message(id, text string) string {
+	body := map[string]string{"actor": "user", "text": text}
+	if id != "" {
+		body["messageId"] = id
+	}
+	encoded, _ := json.Marshal(body) // strings always marshal
+	return string(encoded)
+}
+
+func read[T any](t *testing.T, got answer) T {
+	t.Helper()
+	var value T
+	require.NoError(t, json.Unmarshal([]byte(got.Body), &value), got.Body)
+	return value
+}
+
+// storedEvent is what a subscriber gets.
+type storedEvent struct {
+	*jetstream.RawStreamMsg
+	Payload map[string]any
+}
+
+// events lists what stands in the stream on the subjects that filter matches.
+func (w *world) events(filter string) []storedEvent {
+	w.t.Helper()
+	return decodeEvents(w.t, w.nats.Stored(emitter.Stream, filter))
+}
+
+func decodeEvents(t *testing.T, messages []*jetstream.RawStreamMsg) []storedEvent {
+	t.Helper()
+	var list []storedEvent
+	for _, stored := range messages {
+		one := storedEvent{RawStreamMsg: stored}
+		require.NoError(t, json.Unmarshal(stored.Data, &one.Payload))
+		list = append(list, one)
+	}
+	return list
+}
+
+// until waits for a condition, by asking for it again and again.
+func (w *world) until(what string, condition func() bool) {
+	w.t.Helper()
+	require.Eventually(w.t, condition, patience, glance, what)
+}
+
+// rest waits until nothing is owed any more.
+func (w *world) rest() {
+	w.t.Helper()
+	client := w.client()
+	w.until("the ledger is empty", func() bool {
+		for _, key := range repositories.AllOwed() {
+			if n, err := client.Get(w.t.Context(), key).Int(); n > 0 || err != nil && !errors.Is(err, redis.Nil) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// load is clients that post one message after the other until they are told to stop.
+// A client that is told 503 sends the same message again, as it is asked to.
+type load struct {
+	t       *testing.T
+	world   *world
+	stop    chan struct{}
+	clients sync.WaitGroup
+
+	answered atomic.Int64
+	refused  atomic.Int64
+	mu       sync.Mutex
+	answers  map[string]posted // by message
+	wrong    []string          // answers that no client may get
+}
+
+// pressed starts clients that book in sessions of their own, on all replicas by turns.
+func pressed(w *world, clients int) *load {
+	l := &load{t: w.t, world: w, stop: make(chan struct{}), answers: map[string]posted{}}
+	for c := range clients {
+		l.clients.Go(func() {
+			for n := 0; !l.over(); n++ {
+				l.post(fmt.Sprint("s", c), fmt.Sprintf("m%d-%d", c, n), fmt.Sprintf(`call book {"day":"%d"}`, n))
+			}
+		})
+	}
+	w.t.Cleanup(l.end)
+	return l
+}
+
+func (l *load) over() bool {
+	select {
+	case <-l.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// post sends a message until it is decided, each time to the next replica.
+func (l *load) post(session, id, text string) {
+	for try := 0; ; try++ {
+		got := l.world.ask(l.world.replicas[try%len(l.world.replicas)], "POST", messages(session), message(id, text))
+		switch {
+		case got.Err == nil && got.Status == http.StatusOK:
+			l.note(id, read[posted](l.t, got))
+			return
+		case got.Err == nil && got.Status == http.StatusServiceUnavailable && got.Header.Get("Retry-After") != "":
+			l.refused.Add(1)
+		default:
+			l.mu.Lock()
+			l.wrong = append(l.wrong, fmt.Sprint(id, " ", got.Status, " ", got.Body, got.Err))
+			l.mu.Unlock()
+			return
+		}
+	}
+}
+
+func (l *load) note(id string, answer posted) {
+	l.mu.Lock()
+	l.answers[id] = answer
+	l.mu.Unlock()
+	l.answered.Add(1)
+}
+
+// more waits until n more messages are decided.
+func (l *load) more(n int64) {
+	l.t.Helper()
+	enough := l.answered.Load() + n
+	l.world.until(fmt.Sprint(n, " more messages are decided"), func() bool { return l.answered.Load() >= enough })
+}
+
+// end stops the clients when their messages are decided, and checks what they were told.
+func (l *load) end() {
+	if l.over() {
+		return
+	}
+	close(l.stop)
+	l.clients.Wait()
+	require.Empty(l.t, l.wrong)
+}

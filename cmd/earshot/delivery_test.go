@@ -1,0 +1,328 @@
+package main
+
+import (
+	"earshot/emitter"
+	"earshot/matcher/llm/llmtest"
+	"earshot/repositories"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+)
+
+func TestStoppingFinishesTheCallThatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1)
+	arrived, release := make(chan struct{}), make(chan struct{})
+	sink := newEndpoint(t, func(out http.ResponseWriter, _ received) {
+		close(arrived)
+		<-release
+		_, _ = io.WriteString(out, `"done"`)
+	})
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+sink.URL+`"}]}`)
+	got := stopAmidst(t, w, arrived, release)
+	require.Equal(t, http.StatusOK, got.Status, got.Body)
+	found := read[posted](t, got).Matches[0]
+	require.Equal(t, "delivered", found.Call.State)
+	require.Equal(t, "published", found.Event.State)
+	require.Len(t, w.events("tool.result.clinic.s1.book"), 1)
+}
+
+func TestStoppingFinishesTheMessageThatIsBeingMatched(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1)
+	arrived, release := make(chan struct{}), make(chan struct{})
+	w.llm.Handle(func(request llmtest.Request) llmtest.Reply {
+		close(arrived)
+		<-release
+		return obey(request)
+	})
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book"}]}`)
+	got := stopAmidst(t, w, arrived, release)
+	require.Equal(t, http.StatusOK, got.Status, got.Body)
+	require.Equal(t, "published", read[posted](t, got).Matches[0].Event.State)
+}
+
+// stopAmidst posts a message, stops the replica when that has arrived somewhere, and
+// lets it go on from there when the replica takes no others any more.
+func stopAmidst(t *testing.T, w *world, arrived <-chan struct{}, release chan<- struct{}) answer {
+	r := w.replicas[0]
+	answers := make(chan answer, 1)
+	go func() { answers <- w.ask(r, "POST", messages("s1"), message("m1", "call book {}")) }()
+	within(t, arrived)
+	r.end()
+	w.until("it takes no more requests", func() bool { return w.ask(r, "GET", "/healthz", "").Err != nil })
+	select {
+	case <-r.ended:
+		t.Fatal("it ended while a message was under way")
+	default:
+	}
+	close(release)
+	require.Zero(t, r.wait())
+	return within(t, answers)
+}
+
+// within waits for what a channel gives.
+func within[T any](t *testing.T, channel <-chan T) T {
+	t.Helper()
+	select {
+	case value := <-channel:
+		return value
+	case <-time.After(patience):
+		t.Fatal("it did not happen")
+		panic("unreachable")
+	}
+}
+
+func TestWhatAReplicaLeavesBehindAnotherDelivers(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 2)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book"}]}`)
+	w.rest()
+	w.nats.Stop()
+	require.Equal(t, "pending", w.say("s1", "m1", "call book {}").Matches[0].Event.State)
+	require.Zero(t, w.replicas[0].stop(), "what is owed and cannot be done now holds no stop up")
+	w.nats.Start()
+	w.rest()
+	require.Len(t, w.events("tool.trigger.clinic.s1.book"), 1)
+}
+
+// crashing is the program as it dies at the point that the environment names.
+var crashing = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "earshot-crashing-")
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "earshot")
+	_, err = exec.Command("go", "build", "-tags", "crashtest", "-o", program, ".").Output()
+	return program, err
+})
+
+// TestCallThatMustNotBeMadeTwiceSurvivesAKill kills the replica that makes it: while it
+// waits for the answer, and when it has it and has written nothing down.
+func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
+	leaveOutWhenShort(t)
+	program, err := crashing()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(program)) })
+	for _, point := range []string{"request.sent", "attempt.done"} {
+		t.Run(point, func(t *testing.T) {
+			w, sink := serving(t, 1), newSink(t)
+			w.put("/v1/apps/clinic/repositories/shop", `{"tools":[
+				{"name":"pay","url":"`+sink.URL+`","request":{"idempotent":false,"timeout":"1s"}}]}`)
+			w.rest()
+			w.replicas[0].stop() // so that it is the other one that makes the call
+			dying := exec.Command(program, "serve")
+			output := &output{}
+			dying.Stdout, dying.Stderr = output, output
+			dying.Env = append(os.Environ(), "EARSHOT_CRASH="+point)
+			for name, value := range w.env {
+				dying.Env = append(dying.Env, name+"="+value)
+			}
+			require.NoError(t, dying.Start())
+			ended := make(chan error, 1)
+			go func() { ended <- dying.Wait() }()
+			first := &replica{t: t, url: output.await(t, startedAt), log: output}
+			w.until("it is ready", func() bool { return w.ask(first, "GET", "/readyz", "").Status == 200 })
+			require.Error(t, w.ask(first, "POST", messages("s1"), message("m1", "call pay {}")).Err)
+			require.ErrorContains(t, <-ended, "killed")
+
+			w.replicas = nil
+			w.serve()
+			type list struct{ Items []struct{ match } }
+			var failed list
+			w.until("it is given up", func() bool {
+				failed = read[list](t, w.call(200, "GET", "/v1/apps/clinic/triggers?state=failed", ""))
+				return len(failed.Items) == 1
+			})
+			require.Equal(t, "outcome_unknown", failed.Items[0].Call.Reason)
+			require.LessOrEqual(t, len(sink.requests()), 1)
+			before := len(sink.requests())
+			w.call(202, "POST", "/v1/apps/clinic/triggers/"+failed.Items[0].TriggerID+"/retry", "")
+			w.rest()
+			require.Len(t, sink.requests(), before+1)
+			results := w.events("tool.result.clinic.s1.pay")
+			require.Equal(t, "outcome_unknown", results[0].Payload["reason"])
+			require.Equal(t, true, results[1].Payload["ok"])
+		})
+	}
+}
+
+// fill sets Redis's maxmemory below what it uses: whatever is written is too much.
+func (w *world) fill() {
+	w.t.Helper()
+	require.NoError(w.t, w.client().ConfigSet(w.t.Context(), "maxmemory", "1mb").Err())
+	require.ErrorContains(w.t, w.client().Set(w.t.Context(), "more", strings.Repeat("x", 100), 0).Err(), "OOM")
+}
+
+// drain takes the bound off again.
+func (w *world) drain() {
+	w.t.Helper()
+	require.NoError(w.t, w.client().ConfigSet(w.t.Context(), "maxmemory", "0").Err())
+}
+
+func TestWithRedisFullWhatFreesOrRevokesStillWorks(t *testing.T) {
+	t.Parallel()
+	w, sink := serving(t, 1), newSink(t)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+sink.URL+`"}]}`)
+	w.put("/v1/apps/clinic/repositories/old", `{"tools":[{"name":"old"}]}`)
+	w.put("/v1/apps/other", `{}`)
+	w.put("/v1/apps/other/repositories/desk", `{"tools":[{"name":"book"}]}`)
+	key := read[struct{ KeyID, Key string }](t, w.call(201, "POST", "/v1/apps/clinic/keys", `{"name":"stolen","scopes":["messages"]}`))
+	with := func(status int, method, path, body string) answer {
+		return w.call(status, method, path, body, "Authorization", "Bearer "+key.Key)
+	}
+	with(200, "POST", messages("s1"), message("m1", "hello"))
+	w.say("s2", "m1", "hello")
+	w.rest()
+	w.nats.Stop() // what fires now is owed
+	require.Equal(t, "pending", w.fire("s1", "book", "{}").Event.State)
+
+	w.fill()
+	got := with(503, "POST", messages("s1"), message("m2", "hello"))
+	require.Contains(t, got.Body, "Redis is full")
+	require.NotEmpty(t, got.Header.Get("Retry-After"))
+	require.Contains(t, w.call(503, "PUT", "/v1/apps/clinic/repositories/new", `{"tools":[]}`).Body, "Redis is full")
+	require.Contains(t, w.call(503, "GET", "/readyz", "").Body, "redis is full")
+	w.until("the metric and the log say it", func() bool {
+		return strings.Contains(w.call(200, "GET", "/metrics", "").Body, "\nearshot_redis_full 1\n") &&
+			strings.Count(w.replicas[0].log.String(), "redis.full") == 1
+	})
+
+	w.nats.Start()
+	w.until("what was owed is delivered", func() bool { return len(w.events("tool.trigger.clinic.s1.book")) == 1 })
+	w.until("its record says so", func() bool {
+		return strings.Contains(w.call(200, "GET", "/v1/apps/clinic/triggers", "").Body, `"state":"published"`)
+	})
+	w.call(204, "DELETE", "/v1/apps/clinic/keys/"+key.KeyID, "")
+	with(401, "GET", messages("s1"), "")
+	w.call(204, "DELETE", "/v1/apps/clinic/repositories/old", "")
+	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1", "")
+	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", messages("s1"), "").Body)
+	idle := repositories.KeysOf("clinic").Idle()
+	require.NoError(t, w.client().Eval(t.Context(), "#!lua flags=allow-oom\nredis.call('ZADD', KEYS[1], 1, 'clinic/s2') return 1", []string{idle}).Err())
+	w.until("the other session expires", func() bool {
+		return w.client().Exists(t.Context(), repositories.KeysOf("clinic").Turns("s2")).Val() == 0
+	})
+	w.call(204, "DELETE", "/v1/apps/other", "")
+	w.call(404, "GET", "/v1/apps/other", "")
+	w.rest()
+	require.Contains(t, w.call(503, "GET", "/readyz", "").Body, "redis is full", "so far it was")
+
+	w.drain()
+	w.until("it is ready again", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
+	require.Len(t, w.say("s1", "m2", "call book {}").Matches, 1)
+	w.until("the metric says it", func() bool {
+		return strings.Contains(w.call(200, "GET", "/metrics", "").Body, "\nearshot_redis_full 0\n")
+	})
+}
+
+func TestKeyThatWasNotUsedForAWhileIsGoodWithRedisFull(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1)
+	key := read[struct{ KeyID, Key string }](t, w.call(201, "POST", "/v1/apps/clinic/keys", `{"scopes":["app"]}`))
+	long := strconv.FormatInt(time.Now().Add(-time.Hour).UnixMilli(), 10)
+	require.NoError(t, w.client().HSet(t.Context(), repositories.KeysOf("clinic").KeyUses(), key.KeyID, long).Err())
+	w.fill()
+	w.call(204, "DELETE", "/v1/apps/clinic/keys/"+key.KeyID, "", "Authorization", "Bearer "+key.Key)
+	w.drain()
+}
+
+func TestAFullStreamIsSeenAndWhatIsOwedGoesOutWhenItIsEmptied(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.env["EARSHOT_STREAM_MAX_BYTES"] = "64KiB"
+	r := w.serve()
+	w.put("/v1/apps/clinic", `{"name":"Clinic"}`)
+	w.tool(`"schema":[{"parameter":"n","type":"string"}]`)
+	fired := 0
+	var pending match
+	w.until("the stream is full", func() bool {
+		fired++
+		pending = w.fire("s1", "book", fmt.Sprintf(`{"n":"%d %s"}`, fired, strings.Repeat("x", 9000)))
+		return pending.Event.State == "pending"
+	})
+	require.Contains(t, w.call(503, "GET", "/readyz", "").Body, "nats refuses events: its stream is full")
+	require.Contains(t, w.call(200, "GET", "/metrics", "").Body, "\nearshot_stream_full 1\n")
+	require.Equal(t, 1, strings.Count(r.log.String(), `"msg":"stream.full"`))
+	before := w.events("tool.trigger.>")
+
+	w.nats.Purge(emitter.Stream)
+	w.rest()
+	after := w.events("tool.trigger.>")
+	require.Equal(t, fired, len(before)+len(after), "none was lost, none was dropped for a newer one")
+	require.Equal(t, pending.TriggerID, after[len(after)-1].Payload["id"])
+	w.call(200, "GET", "/readyz", "")
+	require.Contains(t, w.call(200, "GET", "/metrics", "").Body, "\nearshot_stream_full 0\n")
+	require.Equal(t, 1, strings.Count(r.log.String(), `"msg":"stream.room"`))
+}
+
+func TestTheStreamTakesTheLimitsOfTheFlags(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, c := range []struct {
+		flags []string
+		age   time.Duration
+		bytes int64
+	}{
+		{nil, 168 * time.Hour, 4 << 30},
+		{[]string{"--stream-max-age", "1s", "--stream-max-bytes", "1000000"}, time.Second, 1000000},
+		{[]string{"--stream-max-age=48h", "--stream-max-bytes=512MiB"}, 48 * time.Hour, 512 << 20},
+	} {
+		require.Zero(t, w.serve(c.flags...).stop())
+		config := w.nats.StreamConfig(emitter.Stream)
+		require.Equal(t, c.age, config.MaxAge)
+		require.Equal(t, c.bytes, config.MaxBytes)
+		require.Equal(t, jetstream.DiscardNew, config.Discard)
+	}
+}
+
+func TestAnEventThatIsDeniedIsGivenUpAndItsSessionGoesOn(t *testing.T) {
+	t.Parallel()
+	operator, user := &server.User{Username: "operator", Password: "o"}, &server.User{Username: "earshot", Password: "p"}
+	user.Permissions = &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"app.clinic.desk.ring"}}}
+	w := newWorld(t, func(o *server.Options) {
+		o.Username, o.Password, o.Users = operator.Username, operator.Password, []*server.User{operator, user}
+	})
+	w.env["NATS_URL"] = strings.Replace(w.nats.URL(), "nats://", "nats://earshot:p@", 1)
+	w.serve()
+	w.put("/v1/apps/clinic", `{"name":"Clinic"}`)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","emitter":"desk.ring"},{"name":"wave"}]}`)
+	denied := w.fire("s1", "book", "{}")
+	require.Equal(t, "published", denied.Event.State)
+	require.Equal(t, "pending", denied.Emitter.State)
+	behind := w.fire("s1", "wave", "{}")
+	require.Equal(t, "pending", behind.Event.State, "events of a session keep their order")
+	require.Equal(t, "published", w.fire("s2", "wave", "{}").Event.State, "other sessions go on")
+
+	body := w.call(http.StatusServiceUnavailable, "GET", "/readyz", "").Body
+	require.Contains(t, body, "nats refuses events: it denies them to the user")
+	require.NotContains(t, body, "clinic", "a probe tells strangers nothing of apps")
+	require.Contains(t, w.call(200, "GET", "/metrics", "").Body, "\nearshot_publish_denied 1\n")
+
+	// What is owed for a quarter of an hour is given up. The time is moved, not waited for.
+	for _, key := range w.client().Keys(t.Context(), "*:effect:clinic:*").Val() {
+		require.NoError(t, w.client().HIncrBy(t.Context(), key, "created", -15*time.Minute.Milliseconds()).Err())
+	}
+	w.until("the session goes on", func() bool { return len(w.events("tool.trigger.clinic.s1.wave")) == 1 })
+	require.Contains(t, w.call(200, "GET", "/v1/apps/clinic/triggers?state=failed", "").Body, denied.TriggerID)
+	require.Contains(t, w.call(200, "GET", "/v1/apps/clinic/triggers/"+denied.TriggerID, "").Body, "has no permission for")
+	require.Empty(t, w.events("app.>"))
+
+	user.Permissions = nil
+	w.nats.Restart()
+	w.call(http.StatusAccepted, "POST", "/v1/apps/clinic/triggers/"+denied.TriggerID+"/retry", "")
+	w.until("it is published", func() bool { return len(w.events("app.clinic.desk.ring")) == 1 })
+	w.until("all is well", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
+}

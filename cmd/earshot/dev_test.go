@@ -1,0 +1,278 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"database/sql"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestDemoShowsAMessageSetOffATool(t *testing.T) {
+	t.Parallel()
+	r := launch(t, nil, "dev", "--demo", "--addr", "127.0.0.1:0")
+	for _, shown := range []string{
+		`says    Good morning, I want an appointment for 2 people at desk B`,
+		`event   tool\.trigger\.demo\.s1\.request-for-appointment`,
+		`event   app\.demo\.calendar\.request`,
+		`call    POST /book/B as user "demo"`,
+		`event   tool\.result\.demo\.s1\.request-for-appointment`,
+		`answer`, `"booked": true`, `try     curl -s http://127\.0\.0\.1:\d+/v1/apps/demo/sessions/s1/messages`,
+	} {
+		r.log.await(t, regexp.MustCompile(shown))
+	}
+	require.NotContains(t, r.log.String(), "demo-password")
+	require.NotContains(t, r.log.String(), `"level":"ERROR"`)
+	require.Zero(t, r.stop())
+}
+
+func TestDevAsksForNoKeyAndMatchesWithoutAnLLM(t *testing.T) {
+	t.Parallel()
+	w := atDev(t, nil)
+	w.put("/v1/apps/clinic", `{}`)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"opening-hours","description":"Tell when the clinic is open","examples":["When are you open?"]}]}`)
+	require.Equal(t, "opening-hours", w.say("s1", "m1", "when are you open").Matches[0].Name)
+	require.Empty(t, w.say("s1", "m2", "my cat is asleep").Matches)
+	require.Contains(t, w.replicas[0].log.String(), "matching: no LLM is configured")
+}
+
+func TestDemoRunsOnServersThatAreNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	delete(w.env, "OPENAI_API_KEY")
+	delete(w.env, "OPENAI_BASE_URL")
+	r := launch(t, w.env, "dev", "--demo")
+	r.log.await(t, regexp.MustCompile(`event   tool\.result\.demo\.s1\.request-for-appointment`))
+	require.Zero(t, r.stop())
+	require.Len(t, w.events("tool.trigger.demo.s1.request-for-appointment"), 1)
+}
+
+func TestDevRunsOnServersThatAreNamed(t *testing.T) {
+	t.Parallel()
+	servers := newWorld(t)
+	w := atDev(t, map[string]string{"REDIS_URL": servers.redis.URL(), "NATS_URL": servers.nats.URL(), "OPENAI_BASE_URL": servers.llm.URL()}, "--no-keys")
+	w.put("/v1/apps/clinic", `{}`)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book"}]}`)
+	require.Len(t, w.say("s1", "m1", "call book {}").Matches, 1)
+	require.Equal(t, 1, servers.llm.Count())
+	require.Len(t, servers.events("tool.trigger.clinic.s1.book"), 1)
+	require.NotContains(t, w.replicas[0].log.String(), servers.nats.URL(), "it may hold a password")
+}
+
+func TestDevAsksForTheKeyThatItIsGiven(t *testing.T) {
+	t.Parallel()
+	servers := newWorld(t)
+	for name, env := range map[string]map[string]string{
+		"its own store": {}, "the Redis of others": {"REDIS_URL": servers.redis.URL(), "NATS_URL": servers.nats.URL()},
+	} {
+		env["EARSHOT_ADMIN_KEY"] = "given"
+		w := atDev(t, env)
+		w.env["EARSHOT_ADMIN_KEY"] = "another"
+		w.call(http.StatusUnauthorized, "GET", "/v1/apps", "")
+		w.env["EARSHOT_ADMIN_KEY"] = "given"
+		w.call(http.StatusOK, "GET", "/v1/apps", "")
+		require.Contains(t, w.replicas[0].log.String(), "the EARSHOT_ADMIN_KEY is asked for", name)
+
+		w = atDev(t, env, "--no-keys")
+		w.env["EARSHOT_ADMIN_KEY"] = ""
+		w.call(http.StatusOK, "GET", "/v1/apps", "")
+	}
+}
+
+func TestDevServesNobodysRedisWithoutAKey(t *testing.T) {
+	t.Parallel()
+	servers := newWorld(t)
+	got := command(t, map[string]string{"REDIS_URL": servers.redis.URL(), "EARSHOT_ADDR": "127.0.0.1:0"}, "dev")
+	require.Equal(t, 1, got.code)
+	require.Contains(t, got.err, "give EARSHOT_ADMIN_KEY (--admin-key), or --no-keys where that is meant")
+}
+
+func TestDemoAndFilesUseTheKeyThatIsAskedFor(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "tools.yaml"), []byte("kind: tool\nname: one\n"), 0o600))
+	r := launch(t, map[string]string{"EARSHOT_ADMIN_KEY": "given"}, "dev", "--demo", "--addr", "127.0.0.1:0", "-f", folder, "--app", "clinic")
+	r.log.await(t, regexp.MustCompile(`1 file loaded: created 2`))
+	r.log.await(t, regexp.MustCompile(`try     curl .* -H "Authorization: Bearer \$EARSHOT_ADMIN_KEY"`))
+	require.Zero(t, r.stop())
+}
+
+func TestDevLoadsItsFilesWhenRedisHasBeenChecked(t *testing.T) {
+	t.Parallel()
+	servers := newWorld(t)
+	servers.redis.Stop() // so that the check takes as long as we like
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "tools.yaml"), []byte("kind: tool\nname: one\n"), 0o600))
+	r := launch(t, map[string]string{"REDIS_URL": servers.redis.URL(), "NATS_URL": servers.nats.URL()},
+		"dev", "--no-keys", "--addr", "127.0.0.1:0", "-f", folder, "--app", "clinic")
+	r.log.await(t, regexp.MustCompile(`"msg":"redis.unavailable"`))
+	servers.redis.Start()
+	r.log.await(t, regexp.MustCompile(`1 file loaded: created 2`))
+	require.Zero(t, r.stop())
+}
+
+func TestDevLoadsFilesAndLoadsThemAgainWhenTheyChange(t *testing.T) {
+	inFolder(t)
+	write(t, "tools.yaml", "kind: tool\nname: one\n---\nkind: toolset\nname: desk\ntools: [one]\n")
+	w := atDev(t, nil, "-f", "tools.yaml")
+	d := w.replicas[0].log
+	d.shows(t, "1 file loaded: created 2, updated 0, left 0, removed 0")
+	w.request("PUT", "/v1/apps/clinic/repositories/others", `{"tools":[{"name":"x"}]}`)
+
+	write(t, "next.yaml", "kind: tool\nname: two\n")
+	require.NoError(t, os.Rename("next.yaml", "tools.yaml"), "as editors replace a file")
+	d.shows(t, "- repository clinic/desk\n")
+	d.shows(t, "  repository clinic/others is not in the files and stays")
+	require.Equal(t, "two", firstTool(w, "default"))
+
+	write(t, "tools.yaml", "kind: tol\n")
+	d.shows(t, "tools.yaml:1:7: unknown kind \"tol\"")
+	d.shows(t, "the files were not loaded; what is running stays as it was")
+	require.Equal(t, "two", firstTool(w, "default"))
+
+	write(t, "tools.yaml", "kind: tool\nname: three\n")
+	d.shows(t, "tools/three is new")
+	require.Equal(t, "three", firstTool(w, "default"))
+}
+
+func firstTool(w *world, repository string) string {
+	w.t.Helper()
+	tools := w.request("GET", "/v1/apps/clinic/repositories/"+repository, "")["tools"].([]any)
+	return tools[0].(map[string]any)["name"].(string)
+}
+
+func TestDevFindsNewFilesOfAFolder(t *testing.T) {
+	inFolder(t)
+	require.NoError(t, os.Mkdir("app", 0o700))
+	write(t, filepath.Join("app", "tools.yaml"), "kind: tool\nname: one\n")
+	d := atDev(t, nil, "-f", "app").replicas[0].log
+	d.shows(t, "1 file loaded")
+	write(t, filepath.Join("app", "more.yaml"), "kind: tool\nname: two\n")
+	d.shows(t, "2 files loaded: created 0, updated 1, left 1, removed 0")
+}
+
+func TestDevEndsWhereTheFilesCannotBeLoadedAtStart(t *testing.T) {
+	inFolder(t)
+	write(t, "tools.yaml", "kind: tol\n")
+	r := launch(t, nil, "dev", "--addr", "127.0.0.1:0", "-f", "tools.yaml")
+	require.Equal(t, 1, r.wait())
+	require.Contains(t, r.log.String(), "tools.yaml:1:7: unknown kind \"tol\"")
+}
+
+// certificate writes one for 127.0.0.1 into files, and returns who trusts it.
+func certificate(t *testing.T) (certFile, keyFile string, trust *x509.CertPool) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	trust = x509.NewCertPool()
+	write := func(name, kind string, content []byte) string {
+		file, text := filepath.Join(t.TempDir(), name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content})
+		require.NoError(t, os.WriteFile(file, text, 0o600))
+		trust.AppendCertsFromPEM(text)
+		return file
+	}
+	return write("cert.pem", "CERTIFICATE", cert), write("key.pem", "PRIVATE KEY", private), trust
+}
+
+func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {
+	cert, key, trust := certificate(t)
+	r := launch(t, nil, "dev", "--addr", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key)
+	url := r.log.await(t, regexp.MustCompile(`Earshot listens on (https://\S+)`))
+
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}}}
+	request, err := http.NewRequest(http.MethodPut, url+"/v1/apps/clinic", strings.NewReader("{}"))
+	require.NoError(t, err)
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, 201, response.StatusCode)
+	var stream *http.Response
+	require.Eventually(t, func() bool {
+		stream, err = client.Get(url + "/v1/apps/clinic/events")
+		require.NoError(t, err)
+		defer func() {
+			if stream.StatusCode != 200 {
+				_ = stream.Body.Close()
+			}
+		}()
+		return stream.StatusCode == 200
+	}, patience, glance)
+
+	r.end()
+	_, err = io.Copy(io.Discard, stream.Body)
+	require.NoError(t, err)
+	require.NoError(t, stream.Body.Close())
+	require.Zero(t, r.wait())
+}
+
+func TestACertificateWithoutItsKeyIsAFaultAtStart(t *testing.T) {
+	c := config{Addr: "127.0.0.1:0", LogLevel: "error", SessionTTL: time.Hour, LLMTimeout: time.Second, TLSCert: "cert.pem"}
+	require.ErrorContains(t, c.check(), "--tls-cert and --tls-key")
+}
+
+func TestToolsWorkOnTheSourcesOfTheirApp(t *testing.T) {
+	dir := t.TempDir()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "clinic.db"))
+	require.NoError(t, err)
+	_, err = db.Exec("create table slots (day text, free integer); insert into slots values ('friday', 3)")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]string{"path": r.URL.Path, "key": r.Header.Get("X-Desk")})
+	}))
+	defer endpoint.Close()
+
+	w := atDev(t, nil, "--sqlite-dir", dir)
+	const app = "/v1/apps/clinic"
+	w.put(app, `{"sources":[{"name":"file","type":"sqlite","database":"clinic.db","readOnly":true},
+	  {"name":"outside","type":"sqlite","database":"/etc/passwd"},
+	  {"name":"api","type":"http","baseUrl":"`+endpoint.URL+`/v1/","headers":{"X-Desk":"A","Authorization":"hunter2-header"}}]}`)
+	require.NotContains(t, w.call(200, "GET", app, "").Body, "hunter2")
+	w.put(app+"/repositories/desk", `{"tools":[
+	  {"name":"free-slots","description":"Which slots are free","type":"sqlite-sql","source":"file","examples":["what is free?"],"statement":"select * from slots"},
+	  {"name":"passwords","description":"Never","type":"sqlite-sql","source":"outside","statement":"select 1"},
+	  {"name":"weather","description":"The weather","type":"http","source":"api","method":"GET","path":"weather/{{.city}}",
+	   "pathParams":[{"name":"city","type":"string","description":"d"}]}]}`)
+
+	answer := w.call(200, "POST", app+"/sessions/s1/messages", `{"messageId":"m1","actor":"user","text":"what is free?"}`).Body
+	require.Contains(t, answer, `"call":{"state":"delivered","attempts":1,"result":[{"day":"friday","free":3}]}`)
+	match := w.call(201, "POST", app+"/sessions/s1/triggers", `{"name":"weather","source":"ui","values":{"city":"Aix en Provence"}}`).Body
+	require.Contains(t, match, `"result":{"key":"A","path":"/v1/weather/Aix en Provence"}`)
+	match = w.call(201, "POST", app+"/sessions/s1/triggers", `{"name":"passwords","source":"ui"}`).Body
+	require.Contains(t, match, `"reason":"blocked"`)
+	event := w.ok("listen", "tool.result.clinic.s1.free-slots", "--since", "1h", "--count", "1", "--json")
+	require.Contains(t, event, `"result":[{"day":"friday","free":3}]`)
+}
+
+func TestDatabasesAreUnderThePolicyOfCalls(t *testing.T) {
+	w := atDev(t, nil, "--private-urls", "deny")
+	const app = "/v1/apps/clinic"
+	w.put(app, `{"sources":[{"name":"pg","type":"postgres","host":"127.0.0.1","port":1,"database":"d","user":"u","password":"hunter2-pg"}]}`)
+	w.put(app+"/repositories/desk", `{"tools":[{"name":"t","type":"postgres-sql","source":"pg","statement":"select 1"}]}`)
+	match := w.call(201, "POST", app+"/triggers", `{"name":"t","source":"task"}`).Body
+	require.Contains(t, match, `"reason":"blocked"`)
+	require.Contains(t, match, "EARSHOT_PRIVATE_URLS=127.0.0.1/32")
+	require.NotContains(t, match, "hunter2")
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/emitter/natstest"
+	"earshot/matcher/llm/llmtest"
+	"earshot/repositories/redistest"
+)
+
+// The tests run the program as main does: one or several replicas of earshot serve on a
+// Redis server, a NATS server, a scripted LLM and endpoints over HTTP (see newWorld),
+// earshot dev with what it embeds (atDev), and the commands that end by themselves
+// (command). They see of it what its users see: answers, events, calls, log lines and
+// exit codes.
+
+// patience bounds every wait. It is far above what is waited for, for machines that do
+// much else.
+const patience = 30 * time.Second
+
+// glance is the pause between two looks at something that is waited for.
+const glance = 10 * time.Millisecond
+
+// world is the program with all that is around it.
+type world struct {
+	t        *testing.T
+	redis    *redistest.Server
+	nats     *natstest.Server
+	llm      *llmtest.Server
+	env      map[string]string
+	replicas []*replica
+	// redisPassword is what the test's own clients need, where the server asks for it.
+	redisPassword string
+}
+
+const testAdminKey = "admin-key-of-the-tests"
+
+// startedAt is the log line from which the address is learned.
+var startedAt = regexp.MustCompile(`"msg":"service.started".*"url":"([^"]+)"`)
+
+// newWorld starts the servers. The model does as it is told: see obey.
+func newWorld(t *testing.T, configureNATS ...func(*server.Options)) *world {
+	t.Helper()
+	w := &world{t: t, redis: redistest.Run(t), nats: natstest.Run(t, configureNATS...), llm: llmtest.New(t)}
+	w.llm.Handle(obey)
+	w.env = map[string]string{
+		"EARSHOT_ADDR": "127.0.0.1:0", "REDIS_URL": w.redis.URL(), "NATS_URL": w.nats.URL(),
+		"OPENAI_API_KEY": "llm-key-of-the-tests", "OPENAI_BASE_URL": w.llm.URL(),
+		"EARSHOT_ADMIN_KEY": testAdminKey, "EARSHOT_PRIVATE_URLS": "allow",
+		"EARSHOT_SECRET_KEY": base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef")),
+	}
+	return w
+}
+
+// serving starts the servers and replicas of the program, with the app "clinic".
+func serving(t *testing.T, replicas int, flags ...string) *world {
+	t.Helper()
+	w := newWorld(t)
+	for range replicas {
+		w.serve(flags...)
+	}
+	w.put("/v1/apps/clinic", `{"name":"Clinic","settings":{"limits":null}}`) // load is floods
+	return w
+}
+
+// atDev returns the world of earshot dev, with what it embeds unless env names servers.
+// Commands find it by their variables.
+func atDev(t *testing.T, env map[string]string, flags ...string) *world {
+	t.Helper()
+	r := launch(t, env, append([]string{"dev", "--addr", "127.0.0.1:0"}, flags...)...)
+	r.url = r.log.await(t, regexp.MustCompile(`Earshot listens on (http://127\.0\.0\.1:\d+)`))
+	nats := r.log.await(t, regexp.MustCompile(`events: (.+), subjects`))
+	w := &world{t: t, env: map[string]string{"EARSHOT_URL": r.url, "NATS_URL": nats}, replicas: []*replica{r}}
+	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	return w
+}
+
+// inFolder goes to an empty folder called clinic, which the app is named after.
+func inFolder(t *testing.T) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "clinic")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	t.Chdir(dir)
+}
+
+// devInFolder is atDev for commands that read files.
+func devInFolder(t *testing.T) *world {
+	t.Helper()
+	inFolder(t)
+	return atDev(t, nil)
+}
+
+func write(t *testing.T, name, content string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
+}
+
+// obey is a model that calls what the text names, whether it is on offer or not: a
+// text of `call book {"day":"monday"}; other {}` makes it call book and other.
+func obey(request llmtest.Request) llmtest.Reply {
+	said, told := strings.CutPrefix(request.Last().Content, "call ")
+	if !told {
+		return llmtest.Text("none")
+	}
+	var calls [][2]string
+	for part := range strings.SplitSeq(said, "; ") {
+		name, arguments, _ := strings.Cut(part, " ")
+		calls = append(calls, [2]string{name, arguments})
+	}
+	return llmtest.Calls(calls...)
+}
+
+// around is what a command sees of the world: these variables, and what is typed.
+func around(variables map[string]string, out, err io.Writer, typed string) environment {
+	given := maps.Clone(variables)
+	return environment{out: out, err: err, in: strings.NewReader(typed), now: time.Now, pause: pause, lookup: func(name string) (string, bool) {
+		value, set := given[name]
+		return value, set
+	}}
+}
+
+// result is what a command line came to that ends by itself.
+type result struct {
+	code     int
+	out, err string
+}
+
+// command runs a command line that ends by itself.
+func command(t *testing.T, variables map[string]string, args ...string) result {
+	t.Helper()
+	return typing(t, variables, "", args...)
+}
+
+// typing runs a command line that ends by itself, with what a person types.
+func typing(t *testing.T, variables map[string]string, typed string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var out, err output
+	code := run(ctx, args, around(variables, &out, &err, typed))
+	require.NoError(t, ctx.Err(), "it did not end by itself")
+	return result{code, out.String(), err.String()}
+}
+
+// run runs a command line that speaks to the service.
+func (w *world) run(args ...string) result {
+	w.t.Helper()
+	return command(w.t, w.env, args...)
+}
+
+// ok runs a command that must succeed, and returns what it printed.
+func (w *world) ok(args ...string) string {
+	w.t.Helper()
+	r := w.run(args...)
+	require.Zero(w.t, r.code, "%s%s", r.out, r.err)
+	return r.out
+}
+
+// replica is one command that runs until it is told to stop.
+type replica struct {
+	t     *testing.T
+	url   string
+	log   *output
+	end   context.CancelFunc // what SIGTERM does in main
+	ended chan struct{}
+	code  int // when ended is closed
+}
+
+// launch runs a command line in the background.
+func launch(t *testing.T, env map[string]string, args ...string) *replica {
+	t.Helper()
+	ctx, end := context.WithCancel(context.Background())
+	r := &replica{t: t, log: &output{}, end: end, ended: make(chan struct{})}
+	world := around(env, r.log, r.log, "")
+	go func() {
+		defer close(r.ended)
+		r.code = run(ctx, args, world)
+	}()
+	t.Cleanup(func() { r.stop() })
+	return r
+}
+
+// serve starts a replica and waits until it may work.
+func (w *world) serve(flags ...string) *replica {
+	w.t.Helper()
+	r := launch(w.t, w.env, append([]string{"serve"}, flags...)...)
+	r.url = r.log.await(w.t, startedAt)
+	w.replicas = append(w.replicas, r)
+	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	return r
+}
+
+// stop ends the replica as SIGTERM does, waits for it and returns its exit code.
+func (r *replica) stop() int {
+	r.end()
+	return r.wait()
+}
+
+// wait waits until the command has ended.
+func (r *replica) wait() int {
+	r.t.Helper()
+	select {
+	case <-r.ended:
+	case <-time.After(patience):
+		r.t.Fatalf("the command did not end within %s:\n%s", patience, r.log)
+	}
+	return r.code
+}
+
+// client is the test's own client of Redis.
+func (w *world) client() redis.UniversalClient {
+	return w.redis.Connect(redis.UniversalOptions{Password: w.redisPassword})
+}
+
+// output is what a command writes, readable while it runs.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(text)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// await waits until the pattern is found, and returns its first group.
+func (o *output) await(t *testing.T, pattern *regexp.Regexp) string {
+	t.Helper()
+	var found []string
+	require.Eventually(t, func() bool {
+		found = pattern.FindStringSubmatch(o.String())
+		return found != nil
+	}, patience, glance, "no %s in what it wrote:\n%s", pattern, o)
+	return found[len(found)-1]
+}
+
+// shows waits until the text is there.
+func (o *output) shows(t *testing.T, text string) {
+	t.Helper()
+	o.await(t, regexp.MustCompile(regexp.QuoteMeta(text)))
+}

@@ -1,0 +1,333 @@
+package main
+
+import (
+	"earshot/matcher/llm/llmtest"
+	"fmt"
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// problem is an error as clients see it (RFC 9457).
+type problem struct {
+	Type, Title, Detail, MessageID string
+	Status                         int
+}
+
+// history is a session's conversation as the program shows it.
+type history struct {
+	Items []struct {
+		MessageID, Text, State, Error string
+		Triggers                      []match
+	}
+}
+
+func TestMessageThatTheLLMDoesNotDecideIsKeptAndTriedAgain(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1, "--llm-timeout", "300ms")
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string"}]}]}`)
+	const text = `call book {"day":"monday"}`
+	for session, test := range map[string]struct {
+		reply      llmtest.Reply
+		status     int
+		says       string
+		retryAfter string
+	}{
+		"status-500":  {llmtest.Status(500, nil, `{"error":{"message":"out of order"}}`), 502, "out of order", ""},
+		"status-401":  {llmtest.Status(401, nil, `{"error":{"message":"no such key"}}`), 502, "check the API key", ""},
+		"status-429":  {llmtest.Status(429, http.Header{"Retry-After": {"7"}}, "slow down"), 503, "429", "7"},
+		"busy":        {llmtest.Status(503, http.Header{"Retry-After": {"30"}}, ""), 503, "503", "30"},
+		"html":        {llmtest.Raw("<html><body>Welcome to the proxy</body></html>"), 502, "HTML", ""},
+		"html-404":    {llmtest.Status(404, nil, "<h1>not here</h1>"), 502, "404", ""},
+		"no-choices":  {llmtest.Raw(`{"choices":[]}`), 502, "no choices", ""},
+		"half-a-json": {llmtest.Raw(`{"choices":[{"message":{"tool_calls":[{"function":{"name":"bo`), 502, "only a part", ""},
+		"cut-short": {llmtest.Answer(map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{
+			"function": map[string]string{"name": "book", "arguments": `{"day":"monday"}`}}}}, "length"), 502, "cut short", ""},
+		"nothing": {llmtest.Hang(), 502, "no answer within 300ms", ""},
+	} {
+		t.Run(session, func(t *testing.T) {
+			w.llm.Queue(test.reply)
+			got := w.call(test.status, "POST", messages(session), message("m1", text))
+			require.Equal(t, "application/problem+json", got.Header.Get("Content-Type"))
+			require.Equal(t, test.retryAfter, got.Header.Get("Retry-After"))
+			told := read[problem](t, got)
+			require.Equal(t, test.status, told.Status)
+			require.Contains(t, told.Detail, test.says)
+			require.Equal(t, "m1", told.MessageID)
+
+			kept := read[history](t, w.call(200, "GET", messages(session), "")).Items
+			require.Len(t, kept, 1)
+			require.Equal(t, []string{"m1", text, "failed"}, []string{kept[0].MessageID, kept[0].Text, kept[0].State})
+			require.Contains(t, kept[0].Error, test.says)
+			require.Empty(t, w.events("tool.*.clinic."+session+".>"), "nothing fires")
+			require.Empty(t, w.events("tool.notmatching.clinic."+session), "nothing is decided")
+
+			asked := w.llm.Count()
+			require.Len(t, w.say(session, "m1", text).Matches, 1, "the model is well again")
+			require.Equal(t, asked+1, w.llm.Count())
+			kept = read[history](t, w.call(200, "GET", messages(session), "")).Items
+			require.Len(t, kept, 1, "it is one message however often it was sent")
+			require.Equal(t, "decided", kept[0].State)
+			require.Equal(t, "book", kept[0].Triggers[0].Name)
+			require.Len(t, w.events("tool.trigger.clinic."+session+".book"), 1)
+		})
+	}
+}
+
+func TestModelIsAskedOnceMoreAboutFaultsAndThenTheMatchIsRejected(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","schema":[
+		{"parameter":"people","type":"integer","required":true,"minValue":1},{"parameter":"desk","type":"string","value":"A","ignore":true}]}]}`)
+	w.llm.Queue(llmtest.Call("book", `{"people":"many"}`), llmtest.Call("book", `{"people":"2","desk":"B"}`))
+	got := w.say("s1", "m1", "a table please")
+	require.Equal(t, map[string]any{"people": 2.0, "desk": "A"}, got.Matches[0].Values)
+	require.NotContains(t, string(w.llm.Requests()[0].Tools[0].Parameters), "desk", "what is ignored is hidden from the model")
+	require.Equal(t, 2, w.llm.Count())
+
+	w.llm.Queue(llmtest.Call("book", `{}`), llmtest.Call("book", `{"people":0}`))
+	got = w.say("s1", "m2", "a table please")
+	require.Empty(t, got.Matches)
+	require.Len(t, got.Rejected, 1)
+	require.Equal(t, 4, w.llm.Count())
+	rejected := w.events("tool.rejected.clinic.s1.book")
+	require.Len(t, rejected, 1)
+	require.Equal(t, "people", rejected[0].Payload["errors"].([]any)[0].(map[string]any)["parameter"])
+	require.Len(t, w.events("tool.trigger.>"), 1)
+}
+
+func TestMessageThatCallsForNothingTellsWhatWasInScope(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1)
+	w.say("s1", "m0", "hello")
+	require.Zero(t, w.llm.Count(), "with nothing in scope nobody is asked")
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book"}]}`)
+	w.say("s1", "m1", "hello")
+	unmatched := w.events("tool.notmatching.clinic.s1")
+	require.Len(t, unmatched, 1)
+	require.Equal(t, []any{"desk"}, unmatched[0].Payload["repositories"])
+	require.Equal(t, []any{"book"}, unmatched[0].Payload["tools"])
+
+	w.put("/v1/apps/clinic/repositories/rest", `{"tools":[{"name":"collect-user-message"}]}`)
+	got := w.say("s1", "m2", "hello again")
+	require.Equal(t, "collect-user-message", got.Matches[0].Name)
+	require.Equal(t, map[string]any{"value": "hello again"}, got.Matches[0].Values)
+}
+
+func TestModelSeesEarlierTriggersAndTheirResults(t *testing.T) {
+	t.Parallel()
+	w, sink := serving(t, 1), newSink(t)
+	w.put("/v1/apps/clinic", `{"settings":{"chatModeEnabled":true,"prompt":{"text":"You speak for a clinic."}}}`)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+sink.URL+`","schema":[{"parameter":"day","type":"string"}]}]}`)
+	w.llm.Queue(llmtest.Call("book", `{"day":"monday"}`), llmtest.Text("It is booked."))
+	require.Equal(t, "It is booked.", w.say("s1", "m1", "monday please").Reply)
+	reply := w.llm.Requests()[1]
+	require.Empty(t, reply.Tools, "the reply sets nothing off")
+	require.Equal(t, "tool", reply.Last().Role)
+	require.JSONEq(t, `{"ok":true}`, reply.Last().Content)
+
+	w.call(200, "POST", messages("s1"), `{"messageId":"a1","actor":"agent","text":"It is booked."}`)
+	require.Equal(t, 2, w.llm.Count(), "what the agent says is matched against nothing")
+	w.llm.Queue(llmtest.Text("You are welcome."))
+	require.Equal(t, "You are welcome.", w.say("s1", "m2", "thanks").Reply)
+	seen := w.llm.Requests()[2].Messages
+	require.Contains(t, seen[0].Content, "You speak for a clinic.")
+	require.Equal(t, "monday please", seen[1].Content)
+	require.JSONEq(t, `{"day":"monday"}`, seen[2].ToolCalls[0].Function.Arguments)
+	require.Equal(t, "tool", seen[3].Role)
+	require.Equal(t, "It is booked.", seen[4].Content)
+}
+
+// scripts counts the scripts that Redis has run by their hash or text. What looks for
+// due work runs none unless there is some.
+func (w *world) scripts() int {
+	w.t.Helper()
+	info, err := w.client().Info(w.t.Context(), "commandstats").Result()
+	require.NoError(w.t, err)
+	total := 0
+	for _, found := range regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+)`).FindAllStringSubmatch(info, -1) {
+		calls, err := strconv.Atoi(found[1])
+		require.NoError(w.t, err)
+		total += calls
+	}
+	return total
+}
+
+func TestMessageCostsThreeScriptsOneRequestAndOnePublishAnEvent(t *testing.T) {
+	w, sink := serving(t, 2), newSink(t)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[
+		{"name":"book","url":"`+sink.URL+`","emitter":"calendar.request"},{"name":"note"}]}`)
+	w.put("/v1/apps/clinic/sessions/s1/repositories/own", `{"tools":[{"name":"mine"}]}`)
+	for what, test := range map[string]struct {
+		text   string
+		events int
+	}{
+		"event-and-call": {"call book {}", 3}, "event": {"call mine {}", 1}, "several": {"call book {}; note {}; mine {}", 5}, "none": {"hello", 1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			w.say("s1", "", test.text) // now the scripts are known and the app is cached
+			w.rest()
+			const posts = 20
+			// A machine that is busy with other things may be too slow for a first
+			// attempt, and then there is a second one: the best of three rounds counts.
+			fewest := math.MaxInt
+			for round := range 3 {
+				scripts, asked, published := w.scripts(), w.llm.Count(), len(w.events(">"))
+				for i := range posts {
+					w.say("s1", fmt.Sprint(what, round, "-", i), test.text)
+				}
+				w.rest()
+				require.Equal(t, posts, w.llm.Count()-asked)
+				require.Equal(t, posts*test.events, len(w.events(">"))-published)
+				if fewest = min(fewest, w.scripts()-scripts); fewest <= 3*posts {
+					break
+				}
+			}
+			require.LessOrEqual(t, fewest, 3*posts)
+		})
+	}
+}
+
+// together runs all of count at the same time and returns what they got.
+func together(count int, ask func(i int) answer) []answer {
+	answers := make([]answer, count)
+	begin := make(chan struct{})
+	var group sync.WaitGroup
+	for i := range answers {
+		group.Go(func() {
+			<-begin
+			answers[i] = ask(i)
+		})
+	}
+	close(begin)
+	group.Wait()
+	return answers
+}
+
+// onceRepository has two tools, of which one firing may take place.
+func onceRepository(url string) string {
+	return `{"options":{"triggerOnce":true},"tools":[
+		{"name":"first","description":"does it","url":"` + url + `"},
+		{"name":"second","description":"does it as well","url":"` + url + `"}]}`
+}
+
+// contend lets messages and direct triggers go for a triggerOnce repository from two
+// replicas at once, and checks that one of them has it.
+func contend(t *testing.T, w *world, sink *endpoint, sessionOf func(i int) string) {
+	before := len(sink.requests())
+	answers := together(24, func(i int) answer {
+		replica, session := w.replicas[i%2], sessionOf(i)
+		if i%4 < 2 {
+			return w.ask(replica, "POST", messages(session), message(fmt.Sprint("m", i), "call first {}; second {}"))
+		}
+		return w.ask(replica, "POST", "/v1/apps/clinic/sessions/"+session+"/triggers", `{"name":"second","source":"ui"}`)
+	})
+	fired := 0
+	for i, got := range answers {
+		require.NoError(t, got.Err)
+		if i%4 < 2 {
+			require.Equal(t, http.StatusOK, got.Status, got.Body)
+			fired += len(read[posted](t, got).Matches)
+			continue
+		}
+		require.Contains(t, []int{http.StatusCreated, http.StatusNotFound}, got.Status, got.Body)
+		if got.Status == http.StatusCreated {
+			fired++
+		}
+	}
+	require.Equal(t, 1, fired, "the answers tell of one firing")
+	w.rest()
+	require.Len(t, sink.requests(), before+1, "one call arrived")
+}
+
+func TestTriggerOnceOfASessionFiresOnce(t *testing.T) {
+	t.Parallel()
+	w, sink := serving(t, 2), newSink(t)
+	for round := range 5 {
+		session := fmt.Sprint("s", round)
+		w.put("/v1/apps/clinic/sessions/"+session+"/repositories/once", onceRepository(sink.URL))
+		contend(t, w, sink, func(int) string { return session })
+		require.Len(t, w.events("tool.trigger.clinic."+session+".>"), 1)
+		require.Len(t, w.events("tool.result.clinic."+session+".>"), 1)
+		w.call(404, "GET", "/v1/apps/clinic/sessions/"+session+"/repositories/once", "")
+	}
+}
+
+func TestTriggerOnceOfAnAppFiresOnceFromManySessions(t *testing.T) {
+	t.Parallel()
+	w, sink := serving(t, 2), newSink(t)
+	for round := range 5 {
+		w.put("/v1/apps/clinic/repositories/once", onceRepository(sink.URL))
+		contend(t, w, sink, func(i int) string { return fmt.Sprintf("s%d-%d", round, i) })
+		require.Len(t, w.events("tool.trigger.clinic.>"), round+1)
+		w.call(404, "GET", "/v1/apps/clinic/repositories/once", "")
+	}
+	require.Len(t, w.events("tool.changed.clinic.once"), 10, "five were created and taken away")
+}
+
+func TestOneMessagePostedManyTimesFiresOnceAndHasOneAnswer(t *testing.T) {
+	t.Parallel()
+	w, sink := serving(t, 2), newSink(t)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string"}],"url":"`+sink.URL+`"}]}`)
+	for round := range 5 {
+		session := fmt.Sprint("s", round)
+		answers := together(16, func(i int) answer {
+			return w.ask(w.replicas[i%2], "POST", messages(session), message("m1", `call book {"day":"monday"}`))
+		})
+		for _, got := range append(answers, w.ask(w.replicas[1], "POST", messages(session), message("m1", `call book {"day":"monday"}`))) {
+			require.NoError(t, got.Err)
+			require.Equal(t, http.StatusOK, got.Status, got.Body)
+			require.Equal(t, answers[0].Body, got.Body)
+		}
+		for _, prefer := range []string{"wait=1", "respond-async"} {
+			got := w.ask(w.replicas[1], "POST", messages(session), message("m1", "something else"), "Prefer", prefer)
+			require.Equal(t, http.StatusConflict, got.Status, got.Body)
+			require.Contains(t, got.Body, "send this one under an id of its own")
+		}
+		require.Equal(t, "delivered", read[posted](t, answers[0]).Matches[0].Call.State)
+		require.Len(t, sink.requests(), round+1)
+		require.Equal(t, round+1, w.llm.Count())
+		require.Len(t, w.events("tool.trigger.clinic."+session+".book"), 1)
+	}
+}
+
+func TestOneDirectTriggerPostedManyTimesFiresOnceAndHasOneAnswer(t *testing.T) {
+	t.Parallel()
+	w, sink := serving(t, 2), newSink(t)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+sink.URL+`"}]}`)
+	answers := together(16, func(i int) answer {
+		return w.ask(w.replicas[i%2], "POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"book","source":"task","triggerId":"job-1"}`)
+	})
+	for _, got := range answers {
+		require.NoError(t, got.Err)
+		require.Equal(t, http.StatusCreated, got.Status, got.Body)
+		require.Equal(t, answers[0].Body, got.Body)
+	}
+	require.Len(t, sink.requests(), 1)
+	require.Equal(t, "job-1", w.events("tool.trigger.clinic.s1.book")[0].Payload["id"])
+}
+
+func TestMetricsAreThoseOfTheContract(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1)
+	refusing := newEndpoint(t, func(out http.ResponseWriter, _ received) { out.WriteHeader(http.StatusNotFound) })
+	w.tool(`"url":"` + refusing.URL + `"`)
+	require.Equal(t, "failed", w.say("s1", "m1", "call book {}").Matches[0].Call.State)
+	var shown string
+	w.until("the failed trigger is counted", func() bool {
+		shown = w.call(200, "GET", "/metrics", "").Body
+		return strings.Contains(shown, "\nearshot_dead 1\n") && strings.Contains(shown, "\nearshot_effects_due 0\n")
+	})
+	for _, line := range []string{
+		`earshot_messages_total{outcome="matched"} 1`, `earshot_match_seconds_count 1`, `earshot_llm_seconds_count 1`,
+		`earshot_llm_tokens_total{kind="prompt"} 100`, `earshot_effects_total{kind="call",outcome="dead"} 1`, `earshot_effects_oldest_seconds 0`,
+	} {
+		require.Contains(t, shown, "\n"+line+"\n")
+	}
+}

@@ -1,0 +1,369 @@
+package main
+
+import (
+	"earshot/emitter"
+	"earshot/emitter/natstest"
+	"earshot/repositories"
+	"earshot/repositories/redistest"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestEventsOfABrokerThatIsDownFollowInOrderWhenItIsBack(t *testing.T) {
+	t.Parallel()
+	w, sink := serving(t, 2), newSink(t)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+sink.URL+`","emitter":"calendar.request",
+		"schema":[{"parameter":"day","type":"string"}]}]}`)
+	w.rest()
+	w.nats.Stop()
+	days := []string{"monday", "tuesday", "wednesday", "thursday", "friday"}
+	for i, day := range days {
+		got := w.ask(w.replicas[i%2], "POST", messages("s1"), message("", `call book {"day":"`+day+`"}`))
+		require.Equal(t, http.StatusOK, got.Status, got.Body)
+		found := read[posted](t, got).Matches[0]
+		require.Equal(t, "pending", found.Event.State)
+		require.Equal(t, "pending", found.Emitter.State)
+		require.Equal(t, "delivered", found.Call.State, "a broker that is down holds no call up")
+	}
+	require.Equal(t, http.StatusServiceUnavailable, w.ask(w.replicas[0], "GET", "/readyz", "").Status)
+	require.Contains(t, w.call(200, "GET", "/v1/apps/clinic/triggers?state=pending&limit=100", "").Body, `"monday"`)
+
+	w.nats.Start()
+	w.rest()
+	for _, subject := range []string{"tool.trigger.clinic.s1.book", "app.clinic.calendar.request"} {
+		var order []string
+		for _, one := range w.events(subject) {
+			order = append(order, one.Payload["values"].(map[string]any)["day"].(string))
+		}
+		require.Equal(t, days, order)
+	}
+	require.Len(t, w.events("tool.result.clinic.s1.book"), len(days))
+	require.Len(t, sink.requests(), len(days))
+	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", "/v1/apps/clinic/triggers?state=pending", "").Body)
+	w.until("it is ready again", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
+	require.Equal(t, "published", w.say("s1", "", `call book {"day":"saturday"}`).Matches[0].Event.State)
+}
+
+func TestWithoutRedisItIsUnavailableAndHealsWithoutARestart(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 2)
+	w.put("/v1/apps/clinic/sessions/s1/repositories/desk", `{"tools":[{"name":"book"}]}`)
+	w.rest()
+	w.redis.Kill()
+	for _, got := range together(4, func(i int) answer {
+		return w.ask(w.replicas[i%2], "POST", messages("s1"), message("m1", "call book {}"))
+	}) {
+		require.Equal(t, http.StatusServiceUnavailable, got.Status, got.Body)
+		require.Equal(t, "application/problem+json", got.Header.Get("Content-Type"))
+		require.NotEmpty(t, got.Header.Get("Retry-After"))
+	}
+	w.call(503, "GET", "/v1/apps/clinic", "")
+	require.Contains(t, w.call(503, "GET", "/readyz", "").Body, "redis")
+	w.call(200, "GET", "/healthz", "")
+
+	w.redis.Start()
+	for _, r := range w.replicas {
+		w.until("it is ready again", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	}
+	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", messages("s1"), "").Body, "nothing was stored")
+	require.Len(t, w.say("s1", "m1", "call book {}").Matches, 1)
+	w.rest()
+	require.Len(t, w.events("tool.trigger.clinic.s1.book"), 1)
+}
+
+func TestServiceStartsBeforeItsServers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.redis.Stop()
+	w.nats.Stop()
+	r := launch(t, w.env, "serve")
+	r.url = r.log.await(t, startedAt)
+	w.replicas = append(w.replicas, r)
+	w.call(200, "GET", "/healthz", "")
+	require.Regexp(t, "redis.*nats", w.call(503, "GET", "/readyz", "").Body)
+	w.call(503, "PUT", "/v1/apps/clinic", `{}`)
+	w.redis.Start()
+	w.nats.Start()
+	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	w.call(201, "PUT", "/v1/apps/clinic", `{}`)
+	require.Zero(t, r.stop())
+}
+
+// TestFailoverUnderLoadFiresNothingTwice has the replica promoted while messages are
+// posted. The old master takes the last of what it has taken along; what was done of
+// that is done again, under the same ids, which the stream drops.
+func TestFailoverUnderLoadFiresNothingTwice(t *testing.T) {
+	t.Parallel()
+	leaveOutWhenShort(t)
+	for name, promote := range map[string]func(*redistest.Sentinel){
+		"an operator asks for it": (*redistest.Sentinel).Failover,
+		"the master dies":         func(sentinel *redistest.Sentinel) { sentinel.Master().Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			failOver(t, promote)
+		})
+	}
+}
+
+func failOver(t *testing.T, promote func(*redistest.Sentinel)) {
+	sentinel := redistest.RunSentinel(t)
+	w := newWorld(t)
+	w.redis = sentinel.Server
+	w.env["REDIS_URL"] = sentinel.URL()
+	w.serve()
+	w.serve()
+	const once = 60
+	w.put("/v1/apps/clinic", `{"name":"Clinic","settings":{"limits":null}}`)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string"}]}]}`)
+	for i := range once {
+		w.put(fmt.Sprintf("/v1/apps/clinic/sessions/o%d/repositories/once", i), `{"options":{"triggerOnce":true},"tools":[{"name":"one"}]}`)
+	}
+	w.rest()
+	sentinel.Replicate()
+
+	l := pressed(w, 4)
+	for c := range 4 { // for the same triggerOnce repositories in the same order
+		l.clients.Go(func() {
+			for i := range once {
+				l.post(fmt.Sprint("o", i), fmt.Sprintf("o%d-%d", i, c), "call one {}")
+			}
+		})
+	}
+	l.more(100)
+	before := sentinel.Master().Addr()
+	promote(sentinel)
+	w.until("the replica is the master", func() bool { return sentinel.Master().Addr() != before })
+	l.more(200)
+	l.end()
+	for _, r := range w.replicas {
+		w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	}
+	w.rest()
+	t.Logf("%d messages decided, %d requests refused", l.answered.Load(), l.refused.Load())
+
+	for i := range once {
+		require.Len(t, w.events(fmt.Sprintf("tool.trigger.clinic.o%d.one", i)), 1, "session o%d", i)
+	}
+	l.requireStored(w.events("tool.trigger.clinic.>"))
+}
+
+// requireStored checks that what clients were told of is in the stream, and everything
+// once.
+func (l *load) requireStored(events []storedEvent) {
+	l.t.Helper()
+	ids, triggers := map[string]bool{}, map[string]bool{}
+	for _, one := range events {
+		id := one.Header.Get("Nats-Msg-Id")
+		require.False(l.t, ids[id], "%s is there twice", id)
+		ids[id] = true
+		trigger := one.Payload["id"].(string)
+		require.False(l.t, triggers[trigger], "%s fired twice", trigger)
+		triggers[trigger] = true
+	}
+	for message, answer := range l.answers {
+		for _, match := range answer.Matches {
+			require.True(l.t, triggers[match.TriggerID], "%s of message %s is lost", match.TriggerID, message)
+		}
+	}
+}
+
+func leaveOutWhenShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("several servers need seconds to find each other")
+	}
+}
+
+// clustered returns a world of two replicas on a Redis Cluster, and the names of apps
+// of which each node holds one.
+func clustered(t *testing.T, arguments ...string) (*world, *redistest.Cluster, []string) {
+	t.Helper()
+	leaveOutWhenShort(t)
+	cluster := redistest.RunCluster(t, arguments...)
+	w := newWorld(t)
+	w.redis = cluster.Server
+	w.env["REDIS_URL"] = cluster.URL()
+	w.serve("--strict-redis")
+	w.serve("--strict-redis")
+	var apps []string
+	held := map[*redistest.Server]bool{}
+	for n := 0; len(apps) < len(cluster.Nodes); n++ {
+		app := fmt.Sprint("app-", n)
+		if node := cluster.Holding(repositories.KeysOf(app).Due()); !held[node] {
+			held[node] = true
+			apps = append(apps, app)
+		}
+	}
+	return w, cluster, apps
+}
+
+func TestAppsOnAllNodesOfARedisCluster(t *testing.T) {
+	t.Parallel()
+	w, _, apps := clustered(t)
+	sink := newSink(t)
+	for _, app := range apps {
+		w.put("/v1/apps/"+app, `{}`)
+		w.put("/v1/apps/"+app+"/repositories/once", onceRepository(sink.URL))
+	}
+	fired := map[string]int{}
+	for i, got := range together(24, func(i int) answer {
+		return w.ask(w.replicas[i%2], "POST", "/v1/apps/"+apps[i%3]+"/sessions/s1/messages", message(fmt.Sprint("m", i), "call first {}"))
+	}) {
+		require.Equal(t, http.StatusOK, got.Status, got.Body)
+		fired[apps[i%3]] += len(read[posted](t, got).Matches)
+	}
+	w.rest()
+	for _, app := range apps {
+		require.Equal(t, 1, fired[app])
+		require.Len(t, w.events("tool.trigger."+app+".>"), 1)
+		require.Len(t, w.events("tool.changed."+app+".once"), 2)
+		require.Contains(t, w.call(200, "GET", "/v1/apps/"+app+"/triggers", "").Body, `"delivered"`)
+		require.Contains(t, w.call(200, "GET", "/v1/apps", "").Body, app)
+	}
+	require.Len(t, sink.requests(), 3)
+}
+
+func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
+	t.Parallel()
+	w, cluster, apps := clustered(t, "--cluster-require-full-coverage", "no")
+	for _, app := range apps {
+		w.put("/v1/apps/"+app, `{}`)
+		w.put("/v1/apps/"+app+"/repositories/desk", `{"tools":[{"name":"book"}]}`)
+	}
+	w.rest()
+	post := func(app, id string) answer {
+		return w.ask(w.replicas[0], "POST", "/v1/apps/"+app+"/sessions/s1/messages", message(id, "call book {}"))
+	}
+	node := cluster.Holding(repositories.KeysOf(apps[0]).Due())
+	node.Kill()
+	w.nats.Stop()
+	got := post(apps[0], "m1")
+	require.Equal(t, http.StatusServiceUnavailable, got.Status, got.Body)
+	require.NotEmpty(t, got.Header.Get("Retry-After"))
+	got = post(apps[1], "m1")
+	require.Equal(t, http.StatusOK, got.Status, got.Body)
+	require.Equal(t, "pending", read[posted](t, got).Matches[0].Event.State)
+	require.Contains(t, w.call(503, "GET", "/readyz", "").Body, "redis")
+
+	w.nats.Start()
+	w.until("what is owed for the others is delivered", func() bool { return len(w.events("tool.trigger."+apps[1]+".>")) == 1 })
+	node.Start()
+	for _, r := range w.replicas {
+		w.until("it is ready again", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	}
+	w.until("its apps are back", func() bool { return post(apps[0], "m1").Status == http.StatusOK })
+	w.rest()
+	require.Len(t, w.events("tool.trigger."+apps[0]+".>"), 1)
+}
+
+func TestLeaderOfANATSClusterThatStopsUnderLoadLosesNothing(t *testing.T) {
+	t.Parallel()
+	leaveOutWhenShort(t)
+	cluster := natstest.RunCluster(t, 3)
+	w := newWorld(t)
+	w.env["NATS_URL"] = cluster.URL()
+	w.serve("--nats-replicas", "3")
+	w.serve("--nats-replicas", "3")
+	w.put("/v1/apps/clinic", `{"settings":{"limits":null}}`)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string"}]}]}`)
+	w.rest()
+	require.Equal(t, 3, cluster.StreamConfig(emitter.Stream).Replicas)
+
+	l := pressed(w, 4)
+	l.more(100)
+	leader := cluster.Leader(emitter.Stream)
+	leader.Stop()
+	l.more(100)
+	leader.Start()
+	l.more(50)
+	l.end()
+	require.Zero(t, l.refused.Load(), "messages are decided without NATS")
+	w.rest()
+	l.requireStoredInOrder(cluster.Streams)
+}
+
+// requireStoredInOrder checks that the stream holds what clients were told of, each
+// once, and that of every session in the order of its messages.
+func (l *load) requireStoredInOrder(streams natstest.Streams) {
+	l.t.Helper()
+	events := decodeEvents(l.t, streams.Stored(emitter.Stream, "tool.trigger.clinic.>"))
+	l.requireStored(events)
+	require.Len(l.t, events, len(l.answers))
+	next := map[any]int{}
+	for _, one := range events {
+		session := one.Payload["sessionId"]
+		require.Equal(l.t, fmt.Sprint(next[session]), one.Payload["values"].(map[string]any)["day"], "session %v", session)
+		next[session]++
+	}
+}
+
+// TestMessagesThatAreSentAgainAfterARestoreKeepTheirIDs puts Redis back to what it held
+// before the messages came. What they owed is in the stream by then, and the endpoint
+// has their calls: it all comes again under the ids of the first time.
+func TestMessagesThatAreSentAgainAfterARestoreKeepTheirIDs(t *testing.T) {
+	t.Parallel()
+	w, sink := serving(t, 2), newSink(t)
+	w.put("/v1/apps/clinic/repositories/r", `{"tools":[
+		{"name":"book","description":"books","emitter":"calendar.book","url":"`+sink.URL+`","schema":[{"parameter":"day","type":"string","required":true}]}]}`)
+	w.put("/v1/apps/clinic/sessions/s1/repositories/once", `{"options":{"triggerOnce":true},"tools":[{"name":"ring","description":"rings"}]}`)
+	w.rest()
+	restore := w.redis.Snapshot()
+	texts := []string{`call book {"day":"monday"}`, `call book {}`, "nothing", "call ring {}"}
+	send := func() (ids []string) {
+		for i, text := range texts {
+			for _, match := range w.say("s1", fmt.Sprint("m", i), text).Matches {
+				ids = append(ids, match.TriggerID)
+			}
+		}
+		w.rest()
+		return ids
+	}
+	first := send()
+	require.Len(t, first, 2)
+	restore()
+	require.Equal(t, first, send())
+	for subject, count := range map[string]int{
+		"tool.trigger.clinic.s1.book": 1, "app.clinic.calendar.book": 1, "tool.result.clinic.s1.book": 1,
+		"tool.rejected.clinic.s1.book": 1, "tool.notmatching.clinic.s1": 1, "tool.trigger.clinic.s1.ring": 1,
+		"tool.changed.clinic.once": 2, // created, and deleted by its firing
+	} {
+		require.Len(t, w.events(subject), count, subject)
+	}
+	keys := map[string]bool{}
+	for _, request := range sink.requests() {
+		keys[request.Header.Get("Idempotency-Key")] = true
+	}
+	require.Equal(t, map[string]bool{first[0]: true}, keys)
+}
+
+// TestRepositoriesOfAnySizeAreAnnounced writes repositories up to what a body may be, and
+// one that grows beyond what NATS takes.
+func TestRepositoriesOfAnySizeAreAnnounced(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1)
+	tools := func(from, count int) string {
+		list := make([]string, count)
+		for i := range list {
+			list[i] = fmt.Sprintf(`{"name":"t%d","description":%q}`, from+i, strings.Repeat("<", 1000))
+		}
+		return `{"tools":[` + strings.Join(list, ",") + `]}`
+	}
+	w.put("/v1/apps/clinic", `{"settings":{"limits":null}}`)
+	w.put("/v1/apps/clinic/repositories/big", tools(0, 980))
+	w.rest()
+	w.call(200, "PATCH", "/v1/apps/clinic/repositories/big", tools(980, 980))
+	w.rest()
+	told := w.events("tool.changed.clinic.big")
+	require.Len(t, told, 2)
+	require.Nil(t, told[0].Payload["omitted"])
+	require.Equal(t, []any{"record.tools"}, told[1].Payload["omitted"])
+	require.Len(t, told[1].Payload["record"].(map[string]any)["tools"], 1960)
+	for _, key := range w.redis.Keys() {
+		require.NotContains(t, key, ":effect:")
+	}
+}
