@@ -115,7 +115,7 @@ func (h events) pump(ctx context.Context, out *eventWriter, published <-chan eff
 	beats, checks := time.NewTicker(heartbeat), time.NewTicker(recheck)
 	defer beats.Stop()
 	defer checks.Stop()
-	checked := time.Now()
+	checked := h.by.now()
 	for {
 		select {
 		case event, open := <-published:
@@ -145,10 +145,10 @@ func (h events) stillOpen(ctx context.Context, who principal, checked *time.Time
 	}
 	err := h.by.stillGood(ctx, who)
 	if err == nil {
-		*checked = time.Now()
+		*checked = h.by.now()
 		return true
 	}
-	return isUnavailable(err) && time.Since(*checked) < unchecked
+	return isUnavailable(err) && h.by.now().Sub(*checked) < unchecked
 }
 
 // shows keeps definitions from front-ends: their tokens do not read repositories.

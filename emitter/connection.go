@@ -30,7 +30,7 @@ func Connect(list string, options Options) (*Emitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	denials := newDenials(options.Logger)
+	denials := newDenials(options)
 	conn, err := nats.Connect(list, connection(newConnectionLog(options.Logger.With("servers", hosts), denials))...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, withoutURL(err))

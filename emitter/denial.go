@@ -30,6 +30,7 @@ const (
 // not in answer to one: whoever waits for an acknowledgement would wait in vain.
 type denials struct {
 	logger *slog.Logger
+	now    func() time.Time
 
 	mu      sync.Mutex
 	waiting map[*denial]struct{}
@@ -44,8 +45,8 @@ type denial struct {
 	end     context.CancelCauseFunc
 }
 
-func newDenials(logger *slog.Logger) *denials {
-	return &denials{logger: logger, waiting: map[*denial]struct{}{}, seen: map[string]time.Time{}}
+func newDenials(o Options) *denials {
+	return &denials{logger: o.Logger, now: o.Now, waiting: map[*denial]struct{}{}, seen: map[string]time.Time{}}
 }
 
 // violation is how a server names what it denies.
@@ -75,7 +76,7 @@ func (d *denials) deny(subject string, answers bool) {
 	if answers {
 		known, d.inbox = d.inbox != "", subject
 	} else if len(d.seen) < mostDenied || known {
-		d.seen[subject] = time.Now()
+		d.seen[subject] = d.now()
 	}
 	if !known {
 		d.logger.Error("publish.denied", "subject", subject,
@@ -132,7 +133,7 @@ func (d *denials) reset() {
 func (d *denials) denied() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.seen, func(_ string, last time.Time) bool { return time.Since(last) > deniedFor })
+	maps.DeleteFunc(d.seen, func(_ string, last time.Time) bool { return d.now().Sub(last) > deniedFor })
 	subjects := slices.Sorted(maps.Keys(d.seen))
 	if d.inbox != "" {
 		subjects = append(subjects, d.inbox)

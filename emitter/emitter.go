@@ -39,7 +39,7 @@ var _ effect.Deliverer = (*Emitter)(nil)
 // missing answer here. The error is one of options.
 func New(conn *nats.Conn, options Options) (*Emitter, error) {
 	options = options.withDefaults()
-	return newEmitter(conn, options, newDenials(options.Logger))
+	return newEmitter(conn, options, newDenials(options))
 }
 
 func newEmitter(conn *nats.Conn, options Options, denials *denials) (*Emitter, error) {

@@ -35,6 +35,9 @@ type Options struct {
 	Timeout time.Duration
 	// Logger is slog.Default() where it is nil.
 	Logger *slog.Logger
+	// Now is the clock by which denials are forgotten and outages measured; time.Now
+	// where it is nil.
+	Now func() time.Time
 }
 
 func (o Options) withDefaults() Options {
@@ -46,6 +49,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	return o
 }

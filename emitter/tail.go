@@ -53,13 +53,13 @@ func (t *Tail) Run(ctx context.Context) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, 2*time.Second
 	for ctx.Err() == nil {
-		began := time.Now()
+		began := t.emitter.options.Now()
 		err := t.read(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		t.log.Warn("tail.interrupted", "error", err.Error())
-		if time.Since(began) > t.every {
+		if t.emitter.options.Now().Sub(began) > t.every {
 			pauses.Reset()
 		}
 		select {

@@ -62,11 +62,11 @@ func (e *Engine) request(t *turn) matcher.Request {
 }
 
 func (e *Engine) match(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
-	started := time.Now()
+	started := e.now()
 	crash.At(crash.MatchBefore)
 	result, err := e.matcher.Match(ctx, request)
 	crash.At(crash.MatchAfter)
-	e.metrics.matchSeconds.Observe(time.Since(started).Seconds())
+	e.metrics.matchSeconds.Observe(e.now().Sub(started).Seconds())
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errLost) {
 		return result, cause
 	}

@@ -82,6 +82,7 @@ func (s *service) openStore(embedded bool) error {
 func (s *service) openEmitter() (err error) {
 	s.emitter, err = emitter.Connect(s.config.NATSURL.Reveal(), emitter.Options{
 		MaxAge: s.config.StreamMaxAge, MaxBytes: int64(s.config.StreamMax), Replicas: s.config.NATSReplicas, Logger: s.log,
+		Now: clock(),
 	})
 	if err != nil {
 		return err

@@ -10,10 +10,25 @@ import (
 // realTime are the functions that read the real clock, with the reason that no clock is
 // given to them.
 var realTime = map[string]string{
-	"matcher/llm/gemini.client.header": "the deadline of a context is by the real clock",
-	"trigger/effect.Late":              "the deadline of a context is by the real clock",
-	"api.eventWriter.write":            "the deadline of a connection is by the real clock",
+	"api.eventWriter.write":             ofDeadlines,
+	"api.pace.step":                     ofDeadlines,
+	"httpcall.tokenFrom":                "oauth2 says when a token ends by the real clock",
+	"matcher/llm/gemini.client.header":  ofDeadlines,
+	"repositories.NewStore":             ofRevocations,
+	"repositories/store.NewStore":       ofRevocations,
+	"trigger/effect.Late":               ofDeadlines,
+	"trigger.Engine.commitPersistently": ofLeases,
+	"trigger.Engine.publishInOrder":     ofLeases,
+	"trigger.Engine.publishRun":         ofLeases,
+	"trigger.Engine.takeCall":           ofLeases,
+	"trigger.round.expired":             ofLeases,
 }
+
+const (
+	ofDeadlines   = "the deadlines of contexts and connections are by the real clock"
+	ofLeases      = "a lease runs on in Redis, whatever clock is given here, and ends a context"
+	ofRevocations = "a revocation waits until no replica uses what it has read before, whatever clock is given there"
+)
 
 // realServers are the packages that start servers for tests and wait for them.
 var realServers = []string{"emitter/natstest", "repositories/redistest", "trigger/sqlquery/pgtest"}

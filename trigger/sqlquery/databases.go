@@ -25,6 +25,7 @@ type databases struct {
 	options Options
 	mu      sync.Mutex
 	open    map[string]*openDatabase // by app and source
+	left    uint64                   // uses that have ended
 	// warned has the sources whose role has been warned of.
 	warned *lru.Cache[string, bool]
 }
@@ -39,7 +40,7 @@ type openDatabase struct {
 	print [sha256.Size]byte // of the source that it was opened for
 	slots chan struct{}
 	users int
-	since time.Time   // when it was last left
+	left  uint64      // how many uses of databases had ended when its last one did
 	idle  *time.Timer // closes it
 	gone  bool        // not in the map any more; closed by the last that leaves
 }
@@ -117,7 +118,8 @@ func (d *databases) leave(found *openDatabase) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	found.users--
-	found.since = time.Now()
+	d.left++
+	found.left = d.left
 	switch {
 	case found.users > 0:
 	case found.gone:
@@ -155,7 +157,7 @@ func (d *databases) drop(found *openDatabase) {
 func (d *databases) dropOldest() bool {
 	var oldest *openDatabase
 	for _, candidate := range d.open {
-		if candidate.users == 0 && (oldest == nil || candidate.since.Before(oldest.since)) {
+		if candidate.users == 0 && (oldest == nil || candidate.left < oldest.left) {
 			oldest = candidate
 		}
 	}
