@@ -14,7 +14,7 @@ import (
 	"earshot/repositories/files"
 )
 
-// sourceFlags say which files are read, and for which app.
+// sourceFlags are the flags that say which files are read, and for which app.
 type sourceFlags struct {
 	paths []string
 	appID string
@@ -29,7 +29,7 @@ func (s *sourceFlags) registerFiles(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&s.paths, "file", "f", nil, "file or folder; may be given more than once")
 }
 
-// read reads the files and prints what was left in them.
+// read reads the files and prints notes on what was left out of them.
 func (s *sourceFlags) read(env environment) (*files.Set, error) {
 	if len(s.paths) == 0 {
 		return nil, errors.New("no file is given; name files and folders with -f")
@@ -41,7 +41,7 @@ func (s *sourceFlags) read(env environment) (*files.Set, error) {
 	return set, err
 }
 
-// readFor reads the files for an app, which must be known.
+// readFor reads the files for an app, whose id must be known.
 func (s *sourceFlags) readFor(env environment) (*files.Set, error) {
 	set, err := s.read(env)
 	if err == nil && set.AppID == "" {

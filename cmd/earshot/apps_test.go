@@ -116,7 +116,7 @@ func TestDeletedAppLeavesNothingBehind(t *testing.T) {
 	w.call(204, "DELETE", "/v1/apps/clinic", "")
 	for _, r := range w.replicas {
 		for path, body := range map[string]string{
-			messages("s1"): message("m3", "call ours {}"), "/v1/apps/clinic/triggers": `{"name":"ours","source":"ui"}`,
+			messagesPath("s1"): messageBody("m3", "call ours {}"), "/v1/apps/clinic/triggers": `{"name":"ours","source":"ui"}`,
 		} {
 			require.Equal(t, http.StatusNotFound, w.ask(r, "POST", path, body).Status)
 		}
@@ -173,7 +173,7 @@ func TestIdleSessionExpiresWithItsRepositories(t *testing.T) {
 	w.until("the repository is gone", func() bool {
 		return w.ask(w.replicas[1], "GET", "/v1/apps/clinic/sessions/s1/repositories/own", "").Status == http.StatusNotFound
 	})
-	w.until("the history is gone", func() bool { return w.ask(w.replicas[0], "GET", messages("s1"), "").Body == `{"items":[]}`+"\n" })
+	w.until("the history is gone", func() bool { return w.ask(w.replicas[0], "GET", messagesPath("s1"), "").Body == `{"items":[]}`+"\n" })
 	w.rest()
 	require.Equal(t, []string{"created", "deleted"}, w.operations("clinic", "own"))
 	require.Equal(t, []string{"created"}, w.operations("clinic", "app"))
@@ -223,7 +223,7 @@ func TestConcurrentPatchesLoseNothing(t *testing.T) {
 	w := serving(t, 2)
 	const path = "/v1/apps/clinic/sessions/s1/repositories/desk"
 	names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
-	for _, got := range together(len(names), func(i int) answer {
+	for _, got := range together(len(names), func(i int) httpAnswer {
 		return w.ask(w.replicas[i%2], "PATCH", path, `{"tools":[{"name":"`+names[i]+`"}]}`)
 	}) {
 		require.Contains(t, []int{200, 201}, got.Status, got.Body)

@@ -43,7 +43,9 @@ func TestCallCarriesTheTokenOfItsWayOfAuthentication(t *testing.T) {
 			w := serving(t, 1)
 			w.put("/v1/apps/clinic", `{"modules":[{"moduleId":"calendar","clientId":"calendar-client","secret":"module-s3cret","audience":"all","tokenUrl":"`+issuer.URL+`"}]}`)
 			w.tool(`"url":"` + sink.URL + `","request":{` + strings.ReplaceAll(test.request, "ISSUER", issuer.URL) + `}`)
-			for _, got := range together(12, func(int) answer { return w.ask(w.replicas[0], "POST", messages("s1"), message("", "call book {}")) }) {
+			for _, got := range together(12, func(int) httpAnswer {
+				return w.ask(w.replicas[0], "POST", messagesPath("s1"), messageBody("", "call book {}"))
+			}) {
 				require.Equal(t, "delivered", read[posted](t, got).Matches[0].Call.State, got.Body)
 			}
 			require.Len(t, sink.requests(), 12)
@@ -239,11 +241,11 @@ func TestMessageThatNobodyWaitsForIsAnsweredByItsEventsAndTheHistory(t *testing.
 	t.Parallel()
 	w, sink := serving(t, 1), newSink(t)
 	w.tool(`"url":"` + sink.URL + `"`)
-	got := w.call(202, "POST", messages("s1"), message("m1", "call book {}"), "Prefer", "respond-async")
+	got := w.call(202, "POST", messagesPath("s1"), messageBody("m1", "call book {}"), "Prefer", "respond-async")
 	require.JSONEq(t, `{"messageId":"m1"}`, got.Body)
 	w.until("its result is told", func() bool { return len(w.events("tool.result.clinic.s1.book")) == 1 })
 	w.rest()
-	found := read[history](t, w.call(200, "GET", messages("s1"), "")).Items[0]
+	found := read[history](t, w.call(200, "GET", messagesPath("s1"), "")).Items[0]
 	require.Equal(t, "decided", found.State)
 	require.Equal(t, "delivered", found.Triggers[0].Call.State)
 	require.Equal(t, found.Triggers[0].TriggerID, w.say("s1", "m1", "call book {}").Matches[0].TriggerID)

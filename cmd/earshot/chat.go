@@ -44,15 +44,15 @@ func newChat(env environment) *cobra.Command {
 	return cmd
 }
 
-// chat is one conversation.
+// chat is a session of an app, as a person or a script holds it in the terminal.
 type chat struct {
 	client           *client.Client
 	env              environment
 	style            terminal.Style
 	appID, sessionID string
 	json             bool
-	// mute says that the service does not explain itself.
-	mute bool
+	// unexplained is set once the service has refused to explain its decisions.
+	unexplained bool
 }
 
 func (c *chat) run(ctx context.Context, args []string) (err error) {
@@ -74,15 +74,15 @@ func (c *chat) run(ctx context.Context, args []string) (err error) {
 		fmt.Fprintf(c.env.out, "app %s, session %s; /history, /tools, /quit\n", c.appID, c.sessionID)
 	}
 	if !fresh && !c.json {
-		if err := c.history(ctx); err != nil {
+		if err := c.showHistory(ctx); err != nil {
 			return err
 		}
 	}
 	return c.converse(ctx)
 }
 
-// mostTyped bounds a line; the service takes no longer text.
-const mostTyped = 1 << 20
+// maxLine bounds a line, in bytes; the service takes no longer text.
+const maxLine = 1 << 20
 
 // converse posts line after line. A message that fails ends a script, and not a person's
 // conversation.
@@ -91,7 +91,7 @@ func (c *chat) converse(ctx context.Context) error {
 	person := isFile && isatty.IsTerminal(typed.Fd())
 	lines := make(chan string)
 	scanner := bufio.NewScanner(c.env.in)
-	scanner.Buffer(nil, mostTyped)
+	scanner.Buffer(nil, maxLine)
 	go func() {
 		defer close(lines)
 		for scanner.Scan() {
@@ -113,7 +113,7 @@ func (c *chat) converse(ctx context.Context) error {
 			if !more {
 				return scanner.Err()
 			}
-			err := c.take(ctx, strings.TrimSpace(line))
+			err := c.handle(ctx, strings.TrimSpace(line))
 			switch {
 			case errors.Is(err, errQuit):
 				return nil
@@ -128,17 +128,17 @@ func (c *chat) converse(ctx context.Context) error {
 
 var errQuit = errors.New("quit")
 
-// take does what a line asks for.
-func (c *chat) take(ctx context.Context, line string) error {
+// handle runs a command such as /tools, or posts the line as a message.
+func (c *chat) handle(ctx context.Context, line string) error {
 	switch line {
 	case "":
 		return nil
 	case "/quit", "/exit":
 		return errQuit
 	case "/history":
-		return c.history(ctx)
+		return c.showHistory(ctx)
 	case "/tools":
-		return c.tools(ctx)
+		return c.showTools(ctx)
 	}
 	if strings.HasPrefix(line, "/") {
 		return fmt.Errorf("%s is no command: /history, /tools, /quit", terminal.OneLine(strings.Fields(line)[0]))
@@ -146,8 +146,9 @@ func (c *chat) take(ctx context.Context, line string) error {
 	return c.say(ctx, line)
 }
 
-// explained is an answer with what led to it, where the service says that.
-type explained struct {
+// explainedAnswer is the answer to a message, with an explanation of the decision if the
+// service gives one.
+type explainedAnswer struct {
 	trigger.Answer
 	Explain json.RawMessage `json:"explain"`
 }
@@ -166,7 +167,7 @@ func (c *chat) say(ctx context.Context, content string) error {
 		fmt.Fprintf(c.env.out, "%s\n", terminal.Compact(answer))
 		return nil
 	}
-	var said explained
+	var said explainedAnswer
 	if err := client.Decode(answer, &said); err != nil {
 		return err
 	}
@@ -174,21 +175,22 @@ func (c *chat) say(ctx context.Context, content string) error {
 	return nil
 }
 
-// post asks for an explanation as well, unless the service knows none.
+// post posts a message. It asks for an explanation as well, unless the service has
+// refused to give one.
 func (c *chat) post(ctx context.Context, body []byte) ([]byte, error) {
 	at := client.Path("apps", c.appID, "sessions", c.sessionID, "messages")
-	if !c.mute {
+	if !c.unexplained {
 		answer, err := c.client.Call(ctx, http.MethodPost, at+"?explain=true", body)
 		if !client.HasStatus(err, http.StatusBadRequest) {
 			return answer, err
 		}
-		c.mute = true
+		c.unexplained = true
 	}
 	return c.client.Call(ctx, http.MethodPost, at, body)
 }
 
-// history shows what was said before.
-func (c *chat) history(ctx context.Context) error {
+// showHistory prints the messages of the session so far, with what they set off.
+func (c *chat) showHistory(ctx context.Context) error {
 	items, err := c.client.All(ctx, client.Path("apps", c.appID, "sessions", c.sessionID, "messages"))
 	if err != nil {
 		return err
@@ -205,7 +207,7 @@ func (c *chat) history(ctx context.Context) error {
 		when := entry.Time.Local().Format("15:04:05")
 		fmt.Fprintf(c.env.out, "%s %s: %s\n", c.style.Paint(terminal.Faint, when), c.style.Paint(terminal.Bold, terminal.OneLine(entry.Actor)), terminal.Printable(entry.Text))
 		for _, match := range entry.Triggers {
-			c.match(match)
+			c.showMatch(match)
 		}
 		if entry.Error != "" {
 			fmt.Fprintf(c.env.out, "  %s\n", c.style.Paint(terminal.Red, "not decided: "+terminal.OneLine(entry.Error)))

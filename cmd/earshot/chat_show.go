@@ -13,31 +13,31 @@ import (
 )
 
 // show prints what came of a message.
-func (c *chat) show(ctx context.Context, said explained) {
+func (c *chat) show(ctx context.Context, said explainedAnswer) {
 	for _, match := range said.Matches {
-		c.match(match)
+		c.showMatch(match)
 	}
 	for _, rejected := range said.Rejected {
-		c.rejected(rejected)
+		c.showRejected(rejected)
 	}
 	if len(said.Matches)+len(said.Rejected) == 0 {
-		fmt.Fprintf(c.env.out, "  %s %s\n", c.style.Paint(terminal.Yellow, "nothing fired:"), c.why(ctx, said.Explain))
+		fmt.Fprintf(c.env.out, "  %s %s\n", c.style.Paint(terminal.Yellow, "nothing fired:"), c.whyNothing(ctx, said.Explain))
 	}
 	if reply := replyOf(said.Reply); reply != "" {
 		fmt.Fprintf(c.env.out, "%s %s\n", c.style.Paint(terminal.Bold, "agent:"), terminal.Printable(reply))
 	}
 }
 
-// match prints a tool that fired, with its values and where its effects stand.
-func (c *chat) match(match trigger.Match) {
+// showMatch prints a tool that fired, with its values and where its effects stand.
+func (c *chat) showMatch(match trigger.Match) {
 	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(terminal.Green, "fired"), match.RepositoryID, match.Name, terminal.OneLine(terminal.Value(match.Values)))
 	for _, event := range []*trigger.EventState{match.Event, match.Emitter} {
 		if event != nil {
-			fmt.Fprintf(c.env.out, "    event %s %s\n", event.Subject, c.state(event.State, event.Error))
+			fmt.Fprintf(c.env.out, "    event %s %s\n", event.Subject, c.paintState(event.State, event.Error))
 		}
 	}
 	if call := match.Call; call != nil {
-		fmt.Fprintf(c.env.out, "    call %s", c.state(call.State, call.Error))
+		fmt.Fprintf(c.env.out, "    call %s", c.paintState(call.State, call.Error))
 		if call.Status != 0 {
 			fmt.Fprintf(c.env.out, ", status %d", call.Status)
 		}
@@ -48,8 +48,8 @@ func (c *chat) match(match trigger.Match) {
 	}
 }
 
-// state colours the state of an effect, with why it is none better.
-func (c *chat) state(state, fault string) string {
+// paintState colours the state of an effect, and adds its error.
+func (c *chat) paintState(state, fault string) string {
 	codes := map[string]string{trigger.StateFailed: terminal.Red, trigger.StatePending: terminal.Yellow}
 	if fault != "" {
 		state += " (" + terminal.OneLine(fault) + ")"
@@ -62,15 +62,15 @@ func (c *chat) state(state, fault string) string {
 	return state
 }
 
-func (c *chat) rejected(rejected trigger.Rejected) {
+func (c *chat) showRejected(rejected trigger.Rejected) {
 	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(terminal.Yellow, "not fired"), rejected.RepositoryID, rejected.Name, terminal.OneLine(terminal.Value(rejected.Values)))
 	for _, fault := range rejected.Errors {
 		fmt.Fprintf(c.env.out, "    %s %s\n", terminal.OneLine(fault.Parameter), terminal.OneLine(fault.Detail))
 	}
 }
 
-// explanation is what a service says of how it decided; see section "explain" of the
-// API's reference.
+// explanation is the part of an answer in which a service explains its decision; see
+// section "explain" of the reference of the API.
 type explanation struct {
 	Stage      string `json:"stage"`
 	Candidates []struct {
@@ -85,12 +85,12 @@ type explanation struct {
 	} `json:"calls"`
 }
 
-// why says why nothing fired: by the service's explanation where it gives one, else by
-// what is in scope.
-func (c *chat) why(ctx context.Context, given json.RawMessage) string {
+// whyNothing says why no tool fired: from the explanation of the service if it gives one,
+// else from the tools in scope.
+func (c *chat) whyNothing(ctx context.Context, given json.RawMessage) string {
 	var said explanation
 	if len(given) == 0 || client.Decode(given, &said) != nil {
-		return c.scopeSays(ctx)
+		return c.describeScope(ctx)
 	}
 	if len(said.Candidates) == 0 {
 		return "there is no tool in scope"
@@ -112,9 +112,9 @@ func (c *chat) why(ctx context.Context, given json.RawMessage) string {
 	return fmt.Sprintf("none of the tools matched (%s): %s", terminal.OneLine(said.Stage), strings.Join(parts, ", "))
 }
 
-// scopeSays names the tools that could have fired.
-func (c *chat) scopeSays(ctx context.Context) string {
-	inScope, err := c.scope(ctx)
+// describeScope names the tools that could have fired.
+func (c *chat) describeScope(ctx context.Context) string {
+	inScope, err := c.toolsInScope(ctx)
 	switch {
 	case err != nil:
 		return "none of the tools in scope matched"
@@ -124,8 +124,8 @@ func (c *chat) scopeSays(ctx context.Context) string {
 	return "none of the tools in scope matched: " + strings.Join(inScope, ", ")
 }
 
-// scope lists the tools of the session's and the app's repositories.
-func (c *chat) scope(ctx context.Context) ([]string, error) {
+// toolsInScope lists the tools of the session's and the app's repositories.
+func (c *chat) toolsInScope(ctx context.Context) ([]string, error) {
 	var names []string
 	for _, at := range []string{
 		client.Path("apps", c.appID, "sessions", c.sessionID, "repositories"), client.Path("apps", c.appID, "repositories"),
@@ -147,8 +147,8 @@ func (c *chat) scope(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-func (c *chat) tools(ctx context.Context) error {
-	names, err := c.scope(ctx)
+func (c *chat) showTools(ctx context.Context) error {
+	names, err := c.toolsInScope(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (c *chat) tools(ctx context.Context) error {
 	return nil
 }
 
-// replyOf is the text of a reply; one that is no text is shown as JSON.
+// replyOf returns the text of a reply, or its JSON if it is no text.
 func replyOf(reply json.RawMessage) string {
 	var content string
 	if len(reply) == 0 || string(reply) == "null" {

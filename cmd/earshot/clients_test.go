@@ -20,8 +20,8 @@ import (
 	"earshot/repositories"
 )
 
-// answer is what the program answered, or that it did not.
-type answer struct {
+// httpAnswer is what the program answered, or that it did not.
+type httpAnswer struct {
 	Status int
 	Header http.Header
 	Body   string
@@ -30,10 +30,10 @@ type answer struct {
 
 // ask makes a request of one replica. It may be called from any goroutine. headers are
 // names and values by turns.
-func (w *world) ask(r *replica, method, path, body string, headers ...string) answer {
+func (w *world) ask(r *replica, method, path, body string, headers ...string) httpAnswer {
 	request, err := http.NewRequestWithContext(context.Background(), method, r.url+path, strings.NewReader(body))
 	if err != nil {
-		return answer{Err: err}
+		return httpAnswer{Err: err}
 	}
 	request.Header.Set("Authorization", "Bearer "+w.env["EARSHOT_ADMIN_KEY"])
 	request.Header.Set("Content-Type", "application/json")
@@ -43,15 +43,15 @@ func (w *world) ask(r *replica, method, path, body string, headers ...string) an
 	client := http.Client{Timeout: patience}
 	response, err := client.Do(request)
 	if err != nil {
-		return answer{Err: err}
+		return httpAnswer{Err: err}
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	return answer{response.StatusCode, response.Header, string(text), err}
+	return httpAnswer{response.StatusCode, response.Header, string(text), err}
 }
 
 // call makes a request of the first replica and checks the status.
-func (w *world) call(status int, method, path, body string, headers ...string) answer {
+func (w *world) call(status int, method, path, body string, headers ...string) httpAnswer {
 	w.t.Helper()
 	got := w.ask(w.replicas[0], method, path, body, headers...)
 	require.NoError(w.t, got.Err)
@@ -79,12 +79,12 @@ func (w *world) request(method, path, body string) map[string]any {
 // posted is the part of an answer that the tests read.
 type posted struct {
 	MessageID string
-	Matches   []match
+	Matches   []matched
 	Rejected  []json.RawMessage
 	Reply     any
 }
 
-type match struct {
+type matched struct {
 	TriggerID, RepositoryID, Name, Source string
 	Values                                map[string]any
 	Event, Emitter                        *struct{ Subject, State string }
@@ -100,19 +100,19 @@ type callState struct {
 // say posts a message of a session of the app clinic, and checks that it is decided.
 func (w *world) say(session, id, text string, headers ...string) posted {
 	w.t.Helper()
-	return read[posted](w.t, w.call(200, "POST", messages(session), message(id, text), headers...))
+	return read[posted](w.t, w.call(200, "POST", messagesPath(session), messageBody(id, text), headers...))
 }
 
 // fire fires a tool in a session of the app clinic without the model.
-func (w *world) fire(session, name, values string) match {
+func (w *world) fire(session, name, values string) matched {
 	w.t.Helper()
 	body := `{"name":"` + name + `","source":"ui","values":` + values + `}`
-	return read[match](w.t, w.call(201, "POST", "/v1/apps/clinic/sessions/"+session+"/triggers", body))
+	return read[matched](w.t, w.call(201, "POST", "/v1/apps/clinic/sessions/"+session+"/triggers", body))
 }
 
-func messages(session string) string { return "/v1/apps/clinic/sessions/" + session + "/messages" }
+func messagesPath(session string) string { return "/v1/apps/clinic/sessions/" + session + "/messages" }
 
-func message(id, text string) string {
+func messageBody(id, text string) string {
 	body := map[string]string{"actor": "user", "text": text}
 	if id != "" {
 		body["messageId"] = id
@@ -121,7 +121,7 @@ func message(id, text string) string {
 	return string(encoded)
 }
 
-func read[T any](t *testing.T, got answer) T {
+func read[T any](t *testing.T, got httpAnswer) T {
 	t.Helper()
 	var value T
 	require.NoError(t, json.Unmarshal([]byte(got.Body), &value), got.Body)
@@ -212,7 +212,7 @@ func (l *load) over() bool {
 // post sends a message until it is decided, each time to the next replica.
 func (l *load) post(session, id, text string) {
 	for try := 0; ; try++ {
-		got := l.world.ask(l.world.replicas[try%len(l.world.replicas)], "POST", messages(session), message(id, text))
+		got := l.world.ask(l.world.replicas[try%len(l.world.replicas)], "POST", messagesPath(session), messageBody(id, text))
 		switch {
 		case got.Err == nil && got.Status == http.StatusOK:
 			l.note(id, read[posted](l.t, got))

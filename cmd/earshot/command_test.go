@@ -39,7 +39,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 // TestHelpShowsNoValueOfTheEnvironment holds although defaults are shown.
 func TestHelpShowsNoValueOfTheEnvironment(t *testing.T) {
 	env := map[string]string{}
-	for _, name := range variables(t) {
+	for _, name := range serveVariables(t) {
 		env[name] = "planted-" + name
 	}
 	require.GreaterOrEqual(t, len(env), 12)
@@ -53,11 +53,11 @@ func TestHelpShowsNoValueOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// variables lists the environment variables of serve.
-func variables(t *testing.T) (names []string) {
+// serveVariables lists the environment variables of serve.
+func serveVariables(t *testing.T) (names []string) {
 	cmd, _, err := newRoot(environment{}).Find([]string{"serve"})
 	require.NoError(t, err)
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Annotations[variable]...) })
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Annotations[envAnnotation]...) })
 	return names
 }
 

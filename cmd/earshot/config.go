@@ -19,8 +19,8 @@ import (
 	"earshot/repositories/secret"
 )
 
-// config is what a service is started with. Each field is a flag, and where the
-// contract names one an environment variable; the flag wins.
+// config holds the settings of a service. Each field is a flag, and most have an
+// environment variable as well; the flag wins.
 type config struct {
 	Addr          string
 	RedisURL      secret.Secret // may hold a password
@@ -33,7 +33,7 @@ type config struct {
 	Cohere        provider.Config
 	AdminKey      secret.Secret
 	SecretKey     secret.Secret
-	madeUpKey     bool // nobody gave the secret key
+	generatedKey  bool // nobody gave the secret key
 	OldSecretKey  secret.Secret
 	PrivateURLs   string
 	SQLiteDir     string
@@ -58,19 +58,19 @@ type config struct {
 // register declares the flags. Defaults never come from the environment, so that
 // --help prints no credential.
 func (c *config) register(flags *pflag.FlagSet) {
-	named := func(name, env string) { flags.SetAnnotation(name, variable, []string{env}) } //nolint:errcheck // the flag exists
+	named := func(name, env string) { flags.SetAnnotation(name, envAnnotation, []string{env}) } //nolint:errcheck // the flag exists
 	text := func(into *string, name, env, fallback, usage string) {
 		flags.StringVar(into, name, fallback, usage+" ("+env+")")
 		named(name, env)
 	}
-	secret := func(into *secret.Secret, name, env, usage string) {
+	credential := func(into *secret.Secret, name, env, usage string) {
 		flags.TextVar(into, name, secret.Secret{}, usage+" ("+env+")")
 		named(name, env)
 	}
 	text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
-	secret(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis, redis://user:password@host:port/db, rediss:// with TLS; several hosts with commas between them are a Redis Cluster; redis+sentinel://host,host,host/master/db is the master behind sentinels, ?sentinel_password their own password")
-	secret(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream, nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket; several servers with commas between them are a cluster")
-	secret(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "`KEY` of the LLM; without a key and a base URL the offline matcher decides")
+	credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis, redis://user:password@host:port/db, rediss:// with TLS; several hosts with commas between them are a Redis Cluster; redis+sentinel://host,host,host/master/db is the master behind sentinels, ?sentinel_password their own password")
+	credential(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream, nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket; several servers with commas between them are a cluster")
+	credential(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "`KEY` of the LLM; without a key and a base URL the offline matcher decides")
 	text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "any OpenAI-compatible endpoint, up to its version")
 	text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", llm.DefaultModel, "model, where an app's settings name none")
 	for _, one := range []struct {
@@ -83,13 +83,13 @@ func (c *config) register(flags *pflag.FlagSet) {
 		{&c.Cohere, "Cohere", ""},
 	} {
 		flag, env := strings.ToLower(one.name), strings.ToUpper(one.name)
-		secret(&one.into.Key, flag+"-api-key", env+"_API_KEY", "`KEY` for "+one.name+"'s own API; the default LLM where OpenAI is not configured")
+		credential(&one.into.Key, flag+"-api-key", env+"_API_KEY", "`KEY` for "+one.name+"'s own API; the default LLM where OpenAI is not configured")
 		text(&one.into.BaseURL, flag+"-base-url", env+"_BASE_URL", "", one.name+"'s own API at another address"+one.also)
 		text(&one.into.Model, flag+"-model", env+"_MODEL", "", "model of "+one.name+", where an app's settings name none; empty is a small one")
 	}
-	secret(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer `KEY` that may do everything")
-	secret(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
-	secret(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted")
+	credential(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer `KEY` that may do everything")
+	credential(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
+	credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted")
 	text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may be at: deny, allow, or CIDRs with commas between them")
 	text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
 	flags.DurationVar(&c.LLMTimeout, "llm-timeout", llm.DefaultTimeout, "time for one LLM request (EARSHOT_LLM_TIMEOUT)")
@@ -104,10 +104,10 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 leaves it as it is")
 	flags.DurationVar(&c.StreamMaxAge, "stream-max-age", emitter.DefaultMaxAge, "how long the stream keeps events (EARSHOT_STREAM_MAX_AGE)")
 	named("stream-max-age", "EARSHOT_STREAM_MAX_AGE")
-	c.StreamMax = defaultStreamMax
+	c.StreamMax = defaultStreamSize
 	flags.Var(&c.StreamMax, "stream-max-bytes", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes; a full one refuses events, which stay owed until there is room (EARSHOT_STREAM_MAX_BYTES)")
 	named("stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES")
-	c.registerBounds(flags)
+	c.registerLimits(flags)
 	text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "file with the certificate, and those up to its root, to serve HTTPS with")
 	text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "file with the certificate's private key")
 	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has taken (no append-only file, replicas without min-replicas-to-write) instead of warning")
@@ -117,9 +117,9 @@ func (c *config) register(flags *pflag.FlagSet) {
 	named("redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT")
 }
 
-// registerRetention declares the flags of how much is kept of what is over.
+// registerRetention declares the flags that say how long finished work is kept.
 func (c *config) registerRetention(flags *pflag.FlagSet) {
-	named := func(name, env string) { flags.SetAnnotation(name, variable, []string{env}) } //nolint:errcheck // the flag exists
+	named := func(name, env string) { flags.SetAnnotation(name, envAnnotation, []string{env}) } //nolint:errcheck // the flag exists
 	flags.DurationVar(&c.Retention.Done, "retention", repositories.DefaultRetention, "how long records of triggers are kept that have delivered everything (EARSHOT_RETENTION)")
 	named("retention", "EARSHOT_RETENTION")
 	flags.DurationVar(&c.Retention.Dead, "dead-retention", repositories.DefaultDeadRetention, "how long records of triggers are kept that have failed, with what can be tried again (EARSHOT_DEAD_RETENTION)")
@@ -128,7 +128,7 @@ func (c *config) registerRetention(flags *pflag.FlagSet) {
 	named("session-messages", "EARSHOT_SESSION_MESSAGES")
 }
 
-// check names everything that is wrong with the numbers and keys at once.
+// check returns all faults of the settings at once.
 func (c *config) check() error {
 	var faults []error
 	add := func(wrong bool, format string, args ...any) {
@@ -146,8 +146,8 @@ func (c *config) check() error {
 	add(c.RedisReplicas.Count < 0, "--redis-wait (EARSHOT_REDIS_WAIT) is %d; it must be 0 or more", c.RedisReplicas.Count)
 	add(c.RedisReplicas.Timeout < time.Millisecond || c.RedisReplicas.Timeout >= redisdb.ReadTimeout,
 		"--redis-wait-timeout (EARSHOT_REDIS_WAIT_TIMEOUT) is %s; it must be 1ms or more and below %s", c.RedisReplicas.Timeout, redisdb.ReadTimeout)
-	for _, bound := range c.bounds() {
-		add(*bound.into < 2, "--%s (%s) is %d; it must be 2 or more, for one app has at most half", bound.name, bound.variable(), *bound.into)
+	for _, limit := range c.requestLimits() {
+		add(*limit.into < 2, "--%s (%s) is %d; it must be 2 or more, for one app has at most half", limit.name, limit.variable(), *limit.into)
 	}
 	if _, err := redisdb.ParseURL(c.RedisURL.Reveal()); !c.RedisURL.Empty() && err != nil {
 		faults = append(faults, err)
@@ -176,7 +176,8 @@ func (c *config) level() (slog.Level, error) {
 	return level, nil
 }
 
-// sealer encrypts with the secret key and opens with that of before a rotation as well.
+// sealer returns what encrypts with the secret key, and also opens what the key before a
+// rotation has encrypted.
 func (c *config) sealer() (*repositories.Sealer, error) {
 	key, err := secretKey("EARSHOT_SECRET_KEY (--secret-key)", c.SecretKey)
 	if err != nil || c.OldSecretKey.Empty() {
@@ -202,7 +203,7 @@ func secretKey(name string, text secret.Secret) ([]byte, error) {
 	return key, nil
 }
 
-// required names every setting that serve cannot do without and that is missing.
+// required returns a fault for every setting that serve needs and that is missing.
 func (c *config) required() error {
 	var faults []error
 	for _, need := range []struct {
@@ -224,31 +225,32 @@ func (c *config) required() error {
 	return errors.Join(faults...)
 }
 
-// bound is how many requests of a kind a replica has at once.
-type bound struct {
-	into  *int
-	name  string
-	most  int // where nothing is said
-	usage string
+// requestLimit is a flag that bounds how many requests of one kind a replica works on at
+// once.
+type requestLimit struct {
+	into      *int
+	name      string
+	byDefault int // where none is given
+	usage     string
 }
 
-// bounds are the flags that bound what is under work.
-func (c *config) bounds() []bound {
-	return []bound{
+// requestLimits returns the flags that bound the requests under work.
+func (c *config) requestLimits() []requestLimit {
+	return []requestLimit{
 		{&c.MaxTurns, "max-turns", 512, "messages and direct triggers under work on this replica at once; one app has at most half, so that a flood of one leaves room for the others"},
 		{&c.MaxRequests, "max-requests", 64, "other requests under work at once, each up to some megabytes"},
 		{&c.MaxWaiting, "max-waiting", 2000, "requests of either kind that wait for a place, up to 10s; further ones are answered 503 with Retry-After"},
 	}
 }
 
-func (c *config) registerBounds(flags *pflag.FlagSet) {
-	for _, bound := range c.bounds() {
-		flags.IntVar(bound.into, bound.name, bound.most, bound.usage+" ("+bound.variable()+")")
-		flags.SetAnnotation(bound.name, variable, []string{bound.variable()}) //nolint:errcheck // the flag exists
+func (c *config) registerLimits(flags *pflag.FlagSet) {
+	for _, limit := range c.requestLimits() {
+		flags.IntVar(limit.into, limit.name, limit.byDefault, limit.usage+" ("+limit.variable()+")")
+		flags.SetAnnotation(limit.name, envAnnotation, []string{limit.variable()}) //nolint:errcheck // the flag exists
 	}
 }
 
 // variable is the environment variable of the flag.
-func (b bound) variable() string {
+func (b requestLimit) variable() string {
 	return "EARSHOT_" + strings.ToUpper(strings.ReplaceAll(b.name, "-", "_"))
 }

@@ -56,10 +56,10 @@ func TestStoppingFinishesTheMessageThatIsBeingMatched(t *testing.T) {
 
 // stopAmidst posts a message, stops the replica when that has arrived somewhere, and
 // lets it go on from there when the replica takes no others any more.
-func stopAmidst(t *testing.T, w *world, arrived <-chan struct{}, release chan<- struct{}) answer {
+func stopAmidst(t *testing.T, w *world, arrived <-chan struct{}, release chan<- struct{}) httpAnswer {
 	r := w.replicas[0]
-	answers := make(chan answer, 1)
-	go func() { answers <- w.ask(r, "POST", messages("s1"), message("m1", "call book {}")) }()
+	answers := make(chan httpAnswer, 1)
+	go func() { answers <- w.ask(r, "POST", messagesPath("s1"), messageBody("m1", "call book {}")) }()
 	within(t, arrived)
 	r.end()
 	w.until("it takes no more requests", func() bool { return w.ask(r, "GET", "/healthz", "").Err != nil })
@@ -135,12 +135,12 @@ func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 			go func() { ended <- dying.Wait() }()
 			first := &replica{t: t, url: output.await(t, startedAt), log: output}
 			w.until("it is ready", func() bool { return w.ask(first, "GET", "/readyz", "").Status == 200 })
-			require.Error(t, w.ask(first, "POST", messages("s1"), message("m1", "call pay {}")).Err)
+			require.Error(t, w.ask(first, "POST", messagesPath("s1"), messageBody("m1", "call pay {}")).Err)
 			require.ErrorContains(t, <-ended, "killed")
 
 			w.replicas = nil
 			w.serve()
-			type list struct{ Items []struct{ match } }
+			type list struct{ Items []struct{ matched } }
 			var failed list
 			w.until("it is given up", func() bool {
 				failed = read[list](t, w.call(200, "GET", "/v1/apps/clinic/triggers?state=failed", ""))
@@ -180,17 +180,17 @@ func TestWithRedisFullWhatFreesOrRevokesStillWorks(t *testing.T) {
 	w.put("/v1/apps/other", `{}`)
 	w.put("/v1/apps/other/repositories/desk", `{"tools":[{"name":"book"}]}`)
 	key := read[struct{ KeyID, Key string }](t, w.call(201, "POST", "/v1/apps/clinic/keys", `{"name":"stolen","scopes":["messages"]}`))
-	with := func(status int, method, path, body string) answer {
+	with := func(status int, method, path, body string) httpAnswer {
 		return w.call(status, method, path, body, "Authorization", "Bearer "+key.Key)
 	}
-	with(200, "POST", messages("s1"), message("m1", "hello"))
+	with(200, "POST", messagesPath("s1"), messageBody("m1", "hello"))
 	w.say("s2", "m1", "hello")
 	w.rest()
 	w.nats.Stop() // what fires now is owed
 	require.Equal(t, "pending", w.fire("s1", "book", "{}").Event.State)
 
 	w.fill()
-	got := with(503, "POST", messages("s1"), message("m2", "hello"))
+	got := with(503, "POST", messagesPath("s1"), messageBody("m2", "hello"))
 	require.Contains(t, got.Body, "Redis is full")
 	require.NotEmpty(t, got.Header.Get("Retry-After"))
 	require.Contains(t, w.call(503, "PUT", "/v1/apps/clinic/repositories/new", `{"tools":[]}`).Body, "Redis is full")
@@ -206,10 +206,10 @@ func TestWithRedisFullWhatFreesOrRevokesStillWorks(t *testing.T) {
 		return strings.Contains(w.call(200, "GET", "/v1/apps/clinic/triggers", "").Body, `"state":"published"`)
 	})
 	w.call(204, "DELETE", "/v1/apps/clinic/keys/"+key.KeyID, "")
-	with(401, "GET", messages("s1"), "")
+	with(401, "GET", messagesPath("s1"), "")
 	w.call(204, "DELETE", "/v1/apps/clinic/repositories/old", "")
 	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1", "")
-	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", messages("s1"), "").Body)
+	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", messagesPath("s1"), "").Body)
 	idle := repositories.KeysOf("clinic").Idle()
 	require.NoError(t, w.client().Eval(t.Context(), "#!lua flags=allow-oom\nredis.call('ZADD', KEYS[1], 1, 'clinic/s2') return 1", []string{idle}).Err())
 	w.until("the other session expires", func() bool {
@@ -247,7 +247,7 @@ func TestAFullStreamIsSeenAndWhatIsOwedGoesOutWhenItIsEmptied(t *testing.T) {
 	w.put("/v1/apps/clinic", `{"name":"Clinic"}`)
 	w.tool(`"schema":[{"parameter":"n","type":"string"}]`)
 	fired := 0
-	var pending match
+	var pending matched
 	w.until("the stream is full", func() bool {
 		fired++
 		pending = w.fire("s1", "book", fmt.Sprintf(`{"n":"%d %s"}`, fired, strings.Repeat("x", 9000)))

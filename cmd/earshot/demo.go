@@ -25,12 +25,12 @@ var demoRepository string
 
 const demoText = "Good morning, I want an appointment for 2 people at desk B"
 
-// showDemo plays all parts around Earshot: an author who registers tools, a user who
-// says something, a back-end that subscribes to the events, and an endpoint that is
-// called. It shows on out what each of them sees, until ctx ends.
-func showDemo(ctx context.Context, service client.Client, natsURL string, out io.Writer) error {
-	screen := &screen{out: out}
-	sink, err := startSink(screen)
+// runDemo plays everybody around Earshot: an author who registers tools, a user who says
+// something, a back end that subscribes to the events, and an endpoint that is called. It
+// prints on out what each of them sees, until ctx ends.
+func runDemo(ctx context.Context, remote client.Client, natsURL string, out io.Writer) error {
+	screen := &demoScreen{out: out}
+	sink, err := startDemoEndpoint(screen)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func showDemo(ctx context.Context, service client.Client, natsURL string, out io
 	if err := conn.FlushTimeout(5 * time.Second); err != nil {
 		return err
 	}
-	if err := playDemo(ctx, service, "http://"+sink.Addr, screen); err != nil {
+	if err := playDemo(ctx, remote, "http://"+sink.Addr, screen); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -56,12 +56,12 @@ func showDemo(ctx context.Context, service client.Client, natsURL string, out io
 }
 
 // playDemo registers the app and says something to it.
-func playDemo(ctx context.Context, service client.Client, sink string, screen *screen) error {
-	if _, err := service.Call(ctx, http.MethodPut, client.Path("apps", "demo"), []byte(`{"name":"Demo clinic"}`)); err != nil {
+func playDemo(ctx context.Context, remote client.Client, sink string, screen *demoScreen) error {
+	if _, err := remote.Call(ctx, http.MethodPut, client.Path("apps", "demo"), []byte(`{"name":"Demo clinic"}`)); err != nil {
 		return err
 	}
 	desk := strings.ReplaceAll(demoRepository, "SINK", sink)
-	if _, err := service.Call(ctx, http.MethodPut, client.Path("apps", "demo", "repositories", "desk"), []byte(desk)); err != nil {
+	if _, err := remote.Call(ctx, http.MethodPut, client.Path("apps", "demo", "repositories", "desk"), []byte(desk)); err != nil {
 		return err
 	}
 	body, err := json.Marshal(map[string]string{"actor": "user", "text": demoText})
@@ -70,21 +70,21 @@ func playDemo(ctx context.Context, service client.Client, sink string, screen *s
 	}
 	screen.show("says", demoText, nil)
 	messages := client.Path("apps", "demo", "sessions", "s1", "messages")
-	answer, err := service.Call(ctx, http.MethodPost, messages, body)
+	answer, err := remote.Call(ctx, http.MethodPost, messages, body)
 	if err != nil {
 		return err
 	}
 	screen.show("answer", "", answer)
 	key := ""
-	if !service.Key.Empty() {
+	if !remote.Key.Empty() {
 		key = ` -H "Authorization: Bearer $EARSHOT_ADMIN_KEY"`
 	}
-	screen.show("try", fmt.Sprintf(`curl -s %s%s -d '{"actor":"user","text":"When are you open?"}' -H 'Content-Type: application/json'%s`, service.Server, messages, key), nil)
+	screen.show("try", fmt.Sprintf(`curl -s %s%s -d '{"actor":"user","text":"When are you open?"}' -H 'Content-Type: application/json'%s`, remote.Server, messages, key), nil)
 	return nil
 }
 
-// startSink starts the endpoint that the demo's tool calls.
-func startSink(screen *screen) (*http.Server, error) {
+// startDemoEndpoint starts the endpoint that the demo's tool calls.
+func startDemoEndpoint(screen *demoScreen) (*http.Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -101,13 +101,13 @@ func startSink(screen *screen) (*http.Server, error) {
 	return server, nil
 }
 
-// screen shows what happens, one thing at a time.
-type screen struct {
+// demoScreen is the output of the demo, which several of its parts write to at once.
+type demoScreen struct {
 	mu  sync.Mutex
 	out io.Writer
 }
 
-func (s *screen) show(what, text string, data []byte) {
+func (s *demoScreen) show(what, text string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fmt.Fprintf(s.out, "\n%-7s %s\n", what, text)

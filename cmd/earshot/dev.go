@@ -47,7 +47,8 @@ func newDev(env environment) *cobra.Command {
 	return cmd
 }
 
-// forDevelopment sets what dev has otherwise than serve, where it is not given.
+// forDevelopment sets the defaults of dev that differ from those of serve, and checks all
+// settings.
 func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error {
 	if !given("private-urls") {
 		c.PrivateURLs = "allow"
@@ -70,7 +71,7 @@ func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error
 	if c.SecretKey.Empty() {
 		key := make([]byte, repositories.KeySize)
 		rand.Read(key) // never fails (crypto/rand)
-		c.SecretKey, c.madeUpKey = secret.New(base64.StdEncoding.EncodeToString(key)), true
+		c.SecretKey, c.generatedKey = secret.New(base64.StdEncoding.EncodeToString(key)), true
 	}
 	return errors.Join(c.check(), c.onLoopback())
 }
@@ -87,7 +88,7 @@ func (c *config) onLoopback() error {
 	return nil
 }
 
-// runDev runs the service on what is embedded, or on the servers that are named.
+// runDev runs the service on embedded servers, or on those that the settings name.
 func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env environment) (err error) {
 	log := newLogger(env.err, &c)
 	embeddedRedis, embeddedNATS := c.RedisURL.Empty(), c.NATSURL.Empty()
@@ -105,10 +106,10 @@ func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env en
 		showing, stop := context.WithCancel(ctx)
 		defer stop()
 		go func() {
-			if !s.gate.Await(showing) {
+			if !s.redisGate.Await(showing) {
 				return
 			}
-			if err := showDemo(showing, client.Client{Server: s.URL(), Key: c.AdminKey}, c.NATSURL.Reveal(), env.out); err != nil && showing.Err() == nil {
+			if err := runDemo(showing, client.Client{Server: s.URL(), Key: c.AdminKey}, c.NATSURL.Reveal(), env.out); err != nil && showing.Err() == nil {
 				log.Error("demo.failed", "error", err.Error())
 			}
 		}()
@@ -119,14 +120,14 @@ func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env en
 	return runWithFiles(ctx, s, newLiveFiles(source, &client.Client{Server: s.URL(), Key: c.AdminKey}, env, log))
 }
 
-// runWithFiles runs the service and keeps it at what the files define. Files that
-// cannot be loaded at start end it.
+// runWithFiles runs the service and applies the files to it, at start and whenever they
+// change. If they cannot be applied at start, the service ends.
 func runWithFiles(ctx context.Context, s *service, live *liveFiles) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	loading := make(chan error, 1)
 	go func() {
-		if !s.gate.Await(running) {
+		if !s.redisGate.Await(running) {
 			loading <- nil // the service says why it ends
 			return
 		}
@@ -144,7 +145,8 @@ func runWithFiles(ctx context.Context, s *service, live *liveFiles) error {
 	return err
 }
 
-// embed starts the servers that are not named, and names them.
+// embed starts the servers that the settings do not name, and puts their URLs into the
+// settings. The function that it returns stops them.
 func embed(c *config, log *slog.Logger) (func() error, error) {
 	var closers []func() error
 	closeAll := func() error {
@@ -173,8 +175,8 @@ func embed(c *config, log *slog.Logger) (func() error, error) {
 	return closeAll, nil
 }
 
-// announce says where things are. The URL of a NATS server that was named may hold a
-// password and is not repeated.
+// announce prints where the service and its events are. The URL of a NATS server that was
+// named may hold a password and is not repeated.
 func announce(out io.Writer, s *service, c config, embeddedNATS bool) {
 	events := "the server of NATS_URL"
 	if embeddedNATS {

@@ -111,7 +111,7 @@ func (p *player) ask(t *testing.T, status int, method, path, body string) string
 
 // heard is what an answer says, numbers as they are written.
 type heard struct {
-	Matches  []fired
+	Matches  []playedTrigger
 	Rejected []struct {
 		Name    string
 		Values  map[string]any
@@ -119,8 +119,8 @@ type heard struct {
 	}
 }
 
-// fired is a trigger as an answer, a record or an event has it.
-type fired struct {
+// playedTrigger is a trigger as an answer, a record or an event has it.
+type playedTrigger struct {
 	Name     string
 	Values   map[string]any
 	Evidence map[string]*matcher.Evidence // of a record
@@ -133,22 +133,22 @@ func (p *player) post(t *testing.T, c evaldata.Case, message evaldata.Message) h
 }
 
 // records are the trigger records of the session of a case, the newest last.
-func (p *player) records(t *testing.T, c evaldata.Case) []fired {
-	list := exactly[struct{ Items []fired }](t, p.ask(t, 200, "GET", p.path(c)+"/triggers?limit=100", "")).Items
+func (p *player) records(t *testing.T, c evaldata.Case) []playedTrigger {
+	list := exactly[struct{ Items []playedTrigger }](t, p.ask(t, 200, "GET", p.path(c)+"/triggers?limit=100", "")).Items
 	slices.Reverse(list)
 	return list
 }
 
 // triggers are the events of all sessions, by session and in the order of the stream.
-func (s *stage) triggers() map[string][]fired {
+func (s *stage) triggers() map[string][]playedTrigger {
 	s.rest()
-	bySession := map[string][]fired{}
+	bySession := map[string][]playedTrigger{}
 	for _, stored := range s.nats.Stored(emitter.Stream, "tool.trigger.>") {
 		event := exactly[struct {
 			SessionID string
-			fired
+			playedTrigger
 		}](s.t, string(stored.Data))
-		bySession[event.SessionID] = append(bySession[event.SessionID], event.fired)
+		bySession[event.SessionID] = append(bySession[event.SessionID], event.playedTrigger)
 	}
 	return bySession
 }
@@ -165,10 +165,10 @@ func exactly[T any](t *testing.T, text string) (value T) {
 // values that were said, days aside.
 const leastEvidence = 0.90
 
-// day is a value that the dialogues say by the day on which they take place, as in
+// isoDate is a value that the dialogues say by the day on which they take place, as in
 // "tomorrow" or "March 8th". The program has today's date, so that their evidence says
 // nothing here; package matcher measures it.
-var day = regexp.MustCompile(`^2019-\d\d-\d\d$`)
+var isoDate = regexp.MustCompile(`^2019-\d\d-\d\d$`)
 
 func TestEvalEveryExpectedValueOfBFCLReachesItsSubscribers(t *testing.T) {
 	reachSubscribers(t, evaldata.BFCL(t))
@@ -209,7 +209,7 @@ func reachSubscribers(t *testing.T, cases []evaldata.Case) *tally {
 	return count
 }
 
-func (a *tally) add(c evaldata.Case, records []fired) {
+func (a *tally) add(c evaldata.Case, records []playedTrigger) {
 	if len(c.Calls) == 0 {
 		a.silent.Add(1)
 	}
@@ -218,7 +218,7 @@ func (a *tally) add(c evaldata.Case, records []fired) {
 		a.values.Add(int64(len(call.Values)))
 	}
 	for _, parameter := range c.Grounded {
-		if text, is := records[0].Values[parameter].(string); is && day.MatchString(text) {
+		if text, is := records[0].Values[parameter].(string); is && isoDate.MatchString(text) {
 			continue
 		}
 		a.said.Add(1)
@@ -230,7 +230,7 @@ func (a *tally) add(c evaldata.Case, records []fired) {
 
 // requireUnharmed compares what a case expects with what fired: this and nothing else,
 // each value as it was sent.
-func requireUnharmed(t *testing.T, c evaldata.Case, list []fired) {
+func requireUnharmed(t *testing.T, c evaldata.Case, list []playedTrigger) {
 	t.Helper()
 	require.Len(t, list, len(c.Calls), c.ID)
 	for i, call := range c.Calls {

@@ -32,12 +32,12 @@ func newValidate(env environment) *cobra.Command {
 			var faults files.Faults
 			if errors.As(err, &faults) {
 				fmt.Fprintln(env.out, faults)
-				return fmt.Errorf("%s in the files", counted(len(faults), "fault"))
+				return fmt.Errorf("%s in the files", plural(len(faults), "fault"))
 			}
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(env.out, "%s, %s: no faults\n", counted(len(set.Files), "file"), summary(set))
+			fmt.Fprintf(env.out, "%s, %s: no faults\n", plural(len(set.Files), "file"), summary(set))
 			return nil
 		},
 	}
@@ -46,16 +46,16 @@ func newValidate(env environment) *cobra.Command {
 }
 
 func summary(set *files.Set) string {
-	return fmt.Sprintf("app %s, %s", cmp.Or(set.AppID, "not named"), counted(len(set.Repositories), "repository", "repositories"))
+	return fmt.Sprintf("app %s, %s", cmp.Or(set.AppID, "not named"), plural(len(set.Repositories), "repository", "repositories"))
 }
 
-// counted writes a number with its noun.
-func counted(n int, noun string, plural ...string) string {
+// plural returns a number with its noun, in the plural where it needs it.
+func plural(n int, noun string, irregular ...string) string {
 	switch {
 	case n == 1:
 		return "1 " + noun
-	case len(plural) > 0:
-		return fmt.Sprintf("%d %s", n, plural[0])
+	case len(irregular) > 0:
+		return fmt.Sprintf("%d %s", n, irregular[0])
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -18,9 +18,9 @@ func TestMigrateKeepsWhatTheFileWas(t *testing.T) {
 	write(t, "tools.yaml", olderFile)
 	require.NoError(t, os.Chmod("tools.yaml", 0o640))
 	r := command(t, nil, "migrate", "-f", "tools.yaml")
-	require.Equal(t, result{0, "tools.yaml is migrated; what it was is in tools.yaml.bak\n", ""}, r)
-	require.Equal(t, newerFile, content(t, "tools.yaml"))
-	require.Equal(t, olderFile, content(t, "tools.yaml.bak"))
+	require.Equal(t, commandResult{0, "tools.yaml is migrated; what it was is in tools.yaml.bak\n", ""}, r)
+	require.Equal(t, newerFile, fileContent(t, "tools.yaml"))
+	require.Equal(t, olderFile, fileContent(t, "tools.yaml.bak"))
 	info, err := os.Stat("tools.yaml")
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
@@ -37,7 +37,7 @@ func TestMigrateDryRunShowsTheDifference(t *testing.T) {
 	require.Equal(t, 0, r.code)
 	require.True(t, strings.HasPrefix(r.out, "--- tools.yaml\n+++ tools.yaml\n@@ -1,7 +1,9 @@\n # mine\n-tools:\n"), r.out)
 	require.Contains(t, r.out, "\n+kind: tool\n+name: book # b\n")
-	require.Equal(t, olderFile, content(t, "tools.yaml"))
+	require.Equal(t, olderFile, fileContent(t, "tools.yaml"))
 	require.NoFileExists(t, "tools.yaml.bak")
 }
 
@@ -52,10 +52,10 @@ func TestMigrateGoesOnOverFilesAtFaultAndLeavesThemUntouched(t *testing.T) {
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.err, "a.yaml:2:6: malformed YAML: ")
 	require.Contains(t, r.err, "c.yaml: c.yaml.bak is there already; move it away first")
-	require.Equal(t, broken, content(t, "a.yaml"))
-	require.Equal(t, newerFile, content(t, "b.yaml"))
-	require.Equal(t, olderFile, content(t, "c.yaml"))
-	require.Equal(t, "precious", content(t, "c.yaml.bak"))
+	require.Equal(t, broken, fileContent(t, "a.yaml"))
+	require.Equal(t, newerFile, fileContent(t, "b.yaml"))
+	require.Equal(t, olderFile, fileContent(t, "c.yaml"))
+	require.Equal(t, "precious", fileContent(t, "c.yaml.bak"))
 	left, err := os.ReadDir(".")
 	require.NoError(t, err)
 	require.Len(t, left, 5, "and nothing is left lying about")
@@ -69,7 +69,7 @@ func TestAMigratedFileAppliesToTheSameState(t *testing.T) {
 	require.Equal(t, "= app clinic\n= repository clinic/desk\ncreated 0, updated 0, left 2, removed 0\n", w.ok("apply", "-f", "tools.yaml"))
 }
 
-func content(t *testing.T, name string) string {
+func fileContent(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
@@ -94,13 +94,13 @@ func TestValidateNamesEveryFaultAndNeedsNoService(t *testing.T) {
 	write(t, "a.yaml", "kind: tool\nname: x\ndescripton: y\n")
 	write(t, "b.yaml", "kind: tol\n")
 	r := command(t, nil, "validate", "-f", ".")
-	require.Equal(t, result{1, "a.yaml:3:1: tool \"x\": descripton: unknown field \"descripton\"; did you mean \"description\"?\n" +
+	require.Equal(t, commandResult{1, "a.yaml:3:1: tool \"x\": descripton: unknown field \"descripton\"; did you mean \"description\"?\n" +
 		"b.yaml:1:7: unknown kind \"tol\": app, module, authService, source, tool, repository, toolset, group; did you mean \"tool\"?\n",
 		"earshot: 2 faults in the files\n"}, r)
 	write(t, "a.yaml", "kind: tool\nname: x\nauthRequired: [g]\n")
 	require.Contains(t, command(t, nil, "validate", "-f", "a.yaml").out, "a.yaml:3:16: tool \"x\": authRequired/0: the app has no authentication service \"g\"")
 	write(t, "a.yaml", "kind: tool\nname: x\n---\nkind: prompt\nname: p\n")
-	require.Equal(t, result{0, "1 file, app clinic, 1 repository: no faults\n", "note: a.yaml:5:7: prompt \"p\" is left out: Earshot has tools, and no prompts\n"},
+	require.Equal(t, commandResult{0, "1 file, app clinic, 1 repository: no faults\n", "note: a.yaml:5:7: prompt \"p\" is left out: Earshot has tools, and no prompts\n"},
 		command(t, nil, "validate", "-f", "a.yaml"))
 }
 
@@ -123,7 +123,7 @@ func TestApplyPlansAndASecondRunChangesNothing(t *testing.T) {
 	write(t, "tools.yaml", strings.ReplaceAll(bookFile, "URL", "https://example.org"))
 
 	dry := w.run("apply", "-f", "tools.yaml", "--dry-run", "--exit-code")
-	require.Equal(t, result{2, "+ app clinic\n+ repository clinic/booking\nnothing was done (--dry-run): would have created 2, updated 0, left 0, removed 0\n", ""}, dry)
+	require.Equal(t, commandResult{2, "+ app clinic\n+ repository clinic/booking\nnothing was done (--dry-run): would have created 2, updated 0, left 0, removed 0\n", ""}, dry)
 	require.Empty(t, w.request("GET", "/v1/apps", "")["items"])
 
 	require.Equal(t, "+ app clinic\n+ repository clinic/booking\ncreated 2, updated 0, left 0, removed 0\n", w.ok("apply", "-f", "tools.yaml"))
@@ -208,7 +208,7 @@ func TestApplyWritesNothingWhereAnythingIsAtFault(t *testing.T) {
 	w := devInFolder(t)
 	write(t, "tools.yaml", "kind: tool\nname: a\n---\nkind: tool\nname: b\nurl: https://a/\nrequest: {moduleId: m}\n")
 	r := w.run("apply", "-f", "tools.yaml")
-	require.Equal(t, result{1, "", "tools.yaml:7:21: tool \"b\": request/moduleId: the app has no module \"m\"; it has none at all\n"}, r)
+	require.Equal(t, commandResult{1, "", "tools.yaml:7:21: tool \"b\": request/moduleId: the app has no module \"m\"; it has none at all\n"}, r)
 	require.Empty(t, w.request("GET", "/v1/apps", "")["items"])
 
 	w.request("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"m","secret":"s","tokenUrl":"https://id.example.org/"}]}`)

@@ -12,15 +12,15 @@ import (
 	"earshot/repositories/secret"
 )
 
-// variable is the annotation of a flag that names its environment variable.
-const variable = "environment variable"
+// envAnnotation is the annotation of a flag that names its environment variable.
+const envAnnotation = "environment variable"
 
-// fromEnvironment fills the flags that were not given from their variables, and names
-// all variables that cannot be read at once.
+// fromEnvironment sets the flags that were not given from their environment variables. It
+// returns a fault for each variable that cannot be read.
 func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var faults []error
 	flags.VisitAll(func(flag *pflag.Flag) {
-		names := flag.Annotations[variable]
+		names := flag.Annotations[envAnnotation]
 		if flag.Changed || len(names) == 0 {
 			return
 		}
@@ -43,9 +43,9 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 // registerService declares the flags that say which service a command speaks to.
 func registerService(c *client.Client, flags *pflag.FlagSet) {
 	flags.StringVar(&c.Server, "server", "http://127.0.0.1:8080", "the service (EARSHOT_URL)")
-	flags.SetAnnotation("server", variable, []string{"EARSHOT_URL"}) //nolint:errcheck // the flag exists
+	flags.SetAnnotation("server", envAnnotation, []string{"EARSHOT_URL"}) //nolint:errcheck // the flag exists
 	flags.TextVar(&c.Key, "key", secret.Secret{}, "bearer key (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
-	flags.SetAnnotation("key", variable, []string{"EARSHOT_KEY", "EARSHOT_ADMIN_KEY"}) //nolint:errcheck // the flag exists
+	flags.SetAnnotation("key", envAnnotation, []string{"EARSHOT_KEY", "EARSHOT_ADMIN_KEY"}) //nolint:errcheck // the flag exists
 }
 
 // secretFlag is a flag whose value is not shown, neither as a default in --help.
@@ -62,17 +62,17 @@ func (f *secretFlag) Set(text string) error {
 type size int64
 
 const (
-	// defaultStreamMax is how much the stream may hold.
-	defaultStreamMax size = 4 << 30
-	// leastSize is the smallest that is of any use; a lower number is a slip.
-	leastSize size = 1 << 10
+	// defaultStreamSize is how much the stream may hold.
+	defaultStreamSize size = 4 << 30
+	// minSize is the smallest that is of any use; a lower number is a slip.
+	minSize size = 1 << 10
 )
 
 // Set implements pflag.Value.
 func (s *size) Set(text string) error {
 	bytes, err := humanize.ParseBytes(text)
-	if err != nil || bytes < uint64(leastSize) || bytes > math.MaxInt64 {
-		return fmt.Errorf("it must be a size of %s or more, as in 4GiB, 512MiB or 1000000", leastSize)
+	if err != nil || bytes < uint64(minSize) || bytes > math.MaxInt64 {
+		return fmt.Errorf("it must be a size of %s or more, as in 4GiB, 512MiB or 1000000", minSize)
 	}
 	*s = size(bytes)
 	return nil

@@ -135,31 +135,31 @@ func around(variables map[string]string, out, err io.Writer, typed string) envir
 	}}
 }
 
-// result is what a command line came to that ends by itself.
-type result struct {
+// commandResult is what a command line came to that ends by itself.
+type commandResult struct {
 	code     int
 	out, err string
 }
 
 // command runs a command line that ends by itself.
-func command(t *testing.T, variables map[string]string, args ...string) result {
+func command(t *testing.T, variables map[string]string, args ...string) commandResult {
 	t.Helper()
 	return typing(t, variables, "", args...)
 }
 
 // typing runs a command line that ends by itself, with what a person types.
-func typing(t *testing.T, variables map[string]string, typed string, args ...string) result {
+func typing(t *testing.T, variables map[string]string, typed string, args ...string) commandResult {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var out, err output
 	code := run(ctx, args, around(variables, &out, &err, typed))
 	require.NoError(t, ctx.Err(), "it did not end by itself")
-	return result{code, out.String(), err.String()}
+	return commandResult{code, out.String(), err.String()}
 }
 
 // run runs a command line that speaks to the service.
-func (w *world) run(args ...string) result {
+func (w *world) run(args ...string) commandResult {
 	w.t.Helper()
 	return command(w.t, w.env, args...)
 }

@@ -13,10 +13,10 @@ import (
 	"earshot/repositories"
 )
 
-// graceful is how long what is in flight may take after a SIGTERM.
-const graceful = 20 * time.Second
+// shutdownTimeout bounds how long requests and effects in flight may take after a SIGTERM.
+const shutdownTimeout = 20 * time.Second
 
-// URL is where the service is reached.
+// URL returns the address that the service listens on.
 func (s *service) URL() string {
 	scheme := "http://"
 	if s.config.TLSCert != "" {
@@ -33,8 +33,8 @@ func (s *service) serve() error {
 	return s.http.Serve(s.listener)
 }
 
-// run serves until ctx ends, then finishes what is in flight. It ends early where the
-// server fails or Redis is one that cannot be used.
+// run serves until ctx ends, then finishes what is in flight. It ends early if the HTTP
+// server fails, or if Redis must not be used.
 func (s *service) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -73,19 +73,19 @@ func (s *service) admit(ctx context.Context) error {
 	return redisdb.Admission{
 		URL: s.config.RedisURL.Reveal(), Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
 		Also: s.admitKey, Pause: s.env.pause, Log: s.log,
-	}.Open(ctx, s.gate)
+	}.Open(ctx, s.redisGate)
 }
 
-// shutDown takes no more messages, claims no more effects, and waits for what runs.
+// shutDown stops taking messages and claiming effects, and waits for those in flight.
 func (s *service) shutDown(working <-chan struct{}) error {
-	ctx, cancel := context.WithTimeout(context.Background(), graceful)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	err := s.http.Shutdown(ctx)
 	<-working
 	return errors.Join(err, s.engine.Stop(ctx), s.close())
 }
 
-// close lets go of what was opened.
+// close closes everything that was opened.
 func (s *service) close() error {
 	var faults []error
 	if s.listener != nil {
@@ -108,16 +108,17 @@ func (s *service) close() error {
 	return errors.Join(faults...)
 }
 
-// admitKey refuses a Redis whose credentials were sealed with another secret key: every
-// app with one would be an error, and what is stored meanwhile one for the others.
+// admitKey refuses a Redis whose credentials were sealed with another secret key: apps
+// with credentials could not be read, and other replicas could not read what this one
+// stores.
 func (s *service) admitKey(ctx context.Context, db *repositories.DB) error {
 	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: s.sealer})
-	err := store.AdoptSecretKey(ctx, !s.config.madeUpKey)
+	err := store.AdoptSecretKey(ctx, !s.config.generatedKey)
 	if !errors.Is(err, repositories.ErrSecretKey) {
 		return err
 	}
 	way := "start with that key as EARSHOT_SECRET_KEY (--secret-key), as all replicas do; to change it, give the new one there and that one as EARSHOT_SECRET_KEY_OLD (--secret-key-old)"
-	if s.config.madeUpKey {
+	if s.config.generatedKey {
 		way = "dev makes up a key at every start where none is given: " + way
 	}
 	return fmt.Errorf("%w: %w; %s", redisdb.ErrRefused, err, way)

@@ -20,7 +20,7 @@ import (
 )
 
 func newListen(env environment) *cobra.Command {
-	l := &listener{env: env}
+	l := &subscriber{env: env}
 	cmd := &cobra.Command{
 		Use:   "listen [SUBJECT]",
 		Short: "Show the events as they come",
@@ -39,15 +39,15 @@ func newListen(env environment) *cobra.Command {
 	l.url = secret.New(nats.DefaultURL)
 	flags := cmd.Flags()
 	flags.Var(&secretFlag{&l.url}, "nats-url", "the NATS server, as that of earshot dev where none is given (NATS_URL)")
-	flags.SetAnnotation("nats-url", variable, []string{"NATS_URL"}) //nolint:errcheck // the flag exists
+	flags.SetAnnotation("nats-url", envAnnotation, []string{"NATS_URL"}) //nolint:errcheck // the flag exists
 	flags.StringVar(&l.since, "since", "", "begin so long ago, as 10m, or at a time, as 2026-12-01T09:00:00Z")
 	flags.BoolVar(&l.json, "json", false, "print each event as a line of JSON")
 	flags.IntVar(&l.count, "count", 0, "end after so many events; 0 goes on until it is stopped")
 	return cmd
 }
 
-// listener prints events.
-type listener struct {
+// subscriber is a subscription to events of the stream, which prints them as they come.
+type subscriber struct {
 	env   environment
 	url   secret.Secret
 	since string
@@ -55,22 +55,22 @@ type listener struct {
 	count int
 }
 
-// connectTime bounds connecting: a person waits.
-const connectTime = 5 * time.Second
+// connectTimeout bounds connecting to NATS: a person waits.
+const connectTimeout = 5 * time.Second
 
-func (l *listener) run(ctx context.Context, subject string) error {
+func (l *subscriber) run(ctx context.Context, subject string) error {
 	if err := checkSubject(subject); err != nil {
 		return err
 	}
-	config := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy, FilterSubjects: []string{subject}}
+	options := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy, FilterSubjects: []string{subject}}
 	if l.since != "" {
 		from, err := timeOf(l.since, l.env.now())
 		if err != nil {
 			return err
 		}
-		config.DeliverPolicy, config.OptStartTime = jetstream.DeliverByStartTimePolicy, &from
+		options.DeliverPolicy, options.OptStartTime = jetstream.DeliverByStartTimePolicy, &from
 	}
-	conn, err := nats.Connect(l.url.Reveal(), nats.Name("earshot listen"), nats.Timeout(connectTime), nats.MaxReconnects(-1))
+	conn, err := nats.Connect(l.url.Reveal(), nats.Name("earshot listen"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1))
 	if err != nil {
 		return fmt.Errorf("no NATS server answers at %s: %w; start one with: earshot dev, or name it with --nats-url or NATS_URL",
 			client.Redacted(l.url.Reveal()), withoutAddress(err))
@@ -80,7 +80,7 @@ func (l *listener) run(ctx context.Context, subject string) error {
 	if err != nil {
 		return err
 	}
-	consumer, err := l.consumer(ctx, stream, config)
+	consumer, err := l.consumer(ctx, stream, options)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -93,17 +93,17 @@ func (l *listener) run(ctx context.Context, subject string) error {
 // streamPause is the time between two looks for a stream that is not there yet.
 const streamPause = 200 * time.Millisecond
 
-// consumer waits for the stream where there is none: it is made with the first event,
-// and whoever listens before that wants to see it.
-func (l *listener) consumer(ctx context.Context, stream jetstream.JetStream, config jetstream.OrderedConsumerConfig) (jetstream.Consumer, error) {
+// consumer returns a consumer of the stream. It waits for the stream if there is none yet:
+// the first event makes it, and somebody who listens before that wants to see that event.
+func (l *subscriber) consumer(ctx context.Context, stream jetstream.JetStream, options jetstream.OrderedConsumerConfig) (jetstream.Consumer, error) {
 	for waiting := false; ; waiting = true {
-		consumer, err := stream.OrderedConsumer(ctx, emitter.Stream, config)
+		consumer, err := stream.OrderedConsumer(ctx, emitter.Stream, options)
 		if !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return consumer, err
 		}
 		if !waiting {
 			fmt.Fprintln(l.env.err, "there was no event yet; waiting for the first")
-			config.DeliverPolicy, config.OptStartTime = jetstream.DeliverAllPolicy, nil
+			options.DeliverPolicy, options.OptStartTime = jetstream.DeliverAllPolicy, nil
 		}
 		if err := l.env.pause(ctx, streamPause); err != nil {
 			return nil, err
@@ -121,7 +121,7 @@ func withoutAddress(err error) error {
 	return errors.New("the URL cannot be used")
 }
 
-// timeOf reads a time, or how long ago it was.
+// timeOf reads a point in time, or a duration as that long before now.
 func timeOf(text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
@@ -133,8 +133,8 @@ func timeOf(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// follow prints events until ctx ends or there were enough.
-func (l *listener) follow(ctx context.Context, consumer jetstream.Consumer) error {
+// follow prints events until ctx ends or there were as many as asked for.
+func (l *subscriber) follow(ctx context.Context, consumer jetstream.Consumer) error {
 	messages, err := consumer.Messages()
 	if err != nil {
 		return err
@@ -156,8 +156,8 @@ func (l *listener) follow(ctx context.Context, consumer jetstream.Consumer) erro
 	}
 }
 
-// event is an event as a line of JSON.
-type event struct {
+// eventLine is an event as listen --json prints it.
+type eventLine struct {
 	Sequence uint64          `json:"sequence"`
 	Time     time.Time       `json:"time"`
 	Subject  string          `json:"subject"`
@@ -165,7 +165,7 @@ type event struct {
 	Data     json.RawMessage `json:"data"`
 }
 
-func (l *listener) print(message jetstream.Msg) error {
+func (l *subscriber) print(message jetstream.Msg) error {
 	about, err := message.Metadata()
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (l *listener) print(message jetstream.Msg) error {
 	if !json.Valid(data) {
 		data, _ = json.Marshal(string(data)) // a string always marshals
 	}
-	return writeLine(l.env.out, event{about.Sequence.Stream, about.Timestamp.UTC(), message.Subject(), message.Headers().Get("ce-id"), data})
+	return writeLine(l.env.out, eventLine{about.Sequence.Stream, about.Timestamp.UTC(), message.Subject(), message.Headers().Get("ce-id"), data})
 }
 
 // writeLine writes a value as a line of JSON.
@@ -188,8 +188,8 @@ func writeLine(out io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// checkSubject refuses a subject that no event of the stream can have: whoever listens
-// to it would wait for ever.
+// checkSubject refuses a subject that no event of the stream can have: the command would
+// wait for ever.
 func checkSubject(subject string) error {
 	for _, taken := range emitter.Subjects() {
 		if overlap(strings.Split(subject, "."), strings.Split(taken, ".")) {
@@ -199,7 +199,7 @@ func checkSubject(subject string) error {
 	return fmt.Errorf("no event has the subject %q; events have these: %s", subject, strings.Join(emitter.Subjects(), ", "))
 }
 
-// overlap reports whether any subject is of both patterns.
+// overlap reports whether two subject patterns have a subject in common.
 func overlap(a, b []string) bool {
 	for i := 0; i < len(a) && i < len(b); i++ {
 		switch {

@@ -16,26 +16,26 @@ import (
 	"earshot/repositories/files"
 )
 
-// settle is how long files must be quiet before they are read again: an editor writes
-// a file in several steps, and a checkout many files.
-const settle = 100 * time.Millisecond
+// debounce is how long files must be quiet before they are read again: an editor writes a
+// file in several steps, and a checkout writes many files.
+const debounce = 100 * time.Millisecond
 
-// liveFiles keeps a service at what files define.
+// liveFiles is a watcher that applies files to a service again whenever they change.
 type liveFiles struct {
 	source  sourceFlags
-	client  *client.Client
+	service *client.Client
 	env     environment
 	log     *slog.Logger
 	applied map[string]map[plan.Member]bool // what we have put there, by app
 	seen    string                          // of the files as they were last read
 }
 
-func newLiveFiles(source sourceFlags, service *client.Client, env environment, log *slog.Logger) *liveFiles {
-	return &liveFiles{source: source, client: service, env: env, log: log}
+func newLiveFiles(source sourceFlags, remote *client.Client, env environment, log *slog.Logger) *liveFiles {
+	return &liveFiles{source: source, service: remote, env: env, log: log}
 }
 
-// load reads the files and brings the service to them. What an earlier load has put
-// there and the files have no more goes; what others have registered stays.
+// load applies the files to the service. What an earlier load has registered and the files
+// no longer define is removed; what others have registered stays.
 func (l *liveFiles) load(ctx context.Context) error {
 	l.seen = files.Fingerprint(l.source.paths) // before they are read: a change in between is seen again
 	set, err := l.source.readFor(l.env)
@@ -43,7 +43,7 @@ func (l *liveFiles) load(ctx context.Context) error {
 		return err
 	}
 	ours := l.applied[set.AppID]
-	p := &plan.Planner{Service: l.client, Set: set, Pause: l.env.pause, Removable: func(m plan.Member) bool { return ours[m] }}
+	p := &plan.Planner{Service: l.service, Set: set, Pause: l.env.pause, Removable: func(m plan.Member) bool { return ours[m] }}
 	made, err := p.Plan(ctx)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (l *liveFiles) load(ctx context.Context) error {
 	if made.Changes() > 0 {
 		made.Print(l.env.out)
 	}
-	fmt.Fprintf(l.env.out, "%s loaded: %s\n", counted(len(set.Files), "file"), made.Summary())
+	fmt.Fprintf(l.env.out, "%s loaded: %s\n", plural(len(set.Files), "file"), made.Summary())
 	return nil
 }
 
@@ -66,8 +66,8 @@ func (l *liveFiles) remember(set *files.Set) {
 	l.applied[set.AppID] = plan.DefinedBy(set)
 }
 
-// watch loads the files again when they change, until ctx ends. Files at fault change
-// nothing: the service goes on with what it has, and what is wrong is said.
+// watch loads the files again when they change, until ctx ends. Faulty files change
+// nothing: the service goes on with what it has, and the faults are printed.
 func (l *liveFiles) watch(ctx context.Context, watcher *fsnotify.Watcher) {
 	quiet := time.NewTimer(time.Hour)
 	quiet.Stop()
@@ -77,7 +77,7 @@ func (l *liveFiles) watch(ctx context.Context, watcher *fsnotify.Watcher) {
 			return
 		case event := <-watcher.Events:
 			if event.Op != fsnotify.Chmod {
-				quiet.Reset(settle)
+				quiet.Reset(debounce)
 			}
 		case err := <-watcher.Errors:
 			l.log.Warn("files.unwatched", "error", fmt.Sprint(err))
@@ -92,9 +92,9 @@ func (l *liveFiles) watch(ctx context.Context, watcher *fsnotify.Watcher) {
 	}
 }
 
-// watched starts watching the folders of the files: an editor that replaces a file, and
-// a link that is turned to another, would escape a watch of the file itself.
-func (l *liveFiles) watched() (*fsnotify.Watcher, error) {
+// newWatcher watches the folders of the files: an editor that replaces a file, and a
+// symbolic link that changes its target, would escape a watch of the file itself.
+func (l *liveFiles) newWatcher() (*fsnotify.Watcher, error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, fmt.Errorf("watch the files: %w", err)
@@ -111,10 +111,10 @@ func (l *liveFiles) watched() (*fsnotify.Watcher, error) {
 	return watcher, nil
 }
 
-// run loads the files once and then watches them. Its error is one of the first load:
-// a service without what it was started for would only seem to run.
+// run loads the files once and then watches them. It returns an error only if the first
+// load fails: a service without its files would be of no use.
 func (l *liveFiles) run(ctx context.Context) error {
-	watcher, err := l.watched() // before the first load, so that no change is missed
+	watcher, err := l.newWatcher() // before the first load, so that no change is missed
 	if err != nil {
 		return err
 	}

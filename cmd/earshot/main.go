@@ -33,19 +33,19 @@ func main() {
 }
 
 // environment holds the inputs and outputs of a command beside its arguments, so that
-// tests run commands as main does.
+// tests can run commands as main does.
 type environment struct {
 	out    io.Writer
 	err    io.Writer
 	lookup func(variable string) (string, bool)
 	in     io.Reader // what a user types
 	now    func() time.Time
-	// pause waits until the duration is over, or returns the error of ctx, which ended.
+	// pause waits until the duration is over or ctx ends.
 	pause func(ctx context.Context, d time.Duration) error
 }
 
-// run executes the command line and returns the exit code: 0, 1 at a fault, or what a
-// command says by it.
+// run executes the command line and returns its exit code: 0, 1 for a fault, or that of an
+// exitWith.
 func run(ctx context.Context, args []string, env environment) int {
 	root := newRoot(env)
 	root.SetArgs(args)
@@ -108,7 +108,7 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// exitWith is an error that says by the exit code alone what there is to say.
+// exitWith is an error that only sets the exit code; nothing is printed for it.
 type exitWith int
 
 // Error returns the code, for whoever prints it all the same.

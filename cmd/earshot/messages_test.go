@@ -24,7 +24,7 @@ type problem struct {
 type history struct {
 	Items []struct {
 		MessageID, Text, State, Error string
-		Triggers                      []match
+		Triggers                      []matched
 	}
 }
 
@@ -53,7 +53,7 @@ func TestMessageThatTheLLMDoesNotDecideIsKeptAndTriedAgain(t *testing.T) {
 	} {
 		t.Run(session, func(t *testing.T) {
 			w.llm.Queue(test.reply)
-			got := w.call(test.status, "POST", messages(session), message("m1", text))
+			got := w.call(test.status, "POST", messagesPath(session), messageBody("m1", text))
 			require.Equal(t, "application/problem+json", got.Header.Get("Content-Type"))
 			require.Equal(t, test.retryAfter, got.Header.Get("Retry-After"))
 			told := read[problem](t, got)
@@ -61,7 +61,7 @@ func TestMessageThatTheLLMDoesNotDecideIsKeptAndTriedAgain(t *testing.T) {
 			require.Contains(t, told.Detail, test.says)
 			require.Equal(t, "m1", told.MessageID)
 
-			kept := read[history](t, w.call(200, "GET", messages(session), "")).Items
+			kept := read[history](t, w.call(200, "GET", messagesPath(session), "")).Items
 			require.Len(t, kept, 1)
 			require.Equal(t, []string{"m1", text, "failed"}, []string{kept[0].MessageID, kept[0].Text, kept[0].State})
 			require.Contains(t, kept[0].Error, test.says)
@@ -71,7 +71,7 @@ func TestMessageThatTheLLMDoesNotDecideIsKeptAndTriedAgain(t *testing.T) {
 			asked := w.llm.Count()
 			require.Len(t, w.say(session, "m1", text).Matches, 1, "the model is well again")
 			require.Equal(t, asked+1, w.llm.Count())
-			kept = read[history](t, w.call(200, "GET", messages(session), "")).Items
+			kept = read[history](t, w.call(200, "GET", messagesPath(session), "")).Items
 			require.Len(t, kept, 1, "it is one message however often it was sent")
 			require.Equal(t, "decided", kept[0].State)
 			require.Equal(t, "book", kept[0].Triggers[0].Name)
@@ -132,7 +132,7 @@ func TestModelSeesEarlierTriggersAndTheirResults(t *testing.T) {
 	require.Equal(t, "tool", reply.Last().Role)
 	require.JSONEq(t, `{"ok":true}`, reply.Last().Content)
 
-	w.call(200, "POST", messages("s1"), `{"messageId":"a1","actor":"agent","text":"It is booked."}`)
+	w.call(200, "POST", messagesPath("s1"), `{"messageId":"a1","actor":"agent","text":"It is booked."}`)
 	require.Equal(t, 2, w.llm.Count(), "what the agent says is matched against nothing")
 	w.llm.Queue(llmtest.Text("You are welcome."))
 	require.Equal(t, "You are welcome.", w.say("s1", "m2", "thanks").Reply)
@@ -195,8 +195,8 @@ func TestMessageCostsThreeScriptsOneRequestAndOnePublishAnEvent(t *testing.T) {
 }
 
 // together runs all of count at the same time and returns what they got.
-func together(count int, ask func(i int) answer) []answer {
-	answers := make([]answer, count)
+func together(count int, ask func(i int) httpAnswer) []httpAnswer {
+	answers := make([]httpAnswer, count)
 	begin := make(chan struct{})
 	var group sync.WaitGroup
 	for i := range answers {
@@ -221,10 +221,10 @@ func onceRepository(url string) string {
 // replicas at once, and checks that one of them has it.
 func contend(t *testing.T, w *world, sink *endpoint, sessionOf func(i int) string) {
 	before := len(sink.requests())
-	answers := together(24, func(i int) answer {
+	answers := together(24, func(i int) httpAnswer {
 		replica, session := w.replicas[i%2], sessionOf(i)
 		if i%4 < 2 {
-			return w.ask(replica, "POST", messages(session), message(fmt.Sprint("m", i), "call first {}; second {}"))
+			return w.ask(replica, "POST", messagesPath(session), messageBody(fmt.Sprint("m", i), "call first {}; second {}"))
 		}
 		return w.ask(replica, "POST", "/v1/apps/clinic/sessions/"+session+"/triggers", `{"name":"second","source":"ui"}`)
 	})
@@ -277,16 +277,16 @@ func TestOneMessagePostedManyTimesFiresOnceAndHasOneAnswer(t *testing.T) {
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string"}],"url":"`+sink.URL+`"}]}`)
 	for round := range 5 {
 		session := fmt.Sprint("s", round)
-		answers := together(16, func(i int) answer {
-			return w.ask(w.replicas[i%2], "POST", messages(session), message("m1", `call book {"day":"monday"}`))
+		answers := together(16, func(i int) httpAnswer {
+			return w.ask(w.replicas[i%2], "POST", messagesPath(session), messageBody("m1", `call book {"day":"monday"}`))
 		})
-		for _, got := range append(answers, w.ask(w.replicas[1], "POST", messages(session), message("m1", `call book {"day":"monday"}`))) {
+		for _, got := range append(answers, w.ask(w.replicas[1], "POST", messagesPath(session), messageBody("m1", `call book {"day":"monday"}`))) {
 			require.NoError(t, got.Err)
 			require.Equal(t, http.StatusOK, got.Status, got.Body)
 			require.Equal(t, answers[0].Body, got.Body)
 		}
 		for _, prefer := range []string{"wait=1", "respond-async"} {
-			got := w.ask(w.replicas[1], "POST", messages(session), message("m1", "something else"), "Prefer", prefer)
+			got := w.ask(w.replicas[1], "POST", messagesPath(session), messageBody("m1", "something else"), "Prefer", prefer)
 			require.Equal(t, http.StatusConflict, got.Status, got.Body)
 			require.Contains(t, got.Body, "send this one under an id of its own")
 		}
@@ -301,7 +301,7 @@ func TestOneDirectTriggerPostedManyTimesFiresOnceAndHasOneAnswer(t *testing.T) {
 	t.Parallel()
 	w, sink := serving(t, 2), newSink(t)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+sink.URL+`"}]}`)
-	answers := together(16, func(i int) answer {
+	answers := together(16, func(i int) httpAnswer {
 		return w.ask(w.replicas[i%2], "POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"book","source":"task","triggerId":"job-1"}`)
 	})
 	for _, got := range answers {

@@ -150,11 +150,11 @@ func TestMessageThatReplicasDoNotHaveIsAnswered503(t *testing.T) {
 	r.log.await(t, regexp.MustCompile(`"msg":"redis.replicas".*it has 0 replicas, and --redis-wait asks for 1`))
 	w.put("/v1/apps/clinic", `{"name":"Clinic"}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book"}]}`)
-	got := w.call(http.StatusServiceUnavailable, "POST", messages("s1"), message("m1", "call book {}"))
+	got := w.call(http.StatusServiceUnavailable, "POST", messagesPath("s1"), messageBody("m1", "call book {}"))
 	require.Equal(t, "1", got.Header.Get("Retry-After"))
 	redistest.RunReplica(t, w.redis)
 	w.until("it is answered", func() bool {
-		return w.ask(r, "POST", messages("s1"), message("m1", "call book {}")).Status == http.StatusOK
+		return w.ask(r, "POST", messagesPath("s1"), messageBody("m1", "call book {}")).Status == http.StatusOK
 	})
 	require.Len(t, w.say("s1", "m1", "call book {}").Matches, 1)
 	w.rest()

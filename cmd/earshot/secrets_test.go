@@ -106,7 +106,7 @@ func requests(issuer string) map[string]string {
 
 // clinic writes an app for each issuer, with tools that are called in every way, at each
 // endpoint, and returns the names of the tools.
-func (w *world) clinic(say func(method, path, body string) answer, issuers, sinks map[string]*endpoint) (tools []string) {
+func (w *world) clinic(say func(method, path, body string) httpAnswer, issuers, sinks map[string]*endpoint) (tools []string) {
 	for good, issuer := range issuers {
 		app := fmt.Sprintf(`{"signingSecret":"%s","settings":{"chatModeEnabled":true},"modules":[{"moduleId":"calendar","secret":"%s","tokenUrl":"%s"}]}`,
 			"whsec_"+base64.StdEncoding.EncodeToString([]byte(planted["signing"])), planted["module"], issuer.URL)
@@ -128,13 +128,13 @@ func (w *world) clinic(say func(method, path, body string) answer, issuers, sink
 func TestCredentialsShowNowhere(t *testing.T) {
 	t.Parallel()
 	w := guarded(t)
-	say := func(method, path, body string, headers ...string) answer {
+	say := func(method, path, body string, headers ...string) httpAnswer {
 		got := w.ask(w.replicas[0], method, path, body, headers...)
 		require.NoError(t, got.Err)
 		clean(t, method+" "+path, got.Body+fmt.Sprint(got.Header))
 		return got
 	}
-	ask := func(method, path, body string) answer { return say(method, path, body) }
+	ask := func(method, path, body string) httpAnswer { return say(method, path, body) }
 	issuers := map[string]*endpoint{
 		"issued": newEndpoint(t, func(out http.ResponseWriter, _ received) {
 			out.Header().Set("Content-Type", "application/json")
@@ -151,7 +151,7 @@ func TestCredentialsShowNowhere(t *testing.T) {
 	mistakes(t, ask)
 	for app := range issuers {
 		for _, name := range tools {
-			got := say("POST", "/v1/apps/"+app+"/sessions/s1/messages", message("", "call "+name+" {}"))
+			got := say("POST", "/v1/apps/"+app+"/sessions/s1/messages", messageBody("", "call "+name+" {}"))
 			require.Equal(t, http.StatusOK, got.Status, got.Body)
 		}
 	}
@@ -177,7 +177,7 @@ func garbage(out http.ResponseWriter, r received) {
 }
 
 // mistakes sends credentials in bodies that are at fault.
-func mistakes(t *testing.T, say func(method, path, body string) answer) {
+func mistakes(t *testing.T, say func(method, path, body string) httpAnswer) {
 	p := planted["mistaken"]
 	for _, body := range []string{
 		`{"modules":[{"moduleId":"m","secret":"` + p + `"}]}`, `{"modules":[{"moduleId":"m","secret":["` + p + `"],"tokenUrl":"https://x.example"}]}`,
@@ -198,23 +198,23 @@ func mistakes(t *testing.T, say func(method, path, body string) answer) {
 }
 
 // failures lets everything around the program fail with credentials in its mouth.
-func failures(t *testing.T, w *world, say func(method, path, body string, headers ...string) answer, tool string) {
+func failures(t *testing.T, w *world, say func(method, path, body string, headers ...string) httpAnswer, tool string) {
 	require.Equal(t, http.StatusUnauthorized, say("GET", "/v1/apps", "", "Authorization", "Bearer "+planted["wrong"]).Status)
 	w.llm.Queue(
 		llmtest.Status(401, nil, `{"error":{"message":"Incorrect API key provided: `+planted["llm"]+`"}}`),
 		llmtest.Status(500, nil, `{"error":{"message":"cannot use `+planted["llm"]+`"}}`), llmtest.Raw("<html>"+planted["llm"]),
 	)
 	for range 3 {
-		require.Equal(t, http.StatusBadGateway, say("POST", "/v1/apps/issued/sessions/s2/messages", message("m1", "hello")).Status)
+		require.Equal(t, http.StatusBadGateway, say("POST", "/v1/apps/issued/sessions/s2/messages", messageBody("m1", "hello")).Status)
 	}
 	w.nats.Stop()
-	require.Equal(t, http.StatusOK, say("POST", "/v1/apps/issued/sessions/s1/messages", message("", "call "+tool+" {}")).Status)
+	require.Equal(t, http.StatusOK, say("POST", "/v1/apps/issued/sessions/s1/messages", messageBody("", "call "+tool+" {}")).Status)
 	require.Equal(t, http.StatusServiceUnavailable, say("GET", "/readyz", "").Status)
 	w.nats.Start()
 	client := w.client()
 	require.NoError(t, client.ConfigSet(t.Context(), "requirepass", "another").Err())
 	require.NoError(t, client.ClientKillByFilter(t.Context(), "TYPE", "normal", "SKIPME", "yes").Err())
-	require.Equal(t, http.StatusServiceUnavailable, say("POST", "/v1/apps/issued/sessions/s1/messages", message("", "call "+tool+" {}")).Status)
+	require.Equal(t, http.StatusServiceUnavailable, say("POST", "/v1/apps/issued/sessions/s1/messages", messageBody("", "call "+tool+" {}")).Status)
 	require.NoError(t, client.ConfigSet(t.Context(), "requirepass", planted["redis"]).Err())
 	for _, r := range w.replicas {
 		w.until("it is ready again", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })

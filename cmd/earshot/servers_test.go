@@ -22,7 +22,7 @@ func TestEventsOfABrokerThatIsDownFollowInOrderWhenItIsBack(t *testing.T) {
 	w.nats.Stop()
 	days := []string{"monday", "tuesday", "wednesday", "thursday", "friday"}
 	for i, day := range days {
-		got := w.ask(w.replicas[i%2], "POST", messages("s1"), message("", `call book {"day":"`+day+`"}`))
+		got := w.ask(w.replicas[i%2], "POST", messagesPath("s1"), messageBody("", `call book {"day":"`+day+`"}`))
 		require.Equal(t, http.StatusOK, got.Status, got.Body)
 		found := read[posted](t, got).Matches[0]
 		require.Equal(t, "pending", found.Event.State)
@@ -54,8 +54,8 @@ func TestWithoutRedisItIsUnavailableAndHealsWithoutARestart(t *testing.T) {
 	w.put("/v1/apps/clinic/sessions/s1/repositories/desk", `{"tools":[{"name":"book"}]}`)
 	w.rest()
 	w.redis.Kill()
-	for _, got := range together(4, func(i int) answer {
-		return w.ask(w.replicas[i%2], "POST", messages("s1"), message("m1", "call book {}"))
+	for _, got := range together(4, func(i int) httpAnswer {
+		return w.ask(w.replicas[i%2], "POST", messagesPath("s1"), messageBody("m1", "call book {}"))
 	}) {
 		require.Equal(t, http.StatusServiceUnavailable, got.Status, got.Body)
 		require.Equal(t, "application/problem+json", got.Header.Get("Content-Type"))
@@ -69,7 +69,7 @@ func TestWithoutRedisItIsUnavailableAndHealsWithoutARestart(t *testing.T) {
 	for _, r := range w.replicas {
 		w.until("it is ready again", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
 	}
-	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", messages("s1"), "").Body, "nothing was stored")
+	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", messagesPath("s1"), "").Body, "nothing was stored")
 	require.Len(t, w.say("s1", "m1", "call book {}").Matches, 1)
 	w.rest()
 	require.Len(t, w.events("tool.trigger.clinic.s1.book"), 1)
@@ -211,8 +211,8 @@ func TestAppsOnAllNodesOfARedisCluster(t *testing.T) {
 		w.put("/v1/apps/"+app+"/repositories/once", onceRepository(sink.URL))
 	}
 	fired := map[string]int{}
-	for i, got := range together(24, func(i int) answer {
-		return w.ask(w.replicas[i%2], "POST", "/v1/apps/"+apps[i%3]+"/sessions/s1/messages", message(fmt.Sprint("m", i), "call first {}"))
+	for i, got := range together(24, func(i int) httpAnswer {
+		return w.ask(w.replicas[i%2], "POST", "/v1/apps/"+apps[i%3]+"/sessions/s1/messages", messageBody(fmt.Sprint("m", i), "call first {}"))
 	}) {
 		require.Equal(t, http.StatusOK, got.Status, got.Body)
 		fired[apps[i%3]] += len(read[posted](t, got).Matches)
@@ -236,8 +236,8 @@ func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
 		w.put("/v1/apps/"+app+"/repositories/desk", `{"tools":[{"name":"book"}]}`)
 	}
 	w.rest()
-	post := func(app, id string) answer {
-		return w.ask(w.replicas[0], "POST", "/v1/apps/"+app+"/sessions/s1/messages", message(id, "call book {}"))
+	post := func(app, id string) httpAnswer {
+		return w.ask(w.replicas[0], "POST", "/v1/apps/"+app+"/sessions/s1/messages", messageBody(id, "call book {}"))
 	}
 	node := cluster.Holding(repositories.KeysOf(apps[0]).Due())
 	node.Kill()

@@ -27,25 +27,25 @@ import (
 // service is one replica: everything wired together. Adapters meet here and nowhere
 // else.
 type service struct {
-	config   config
-	env      environment
-	log      *slog.Logger
-	db       *repositories.DB
-	gate     *redisdb.Gate
-	store    *repositories.Store
-	matcher  *chain.Chain
-	sealer   *repositories.Sealer
-	emitter  *emitter.Emitter
-	tail     *emitter.Tail
-	caller   *httpcall.Caller
-	runner   *sqlquery.Runner
-	engine   *trigger.Engine
-	http     *http.Server
-	listener net.Listener
+	config    config
+	env       environment
+	log       *slog.Logger
+	db        *repositories.DB
+	redisGate *redisdb.Gate
+	store     *repositories.Store
+	matcher   *chain.Chain
+	sealer    *repositories.Sealer
+	emitter   *emitter.Emitter
+	tail      *emitter.Tail
+	caller    *httpcall.Caller
+	runner    *sqlquery.Runner
+	engine    *trigger.Engine
+	http      *http.Server
+	listener  net.Listener
 }
 
-// newService wires a replica. It connects to nothing yet but listens already, so that
-// a port that is taken is a fault at start.
+// newService wires a replica. It connects to nothing yet, but listens already, so that a
+// port that is taken is a fault at start.
 func newService(c config, embeddedRedis bool, env environment, log *slog.Logger) (*service, error) {
 	s := &service{config: c, env: env, log: log}
 	for _, step := range []func() error{
@@ -64,9 +64,9 @@ func (s *service) openStore(embedded bool) error {
 	if err != nil {
 		return err
 	}
-	s.gate = redisdb.NewGate(client)
+	s.redisGate = redisdb.NewGate(client)
 	if embedded {
-		s.gate.Open() // it is our own, and new
+		s.redisGate.Open() // it is our own, and new
 	}
 	s.db = &repositories.DB{UniversalClient: client, Embedded: embedded}
 	if !embedded { // which has no replicas
@@ -91,7 +91,7 @@ func (s *service) openEmitter() (err error) {
 	return nil
 }
 
-// openAdapters makes what calls endpoints and databases, both under one policy.
+// openAdapters makes the callers of endpoints and of databases, which follow one policy.
 func (s *service) openAdapters() error {
 	policy, err := httpcall.ParsePolicy(s.config.PrivateURLs)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *service) openEngine() (err error) {
 	return s.openServer(registry)
 }
 
-// openServer makes the HTTP side. Issuers of ID tokens are named by tenants: they are
-// reached as far as tools are, and no further.
+// openServer makes the HTTP server. Issuers of ID tokens are named by tenants, so they are
+// reached under the policy of tools.
 func (s *service) openServer(registry *prometheus.Registry) error {
 	policy, err := httpcall.ParsePolicy(s.config.PrivateURLs)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *service) listen() (err error) {
 	return nil
 }
 
-// llmMetrics counts the requests to the LLM. The names are the contract's.
+// llmMetrics is a collector of the requests to LLMs. The names of its metrics are public.
 type llmMetrics struct {
 	seconds prometheus.Histogram
 	tokens  *prometheus.CounterVec
@@ -183,8 +183,8 @@ func (m *llmMetrics) Collect(out chan<- prometheus.Metric) {
 	m.tokens.Collect(out)
 }
 
-// dialUnder opens connections to databases under the policy of calls. The two packages
-// do not know each other, so a refusal changes its words here.
+// dialUnder returns a dialer for databases that follows the policy of HTTP calls. httpcall
+// and sqlquery do not know each other, so a refusal is translated here.
 func dialUnder(policy httpcall.Policy) func(context.Context, string, string) (net.Conn, error) {
 	dial := httpcall.Dial(policy)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

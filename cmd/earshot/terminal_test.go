@@ -68,7 +68,7 @@ func TestListenShowsEventsOfASubjectFromATimeOn(t *testing.T) {
 	w.ok("chat", "I want an appointment", "--session", "s1")
 	all := w.ok("listen", "--since", "1h", "--count", "2")
 	require.Regexp(t, `^\d\d:\d\d:\d\d tool\.changed\.clinic\.booking \{.*\}\n\d\d:\d\d:\d\d tool\.trigger\.clinic\.s1\.book \{.*\}\n$`, all)
-	var found event
+	var found eventLine
 	require.NoError(t, json.Unmarshal([]byte(w.ok("listen", "tool.result.>", "--since", "2026-01-01T00:00:00Z", "--count", "1", "--json")), &found))
 	require.Equal(t, "tool.result.clinic.s1.book", found.Subject)
 	require.NotEmpty(t, found.ID)

@@ -18,8 +18,8 @@ import (
 	"earshot/trigger"
 )
 
-// ledger shows what has fired.
-type ledger struct {
+// triggerList is the list of the triggers of an app, as commands print and change it.
+type triggerList struct {
 	client *client.Client
 	env    environment
 	appID  string
@@ -28,11 +28,11 @@ type ledger struct {
 	json   bool
 }
 
-// states are those of a record.
-var states = []string{trigger.StatePending, trigger.StateDelivered, trigger.StateFailed}
+// triggerStates are the states of a trigger record.
+var triggerStates = []string{trigger.StatePending, trigger.StateDelivered, trigger.StateFailed}
 
 func newTriggers(env environment) *cobra.Command {
-	l := &ledger{client: &client.Client{}, env: env}
+	l := &triggerList{client: &client.Client{}, env: env}
 	cmd := &cobra.Command{
 		Use:   "triggers",
 		Short: "List what has fired, and try again what has failed",
@@ -52,12 +52,12 @@ func newTriggers(env environment) *cobra.Command {
 	cmd.Flags().StringVar(&l.state, "state", "", "pending, delivered or failed")
 	cmd.Flags().IntVar(&l.limit, "limit", 50, "list at most so many, up to 200")
 	cmd.Flags().BoolVar(&l.json, "json", false, "print each record as a line of JSON")
-	cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
+	cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(triggerStates, cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
 	cmd.AddCommand(l.newRetry(), l.newPurge())
 	return cmd
 }
 
-func (l *ledger) list(ctx context.Context) (err error) {
+func (l *triggerList) list(ctx context.Context) (err error) {
 	if l.appID, err = l.client.OnlyApp(ctx, l.appID); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (l *ledger) list(ctx context.Context) (err error) {
 	return l.table(page.Items, page.Next != "")
 }
 
-func (l *ledger) table(items []json.RawMessage, more bool) error {
+func (l *triggerList) table(items []json.RawMessage, more bool) error {
 	if len(items) == 0 {
 		fmt.Fprintln(l.env.out, "there are none")
 		return nil
@@ -112,7 +112,7 @@ func orDash(text string) string {
 	return text
 }
 
-// lastAttempt says how the last attempt at an effect ended.
+// lastAttempt describes how the last attempt at an effect ended.
 func lastAttempt(record trigger.Record) string {
 	if len(record.Attempts) == 0 {
 		return "-"
@@ -128,7 +128,7 @@ func lastAttempt(record trigger.Record) string {
 	return text
 }
 
-func (l *ledger) retry(ctx context.Context, ids []string) (err error) {
+func (l *triggerList) retry(ctx context.Context, ids []string) (err error) {
 	if l.appID, err = l.client.OnlyApp(ctx, l.appID); err != nil {
 		return err
 	}
@@ -144,16 +144,16 @@ func (l *ledger) retry(ctx context.Context, ids []string) (err error) {
 	return nil
 }
 
-// matching narrows what is done to all failed triggers.
-type matching struct{ tool, session string }
+// triggerFilter selects failed triggers by their tool and session.
+type triggerFilter struct{ tool, session string }
 
-func (m *matching) register(flags *pflag.FlagSet) {
+func (m *triggerFilter) register(flags *pflag.FlagSet) {
 	flags.StringVar(&m.tool, "name", "", "only those of the `TOOL`")
 	flags.StringVar(&m.session, "session", "", "only those of the `SESSION`")
 }
 
-// query is the narrowing as the service reads it, beside what is set already.
-func (m *matching) query(set url.Values) string {
+// query returns the filter as the query of a URL, added to what is set already.
+func (m *triggerFilter) query(set url.Values) string {
 	for name, value := range map[string]string{"name": m.tool, "session": m.session} {
 		if value != "" {
 			set.Set(name, value)
@@ -162,8 +162,8 @@ func (m *matching) query(set url.Values) string {
 	return "?" + set.Encode()
 }
 
-func (l *ledger) newRetry() *cobra.Command {
-	all, only := false, &matching{}
+func (l *triggerList) newRetry() *cobra.Command {
+	all, only := false, &triggerFilter{}
 	cmd := &cobra.Command{
 		Use:     "retry [ID...]",
 		Short:   "Deliver again what has failed",
@@ -177,7 +177,7 @@ func (l *ledger) newRetry() *cobra.Command {
 				return errors.New("name the triggers that are to be tried again, or give --all")
 			}
 			if all {
-				return l.doToFailed(cmd.Context(), http.MethodPost, "/retry"+only.query(url.Values{}), "tried again")
+				return l.forAllFailed(cmd.Context(), http.MethodPost, "/retry"+only.query(url.Values{}), "tried again")
 			}
 			return l.retry(cmd.Context(), ids)
 		},
@@ -187,8 +187,8 @@ func (l *ledger) newRetry() *cobra.Command {
 	return cmd
 }
 
-func (l *ledger) newPurge() *cobra.Command {
-	only := &matching{}
+func (l *triggerList) newPurge() *cobra.Command {
+	only := &triggerFilter{}
 	cmd := &cobra.Command{
 		Use:     "purge",
 		Short:   "Remove failed triggers",
@@ -199,15 +199,16 @@ func (l *ledger) newPurge() *cobra.Command {
 			if err := fromEnvironment(cmd.Flags(), l.env.lookup); err != nil {
 				return err
 			}
-			return l.doToFailed(cmd.Context(), http.MethodDelete, only.query(url.Values{"state": {"failed"}}), "removed")
+			return l.forAllFailed(cmd.Context(), http.MethodDelete, only.query(url.Values{"state": {"failed"}}), "removed")
 		},
 	}
 	only.register(cmd.Flags())
 	return cmd
 }
 
-// doToFailed does something to all failed triggers that match, and says to how many.
-func (l *ledger) doToFailed(ctx context.Context, method, rest, done string) (err error) {
+// forAllFailed makes one request that is for all failed triggers, and prints how many it
+// was for.
+func (l *triggerList) forAllFailed(ctx context.Context, method, rest, done string) (err error) {
 	if l.appID, err = l.client.OnlyApp(ctx, l.appID); err != nil {
 		return err
 	}

@@ -23,9 +23,9 @@ const (
 	// maxAnswer bounds an answer of the service: a page of 200 repositories, each of
 	// up to a megabyte, is the longest there is.
 	maxAnswer = 256 << 20
-	// answerTime is longer than a message takes: an LLM request, its repetition, and a
+	// answerTimeout is longer than a message takes: an LLM request, its repetition, and a
 	// call's first attempt.
-	answerTime = 3 * time.Minute
+	answerTimeout = 3 * time.Minute
 )
 
 // Client is an HTTP client of one service.
@@ -77,7 +77,7 @@ func Path(segments ...string) string {
 
 // Call makes a request and returns the body of an answer below 300.
 func (c *Client) Call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Server, "/")+path, bytes.NewReader(body))
 	if err != nil || request.URL.Host == "" {

@@ -17,21 +17,22 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Store is a Redis that keeps everything in memory. It reads no "#!lua" line in scripts, and
-// has no persistence: what needs either belongs to a Redis server.
+// Store is a Redis server inside this process that keeps everything in memory. It ignores
+// the "#!lua" line of scripts and has no persistence: what needs either belongs to a Redis
+// server.
 type Store struct {
 	server *miniredis.Miniredis
 }
 
 // StartStore starts a store on a free port.
 func StartStore() (*Store, error) {
-	server := miniredis.NewMiniRedis()
+	store := miniredis.NewMiniRedis()
 	// Made for tests, it lets keys expire only when it is told that time has passed.
-	server.ClockTTL(true)
-	if err := server.StartAddr("127.0.0.1:0"); err != nil {
+	store.ClockTTL(true)
+	if err := store.StartAddr("127.0.0.1:0"); err != nil {
 		return nil, fmt.Errorf("start the embedded store: %w", err)
 	}
-	return &Store{server: server}, nil
+	return &Store{server: store}, nil
 }
 
 // URL is where clients connect.
@@ -41,11 +42,11 @@ func (s *Store) URL() string { return "redis://" + s.server.Addr() }
 func (s *Store) Close() { s.server.Close() }
 
 const (
-	// NATSPort is the port that the tools of NATS try by themselves.
+	// NATSPort is the port that the tools of NATS try by default.
 	NATSPort = 4222
-	// natsStartLimit bounds the start; it takes some 20 ms with an empty directory,
+	// natsStartTimeout bounds the start; it takes some 20 ms with an empty directory,
 	// longer where a week of events has to be indexed.
-	natsStartLimit = 30 * time.Second
+	natsStartTimeout = 30 * time.Second
 	// maxPayload is the largest event. A message of a chat has at most 1 MiB, and may
 	// stand in its event more than once, and escaped.
 	maxPayload = 8 << 20
@@ -79,8 +80,8 @@ func StartNATS(dir string, port int, maxBytes int64, logger *slog.Logger) (*NATS
 	return n, nil
 }
 
-// portOrFree looks whether the port is to be had before the server tries: a server
-// that fails to listen has taken hold of its directory already.
+// portOrFree checks whether the port is free before the server tries: a server that fails
+// to listen has already taken hold of its directory.
 func portOrFree(port int, logger *slog.Logger) int {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -117,8 +118,8 @@ func (n *NATS) start(dir string, port int, maxBytes int64, logger *slog.Logger) 
 	if fault := log.fatal(); fault != nil {
 		return fault // it would never be ready
 	}
-	if !running.ReadyForConnections(natsStartLimit) {
-		return fmt.Errorf("it was not ready within %s", natsStartLimit)
+	if !running.ReadyForConnections(natsStartTimeout) {
+		return fmt.Errorf("it was not ready within %s", natsStartTimeout)
 	}
 	return nil
 }
@@ -141,8 +142,8 @@ func (n *NATS) Close() error {
 	return nil
 }
 
-// natsLog is a logger that passes on what the embedded NATS server has to say, quieter: its notices
-// are for somebody who runs that server, and are debug lines here.
+// natsLog is a logger for the embedded NATS server that lowers its levels: its notices are
+// for somebody who runs that server, and are debug lines here.
 type natsLog struct {
 	logger *slog.Logger
 

@@ -51,7 +51,7 @@ func fieldDifferences(at string, was, is map[string]any) []string {
 	return lines
 }
 
-// memberDifferences compares lists whose members all have names of their own.
+// memberDifferences compares lists in which every member has a name of its own.
 func memberDifferences(at string, before, after any) ([]string, bool) {
 	was, wasNames, ok := members(before)
 	if !ok {

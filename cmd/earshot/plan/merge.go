@@ -8,11 +8,11 @@ import (
 	"earshot/repositories/files"
 )
 
-// merge puts what the files say of the app over what the service has: files of tools
-// alone must not take an app's modules and settings away. Fields that the files do not
-// mention stay; of the lists, members of the same name are replaced in their place, new
-// ones are added, and others stay unless they are to be removed. Credentials of what
-// stays are the *** that the service has sent, which keeps them.
+// merge lays what the files say of the app over what the service has: files that define
+// only tools must not take away an app's modules and settings. Fields that the files do
+// not mention stay. In lists, members of the same name are replaced in their place, new
+// ones are added, and others stay unless they are removable. Credentials of what stays are
+// the *** that the service has sent, which keeps them.
 func (p *Planner) merge(there []byte) ([]byte, error) {
 	var body, given map[string]json.RawMessage
 	if err := client.Decode(there, &body); err != nil {
@@ -41,7 +41,7 @@ func (p *Planner) merge(there []byte) ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// lists are the fields of an app that are lists of named members.
+// lists are the fields of an app that hold lists of named members.
 var lists = []string{"modules", "authServices", "sources"}
 
 // Member names something that a planner may remove: a repository (of the Kind
@@ -73,7 +73,7 @@ func (p *Planner) mergeList(list string, there, given json.RawMessage) ([]json.R
 	}
 	var merged []json.RawMessage
 	for _, kept := range old {
-		at := slices.IndexFunc(added, func(m listed) bool { return m.name == kept.name })
+		at := slices.IndexFunc(added, func(m namedMember) bool { return m.name == kept.name })
 		switch {
 		case at >= 0:
 			merged = append(merged, added[at].body)
@@ -88,13 +88,13 @@ func (p *Planner) mergeList(list string, there, given json.RawMessage) ([]json.R
 	return merged, nil
 }
 
-// listed is one member of such a list.
-type listed struct {
+// namedMember is a member of such a list with its name.
+type namedMember struct {
 	name string
 	body json.RawMessage
 }
 
-func readMembers(list json.RawMessage) ([]listed, error) {
+func readMembers(list json.RawMessage) ([]namedMember, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -102,13 +102,13 @@ func readMembers(list json.RawMessage) ([]listed, error) {
 	if err := client.Decode(list, &bodies); err != nil {
 		return nil, err
 	}
-	found := make([]listed, len(bodies))
+	found := make([]namedMember, len(bodies))
 	for i, body := range bodies {
 		var value any
 		if err := client.Decode(body, &value); err != nil {
 			return nil, err
 		}
-		found[i] = listed{nameOf(value), body}
+		found[i] = namedMember{nameOf(value), body}
 	}
 	return found, nil
 }

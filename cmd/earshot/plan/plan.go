@@ -28,10 +28,10 @@ const (
 type step struct {
 	operation  operation
 	definition *files.Definition // nil for what the files do not have
-	what       string            // app or repository
+	kind       string            // app or repository
 	id         string
 	body       []byte
-	lines      []string // in which fields it changes
+	lines      []string // the fields that change
 }
 
 // Plan lists the steps that applying files would take, in their order.
@@ -57,7 +57,7 @@ func (p *Planner) Apply(ctx context.Context, made *Plan, out io.Writer) error {
 	for i := range made.steps {
 		s := &made.steps[i]
 		at := client.Path("apps", made.appID)
-		if s.what == "repository" {
+		if s.kind == "repository" {
 			at = client.Path("apps", made.appID, "repositories", s.id)
 		}
 		var err error
@@ -73,7 +73,7 @@ func (p *Planner) Apply(ctx context.Context, made *Plan, out io.Writer) error {
 			continue
 		}
 		if err != nil {
-			fmt.Fprintf(out, "stopped at %s %s; run it again to go on\n", s.what, s.id)
+			fmt.Fprintf(out, "stopped at %s %s; run it again to go on\n", s.kind, s.id)
 			return located(s, err)
 		}
 	}
@@ -86,8 +86,8 @@ var signs = map[operation]string{opCreate: "+", opUpdate: "~", opLeave: "=", opR
 // Print writes the plan, one definition a line, and below it the fields that change.
 func (p *Plan) Print(out io.Writer) {
 	for _, s := range p.steps {
-		what := s.what
-		if s.what == "repository" {
+		what := s.kind
+		if s.kind == "repository" {
 			what += " " + p.appID + "/" + s.id
 		} else {
 			what += " " + s.id

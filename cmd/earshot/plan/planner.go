@@ -46,7 +46,7 @@ func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
 		}
 	}
 	for _, definition := range p.Set.Repositories {
-		made.steps = append(made.steps, step{operation: opCreate, definition: definition, what: "repository", id: definition.ID, body: definition.Body()})
+		made.steps = append(made.steps, step{operation: opCreate, definition: definition, kind: "repository", id: definition.ID, body: definition.Body()})
 		last := &made.steps[len(made.steps)-1]
 		if there := stored[definition.ID]; there != nil {
 			if err := p.compareRepository(ctx, last, there); err != nil {
@@ -57,13 +57,13 @@ func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
 	}
 	for _, id := range order {
 		if stored[id] != nil {
-			made.steps = append(made.steps, step{operation: p.fate(Member{"repository", id}), what: "repository", id: id})
+			made.steps = append(made.steps, step{operation: p.removeOrKeep(Member{"repository", id}), kind: "repository", id: id})
 		}
 	}
 	return made, nil
 }
 
-func (p *Planner) fate(m Member) operation {
+func (p *Planner) removeOrKeep(m Member) operation {
 	if p.Removable(m) {
 		return opRemove
 	}
@@ -91,9 +91,9 @@ func (p *Planner) stored(ctx context.Context) (map[string]json.RawMessage, []str
 	return found, order, nil
 }
 
-// appStep merges what the files say of the app into what there is.
+// appStep merges what the files say of the app into what the service has.
 func (p *Planner) appStep(ctx context.Context) (step, error) {
-	made := step{operation: opCreate, definition: p.Set.App, what: "app", id: p.Set.AppID, body: p.Set.App.Body()}
+	made := step{operation: opCreate, definition: p.Set.App, kind: "app", id: p.Set.AppID, body: p.Set.App.Body()}
 	there, err := p.Service.Call(ctx, http.MethodGet, client.Path("apps", p.Set.AppID), nil)
 	if client.HasStatus(err, http.StatusNotFound) {
 		return made, nil
@@ -114,7 +114,7 @@ func (p *Planner) appStep(ctx context.Context) (step, error) {
 	return made, p.compare(ctx, &made, canonical, there, client.Path("apps", p.Set.AppID))
 }
 
-// movedSources names the http sources that are to be elsewhere.
+// movedSources returns the names of http sources whose base URL changes.
 func movedSources(there, next []byte) (map[string]bool, error) {
 	var was, is repositories.App
 	if err := errors.Join(client.Decode(there, &was), client.Decode(next, &is)); err != nil {
@@ -195,8 +195,8 @@ func (p *Planner) compare(ctx context.Context, s *step, canonical, there []byte,
 	return nil
 }
 
-// preview asks what a write would do. A key may compare so many credentials in a minute;
-// where there are more, they are compared in the next one.
+// preview asks the service what a write would do. A key may compare only so many
+// credentials in a minute; preview waits as long as the service asks for.
 func (p *Planner) preview(ctx context.Context, path string, body []byte) ([]byte, error) {
 	for {
 		answer, err := p.Service.Call(ctx, http.MethodPut, path+"?dryRun=true", body)
@@ -210,7 +210,7 @@ func (p *Planner) preview(ctx context.Context, path string, body []byte) ([]byte
 	}
 }
 
-// canonicalApp is the body as the service will show it.
+// canonicalApp returns the body as the service will show it.
 func canonicalApp(id string, body []byte) ([]byte, error) {
 	app, err := repositories.DecodeApp(id, body)
 	if err != nil {
@@ -231,8 +231,8 @@ func canonicalRepository(appID, id string, body []byte) ([]byte, error) {
 // of a body that was merged with what is stored, and keep their pointers.
 func located(s *step, err error) error {
 	var answer *client.Refusal
-	if s.what == "app" || !errors.As(err, &answer) || len(answer.Errors) == 0 {
-		return fmt.Errorf("%s %s: %w", s.what, s.id, err)
+	if s.kind == "app" || !errors.As(err, &answer) || len(answer.Errors) == 0 {
+		return fmt.Errorf("%s %s: %w", s.kind, s.id, err)
 	}
 	return s.definition.Locate(answer.Errors)
 }

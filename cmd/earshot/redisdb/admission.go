@@ -97,8 +97,8 @@ func eachMaster(ctx context.Context, db *repositories.DB, check func(context.Con
 	})
 }
 
-// checkKind refuses a cluster that is taken for a server, and a server that is taken
-// for a cluster: both would answer some commands.
+// checkKind refuses a cluster that is configured as a server, and a server that is
+// configured as a cluster: both would answer some commands.
 func checkKind(ctx context.Context, db *repositories.DB) error {
 	info, err := db.Info(ctx, "cluster").Result()
 	_, cluster := db.UniversalClient.(*redis.ClusterClient)
@@ -108,7 +108,7 @@ func checkKind(ctx context.Context, db *repositories.DB) error {
 	case !cluster && strings.Contains(info, "cluster_enabled:1"):
 		return fmt.Errorf("%w: it is a cluster; name several of its nodes in REDIS_URL (--redis-url), with commas between them", ErrRefused)
 	default:
-		return nil // what does not answer at all is found by the next check
+		return nil // a Redis that does not answer is found by the next check
 	}
 }
 
@@ -157,9 +157,9 @@ func (a Admission) checkPersistence(ctx context.Context, server redis.Cmdable) e
 	return a.object("redis.volatile", "it keeps no append-only file: what is accepted is lost when it restarts; set appendonly yes and appendfsync always")
 }
 
-// checkReplicas looks at a master that others may take the place of, under sentinels or
-// in a cluster: one that is cut off from its replicas goes on taking what is lost when it
-// comes back, unless it is told to stop.
+// checkReplicas looks at a master that a replica may replace, under sentinels or in a
+// cluster. If it is cut off from its replicas and goes on taking writes, those are lost
+// when it comes back, unless min-replicas-to-write stops it.
 func (a Admission) checkReplicas(ctx context.Context, server redis.Cmdable) error {
 	info, err := server.Info(ctx, "replication").Result()
 	if err != nil {
@@ -177,7 +177,7 @@ func (a Admission) checkReplicas(ctx context.Context, server redis.Cmdable) erro
 	return err
 }
 
-// object refuses the Redis, or warns of it.
+// object refuses Redis if the check is strict, and warns otherwise.
 func (a Admission) object(event, text string) error {
 	if a.Strict {
 		return fmt.Errorf("%w: %s", ErrRefused, text)
@@ -186,7 +186,7 @@ func (a Admission) object(event, text string) error {
 	return nil
 }
 
-// setting reads a setting of the server; empty where it may not be read.
+// setting returns a setting of the server, or nothing if it may not be read.
 func setting(ctx context.Context, server redis.Cmdable, name string) string {
 	found, err := server.ConfigGet(ctx, name).Result()
 	if err != nil {

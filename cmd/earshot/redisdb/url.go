@@ -21,10 +21,10 @@ const (
 	sentinelPort = "26379"
 )
 
-// urlForms is what REDIS_URL may look like, for its faults.
+// urlForms lists the forms of REDIS_URL, for its faults.
 const urlForms = "redis://user:password@host:6379/0, rediss://… for TLS, redis://host,host,host for a cluster, or redis+sentinel://host,host,host/master/0"
 
-// nextURL is where another URL begins in a list of them.
+// nextURL matches the beginning of a further URL in a list of them.
 var nextURL = regexp.MustCompile(`\s*,\s*(rediss?(?:\+sentinel)?://)`)
 
 // urlReader is a parser of REDIS_URL that collects its faults. They name places and never values:
