@@ -64,9 +64,6 @@ func newApply(env environment) *cobra.Command {
 		Example: "  earshot apply -f tools.yaml --app clinic\n  earshot apply -f ./clinic --dry-run --exit-code",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
-				return err
-			}
 			if exitCode && !dryRun {
 				return errors.New("--exit-code goes with --dry-run")
 			}

@@ -31,9 +31,6 @@ func newChat(env environment) *cobra.Command {
 		Example: "  earshot chat\n  earshot chat 'I want an appointment' --session s1 --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
-				return err
-			}
 			return c.run(cmd.Context(), args)
 		},
 	}

@@ -31,9 +31,6 @@ func newDev(env environment) *cobra.Command {
 		Example: "  earshot dev --demo\n  earshot dev -f tools.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
-				return err
-			}
 			if err := c.forDevelopment(cmd.Flags().Changed, noKeys); err != nil {
 				return err
 			}

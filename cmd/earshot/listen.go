@@ -30,9 +30,6 @@ func newListen(env environment) *cobra.Command {
 		Example: "  earshot listen\n  earshot listen 'tool.trigger.>' --since 1h --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
-				return err
-			}
 			return l.run(cmd.Context(), append(args, ">")[0])
 		},
 	}

@@ -90,6 +90,9 @@ func newRoot(env environment) *cobra.Command {
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { // of every command
+			return fromEnvironment(cmd.Flags(), env.lookup)
+		},
 	}
 	root.AddCommand(newDev(env), newServe(env), newValidate(env), newApply(env), newMigrate(env),
 		newChat(env), newListen(env), newTriggers(env), newVersion())

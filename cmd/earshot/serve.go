@@ -21,9 +21,6 @@ func newServe(env environment) *cobra.Command {
 			"  EARSHOT_ADMIN_KEY=change-me EARSHOT_SECRET_KEY=$(cat secret.key) \\\n  earshot serve",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
-				return err
-			}
 			if err := errors.Join(c.required(), c.check()); err != nil {
 				return err
 			}

@@ -41,9 +41,6 @@ func newTriggers(env environment) *cobra.Command {
 		Example: "  earshot triggers\n  earshot triggers --state failed --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(cmd.Flags(), env.lookup); err != nil {
-				return err
-			}
 			return l.list(cmd.Context())
 		},
 	}
@@ -170,9 +167,6 @@ func (l *triggerList) newRetry() *cobra.Command {
 		Long:    "Deliver again what has failed: of the triggers with these ids, as earshot triggers lists\nthem, or with --all of all that have failed.",
 		Example: "  earshot triggers retry --all --name book",
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			if err := fromEnvironment(cmd.Flags(), l.env.lookup); err != nil {
-				return err
-			}
 			if all == (len(ids) > 0) {
 				return errors.New("name the triggers that are to be tried again, or give --all")
 			}
@@ -196,9 +190,6 @@ func (l *triggerList) newPurge() *cobra.Command {
 		Example: "  earshot triggers purge --name book",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(cmd.Flags(), l.env.lookup); err != nil {
-				return err
-			}
 			return l.forAllFailed(cmd.Context(), http.MethodDelete, only.query(url.Values{"state": {"failed"}}), "removed")
 		},
 	}
