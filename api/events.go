@@ -31,7 +31,7 @@ type Events interface {
 
 // events serves the events as server-sent events (HTML standard, section 9.2).
 type events struct {
-	apps    AppReader
+	apps    appReader
 	events  Events
 	by      authenticator
 	rooms   *rooms

@@ -13,8 +13,8 @@ import (
 // defaultTokenLife is how long a session token is good where nothing is said.
 const defaultTokenLife = time.Hour
 
-// AppReader reads an app.
-type AppReader interface {
+// appReader reads an app.
+type appReader interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)
 }
 

@@ -19,7 +19,7 @@ type Identities interface {
 
 // users finds out which users stand behind a request.
 type users struct {
-	apps       AppReader
+	apps       appReader
 	identities Identities
 }
 

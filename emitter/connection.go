@@ -1,9 +1,12 @@
 package emitter
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -30,12 +33,12 @@ func Connect(list string, options Options) (*Emitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	denials := newDenials(options)
-	conn, err := nats.Connect(list, connection(newConnectionLog(options.Logger.With("servers", hosts), denials))...)
+	denied := newDenials(options)
+	conn, err := nats.Connect(list, connection(newConnectionLog(options.Logger.With("servers", hosts), denied))...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, withoutURL(err))
 	}
-	emitter, err := newEmitter(conn, options, denials)
+	emitter, err := newEmitter(conn, options, denied)
 	if err != nil {
 		conn.Close()
 		return nil, err
@@ -71,4 +74,106 @@ func withoutURL(err error) error {
 		return wrapped.Err
 	}
 	return err
+}
+
+var errLost = errors.New("the connection to NATS was lost before the answer came")
+
+// link ends waiting for an answer when the connection that it would come over is
+// gone. The client library goes on waiting until the time is up.
+type link struct {
+	conn   *nats.Conn
+	events chan nats.Status
+
+	mu   sync.Mutex
+	up   context.Context // ends when the connection is lost
+	down context.CancelFunc
+}
+
+func watch(conn *nats.Conn) *link {
+	l := &link{conn: conn, events: conn.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)}
+	l.up, l.down = context.WithCancel(context.Background())
+	go l.follow()
+	return l
+}
+
+func (l *link) follow() {
+	for range l.events {
+		l.mu.Lock()
+		l.down()
+		l.up, l.down = context.WithCancel(context.Background())
+		l.mu.Unlock()
+	}
+	l.down()
+}
+
+// bind returns a context that ends with ctx, or with the connection; errLost is its
+// cause then. The caller must look at the connection's state after, not before: a
+// loss in between would go unnoticed.
+func (l *link) bind(ctx context.Context) (context.Context, context.CancelFunc) {
+	l.mu.Lock()
+	up := l.up
+	l.mu.Unlock()
+	bound, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(up, func() { cancel(errLost) })
+	return bound, func() { stop(); cancel(nil) }
+}
+
+// close stops watching. It must be called once.
+func (l *link) close() { l.conn.RemoveStatusListener(l.events) }
+
+// maxTold bounds the lines of one outage. Its tries go on for as long as it lasts, and
+// may fail in some ways by turns, as when servers of a cluster start one by one.
+const maxTold = 5
+
+// connectionLog writes a line for each change of the connection, and one for each
+// reason why it does not come back.
+type connectionLog struct {
+	logger  *slog.Logger
+	denials *denials
+
+	mu   sync.Mutex
+	told map[string]bool // reasons of this outage
+}
+
+func newConnectionLog(logger *slog.Logger, denied *denials) *connectionLog {
+	return &connectionLog{logger: logger, denials: denied, told: map[string]bool{}}
+}
+
+func (l *connectionLog) connected(conn *nats.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.told)
+	l.logger.Info("connected to NATS", "server", conn.ConnectedServerName())
+}
+
+func (l *connectionLog) lost(_ *nats.Conn, err error) {
+	if err == nil {
+		return // closed by ourselves
+	}
+	l.denials.reset()
+	l.logger.Warn("the connection to NATS is lost; events wait until it is back", "error", err)
+}
+
+func (l *connectionLog) failed(_ *nats.Conn, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := err.Error()
+	if l.told[text] || len(l.told) == maxTold {
+		return
+	}
+	l.told[text] = true
+	l.logger.Warn("NATS is not reached; events wait until it is", "error", err)
+}
+
+// trouble is told of what the server refuses: a connection, over and over, or a
+// request, once for each.
+func (l *connectionLog) trouble(conn *nats.Conn, _ *nats.Subscription, err error) {
+	if !conn.IsConnected() {
+		l.failed(conn, err)
+		return
+	}
+	if l.denials.take(err) {
+		return
+	}
+	l.logger.Error("NATS reports an error", "error", err)
 }

@@ -82,9 +82,9 @@ func (d *denials) deny(subject string, answers bool) {
 		d.logger.Error("publish.denied", "subject", subject,
 			"error", "NATS denies this to the user of Earshot; allow it to publish on the subjects of the events and on $JS.API.>, and to subscribe to _INBOX.>")
 	}
-	for waiting := range d.waiting {
-		if answers || waiting.subject == subject || strings.HasPrefix(subject, streamAPI) {
-			waiting.end(fmt.Errorf("%w for %q", errDenied, subject))
+	for waiter := range d.waiting {
+		if answers || waiter.subject == subject || strings.HasPrefix(subject, streamAPI) {
+			waiter.end(fmt.Errorf("%w for %q", errDenied, subject))
 		}
 	}
 }
@@ -96,16 +96,16 @@ const streamAPI = "$JS.API.STREAM."
 // then. It has ended already where no answer can come.
 func (d *denials) bind(ctx context.Context, subject string) (context.Context, context.CancelFunc) {
 	bound, cancel := context.WithCancelCause(ctx)
-	waiting := &denial{subject, cancel}
+	waiter := &denial{subject, cancel}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.waiting[waiting] = struct{}{}
+	d.waiting[waiter] = struct{}{}
 	if d.inbox != "" {
 		cancel(fmt.Errorf("%w for %q", errDenied, d.inbox))
 	}
 	return bound, func() {
 		d.mu.Lock()
-		delete(d.waiting, waiting)
+		delete(d.waiting, waiter)
 		d.mu.Unlock()
 		cancel(nil)
 	}

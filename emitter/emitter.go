@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"earshot/repositories/crash"
 	"earshot/trigger/effect"
@@ -42,7 +43,7 @@ func New(conn *nats.Conn, options Options) (*Emitter, error) {
 	return newEmitter(conn, options, newDenials(options))
 }
 
-func newEmitter(conn *nats.Conn, options Options, denials *denials) (*Emitter, error) {
+func newEmitter(conn *nats.Conn, options Options, denied *denials) (*Emitter, error) {
 	if err := options.check(); err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func newEmitter(conn *nats.Conn, options Options, denials *denials) (*Emitter, e
 	if err != nil {
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Emitter{conn: conn, js: js, link: watch(conn), stream: newStream(js, options), denials: denials, options: options}, nil
+	return &Emitter{conn: conn, js: js, link: watch(conn), stream: newStream(js, options), denials: denied, options: options}, nil
 }
 
 // Deliver publishes an event effect once, and waits for the stream's acknowledgement
@@ -222,4 +223,22 @@ func (e *Emitter) Close() {
 	if e.owned {
 		e.conn.Close()
 	}
+}
+
+var (
+	fullDesc   = prometheus.NewDesc("earshot_stream_full", "1 while the stream takes no more events.", nil, nil)
+	deniedDesc = prometheus.NewDesc("earshot_publish_denied", "Subjects that NATS lets nobody publish on with our user.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (e *Emitter) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(e, out) }
+
+// Collect implements prometheus.Collector.
+func (e *Emitter) Collect(out chan<- prometheus.Metric) {
+	value := 0.0
+	if e.stream.fullness.isFull() {
+		value = 1
+	}
+	out <- prometheus.MustNewConstMetric(fullDesc, prometheus.GaugeValue, value)
+	out <- prometheus.MustNewConstMetric(deniedDesc, prometheus.GaugeValue, float64(len(e.denials.denied())))
 }

@@ -73,16 +73,16 @@ func (f *fullness) see(info *jetstream.StreamInfo) error {
 }
 
 // set writes one line for each change.
-func (f *fullness) set(full bool, why string) {
+func (f *fullness) set(isFull bool, why string) {
 	switch {
-	case full == f.full:
-	case full:
+	case isFull == f.full:
+	case isFull:
 		f.logger.Error("stream.full", "stream", Stream, "why", why, "error", errFull.Error()+"; events wait in the ledger until there is room")
 	default:
 		f.need = 0
 		f.logger.Info("stream.room", "stream", Stream)
 	}
-	f.full = full
+	f.full = isFull
 }
 
 func (f *fullness) isFull() bool {

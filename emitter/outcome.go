@@ -80,3 +80,13 @@ func tooLarge(out *nats.Msg, limit string) error {
 	return fmt.Errorf("%w: the message on %s has %d bytes with its headers, and %s: raise it, or send less",
 		errTooLarge, out.Subject, size, limit)
 }
+
+// public is an error of which everybody may read the text of Public: it says nothing of
+// hosts, apps or subjects.
+type public struct{ text, shown string }
+
+// Error returns what operators read.
+func (p *public) Error() string { return p.text }
+
+// Public returns what everybody may read, to go on after the word NATS.
+func (p *public) Public() string { return p.shown }

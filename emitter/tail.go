@@ -105,8 +105,8 @@ func (t *Tail) read(ctx context.Context) error {
 }
 
 // take hands an event out. One that is not of ours has no audience, and only counts.
-func (t *Tail) take(message jetstream.Msg) {
-	event, of, _ := published(message)
+func (t *Tail) take(msg jetstream.Msg) {
+	event, of, _ := published(msg)
 	t.hub.dispatch(event, of)
 }
 

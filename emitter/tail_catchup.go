@@ -90,12 +90,12 @@ func (t *Tail) fetch(consumer jetstream.Consumer, f *follower) (events []effect.
 func (f *follower) pick(messages <-chan jetstream.Msg) (events []effect.Published, through uint64, got int, whole bool) {
 	through, whole = f.after, true
 	kept := 0
-	for message := range messages {
+	for msg := range messages {
 		got++
 		if !whole {
 			continue
 		}
-		event, of, err := published(message)
+		event, of, err := published(msg)
 		through = max(through, event.Sequence)
 		if err == nil && event.Sequence <= f.upTo && f.hears(of) {
 			events = append(events, event)

@@ -93,8 +93,8 @@ func (h *hub) dispatch(event effect.Published, of audience) {
 func (h *hub) hand(event effect.Published, to audience) {
 	for f := range h.followers[to] {
 		size := int64(len(event.Data))
-		waiting := f.waits.Load()
-		if waiting > 0 && (waiting+size > followerBytes || h.held.Load()+size > allBytes) {
+		queued := f.waits.Load()
+		if queued > 0 && (queued+size > followerBytes || h.held.Load()+size > allBytes) {
 			f.drop(full)
 			continue
 		}

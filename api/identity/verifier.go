@@ -93,22 +93,22 @@ func (v *Verifier) verify(ctx context.Context, service repositories.AuthService,
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	issuer, audience := service.Issuer, service.Audience
+	from, audience := service.Issuer, service.Audience
 	if service.Type == "google" {
-		issuer, audience = google, service.ClientID
+		from, audience = google, service.ClientID
 	}
-	keys, err := v.issuers.keys(ctx, issuer)
+	keys, err := v.issuers.keys(ctx, from)
 	if err != nil {
 		return nil, errors.Join(errUnreachable, err)
 	}
-	verified, err := oidc.NewVerifier(issuer, keys, &oidc.Config{
+	checked, err := oidc.NewVerifier(from, keys, &oidc.Config{
 		ClientID: audience, SupportedSigningAlgs: algorithms, Now: func() time.Time { return v.now().Add(-leeway) },
 	}).Verify(ctx, token)
 	if err != nil {
 		return nil, err
 	}
 	var claims json.RawMessage
-	if err := verified.Claims(&claims); err != nil {
+	if err := checked.Claims(&claims); err != nil {
 		return nil, err
 	}
 	return repositories.DecodeValues(claims)

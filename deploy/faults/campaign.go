@@ -108,12 +108,12 @@ func (c *clients) retryFailed(ctx context.Context) (retried int, err error) {
 
 // begin lets the speakers speak until the returned function is called, which waits for
 // the answers to what they have said.
-func (c *clients) begin(ctx context.Context, seed int64, deeds []deed) (stop func()) {
+func (c *clients) begin(ctx context.Context, seed int64, mix []deed) (stop func()) {
 	speaking, silence := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	for i := range speakers {
 		s := &speaker{c, apps[i%len(apps)], fmt.Sprintf("s%d", i), rand.New(rand.NewPCG(uint64(seed), uint64(i)))}
-		group.Go(func() { s.speak(speaking, ctx, deeds) })
+		group.Go(func() { s.speak(speaking, ctx, mix) })
 	}
 	return func() {
 		silence()

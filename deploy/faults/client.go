@@ -56,8 +56,8 @@ func (c *clients) do(ctx context.Context, dice *rand.Rand, o *operation, method 
 	defer cancel()
 	var broken time.Time
 	for ctx.Err() == nil {
-		replica := c.world.replicas[dice.IntN(len(c.world.replicas))]
-		status, answer, err := c.ask(ctx, replica.url()+o.Path, method, o.Body, header...)
+		asked := c.world.replicas[dice.IntN(len(c.world.replicas))]
+		status, answer, err := c.ask(ctx, asked.url()+o.Path, method, o.Body, header...)
 		o.Disturbed = o.Disturbed || !c.calm()
 		if err == nil && status < 500 && status != http.StatusTooManyRequests {
 			o.Status, o.Answer = status, answer

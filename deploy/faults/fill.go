@@ -13,9 +13,9 @@ import (
 // filling lets the stream fill, so that events pile up, and empties it. Whoever takes
 // events out of the stream writes them down before, so that the books stay whole.
 func filling(o options) fault {
-	times, hold := 2, o.pick(2*time.Second, 15*time.Second)
+	rounds, hold := 2, o.pick(2*time.Second, 15*time.Second)
 	return fault{"the stream is full and is emptied", func(w *world, ctx context.Context) error {
-		for range times {
+		for range rounds {
 			if until(time.Minute, func() bool { return ctx.Err() != nil || !w.hasRoom(ctx, little) }) != nil {
 				return fmt.Errorf("a stream of %d bytes was not full within a minute", w.full)
 			}

@@ -179,9 +179,9 @@ func (e *evidence) everyEffectHappened() (found []string) {
 // open names parts of a trigger that are not delivered. One that was retried by hand
 // is delivered in the end, and no call here fails otherwise.
 func (r record) open() (found []string) {
-	for part, state := range map[string]*state{"event": r.Event, "emitter": r.Emitter} {
-		if state != nil && state.State != "published" {
-			found = append(found, fmt.Sprintf("the %s of trigger %s (%s) is %s at rest", part, r.TriggerID, r.Name, state.State))
+	for part, owed := range map[string]*state{"event": r.Event, "emitter": r.Emitter} {
+		if owed != nil && owed.State != "published" {
+			found = append(found, fmt.Sprintf("the %s of trigger %s (%s) is %s at rest", part, r.TriggerID, r.Name, owed.State))
 		}
 	}
 	if r.Call != nil && r.Call.State != "delivered" {

@@ -65,15 +65,15 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	outcome, err := campaign(ctx, o)
+	found, err := campaign(ctx, o)
 	stop()
-	if outcome != nil {
-		fmt.Print(outcome.table())
+	if found != nil {
+		fmt.Print(found.table())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "faults:", err)
 	}
-	if err != nil || len(outcome.failures()) > 0 {
+	if err != nil || len(found.failures()) > 0 {
 		os.Exit(1)
 	}
 }

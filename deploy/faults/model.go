@@ -62,7 +62,7 @@ type object = map[string]any
 
 func completion(text string) object {
 	message, finish := object{"role": "assistant", "content": "none"}, "stop"
-	if said, told := strings.CutPrefix(text, "call "); told {
+	if said, calling := strings.CutPrefix(text, "call "); calling {
 		message, finish = object{"role": "assistant", "tool_calls": calls(said)}, "tool_calls"
 	}
 	return object{

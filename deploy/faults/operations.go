@@ -50,14 +50,14 @@ var deeds = []deed{
 }
 
 // speak does one deed after the other until ctx ends. What was begun is finished.
-func (s *speaker) speak(ctx, patient context.Context, deeds []deed) {
+func (s *speaker) speak(ctx, patient context.Context, mix []deed) {
 	total := 0
-	for _, d := range deeds {
+	for _, d := range mix {
 		total += d.weight
 	}
 	for ctx.Err() == nil {
 		at := s.dice.IntN(total)
-		for _, d := range deeds {
+		for _, d := range mix {
 			if at -= d.weight; at < 0 {
 				d.do(s, patient)
 				break
@@ -124,12 +124,12 @@ func (s *speaker) agent(ctx context.Context) {
 // dare has a call fail for good, and retries it by hand.
 func (s *speaker) dare(ctx context.Context) {
 	o := s.say(ctx, "risky", `call risky {"day":"monday"}`)
-	var told struct{ Matches []struct{ TriggerID string } }
-	if json.Unmarshal([]byte(o.Answer), &told) != nil || len(told.Matches) == 0 {
+	var answer struct{ Matches []struct{ TriggerID string } }
+	if json.Unmarshal([]byte(o.Answer), &answer) != nil || len(answer.Matches) == 0 {
 		return // the books will tell
 	}
 	s.do(ctx, s.dice, &operation{
-		App: s.app, Kind: "retry", Path: sessionPath(s.app, "") + "/triggers/" + told.Matches[0].TriggerID + "/retry",
+		App: s.app, Kind: "retry", Path: sessionPath(s.app, "") + "/triggers/" + answer.Matches[0].TriggerID + "/retry",
 	}, http.MethodPost)
 }
 

@@ -54,8 +54,8 @@ func (o *outcome) count(e *evidence, lost int64) {
 
 // killed counts the kills at points.
 func (o *outcome) killed() (total int) {
-	for _, times := range o.kills {
-		total += times
+	for _, n := range o.kills {
+		total += n
 	}
 	return total
 }
@@ -158,9 +158,9 @@ func (o *outcome) eras() (names []string) {
 	return names
 }
 
-func (o *outcome) of(era string) (list []*account) {
+func (o *outcome) of(in string) (list []*account) {
 	for _, a := range o.accounts {
-		if a.era == era {
+		if a.era == in {
 			list = append(list, a)
 		}
 	}

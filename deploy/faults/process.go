@@ -95,9 +95,9 @@ type ending struct {
 func (p *process) end() ending {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	state := p.command.ProcessState
-	status, is := state.Sys().(syscall.WaitStatus)
-	return ending{killed: is && status.Signaled() && status.Signal() == syscall.SIGKILL, code: state.ExitCode()}
+	ended := p.command.ProcessState
+	status, is := ended.Sys().(syscall.WaitStatus)
+	return ending{killed: is && status.Signaled() && status.Signal() == syscall.SIGKILL, code: ended.ExitCode()}
 }
 
 // comeUp is how long a server may take until it answers; some tens of milliseconds on

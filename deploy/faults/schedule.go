@@ -54,11 +54,11 @@ func (s *schedule) next() (crash.Point, string) {
 	}
 	point := s.queue[0]
 	s.queue = s.queue[1:]
-	times := 1
+	passes := 1
 	if !rare[point] {
-		times += s.dice.IntN(3)
+		passes += s.dice.IntN(3)
 	}
-	return point, fmt.Sprintf("EARSHOT_CRASH=%s:%d", point, times)
+	return point, fmt.Sprintf("EARSHOT_CRASH=%s:%d", point, passes)
 }
 
 // rare are points that a replica seldom passes.

@@ -207,11 +207,11 @@ func (w *world) left(ctx context.Context) (keys []string, err error) {
 		if !strings.Contains(key, ":effect:") {
 			continue
 		}
-		state, err := w.client.HGet(ctx, key, "state").Result()
+		found, err := w.client.HGet(ctx, key, "state").Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return nil, err
 		}
-		if state != "dead" {
+		if found != "dead" {
 			keys = append(keys, key)
 		}
 	}

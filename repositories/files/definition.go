@@ -20,7 +20,7 @@ type Definition struct {
 func (d *Definition) Body() json.RawMessage { return d.tree.json() }
 
 // Given reports whether the files say anything of the field.
-func (d *Definition) Given(field string) bool { return d.tree.field(field) != nil }
+func (d *Definition) Given(name string) bool { return d.tree.field(name) != nil }
 
 // Locate turns faults of the body into faults of the files.
 func (d *Definition) Locate(found fault.List) Faults {
@@ -186,16 +186,16 @@ func (s *Set) CheckWith(body []byte) error {
 	return faults.sorted(s.Files).err()
 }
 
-// Names lists the names of the members of a field that is a list of modules, services,
+// Names lists the names of the members of a list of the body: of modules, services,
 // sources or tools.
-func (d *Definition) Names(field string) []string {
-	members := d.tree.get(field)
+func (d *Definition) Names(of string) []string {
+	members := d.tree.get(of)
 	if members == nil {
 		return nil
 	}
 	var names []string
 	for _, member := range members.items {
-		if name, ok := member.get(owners[field][1]).word(); ok {
+		if name, ok := member.get(owners[of][1]).word(); ok {
 			names = append(names, name)
 		}
 	}

@@ -68,10 +68,10 @@ func (f Faults) err() error {
 }
 
 // clip keeps a long or hostile text from filling a fault.
-func clip(text string) string {
+func clip(s string) string {
 	const most = 80
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "…"
 	}
-	return text
+	return s
 }

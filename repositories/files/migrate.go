@@ -41,17 +41,17 @@ func Migrate(file string) (*Migration, error) {
 	if filepath.Ext(file) == ".json" {
 		return nil, Faults{{file, 1, 1, "is of an older form, and JSON cannot hold the several documents of the newest; write it as YAML"}}
 	}
-	text := rewrite(file, clean(source), false)
-	if !before.means(readAll(file, text)) {
-		text = rewrite(file, clean(source), true)
+	rewritten := rewrite(file, clean(source), false)
+	if !before.means(readAll(file, rewritten)) {
+		rewritten = rewrite(file, clean(source), true)
 	}
-	if !before.means(readAll(file, text)) {
+	if !before.means(readAll(file, rewritten)) {
 		return nil, Faults{{file, 1, 1, "cannot be rewritten without changing what it means; write it in the newest form by hand"}}
 	}
 	if strings.Contains(source, "\r\n") {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
+		rewritten = strings.ReplaceAll(rewritten, "\n", "\r\n")
 	}
-	m.After, m.Notes = text, before.dropped()
+	m.After, m.Notes = rewritten, before.dropped()
 	return m, nil
 }
 

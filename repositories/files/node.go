@@ -164,8 +164,8 @@ func (n *node) write(out *strings.Builder) {
 }
 
 func quote(value string) []byte {
-	quoted, _ := json.Marshal(value) // a string always marshals
-	return quoted
+	literal, _ := json.Marshal(value) // a string always marshals
+	return literal
 }
 
 // index reads a token of a JSON pointer as the index of a list.

@@ -83,8 +83,8 @@ func (r *yamlReader) malformed(err error) {
 		r.faults.add(r.placeOf(known.GetToken()), "malformed YAML: %s", r.env.unmask(clip(known.GetMessage())))
 		return
 	}
-	text, _, _ := strings.Cut(err.Error(), "\n")
-	r.faults.add(place{r.env.file, r.before + 1, 1}, "malformed YAML: %s", r.env.unmask(clip(text)))
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	r.faults.add(place{r.env.file, r.before + 1, 1}, "malformed YAML: %s", r.env.unmask(clip(line)))
 }
 
 func (r *yamlReader) placeOf(t *token.Token) place {

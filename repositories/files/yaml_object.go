@@ -51,11 +51,11 @@ func (r *yamlReader) key(from ast.MapKeyNode, at place) (string, bool) {
 	asWritten.lookup = nil // placeholders are for values
 	keys := *r
 	keys.env = &asWritten
-	var node ast.Node = from
+	var key ast.Node = from
 	if mapping, is := from.(*ast.MappingKeyNode); is {
-		node = mapping.Value
+		key = mapping.Value
 	}
-	value, err := keys.read(node, 0)
+	value, err := keys.read(key, 0)
 	if err != nil {
 		return "", false
 	}

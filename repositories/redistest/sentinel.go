@@ -17,8 +17,8 @@ import (
 // sentinels is the smallest number of sentinels of which one may be away.
 const sentinels = 3
 
-// MasterName is what sentinels call the master.
-const MasterName = "earshot"
+// masterName is what sentinels call the master.
+const masterName = "earshot"
 
 // Sentinel is a master and its replica under the watch of three sentinels. As a Server
 // it is reached through them.
@@ -105,7 +105,7 @@ dir %[3]s
 sentinel monitor %[4]s %[1]s %[5]d 2
 sentinel down-after-milliseconds %[4]s 1000
 sentinel failover-timeout %[4]s 10000
-`, host, port, filepath.Dir(file), MasterName, w.data[0].port), 0o600)
+`, host, port, filepath.Dir(file), masterName, w.data[0].port), 0o600)
 }
 
 func (w *watch) addr() string {
@@ -116,10 +116,10 @@ func (w *watch) addr() string {
 	return strings.Join(list, ",")
 }
 
-func (w *watch) url() string { return "redis+sentinel://" + w.addr() + "/" + MasterName }
+func (w *watch) url() string { return "redis+sentinel://" + w.addr() + "/" + masterName }
 
 func (w *watch) reach(options *redis.UniversalOptions) {
-	options.Addrs, options.MasterName = strings.Split(w.addr(), ","), MasterName
+	options.Addrs, options.MasterName = strings.Split(w.addr(), ","), masterName
 }
 
 // start starts all; as a backend that is stopped it is started as it was at first.
@@ -176,7 +176,7 @@ func says(info *redis.StringCmd, words ...string) error {
 func (w *watch) roles() (master, replica *process, err error) {
 	var named []string
 	err = w.watch[0].ask(func(ctx context.Context, client *redis.Client) error {
-		command := redis.NewStringSliceCmd(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", MasterName)
+		command := redis.NewStringSliceCmd(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", masterName)
 		err := client.Process(ctx, command)
 		named = command.Val()
 		return err
@@ -198,7 +198,7 @@ func (w *watch) failOver() error {
 		return err
 	}
 	if err := w.watch[0].await("it takes a failover up", func(ctx context.Context, client *redis.Client) error {
-		return client.Do(ctx, "SENTINEL", "FAILOVER", MasterName).Err()
+		return client.Do(ctx, "SENTINEL", "FAILOVER", masterName).Err()
 	}); err != nil {
 		return err
 	}

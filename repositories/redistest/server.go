@@ -1,6 +1,9 @@
 package redistest
 
 import (
+	"context"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -25,13 +28,13 @@ type backend interface {
 }
 
 // newServer is a server that does not run yet, and is gone at the end of the test.
-func newServer(t testing.TB, backend backend) *Server {
+func newServer(t testing.TB, behind backend) *Server {
 	t.Cleanup(func() {
-		if err := backend.kill(); err != nil {
-			t.Errorf("end the test's Redis at %s: %v", backend.addr(), err)
+		if err := behind.kill(); err != nil {
+			t.Errorf("end the test's Redis at %s: %v", behind.addr(), err)
 		}
 	})
-	return &Server{t: t, backend: backend}
+	return &Server{t: t, backend: behind}
 }
 
 // Each runs test as three subtests, "miniredis", "redis" and "cluster", each with an
@@ -57,8 +60,8 @@ func (s *Server) URL() string { return s.backend.url() }
 
 // Embedded reports whether it is miniredis.
 func (s *Server) Embedded() bool {
-	_, mini := s.backend.(*mini)
-	return mini
+	_, embedded := s.backend.(*mini)
+	return embedded
 }
 
 // Client returns a client of the test's own, closed at the end of the test.
@@ -95,5 +98,87 @@ func (s *Server) Kill() {
 	s.t.Helper()
 	if err := s.backend.kill(); err != nil {
 		s.t.Fatalf("kill Redis at %s: %v", s.Addr(), err)
+	}
+}
+
+// Keys lists all keys that the server holds, those of every master of a cluster.
+func (s *Server) Keys() []string {
+	s.t.Helper()
+	var mu sync.Mutex
+	var keys []string
+	list := func(ctx context.Context, node *redis.Client) error {
+		found, err := node.Keys(ctx, "*").Result()
+		mu.Lock()
+		defer mu.Unlock()
+		keys = append(keys, found...)
+		return err
+	}
+	var err error
+	switch client := s.Client().(type) {
+	case *redis.ClusterClient:
+		err = client.ForEachMaster(s.t.Context(), list)
+	case *redis.Client:
+		err = list(s.t.Context(), client)
+	}
+	if err != nil {
+		s.t.Fatalf("list the keys of Redis at %s: %v", s.Addr(), err)
+	}
+	return keys
+}
+
+// Snapshot returns a function that puts the server back to what it holds now, as the
+// restore of a backup does, and as a failover to a replica that lags behind. Expiries
+// are not kept. It is for real servers: miniredis dumps strings alone.
+func (s *Server) Snapshot() (restore func()) {
+	s.t.Helper()
+	client, held := s.Client(), map[string]string{}
+	for _, key := range s.Keys() {
+		dump, err := client.Dump(s.t.Context(), key).Result()
+		if err != nil {
+			s.t.Fatalf("dump %s: %v", key, err)
+		}
+		held[key] = dump
+	}
+	return func() {
+		s.t.Helper()
+		for _, key := range s.Keys() {
+			s.check(client.Del(s.t.Context(), key))
+		}
+		for key, dump := range held {
+			s.check(client.Restore(s.t.Context(), key, 0, dump))
+		}
+	}
+}
+
+func (s *Server) check(command redis.Cmder) {
+	s.t.Helper()
+	if err := command.Err(); err != nil {
+		s.t.Fatalf("Redis at %s: %v", s.Addr(), err)
+	}
+}
+
+// RunReplica starts a server that follows master, and returns when it has all that the
+// master has.
+func RunReplica(t testing.TB, master *Server) *Server {
+	t.Helper()
+	address := strings.Split(master.Addr(), ":")
+	replica := Run(t, "--replicaof", address[0], address[1], "--appenddirname", "replica", "--dbfilename", "replica.rdb")
+	replica.follows()
+	return replica
+}
+
+// follows returns when the server has caught up with its master and has written its own
+// first append-only file: until then it takes no notice of being told to end.
+func (s *Server) follows() {
+	s.t.Helper()
+	follower, is := s.backend.(*process)
+	if !is {
+		s.t.Fatalf("Redis at %s is no server that could follow another", s.Addr())
+	}
+	if err := follower.await("it follows its master", func(ctx context.Context, client *redis.Client) error {
+		return says(client.Info(ctx, "replication", "persistence"),
+			"master_link_status:up", "aof_rewrite_in_progress:0", "aof_rewrite_scheduled:0")
+	}); err != nil {
+		s.t.Fatalf("Redis at %s: %v", s.Addr(), err)
 	}
 }

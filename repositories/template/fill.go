@@ -7,8 +7,8 @@ import (
 	"text/template/parse"
 )
 
-// Most is the length that a filled template may have, in bytes.
-const Most = 1 << 20
+// maxLength is the length that a filled template may have, in bytes.
+const maxLength = 1 << 20
 
 // Place decides how values are written. It sees the parts of a text in their order.
 type Place interface {
@@ -44,8 +44,8 @@ func (f *filler) list(list *parse.ListNode) error {
 		if err := f.node(node); err != nil {
 			return err
 		}
-		if f.text.Len() > Most {
-			return fmt.Errorf("it is longer than %d bytes with its values", Most)
+		if f.text.Len() > maxLength {
+			return fmt.Errorf("it is longer than %d bytes with its values", maxLength)
 		}
 	}
 	return nil

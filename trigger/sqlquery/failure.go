@@ -79,27 +79,27 @@ func unanswered(ctx context.Context, source repositories.Source, tool *repositor
 	var sent *lost
 	isLost := errors.As(err, &sent)
 	stopping := errors.Is(ctx.Err(), context.Canceled)
-	reason, text := effect.ReasonRequest, "broke off: "+cmp.Or(unreached.Reason(err), clip(err.Error()))
+	reason, said := effect.ReasonRequest, "broke off: "+cmp.Or(unreached.Reason(err), clip(err.Error()))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		reason, text = effect.ReasonTimeout, "did not answer in time"
+		reason, said = effect.ReasonTimeout, "did not answer in time"
 	} else if stopping {
-		text = "was left, as the service is stopping"
+		said = "was left, as the service is stopping"
 	}
 	switch {
 	case isLost && !tool.Request.Repeatable():
-		return dead(effect.ReasonUnknown, "the source %q %s; the tool is not idempotent, so the statement does not run again by itself", source.Name, text)
+		return dead(effect.ReasonUnknown, "the source %q %s; the tool is not idempotent, so the statement does not run again by itself", source.Name, said)
 	case stopping && !isLost:
-		return deferred(0, "the source %q %s", source.Name, text)
+		return deferred(0, "the source %q %s", source.Name, said)
 	default:
-		return retry(reason, "the source %q %s", source.Name, text)
+		return retry(reason, "the source %q %s", source.Name, said)
 	}
 }
 
 // clip bounds a text that the other side had a hand in.
-func clip(text string) string {
+func clip(s string) string {
 	const most = 400
-	if len(text) <= most {
-		return text
+	if len(s) <= most {
+		return s
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

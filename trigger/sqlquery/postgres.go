@@ -165,11 +165,11 @@ func (p *postgres) refusal(err error) string {
 	if _, not := netip.ParseAddr(p.source.Host); not != nil {
 		return ErrRefused.Error() + ": " + p.source.Host + " does not lead to a public one; an operator, whose log has it, can open it with EARSHOT_PRIVATE_URLS=ADDRESS/BITS"
 	}
-	text := err.Error()
-	if at := strings.Index(text, ErrRefused.Error()); at >= 0 {
-		text = text[at:]
+	said := err.Error()
+	if at := strings.Index(said, ErrRefused.Error()); at >= 0 {
+		said = said[at:]
 	}
-	line, _, _ := strings.Cut(text, "\n")
+	line, _, _ := strings.Cut(said, "\n")
 	return clip(line)
 }
 
@@ -179,9 +179,9 @@ func plainly(err error) string {
 	if reason := unreached.Reason(err); reason != "" {
 		return reason
 	}
-	text := err.Error()
-	if at := strings.LastIndex(text, ": "); at >= 0 {
-		text = text[at+2:]
+	said := err.Error()
+	if at := strings.LastIndex(said, ": "); at >= 0 {
+		said = said[at+2:]
 	}
-	return clip(text)
+	return clip(said)
 }

@@ -73,9 +73,9 @@ func withoutValues(message, class string, s statement) string {
 		message = quoted.ReplaceAllString(message, `"`+secret.Masked+`"`)
 	}
 	for _, value := range append(slices.Clone(s.values), s.pasted...) {
-		for _, text := range textsOf(value) {
-			if len(text) >= leastHidden {
-				message = strings.ReplaceAll(message, text, secret.Masked)
+		for _, hidden := range textsOf(value) {
+			if len(hidden) >= leastHidden {
+				message = strings.ReplaceAll(message, hidden, secret.Masked)
 			}
 		}
 	}

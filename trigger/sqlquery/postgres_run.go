@@ -37,8 +37,8 @@ func (c *connection) run(ctx context.Context, s statement) (*table, error) {
 	}
 	read, err := c.exchange(ctx, s)
 	if !c.broken {
-		_, ended := c.Exec(ctx, "rollback").ReadAll()
-		c.broken = ended != nil
+		_, failed := c.Exec(ctx, "rollback").ReadAll()
+		c.broken = failed != nil
 	}
 	return read, err
 }
@@ -143,7 +143,7 @@ var errCopy = errors.New("it copies, which a tool cannot")
 // execute binds the values and reads the rows, one more than are kept.
 func (c *connection) execute(ctx context.Context, d description, values [][]byte) (*table, error) {
 	c.Frontend().SendBind(&pgproto3.Bind{Parameters: values})
-	c.Frontend().SendExecute(&pgproto3.Execute{MaxRows: MostRows + 1})
+	c.Frontend().SendExecute(&pgproto3.Execute{MaxRows: maxRows + 1})
 	c.Frontend().SendSync(&pgproto3.Sync{})
 	c.sent = true
 	if err := c.Frontend().Flush(); err != nil {

@@ -69,3 +69,107 @@ func changing(tokens []string) string {
 	}
 	return ""
 }
+
+// postgresTokens splits a statement as PostgreSQL does (documentation, section 4.1):
+// words in lower case, " for a quoted name, ' for a text, and all else as single
+// characters. Spaces and comments are left out.
+func postgresTokens(sql string) []string {
+	var tokens []string
+	for sql != "" {
+		token, length := postgresToken(sql)
+		if token != "" {
+			tokens = append(tokens, token)
+		}
+		sql = sql[length:]
+	}
+	return tokens
+}
+
+func postgresToken(sql string) (token string, length int) {
+	switch first := sql[0]; {
+	case strings.IndexByte(" \t\n\r\f\v", first) >= 0:
+		return "", 1
+	case strings.HasPrefix(sql, "--"):
+		return "", 2 + upTo(sql[2:], strings.IndexAny(sql[2:], "\r\n"))
+	case strings.HasPrefix(sql, "/*"):
+		return "", commentLength(sql)
+	case strings.HasPrefix(sql, "e'"), strings.HasPrefix(sql, "E'"):
+		return "'", 1 + quotedLength(sql[1:], true)
+	case first == '\'', first == '"':
+		return sql[:1], quotedLength(sql, false)
+	case startsName(first):
+		length := upTo(sql, strings.IndexFunc(sql, func(r rune) bool {
+			return r < 0x80 && !startsName(byte(r)) && r != '$' && (r < '0' || r > '9')
+		}))
+		return strings.ToLower(sql[:length]), length
+	}
+	if length := dollarLength(sql); length > 0 {
+		return "'", length
+	}
+	return sql[:1], 1
+}
+
+func startsName(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
+}
+
+// upTo returns where something was found, or the end of the text.
+func upTo(sql string, found int) int {
+	if found < 0 {
+		return len(sql)
+	}
+	return found
+}
+
+// commentLength returns the length of a comment at the beginning. They nest.
+func commentLength(sql string) int {
+	depth := 0
+	for i := 0; i < len(sql)-1; i++ {
+		switch sql[i : i+2] {
+		case "/*":
+			depth++
+			i++
+		case "*/":
+			depth--
+			i++
+			if depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(sql)
+}
+
+// quotedLength returns the length of what is quoted at the beginning. Inside, a quote
+// is doubled, or stands behind a backslash where these mean something.
+func quotedLength(sql string, backslashes bool) int {
+	for i := 1; i < len(sql); i++ {
+		switch {
+		case backslashes && sql[i] == '\\':
+			i++
+		case sql[i] != sql[0]:
+		case strings.HasPrefix(sql[i+1:], sql[:1]):
+			i++
+		default:
+			return i + 1
+		}
+	}
+	return len(sql)
+}
+
+// dollarLength returns the length of a text between $$ and $$, or between $tag$ and
+// $tag$; 0 where none begins.
+func dollarLength(sql string) int {
+	if sql[0] != '$' {
+		return 0
+	}
+	tag := strings.IndexFunc(sql[1:], func(r rune) bool { return r < 0x80 && !startsName(byte(r)) && (r < '0' || r > '9') })
+	if tag < 0 || sql[1+tag] != '$' || tag > 0 && !startsName(sql[1]) {
+		return 0
+	}
+	mark := sql[:tag+2]
+	if end := strings.Index(sql[len(mark):], mark); end >= 0 {
+		return end + 2*len(mark)
+	}
+	return len(sql)
+}

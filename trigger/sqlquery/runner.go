@@ -59,13 +59,13 @@ func (r *Runner) deliver(ctx context.Context, delivery effect.Effect) (effect.Ou
 	if err != nil {
 		return effect.Outcome{}, err
 	}
-	statement, err := prepare(tool, delivery.Call.Values)
+	query, err := prepare(tool, delivery.Call.Values)
 	if err != nil {
 		return effect.Outcome{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, app.AttemptTimeout(tool))
 	defer cancel()
-	database, leave, err := r.databases.enter(ctx, app.ID, source)
+	db, leave, err := r.databases.enter(ctx, app.ID, source)
 	if err != nil {
 		return effect.Outcome{}, err
 	}
@@ -73,7 +73,7 @@ func (r *Runner) deliver(ctx context.Context, delivery effect.Effect) (effect.Ou
 	if effect.Late(ctx) {
 		return effect.Outcome{}, retry(effect.ReasonTimeout, "the source %q was not asked: the time of the attempt was over", source.Name)
 	}
-	rows, err := database.run(ctx, statement)
+	rows, err := db.run(ctx, query)
 	if err != nil {
 		return effect.Outcome{}, unanswered(ctx, source, tool, err)
 	}

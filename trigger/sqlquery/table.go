@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"time"
 )
 
 // Limits of a result.
 const (
-	// MostRows is how many rows are kept of a result.
-	MostRows = 1000
-	// MostBytes is how long a result may be as JSON.
-	MostBytes = 256 << 10
+	// maxRows is how many rows are kept of a result.
+	maxRows = 1000
+	// maxBytes is how long a result may be as JSON.
+	maxBytes = 256 << 10
 )
 
 // table writes rows as a JSON array of objects. The columns keep their order.
@@ -44,7 +45,7 @@ func newTable(columns []string) *table {
 // add adds a row of as many values as there are columns, and reports whether there is
 // room for another one.
 func (t *table) add(value func(column int) json.RawMessage) bool {
-	if t.cut || t.rows == MostRows {
+	if t.cut || t.rows == maxRows {
 		t.cut = true
 		return false
 	}
@@ -57,13 +58,13 @@ func (t *table) add(value func(column int) json.RawMessage) bool {
 		t.row.Write(key)
 		t.row.WriteByte(':')
 		t.row.Write(value(i))
-		if t.text.Len()+t.row.Len() > MostBytes {
+		if t.text.Len()+t.row.Len() > maxBytes {
 			t.cut = true
 			return false
 		}
 	}
 	t.row.WriteByte('}')
-	if t.text.Len()+t.row.Len()+len(",]") > MostBytes {
+	if t.text.Len()+t.row.Len()+len(",]") > maxBytes {
 		t.cut = true
 		return false
 	}
@@ -110,4 +111,21 @@ func encoded(value any) string {
 		return "null"
 	}
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+// instant writes a time as RFC 3339 in UTC, a date as its full-date.
+func instant(at time.Time, date bool) json.RawMessage {
+	if date {
+		return text(at.Format(time.DateOnly))
+	}
+	return text(at.UTC().Format(time.RFC3339Nano))
+}
+
+// compact writes a valid JSON text without the spaces between its parts.
+func compact(valid string) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(valid)) != nil {
+		return text(valid)
+	}
+	return b.Bytes()
 }

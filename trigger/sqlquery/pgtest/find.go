@@ -55,9 +55,9 @@ func folder() string {
 	return ""
 }
 
-func complete(folder string) bool {
+func complete(dir string) bool {
 	for _, program := range []string{"initdb", "postgres"} {
-		if _, err := exec.LookPath(filepath.Join(folder, program)); err != nil {
+		if _, err := exec.LookPath(filepath.Join(dir, program)); err != nil {
 			return false
 		}
 	}
