@@ -82,7 +82,7 @@ func (s *service) openStore(embedded bool) error {
 func (s *service) openEmitter() (err error) {
 	s.emitter, err = emitter.Connect(s.config.NATSURL.Reveal(), emitter.Options{
 		MaxAge: s.config.StreamMaxAge, MaxBytes: int64(s.config.StreamMax), Replicas: s.config.NATSReplicas, Logger: s.log,
-		Now: clock(),
+		Now: s.env.now,
 	})
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *service) openEngine() (err error) {
 	s.matcher = chain.New(llm.Options{
 		BaseURL: s.config.OpenAIBaseURL, Key: s.config.OpenAIKey, Model: s.config.OpenAIModel,
 		Anthropic: s.config.Anthropic, Gemini: s.config.Gemini, Cohere: s.config.Cohere,
-		Timeout: s.config.LLMTimeout, History: s.config.History, Logger: s.log, Observe: models.observe,
+		Timeout: s.config.LLMTimeout, History: s.config.History, Logger: s.log, Now: s.env.now, Observe: models.observe,
 	})
 	s.engine, err = trigger.NewEngine(trigger.Options{
 		DB: s.db, Store: s.store, Matcher: s.matcher, Events: s.emitter, Calls: s.caller, Statements: s.runner,
@@ -132,10 +132,10 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	}
 	closing := make(chan struct{})
 	s.http = api.NewServer(s.config.Addr, api.New(api.Options{
-		Store: s.store, Engine: s.engine, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry,
+		Store: s.store, Engine: s.engine, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Closing: closing,
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
-		Identities: identity.New(identity.Options{Transport: httpcall.Transport(policy), Logger: s.log}),
+		Identities: identity.New(identity.Options{Transport: httpcall.Transport(policy), Logger: s.log, Now: s.env.now}),
 		Ready:      []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}},
 	}))
 	s.http.RegisterOnShutdown(func() { close(closing) })

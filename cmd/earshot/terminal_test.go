@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -76,15 +75,14 @@ func TestListenShowsEventsOfASubjectFromATimeOn(t *testing.T) {
 }
 
 func TestListenBeforeTheFirstEventShowsIt(t *testing.T) {
-	w := devInFolder(t)
+	t.Parallel()
+	w := newWorld(t)
 	listening := launch(t, w.env, "listen", "tool.changed.>")
-	w.request("PUT", "/v1/apps/clinic", `{}`)
-	changed := 0
-	w.until("an event is shown", func() bool { // listening may begin late on a busy machine
-		changed++
-		w.request("PUT", fmt.Sprintf("/v1/apps/clinic/repositories/r%d", changed), `{"tools":[]}`)
-		return strings.Contains(listening.log.String(), "tool.changed.clinic.r")
-	})
+	listening.log.shows(t, "there was no event yet; waiting for the first")
+	w.serve()
+	w.put("/v1/apps/clinic", `{}`)
+	w.put("/v1/apps/clinic/repositories/one", `{"tools":[]}`)
+	listening.log.shows(t, "tool.changed.clinic.one")
 	require.Zero(t, listening.stop())
 }
 
