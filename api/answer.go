@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 )
@@ -56,4 +57,18 @@ func writeStored(c echo.Context, status int, stored json.RawMessage) error {
 		return errors.New("the engine has no answer and no error")
 	}
 	return c.Blob(status, echo.MIMEApplicationJSON, stored)
+}
+
+// prefers reports whether the request asks for a preference (RFC 7240). A value or
+// parameters of the preference are not looked at: respond-async has none.
+func prefers(header http.Header, preference string) bool {
+	for _, line := range header.Values("Prefer") {
+		for item := range strings.SplitSeq(line, ",") {
+			name, _, _ := strings.Cut(item, ";")
+			if strings.EqualFold(strings.TrimSpace(name), preference) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -2,7 +2,9 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"time"
@@ -12,7 +14,9 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"earshot/repositories"
 	"earshot/repositories/secret"
+	"earshot/trigger"
 )
 
 // Options are what New needs. Store and Engine must be given; what else is missing
@@ -124,4 +128,83 @@ func (o Options) withDefaults() Options {
 		o.Tokens = noTokens{}
 	}
 	return o
+}
+
+// Store is what the API needs of the definitions. Every method returns an error that
+// is repositories.ErrNotFound where the app or the thing itself is missing.
+type Store interface {
+	AppStore
+	RepositoryReader
+	RepositoryWriter
+	Previewer
+	SessionCloser
+}
+
+// AppStore keeps apps.
+type AppStore interface {
+	PutApp(ctx context.Context, app *repositories.App) (created bool, err error)
+	App(ctx context.Context, appID string) (*repositories.App, error)
+	Apps(ctx context.Context, after string, limit int) (items []*repositories.App, next string, err error)
+	DeleteApp(ctx context.Context, appID string) error
+}
+
+// RepositoryReader reads the repositories of one scope.
+type RepositoryReader interface {
+	Repository(ctx context.Context, scope repositories.Scope, id string) (*repositories.Repository, error)
+	Repositories(ctx context.Context, scope repositories.Scope, after string, limit int) (items []*repositories.Repository, next string, err error)
+}
+
+// RepositoryWriter changes repositories. What does not fit the app, such as a module
+// that it lacks, comes back as repositories.Faults.
+type RepositoryWriter interface {
+	PutRepository(ctx context.Context, repository *repositories.Repository) (created bool, err error)
+	PatchRepository(ctx context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (repository *repositories.Repository, created bool, err error)
+	DeleteRepository(ctx context.Context, scope repositories.Scope, id string) error
+}
+
+// Previewer says what a write would do, one of repositories.WouldCreate, WouldUpdate and
+// WouldLeave, and fails as the write would, or with a *repositories.CompareError. by is
+// who asks: the root of a key, empty for the admin.
+type Previewer interface {
+	PreviewApp(ctx context.Context, app *repositories.App, by string) (operation string, err error)
+	PreviewRepository(ctx context.Context, repository *repositories.Repository, by string) (operation string, err error)
+}
+
+// SessionCloser ends sessions.
+type SessionCloser interface {
+	CloseSession(ctx context.Context, appID, sessionID string) error
+}
+
+// Engine is what the API needs of the ledger.
+type Engine interface {
+	Messages
+	Triggers
+}
+
+// Messages takes chat messages and tells what came of them.
+type Messages interface {
+	// Post returns the stored answer, the JSON of a trigger.Answer, byte for byte the
+	// same for every repeat of the message.
+	Post(ctx context.Context, message trigger.Message) (json.RawMessage, error)
+	// PostAsync returns as soon as the message is stored.
+	PostAsync(ctx context.Context, message trigger.Message) (messageID string, err error)
+	History(ctx context.Context, appID, sessionID string, page trigger.Page) (items []trigger.Entry, next string, err error)
+}
+
+// Triggers fires tools without the matcher and reads the records of what has fired.
+type Triggers interface {
+	// Fire returns the JSON of a trigger.Match.
+	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
+	Triggers(ctx context.Context, query trigger.Query) (items []trigger.Record, next string, err error)
+	Trigger(ctx context.Context, appID, triggerID string) (trigger.Record, error)
+	// Retry makes what has failed of a trigger due again.
+	Retry(ctx context.Context, appID, triggerID string) error
+	DeadLetters
+}
+
+// DeadLetters is what can be done to all failed triggers that match a query. Both
+// return their number.
+type DeadLetters interface {
+	RetryAll(ctx context.Context, query trigger.Query) (int, error)
+	Purge(ctx context.Context, query trigger.Query) (int, error)
 }

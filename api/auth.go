@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -164,4 +166,86 @@ func unauthorized(err error) error {
 		return newProblem(http.StatusUnauthorized, err.Error()).with("WWW-Authenticate", challenge+`, error="invalid_token"`)
 	}
 	return err
+}
+
+// principal is who makes a request: the admin, the holder of an app's key, or the
+// front-end of one session.
+type principal struct {
+	admin     bool
+	appID     string
+	sessionID string // of a session token
+	scopes    []repositories.Permission
+	keyID     string                  // by which it can be revoked
+	rootKey   string                  // with which it shares what is counted by key
+	expires   time.Time               // zero for never
+	life      repositories.Generation // of a session token
+}
+
+// principalKey is where authenticated leaves the principal.
+const principalKey = "earshot.principal"
+
+// principalOf returns who makes the request; nobody on routes that are open.
+func principalOf(c echo.Context) principal {
+	who, _ := c.Get(principalKey).(principal)
+	return who
+}
+
+// frontEnd reports whether it is a session token, held by a browser.
+func (p principal) frontEnd() bool { return p.sessionID != "" }
+
+// owner reports whether the principal may change the app of the route, for which it was
+// let in.
+func (p principal) owner() bool { return p.admin || slices.Contains(p.scopes, repositories.PermitApp) }
+
+// may reports whether the principal may use a route with these ids in its path.
+func (p principal) may(a access, appID, sessionID string) bool {
+	switch {
+	case p.admin:
+		return true
+	case p.appID == "" || p.appID != appID:
+		return false
+	case p.frontEnd():
+		return a.frontEnd && p.sessionID == sessionID
+	default:
+		return slices.ContainsFunc(a.scopes, func(s repositories.Permission) bool { return slices.Contains(p.scopes, s) })
+	}
+}
+
+// noKeys and noTokens stand for what a service was not given: no key or token is one.
+type noKeys struct{}
+
+func (noKeys) CheckKey(context.Context, secret.Secret) (string, repositories.AppKey, error) {
+	return "", repositories.AppKey{}, repositories.ErrKey
+}
+
+func (noKeys) KeyValid(context.Context, string, string) (repositories.AppKey, error) {
+	return repositories.AppKey{}, repositories.ErrKey
+}
+
+func (noKeys) Generation(context.Context, string, string) (repositories.Generation, error) {
+	return repositories.Generation{}, nil
+}
+
+func (noKeys) LifeOf(context.Context, string, string) (repositories.Generation, error) {
+	return repositories.Generation{}, nil
+}
+
+func (noKeys) CreateKey(context.Context, string, repositories.NewKey) (repositories.AppKey, secret.Secret, error) {
+	return repositories.AppKey{}, secret.Secret{}, fmt.Errorf("%w: this service keeps no keys", repositories.ErrUnavailable)
+}
+
+func (noKeys) AppKeys(context.Context, string, string, int) ([]repositories.AppKey, string, error) {
+	return nil, "", nil
+}
+
+func (noKeys) RevokeKey(context.Context, string, string) error { return repositories.ErrNotFound }
+
+type noTokens struct{}
+
+func (noTokens) SignToken(repositories.SessionToken) (secret.Secret, error) {
+	return secret.Secret{}, fmt.Errorf("%w: this service signs no tokens", repositories.ErrUnavailable)
+}
+
+func (noTokens) OpenToken(secret.Secret) (repositories.SessionToken, error) {
+	return repositories.SessionToken{}, repositories.ErrToken
 }

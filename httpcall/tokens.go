@@ -2,6 +2,10 @@ package httpcall
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -9,9 +13,13 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/net/http/httpguts"
 	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
 	"golang.org/x/sync/singleflight"
 
+	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 )
 
@@ -113,4 +121,128 @@ func (t *tokens) request(ctx context.Context, g *grant, endpoint string, fields 
 		return token{}, err
 	}
 	return tokenFrom(given, style, t.now()), nil
+}
+
+const (
+	// unknownLife is how long a token is used whose endpoint does not say (RFC 6749
+	// 5.1 only recommends that it does). One that ends sooner is found out by a 401.
+	unknownLife = 5 * time.Minute
+	// mostMargin is how long before its end a token is renewed: longer than a call
+	// takes. A short-lived one is renewed after four fifths of its life.
+	mostMargin = 30 * time.Second
+)
+
+// token is an access token with its times.
+type token struct {
+	access, refresh string
+	renew           time.Time // when it is to be renewed
+	end             time.Time // when it is of no use any more
+	// style is how its endpoint wants the client's credentials.
+	style oauth2.AuthStyle
+}
+
+// errUnusable means that a token endpoint answered 2xx with something else.
+var errUnusable = errors.New("the answer holds no usable access_token")
+
+// askToken asks an endpoint for a token. The client's credentials stand in the form,
+// as most endpoints take them; one that answers invalid_client or 401 is asked again
+// with basic authentication, which RFC 6749 2.3.1 prefers and a few insist on.
+func askToken(ctx context.Context, client *http.Client, endpoint string, g *grant, fields url.Values, style oauth2.AuthStyle) (*oauth2.Token, oauth2.AuthStyle, error) {
+	config := &clientcredentials.Config{
+		ClientID: g.clientID, ClientSecret: g.secret.Reveal(), TokenURL: endpoint,
+		Scopes: g.scopes, EndpointParams: fields, AuthStyle: style,
+	}
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
+	given, err := config.Token(ctx)
+	if style == oauth2.AuthStyleInParams && !g.secret.Empty() && clientRefused(err) {
+		config.AuthStyle = oauth2.AuthStyleInHeader
+		given, err = config.Token(ctx)
+	}
+	if err != nil {
+		return nil, style, err
+	}
+	if !httpguts.ValidHeaderFieldValue(given.AccessToken) {
+		return nil, style, errUnusable
+	}
+	return given, config.AuthStyle, nil
+}
+
+func clientRefused(err error) bool {
+	var refused *oauth2.RetrieveError
+	return errors.As(err, &refused) && (refused.ErrorCode == "invalid_client" || refused.Response.StatusCode == http.StatusUnauthorized)
+}
+
+// tokenFrom reckons the times of a token that was given just now. What is left of its
+// life is measured on the machine's clock, which oauth2 uses, and put on ours.
+func tokenFrom(given *oauth2.Token, style oauth2.AuthStyle, now time.Time) token {
+	life := unknownLife
+	if !given.Expiry.IsZero() {
+		life = max(0, time.Until(given.Expiry))
+	}
+	return token{
+		access: given.AccessToken, refresh: given.RefreshToken, style: style,
+		renew: now.Add(life - min(mostMargin, life/5)),
+		end:   now.Add(life),
+	}
+}
+
+// grant is what a token is asked for with (RFC 6749 1.3).
+type grant struct {
+	app        string
+	kind       string // client_credentials or password
+	clientID   string
+	secret     secret.Secret
+	username   string
+	password   secret.Secret
+	tokenURL   string
+	refreshURL string
+	audience   string
+	scopes     []string
+}
+
+// check refuses a grant that no endpoint could answer.
+func (g *grant) check() error {
+	if g.kind != repositories.GrantClientCredentials && g.kind != repositories.GrantPassword {
+		return dead(effect.ReasonAuth, "bearer.clientType %q is none of %s, %s",
+			clip(g.kind), repositories.GrantClientCredentials, repositories.GrantPassword)
+	}
+	if !callable(g.tokenURL) || g.refreshURL != "" && !callable(g.refreshURL) {
+		return dead(effect.ReasonAuth, "tokenUrl and refreshUrl must be as in https://host/path")
+	}
+	return nil
+}
+
+func callable(text string) bool {
+	parsed, err := url.Parse(text)
+	return err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Hostname() != ""
+}
+
+// key is equal for grants that get the same token: all that was given is in it, the
+// app first, so that no two apps or credentials ever share one. It is a hash, as the
+// credentials are in it too.
+func (g *grant) key() string {
+	parts, _ := json.Marshal([]any{ // strings never fail
+		g.app, g.kind, g.clientID, g.secret.Reveal(), g.username, g.password.Reveal(),
+		g.tokenURL, g.refreshURL, g.audience, g.scopes,
+	})
+	sum := sha256.Sum256(parts)
+	return hex.EncodeToString(sum[:])
+}
+
+// fields are the form fields of a token request beside the client's and the scope.
+func (g *grant) fields() url.Values {
+	fields := url.Values{"grant_type": {g.kind}}
+	if g.kind == repositories.GrantPassword {
+		fields.Set("username", g.username)
+		fields.Set("password", g.password.Reveal())
+	}
+	if g.audience != "" {
+		fields.Set("audience", g.audience)
+	}
+	return fields
+}
+
+// refreshFields are those of a refresh request (RFC 6749 6).
+func refreshFields(refreshToken string) url.Values {
+	return url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}}
 }

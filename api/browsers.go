@@ -2,8 +2,12 @@ package api
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -97,4 +101,68 @@ func appInPath(path string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, "/v1/apps/")
 	appID, _, _ := strings.Cut(rest, "/")
 	return appID, ok && repositories.CheckID("appId", appID) == nil
+}
+
+// guarded protects a service that asks for no key from the pages in its developer's
+// browser, which could otherwise do all there. It refuses requests for a host that is
+// not this machine by name, as a page whose own name was pointed here would send (DNS
+// rebinding), and those from pages of elsewhere, unless the app allows their origin.
+func guarded(open map[string]bool) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			origin := c.Request().Header.Get(echo.HeaderOrigin)
+			allowed := c.Response().Header().Get(echo.HeaderAccessControlAllowOrigin) != ""
+			switch {
+			case needsNoKey(c, open):
+			case !isLoopback(c.Request().Host):
+				return newProblem(http.StatusForbidden, "without keys this service answers on loopback names alone, as 127.0.0.1 or localhost")
+			case origin != "" && !allowed && !sameOrigin(origin, c.Request().Host):
+				return newProblem(http.StatusForbidden, "pages of "+quoteShort(origin)+" may not call: add the origin to settings.allowedOrigins of the app")
+			}
+			return next(c)
+		}
+	}
+}
+
+func isLoopback(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	address, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return strings.EqualFold(name, "localhost") || err == nil && address.IsLoopback()
+}
+
+func sameOrigin(origin, host string) bool {
+	parsed, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(parsed.Host, host)
+}
+
+// mostBody is the longest body that is read, in bytes (section 3 of the contract).
+const mostBody = 1 << 20
+
+// hardened bounds what is read and says how the answer may be used: never as another
+// type, never in a frame, and never kept by a cache unless a handler says otherwise.
+func hardened(writeTime time.Duration) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			header := c.Response().Header()
+			header.Set("X-Content-Type-Options", "nosniff")
+			header.Set("X-Frame-Options", "DENY")
+			header.Set("Referrer-Policy", "no-referrer")
+			header.Set("Cache-Control", "no-store")
+			request := c.Request()
+			if request.ProtoMajor > 1 {
+				c.Response().Writer = newPacedWriter(c.Response().Writer, writeTime)
+			}
+			if request.ContentLength > mostBody {
+				return &http.MaxBytesError{Limit: mostBody}
+			}
+			request.Body = http.MaxBytesReader(c.Response().Writer, request.Body, mostBody)
+			if request.Method == http.MethodOptions { // is answered by no route
+				return drained(next)(c)
+			}
+			return next(c)
+		}
+	}
 }

@@ -1,0 +1,215 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// answered turns the error of a handler into an answer, so that the middleware around
+// it sees the status that the client saw. A body that is still on its way is waited for
+// first, as where there is no fault: whoever sends none is told so whatever else holds.
+func answered(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		err := next(c)
+		if err == nil {
+			return nil
+		}
+		var size *http.MaxBytesError
+		if !c.Response().Committed && !errors.As(err, &size) {
+			if unread := drain(c.Request()); unread != nil {
+				err = unread
+			}
+		}
+		c.Set(errorKey, err)
+		writeError(err, c)
+		return nil
+	}
+}
+
+// recovered turns a panic into an error. Where the answer has begun already, it cuts
+// the connection instead, so that no client takes half an answer for a whole one.
+func recovered(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			value := recover()
+			if value == nil {
+				return
+			}
+			if value == http.ErrAbortHandler || c.Response().Committed {
+				panic(http.ErrAbortHandler)
+			}
+			err = fmt.Errorf("panic: %s\n%s", panicText(value), debug.Stack())
+		}()
+		return next(c)
+	}
+}
+
+// panicText shows the runtime's own words. Any other value is shown by its type only:
+// it may hold what a user said. The stack says where it came from.
+func panicText(value any) string {
+	if err, ok := value.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("%T", value)
+}
+
+// errorKey is where answered leaves what went wrong, for the log.
+const errorKey = "earshot.error"
+
+// logged writes one line for each request: what it asked for and how it ended. Query,
+// headers and bodies are left out, for they hold texts and credentials; the ids of
+// the path stand in it once they are known to be ids.
+func logged(logger *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			began := now()
+			err := next(c)
+			attributes := append(outcome(c), slog.Int64("ms", now().Sub(began).Milliseconds()))
+			logger.LogAttrs(c.Request().Context(), level(c), "http.request", attributes...)
+			return err
+		}
+	}
+}
+
+func outcome(c echo.Context) []slog.Attr {
+	attributes := []slog.Attr{
+		slog.String("method", methodName(c.Request().Method)),
+		slog.String("route", routeName(c)),
+		slog.Int("status", c.Response().Status),
+		slog.Int64("bytes", c.Response().Size),
+		slog.String("request", requestID(c)),
+		slog.String("trace", trace.SpanContextFromContext(c.Request().Context()).TraceID().String()),
+	}
+	if ids, ok := c.Get(idsKey).([]slog.Attr); ok {
+		attributes = append(attributes, ids...)
+	}
+	if cause, ok := c.Get(errorKey).(error); ok && c.Response().Status >= http.StatusInternalServerError {
+		attributes = append(attributes, slog.String("error", cause.Error()))
+	}
+	return attributes
+}
+
+// level keeps the probes, which come every few seconds, out of an ordinary log.
+func level(c echo.Context) slog.Level {
+	switch {
+	case c.Response().Status >= http.StatusInternalServerError:
+		return slog.LevelError
+	case c.Path() == pathHealth, c.Path() == pathReady, c.Path() == pathMetrics:
+		return slog.LevelDebug
+	default:
+		return slog.LevelInfo
+	}
+}
+
+// methodName keeps a made-up method out of logs and metrics.
+func methodName(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	default:
+		return "other"
+	}
+}
+
+// traced continues the trace of the caller (W3C Trace Context), or begins one, with a
+// span of our own for the request.
+func traced(provider trace.TracerProvider) echo.MiddlewareFunc {
+	tracer := provider.Tracer("earshot/api")
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			request := c.Request()
+			ctx := propagation.TraceContext{}.Extract(request.Context(), propagation.HeaderCarrier(request.Header))
+			ctx, span := tracer.Start(ctx, routeName(c), trace.WithSpanKind(trace.SpanKindServer))
+			defer span.End()
+			c.SetRequest(request.WithContext(ctx))
+			err := next(c)
+			describeSpan(span, c)
+			return err
+		}
+	}
+}
+
+// describeSpan says what the request was and how it ended, in OpenTelemetry's own terms
+// (semantic conventions for HTTP servers: only a 5xx is an error of a server's span).
+func describeSpan(span trace.Span, c echo.Context) {
+	status := c.Response().Status
+	span.SetAttributes(
+		attribute.String("http.request.method", methodName(c.Request().Method)),
+		attribute.String("http.route", routeName(c)),
+		attribute.Int("http.response.status_code", status),
+	)
+	if status >= http.StatusInternalServerError {
+		span.SetStatus(codes.Error, http.StatusText(status))
+	}
+}
+
+// traceParent writes the request's span in the form in which a message carries it.
+func traceParent(ctx context.Context) string {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier.Get("traceparent")
+}
+
+// requestID names the request in the log and in the answer to an internal error: the
+// id of its span, which is its own even where callers share a trace.
+func requestID(c echo.Context) string {
+	return trace.SpanContextFromContext(c.Request().Context()).SpanID().String()
+}
+
+// routeName is the route as the table has it, so that logs and metrics have few of
+// them and hold nothing that a caller made up.
+func routeName(c echo.Context) string {
+	if c.Path() == "" {
+		return "unknown"
+	}
+	return c.Path()
+}
+
+// metricsRoute shows all that the process has registered, in the format of Prometheus.
+func metricsRoute(registry *prometheus.Registry) route {
+	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})
+	return route{method: http.MethodGet, path: pathMetrics, handle: echo.WrapHandler(handler), open: true}
+}
+
+// counted counts requests by route, method and status. All three come from closed
+// sets, so that no caller can make the number of time series grow.
+func counted(registry *prometheus.Registry) echo.MiddlewareFunc {
+	requests := requestCounter(registry)
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			err := next(c)
+			status := strconv.Itoa(c.Response().Status)
+			requests.WithLabelValues(routeName(c), methodName(c.Request().Method), status).Inc()
+			return err
+		}
+	}
+}
+
+// requestCounter returns the registry's counter; a second handler on one registry
+// shares it.
+func requestCounter(registry *prometheus.Registry) *prometheus.CounterVec {
+	counter := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "earshot_http_requests_total",
+		Help: "Requests that were answered, by route, method and status.",
+	}, []string{"route", "method", "status"})
+	var there prometheus.AlreadyRegisteredError
+	if errors.As(registry.Register(counter), &there) {
+		return there.ExistingCollector.(*prometheus.CounterVec)
+	}
+	return counter
+}

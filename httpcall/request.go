@@ -1,0 +1,165 @@
+package httpcall
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"golang.org/x/net/http/httpguts"
+
+	"earshot/repositories"
+	"earshot/repositories/secret"
+	"earshot/trigger/effect"
+)
+
+// call is a call that is ready but for its token.
+type call struct {
+	effect     effect.Effect
+	target     *url.URL
+	method     string
+	body       []byte
+	header     http.Header
+	credential credential
+	repeatable bool
+	mask       mask
+	// terse drops the body of an answer that is not 2xx.
+	terse bool
+}
+
+// prepare makes everything of a call that needs no network. All its errors are those
+// of a call that will never succeed as it is.
+func (c *Caller) prepare(app *repositories.App, effect effect.Effect) (*call, error) {
+	parts, err := partsOf(app, effect)
+	if err != nil {
+		return nil, err
+	}
+	credential, err := credentialOf(app, parts.request, parts.target)
+	if err != nil {
+		return nil, err
+	}
+	made := &call{
+		effect: effect, target: parts.target, method: methodOf(parts.request), body: parts.body, terse: parts.terse,
+		credential: credential, repeatable: parts.request.Repeatable(), mask: maskOf(parts.request, parts.target),
+	}
+	for _, credential := range parts.credentials {
+		made.mask.add(credential.Reveal())
+	}
+	made.header, err = c.headers(app, made, parts.request.Headers)
+	return made, err
+}
+
+// parts are what the two kinds of call come down to: that of a URL, and that of an http
+// tool, which has a source.
+type parts struct {
+	request *repositories.Request
+	target  *url.URL
+	body    []byte
+	// credentials of a source that stand elsewhere than in headers.
+	credentials []secret.Secret
+	// terse drops the body of an answer that is not 2xx.
+	terse bool
+}
+
+func partsOf(app *repositories.App, effect effect.Effect) (parts, error) {
+	if effect.Call.Tool != nil {
+		return partsOfTool(app, effect)
+	}
+	request := effect.Call.Request
+	if request == nil {
+		request = &repositories.Request{}
+	}
+	names := namesOf(effect)
+	target, err := fillURL(effect.Call.URL, names)
+	if err != nil {
+		return parts{}, err
+	}
+	body, err := bodyOf(methodOf(request), request.Body, effect.Call.Event, names)
+	return parts{request: request, target: target, body: body}, err
+}
+
+func methodOf(request *repositories.Request) string {
+	return strings.ToUpper(or(request.Method, http.MethodPost))
+}
+
+// where names the call in an error, without path and query, which may hold what
+// is nobody's business.
+func (c *call) where() string { return c.method + " " + c.target.Scheme + "://" + c.target.Host }
+
+// ours are the headers that a tool cannot set: those that make an attempt known and
+// those that the connection needs (RFC 9110 7.6.1). Accept-Encoding is among them
+// because answers are stored as text.
+var ours = map[string]bool{
+	"Webhook-Id": true, "Webhook-Timestamp": true, "Webhook-Signature": true,
+	"Idempotency-Key": true, "X-Idempotency-Key": true, "Earshot-Attempt": true, "Traceparent": true,
+	"Host": true, "Content-Length": true, "Transfer-Encoding": true, "Connection": true, "Keep-Alive": true,
+	"Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true, "Upgrade": true,
+	"Expect": true, "Accept-Encoding": true,
+}
+
+// headers returns all headers of a call but its Authorization. The tool's own are
+// literal: no value reaches them.
+func (c *Caller) headers(app *repositories.App, call *call, own repositories.Headers) (http.Header, error) {
+	header := http.Header{"User-Agent": {c.userAgent}}
+	if call.body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	if err := setOwn(header, own); err != nil {
+		return nil, err
+	}
+	effect, now := call.effect, c.now()
+	header.Set("Webhook-Id", effect.TriggerID)
+	header.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
+	header.Set("Idempotency-Key", effect.TriggerID)
+	header.Set("Earshot-Attempt", strconv.Itoa(effect.Attempt))
+	if effect.TraceParent != "" {
+		header.Set("Traceparent", effect.TraceParent)
+	}
+	signature, err := sign(app.SigningSecret, effect.TriggerID, now, call.body)
+	if signature != "" {
+		header.Set("Webhook-Signature", signature)
+	}
+	return header, err
+}
+
+// setOwn sets the tool's headers. A line break would begin a header of somebody
+// else's; net/http refuses it as well, with a text that does not say which header.
+func setOwn(header http.Header, own repositories.Headers) error {
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		value := own[name].Reveal()
+		if !httpguts.ValidHeaderFieldName(name) {
+			return dead(effect.ReasonRequest, "header %q of the tool has no valid name (RFC 9110 5.1)", clip(name))
+		}
+		if !httpguts.ValidHeaderFieldValue(value) || strings.ContainsAny(value, "\r\n") {
+			return dead(effect.ReasonRequest, "the value of header %q of the tool holds a line break or another control character", name)
+		}
+		if !ours[http.CanonicalHeaderKey(name)] {
+			header.Set(name, value)
+		}
+	}
+	return nil
+}
+
+// sign returns webhook-signature (Standard Webhooks 1.0): one signature for each of
+// the app's secrets, which are separated by spaces, so that a receiver can change from
+// one to the next. A secret is base64, after whsec_ or without it, as receivers read it.
+// An app without a secret has its calls unsigned.
+func sign(secrets secret.Secret, id string, at time.Time, body []byte) (string, error) {
+	var signatures []string
+	for _, secret := range strings.Fields(secrets.Reveal()) {
+		signer, err := standardwebhooks.NewWebhook(secret)
+		if err != nil {
+			return "", dead(effect.ReasonRequest, "the app's signingSecret is not base64, so the call cannot be signed")
+		}
+		signature, err := signer.Sign(id, at, body)
+		if err != nil {
+			return "", dead(effect.ReasonRequest, "the call cannot be signed with the app's signingSecret")
+		}
+		signatures = append(signatures, signature)
+	}
+	return strings.Join(signatures, " "), nil
+}
