@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"time"
@@ -174,6 +175,12 @@ func (c *config) level() (slog.Level, error) {
 		return level, fmt.Errorf("--log-level is %q; it must be debug, info, warn or error", c.LogLevel)
 	}
 	return level, nil
+}
+
+// logger returns a logger of JSON lines at the configured level.
+func (c *config) logger(out io.Writer) *slog.Logger {
+	level, _ := c.level() // was checked
+	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))
 }
 
 // sealer returns what encrypts with the secret key, and also opens what the key before a

@@ -87,7 +87,7 @@ func (c *config) onLoopback() error {
 
 // runDev runs the service on embedded servers, or on those that the settings name.
 func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env environment) (err error) {
-	log := newLogger(env.err, &c)
+	log := c.logger(env.err)
 	embeddedRedis, embeddedNATS := c.RedisURL.Empty(), c.NATSURL.Empty()
 	closeServers, err := embed(&c, log)
 	if err != nil {

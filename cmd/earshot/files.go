@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"earshot/cmd/earshot/client"
+	"earshot/cmd/earshot/plan"
 	"earshot/repositories/files"
 )
 
@@ -47,17 +50,6 @@ func newValidate(env environment) *cobra.Command {
 
 func summary(set *files.Set) string {
 	return fmt.Sprintf("app %s, %s", cmp.Or(set.AppID, "not named"), plural(len(set.Repositories), "repository", "repositories"))
-}
-
-// plural returns a number with its noun, in the plural where it needs it.
-func plural(n int, noun string, irregular ...string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case len(irregular) > 0:
-		return fmt.Sprintf("%d %s", n, irregular[0])
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func newMigrate(env environment) *cobra.Command {
@@ -145,4 +137,57 @@ func replaceFile(name, content string) error {
 		return fmt.Errorf("keep it as %s: %w", backup, err)
 	}
 	return os.Rename(next.Name(), name)
+}
+
+func newApply(env environment) *cobra.Command {
+	source, remote := &sourceFlags{}, &client.Client{}
+	var dryRun, prune, exitCode bool
+	cmd := &cobra.Command{
+		Use:   "apply -f FILE|DIR",
+		Short: "Bring a running service to what files define",
+		Long: "Compare files with what a service has, print the plan, and carry it out. A second run\n" +
+			"changes nothing. What the files do not mention stays, unless --prune is given.\n\n" +
+			"The app is the one that the files name (kind: app, or the appId of a SERMAS app), else\n" +
+			"--app, else the name of the folder of the first -f. It is created where it is missing.\n\n" +
+			"Exits with 0, with 1 at a fault, and with --dry-run --exit-code with 2 where something\nwould change.",
+		Example: "  earshot apply -f tools.yaml --app clinic\n  earshot apply -f ./clinic --dry-run --exit-code",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if exitCode && !dryRun {
+				return errors.New("--exit-code goes with --dry-run")
+			}
+			set, err := source.readFor(env)
+			if err != nil {
+				return err
+			}
+			p := &plan.Planner{Service: remote, Set: set, Pause: env.pause, Removable: func(plan.Member) bool { return prune }}
+			return runApply(cmd.Context(), p, env.out, dryRun, exitCode)
+		},
+	}
+	source.register(cmd.Flags())
+	registerService(remote, cmd.Flags())
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and change nothing")
+	cmd.Flags().BoolVar(&prune, "prune", false, "remove the app's repositories, modules, sources and services that the files do not have")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "with --dry-run: exit with 2 where something would change")
+	return cmd
+}
+
+func runApply(ctx context.Context, p *plan.Planner, out io.Writer, dryRun, exitCode bool) error {
+	made, err := p.Plan(ctx)
+	if err != nil {
+		return err
+	}
+	made.Print(out)
+	if dryRun {
+		fmt.Fprintf(out, "nothing was done (--dry-run): would have %s\n", made.Summary())
+		if exitCode && made.Changes() > 0 {
+			return exitWith(2)
+		}
+		return nil
+	}
+	if err := made.Apply(ctx, p.Service, out); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, made.Summary())
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"earshot/cmd/earshot/client"
+	"earshot/repositories/files"
 	"earshot/repositories/secret"
 )
 
@@ -90,3 +91,50 @@ func (s size) String() string {
 
 // Type implements pflag.Value.
 func (*size) Type() string { return "size" }
+
+// sourceFlags are the flags that say which files are read, and for which app.
+type sourceFlags struct {
+	paths []string
+	appID string
+}
+
+func (s *sourceFlags) register(flags *pflag.FlagSet) {
+	s.registerFiles(flags)
+	flags.StringVar(&s.appID, "app", "", "the app, where the files do not name it (default: the name of their folder)")
+}
+
+func (s *sourceFlags) registerFiles(flags *pflag.FlagSet) {
+	flags.StringArrayVarP(&s.paths, "file", "f", nil, "file or folder; may be given more than once")
+}
+
+// read reads the files and prints notes on what was left out of them.
+func (s *sourceFlags) read(env environment) (*files.Set, error) {
+	if len(s.paths) == 0 {
+		return nil, errors.New("no file is given; name files and folders with -f")
+	}
+	set, err := files.Read(s.paths, files.Options{Lookup: env.lookup, AppID: s.appID})
+	for _, note := range set.Notes {
+		fmt.Fprintf(env.err, "note: %s\n", note)
+	}
+	return set, err
+}
+
+// readFor reads the files for an app, whose id must be known.
+func (s *sourceFlags) readFor(env environment) (*files.Set, error) {
+	set, err := s.read(env)
+	if err == nil && set.AppID == "" {
+		err = errors.New("the files name no app, and their folder has no name that could be an id; name it with --app")
+	}
+	return set, err
+}
+
+// plural returns a number with its noun, in the plural where it needs it.
+func plural(n int, noun string, irregular ...string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case len(irregular) > 0:
+		return fmt.Sprintf("%d %s", n, irregular[0])
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

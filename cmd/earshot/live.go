@@ -48,7 +48,7 @@ func (l *liveFiles) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Apply(ctx, made, l.env.out); err != nil {
+	if err := made.Apply(ctx, l.service, l.env.out); err != nil {
 		return err
 	}
 	l.remember(set)

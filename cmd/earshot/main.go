@@ -10,38 +10,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"earshot/repositories/files"
 )
 
-// version is set at build time: -ldflags "-X main.version=v1.2.3".
-var version = "development"
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause})
 	stop()
 	os.Exit(code)
-}
-
-// environment holds the inputs and outputs of a command beside its arguments, so that
-// tests can run commands as main does.
-type environment struct {
-	out    io.Writer
-	err    io.Writer
-	lookup func(variable string) (string, bool)
-	in     io.Reader // what a user types
-	now    func() time.Time
-	// pause waits until the duration is over or ctx ends.
-	pause func(ctx context.Context, d time.Duration) error
 }
 
 // run executes the command line and returns its exit code: 0, 1 for a fault, or that of an
@@ -66,18 +49,6 @@ func run(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "earshot: %v\n", err)
 	}
 	return 1
-}
-
-// pause waits until it is over or ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func newRoot(env environment) *cobra.Command {
@@ -110,9 +81,3 @@ func newVersion() *cobra.Command {
 		},
 	}
 }
-
-// exitWith is an error that only sets the exit code; nothing is printed for it.
-type exitWith int
-
-// Error returns the code, for whoever prints it all the same.
-func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }

@@ -1,11 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"io"
-	"log/slog"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"earshot/cmd/earshot/redisdb"
+	"earshot/repositories"
 )
 
 func newServe(env environment) *cobra.Command {
@@ -24,7 +30,7 @@ func newServe(env environment) *cobra.Command {
 			if err := errors.Join(c.required(), c.check()); err != nil {
 				return err
 			}
-			log := newLogger(env.err, c)
+			log := c.logger(env.err)
 			s, err := newService(*c, false, env, log)
 			if err != nil {
 				return err
@@ -37,8 +43,90 @@ func newServe(env environment) *cobra.Command {
 	return cmd
 }
 
-// newLogger writes one JSON line per outcome.
-func newLogger(out io.Writer, c *config) *slog.Logger {
-	level, _ := c.level() // was checked
-	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))
+// shutdownTimeout bounds how long requests and effects in flight may take after a SIGTERM.
+const shutdownTimeout = 20 * time.Second
+
+// URL returns the address that the service listens on.
+func (s *service) URL() string {
+	scheme := "http://"
+	if s.config.TLSCert != "" {
+		scheme = "https://"
+	}
+	return scheme + s.listener.Addr().String()
+}
+
+// serve answers requests until the server is shut down.
+func (s *service) serve() error {
+	if s.config.TLSCert != "" {
+		return s.http.ServeTLS(s.listener, s.config.TLSCert, s.config.TLSKey)
+	}
+	return s.http.Serve(s.listener)
+}
+
+// run serves until ctx ends, then finishes what is in flight. It ends early if the HTTP
+// server fails, or if Redis must not be used.
+func (s *service) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		if err := s.serve(); !errors.Is(err, http.ErrServerClosed) {
+			cancel(err)
+		}
+	}()
+	working := make(chan struct{})
+	go func() {
+		defer close(working)
+		if err := s.admit(ctx); err != nil {
+			cancel(err)
+			return
+		}
+		var running sync.WaitGroup
+		running.Go(func() { s.tail.Run(ctx) })
+		s.engine.Run(ctx)
+		running.Wait()
+	}()
+	<-ctx.Done()
+	s.log.Info("service.stopping")
+	err := s.shutDown(working)
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+// admit opens the gate when Redis has been checked. Its error means that the service
+// must end.
+func (s *service) admit(ctx context.Context) error {
+	if s.db.Embedded {
+		return nil
+	}
+	return redisdb.Admission{
+		URL: s.config.RedisURL.Reveal(), Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
+		Also: s.admitKey, Pause: s.env.pause, Log: s.log,
+	}.Open(ctx, s.redisGate)
+}
+
+// shutDown stops taking messages and claiming effects, and waits for those in flight.
+func (s *service) shutDown(working <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	<-working
+	return errors.Join(err, s.engine.Stop(ctx), s.close())
+}
+
+// admitKey refuses a Redis whose credentials were sealed with another secret key: apps
+// with credentials could not be read, and other replicas could not read what this one
+// stores.
+func (s *service) admitKey(ctx context.Context, db *repositories.DB) error {
+	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: s.sealer})
+	err := store.AdoptSecretKey(ctx, !s.config.generatedKey)
+	if !errors.Is(err, repositories.ErrSecretKey) {
+		return err
+	}
+	way := "start with that key as EARSHOT_SECRET_KEY (--secret-key), as all replicas do; to change it, give the new one there and that one as EARSHOT_SECRET_KEY_OLD (--secret-key-old)"
+	if s.config.generatedKey {
+		way = "dev makes up a key at every start where none is given: " + way
+	}
+	return fmt.Errorf("%w: %w; %s", redisdb.ErrRefused, err, way)
 }

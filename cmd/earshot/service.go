@@ -151,6 +151,47 @@ func (s *service) listen() (err error) {
 	return nil
 }
 
+// close closes everything that was opened.
+func (s *service) close() error {
+	var faults []error
+	if s.listener != nil {
+		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			faults = append(faults, err)
+		}
+	}
+	if s.caller != nil {
+		s.caller.CloseIdleConnections()
+	}
+	if s.runner != nil {
+		s.runner.Close()
+	}
+	if s.emitter != nil {
+		s.emitter.Close()
+	}
+	if s.db != nil {
+		faults = append(faults, s.db.Close())
+	}
+	return errors.Join(faults...)
+}
+
+// redisReady reports whether Redis answers and is the one that the secret key is for.
+func (s *service) redisReady(ctx context.Context) error {
+	if err := s.store.Ping(ctx); err != nil || s.db.Embedded {
+		return err
+	}
+	err := s.store.CheckSecretKey(ctx)
+	if errors.Is(err, repositories.ErrSecretKey) {
+		return otherKey{err}
+	}
+	return err
+}
+
+// otherKey is the error of a Redis that belongs to another secret key.
+type otherKey struct{ error }
+
+// Public implements api.Public.
+func (otherKey) Public() string { return "holds what another secret key has sealed" }
+
 // llmMetrics is a collector of the requests to LLMs. The names of its metrics are public.
 type llmMetrics struct {
 	seconds prometheus.Histogram

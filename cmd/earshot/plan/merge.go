@@ -13,12 +13,12 @@ import (
 // not mention stay. In lists, members of the same name are replaced in their place, new
 // ones are added, and others stay unless they are removable. Credentials of what stays are
 // the *** that the service has sent, which keeps them.
-func (p *Planner) merge(there []byte) ([]byte, error) {
+func merge(there, files []byte, removable func(Member) bool) ([]byte, error) {
 	var body, given map[string]json.RawMessage
 	if err := client.Decode(there, &body); err != nil {
 		return nil, err
 	}
-	if err := client.Decode(p.Set.App.Body(), &given); err != nil {
+	if err := client.Decode(files, &given); err != nil {
 		return nil, err
 	}
 	for name, value := range given {
@@ -27,7 +27,7 @@ func (p *Planner) merge(there []byte) ([]byte, error) {
 		}
 	}
 	for _, name := range lists {
-		merged, err := p.mergeList(name, body[name], given[name])
+		merged, err := mergeList(name, body[name], given[name], removable)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func DefinedBy(set *files.Set) map[Member]bool {
 	return defined
 }
 
-func (p *Planner) mergeList(list string, there, given json.RawMessage) ([]json.RawMessage, error) {
+func mergeList(list string, there, given json.RawMessage, removable func(Member) bool) ([]json.RawMessage, error) {
 	old, err := readMembers(there)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (p *Planner) mergeList(list string, there, given json.RawMessage) ([]json.R
 		case at >= 0:
 			merged = append(merged, added[at].body)
 			added = slices.Delete(added, at, at+1)
-		case !p.Removable(Member{list, kept.name}):
+		case !removable(Member{list, kept.name}):
 			merged = append(merged, kept.body)
 		}
 	}

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -51,21 +52,21 @@ func (p *Plan) Changes() int {
 	return n
 }
 
-// Apply carries the plan out. It stops at the first fault and says so on out: what was
+// Apply carries the plan out in the service that it was made for. It stops at the first fault and says so on out: what was
 // done until then stays, and the next run goes on from there.
-func (p *Planner) Apply(ctx context.Context, made *Plan, out io.Writer) error {
-	for i := range made.steps {
-		s := &made.steps[i]
-		at := client.Path("apps", made.appID)
+func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer) error {
+	for i := range p.steps {
+		s := &p.steps[i]
+		at := client.Path("apps", p.appID)
 		if s.kind == "repository" {
-			at = client.Path("apps", made.appID, "repositories", s.id)
+			at = client.Path("apps", p.appID, "repositories", s.id)
 		}
 		var err error
 		switch s.operation {
 		case opCreate, opUpdate:
-			_, err = p.Service.Call(ctx, http.MethodPut, at, s.body)
+			_, err = service.Call(ctx, http.MethodPut, at, s.body)
 		case opRemove:
-			_, err = p.Service.Call(ctx, http.MethodDelete, at, nil)
+			_, err = service.Call(ctx, http.MethodDelete, at, nil)
 			if client.HasStatus(err, http.StatusNotFound) {
 				err = nil // somebody else has removed it
 			}
@@ -74,10 +75,20 @@ func (p *Planner) Apply(ctx context.Context, made *Plan, out io.Writer) error {
 		}
 		if err != nil {
 			fmt.Fprintf(out, "stopped at %s %s; run it again to go on\n", s.kind, s.id)
-			return located(s, err)
+			return s.located(err)
 		}
 	}
 	return nil
+}
+
+// located turns the faults of an answer into places in the files. Those of the app are
+// of a body that was merged with what is stored, and keep their pointers.
+func (s *step) located(err error) error {
+	var answer *client.Refusal
+	if s.kind == "app" || !errors.As(err, &answer) || len(answer.Errors) == 0 {
+		return fmt.Errorf("%s %s: %w", s.kind, s.id, err)
+	}
+	return s.definition.Locate(answer.Errors)
 }
 
 // signs begin the lines of a printed plan.

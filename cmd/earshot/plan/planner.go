@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -101,7 +100,7 @@ func (p *Planner) appStep(ctx context.Context) (step, error) {
 	if err != nil {
 		return made, err
 	}
-	if made.body, err = p.merge(there); err != nil {
+	if made.body, err = merge(there, p.Set.App.Body(), p.Removable); err != nil {
 		return made, err
 	}
 	canonical, err := canonicalApp(p.Set.AppID, made.body)
@@ -181,7 +180,7 @@ func (p *Planner) compare(ctx context.Context, s *step, canonical, there []byte,
 	}
 	answer, err := p.preview(ctx, path, s.body)
 	if err != nil {
-		return located(s, err)
+		return s.located(err)
 	}
 	var preview struct {
 		Operation string `json:"operation"`
@@ -225,14 +224,4 @@ func canonicalRepository(appID, id string, body []byte) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(repository)
-}
-
-// located turns the faults of an answer into places in the files. Those of the app are
-// of a body that was merged with what is stored, and keep their pointers.
-func located(s *step, err error) error {
-	var answer *client.Refusal
-	if s.kind == "app" || !errors.As(err, &answer) || len(answer.Errors) == 0 {
-		return fmt.Errorf("%s %s: %w", s.kind, s.id, err)
-	}
-	return s.definition.Locate(answer.Errors)
 }
