@@ -3,15 +3,15 @@ package api
 import (
 	"net/http"
 
-	"github.com/labstack/echo/v4"
+	"earshot/repositories/store"
 
-	"earshot/repositories"
+	"github.com/labstack/echo/v4"
 )
 
 // access is who may use a route beside the admin.
 type access struct {
-	scopes   []repositories.Permission // of the app's keys: any one of them
-	frontEnd bool                      // the session's tokens as well
+	scopes   []store.Permission // of the app's keys: any one of them
+	frontEnd bool               // the session's tokens as well
 }
 
 // accessTable says who may do what (section 9 of the contract). A route that is not in
@@ -22,12 +22,12 @@ func accessTable() map[string]access {
 		app     = "/v1/apps/:appId"
 		session = app + "/sessions/:sessionId"
 	)
-	type permissions = []repositories.Permission
-	owner := access{scopes: permissions{repositories.PermitApp}}
-	tools := access{scopes: permissions{repositories.PermitTools}}
-	messages := access{scopes: permissions{repositories.PermitMessages}}
-	triggers := access{scopes: permissions{repositories.PermitTriggers}}
-	either := permissions{repositories.PermitMessages, repositories.PermitTriggers}
+	type permissions = []store.Permission
+	owner := access{scopes: permissions{store.PermitApp}}
+	tools := access{scopes: permissions{store.PermitTools}}
+	messages := access{scopes: permissions{store.PermitMessages}}
+	triggers := access{scopes: permissions{store.PermitTriggers}}
+	either := permissions{store.PermitMessages, store.PermitTriggers}
 	table := map[string]access{
 		"GET " + app:                     owner,
 		"PUT " + app:                     owner,

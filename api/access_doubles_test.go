@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"earshot/api"
-	"earshot/repositories"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -14,7 +14,7 @@ type keysOf struct {
 	api.KeyKeeper
 }
 
-var _ api.KeyStore = keysOf{Keys: (*repositories.Store)(nil)}
+var _ api.KeyStore = keysOf{Keys: (*store.Store)(nil)}
 
 // quietEvents are a stream on which nothing happens, and which is over at once.
 type quietEvents struct{}

@@ -131,7 +131,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Store is what the API needs of the definitions. Every method returns an error that
-// is repositories.ErrNotFound where the app or the thing itself is missing.
+// is store.ErrNotFound where the app or the thing itself is missing.
 type Store interface {
 	AppStore
 	RepositoryReader
@@ -155,15 +155,15 @@ type RepositoryReader interface {
 }
 
 // RepositoryWriter changes repositories. What does not fit the app, such as a module
-// that it lacks, comes back as repositories.Faults.
+// that it lacks, comes back as fault.List.
 type RepositoryWriter interface {
 	PutRepository(ctx context.Context, repository *repositories.Repository) (created bool, err error)
 	PatchRepository(ctx context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (repository *repositories.Repository, created bool, err error)
 	DeleteRepository(ctx context.Context, scope repositories.Scope, id string) error
 }
 
-// Previewer says what a write would do, one of repositories.WouldCreate, WouldUpdate and
-// WouldLeave, and fails as the write would, or with a *repositories.CompareError. by is
+// Previewer says what a write would do, one of store.WouldCreate, WouldUpdate and
+// WouldLeave, and fails as the write would, or with a *store.CompareError. by is
 // who asks: the root of a key, empty for the admin.
 type Previewer interface {
 	PreviewApp(ctx context.Context, app *repositories.App, by string) (operation string, err error)

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/repositories"
+	"earshot/repositories/store"
 )
 
 // apps serves /v1/apps.
@@ -67,7 +68,7 @@ func (h apps) mayPut(c echo.Context) error {
 		return nil
 	}
 	_, err := h.store.App(c.Request().Context(), c.Param("appId"))
-	if errors.Is(err, repositories.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return forbidden()
 	}
 	return err

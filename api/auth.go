@@ -13,33 +13,34 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 )
 
 // challenge says how to authenticate (RFC 6750, section 3).
 const challenge = `Bearer realm="earshot"`
 
-// Keys knows the keys of apps. Its errors are repositories.ErrKey, ErrKeyExpired and
+// Keys knows the keys of apps. Its errors are store.ErrKey, ErrKeyExpired and
 // ErrUnavailable.
 type Keys interface {
-	CheckKey(ctx context.Context, key secret.Secret) (appID string, found repositories.AppKey, err error)
-	KeyValid(ctx context.Context, appID, keyID string) (repositories.AppKey, error)
+	CheckKey(ctx context.Context, key secret.Secret) (appID string, found store.AppKey, err error)
+	KeyValid(ctx context.Context, appID, keyID string) (store.AppKey, error)
 	Lives
 }
 
 // Lives tells an app and a session from earlier ones of the same names. Both fail with
-// repositories.ErrNotFound without the app.
+// store.ErrNotFound without the app.
 type Lives interface {
-	Generation(ctx context.Context, appID, sessionID string) (repositories.Generation, error)
+	Generation(ctx context.Context, appID, sessionID string) (store.Generation, error)
 	// LifeOf is the Generation of a moment ago, which costs less.
-	LifeOf(ctx context.Context, appID, sessionID string) (repositories.Generation, error)
+	LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error)
 }
 
 // Tokens signs session tokens and knows its own by their signature.
 type Tokens interface {
-	SignToken(token repositories.SessionToken) (secret.Secret, error)
-	OpenToken(given secret.Secret) (repositories.SessionToken, error)
+	SignToken(token store.SessionToken) (secret.Secret, error)
+	OpenToken(given secret.Secret) (store.SessionToken, error)
 }
 
 // authenticator finds out who makes a request.
@@ -82,7 +83,7 @@ func credential(c echo.Context) secret.Secret {
 	if strings.EqualFold(scheme, "Bearer") {
 		return secret.New(strings.TrimSpace(token))
 	}
-	if c.Path() == pathSessionEvents && strings.HasPrefix(c.QueryParam(tokenQuery), repositories.SessionTokenPrefix) {
+	if c.Path() == pathSessionEvents && strings.HasPrefix(c.QueryParam(tokenQuery), store.SessionTokenPrefix) {
 		return secret.New(c.QueryParam(tokenQuery))
 	}
 	return secret.Secret{}
@@ -98,16 +99,16 @@ func (a authenticator) principal(ctx context.Context, sent secret.Secret) (princ
 	switch text := sent.Reveal(); {
 	case a.isAdmin(sent):
 		return principal{admin: true}, nil
-	case strings.HasPrefix(text, repositories.AppKeyPrefix):
+	case strings.HasPrefix(text, store.AppKeyPrefix):
 		return a.byKey(ctx, sent)
-	case strings.HasPrefix(text, repositories.SessionTokenPrefix):
+	case strings.HasPrefix(text, store.SessionTokenPrefix):
 		return a.byToken(ctx, sent)
 	case a.admin.Empty():
 		return principal{admin: true}, nil
 	case sent.Empty():
 		return principal{}, errNoKey
 	default:
-		return principal{}, repositories.ErrKey
+		return principal{}, store.ErrKey
 	}
 }
 
@@ -149,7 +150,7 @@ func (a authenticator) stillGood(ctx context.Context, who principal) error {
 		return nil
 	}
 	life, err := a.keys.LifeOf(ctx, who.appID, who.sessionID)
-	if errors.Is(err, repositories.ErrNotFound) || err == nil && life != who.life {
+	if errors.Is(err, store.ErrNotFound) || err == nil && life != who.life {
 		return errSessionOver
 	}
 	return err
@@ -158,11 +159,11 @@ func (a authenticator) stillGood(ctx context.Context, who principal) error {
 // unauthorized makes the answer to a request that nobody is known to make.
 func unauthorized(err error) error {
 	switch {
-	case errors.Is(err, repositories.ErrUnavailable):
+	case errors.Is(err, keyspace.ErrUnavailable):
 		return err
 	case errors.Is(err, errNoKey):
 		return newProblem(http.StatusUnauthorized, err.Error()).with("WWW-Authenticate", challenge)
-	case errors.Is(err, repositories.ErrKey), errors.Is(err, repositories.ErrKeyExpired), errors.Is(err, repositories.ErrToken), errors.Is(err, errTokenExpired), errors.Is(err, errSessionOver):
+	case errors.Is(err, store.ErrKey), errors.Is(err, store.ErrKeyExpired), errors.Is(err, store.ErrToken), errors.Is(err, errTokenExpired), errors.Is(err, errSessionOver):
 		return newProblem(http.StatusUnauthorized, err.Error()).with("WWW-Authenticate", challenge+`, error="invalid_token"`)
 	}
 	return err
@@ -174,11 +175,11 @@ type principal struct {
 	admin     bool
 	appID     string
 	sessionID string // of a session token
-	scopes    []repositories.Permission
-	keyID     string                  // by which it can be revoked
-	rootKey   string                  // with which it shares what is counted by key
-	expires   time.Time               // zero for never
-	life      repositories.Generation // of a session token
+	scopes    []store.Permission
+	keyID     string           // by which it can be revoked
+	rootKey   string           // with which it shares what is counted by key
+	expires   time.Time        // zero for never
+	life      store.Generation // of a session token
 }
 
 // principalKey is where authenticated leaves the principal.
@@ -195,7 +196,7 @@ func (p principal) frontEnd() bool { return p.sessionID != "" }
 
 // owner reports whether the principal may change the app of the route, for which it was
 // let in.
-func (p principal) owner() bool { return p.admin || slices.Contains(p.scopes, repositories.PermitApp) }
+func (p principal) owner() bool { return p.admin || slices.Contains(p.scopes, store.PermitApp) }
 
 // may reports whether the principal may use a route with these ids in its path.
 func (p principal) may(a access, appID, sessionID string) bool {
@@ -207,45 +208,45 @@ func (p principal) may(a access, appID, sessionID string) bool {
 	case p.frontEnd():
 		return a.frontEnd && p.sessionID == sessionID
 	default:
-		return slices.ContainsFunc(a.scopes, func(s repositories.Permission) bool { return slices.Contains(p.scopes, s) })
+		return slices.ContainsFunc(a.scopes, func(s store.Permission) bool { return slices.Contains(p.scopes, s) })
 	}
 }
 
 // noKeys and noTokens stand for what a service was not given: no key or token is one.
 type noKeys struct{}
 
-func (noKeys) CheckKey(context.Context, secret.Secret) (string, repositories.AppKey, error) {
-	return "", repositories.AppKey{}, repositories.ErrKey
+func (noKeys) CheckKey(context.Context, secret.Secret) (string, store.AppKey, error) {
+	return "", store.AppKey{}, store.ErrKey
 }
 
-func (noKeys) KeyValid(context.Context, string, string) (repositories.AppKey, error) {
-	return repositories.AppKey{}, repositories.ErrKey
+func (noKeys) KeyValid(context.Context, string, string) (store.AppKey, error) {
+	return store.AppKey{}, store.ErrKey
 }
 
-func (noKeys) Generation(context.Context, string, string) (repositories.Generation, error) {
-	return repositories.Generation{}, nil
+func (noKeys) Generation(context.Context, string, string) (store.Generation, error) {
+	return store.Generation{}, nil
 }
 
-func (noKeys) LifeOf(context.Context, string, string) (repositories.Generation, error) {
-	return repositories.Generation{}, nil
+func (noKeys) LifeOf(context.Context, string, string) (store.Generation, error) {
+	return store.Generation{}, nil
 }
 
-func (noKeys) CreateKey(context.Context, string, repositories.NewKey) (repositories.AppKey, secret.Secret, error) {
-	return repositories.AppKey{}, secret.Secret{}, fmt.Errorf("%w: this service keeps no keys", repositories.ErrUnavailable)
+func (noKeys) CreateKey(context.Context, string, store.NewKey) (store.AppKey, secret.Secret, error) {
+	return store.AppKey{}, secret.Secret{}, fmt.Errorf("%w: this service keeps no keys", keyspace.ErrUnavailable)
 }
 
-func (noKeys) AppKeys(context.Context, string, string, int) ([]repositories.AppKey, string, error) {
+func (noKeys) AppKeys(context.Context, string, string, int) ([]store.AppKey, string, error) {
 	return nil, "", nil
 }
 
-func (noKeys) RevokeKey(context.Context, string, string) error { return repositories.ErrNotFound }
+func (noKeys) RevokeKey(context.Context, string, string) error { return store.ErrNotFound }
 
 type noTokens struct{}
 
-func (noTokens) SignToken(repositories.SessionToken) (secret.Secret, error) {
-	return secret.Secret{}, fmt.Errorf("%w: this service signs no tokens", repositories.ErrUnavailable)
+func (noTokens) SignToken(store.SessionToken) (secret.Secret, error) {
+	return secret.Secret{}, fmt.Errorf("%w: this service signs no tokens", keyspace.ErrUnavailable)
 }
 
-func (noTokens) OpenToken(secret.Secret) (repositories.SessionToken, error) {
-	return repositories.SessionToken{}, repositories.ErrToken
+func (noTokens) OpenToken(secret.Secret) (store.SessionToken, error) {
+	return store.SessionToken{}, store.ErrToken
 }

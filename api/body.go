@@ -16,6 +16,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/repositories"
+	"earshot/repositories/bodies"
+	"earshot/repositories/store"
 	"earshot/trigger"
 )
 
@@ -134,8 +136,8 @@ const (
 )
 
 // newBodies compiles the schema with the rules about single texts that it refers to.
-func newBodies() *repositories.Bodies {
-	return repositories.NewBodies(bodiesSchema, map[string]func(string) error{
+func newBodies() *bodies.Definitions {
+	return bodies.Compile(bodiesSchema, map[string]func(string) error{
 		"id":           func(id string) error { return repositories.CheckID("the id", id) },
 		"tool-name":    repositories.CheckToolName,
 		"message-id":   checkMessageID,
@@ -146,7 +148,7 @@ func newBodies() *repositories.Bodies {
 }
 
 // decodeMessage reads the body of a posted message; app and session are the path's.
-func decodeMessage(bodies *repositories.Bodies, body []byte) (trigger.Message, error) {
+func decodeMessage(bodies *bodies.Definitions, body []byte) (trigger.Message, error) {
 	var given struct {
 		MessageID string `json:"messageId"`
 		Actor     string `json:"actor"`
@@ -158,7 +160,7 @@ func decodeMessage(bodies *repositories.Bodies, body []byte) (trigger.Message, e
 
 // decodeDirect reads the body of a direct trigger; app and session are the path's. The
 // numbers among the values keep the digits that were sent, as json.Number.
-func decodeDirect(bodies *repositories.Bodies, body []byte) (trigger.Direct, error) {
+func decodeDirect(bodies *bodies.Definitions, body []byte) (trigger.Direct, error) {
 	var given struct {
 		Name         string         `json:"name"`
 		RepositoryID string         `json:"repositoryId"`
@@ -203,13 +205,13 @@ const (
 
 // askedKey is a key that is to be made.
 type askedKey struct {
-	Name      string                    `json:"name"`
-	Scopes    []repositories.Permission `json:"scopes"`
-	ExpiresIn string                    `json:"expiresIn"`
-	lifetime  time.Duration             // zero for no end
+	Name      string             `json:"name"`
+	Scopes    []store.Permission `json:"scopes"`
+	ExpiresIn string             `json:"expiresIn"`
+	lifetime  time.Duration      // zero for no end
 }
 
-func decodeKey(bodies *repositories.Bodies, body []byte) (askedKey, error) {
+func decodeKey(bodies *bodies.Definitions, body []byte) (askedKey, error) {
 	var asked askedKey
 	if err := bodies.Decode("KeyRequest", body, &asked); err != nil {
 		return asked, err
@@ -219,7 +221,7 @@ func decodeKey(bodies *repositories.Bodies, body []byte) (askedKey, error) {
 }
 
 // decodeTokenLife reads how long a session token is to be good.
-func decodeTokenLife(bodies *repositories.Bodies, body []byte) (time.Duration, error) {
+func decodeTokenLife(bodies *bodies.Definitions, body []byte) (time.Duration, error) {
 	var asked struct {
 		ExpiresIn string `json:"expiresIn"`
 	}

@@ -9,7 +9,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/repositories"
+	"earshot/repositories/bodies"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 )
 
 // KeyStore knows and keeps the keys of apps.
@@ -20,9 +22,9 @@ type KeyStore interface {
 
 // KeyKeeper makes, lists and revokes the keys of apps.
 type KeyKeeper interface {
-	// CreateKey fails with a *repositories.ScopeError where a key asks for more than it has.
-	CreateKey(ctx context.Context, appID string, asked repositories.NewKey) (repositories.AppKey, secret.Secret, error)
-	AppKeys(ctx context.Context, appID, after string, limit int) (items []repositories.AppKey, next string, err error)
+	// CreateKey fails with a *store.ScopeError where a key asks for more than it has.
+	CreateKey(ctx context.Context, appID string, asked store.NewKey) (store.AppKey, secret.Secret, error)
+	AppKeys(ctx context.Context, appID, after string, limit int) (items []store.AppKey, next string, err error)
 	// RevokeKey returns when no replica takes the key any more.
 	RevokeKey(ctx context.Context, appID, keyID string) error
 }
@@ -30,7 +32,7 @@ type KeyKeeper interface {
 // appKeys serves /v1/apps/{appId}/keys.
 type appKeys struct {
 	store  KeyKeeper
-	bodies *repositories.Bodies
+	bodies *bodies.Definitions
 }
 
 func (h appKeys) routes() []route {
@@ -44,7 +46,7 @@ func (h appKeys) routes() []route {
 
 // madeKey is a key with its text, which is in no other answer.
 type madeKey struct {
-	repositories.AppKey
+	store.AppKey
 	Key string `json:"key"`
 }
 
@@ -57,10 +59,10 @@ func (h appKeys) post(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	key, text, err := h.store.CreateKey(c.Request().Context(), c.Param("appId"), repositories.NewKey{
+	key, text, err := h.store.CreateKey(c.Request().Context(), c.Param("appId"), store.NewKey{
 		Name: asked.Name, Scopes: asked.Scopes, Lifetime: asked.lifetime, By: principalOf(c).keyID,
 	})
-	if errors.Is(err, repositories.ErrKey) || errors.Is(err, repositories.ErrKeyExpired) {
+	if errors.Is(err, store.ErrKey) || errors.Is(err, store.ErrKeyExpired) {
 		return unauthorized(err) // the key that asks has ended meanwhile
 	}
 	if err != nil {
@@ -100,7 +102,7 @@ type appReader interface {
 type sessionTokens struct {
 	lives  Lives
 	tokens Tokens
-	bodies *repositories.Bodies
+	bodies *bodies.Definitions
 	now    func() time.Time
 }
 
@@ -123,7 +125,7 @@ func (h sessionTokens) post(c echo.Context) error {
 		return err
 	}
 	who := principalOf(c)
-	token := repositories.SessionToken{
+	token := store.SessionToken{
 		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), KeyID: who.keyID, Expires: h.now().Add(life).UTC().Truncate(time.Second), Life: alive,
 	}
 	if !who.expires.IsZero() && who.expires.Before(token.Expires) {

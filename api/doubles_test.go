@@ -7,6 +7,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 	"earshot/trigger"
 )
 
@@ -77,12 +78,12 @@ func (s *storeDouble) Apps(_ context.Context, after string, limit int) ([]*repos
 
 func (s *storeDouble) PreviewApp(_ context.Context, app *repositories.App, _ string) (string, error) {
 	s.took("PreviewApp", app)
-	return repositories.WouldLeave, s.err
+	return store.WouldLeave, s.err
 }
 
 func (s *storeDouble) PreviewRepository(_ context.Context, repository *repositories.Repository, _ string) (string, error) {
 	s.took("PreviewRepository", repository)
-	return repositories.WouldLeave, s.err
+	return store.WouldLeave, s.err
 }
 
 func (s *storeDouble) DeleteApp(_ context.Context, appID string) error {
@@ -109,7 +110,7 @@ func (s *storeDouble) Repository(_ context.Context, scope repositories.Scope, id
 		return nil, s.err
 	}
 	if len(s.repositories) == 0 {
-		return nil, repositories.ErrNotFound
+		return nil, store.ErrNotFound
 	}
 	return s.repositories[0], nil
 }
@@ -131,28 +132,28 @@ func (s *storeDouble) CloseSession(_ context.Context, appID, sessionID string) e
 
 // The double of the keys is part of the store's.
 
-func (s *storeDouble) CheckKey(context.Context, secret.Secret) (string, repositories.AppKey, error) {
-	return "", repositories.AppKey{}, repositories.ErrKey
+func (s *storeDouble) CheckKey(context.Context, secret.Secret) (string, store.AppKey, error) {
+	return "", store.AppKey{}, store.ErrKey
 }
 
-func (s *storeDouble) KeyValid(context.Context, string, string) (repositories.AppKey, error) {
-	return repositories.AppKey{}, repositories.ErrKey
+func (s *storeDouble) KeyValid(context.Context, string, string) (store.AppKey, error) {
+	return store.AppKey{}, store.ErrKey
 }
 
-func (s *storeDouble) Generation(_ context.Context, appID, _ string) (repositories.Generation, error) {
-	return repositories.Generation{App: appID}, s.err
+func (s *storeDouble) Generation(_ context.Context, appID, _ string) (store.Generation, error) {
+	return store.Generation{App: appID}, s.err
 }
 
-func (s *storeDouble) LifeOf(_ context.Context, appID, _ string) (repositories.Generation, error) {
-	return repositories.Generation{App: appID}, nil
+func (s *storeDouble) LifeOf(_ context.Context, appID, _ string) (store.Generation, error) {
+	return store.Generation{App: appID}, nil
 }
 
-func (s *storeDouble) CreateKey(_ context.Context, appID string, asked repositories.NewKey) (repositories.AppKey, secret.Secret, error) {
+func (s *storeDouble) CreateKey(_ context.Context, appID string, asked store.NewKey) (store.AppKey, secret.Secret, error) {
 	s.took("CreateKey", appID, asked)
-	return repositories.AppKey{ID: "k1", Name: asked.Name, Scopes: asked.Scopes}, secret.New("ek_clinic.k1.x"), s.err
+	return store.AppKey{ID: "k1", Name: asked.Name, Scopes: asked.Scopes}, secret.New("ek_clinic.k1.x"), s.err
 }
 
-func (s *storeDouble) AppKeys(_ context.Context, appID, after string, limit int) ([]repositories.AppKey, string, error) {
+func (s *storeDouble) AppKeys(_ context.Context, appID, after string, limit int) ([]store.AppKey, string, error) {
 	s.took("AppKeys", appID, after, limit)
 	return nil, s.next, s.err
 }

@@ -20,6 +20,7 @@ import (
 	"earshot/emitter"
 	"earshot/emitter/natstest"
 	"earshot/repositories"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -262,7 +263,7 @@ func TestWithoutAStreamToReadItIs503(t *testing.T) {
 	s := start(t)
 	s.store.apps = []*repositories.App{{ID: "clinic"}}
 	s.call("GET", sessionEvents, "").problem(503)
-	s.store.err = repositories.ErrNotFound
+	s.store.err = store.ErrNotFound
 	s.call("GET", sessionEvents, "").problem(404)
 	w := live(t, everything, func(o *api.Options) { o.Events = quietEvents{} })
 	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 )
 
 const keysPath = "/v1/apps/clinic/keys"
@@ -45,8 +46,8 @@ func (w world) keys(credential string) (list []made) {
 func (w world) secondReplica() *service {
 	client := redis.NewClient(&redis.Options{Addr: w.redis.Addr()})
 	w.t.Cleanup(func() { _ = client.Close() })
-	db := &repositories.DB{UniversalClient: client, Embedded: w.redis.Embedded()}
-	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: w.sealer, SessionTTL: time.Hour})
+	db := &keyspace.DB{UniversalClient: client, Embedded: w.redis.Embedded()}
+	store := store.New(db, store.Options{Sealer: w.sealer, SessionTTL: time.Hour})
 	return start(w.t, func(o *api.Options) { o.Store, o.Keys, o.Tokens = store, store, w.sealer })
 }
 
@@ -66,7 +67,7 @@ func TestAKeyIsMadeUsedListedAndRevoked(t *testing.T) {
 		require.WithinDuration(t, time.Now(), one.LastUsed, time.Minute, "%s was used", one.Name)
 	}
 	require.NotContains(t, string(w.call("GET", keysPath, "").body), "hash")
-	stored := w.redis.Client().HGetAll(t.Context(), repositories.KeysOf("clinic").AppKeys()).Val()
+	stored := w.redis.Client().HGetAll(t.Context(), keyspace.KeysOf("clinic").AppKeys()).Val()
 	require.Len(t, stored, 2)
 	for _, text := range stored {
 		require.NotContains(t, text, strings.Split(key.Key, ".")[2], "a key is stored as a hash")

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
-	"earshot/repositories"
+	"earshot/repositories/parameters"
 	"earshot/trigger/effect"
 )
 
@@ -22,7 +22,7 @@ func byText(request matcher.Request) (matcher.Result, error) {
 	case "reject":
 		return matcher.Result{Rejected: []matcher.Rejected{{
 			Candidate: request.Candidates[0], Values: map[string]any{}, Missing: []string{"date"},
-			Errors: []repositories.ValueFault{{Parameter: "date", Detail: "is required"}},
+			Errors: []parameters.ValueFault{{Parameter: "date", Detail: "is required"}},
 		}}}, nil
 	case "nothing":
 		return matcher.Result{}, nil

@@ -19,8 +19,9 @@ import (
 
 	"earshot/api"
 	"earshot/matcher"
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
+	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -74,8 +75,8 @@ type world struct {
 	*service
 	redis  *redistest.Server
 	sink   *sink
-	store  *repositories.Store
-	sealer *repositories.Sealer
+	store  *store.Store
+	sealer *store.Sealer
 }
 
 // live starts the API over the real thing.
@@ -84,10 +85,10 @@ func live(t *testing.T, match scripted, change ...func(*api.Options)) world {
 	server := redistest.Mini(t)
 	// A client that gives up at once, so that a test of an outage need not wait.
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1, DialerRetries: 1})
-	db := &repositories.DB{UniversalClient: client, Embedded: server.Embedded()}
-	sealer, err := repositories.NewSealer(bytes.Repeat([]byte("k"), 32))
+	db := &keyspace.DB{UniversalClient: client, Embedded: server.Embedded()}
+	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), 32))
 	require.NoError(t, err)
-	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: sealer, SessionTTL: time.Hour})
+	store := store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour})
 	engine, err := trigger.NewEngine(trigger.Options{
 		DB: db, Store: store, Matcher: match, Events: out, Calls: out, Logger: slog.New(slog.DiscardHandler),
 	})

@@ -12,6 +12,9 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/parameters"
+	"earshot/repositories/store"
 	"earshot/trigger"
 )
 
@@ -44,7 +47,7 @@ func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
 		problem string
 		after   string
 	}{
-		{fmt.Errorf("app %q: %w", "clinic", repositories.ErrNotFound), 404, "about:blank", ""},
+		{fmt.Errorf("app %q: %w", "clinic", store.ErrNotFound), 404, "about:blank", ""},
 		{fmt.Errorf("trigger %q: %w", "t1", trigger.ErrNotFound), 404, "about:blank", ""},
 		{fmt.Errorf("tool %q: %w", "book", trigger.ErrNotInScope), 404, "about:blank", ""},
 		{&repositories.Unverified{Tool: "book", Services: []string{"corp"}}, 401, "about:blank", ""},
@@ -56,11 +59,11 @@ func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
 		{trigger.ErrClosed, 409, "about:blank", ""},
 		{fmt.Errorf("%w: x", trigger.ErrCursor), 400, "about:blank", ""},
 		{fault.List{{Pointer: "/tools", Detail: "is missing"}}, 400, "/docs#faults", ""},
-		{&trigger.ValuesError{Name: "book", Faults: []repositories.ValueFault{{Parameter: "date", Detail: "is required"}}}, 422, "/docs#faults", ""},
+		{&trigger.ValuesError{Name: "book", Faults: []parameters.ValueFault{{Parameter: "date", Detail: "is required"}}}, 422, "/docs#faults", ""},
 		{&matcher.Unavailable{Reason: "it answered 500"}, 502, "/docs#undecided", ""},
 		{&matcher.Unavailable{Reason: "it answered 429", RetryAfter: time.Minute}, 503, "/docs#undecided", "60"},
 		{&matcher.Unavailable{Reason: "it answered 429", RetryAfter: time.Millisecond}, 503, "/docs#undecided", "1"},
-		{fmt.Errorf("%w: "+hidden, repositories.ErrUnavailable), 503, "about:blank", "1"},
+		{fmt.Errorf("%w: "+hidden, keyspace.ErrUnavailable), 503, "about:blank", "1"},
 		{fmt.Errorf(hidden+": %w", context.DeadlineExceeded), 503, "about:blank", "1"},
 		{context.Canceled, 503, "about:blank", "1"},
 		{errors.New(hidden), 500, "about:blank", ""},

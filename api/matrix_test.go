@@ -13,6 +13,7 @@ import (
 
 	"earshot/api"
 	"earshot/repositories"
+	"earshot/repositories/store"
 	"earshot/trigger"
 )
 
@@ -69,12 +70,12 @@ var record = trigger.Record{
 
 // credentials of all kinds, of a world with the apps clinic and other.
 func (w world) credentials() map[string]string {
-	key := func(app string, life time.Duration, scopes ...repositories.Permission) (id, text string) {
-		made, secret, err := w.store.CreateKey(w.t.Context(), app, repositories.NewKey{Scopes: scopes, Lifetime: life})
+	key := func(app string, life time.Duration, scopes ...store.Permission) (id, text string) {
+		made, secret, err := w.store.CreateKey(w.t.Context(), app, store.NewKey{Scopes: scopes, Lifetime: life})
 		require.NoError(w.t, err)
 		return made.ID, secret.Reveal()
 	}
-	all := []repositories.Permission{"tools", "messages", "triggers", "app"}
+	all := []store.Permission{"tools", "messages", "triggers", "app"}
 	sent := map[string]string{"none": "", "admin": adminKey}
 	for _, scope := range all {
 		_, sent[string(scope)] = key("clinic", 0, scope)
@@ -89,7 +90,7 @@ func (w world) credentials() map[string]string {
 	sent["of no app"] = strings.Replace(good, "ek_clinic", "ek_nobody", 1)
 	sent["moved"] = strings.Replace(good, "ek_clinic", "ek_other", 1)
 	sent["nonsense"] = "ek_..."
-	for name, token := range map[string]repositories.SessionToken{
+	for name, token := range map[string]store.SessionToken{
 		"token": {AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(time.Hour)}, "other session": {AppID: "clinic", SessionID: "s2", Expires: time.Now().Add(time.Hour)},
 		"token of other": {AppID: "other", SessionID: "s1", Expires: time.Now().Add(time.Hour)}, "expired token": {AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(-time.Second)},
 		"orphan token": {AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(time.Hour), KeyID: id},
@@ -101,9 +102,9 @@ func (w world) credentials() map[string]string {
 		require.NoError(w.t, err)
 		sent[name] = signed.Reveal()
 	}
-	foreign, err := repositories.NewSealer(bytes.Repeat([]byte("x"), repositories.KeySize))
+	foreign, err := store.NewSealer(bytes.Repeat([]byte("x"), store.KeySize))
 	require.NoError(w.t, err)
-	forged, err := foreign.SignToken(repositories.SessionToken{AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(time.Hour)})
+	forged, err := foreign.SignToken(store.SessionToken{AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(time.Hour)})
 	require.NoError(w.t, err)
 	sent["forged token"] = forged.Reveal()
 	return sent

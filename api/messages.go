@@ -6,7 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/matcher"
-	"earshot/repositories"
+	"earshot/repositories/bodies"
 	"earshot/trigger"
 )
 
@@ -14,7 +14,7 @@ import (
 type messages struct {
 	engine Messages
 	users  users
-	bodies *repositories.Bodies
+	bodies *bodies.Definitions
 	newID  func() string
 }
 

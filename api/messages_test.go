@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/trigger"
 )
 
@@ -118,7 +118,7 @@ func TestAnUndecidedMessageSaysUnderWhichIDToTryAgain(t *testing.T) {
 	}{
 		{&matcher.Unavailable{Reason: "it answered 500"}, 502, "", "it answered 500"},
 		{&matcher.Unavailable{Reason: "it answered 429", RetryAfter: 1500 * time.Millisecond}, 503, "2", "it answered 429"},
-		{fmt.Errorf("%w: dial tcp 10.0.0.7:6379", repositories.ErrUnavailable), 503, "1", "the store does not answer"},
+		{fmt.Errorf("%w: dial tcp 10.0.0.7:6379", keyspace.ErrUnavailable), 503, "1", "the store does not answer"},
 	}
 	for _, c := range cases {
 		s := start(t)

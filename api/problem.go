@@ -14,6 +14,8 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 	"earshot/trigger"
 )
 
@@ -125,8 +127,8 @@ func typedProblem(err error) *problem {
 		rate   *trigger.RateError
 		limit  *repositories.LimitError
 		lacks  *repositories.Unverified
-		scopes *repositories.ScopeError
-		often  *repositories.CompareError
+		scopes *store.ScopeError
+		often  *store.CompareError
 	)
 	switch {
 	case errors.As(err, &faults):
@@ -154,7 +156,7 @@ func typedProblem(err error) *problem {
 // plainProblem maps the errors that only say which they are.
 func plainProblem(err error) *problem {
 	switch {
-	case errors.Is(err, repositories.ErrNotFound), errors.Is(err, trigger.ErrNotFound), errors.Is(err, trigger.ErrNotInScope):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, trigger.ErrNotFound), errors.Is(err, trigger.ErrNotInScope):
 		return newProblem(http.StatusNotFound, err.Error())
 	case errors.Is(err, trigger.ErrCursor):
 		return badCursor()
@@ -162,7 +164,7 @@ func plainProblem(err error) *problem {
 		return newProblem(http.StatusUnprocessableEntity, err.Error())
 	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrReused), errors.Is(err, trigger.ErrClosed):
 		return newProblem(http.StatusConflict, err.Error())
-	case errors.Is(err, repositories.ErrMemory):
+	case errors.Is(err, keyspace.ErrMemory):
 		return newProblem(http.StatusServiceUnavailable, "Redis is full: it is at its maxmemory. Nothing was stored; what deletes or revokes still works. Send the request again later, under the same id where it has one").with("Retry-After", later)
 	case isUnavailable(err):
 		return newProblem(http.StatusServiceUnavailable, "the store does not answer; send the request again, under the same id where it has one").with("Retry-After", soon)
@@ -172,7 +174,7 @@ func plainProblem(err error) *problem {
 	return newProblem(http.StatusInternalServerError, "internal error")
 }
 
-func isUnavailable(err error) bool { return errors.Is(err, repositories.ErrUnavailable) }
+func isUnavailable(err error) bool { return errors.Is(err, keyspace.ErrUnavailable) }
 
 // faulty is the problem of a body with faults: those that are listed, and how many more
 // there are.
@@ -184,7 +186,7 @@ func faulty(status int, detail string, faults fault.List) *problem {
 	return &problem{Type: typeFaults, Title: "The body is at fault", Status: status, Detail: detail, Errors: listed}
 }
 
-func scopeFaults(scopes *repositories.ScopeError) fault.List {
+func scopeFaults(scopes *store.ScopeError) fault.List {
 	var faults fault.List
 	for _, i := range scopes.Beyond {
 		faults.Add(fault.Point("scopes", i), "is more than the key has that asks; ask with one that has it")

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
-	"earshot/repositories"
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 )
 
 const adminKey = "correct-horse-battery-staple"
@@ -34,7 +34,7 @@ type service struct {
 // start runs the API on loopback; change may alter its options.
 func start(t testing.TB, change ...func(*api.Options)) *service {
 	s := &service{t: t, store: &storeDouble{}, engine: &engineDouble{}, log: &lines{}}
-	sealer, err := repositories.NewSealer(bytes.Repeat([]byte("k"), repositories.KeySize))
+	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
 	require.NoError(t, err)
 	options := api.Options{
 		Keys: s.store, Tokens: sealer,

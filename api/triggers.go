@@ -7,7 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"earshot/repositories"
+	"earshot/repositories/bodies"
 	"earshot/trigger"
 )
 
@@ -15,7 +15,7 @@ import (
 type triggers struct {
 	engine Triggers
 	users  users
-	bodies *repositories.Bodies
+	bodies *bodies.Definitions
 }
 
 func (h triggers) routes() []route {

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/parameters"
+	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -59,14 +61,14 @@ func TestATriggerBodyNamesAllItsFaultsAtOnce(t *testing.T) {
 
 func TestValuesThatDoNotFitAre422WithTheirPlaces(t *testing.T) {
 	s := start(t)
-	s.engine.err = &trigger.ValuesError{Name: "book", Faults: []repositories.ValueFault{{Parameter: "date", Detail: "is required"}, {Parameter: "a/b", Detail: "is not known"}}}
+	s.engine.err = &trigger.ValuesError{Name: "book", Faults: []parameters.ValueFault{{Parameter: "date", Detail: "is required"}, {Parameter: "a/b", Detail: "is not known"}}}
 	faults := s.call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui"}`).problem(422, `"book"`)
 	require.Equal(t, map[string]string{"/values/date": "is required", "/values/a~1b": "is not known"}, faults)
 }
 
 func TestFireMapsTheErrorsOfTheEngine(t *testing.T) {
 	for err, status := range map[error]int{
-		trigger.ErrNotInScope: 404, &repositories.Unverified{Tool: "book", Services: []string{"corp"}}: 401, trigger.ErrConflict: 409, repositories.ErrNotFound: 404,
+		trigger.ErrNotInScope: 404, &repositories.Unverified{Tool: "book", Services: []string{"corp"}}: 401, trigger.ErrConflict: 409, store.ErrNotFound: 404,
 	} {
 		s := start(t)
 		s.engine.err = err

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
 
 // Identities verifies the ID token of a user. Its error says, for the one who sent the
@@ -25,7 +26,7 @@ type users struct {
 
 // user is what ID tokens say of a user, and why others say nothing.
 type user struct {
-	claims  repositories.Claims
+	claims  parameters.Claims
 	refused []string
 }
 
@@ -39,7 +40,7 @@ func (u users) of(c echo.Context) (user, error) {
 	if err != nil {
 		return user{}, err
 	}
-	found := user{claims: repositories.Claims{}}
+	found := user{claims: parameters.Claims{}}
 	for _, service := range app.AuthServices {
 		header := repositories.TokenHeader(service.Name)
 		sent := c.Request().Header.Values(header)

@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 )
 
@@ -103,7 +103,7 @@ func audienceOf(subject, source string) (audience, error) {
 		return audience{tokens[2], sessionOf(source, tokens[2])}, nil
 	case len(tokens) < 4:
 		return audience{}, errForeign
-	case tokens[3] == repositories.NoSession:
+	case tokens[3] == keyspace.NoSession:
 		return audience{app: tokens[2]}, nil
 	}
 	return audience{tokens[2], tokens[3]}, nil
@@ -112,7 +112,7 @@ func audienceOf(subject, source string) (audience, error) {
 // sessionOf reads the session out of a ce-source of the app.
 func sessionOf(source, appID string) string {
 	session, ok := strings.CutPrefix(source, "/apps/"+appID+"/sessions/")
-	if !ok || session == repositories.NoSession {
+	if !ok || session == keyspace.NoSession {
 		return ""
 	}
 	return session

@@ -1,7 +1,7 @@
 // Package httpcall delivers calls: it sends what a fired tool owes to an HTTP
 // endpoint.
 //
-// Caller is the trigger.Deliverer of that kind. One Deliver is one attempt: the URL
+// Caller is the effect.Deliverer of that kind. One Deliver is one attempt: the URL
 // and the body are filled, the credential is had, the request is signed and sent, and
 // the answer becomes an Outcome. When the next attempt is due is the ledger's affair.
 //

@@ -18,6 +18,7 @@ import (
 	"earshot/httpcall"
 	"earshot/repositories"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -28,7 +29,7 @@ func (t tenants) App(_ context.Context, id string) (*repositories.App, error) {
 	if app, ok := t[id]; ok {
 		return app, nil
 	}
-	return nil, fmt.Errorf("app %q: %w", id, repositories.ErrNotFound)
+	return nil, fmt.Errorf("app %q: %w", id, store.ErrNotFound)
 }
 
 // clock is a time that only tests move.
@@ -76,7 +77,7 @@ type rig struct {
 	apps  tenants
 	clock *clock
 	log   *lockedBuffer
-	kept  *repositories.Store // see store
+	kept  *store.Store // see store
 }
 
 // newRig returns a caller of the app "clinic" that may call loopback.

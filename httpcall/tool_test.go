@@ -13,7 +13,10 @@ import (
 
 	"earshot/httpcall"
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/parameters"
 	"earshot/repositories/redistest"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -33,7 +36,7 @@ func (r *rig) tool(fields, values string) effect.Outcome {
 		[]byte(`{"tools":[{"name":"t","type":"http","source":"api",`+fields+`}]}`))
 	require.NoError(r.t, err)
 	tool := &repository.Tools[0]
-	given, err := repositories.DecodeValues([]byte(values))
+	given, err := parameters.DecodeValues([]byte(values))
 	require.NoError(r.t, err)
 	checked, faults := tool.Params().Check(given)
 	require.Empty(r.t, faults)
@@ -227,9 +230,9 @@ func (r *rig) store(body string) {
 	r.t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: redistest.Mini(r.t).Addr()})
 	r.t.Cleanup(func() { _ = client.Close() })
-	sealer, err := repositories.NewSealer(bytes.Repeat([]byte("k"), repositories.KeySize))
+	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
 	require.NoError(r.t, err)
-	r.kept = repositories.NewStore(&repositories.DB{UniversalClient: client, Embedded: true}, repositories.StoreOptions{Sealer: sealer, SessionTTL: time.Hour})
+	r.kept = store.New(&keyspace.DB{UniversalClient: client, Embedded: true}, store.Options{Sealer: sealer, SessionTTL: time.Hour})
 	_, err = r.kept.PutApp(r.t.Context(), r.apps["clinic"])
 	require.NoError(r.t, err)
 	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", []byte(body))

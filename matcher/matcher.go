@@ -21,6 +21,7 @@ import (
 
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
 
 // Stages of matching, in the order in which they are tried.
@@ -94,7 +95,7 @@ type Rejected struct {
 	Candidate
 	Values  map[string]any
 	Missing []string
-	Errors  []repositories.ValueFault
+	Errors  []parameters.ValueFault
 }
 
 // Result is what the matcher found.

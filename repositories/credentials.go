@@ -1,39 +1,43 @@
 package repositories
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
+	"strings"
 
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
 )
 
-// credential is one credential of a definition: where it is in the body, and under
+// Credential is one credential of a definition: where it is in the body, and under
 // which name it is kept. The name holds ids, not positions, so that a credential
 // stays with its module or tool when their order changes.
-type credential struct {
-	name    string
+type Credential struct {
+	Name    string
 	pointer string
-	get     func() secret.Secret
-	set     func(secret.Secret)
+	Get     func() secret.Secret
+	Set     func(secret.Secret)
 	// to is where it goes. It needs the app for tools that work on one of its sources.
 	// Nil where it goes nowhere.
 	to func(app *App) destination
-	// shown marks the value of a header that everybody may read.
-	shown bool
-	// kept marks what nobody sends: it stays for as long as it is for the same.
-	kept bool
+	// Shown marks the value of a header that everybody may read.
+	Shown bool
+	// Kept marks what nobody sends: it stays for as long as it is for the same.
+	Kept bool
 }
 
-func fieldCredential(name, pointer string, field *secret.Secret, to func(*App) destination) credential {
-	return credential{name: name, pointer: pointer, get: func() secret.Secret { return *field }, set: func(s secret.Secret) { *field = s }, to: to}
+func fieldCredential(name, pointer string, field *secret.Secret, to func(*App) destination) Credential {
+	return Credential{Name: name, pointer: pointer, Get: func() secret.Secret { return *field }, Set: func(s secret.Secret) { *field = s }, to: to}
 }
 
-// credentials of the app, all places where it can hold one. Its signing secret goes
+// Credentials of the app, all places where it can hold one. Its signing secret goes
 // nowhere: signatures are made with it.
-func (a *App) credentials() []credential {
-	list := []credential{fieldCredential("signingSecret", "/signingSecret", &a.SigningSecret, nil)}
+func (a *App) Credentials() []Credential {
+	list := []Credential{fieldCredential("signingSecret", "/signingSecret", &a.SigningSecret, nil)}
 	for i := range a.Modules {
 		module := &a.Modules[i]
 		to := func(*App) destination { return module.secretDestination() }
@@ -45,23 +49,23 @@ func (a *App) credentials() []credential {
 	return list
 }
 
-func (s *Source) credentials(pointer string) []credential {
+func (s *Source) credentials(pointer string) []Credential {
 	name, to := "sources/"+s.Name, func(*App) destination { return s.destination() }
-	list := []credential{fieldCredential(name+"/password", pointer+"/password", &s.Password, to)}
+	list := []Credential{fieldCredential(name+"/password", pointer+"/password", &s.Password, to)}
 	list = append(list, s.Headers.credentials(name+"/headers/", pointer+"/headers", to)...)
 	return append(list, s.QueryParams.credentials(name+"/queryParams/", pointer+"/queryParams", to)...)
 }
 
-// credentials of the repository's tools.
-func (r *Repository) credentials() []credential {
-	var list []credential
+// Credentials of the repository's tools.
+func (r *Repository) Credentials() []Credential {
+	var list []Credential
 	for i := range r.Tools {
 		list = append(list, r.Tools[i].credentials(fault.Point("tools", i))...)
 	}
 	return list
 }
 
-func (t *Tool) credentials(pointer string) []credential {
+func (t *Tool) credentials(pointer string) []Credential {
 	name := "tools/" + t.Name
 	list := t.Headers.credentials(name+"/own headers/", pointer+"/headers", t.destination)
 	if t.Request == nil {
@@ -79,49 +83,49 @@ func (t *Tool) credentials(pointer string) []credential {
 			fieldCredential(name+"/bearer.password", pointer+"/bearer/password", &bearer.Password, to))
 	}
 	anywhere := fieldCredential(name+"/module", pointer+"/moduleId", &t.Request.anywhere, t.moduleUse)
-	anywhere.kept = true
+	anywhere.Kept = true
 	list = append(list, anywhere)
 	return append(list, t.Request.Headers.credentials(name+"/headers/", pointer+"/headers", t.destination)...)
 }
 
-func (h Headers) credentials(name, pointer string, to func(*App) destination) []credential {
-	var list []credential
+func (h Headers) credentials(name, pointer string, to func(*App) destination) []Credential {
+	var list []Credential
 	for _, header := range slices.Sorted(maps.Keys(h)) {
-		list = append(list, credential{
-			name:    name + header,
+		list = append(list, Credential{
+			Name:    name + header,
 			pointer: pointer + fault.Point(header),
-			get:     func() secret.Secret { return h[header] },
-			set:     func(s secret.Secret) { h[header] = s },
+			Get:     func() secret.Secret { return h[header] },
+			Set:     func(s secret.Secret) { h[header] = s },
 			to:      to,
-			shown:   !credentialHeader.MatchString(header),
+			Shown:   !credentialHeader.MatchString(header),
 		})
 	}
 	return list
 }
 
 // towards is the destination as it is stored with the credential.
-func (c credential) towards(app *App) string {
+func (c Credential) towards(app *App) string {
 	if c.to == nil {
 		return ""
 	}
 	return c.to(app).text()
 }
 
-// keepMasked replaces every mask by the credential of the same name in stored, and names
+// KeepMasked replaces every mask by the credential of the same name in stored, and names
 // the masks that stand for nothing, or for what was given for another destination. What
 // is given anew is bound to where it goes.
-func keepMasked(app *App, given, stored []credential) error {
+func KeepMasked(app *App, given, stored []Credential) error {
 	kept := map[string]secret.Secret{}
 	for _, c := range stored {
-		kept[c.name] = c.get()
+		kept[c.Name] = c.Get()
 	}
 	var faults fault.List
 	for _, c := range given {
-		credential, there := c.get(), kept[c.name]
+		credential, there := c.Get(), kept[c.Name]
 		switch {
-		case c.kept && credential.Empty():
+		case c.Kept && credential.Empty():
 			if there.Towards() == c.towards(app) {
-				c.set(there)
+				c.Set(there)
 			}
 		case !credential.IsMasked():
 			c.bind(app)
@@ -130,7 +134,7 @@ func keepMasked(app *App, given, stored []credential) error {
 		case there.Towards() != c.towards(app):
 			faults.Add(c.pointer, "%q stands for a stored credential, which does not go elsewhere: give it again, since %s changed", secret.Masked, c.to(app).changed(there.Towards()))
 		default:
-			c.set(there)
+			c.Set(there)
 		}
 	}
 	return faults.Err()
@@ -138,10 +142,10 @@ func keepMasked(app *App, given, stored []credential) error {
 
 // bind notes for what a credential is given. One that was stored before keeps what it
 // was given for.
-func (c credential) bind(app *App) {
-	if secret := c.get(); !secret.Empty() && secret.Towards() == "" {
+func (c Credential) bind(app *App) {
+	if secret := c.Get(); !secret.Empty() && secret.Towards() == "" {
 		secret = secret.For(c.towards(app))
-		c.set(secret)
+		c.Set(secret)
 	}
 }
 
@@ -149,10 +153,94 @@ func (c credential) bind(app *App) {
 // the tool's credentials were given: they do not go along.
 func (t *Tool) CheckDestination(app *App) error {
 	for _, c := range t.credentials("") {
-		if secret := c.get(); !c.shown && !secret.Empty() && secret.Towards() != c.towards(app) {
+		if secret := c.Get(); !c.Shown && !secret.Empty() && secret.Towards() != c.towards(app) {
 			return fmt.Errorf("the credential in %s of the tool was given for another place: %s changed since for the source %s; give it again",
 				c.pointer, c.to(app).changed(secret.Towards()), fault.Show(t.Source))
 		}
 	}
 	return nil
+}
+
+// destination is what decides where a credential goes and as whom, by the names of the
+// fields that say it. A credential is stored with it: whoever may change a definition
+// cannot have what another has given sent elsewhere.
+type destination map[string]string
+
+// text is the form that is stored and compared; equal destinations have equal ones.
+func (d destination) text() string {
+	text, _ := json.Marshal(d) // a map of texts, which is written in the order of its keys
+	return string(text)
+}
+
+// changed lists in which fields a destination differs from the one that a credential
+// was given for.
+func (d destination) changed(towards string) string {
+	var was destination
+	if json.Unmarshal([]byte(towards), &was) != nil {
+		return "where it goes" // it is not known for what it was given
+	}
+	names := slices.Collect(maps.Keys(was))
+	names = slices.AppendSeq(names, maps.Keys(d))
+	slices.Sort(names)
+	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return d[name] == was[name] })
+	return strings.Join(names, ", ")
+}
+
+// endpoint is the destination of what goes to a URL, whatever its path.
+func endpoint(text string) destination {
+	parsed, err := url.Parse(text)
+	if err != nil {
+		return destination{"url": text}
+	}
+	scheme := strings.ToLower(parsed.Scheme)
+	return destination{"scheme": scheme, "host": strings.ToLower(parsed.Hostname()), "port": cmp.Or(parsed.Port(), portOf[scheme])}
+}
+
+// portOf is the port of a scheme where a URL names none.
+var portOf = map[string]string{"http": "80", "https": "443"}
+
+// with returns the destination with more fields; empty ones are left out.
+func (d destination) with(more destination) destination {
+	next := maps.Clone(d)
+	for name, value := range more {
+		if value != "" {
+			next[name] = value
+		}
+	}
+	return next
+}
+
+// secretDestination: a module's secret is shown to its token endpoint.
+func (m *Module) secretDestination() destination {
+	return destination{"tokenUrl": m.TokenURL, "clientId": m.OAuthClient()}
+}
+
+// destination of all credentials of a source. With a lower sslmode another server could
+// take the place of the database.
+func (s *Source) destination() destination {
+	d := destination{"type": s.Type}
+	if s.Type == SourcePostgres {
+		return d.with(destination{
+			"host": s.Host, "port": cmp.Or(s.Port, "5432"), "user": s.User, "database": s.Database,
+			"sslmode": s.QueryParams["sslmode"].Reveal(),
+		})
+	}
+	return d.with(destination{"baseUrl": s.BaseURL})
+}
+
+// destination of the tool's calls: a URL, or the source of the app that it works on.
+func (t *Tool) destination(app *App) destination {
+	if t.Source == "" {
+		return endpoint(t.URL)
+	}
+	source, _ := app.Source(t.Source)
+	return destination{"source": t.Source, "baseUrl": source.BaseURL}
+}
+
+// destination of a bearer's own credentials: they are shown to the endpoints of the
+// token, which then goes where the calls go.
+func (b *Bearer) destination(calls destination) destination {
+	return calls.with(destination{
+		"tokenUrl": b.TokenURL, "refreshUrl": b.RefreshURL, "clientId": b.ClientID, "username": b.Username,
+	})
 }

@@ -1,6 +1,19 @@
 package repositories
 
-import "earshot/repositories/fault"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"earshot/repositories/fault"
+)
 
 // DecodeApp reads the body of an app. The id is that of the path; an appId in the
 // body must agree with it. A credential that is Masked stands for the one that is
@@ -10,14 +23,14 @@ func DecodeApp(id string, body []byte) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.agree("appId", id)
+	d.Agree("appId", id)
 	d.prepareSources()
 	app := &App{}
-	d.into(app)
+	d.Into(app)
 	d.modules(app.Modules)
 	d.services(app.AuthServices)
 	d.sources(app.Sources)
-	if err := d.err(); err != nil {
+	if err := d.Err(); err != nil {
 		return nil, err
 	}
 	app.ID = id
@@ -28,7 +41,7 @@ func (d *decoding) modules(modules []Module) {
 	seen := map[string]int{}
 	for i, module := range modules {
 		if first, twice := seen[module.ID]; twice && module.ID != "" {
-			d.add(fault.Point("modules", i, "moduleId"), "%q is the id of module %d as well", module.ID, first)
+			d.Add(fault.Point("modules", i, "moduleId"), "%q is the id of module %d as well", module.ID, first)
 			continue
 		}
 		seen[module.ID] = i
@@ -47,9 +60,171 @@ func (d *decoding) services(services []AuthService) {
 			d.needs(service.Audience != "", at+fault.Point("audience"), "oidc")
 		}
 		if first, twice := seen[service.Name]; twice && service.Name != "" {
-			d.add(at+fault.Point("name"), "%q is the name of service %d as well", service.Name, first)
+			d.Add(at+fault.Point("name"), "%q is the name of service %d as well", service.Name, first)
 			continue
 		}
 		seen[service.Name] = i
+	}
+}
+
+// sourceTypes are the sources that there are.
+var sourceTypes = []string{SourcePostgres, SourceSQLite, SourceHTTP}
+
+// checkSourceType tells a type that is misspelt from one of Toolbox's that this
+// program cannot serve.
+func checkSourceType(text string) error {
+	if slices.Contains(sourceTypes, text) {
+		return nil
+	}
+	if strings.HasSuffix(text, "-postgres") {
+		return fmt.Errorf("%q is not supported: it needs its vendor's own connector; a database that is reached by host and port is of type %s", fault.Clip(text), SourcePostgres)
+	}
+	return fmt.Errorf("%q is not a supported type of source: %s%s", fault.Clip(text), fault.OneOf(sourceTypes), fault.DidYouMean(text, sourceTypes))
+}
+
+// hostPattern is a host name (RFC 1123); a list of hosts and the path of a socket are
+// none.
+var hostPattern = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252})$`)
+
+func checkHost(text string) error {
+	if _, err := netip.ParseAddr(text); err != nil && !hostPattern.MatchString(text) {
+		return fmt.Errorf("%q is not a host: one name or one IP address, without a port", fault.Clip(text))
+	}
+	return nil
+}
+
+func checkDatabase(text string) error {
+	switch {
+	case text == "":
+		return errors.New("is empty")
+	case strings.ContainsRune(text, 0):
+		return errors.New("holds a NUL")
+	}
+	return nil
+}
+
+// prepareSources writes the ports of a body as texts: files have them as numbers, or
+// as strings when they come from the environment.
+func (d *decoding) prepareSources() {
+	sources, _ := d.Object()["sources"].([]any)
+	for _, member := range sources {
+		source, _ := member.(map[string]any)
+		if port, is := source["port"].(json.Number); is {
+			source["port"] = port.String()
+		}
+	}
+}
+
+// sourceField is a field that not every type of source has.
+type sourceField struct {
+	name   string
+	of     []string
+	needed bool // by all of these types
+	given  func(Source) bool
+}
+
+var sourceFields = []sourceField{
+	{"host", []string{SourcePostgres}, true, func(s Source) bool { return s.Host != "" }},
+	{"port", []string{SourcePostgres}, false, func(s Source) bool { return s.Port != "" }},
+	{"database", []string{SourcePostgres, SourceSQLite}, true, func(s Source) bool { return s.Database != "" }},
+	{"user", []string{SourcePostgres}, true, func(s Source) bool { return s.User != "" }},
+	{"password", []string{SourcePostgres}, false, func(s Source) bool { return !s.Password.Empty() }},
+	{"readOnly", []string{SourcePostgres, SourceSQLite}, false, func(s Source) bool { return s.ReadOnly }},
+	{"baseUrl", []string{SourceHTTP}, true, func(s Source) bool { return s.BaseURL != "" }},
+	{"headers", []string{SourceHTTP}, false, func(s Source) bool { return len(s.Headers) > 0 }},
+	{"returnFullError", []string{SourceHTTP}, false, func(s Source) bool { return s.ReturnFullError }},
+	{"queryParams", []string{SourceHTTP, SourcePostgres}, false, func(s Source) bool { return len(s.QueryParams) > 0 }},
+}
+
+// sources checks the sources of an app.
+func (d *decoding) sources(sources []Source) {
+	seen := map[string]int{}
+	for i, source := range sources {
+		at := fault.Point("sources", i)
+		if first, twice := seen[source.Name]; twice && source.Name != "" {
+			d.Add(at+fault.Point("name"), "%q is the name of source %d as well", source.Name, first)
+		} else {
+			seen[source.Name] = i
+		}
+		if !slices.Contains(sourceTypes, source.Type) {
+			continue // named already; nobody knows what it needs
+		}
+		d.sourceFields(source, at)
+		d.sourceValues(source, at)
+	}
+}
+
+func (d *decoding) sourceFields(source Source, at string) {
+	for _, field := range sourceFields {
+		there, its := field.given(source), slices.Contains(field.of, source.Type)
+		switch {
+		case there && !its:
+			d.Add(at+fault.Point(field.name), "is for sources of type %s, and this is of type %s", fault.OneOf(field.of), source.Type)
+		case its && field.needed:
+			d.needs(there, at+fault.Point(field.name), source.Type)
+		}
+	}
+}
+
+func (d *decoding) sourceValues(source Source, at string) {
+	if source.DisableSSLVerification {
+		d.Add(at+fault.Point("disableSslVerification"), "is not supported: certificates are always verified; leave it out, or set it to false")
+	}
+	switch source.Type {
+	case SourcePostgres:
+		d.port(source.Port, at+fault.Point("port"))
+		d.connectionSettings(source.QueryParams, at+fault.Point("queryParams"))
+	case SourceSQLite:
+		if source.Database == ":memory:" || strings.HasPrefix(source.Database, "file:") {
+			d.Add(at+fault.Point("database"), "%q is not the path of a file; a database in memory would be empty for every tool", fault.Clip(source.Database))
+		}
+	case SourceHTTP:
+		d.headers(source.Headers, at+fault.Point("headers"))
+		d.baseURL(source.BaseURL, at+fault.Point("baseUrl"))
+	}
+}
+
+func (d *decoding) port(text, at string) {
+	if text == "" {
+		return
+	}
+	if n, err := strconv.ParseUint(text, 10, 16); err != nil || n == 0 {
+		d.Add(at, "%q is not a port: 1 to 65535", fault.Clip(text))
+	}
+}
+
+// baseURL refuses what a path that is resolved against it would lose.
+func (d *decoding) baseURL(text, at string) {
+	parsed, err := url.Parse(text)
+	if err != nil {
+		return // a fault of its format
+	}
+	if parsed.RawQuery != "" || parsed.ForceQuery || parsed.Fragment != "" {
+		d.Add(at, "holds a query or a fragment; what every request asks for stands in queryParams")
+	}
+	for _, segment := range strings.Split(parsed.Path, "/") {
+		if segment == "." || segment == ".." {
+			d.Add(at, "holds a segment %q; write the path that is meant", segment)
+			return
+		}
+	}
+}
+
+// Settings of the connections to a postgres source: those that say nothing of files
+// or of the service's own machine.
+var connectionSettings = []string{"application_name", "search_path", "sslmode", "timezone"}
+
+// SSL modes of libpq (PostgreSQL documentation, section 34.19).
+var sslModes = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
+
+func (d *decoding) connectionSettings(given Headers, at string) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(connectionSettings, name) {
+			d.Add(at+fault.Point(name), "is not a supported setting of a connection: %s%s", fault.OneOf(connectionSettings), fault.DidYouMean(name, connectionSettings))
+			continue
+		}
+		if mode := given[name].Reveal(); name == "sslmode" && !slices.Contains(sslModes, mode) {
+			d.Add(at+fault.Point(name), "%q is not an sslmode: %s%s", fault.Clip(mode), fault.OneOf(sslModes), fault.DidYouMean(mode, sslModes))
+		}
 	}
 }

@@ -105,7 +105,7 @@ func checkOrigin(text string) error {
 // checkEmitter refuses what would not make two tokens of a NATS subject.
 func checkEmitter(text string) error {
 	resource, scope, found := strings.Cut(text, ".")
-	if !found || !idPattern.MatchString(resource) || !idPattern.MatchString(scope) {
+	if !found || !IsID(resource) || !IsID(scope) {
 		return fmt.Errorf("%q is not resource.scope: two words of A-Z a-z 0-9 _ - with a dot between them", fault.Clip(text))
 	}
 	return nil

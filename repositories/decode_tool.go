@@ -8,10 +8,66 @@ import (
 	"earshot/repositories/fault"
 )
 
+// DecodeRepository reads the body of a repository. Scope and id are those of the
+// path; ids in the body must agree with them. An empty id means that the path names
+// none: the body may, and where it does not the caller makes one up. All faults are
+// returned at once, as Faults.
+func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) {
+	d, err := decode("Repository", body)
+	if err != nil {
+		return nil, err
+	}
+	d.place(scope, id)
+	r := &Repository{}
+	d.Into(r)
+	d.tools(r.Tools)
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	r.AppID, r.SessionID = scope.AppID, scope.SessionID
+	if id != "" {
+		r.ID = id
+	}
+	if r.Tools == nil {
+		r.Tools = []Tool{}
+	}
+	return r, nil
+}
+
+// DecodePatch reads the body of a PATCH of a repository, by the same rules: the tools
+// to add or override, and the options that replace those that are there.
+func DecodePatch(scope Scope, id string, body []byte) (*Patch, error) {
+	d, err := decode("Patch", body)
+	if err != nil {
+		return nil, err
+	}
+	d.place(scope, id)
+	p := &Patch{}
+	d.Into(p)
+	d.tools(p.Tools)
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// place holds the ids of a body against its path and takes out what is ours to say:
+// the times are read back by clients and sent again with the rest.
+func (d *decoding) place(scope Scope, id string) {
+	d.Agree("appId", scope.AppID)
+	d.Agree("sessionId", scope.SessionID)
+	if id != "" {
+		d.Agree("repositoryId", id)
+	}
+	delete(d.Object(), "created")
+	delete(d.Object(), "updated")
+	d.prepareTools()
+}
+
 // prepareTools brings the tools of a body to the form of the structs: request.url is
 // the tool's url, and a null is a field that is not there.
 func (d *decoding) prepareTools() {
-	tools, _ := d.object()["tools"].([]any)
+	tools, _ := d.Object()["tools"].([]any)
 	for i := range tools {
 		tool, _ := tools[i].(map[string]any)
 		for name, value := range tool {
@@ -33,13 +89,13 @@ func (d *decoding) prepareTools() {
 func (d *decoding) prepareURL(tool, request map[string]any, at string) {
 	url, given := request["url"]
 	if !given {
-		if tool["url"] == nil && tool["type"] == nil && !d.faulty(at+fault.Point("request", "url")) {
-			d.add(at+fault.Point("url"), "is missing: request says how to call, and there is nothing to call")
+		if tool["url"] == nil && tool["type"] == nil && !d.Faulty(at+fault.Point("request", "url")) {
+			d.Add(at+fault.Point("url"), "is missing: request says how to call, and there is nothing to call")
 		}
 		return
 	}
 	if tool["url"] != nil && tool["url"] != url {
-		d.add(at+fault.Point("request", "url"), "is not the tool's url, which is given as well; one is enough")
+		d.Add(at+fault.Point("request", "url"), "is not the tool's url, which is given as well; one is enough")
 		return
 	}
 	tool["url"] = url
@@ -50,11 +106,11 @@ func (d *decoding) tools(tools []Tool) {
 	seen := map[string]int{}
 	given := d.asGiven()
 	for i := range tools {
-		if d.faults.Full() {
+		if d.Full() {
 			return
 		}
 		at := fault.Point("tools", i)
-		if len(given) == len(tools) && len(d.faults) == 0 {
+		if len(given) == len(tools) && d.Faultless() {
 			tools[i].restore(given[i])
 		}
 		d.name(tools[i].Name, seen, i)
@@ -84,7 +140,7 @@ func (d *decoding) name(name string, seen map[string]int, i int) {
 		return
 	}
 	if first, twice := seen[name]; twice {
-		d.add(fault.Point("tools", i, "name"), "%q is the name of tool %d as well; each has its own", name, first)
+		d.Add(fault.Point("tools", i, "name"), "%q is the name of tool %d as well; each has its own", name, first)
 		return
 	}
 	seen[name] = i
@@ -96,19 +152,19 @@ func (d *decoding) parameters(t *Tool, at string) {
 	parameters, faults := t.compile(&d.patterns)
 	listed, more := faults.Listed()
 	for _, one := range listed {
-		d.add(at+one.Pointer, "%s", one.Detail)
+		d.Add(at+one.Pointer, "%s", one.Detail)
 	}
-	d.faults.Skip(more)
-	if parameters == nil || d.faulty(at+fault.Point("url")) {
+	d.Skip(more)
+	if parameters == nil || d.Faulty(at+fault.Point("url")) {
 		return
 	}
 	known := append(parameters.Names(), "appId")
 	for _, name := range unknownURLParameters(t.URL, known) {
-		if d.faults.Full() {
-			d.faults.Skip(1) // a hint for each would cost the square of their number
+		if d.Full() {
+			d.Skip(1) // a hint for each would cost the square of their number
 			continue
 		}
-		d.faults.Add(at+fault.Point("url"), "%s names no parameter of the tool%s", fault.Clip(name), colonHint(name, known))
+		d.Another(at+fault.Point("url"), "%s names no parameter of the tool%s", fault.Clip(name), colonHint(name, known))
 	}
 }
 
@@ -118,4 +174,17 @@ func colonHint(name string, known []string) string {
 		return hint
 	}
 	return "; write %3A for a colon that is meant as it is"
+}
+
+// asGiven returns the named fields of each tool as they stand in the body: what went
+// through the tree has its fields sorted, and the order of parameters tells a model
+// something.
+func (d *decoding) asGiven() []map[string]json.RawMessage {
+	var given struct {
+		Tools []map[string]json.RawMessage `json:"tools"`
+	}
+	if json.Unmarshal(d.Raw(), &given) != nil {
+		return nil // something is of the wrong type, and named as a fault
+	}
+	return given.Tools
 }

@@ -2,10 +2,12 @@ package repositories
 
 import (
 	"fmt"
+	"mime"
 	"slices"
 	"strings"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/parameters"
 	"earshot/repositories/template"
 )
 
@@ -41,20 +43,20 @@ var toolFields = []toolField{
 	{"path", httpTypes, true, func(t *Tool) bool { return t.Path != "" }},
 	{"headers", httpTypes, false, func(t *Tool) bool { return len(t.Headers) > 0 }},
 	{"requestBody", httpTypes, false, func(t *Tool) bool { return t.RequestBody != "" }},
-	{"pathParams", httpTypes, false, func(t *Tool) bool { return given(t.PathParams) }},
-	{"queryParams", httpTypes, false, func(t *Tool) bool { return given(t.QueryParams) }},
-	{"bodyParams", httpTypes, false, func(t *Tool) bool { return given(t.BodyParams) }},
-	{"headerParams", httpTypes, false, func(t *Tool) bool { return given(t.HeaderParams) }},
-	{"schema", append(sqlTypes[:2:2], untyped...), false, func(t *Tool) bool { return given(t.Schema) }},
-	{"parameters", append(sqlTypes[:2:2], untyped...), false, func(t *Tool) bool { return given(t.Parameters) }},
-	{"templateParameters", append(sqlTypes[:2:2], untyped...), false, func(t *Tool) bool { return given(t.TemplateParameters) }},
+	{"pathParams", httpTypes, false, func(t *Tool) bool { return parameters.Present(t.PathParams) }},
+	{"queryParams", httpTypes, false, func(t *Tool) bool { return parameters.Present(t.QueryParams) }},
+	{"bodyParams", httpTypes, false, func(t *Tool) bool { return parameters.Present(t.BodyParams) }},
+	{"headerParams", httpTypes, false, func(t *Tool) bool { return parameters.Present(t.HeaderParams) }},
+	{"schema", append(sqlTypes[:2:2], untyped...), false, func(t *Tool) bool { return parameters.Present(t.Schema) }},
+	{"parameters", append(sqlTypes[:2:2], untyped...), false, func(t *Tool) bool { return parameters.Present(t.Parameters) }},
+	{"templateParameters", append(sqlTypes[:2:2], untyped...), false, func(t *Tool) bool { return parameters.Present(t.TemplateParameters) }},
 	{"url", untyped, false, func(t *Tool) bool { return t.URL != "" }},
 }
 
 // typed checks what the type of a tool asks for.
 func (d *decoding) typed(t *Tool, at string) {
 	t.Method = strings.ToUpper(t.Method)
-	if d.faulty(at + fault.Point("type")) {
+	if d.Faulty(at + fault.Point("type")) {
 		return // nobody knows what it needs
 	}
 	d.toolFields(t, at)
@@ -76,9 +78,9 @@ func (d *decoding) toolFields(t *Tool, at string) {
 		there, its := field.given(t), slices.Contains(field.of, t.Type)
 		switch {
 		case there && !its && t.Type == "":
-			d.add(at+fault.Point(field.name), "is for tools of type %s%s", fault.OneOf(field.of), onRequest(field.name))
+			d.Add(at+fault.Point(field.name), "is for tools of type %s%s", fault.OneOf(field.of), onRequest(field.name))
 		case there && !its:
-			d.add(at+fault.Point(field.name), "is not for tools of type %s%s", t.Type, inPlaceOf(field.name, t.Type))
+			d.Add(at+fault.Point(field.name), "is not for tools of type %s%s", t.Type, inPlaceOf(field.name, t.Type))
 		case its && field.needed:
 			d.needs(there, at+fault.Point(field.name), t.Type)
 		}
@@ -112,13 +114,13 @@ func (d *decoding) limitedRequest(t *Tool, at string, authenticates bool) {
 	}
 	refuse := func(given bool, field, reason string) {
 		if given {
-			d.add(at+fault.Point(field), "is for calls of a url; %s", reason)
+			d.Add(at+fault.Point(field), "is for calls of a url; %s", reason)
 		}
 	}
 	const stands = "of a tool with a source it stands on the tool"
 	refuse(r.Method != "", "method", stands)
 	refuse(len(r.Headers) > 0, "headers", stands)
-	refuse(given(r.Body), "body", stands+", as requestBody")
+	refuse(parameters.Present(r.Body), "body", stands+", as requestBody")
 	if authenticates {
 		return
 	}
@@ -136,13 +138,13 @@ func (d *decoding) limitedRequest(t *Tool, at string, authenticates bool) {
 // parameters nothing is pasted, and braces that are no template are text.
 func (d *decoding) statement(t *Tool, at string) {
 	if strings.ContainsRune(t.Statement, 0) {
-		d.add(at+fault.Point("statement"), "has a zero byte, at which a database stops reading")
+		d.Add(at+fault.Point("statement"), "has a zero byte, at which a database stops reading")
 	}
 	parsed, err := template.Parse(t.Statement, template.Array)
 	names := ParameterNames(t.TemplateParameters)
 	if err != nil {
 		if len(names) > 0 {
-			d.add(at+fault.Point("statement"), "%s", err)
+			d.Add(at+fault.Point("statement"), "%s", err)
 		}
 		return
 	}
@@ -151,9 +153,124 @@ func (d *decoding) statement(t *Tool, at string) {
 		switch {
 		case slices.Contains(names, name):
 		case slices.Contains(bound, name):
-			d.add(at+fault.Point("statement"), "pastes %s, which is a parameter that is bound: write $%d for it, or move it to templateParameters", fault.Show(name), slices.Index(bound, name)+1)
+			d.Add(at+fault.Point("statement"), "pastes %s, which is a parameter that is bound: write $%d for it, or move it to templateParameters", fault.Show(name), slices.Index(bound, name)+1)
 		default:
-			d.add(at+fault.Point("statement"), "pastes %s, which is none of the templateParameters%s", fault.Show(name), fault.DidYouMean(name, names))
+			d.Add(at+fault.Point("statement"), "pastes %s, which is none of the templateParameters%s", fault.Show(name), fault.DidYouMean(name, names))
+		}
+	}
+}
+
+// httpParameters checks that the parameters of an http tool can stand where they are
+// sent.
+func (d *decoding) httpParameters(t *Tool, at string) {
+	if t.params == nil {
+		return // its parameters are at fault
+	}
+	for _, p := range t.params.Placed() {
+		switch {
+		case strings.HasPrefix(p.Place, fault.Point(parameters.HeaderList.Field)+"/"):
+			d.headerParameter(p, at+p.Place)
+		case strings.HasPrefix(p.Place, fault.Point(parameters.PathList.Field)+"/"):
+			if p.Type == "array" || p.Type == "object" {
+				d.Add(at+p.Place+"/type", "is %s: a path takes a text, a number or a boolean", p.Kind)
+			}
+		}
+	}
+}
+
+func (d *decoding) headerParameter(p parameters.Placed, at string) {
+	if p.Type != "string" {
+		d.Add(at+"/type", "is %s: headers are strings", p.Kind)
+	}
+	if err := checkHeaderName(p.Name); err != nil {
+		d.Add(at+"/name", "%s", err)
+	}
+	if strings.EqualFold(p.Name, "Content-Type") {
+		d.Add(at+"/name", "is the type of the body, by which its values are escaped: it stands in headers")
+	}
+}
+
+// path checks the template of a path.
+func (d *decoding) path(t *Tool, at string) {
+	if t.Path == "" || d.Faulty(at+fault.Point("path")) {
+		return
+	}
+	parsed, err := template.Parse(t.Path, template.PathEscape, template.QueryEscape)
+	if err != nil {
+		d.Add(at+fault.Point("path"), "%s", err)
+		return
+	}
+	d.pasted(parsed.Names(), ParameterNames(t.PathParams), parameters.PathList.Field, at+fault.Point("path"))
+	if _, err := resolved(t.Path, "http://h/"); err != nil {
+		d.Add(at+fault.Point("path"), "%s", err)
+	}
+}
+
+// Types of request bodies, by how values are escaped in them.
+const (
+	BodyJSON = "json"
+	BodyForm = "form"
+	BodyXML  = "xml"
+	BodyText = "text"
+)
+
+// BodyType returns how values are escaped in the body of a request with these headers,
+// of which the last that has a Content-Type decides: JSON where there is none, and
+// empty for a type that values cannot be written in.
+func BodyType(headers ...Headers) string {
+	content := ""
+	for _, given := range headers {
+		for name, value := range given {
+			if strings.EqualFold(name, "Content-Type") {
+				content = value.Reveal()
+			}
+		}
+	}
+	if content == "" {
+		return BodyJSON
+	}
+	kind, _, err := mime.ParseMediaType(content)
+	switch {
+	case err != nil:
+		return ""
+	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
+		return BodyJSON
+	case kind == "application/x-www-form-urlencoded":
+		return BodyForm
+	case kind == "application/xml" || kind == "text/xml" || strings.HasSuffix(kind, "+xml"):
+		return BodyXML
+	case kind == "text/plain":
+		return BodyText
+	default:
+		return ""
+	}
+}
+
+// requestBody checks the template of a body.
+func (d *decoding) requestBody(t *Tool, at string) {
+	names := ParameterNames(t.BodyParams)
+	if t.RequestBody == "" {
+		if len(names) > 0 {
+			d.Add(at+fault.Point("requestBody"), "is missing: bodyParams are pasted into it")
+		}
+		return
+	}
+	parsed, err := template.Parse(t.RequestBody, template.ToJSON)
+	if err != nil {
+		d.Add(at+fault.Point("requestBody"), "%s", err)
+		return
+	}
+	d.pasted(parsed.Names(), names, parameters.BodyList.Field, at+fault.Point("requestBody"))
+	if BodyType(t.Headers) == "" && len(parsed.Names()) > 0 {
+		d.Add(at+fault.Point("headers", "Content-Type"), "is no type that values can be escaped for: JSON, application/x-www-form-urlencoded, XML or text/plain")
+	}
+}
+
+// pasted finds names that a template asks for and its list does not have.
+func (d *decoding) pasted(asked, known []string, field, at string) {
+	for _, name := range asked {
+		if !slices.Contains(known, name) {
+			d.Add(at, "pastes %s, which is none of the %s%s", fault.Show(name), field, fault.DidYouMean(name, known))
 		}
 	}
 }

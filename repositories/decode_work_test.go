@@ -10,6 +10,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/parameters"
 )
 
 // megabyte repeats a part, numbered, up to the longest body that is read.
@@ -132,9 +133,9 @@ func TestValuesCostLittleWhateverIsWrongWithThem(t *testing.T) {
 		{"name":"b","schema":[`+numbered(100, `{"parameter":"parameter-#","type":"string"}`)+`]}]}`))
 	require.NoError(t, err)
 	for i, body := range [][]byte{megabyte(`{"l":[`, `1`, `]}`), megabyte(`{`, `"parametre-#":1`, `}`)} {
-		values, err := repositories.DecodeValues(body)
+		values, err := parameters.DecodeValues(body)
 		require.NoError(t, err)
-		var faults []repositories.ValueFault
+		var faults []parameters.ValueFault
 		cost := allocated(func() { _, faults = r.Tools[i].Params().Check(values) })
 		require.NotEmpty(t, faults)
 		require.Less(t, cost, uint64(150<<20), "%d: %d MiB", i, cost>>20)

@@ -78,10 +78,10 @@ func (r *Request) MayUse(module Module, host string) bool {
 	return !r.anywhere.Empty() || module.Reaches(host)
 }
 
-// checkModuleHosts finds the tools that would send the token of a module where only
+// CheckModuleHosts finds the tools that would send the token of a module where only
 // somebody who may change the app can. What a PATCH of others leaves as it is there is
 // nobody's fault: its calls are looked at.
-func (r *Repository) checkModuleHosts(app *App, there *Repository) error {
+func (r *Repository) CheckModuleHosts(app *App, there *Repository) error {
 	var faults fault.List
 	for i := range r.Tools {
 		tool := &r.Tools[i]

@@ -70,9 +70,9 @@ func checkSource(faults *fault.List, at string, tool *Tool, app *App) {
 
 // checkClaims checks the services of authenticated parameters.
 func checkClaims(faults *fault.List, at string, tool *Tool, app *App) {
-	for _, p := range tool.Params().list {
-		for i, c := range p.claims {
-			checkService(faults, at+p.place+fault.Point("authServices", i, "name"), c.Service, app)
+	for _, p := range tool.Params().Placed() {
+		for i, c := range p.Claims {
+			checkService(faults, at+p.Place+fault.Point("authServices", i, "name"), c.Service, app)
 		}
 	}
 }

@@ -1,6 +1,14 @@
 package repositories
 
-import "time"
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"earshot/repositories/fault"
+)
 
 // Scope says whose a repository is: an app's, or one session's of it.
 type Scope struct {
@@ -46,4 +54,98 @@ func (r *Repository) Tool(name string) *Tool {
 		}
 	}
 	return nil
+}
+
+// Patch is a change to a repository: tools to add or override, and options.
+type Patch struct {
+	// Options replace the repository's options as a whole; nil leaves them.
+	Options *Options `json:"options,omitempty"`
+	// Tools are added; one whose name is there overrides the tool of that name in
+	// its place.
+	Tools []Tool `json:"tools,omitempty"`
+}
+
+// Apply changes the repository. It does not touch the array behind to.Tools, which
+// others may be reading.
+func (p *Patch) Apply(to *Repository) {
+	if p.Options != nil {
+		to.Options = *p.Options
+	}
+	tools := slices.Clone(to.Tools)
+	for _, tool := range p.Tools {
+		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == tool.Name })
+		if i < 0 {
+			tools = append(tools, tool)
+		} else {
+			tools[i] = tool
+		}
+	}
+	to.Tools = tools
+}
+
+// Clone copies a repository as deep as its credentials lie, so that the copy can be
+// given other ones. What is deeper is never changed and stays shared.
+func (r *Repository) Clone() *Repository {
+	next := *r
+	next.Tools = slices.Clone(r.Tools)
+	for i := range next.Tools {
+		next.Tools[i].Request = next.Tools[i].Request.clone()
+		next.Tools[i].Headers = maps.Clone(next.Tools[i].Headers)
+	}
+	return &next
+}
+
+func (r *Request) clone() *Request {
+	if r == nil {
+		return nil
+	}
+	next := *r
+	next.Headers = maps.Clone(r.Headers)
+	if r.Basic != nil {
+		basic := *r.Basic
+		next.Basic = &basic
+	}
+	if r.Bearer != nil {
+		bearer := *r.Bearer
+		next.Bearer = &bearer
+	}
+	return &next
+}
+
+// Clone copies an app as deep as its credentials lie.
+func (a *App) Clone() *App {
+	next := *a
+	next.Modules = slices.Clone(a.Modules)
+	next.Sources = slices.Clone(a.Sources)
+	for i := range next.Sources {
+		source := &next.Sources[i]
+		source.Headers, source.QueryParams = maps.Clone(source.Headers), maps.Clone(source.QueryParams)
+	}
+	return &next
+}
+
+var (
+	idPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+	namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+)
+
+// IsID reports whether a text is an id.
+func IsID(text string) bool { return idPattern.MatchString(text) }
+
+// CheckID returns an error that names field where id is not the id of an app, a
+// session, a repository, a module or a trigger. An id is also a subject token of
+// NATS and part of a key of Redis, hence the narrow alphabet.
+func CheckID(field, id string) error {
+	if IsID(id) {
+		return nil
+	}
+	return fmt.Errorf("%s %q is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit", field, fault.Clip(id))
+}
+
+// CheckToolName returns an error where name cannot name a tool.
+func CheckToolName(name string) error {
+	if namePattern.MatchString(name) {
+		return nil
+	}
+	return fmt.Errorf("name %q is no tool name: 1 to 64 of A-Z a-z 0-9 _ -", fault.Clip(name))
 }

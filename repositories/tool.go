@@ -3,6 +3,10 @@ package repositories
 import (
 	"cmp"
 	"encoding/json"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+	"earshot/repositories/parameters"
 )
 
 // CatchAll is the name of the tool that takes a message which nothing else matched.
@@ -49,14 +53,14 @@ type Tool struct {
 	// AuthRequired lists authentication services of which one must be verified.
 	AuthRequired []string `json:"authRequired,omitempty"`
 
-	params *Parameters
+	params *parameters.Parameters
 }
 
 // Params returns the compiled parameters. A tool that came from a decoder or a store
 // has them; a tool made by hand has none.
-func (t *Tool) Params() *Parameters {
+func (t *Tool) Params() *parameters.Parameters {
 	if t.params == nil {
-		return &Parameters{}
+		return &parameters.Parameters{}
 	}
 	return t.params
 }
@@ -77,10 +81,10 @@ func (t *Tool) Calls() bool { return t.URL != "" || t.Type != "" }
 
 // lists are the tool's lists of parameters, in the order in which they make one flat
 // list. Parameters may be a JSON Schema instead.
-func (t *Tool) lists() []list {
-	return []list{
-		{sermas, t.Schema}, {toolbox, t.Parameters}, {toolboxTemplate, t.TemplateParameters},
-		{pathList, t.PathParams}, {queryList, t.QueryParams}, {bodyList, t.BodyParams}, {headerList, t.HeaderParams},
+func (t *Tool) lists() []parameters.List {
+	return []parameters.List{
+		parameters.SERMAS.Of(t.Schema), parameters.Toolbox.Of(t.Parameters), parameters.Template.Of(t.TemplateParameters),
+		parameters.PathList.Of(t.PathParams), parameters.QueryList.Of(t.QueryParams), parameters.BodyList.Of(t.BodyParams), parameters.HeaderList.Of(t.HeaderParams),
 	}
 }
 
@@ -91,13 +95,13 @@ func (t *Tool) Given() json.RawMessage {
 	var only json.RawMessage
 	lists := 0
 	for _, in := range t.lists() {
-		if !given(in.raw) {
+		if !parameters.Present(in.Raw) {
 			continue
 		}
-		only = in.raw
+		only = in.Raw
 		lists++
 		var list []json.RawMessage
-		if json.Unmarshal(in.raw, &list) == nil {
+		if json.Unmarshal(in.Raw, &list) == nil {
 			members = append(members, list...)
 		}
 	}
@@ -107,7 +111,7 @@ func (t *Tool) Given() json.RawMessage {
 	case len(members) == 0:
 		return json.RawMessage("[]")
 	}
-	joined, err := Encode(members)
+	joined, err := exactjson.Encode(members)
 	if err != nil {
 		return json.RawMessage("[]")
 	}
@@ -117,7 +121,7 @@ func (t *Tool) Given() json.RawMessage {
 // BoundNames returns the names of the parameters that are bound to the statement, in
 // the order of their numbers.
 func (t *Tool) BoundNames() []string {
-	if given(t.Schema) {
+	if parameters.Present(t.Schema) {
 		return ParameterNames(t.Schema)
 	}
 	return ParameterNames(t.Parameters)
@@ -132,7 +136,7 @@ func ParameterNames(raw json.RawMessage) []string {
 		if json.Unmarshal(raw, &object) != nil {
 			return nil
 		}
-		names, _ := objectKeys(object.Properties) // it was compiled, hence it is an object
+		names, _ := exactjson.Keys(object.Properties) // it was compiled, hence it is an object
 		return names
 	}
 	names := make([]string, len(members))
@@ -140,4 +144,29 @@ func ParameterNames(raw json.RawMessage) []string {
 		names[i] = cmp.Or(member.Name, member.Parameter)
 	}
 	return names
+}
+
+// Compile compiles the parameters of all tools. A repository that comes from a store
+// needs it; one from a decoder has been compiled. It fails where a record was written
+// by a version that took what this one refuses, and then names all of it as Faults.
+func (r *Repository) Compile() error {
+	var faults fault.List
+	with := &parameters.Budget{}
+	for i := range r.Tools {
+		_, found := r.Tools[i].compile(with)
+		for _, one := range found {
+			faults.Add(fault.Point("tools", i)+one.Pointer, "%s", one.Detail)
+		}
+	}
+	return faults.Err()
+}
+
+// compile makes the tool's one form of parameters. The faults' pointers begin at the
+// tool; with faults, what is returned is of use for its names alone, and may be nil.
+func (t *Tool) compile(with *parameters.Budget) (*parameters.Parameters, fault.List) {
+	compiled, faults := parameters.Compile(t.lists(), with)
+	if len(faults) == 0 {
+		t.params = compiled
+	}
+	return compiled, faults
 }

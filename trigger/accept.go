@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"earshot/matcher"
-	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/parameters"
+	"earshot/repositories/store"
 )
 
 // accept stores a message, or finds what became of it, and takes the lease of its
@@ -47,7 +49,7 @@ import (
 // h hash of what it says, a answer, p reply, r results of calls, f failure, v verified claims until the
 // decision. Besides, unfinished has the calls that lack values, and left is how many
 // messages have left the history.
-var accept = repositories.NewScript(repositories.DueLua, rateLua, trimLua, `
+var accept = keyspace.NewScript(keyspace.DueLua, rateLua, trimLua, `
 local id, token, at = ARGV[1], ARGV[3], now()
 local function get(field) return redis.call('HGET', KEYS[4], field .. ':' .. id) or '' end
 local function set(field, value) redis.call('HSET', KEYS[4], field .. ':' .. id, value) end
@@ -144,7 +146,7 @@ type turn struct {
 	// made; at is the time by the clock of Redis.
 	unfinished []unfinished
 	at         time.Duration
-	generation repositories.Generation
+	generation store.Generation
 	decided    bool // by this process
 }
 
@@ -155,7 +157,7 @@ type storedMessage struct {
 	Time        time.Time `json:"ts"`
 	TraceParent string    `json:"traceparent,omitempty"`
 	// claims stand apart, so that they can go with the decision.
-	claims repositories.Claims
+	claims parameters.Claims
 }
 
 // says names what a message says: one that is sent again under its id must say the same.
@@ -207,7 +209,7 @@ func (e *Engine) accept(ctx context.Context, id turnID, token string, message *s
 		id.message, text, token, e.lease.Milliseconds(), e.historyLimit, had.version,
 		e.store.SessionTTL().Milliseconds(), id.member(), id.app, mostClaims, canned, claims, e.store.Remembers().Milliseconds(), message.says(), id.app+"/"+id.session, e.store.Retention().Messages)
 	crash.At(crash.AcceptReply)
-	few := errors.Is(err, repositories.ErrReplicas)
+	few := errors.Is(err, keyspace.ErrReplicas)
 	if err != nil && !few {
 		e.giveUp(taken{turnID: id, token: token}, err)
 		return accepted{}, err
@@ -255,7 +257,7 @@ func (e *Engine) readTurn(id turnID, token string, had *appState, fields []any) 
 		return nil, err
 	}
 	t.at = millis(fields[13].(string))
-	t.generation = repositories.Generation{App: fields[15].(string), Session: fields[16].(string)}
+	t.generation = store.Generation{App: fields[15].(string), Session: fields[16].(string)}
 	t.unfinished = readUnfinished(fields[12].(string), t.scope, t.at)
 	return t, nil
 }

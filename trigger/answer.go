@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 
 	"earshot/matcher"
-	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
 )
 
 // carryOut makes the first attempt at what a decision owes, writes the reply, and
@@ -30,7 +31,7 @@ func (e *Engine) carryOut(ctx context.Context, t *turn, p *plan, request matcher
 
 // close stores the answer with the last outcomes, and returns the one that holds.
 func (e *Engine) close(ctx context.Context, r *round) (json.RawMessage, error) {
-	answer, err := repositories.Encode(r.plan.answer)
+	answer, err := exactjson.Encode(r.plan.answer)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func quote(text string) json.RawMessage {
 	if text == "" {
 		return nil
 	}
-	quoted, _ := repositories.Encode(text) // a string always marshals
+	quoted, _ := exactjson.Encode(text) // a string always marshals
 	return quoted
 }
 
@@ -121,7 +122,7 @@ func (e *Engine) rebuild(ctx context.Context, id turnID, decision string) (json.
 // keep stores an answer that was made anew, unless another was faster, and returns the
 // one that holds.
 func (e *Engine) keep(ctx context.Context, key, field string, answer any) (json.RawMessage, error) {
-	text, err := repositories.Encode(answer)
+	text, err := exactjson.Encode(answer)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func (e *Engine) keep(ctx context.Context, key, field string, answer any) (json.
 //	KEYS turns, or a trigger
 //	ARGV field, answer
 //	=>   the answer that holds
-var keepAnswer = repositories.NewScript(`
+var keepAnswer = keyspace.NewScript(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return ARGV[2] end
 redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('HGET', KEYS[1], ARGV[1])

@@ -4,6 +4,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"earshot/repositories"
+	"earshot/repositories/store"
 )
 
 // appCache keeps what apps own, compiled, by the version that every change of the app
@@ -43,7 +44,7 @@ func (c appCache) get(appID string) *appState {
 
 // load returns the state of those fields, and keeps it. Without a record it is the
 // state that the caller had, whose version the script has found to be the current.
-func (c appCache) load(store *repositories.Store, appID string, had *appState, fields appFields) (*appState, error) {
+func (c appCache) load(store *store.Store, appID string, had *appState, fields appFields) (*appState, error) {
 	if fields.record == "" {
 		return had, nil
 	}
@@ -60,7 +61,7 @@ func (c appCache) load(store *repositories.Store, appID string, had *appState, f
 	return state, nil
 }
 
-func loadAll(store *repositories.Store, appID string, stored []string) ([]*repositories.Repository, error) {
+func loadAll(store *store.Store, appID string, stored []string) ([]*repositories.Repository, error) {
 	list := make([]*repositories.Repository, len(stored))
 	for i, text := range stored {
 		repository, err := store.Load(appID, text)

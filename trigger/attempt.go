@@ -6,13 +6,15 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 )
 
 // attempt is one try to deliver an effect, with what came of it.
 type attempt struct {
 	effect.Effect
-	owed    repositories.Owed
+	owed    keyspace.Entry
 	fails   int           // before this attempt
 	revived int           // how often it was retried by hand after it had died
 	age     time.Duration // since it is owed
@@ -37,7 +39,7 @@ func (r *round) firstCall(ctx context.Context, call plannedEffect) attempt {
 var notSafe = effect.Outcome{Verdict: effect.Retry, Deferred: true, Reason: effect.ReasonRequest, Error: "waits until enough replicas of Redis know that it is made"}
 
 // first is the first attempt at an effect.
-func (e *Engine) first(ctx context.Context, effect effect.Effect, owed repositories.Owed) attempt {
+func (e *Engine) first(ctx context.Context, effect effect.Effect, owed keyspace.Entry) attempt {
 	return e.deliver(ctx, attempt{Effect: effect, owed: owed})
 }
 
@@ -173,12 +175,12 @@ func (a attempt) report() (reportOutcome, error) {
 	} else {
 		state = a.callState()
 	}
-	encoded, err := repositories.Encode(state)
+	encoded, err := exactjson.Encode(state)
 	if err != nil {
 		return r, err
 	}
 	r.State = string(encoded)
-	logged, err := repositories.Encode(Attempt{
+	logged, err := exactjson.Encode(Attempt{
 		Effect: a.owed.Part, Number: a.Attempt, Time: a.at, Status: a.outcome.Status, Reason: a.outcome.Reason, Error: a.outcome.Error,
 	})
 	r.Attempt = string(logged)

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -22,8 +22,8 @@ import (
 // owing writes events into the ledger as every script does, many at once.
 //
 //	KEYS outbox and effect of each, then the ledger
-//	ARGV appId, then the Owed of each
-var owing = repositories.NewScript(repositories.OweLua, `
+//	ARGV appId, then the Entry of each
+var owing = keyspace.NewScript(keyspace.OweLua, `
 for i = 1, others, 2 do owe(KEYS[i + 1], cjson.decode(ARGV[(i + 3) / 2]), ARGV[1], KEYS[i], '') end
 return 'ok'
 `)
@@ -40,8 +40,8 @@ func (w *world) oweEach(app string, n int) {
 
 func (w *world) oweIn(app string, n int, session func(int) string) {
 	w.t.Helper()
-	db := &repositories.DB{UniversalClient: w.server.Client(), Embedded: w.server.Embedded()}
-	k := repositories.KeysOf(app)
+	db := &keyspace.DB{UniversalClient: w.server.Client(), Embedded: w.server.Embedded()}
+	k := keyspace.KeysOf(app)
 	for chunk := range slices.Chunk(upTo(n), 500) {
 		keys, args := []string{}, []any{app}
 		for _, i := range chunk {
@@ -49,7 +49,7 @@ func (w *world) oweIn(app string, n int, session func(int) string) {
 			event := effect.Event{Subject: "tool.trigger." + app + "." + session(i) + ".a", ID: id, Data: json.RawMessage(strconv.Itoa(i))}
 			body, err := json.Marshal(event)
 			require.NoError(w.t, err)
-			owed, err := json.Marshal(repositories.OwedEvent(id, session(i), string(body)))
+			owed, err := json.Marshal(keyspace.EventEntry(id, session(i), string(body)))
 			require.NoError(w.t, err)
 			keys, args = append(keys, k.Outbox(session(i)), k.Effect(id)), append(args, owed)
 		}
@@ -104,7 +104,7 @@ func TestBacklogOfASessionCostsAFewRoundTripsPerHundred(t *testing.T) {
 		attempts, _ := w.events.count()
 		require.Equal(t, n, attempts, "none was tried before its turn")
 		require.Less(t, single.made.Load(), int64(n/10))
-		left, err := server.Client().Exists(t.Context(), repositories.KeysOf("clinic").Holders(), repositories.KeysOf("clinic").Outbox("s1")).Result()
+		left, err := server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Holders(), keyspace.KeysOf("clinic").Outbox("s1")).Result()
 		require.NoError(t, err)
 		require.Zero(t, left)
 	})
@@ -160,7 +160,7 @@ func TestEventWithoutItsBodyHoldsNothingUp(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 0)
 		w.owe("clinic", "s1", 10)
-		keys := repositories.KeysOf("clinic")
+		keys := keyspace.KeysOf("clinic")
 		for _, gone := range []string{"s1.0", "s1.1", "s1.5", "s1.9"} {
 			require.NoError(t, server.Client().Del(t.Context(), keys.Effect(gone)).Err())
 		}
@@ -195,7 +195,7 @@ func TestOutboxIsGivenBackAtShutdown(t *testing.T) {
 		close(release)
 		require.NoError(t, <-stopped)
 		require.Less(t, len(w.events.order("s1")), 400, "it did not stay for all of them")
-		due, err := server.Client().ZScore(t.Context(), repositories.KeysOf("clinic").Lane(repositories.LaneOutboxes), "s1").Result()
+		due, err := server.Client().ZScore(t.Context(), keyspace.KeysOf("clinic").Lane(keyspace.LaneOutboxes), "s1").Result()
 		require.NoError(t, err)
 		at, err := server.Client().Time(t.Context()).Result()
 		require.NoError(t, err)
@@ -264,7 +264,7 @@ func (w *world) neighbours(n int) []string {
 	var names []string
 	for i := 0; len(names) < n; i++ {
 		name := fmt.Sprintf("neighbour-%d", i)
-		if repositories.PartitionOf(name) == repositories.PartitionOf("clinic") {
+		if keyspace.PartitionOf(name) == keyspace.PartitionOf("clinic") {
 			names = append(names, name)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -17,9 +17,9 @@ const payment = `{"tools":[{"name":"pay","url":"http://x.example","request":{"id
 
 // overdue lets the lease of a call end, as it does when the replica that has it dies.
 func (w *world) overdue(id string) {
-	client, keys := w.server.Client(), repositories.KeysOf("clinic")
+	client, keys := w.server.Client(), keyspace.KeysOf("clinic")
 	client.HSet(context.Background(), keys.Effect(id), "until", 0)
-	client.ZAdd(context.Background(), keys.Lane(repositories.LaneCalls), redis.Z{Score: 0, Member: id})
+	client.ZAdd(context.Background(), keys.Lane(keyspace.LaneCalls), redis.Z{Score: 0, Member: id})
 	client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 0, Member: "calls/clinic"})
 	w.keeper.Wake("clinic")
 }

@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -30,7 +31,7 @@ const mostClaims = 5
 //	     how often it was revived, lease (ms)
 //
 // The claim is counted before the work, so that a crash in it is counted as well.
-var claim = repositories.NewFreeingScript(repositories.DueLua, `
+var claim = keyspace.NewFreeingScript(keyspace.DueLua, `
 local found = redis.call('HMGET', KEYS[1], 'kind', 'body', 'session', 'trigger', 'part', 'token', 'until', 'created', 'state', 'fails', 'lease', 'revived', 'begun')
 local at, token = now(), ARGV[3]
 if not found[1] or found[9] == 'dead' then
@@ -65,7 +66,7 @@ return {status, found[1], found[2], found[3], found[4], found[5],
 // claimed is an effect that this process has the lease of.
 type claimed struct {
 	effect.Effect
-	owed    repositories.Owed
+	owed    keyspace.Entry
 	fails   int
 	revived int
 	lease   time.Duration
@@ -79,7 +80,7 @@ type claimed struct {
 
 // claim takes the lease of a call; nil where it is not to be had.
 func (e *Engine) claim(ctx context.Context, appID, id, token string) (*claimed, error) {
-	k := repositories.KeysOf(appID)
+	k := keyspace.KeysOf(appID)
 	reply, err := claim.Strings(ctx, e.db, append([]string{k.Effect(id)}, k.Ledger()...), id, appID, token, mostClaims)
 	if err != nil {
 		e.giveUp(taken{turnID: turnID{app: appID}, token: token, calls: []string{id}}, err)
@@ -93,7 +94,7 @@ func (e *Engine) claim(ctx context.Context, appID, id, token string) (*claimed, 
 
 func (e *Engine) readClaimed(appID, id string, reply []string) (*claimed, error) {
 	c := &claimed{
-		owed:  repositories.Owed{ID: id, Kind: reply[1], Body: reply[2], Session: reply[3], Trigger: reply[4], Part: reply[5]},
+		owed:  keyspace.Entry{ID: id, Kind: reply[1], Body: reply[2], Session: reply[3], Trigger: reply[4], Part: reply[5]},
 		fails: number(reply[7]), age: millis(reply[8]), revived: number(reply[9]), lease: millis(reply[10]), crashed: reply[0] == "crashed", begun: reply[0] == "begun",
 	}
 	c.Effect = effect.Effect{
@@ -104,7 +105,7 @@ func (e *Engine) readClaimed(appID, id string, reply []string) (*claimed, error)
 }
 
 // readBody fills the effect from what the ledger keeps of it.
-func (c *claimed) readBody(store *repositories.Store) error {
+func (c *claimed) readBody(store *store.Store) error {
 	var body storedCall
 	if err := decode(c.owed.Body, &body); err != nil {
 		return err

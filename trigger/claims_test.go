@@ -9,6 +9,8 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/parameters"
+	"earshot/repositories/store"
 	"earshot/trigger"
 )
 
@@ -20,11 +22,11 @@ const (
 )
 
 // anna is verified by corp, which says more of her than any tool asks for.
-func anna() repositories.Claims {
-	return repositories.Claims{"corp": {"address": map[string]any{"mail": "anna@example.org", "street": "Hidden Lane"}, "sub": "hidden-subject"}}
+func anna() parameters.Claims {
+	return parameters.Claims{"corp": {"address": map[string]any{"mail": "anna@example.org", "street": "Hidden Lane"}, "sub": "hidden-subject"}}
 }
 
-func (w *world) sayAs(claims repositories.Claims, id, text string) (answer trigger.Answer, err error) {
+func (w *world) sayAs(claims parameters.Claims, id, text string) (answer trigger.Answer, err error) {
 	raw, err := w.engine.Post(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorUser, Text: text, Claims: claims})
 	if err == nil {
 		err = json.Unmarshal(raw, &answer)
@@ -36,7 +38,7 @@ func TestToolForVerifiedUsersIsInScopeOfThoseAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.app("clinic", staffApp)
 		w.put("s1", "staff", staff)
-		for _, claims := range []repositories.Claims{nil, {}, {"other": {"sub": "x"}}} {
+		for _, claims := range []parameters.Claims{nil, {}, {"other": {"sub": "x"}}} {
 			answer, err := w.sayAs(claims, "", "payroll; leave {\"day\":\"monday\"}; free")
 			require.NoError(t, err)
 			require.Equal(t, []string{"free"}, w.offered())
@@ -75,11 +77,11 @@ func TestDirectTriggerWithoutAVerifiedUserNamesTheServices(t *testing.T) {
 		_, err = w.fire(direct)
 		require.ErrorAs(t, err, &lacks)
 		require.ErrorContains(t, err, "partner or corp")
-		direct.Claims = repositories.Claims{"partner": {"sub": json.Number("5")}}
+		direct.Claims = parameters.Claims{"partner": {"sub": json.Number("5")}}
 		_, err = w.fire(direct)
 		require.ErrorAs(t, err, &lacks, "a claim of another type is no value")
 		require.ErrorContains(t, err, "not a string")
-		direct.Claims = repositories.Claims{"partner": {}, "corp": anna()["corp"]}
+		direct.Claims = parameters.Claims{"partner": {}, "corp": anna()["corp"]}
 		_, err = w.fire(direct)
 		require.ErrorAs(t, err, &lacks, "the first service that is verified decides")
 
@@ -87,7 +89,7 @@ func TestDirectTriggerWithoutAVerifiedUserNamesTheServices(t *testing.T) {
 		match, err := w.fire(direct)
 		require.NoError(t, err)
 		require.Equal(t, "anna@example.org", match.Values["who"])
-		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "payroll", Source: "ui", Claims: repositories.Claims{"partner": {}}})
+		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "payroll", Source: "ui", Claims: parameters.Claims{"partner": {}}})
 		require.NoError(t, err, "any one of the services will do")
 	})
 }
@@ -171,6 +173,6 @@ func TestMessageOfAnAgentNeedsNoClaims(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, w.everythingStored(), "anna@example.org")
 		_, err = w.engine.Post(t.Context(), trigger.Message{AppID: "nobody", SessionID: "s1", Actor: matcher.ActorUser, Text: "hello", Claims: anna()})
-		require.True(t, errors.Is(err, repositories.ErrNotFound))
+		require.True(t, errors.Is(err, store.ErrNotFound))
 	})
 }

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -32,7 +34,7 @@ import (
 //
 // A second run, by a client that lost the reply, finds the first one's token beside
 // the decision and answers as it did.
-var commit = repositories.NewScript(repositories.OweLua, rateLua, crash.Script(`
+var commit = keyspace.NewScript(keyspace.OweLua, rateLua, crash.Script(`
 local doc, at = cjson.decode(ARGV[1]), now()
 local function reply() return {'ok', redis.call('HGET', ledger.holders, doc.box) or ''} end
 local function again(key, field)
@@ -94,19 +96,19 @@ return reply()
 // commitment is a plan as the script reads it. The script looks into none of the
 // strings that hold JSON.
 type commitment struct {
-	App        string              `json:"app"`
-	Session    string              `json:"session"`
-	Message    string              `json:"message"`
-	Member     string              `json:"member"`
-	Box        string              `json:"box"`
-	Token      string              `json:"token"`
-	Unfinished string              `json:"unfinished"`
-	Decision   string              `json:"decision"`
-	Version    string              `json:"version"`
-	TTL        int64               `json:"ttl"`
-	Lease      int64               `json:"lease"`
-	Fires      []committedFire     `json:"fires"`
-	Effects    []repositories.Owed `json:"effects"`
+	App        string           `json:"app"`
+	Session    string           `json:"session"`
+	Message    string           `json:"message"`
+	Member     string           `json:"member"`
+	Box        string           `json:"box"`
+	Token      string           `json:"token"`
+	Unfinished string           `json:"unfinished"`
+	Decision   string           `json:"decision"`
+	Version    string           `json:"version"`
+	TTL        int64            `json:"ttl"`
+	Lease      int64            `json:"lease"`
+	Fires      []committedFire  `json:"fires"`
+	Effects    []keyspace.Entry `json:"effects"`
 	// FrontEnd says that a direct trigger counts as a message as well.
 	FrontEnd bool `json:"frontEnd"`
 }
@@ -140,7 +142,7 @@ func (e *Engine) commit(ctx context.Context, p *plan) (status string, err error)
 	if err != nil {
 		return "", err
 	}
-	text, err := repositories.Encode(doc)
+	text, err := exactjson.Encode(doc)
 	if err != nil {
 		return "", err
 	}
@@ -152,13 +154,13 @@ func (e *Engine) commit(ctx context.Context, p *plan) (status string, err error)
 	crash.At(crash.CommitBefore)
 	found, err := commit.RunSafely(ctx, e.db, p.commitKeys(), text)
 	crash.At(crash.CommitReply)
-	if p.few = errors.Is(err, repositories.ErrReplicas); err != nil && !p.few {
+	if p.few = errors.Is(err, keyspace.ErrReplicas); err != nil && !p.few {
 		return "", err
 	}
-	reply := repositories.Texts(found)
+	reply := keyspace.Texts(found)
 	switch reply[0] {
 	case commitNoApp:
-		return "", fmt.Errorf("app %q: %w", p.app, repositories.ErrNotFound)
+		return "", fmt.Errorf("app %q: %w", p.app, store.ErrNotFound)
 	case commitLimited:
 		return "", readLimited(reply)
 	}
@@ -182,14 +184,14 @@ func (p *plan) commitKeys() []string {
 }
 
 func (e *Engine) commitment(p *plan) (commitment, error) {
-	decision, err := repositories.Encode(p.answer)
+	decision, err := exactjson.Encode(p.answer)
 	if err != nil {
 		return commitment{}, err
 	}
 	doc := commitment{
-		App: p.app, Session: p.session, Message: p.message, Member: p.member(), Box: repositories.Box(p.session), Token: p.token,
+		App: p.app, Session: p.session, Message: p.message, Member: p.member(), Box: keyspace.Box(p.session), Token: p.token,
 		Unfinished: p.unfinished, Decision: string(decision), Version: e.newID(), TTL: e.store.SessionTTL().Milliseconds(),
-		Lease: p.answerWithin(e.lease).Milliseconds(), Fires: []committedFire{}, Effects: []repositories.Owed{}, FrontEnd: p.frontEnd,
+		Lease: p.answerWithin(e.lease).Milliseconds(), Fires: []committedFire{}, Effects: []keyspace.Entry{}, FrontEnd: p.frontEnd,
 	}
 	for i, fire := range p.fires {
 		committed, err := p.committedFire(i, fire)
@@ -216,13 +218,13 @@ func (p *plan) answerWithin(lease time.Duration) time.Duration {
 }
 
 func (p *plan) committedFire(i int, fire plannedFire) (committedFire, error) {
-	record, err := repositories.Encode(fire.record)
+	record, err := exactjson.Encode(fire.record)
 	if err != nil {
 		return committedFire{}, err
 	}
 	states := map[string]string{}
 	for part, state := range p.answer.Matches[i].parts() {
-		text, err := repositories.Encode(state)
+		text, err := exactjson.Encode(state)
 		if err != nil {
 			return committedFire{}, err
 		}

@@ -3,7 +3,7 @@ package trigger
 import (
 	"context"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // Dead letters are the triggers of which an effect was given up. They stay listed
@@ -61,7 +61,7 @@ func (e *Engine) eachFailed(ctx context.Context, q Query, do func(Record) (bool,
 //	     6 over, then its effects
 //	ARGV 1 triggerId, 2 appId
 //	=>   1, or 0 where it stays
-var purge = repositories.NewFreeingScript(tallyLua, `
+var purge = keyspace.NewFreeingScript(tallyLua, `
 local counts = redis.call('HMGET', KEYS[1], 'open', 'dead')
 if not counts[1] or tonumber(counts[1]) > 0 or tonumber(counts[2]) == 0 then return 0 end
 redis.call('DEL', KEYS[1], unpack(KEYS, 7))
@@ -76,7 +76,7 @@ func (e *Engine) purge(ctx context.Context, appID, triggerID string) (bool, erro
 	if err != nil || stored == nil {
 		return false, err
 	}
-	k := repositories.KeysOf(appID)
+	k := keyspace.KeysOf(appID)
 	keys := []string{k.Trigger(triggerID), k.InState(StateFailed), k.Triggers(""), k.Triggers(stored.record.SessionID), k.Dead(), k.Over()}
 	reply, err := purge.Run(ctx, e.db, append(keys, k.Effects(stored.fire)...), triggerID, appID)
 	return reply == int64(1), err

@@ -2,11 +2,11 @@ package trigger
 
 import (
 	"bytes"
-
 	"slices"
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 )
 
 // decide turns what the matcher found into a plan, by the rules of the contract's
@@ -119,7 +119,7 @@ func (s scope) same(c matcher.Candidate) (matcher.Candidate, bool) {
 
 // equal compares tools by their definition; credentials do not count.
 func equal(a, b *repositories.Tool) bool {
-	one, errOne := repositories.Encode(a)
-	two, errTwo := repositories.Encode(b)
+	one, errOne := exactjson.Encode(a)
+	two, errTwo := exactjson.Encode(b)
 	return errOne == nil && errTwo == nil && bytes.Equal(one, two)
 }

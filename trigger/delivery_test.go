@@ -12,6 +12,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -205,10 +206,10 @@ func TestDeadReplicasMessageGoesOn(t *testing.T) {
 func TestEffectThatKillsItsWorkersIsGivenUp(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "r", `{"tools":[{"name":"bad","url":"http://x.example"}]}`)
-		client, keys := w.server.Client(), repositories.KeysOf("clinic")
+		client, keys := w.server.Client(), keyspace.KeysOf("clinic")
 		w.calls.answers(func(e effect.Effect) effect.Outcome {
 			client.HSet(context.Background(), keys.Effect(e.ID), "token", "", "until", 0)
-			w.lapse(repositories.LaneCalls, e.ID)
+			w.lapse(keyspace.LaneCalls, e.ID)
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
 		_, err := w.say("m1", "bad")
@@ -245,7 +246,7 @@ func TestRedisThatIsKilledAndBack(t *testing.T) {
 		w.put("s1", "booking", booking)
 		w.server.Kill()
 		_, err := w.say("m1", `book {"day":"monday"}`)
-		require.ErrorIs(t, err, repositories.ErrUnavailable)
+		require.ErrorIs(t, err, keyspace.ErrUnavailable)
 		w.server.Start()
 		w.until("the service heals by itself", func() bool {
 			answer, err := w.say("m2", `book {"day":"monday"}`)
@@ -277,13 +278,13 @@ func TestSessionThatIsClosedWhileAMessageIsMatched(t *testing.T) {
 func TestMessageThatRedisHasLostIsToBeSentAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "booking", booking)
-		keys := repositories.KeysOf("clinic")
+		keys := keyspace.KeysOf("clinic")
 		w.matcher.intercept(func(matcher.Request) error {
 			w.matcher.intercept(nil)
-			return w.server.Client().Del(context.Background(), keys.Turns("s1"), keys.Order("s1"), keys.Lane(repositories.LaneTurns), keys.Owed()).Err()
+			return w.server.Client().Del(context.Background(), keys.Turns("s1"), keys.Order("s1"), keys.Lane(keyspace.LaneTurns), keys.Owed()).Err()
 		})
 		_, err := w.say("m1", `book {"day":"monday"}`)
-		require.ErrorIs(t, err, repositories.ErrUnavailable)
+		require.ErrorIs(t, err, keyspace.ErrUnavailable)
 		answer, err := w.say("m1", `book {"day":"monday"}`)
 		require.NoError(t, err)
 		require.Len(t, answer.Matches, 1)

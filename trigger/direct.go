@@ -7,14 +7,16 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
 )
 
 // Fire fires a tool without the matcher and returns the JSON of a Match. The same
 // TriggerID again returns the answer of then.
 //
-// Errors: repositories.ErrNotFound without the app, ErrNotInScope,
+// Errors: store.ErrNotFound without the app, ErrNotInScope,
 // *repositories.Unverified, *ValuesError, *RateError, ErrConflict,
-// repositories.ErrUnavailable.
+// keyspace.ErrUnavailable.
 func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 	if d.TriggerID != "" {
 		answer, err := e.fireBefore(ctx, d)
@@ -84,14 +86,14 @@ func (e *Engine) carryOutApart(ctx context.Context, p *plan) (json.RawMessage, e
 		}
 		answer, err := e.closeDirect(r)
 		if err == nil && p.few {
-			return nil, repositories.ErrReplicas
+			return nil, keyspace.ErrReplicas
 		}
 		return answer, err
 	})
 }
 
 func (e *Engine) closeDirect(r *round) (json.RawMessage, error) {
-	answer, err := repositories.Encode(r.plan.answer.Matches[0])
+	answer, err := exactjson.Encode(r.plan.answer.Matches[0])
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +142,7 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 		case stored.answer != "":
 			return json.RawMessage(stored.answer), nil
 		case !stored.fresh:
-			return e.keep(ctx, repositories.KeysOf(d.AppID).Trigger(triggerID), "answer", stored.record.Match)
+			return e.keep(ctx, keyspace.KeysOf(d.AppID).Trigger(triggerID), "answer", stored.record.Match)
 		}
 		if !pause(ctx, waits[min(i, len(waits)-1)]) {
 			return nil, ctx.Err()

@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"earshot/matcher"
-	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -43,8 +44,8 @@ const (
 
 // Options are what an Engine is made of.
 type Options struct {
-	DB      *repositories.DB
-	Store   *repositories.Store
+	DB      *keyspace.DB
+	Store   *store.Store
 	Matcher matcher.Matcher
 	Events  effect.Deliverer // of KindEvent
 	Calls   effect.Deliverer // of KindCall, over HTTP
@@ -72,8 +73,8 @@ type Options struct {
 // Engine turns messages into decisions and decisions into effects. Any number of
 // engines on the same Redis are one service.
 type Engine struct {
-	db      *repositories.DB
-	store   *repositories.Store
+	db      *keyspace.DB
+	store   *store.Store
 	matcher matcher.Matcher
 	events  effect.Deliverer
 	calls   effect.Deliverer
@@ -98,7 +99,7 @@ type Engine struct {
 	die     context.CancelFunc
 	running sync.WaitGroup
 	closing atomic.Bool // what is held is given back
-	slots   map[repositories.Lane]*slots
+	slots   map[keyspace.Lane]*slots
 	wake    chan int // partitions to be looked at
 	busy    sync.Map // members of the ledger that a worker of this process has
 	// stalled says that the last event was not published: others behind it need not
@@ -126,9 +127,9 @@ func NewEngine(o Options) (*Engine, error) {
 	}, nil
 }
 
-func slotsOfLanes(most int) map[repositories.Lane]*slots {
-	return map[repositories.Lane]*slots{
-		repositories.LaneTurns: newSlots(most), repositories.LaneCalls: newSlots(most), repositories.LaneOutboxes: newSlots(most),
+func slotsOfLanes(most int) map[keyspace.Lane]*slots {
+	return map[keyspace.Lane]*slots{
+		keyspace.LaneTurns: newSlots(most), keyspace.LaneCalls: newSlots(most), keyspace.LaneOutboxes: newSlots(most),
 	}
 }
 
@@ -176,7 +177,7 @@ func spread(pause time.Duration) time.Duration {
 // Wake makes Run look at once at what is owed for an app.
 func (e *Engine) Wake(appID string) {
 	select {
-	case e.wake <- repositories.PartitionOf(appID):
+	case e.wake <- keyspace.PartitionOf(appID):
 	default: // so much is owed that the next look is on its way
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
 
 var (
@@ -24,7 +24,7 @@ var (
 // ValuesError means that a program's values do not fit the tool.
 type ValuesError struct {
 	Name   string
-	Faults []repositories.ValueFault
+	Faults []parameters.ValueFault
 }
 
 // Error names the tool and its first fault.

@@ -3,8 +3,9 @@ package trigger
 import (
 	"context"
 
-	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 )
 
@@ -26,7 +27,7 @@ import (
 // A dead effect is kept, so that it can be revived, and goes with the record of its trigger.
 // One that belongs to no trigger, or to one that is gone, leaves nothing. A second run finds
 // the effects gone or their tokens cleared, and changes nothing.
-var finish = repositories.NewFreeingScript(repositories.OweLua, tallyLua, `
+var finish = keyspace.NewFreeingScript(keyspace.OweLua, tallyLua, `
 local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
 local held = redis.call('HGET', ledger.holders, doc.box) == doc.token
 local function settle(trigger, o)
@@ -156,7 +157,7 @@ type reportOutcome struct {
 
 // reportOwed is an effect that an outcome owes.
 type reportOwed struct {
-	repositories.Owed
+	keyspace.Entry
 	After int `json:"after"` // the outcome that owes it, counted from 1
 }
 
@@ -200,19 +201,19 @@ func (e *Engine) record(ctx context.Context, r report) (holds bool, answer strin
 
 // encode writes the report; Lua tells an empty list from a missing one.
 func (r report) encode() (string, error) {
-	r.Lease, r.Box = repositories.EventLease.Milliseconds(), repositories.Box(r.Session)
+	r.Lease, r.Box = keyspace.EventLease.Milliseconds(), keyspace.Box(r.Session)
 	if r.Outcomes == nil {
 		r.Outcomes = []reportOutcome{}
 	}
 	if r.Owes == nil {
 		r.Owes = []reportOwed{}
 	}
-	text, err := repositories.Encode(r)
+	text, err := exactjson.Encode(r)
 	return string(text), err
 }
 
 func (r report) keys() []string {
-	k := repositories.KeysOf(r.App)
+	k := keyspace.KeysOf(r.App)
 	turns := k.Turns(r.Session)
 	if r.Trigger != "" {
 		turns = k.Trigger(r.Trigger)

@@ -17,7 +17,10 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/parameters"
 	"earshot/repositories/redistest"
+	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -27,22 +30,22 @@ import (
 type world struct {
 	t       testing.TB
 	server  *redistest.Server
-	sealer  *repositories.Sealer
+	sealer  *store.Sealer
 	matcher *words
 	events  *outside
 	calls   *outside
-	store   *repositories.Store
+	store   *store.Store
 	engine  *trigger.Engine
 	keeper  *trigger.Engine // another replica, which looks at the ledger
 	// trips counts the round trips of the first replica.
 	trips *trips
 	ttl   time.Duration
-	keep  repositories.Retention
+	keep  store.Retention
 	lease time.Duration
 	// workers of each replica
 	workers int
 	// replicas of Redis must have what engines that are added accept and decide.
-	replicas repositories.Replicas
+	replicas keyspace.Replicas
 }
 
 // each runs a test on miniredis, on a real server and on a cluster: what holds for one
@@ -62,7 +65,7 @@ func newWorld(t testing.TB, server *redistest.Server) *world {
 // idleWorld is a world in which nobody looks at the ledger. Its replicas have so many
 // workers; 0 for as many as is usual.
 func idleWorld(t testing.TB, server *redistest.Server, workers int) *world {
-	sealer, err := repositories.NewSealer([]byte(strings.Repeat("k", repositories.KeySize)))
+	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
 	require.NoError(t, err)
 	w := &world{
 		t: t, server: server, sealer: sealer, matcher: &words{}, events: &outside{}, calls: &outside{},
@@ -74,13 +77,13 @@ func idleWorld(t testing.TB, server *redistest.Server, workers int) *world {
 }
 
 // replica adds a replica that does not look at the ledger.
-func (w *world) replica(hooks ...redis.Hook) (*repositories.Store, *trigger.Engine) {
+func (w *world) replica(hooks ...redis.Hook) (*store.Store, *trigger.Engine) {
 	client := w.server.Connect(redis.UniversalOptions{DialTimeout: time.Second, ReadTimeout: time.Second, ContextTimeoutEnabled: true})
 	for _, hook := range hooks {
 		client.AddHook(hook)
 	}
-	db := &repositories.DB{UniversalClient: client, Embedded: w.server.Embedded(), Replicas: w.replicas}
-	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: w.sealer, SessionTTL: w.ttl, Retention: w.keep})
+	db := &keyspace.DB{UniversalClient: client, Embedded: w.server.Embedded(), Replicas: w.replicas}
+	store := store.New(db, store.Options{Sealer: w.sealer, SessionTTL: w.ttl, Retention: w.keep})
 	engine, err := trigger.NewEngine(trigger.Options{
 		DB: db, Store: store, Matcher: w.matcher, Events: w.events, Calls: w.calls,
 		Lease: w.lease, Poll: 20 * time.Millisecond, Workers: w.workers, Jitter: func(d time.Duration) time.Duration { return d / 50 },
@@ -172,7 +175,7 @@ func (w *world) until(what string, condition func() bool) {
 func (w *world) rest() {
 	w.t.Helper()
 	client := w.server.Client()
-	key := repositories.KeysOf("clinic").Owed()
+	key := keyspace.KeysOf("clinic").Owed()
 	require.Eventually(w.t, func() bool {
 		owed, err := client.Get(context.Background(), key).Int()
 		return owed == 0 && (err == nil || errors.Is(err, redis.Nil))
@@ -180,8 +183,8 @@ func (w *world) rest() {
 }
 
 // lapse lets the time of a member of the clinic's lanes be over.
-func (w *world) lapse(lane repositories.Lane, member string) {
-	client, keys := w.server.Client(), repositories.KeysOf("clinic")
+func (w *world) lapse(lane keyspace.Lane, member string) {
+	client, keys := w.server.Client(), keyspace.KeysOf("clinic")
 	client.ZAdd(context.Background(), keys.Lane(lane), redis.Z{Member: member})
 	client.ZAdd(context.Background(), keys.Due(), redis.Z{Member: string(lane) + "/clinic"})
 }
@@ -231,7 +234,7 @@ func call(request matcher.Request, result matcher.Result, candidate matcher.Cand
 		}
 	}
 	if arguments != "" {
-		decoded, err := repositories.DecodeValues([]byte(arguments))
+		decoded, err := parameters.DecodeValues([]byte(arguments))
 		if err != nil {
 			return result
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // peeked is how many lanes, and how many sessions that may have expired, are read of a
@@ -17,13 +17,13 @@ const peeked = 32
 // head is the beginning of what a partition holds, with the clock that its scores are
 // by.
 type head struct {
-	clock     repositories.Clock
-	keys      repositories.Keys
+	clock     keyspace.Clock
+	keys      keyspace.Keys
 	due, idle *redis.ZSliceCmd
 }
 
-func peek(ctx context.Context, pipe redis.Pipeliner, clocks func(string) repositories.Clock, partition int) head {
-	keys := repositories.PartitionKeys(partition)
+func peek(ctx context.Context, pipe redis.Pipeliner, clocks func(string) keyspace.Clock, partition int) head {
+	keys := keyspace.PartitionKeys(partition)
 	return head{
 		clock: clocks(keys.Due()), keys: keys,
 		due:  pipe.ZRangeWithScores(ctx, keys.Due(), 0, peeked-1),
@@ -35,7 +35,7 @@ func peek(ctx context.Context, pipe redis.Pipeliner, clocks func(string) reposit
 // did not answer.
 func (h head) now() (float64, error) {
 	at, err := h.clock.Read()
-	if err = errors.Join(err, repositories.Unavailable(h.due.Err()), repositories.Unavailable(h.idle.Err())); err != nil {
+	if err = errors.Join(err, keyspace.Unavailable(h.due.Err()), keyspace.Unavailable(h.idle.Err())); err != nil {
 		return 0, err
 	}
 	return float64(at.UnixMilli()), nil
@@ -63,7 +63,7 @@ func overdue(head []redis.Z, now float64) float64 {
 // lane is one lane of an app that may hold something due, with its beginning.
 type lane struct {
 	app  string
-	kind repositories.Lane
+	kind keyspace.Lane
 	now  float64 // ms, by the clock that its scores are by
 	head *redis.ZSliceCmd
 }
@@ -73,7 +73,7 @@ func lanesOf(names []string, now float64) []*lane {
 	var lanes []*lane
 	for _, name := range names {
 		kind, app, _ := strings.Cut(name, "/")
-		lanes = append(lanes, &lane{app: app, kind: repositories.Lane(kind), now: now})
+		lanes = append(lanes, &lane{app: app, kind: keyspace.Lane(kind), now: now})
 	}
 	return lanes
 }
@@ -85,7 +85,7 @@ func (l *lane) due() []string { return dueOf(l.head.Val(), l.now) }
 func (l *lane) empty() bool { return l.head.Err() == nil && len(l.due()) == 0 }
 
 // keys are those of its app.
-func (l *lane) keys() repositories.Keys { return repositories.KeysOf(l.app) }
+func (l *lane) keys() keyspace.Keys { return keyspace.KeysOf(l.app) }
 
 // correct brings the time of a lane in line with its first member, and takes a lane out
 // that holds none.
@@ -93,7 +93,7 @@ func (l *lane) keys() repositories.Keys { return repositories.KeysOf(l.app) }
 //	KEYS due, lane
 //	ARGV lane/appId
 //	=>   ok
-var correct = repositories.NewFreeingScript(`
+var correct = keyspace.NewFreeingScript(`
 local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
 if first[2] then
   redis.call('ZADD', KEYS[1], first[2], ARGV[1])
@@ -103,7 +103,7 @@ end
 return 'ok'
 `)
 
-func (l *lane) correct(ctx context.Context, db *repositories.DB) error {
+func (l *lane) correct(ctx context.Context, db *keyspace.DB) error {
 	k := l.keys()
 	_, err := correct.Run(ctx, db, []string{k.Due(), k.Lane(l.kind)}, string(l.kind)+"/"+l.app)
 	return err

@@ -10,6 +10,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // History lists the messages of a session, oldest first, with what each set off. A
@@ -18,7 +19,7 @@ func (e *Engine) History(ctx context.Context, appID, sessionID string, page Page
 	if err := e.appExists(ctx, appID); err != nil {
 		return nil, "", err
 	}
-	from, ids, err := e.historyPage(ctx, repositories.KeysOf(appID), sessionID, page)
+	from, ids, err := e.historyPage(ctx, keyspace.KeysOf(appID), sessionID, page)
 	if err != nil {
 		return nil, "", err
 	}
@@ -38,7 +39,7 @@ func (e *Engine) History(ctx context.Context, appID, sessionID string, page Page
 // belongs to one message, as its reply, is on the page of the message.
 func (e *Engine) page(ctx context.Context, appID, sessionID string, ids []string) (entries []Entry, whole int, err error) {
 	entries, room := []Entry{}, &repositories.Room{}
-	turns := repositories.KeysOf(appID).Turns(sessionID)
+	turns := keyspace.KeysOf(appID).Turns(sessionID)
 	sizes, err := e.sizes(ctx, len(ids), func(i int) (string, []string) { return turns, turnFields(ids[i]) })
 	for err == nil && whole < len(ids) {
 		var found []Entry
@@ -73,7 +74,7 @@ func cursorAfter(from int, ids []string, n int) string {
 //	KEYS order, turns
 //	ARGV place and id of the message that the page follows ('' for the first page), most
 //	=>   place of the first, then the ids; nothing where no message was at that place
-var pageOf = repositories.NewFreeingScript(`
+var pageOf = keyspace.NewFreeingScript(`
 local left, from = tonumber(redis.call('HGET', KEYS[2], 'left') or 0), 0
 if ARGV[2] ~= '' then
   from = tonumber(ARGV[1]) + 1 - left
@@ -87,7 +88,7 @@ return ids
 
 // historyPage reads the ids of a page, one more than it has where there are more, and the
 // place of the first.
-func (e *Engine) historyPage(ctx context.Context, k repositories.Keys, sessionID string, page Page) (from int, ids []string, err error) {
+func (e *Engine) historyPage(ctx context.Context, k keyspace.Keys, sessionID string, page Page) (from int, ids []string, err error) {
 	after, id := "", ""
 	if page.After != "" {
 		text, err := decodeCursor(page.After)
@@ -119,7 +120,7 @@ func (e *Engine) entries(ctx context.Context, appID, turns string, ids []string)
 	}
 	values, err := e.db.HMGet(ctx, turns, fields...).Result()
 	if err != nil {
-		return nil, repositories.Unavailable(err)
+		return nil, keyspace.Unavailable(err)
 	}
 	var entries []Entry
 	var matches []Match

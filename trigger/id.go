@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 )
 
 // Ids are deterministic: a decision that is made twice, by whatever failure, names its
@@ -14,7 +16,7 @@ import (
 
 // fireID names the n-th fire of a tool by a turn. A triggerOnce repository has one
 // name per generation, whoever fires it: two racing turns make the same id.
-func fireID(turn turnID, life repositories.Generation, repository *repositories.Repository, tool string, n int) string {
+func fireID(turn turnID, life store.Generation, repository *repositories.Repository, tool string, n int) string {
 	if repository.Options.TriggerOnce {
 		return hash("once", repository.AppID, repository.SessionID, repository.ID, repository.Generation)
 	}
@@ -30,7 +32,7 @@ func directID(triggerID string, repository *repositories.Repository) string {
 // named is the turn's name in ids: a function of nothing that a resend after a failover
 // of Redis would change. The generations tell it from a message of the same name in an
 // earlier session, or app, of the same name.
-func (t turnID) named(life repositories.Generation) string {
+func (t turnID) named(life store.Generation) string {
 	return hash("turn", t.app, life.App, t.session, life.Session, t.message)
 }
 
@@ -59,4 +61,4 @@ type turnID struct{ app, session, message string }
 // member is the turn's name among those of its app.
 func (t turnID) member() string { return t.session + "/" + t.message }
 
-func (t turnID) keys() repositories.Keys { return repositories.KeysOf(t.app) }
+func (t turnID) keys() keyspace.Keys { return keyspace.KeysOf(t.app) }

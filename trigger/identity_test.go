@@ -8,6 +8,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/trigger"
 )
 
@@ -85,7 +86,7 @@ func TestAppThatIsMadeAnewKnowsNoTriggerOfBefore(t *testing.T) {
 func TestSessionKeepsItsGenerationWhileItLives(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
-		client, closed := w.server.Client(), repositories.KeysOf("clinic").Closed("s1")
+		client, closed := w.server.Client(), keyspace.KeysOf("clinic").Closed("s1")
 		before, err := w.store.Generation(t.Context(), "clinic", "s1")
 		require.NoError(t, err)
 		client.PExpire(t.Context(), closed, time.Minute)

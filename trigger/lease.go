@@ -5,8 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
 )
 
 // extend renews the lease of a turn.
@@ -14,7 +15,7 @@ import (
 //	KEYS turns, turns that are due
 //	ARGV messageId, token, lease (ms), member of the turns
 //	=>   ok, or lost where another has the turn
-var extend = repositories.NewScript(`
+var extend = keyspace.NewScript(`
 if redis.call('HGET', KEYS[1], 'k:' .. ARGV[1]) ~= ARGV[2] then return 'lost' end
 local ends = now() + tonumber(ARGV[3])
 redis.call('HSET', KEYS[1], 'u:' .. ARGV[1], ends)
@@ -46,7 +47,7 @@ func (e *Engine) hold(ctx context.Context, t *turn) (context.Context, func()) {
 
 func (e *Engine) renew(ctx context.Context, t *turn, cancel context.CancelCauseFunc) {
 	keys := t.keys()
-	reply, err := extend.Run(ctx, e.db, []string{keys.Turns(t.session), keys.Lane(repositories.LaneTurns)},
+	reply, err := extend.Run(ctx, e.db, []string{keys.Turns(t.session), keys.Lane(keyspace.LaneTurns)},
 		t.turnID.message, t.token, e.lease.Milliseconds(), t.member())
 	if err == nil && reply == "lost" {
 		cancel(errLost)
@@ -59,7 +60,7 @@ func (e *Engine) renew(ctx context.Context, t *turn, cancel context.CancelCauseF
 //	ARGV messageId, token, failure (JSON), pause (ms; -1: it is tried again only when
 //	     its client sends it again), member of the turns, appId
 //	=>   ok, or lost
-var fail = repositories.NewFreeingScript(repositories.DueLua, `
+var fail = keyspace.NewFreeingScript(keyspace.DueLua, `
 local id = ARGV[1]
 if redis.call('HGET', KEYS[1], 'k:' .. id) ~= ARGV[2] then return 'lost' end
 redis.call('HDEL', KEYS[1], 'k:' .. id, 'u:' .. id, 'c:' .. id)
@@ -80,7 +81,7 @@ type failure struct {
 // giveBack writes the failure of a turn. A negative pause leaves the next try to the
 // client.
 func (e *Engine) giveBack(ctx context.Context, t *turn, cause error, pause time.Duration) error {
-	text, err := repositories.Encode(failure{Error: cause.Error()})
+	text, err := exactjson.Encode(failure{Error: cause.Error()})
 	if err != nil {
 		return err
 	}

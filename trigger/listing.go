@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // Query asks for trigger records.
@@ -93,7 +94,7 @@ func (e *Engine) matching(ctx context.Context, q Query, places []place) ([]found
 
 // index is the sorted set that the query reads.
 func (q Query) index() string {
-	k := repositories.KeysOf(q.AppID)
+	k := keyspace.KeysOf(q.AppID)
 	switch {
 	case q.SessionID != "":
 		return k.Triggers(q.SessionID)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // look takes up what is due in partitions: one round trip reads which lanes may hold
@@ -59,7 +59,7 @@ func (e *Engine) dueLanes(ctx context.Context, head head, now float64) ([]string
 	}
 	by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatFloat(now, 'f', -1, 64)}
 	all, err := e.db.ZRangeByScore(ctx, head.keys.Due(), by).Result()
-	return all, repositories.Unavailable(err)
+	return all, keyspace.Unavailable(err)
 }
 
 // readLanes reads the beginning of every lane: as much as an app may have slots, and one
@@ -75,7 +75,7 @@ func (e *Engine) readLanes(ctx context.Context, lanes []*lane) (oldest float64, 
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
 	for _, l := range lanes {
-		if away := repositories.Unavailable(l.head.Err()); away != nil {
+		if away := keyspace.Unavailable(l.head.Err()); away != nil {
 			err = away
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // untilRoom is the pause before a turn is claimed again that a full Redis has no room for.
@@ -15,13 +15,13 @@ const untilRoom = 5 * time.Second
 //
 //	KEYS turns that are due
 //	ARGV member, pause (ms)
-var postpone = repositories.NewFreeingScript(`
+var postpone = keyspace.NewFreeingScript(`
 redis.call('ZADD', KEYS[1], 'XX', now() + tonumber(ARGV[2]), ARGV[1])
 return 'ok'
 `)
 
 func (e *Engine) postpone(ctx context.Context, appID, member string) error {
-	_, err := postpone.Run(ctx, e.db, []string{repositories.KeysOf(appID).Lane(repositories.LaneTurns)}, member, e.jitter(untilRoom).Milliseconds())
+	_, err := postpone.Run(ctx, e.db, []string{keyspace.KeysOf(appID).Lane(keyspace.LaneTurns)}, member, e.jitter(untilRoom).Milliseconds())
 	return err
 }
 
@@ -29,7 +29,7 @@ func (e *Engine) postpone(ctx context.Context, appID, member string) error {
 // does not answer nothing new is known.
 func (e *Engine) watchMemory(ctx context.Context, was bool) (full bool) {
 	err := e.store.Ping(ctx)
-	full = errors.Is(err, repositories.ErrMemory)
+	full = errors.Is(err, keyspace.ErrMemory)
 	switch {
 	case err != nil && !full:
 		return was

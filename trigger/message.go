@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"earshot/matcher"
-	"earshot/repositories"
+	"earshot/repositories/parameters"
 	"earshot/trigger/effect"
 )
 
@@ -21,7 +21,7 @@ type Message struct {
 	TraceParent string
 	// Claims are what verified ID tokens say of the user. Those that tools in scope ask
 	// for are kept until the message is decided.
-	Claims repositories.Claims
+	Claims parameters.Claims
 }
 
 // Answer is what came of a message. Its JSON is the answer of the REST call.
@@ -76,11 +76,11 @@ type CallState struct {
 
 // Rejected is a tool that a message called for with values that are at fault.
 type Rejected struct {
-	RepositoryID string                    `json:"repositoryId"`
-	Name         string                    `json:"name"`
-	Values       map[string]any            `json:"values"`
-	Missing      []string                  `json:"missing"`
-	Errors       []repositories.ValueFault `json:"errors"`
+	RepositoryID string                  `json:"repositoryId"`
+	Name         string                  `json:"name"`
+	Values       map[string]any          `json:"values"`
+	Missing      []string                `json:"missing"`
+	Errors       []parameters.ValueFault `json:"errors"`
 }
 
 // Direct asks to fire a tool without the matcher.
@@ -97,7 +97,7 @@ type Direct struct {
 	FrontEnd    bool
 	TraceParent string
 	// Claims are what verified ID tokens say of the user; they are not kept.
-	Claims repositories.Claims
+	Claims parameters.Claims
 }
 
 // Sources of a trigger.

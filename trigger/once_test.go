@@ -11,6 +11,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/store"
 	"earshot/trigger"
 )
 
@@ -95,7 +96,7 @@ func TestOneMessageFiresOneToolOfATriggerOnceRepository(t *testing.T) {
 		require.Equal(t, "no", answer.Matches[0].Name)
 		require.Equal(t, "greet", answer.Matches[1].Name)
 		_, err = w.store.Repository(t.Context(), repositories.Scope{AppID: "clinic", SessionID: "s1"}, "choice")
-		require.ErrorIs(t, err, repositories.ErrNotFound)
+		require.ErrorIs(t, err, store.ErrNotFound)
 	})
 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 )
 
@@ -29,7 +29,7 @@ const (
 //	     moved  its first event is another than that
 //	     ok     then for each event, in their order, id, body, session, trigger, part,
 //	            attempt, fails, age (ms) and how often it was revived
-var claimRun = repositories.NewFreeingScript(repositories.DueLua, `
+var claimRun = keyspace.NewFreeingScript(keyspace.DueLua, `
 local outbox, app, box, token, most = KEYS[1], ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
 local at, ids, reply, bytes = now(), redis.call('LRANGE', KEYS[1], 0, others - 2), {'ok'}, 0
 if redis.call('HGET', ledger.holders, box) ~= token then
@@ -66,14 +66,14 @@ const runFields = 9
 
 // claimRun takes the first events of an outbox; none where it is not to be had.
 func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attempt, error) {
-	k := repositories.KeysOf(of.app)
+	k := keyspace.KeysOf(of.app)
 	for {
 		ids, err := e.db.LRange(ctx, k.Outbox(of.session), 0, runEvents-1).Result()
 		if err != nil {
-			return nil, repositories.Unavailable(err)
+			return nil, keyspace.Unavailable(err)
 		}
 		keys := []string{k.Outbox(of.session)}
-		args := []any{of.app, repositories.Box(of.session), token, repositories.EventLease.Milliseconds(), runBytes}
+		args := []any{of.app, keyspace.Box(of.session), token, keyspace.EventLease.Milliseconds(), runBytes}
 		for _, id := range ids {
 			keys, args = append(keys, k.Effect(id)), append(args, id)
 		}
@@ -95,7 +95,7 @@ func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attem
 func readRun(appID string, fields []string) ([]attempt, error) {
 	var run []attempt
 	for f := range slices.Chunk(fields, runFields) {
-		owed := repositories.OwedEvent(f[0], f[2], f[1])
+		owed := keyspace.EventEntry(f[0], f[2], f[1])
 		owed.Trigger, owed.Part = f[3], f[4]
 		a := attempt{owed: owed, fails: number(f[6]), age: millis(f[7]), revived: number(f[8])}
 		a.Effect = effect.Effect{
@@ -126,7 +126,7 @@ func (e *Engine) drain(appID, sessionID, token string) {
 // publishRun publishes one run. It returns the token under which this process has the
 // outbox then; empty where it does not.
 func (e *Engine) publishRun(of outbox, token string) (string, error) {
-	ctx, cancel := context.WithTimeout(e.life, repositories.EventLease)
+	ctx, cancel := context.WithTimeout(e.life, keyspace.EventLease)
 	defer cancel()
 	begun := time.Now()
 	run, err := e.claimRun(ctx, of, token)
@@ -159,7 +159,7 @@ func (e *Engine) publishRun(of outbox, token string) (string, error) {
 func (e *Engine) publishInOrder(ctx context.Context, run []attempt, begun time.Time) []attempt {
 	for i, a := range run {
 		run[i] = e.deliver(ctx, a)
-		if run[i].outcome.Verdict == effect.Retry || time.Since(begun) > repositories.EventLease/4 {
+		if run[i].outcome.Verdict == effect.Retry || time.Since(begun) > keyspace.EventLease/4 {
 			return run[:i+1]
 		}
 	}
@@ -169,7 +169,7 @@ func (e *Engine) publishInOrder(ctx context.Context, run []attempt, begun time.T
 // nextHolder is the token under which an outbox is kept beyond what is written; none
 // where others have waited for longer, or the process ends.
 func (e *Engine) nextHolder() string {
-	if e.closing.Load() || e.slots[repositories.LaneOutboxes].scarce() {
+	if e.closing.Load() || e.slots[keyspace.LaneOutboxes].scarce() {
 		return ""
 	}
 	return e.token()

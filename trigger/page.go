@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // sizes asks how long the named fields of hashes are together, one number for each of
@@ -24,7 +25,7 @@ func (e *Engine) sizes(ctx context.Context, count int, of func(i int) (key strin
 		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, repositories.Unavailable(err)
+		return nil, keyspace.Unavailable(err)
 	}
 	for i := range replies {
 		for _, reply := range replies[i] {
@@ -39,7 +40,7 @@ var largeFields = []string{"record", partCall, "log", "answer"}
 
 // triggersFitting returns how many of the triggers are read together.
 func (e *Engine) triggersFitting(ctx context.Context, appID string, count int, id func(i int) string) (int, error) {
-	k := repositories.KeysOf(appID)
+	k := keyspace.KeysOf(appID)
 	sizes, err := e.sizes(ctx, count, func(i int) (string, []string) { return k.Trigger(id(i)), largeFields })
 	return repositories.Fitting(sizes), err
 }

@@ -6,6 +6,9 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/parameters"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -57,7 +60,7 @@ type refused struct {
 func (r refused) forms() []any {
 	worded, bare := r, r
 	worded.about = r.without("text")
-	bare.about, bare.Values, bare.Errors = r.without("text", "values", "errors"), map[string]any{}, []repositories.ValueFault{}
+	bare.about, bare.Values, bare.Errors = r.without("text", "values", "errors"), map[string]any{}, []parameters.ValueFault{}
 	return []any{r, worded, bare}
 }
 
@@ -116,16 +119,16 @@ func eventOf(kind string, about about, name string, says payload) (event effect.
 	if name != "" {
 		subject += "." + name
 	}
-	data, cut, err := repositories.EncodeWithin(says.forms()...)
+	data, cut, err := keyspace.EncodeWithin(says.forms()...)
 	return effect.Event{
 		Subject: subject, ID: about.ID, Type: "earshot.tool." + kind, Time: about.Time, Data: data,
-		Source: repositories.SourceOf(repositories.Scope{AppID: about.AppID, SessionID: about.SessionID}),
+		Source: store.SourceOf(repositories.Scope{AppID: about.AppID, SessionID: about.SessionID}),
 	}, cut, err
 }
 
 func orNone(sessionID string) string {
 	if sessionID == "" {
-		return repositories.NoSession
+		return keyspace.NoSession
 	}
 	return sessionID
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // persist repeats a write for as long as Redis is not available and ctx lasts. Every
@@ -17,7 +17,7 @@ func (e *Engine) persist(ctx context.Context, write func() error) error {
 	pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, 2*time.Second
 	for {
 		err := write()
-		if !errors.Is(err, repositories.ErrUnavailable) {
+		if !errors.Is(err, keyspace.ErrUnavailable) {
 			return err
 		}
 		if !pause(ctx, pauses.NextBackOff()) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // place is where a trigger stands in a list: lists are by time and, of one time, by
@@ -31,7 +31,7 @@ func (e *Engine) placesAfter(ctx context.Context, q Query, at place) ([]place, e
 	from := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatFloat(at.score, 'f', -1, 64), Count: chunk + 1}
 	list, err := e.db.ZRevRangeByScoreWithScores(ctx, q.index(), from).Result()
 	if err != nil {
-		return nil, repositories.Unavailable(err)
+		return nil, keyspace.Unavailable(err)
 	}
 	var places []place
 	for _, z := range list {

@@ -7,6 +7,9 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -46,7 +49,7 @@ type plannedFire struct {
 // plannedEffect is an effect with its place in the answer.
 type plannedEffect struct {
 	effect.Effect
-	owed  repositories.Owed
+	owed  keyspace.Entry
 	match int // index into answer.Matches; -1 where it belongs to none
 }
 
@@ -56,13 +59,13 @@ const leaseMargin = 5 * time.Second
 // planner builds a plan.
 type planner struct {
 	plan
-	store       *repositories.Store
+	store       *store.Store
 	of          *repositories.App
 	now         time.Time
 	text        string
 	traceParent string
-	fired       map[string]int          // fires so far, by repository and tool
-	life        repositories.Generation // empty without a message
+	fired       map[string]int   // fires so far, by repository and tool
+	life        store.Generation // empty without a message
 }
 
 func newPlanner(e *Engine, id turnID, token string, app *repositories.App, text, traceParent string) *planner {
@@ -154,7 +157,7 @@ func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload fired)
 	match.Call = &CallState{State: StatePending}
 	whole := event.Data
 	if cut { // a call may be longer than an event
-		if whole, err = repositories.Encode(payload); err != nil {
+		if whole, err = exactjson.Encode(payload); err != nil {
 			return err
 		}
 	}
@@ -164,8 +167,8 @@ func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload fired)
 // event adds an event. One without a part belongs to no trigger.
 func (p *planner) event(id, part string, event effect.Event) error {
 	event.TraceParent = p.traceParent
-	body, err := repositories.Encode(event)
-	owed := repositories.OwedEvent(id, p.session, string(body))
+	body, err := exactjson.Encode(event)
+	owed := keyspace.EventEntry(id, p.session, string(body))
 	owed.Part = part
 	p.add(owed, effect.Effect{Event: &event})
 	return err
@@ -178,8 +181,8 @@ func (p *planner) call(id string, tool *repositories.Tool, payload fired, event 
 	if err != nil {
 		return err
 	}
-	body, err := repositories.Encode(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent})
-	owed := repositories.Owed{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.session, Part: partCall}
+	body, err := exactjson.Encode(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent})
+	owed := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.session, Part: partCall}
 	owed.Once = !tool.Request.Repeatable()
 	owed.Lease = (p.of.AttemptTimeout(tool) + leaseMargin).Milliseconds()
 	call := effect.CallOf(tool, payload.Values, event)
@@ -188,7 +191,7 @@ func (p *planner) call(id string, tool *repositories.Tool, payload fired, event 
 	return err
 }
 
-func (p *planner) add(owed repositories.Owed, delivery effect.Effect) {
+func (p *planner) add(owed keyspace.Entry, delivery effect.Effect) {
 	match := -1
 	if owed.Part != "" {
 		match = len(p.answer.Matches) - 1
@@ -204,7 +207,7 @@ func (p *planner) retire(repository *repositories.Repository) error {
 	if !repository.Options.TriggerOnce {
 		return nil
 	}
-	owed, err := p.store.OwedChange(repository, "deleted")
+	owed, err := p.store.ChangeEntry(repository, "deleted")
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"earshot/matcher"
-	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 )
 
 // waits between two looks at a turn that another has, growing up to the last.
@@ -21,7 +23,7 @@ var waits = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * t
 //
 // It goes on after ctx has ended, since the message is accepted by then.
 //
-// Errors: repositories.ErrNotFound without the app, repositories.ErrUnavailable,
+// Errors: store.ErrNotFound without the app, keyspace.ErrUnavailable,
 // *RateError, ErrReused, *matcher.Unavailable where nothing was decided, ErrClosed.
 func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 	id, message, err := e.prepare(ctx, m)
@@ -79,7 +81,7 @@ func (e *Engine) prepare(ctx context.Context, m Message) (turnID, *storedMessage
 func (e *Engine) acceptOnce(ctx context.Context, id turnID, message *storedMessage) (accepted, error) {
 	canned := ""
 	if message.Actor == matcher.ActorAgent {
-		answer, err := repositories.Encode(Answer{MessageID: id.message, Matches: []Match{}, Rejected: []Rejected{}})
+		answer, err := exactjson.Encode(Answer{MessageID: id.message, Matches: []Match{}, Rejected: []Rejected{}})
 		if err != nil {
 			return accepted{}, err
 		}
@@ -102,7 +104,7 @@ func (e *Engine) unsafe(found accepted) error {
 	default:
 		return nil // nothing was written, or it is another's to refuse
 	}
-	return repositories.ErrReplicas
+	return keyspace.ErrReplicas
 }
 
 // conclude brings a message that is not another's to its answer.
@@ -120,7 +122,7 @@ func (e *Engine) conclude(ctx context.Context, id turnID, found accepted) (json.
 	return nil, &matcher.Unavailable{Reason: "the message was given up after several workers crashed on it"}
 }
 
-func noApp(appID string) error { return fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound) }
+func noApp(appID string) error { return fmt.Errorf("app %q: %w", appID, store.ErrNotFound) }
 
 // finishLater processes a turn that nobody waits for.
 func (e *Engine) finishLater(t *turn) {

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"earshot/matcher"
-	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 )
 
 // replans bounds how often a decision is made again because a repository was changed
@@ -37,7 +38,7 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 	e.logDecision(t, p, result.Stage, e.now().Sub(started))
 	answer, err := e.carryOut(e.life, t, p, request, result) // the decision stands, whoever has the turn
 	if err == nil && p.few {
-		return nil, repositories.ErrReplicas
+		return nil, keyspace.ErrReplicas
 	}
 	return answer, err
 }
@@ -79,11 +80,11 @@ func (e *Engine) undecided(t *turn, cause error, retry time.Duration) error {
 	kept, outcome := cause, "undecided"
 	switch unavailable := (*matcher.Unavailable)(nil); {
 	case errors.As(cause, &unavailable):
-	case errors.Is(cause, repositories.ErrUnavailable):
+	case errors.Is(cause, keyspace.ErrUnavailable):
 		e.metrics.messages.WithLabelValues("error").Inc()
 		e.giveUp(taken{turnID: t.turnID, token: t.token}, cause)
 		return cause
-	case errors.Is(cause, errLost), errors.Is(cause, ErrClosed), errors.Is(cause, repositories.ErrNotFound):
+	case errors.Is(cause, errLost), errors.Is(cause, ErrClosed), errors.Is(cause, store.ErrNotFound):
 		e.metrics.messages.WithLabelValues("error").Inc()
 		return cause
 	default:
@@ -138,7 +139,7 @@ func (e *Engine) gone(ctx context.Context, t *turn) error {
 	if closed {
 		return ErrClosed
 	}
-	return fmt.Errorf("%w: it has lost the message, as in a failover", repositories.ErrUnavailable)
+	return fmt.Errorf("%w: it has lost the message, as in a failover", keyspace.ErrUnavailable)
 }
 
 // commitPersistently commits within the lease, through a Redis that is away for a
@@ -161,13 +162,13 @@ func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status string
 
 // loadScope reads what is in scope now.
 func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope, error) {
-	k := repositories.KeysOf(appID)
+	k := keyspace.KeysOf(appID)
 	pipe := e.db.Pipeline()
 	record := pipe.HMGet(ctx, k.App(), "version", "rev", "record")
 	own := pipe.HVals(ctx, k.Repos(""))
 	session := pipe.HVals(ctx, k.Repos(sessionID))
 	if _, err := pipe.Exec(ctx); err != nil {
-		return scope{}, repositories.Unavailable(err)
+		return scope{}, keyspace.Unavailable(err)
 	}
 	fields := texts(record.Val())
 	if fields[2] == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
 )
@@ -147,9 +147,9 @@ func TestThereIsRoomAgainAfterThePause(t *testing.T) {
 	_, err = w.say("m2", "hello")
 	limited := &trigger.RateError{}
 	require.ErrorAs(t, err, &limited)
-	require.NoError(t, server.Client().PExpire(t.Context(), repositories.KeysOf("clinic").Rates(""), time.Millisecond).Err())
+	require.NoError(t, server.Client().PExpire(t.Context(), keyspace.KeysOf("clinic").Rates(""), time.Millisecond).Err())
 	w.until("the minute is over", func() bool {
-		return server.Client().Exists(t.Context(), repositories.KeysOf("clinic").Rates("")).Val() == 0
+		return server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Rates("")).Val() == 0
 	})
 	_, err = w.say("m2", "hello")
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // storedTrigger is a trigger as Redis keeps it.
@@ -45,7 +45,7 @@ func (e *Engine) readTrigger(ctx context.Context, appID, triggerID string) (*sto
 
 // readTriggers reads records in one round trip; nil stands for one that is gone.
 func (e *Engine) readTriggers(ctx context.Context, appID string, ids []string) ([]*storedTrigger, error) {
-	k := repositories.KeysOf(appID)
+	k := keyspace.KeysOf(appID)
 	pipe := e.db.Pipeline()
 	clock := e.db.Clocks(ctx, pipe)(k.Due())
 	replies := make([]*redis.SliceCmd, len(ids))
@@ -53,7 +53,7 @@ func (e *Engine) readTriggers(ctx context.Context, appID string, ids []string) (
 		replies[i] = pipe.HMGet(ctx, k.Trigger(id), recordFields...)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, repositories.Unavailable(err)
+		return nil, keyspace.Unavailable(err)
 	}
 	now, err := clock.Read()
 	if err != nil {
@@ -142,9 +142,9 @@ func (e *Engine) fillStates(ctx context.Context, appID string, matches []Match) 
 }
 
 func (e *Engine) appExists(ctx context.Context, appID string) error {
-	there, err := e.db.Exists(ctx, repositories.KeysOf(appID).App()).Result()
+	there, err := e.db.Exists(ctx, keyspace.KeysOf(appID).App()).Result()
 	if err != nil {
-		return repositories.Unavailable(err)
+		return keyspace.Unavailable(err)
 	}
 	if there == 0 {
 		return noApp(appID)

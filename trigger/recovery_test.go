@@ -12,6 +12,8 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -184,7 +186,7 @@ func (s *stutter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 func TestRegistrationThatHasFiredBeforeItsReplyCameIsNotMadeAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		fired := false
-		store, _ := w.replica(&stutter{meanwhile: func() {
+		definitions, _ := w.replica(&stutter{meanwhile: func() {
 			answer, err := w.say("m1", "yes")
 			require.NoError(t, err)
 			fired = len(answer.Matches) == 1
@@ -192,11 +194,11 @@ func TestRegistrationThatHasFiredBeforeItsReplyCameIsNotMadeAgain(t *testing.T) 
 		}})
 		repository, err := repositories.DecodeRepository(session("s1"), "choice", []byte(choice))
 		require.NoError(t, err)
-		_, err = store.PutRepository(t.Context(), repository)
+		_, err = definitions.PutRepository(t.Context(), repository)
 		require.NoError(t, err)
 		require.True(t, fired)
 		_, err = w.store.Repository(t.Context(), session("s1"), "choice")
-		require.ErrorIs(t, err, repositories.ErrNotFound)
+		require.ErrorIs(t, err, store.ErrNotFound)
 		answer, err := w.say("m2", "yes")
 		require.NoError(t, err)
 		require.Empty(t, answer.Matches)
@@ -252,12 +254,12 @@ func TestEveryScriptMayRunTwice(t *testing.T) {
 func TestEventIsPublishedHoweverManyWorkersDieOverIt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "r", `{"tools":[{"name":"greet"}]}`)
-		client, keys := w.server.Client(), repositories.KeysOf("clinic")
+		client, keys := w.server.Client(), keyspace.KeysOf("clinic")
 		var tries atomic.Int64
 		w.events.answers(func(e effect.Effect) effect.Outcome {
 			if tries.Add(1) <= 8 {
 				client.HDel(context.Background(), keys.Holders(), "s1")
-				w.lapse(repositories.LaneOutboxes, "s1")
+				w.lapse(keyspace.LaneOutboxes, "s1")
 			}
 			return effect.Outcome{Verdict: effect.Done}
 		})
@@ -277,7 +279,7 @@ func TestEventIsPublishedHoweverManyWorkersDieOverIt(t *testing.T) {
 func TestSessionDoesNotExpireUnderAMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "booking", booking)
-		client, idle := w.server.Client(), repositories.KeysOf("clinic").Idle()
+		client, idle := w.server.Client(), keyspace.KeysOf("clinic").Idle()
 		w.matcher.intercept(func(matcher.Request) error {
 			client.ZAdd(context.Background(), idle, redis.Z{Score: 1, Member: "clinic/s1"})
 			return w.store.ExpireSession(context.Background(), "clinic/s1")

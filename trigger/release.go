@@ -6,7 +6,7 @@ import (
 	"net"
 	"time"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 )
 
@@ -20,7 +20,7 @@ import (
 //
 // How often a turn or a call was claimed stays counted: one that nobody can work on must
 // not go round for ever.
-var release = repositories.NewFreeingScript(repositories.DueLua, `
+var release = keyspace.NewFreeingScript(keyspace.DueLua, `
 local token, app, id, at, had = ARGV[1], ARGV[2], ARGV[3], now(), 0
 if id ~= '' and redis.call('HGET', KEYS[1], 'k:' .. id) == token then
   had = 1
@@ -81,7 +81,7 @@ const releases = 5
 // giveUp gives back what a token may have taken where err leaves that open. It returns at
 // once.
 func (e *Engine) giveUp(held taken, err error) {
-	if errors.Is(err, repositories.ErrUnavailable) && !errors.Is(err, repositories.ErrReplicas) && !unreached(err) {
+	if errors.Is(err, keyspace.ErrUnavailable) && !errors.Is(err, keyspace.ErrReplicas) && !unreached(err) {
 		e.handBack(held)
 	}
 }
@@ -89,7 +89,7 @@ func (e *Engine) giveUp(held taken, err error) {
 // handBack gives back what a token may have taken, and returns at once.
 func (e *Engine) handBack(held taken) {
 	e.work(func() {
-		ctx, cancel := context.WithTimeout(e.life, max(e.lease, repositories.EventLease))
+		ctx, cancel := context.WithTimeout(e.life, max(e.lease, keyspace.EventLease))
 		defer cancel()
 		for i := range releases {
 			had, err := e.release(ctx, held)
@@ -108,7 +108,7 @@ func (e *Engine) handBack(held taken) {
 func (e *Engine) release(ctx context.Context, held taken) (had bool, err error) {
 	k := held.keys()
 	keys := []string{k.Turns(held.session), k.Trigger(held.trigger), k.Outbox(held.session)}
-	args := []any{held.token, held.app, held.message, held.member(), repositories.Box(held.session)}
+	args := []any{held.token, held.app, held.message, held.member(), keyspace.Box(held.session)}
 	for _, id := range held.calls {
 		keys, args = append(keys, k.Effect(id)), append(args, id)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
 )
@@ -52,7 +52,7 @@ func TestMessageWhoseAcceptanceWasNotHeardOfGoesOnAtOnce(t *testing.T) {
 		lost.on.Store(true)
 		_, w.engine = w.replica(lost)
 		_, err := w.say("m1", `book {"day":"monday"}`)
-		require.ErrorIs(t, err, repositories.ErrUnavailable)
+		require.ErrorIs(t, err, keyspace.ErrUnavailable)
 		lost.on.Store(false)
 		w.until("it is decided", func() bool { return len(w.events.payloads("tool.trigger.clinic.s1.book")) == 1 })
 		answer, err := w.say("m1", `book {"day":"monday"}`)
@@ -72,9 +72,9 @@ func TestDecisionThatWasNotHeardOfIsCarriedOutAtOnce(t *testing.T) {
 		lost.on.Store(true)
 		_, w.engine = w.replica(lost)
 		_, err := w.say("m1", "pay")
-		require.ErrorIs(t, err, repositories.ErrUnavailable)
+		require.ErrorIs(t, err, keyspace.ErrUnavailable)
 		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "pay", Source: "ui", TriggerID: "t1"})
-		require.ErrorIs(t, err, repositories.ErrUnavailable)
+		require.ErrorIs(t, err, keyspace.ErrUnavailable)
 		lost.on.Store(false)
 		w.until("both are carried out", func() bool { return len(w.events.payloads("tool.trigger.clinic.s1.pay")) == 2 })
 		w.rest() // the lease of a call is 15 s, which is longer than this waits

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
 )
@@ -25,7 +25,7 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	master := redistest.Run(t)
 	replica := redistest.RunReplica(t, master)
 	w := newWorld(t, master)
-	w.replicas = repositories.Replicas{Count: 1, Timeout: waiting}
+	w.replicas = keyspace.Replicas{Count: 1, Timeout: waiting}
 	_, hasty := w.replica()
 	w.replicas.Timeout = patient
 	_, answering := w.replica(w.trips)
@@ -44,11 +44,11 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	direct := trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", TriggerID: "t1", Values: map[string]any{"day": "sunday"}}
 	for range 2 { // the second time it finds what the first has left
 		_, err = w.say("m2", `book {"day":"tuesday"}`)
-		require.ErrorIs(t, err, repositories.ErrReplicas)
+		require.ErrorIs(t, err, keyspace.ErrReplicas)
 		_, err = w.engine.PostAsync(t.Context(), asynchronous)
-		require.ErrorIs(t, err, repositories.ErrReplicas)
+		require.ErrorIs(t, err, keyspace.ErrReplicas)
 		_, err = w.fire(direct)
-		require.ErrorIs(t, err, repositories.ErrReplicas)
+		require.ErrorIs(t, err, keyspace.ErrReplicas)
 		w.rest()
 	}
 	replica.Start()
@@ -73,12 +73,12 @@ func TestReplicasAreThoseOfTheNodeThatHoldsTheApp(t *testing.T) {
 		t.Skip("a cluster needs seconds to form")
 	}
 	w := newWorld(t, redistest.RunCluster(t).Server)
-	w.replicas = repositories.Replicas{Count: 1, Timeout: waiting}
+	w.replicas = keyspace.Replicas{Count: 1, Timeout: waiting}
 	_, w.engine = w.replica()
 	w.put("s1", "booking", booking)
 	for range 2 {
 		_, err := w.say("m1", `book {"day":"monday"}`)
-		require.ErrorIs(t, err, repositories.ErrReplicas)
+		require.ErrorIs(t, err, keyspace.ErrReplicas)
 		w.rest()
 	}
 	require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 1)

@@ -4,7 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 )
 
@@ -12,10 +13,10 @@ import (
 // with the session for later matching.
 
 // resultEvent is the tool.result of an ended call.
-func (e *Engine) resultEvent(a attempt) (effect.Effect, repositories.Owed, error) {
+func (e *Engine) resultEvent(a attempt) (effect.Effect, keyspace.Entry, error) {
 	var of fired
 	if err := decode(string(a.Call.Event), &of); err != nil {
-		return effect.Effect{}, repositories.Owed{}, err
+		return effect.Effect{}, keyspace.Entry{}, err
 	}
 	o := a.outcome
 	about := of.about
@@ -25,11 +26,11 @@ func (e *Engine) resultEvent(a attempt) (effect.Effect, repositories.Owed, error
 		OK: o.Verdict == effect.Done, Status: o.Status, Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
 	})
 	if err != nil {
-		return effect.Effect{}, repositories.Owed{}, err
+		return effect.Effect{}, keyspace.Entry{}, err
 	}
 	event.TraceParent = a.TraceParent
-	body, err := repositories.Encode(event)
-	owed := repositories.OwedEvent(about.ID, a.SessionID, string(body))
+	body, err := exactjson.Encode(event)
+	owed := keyspace.EventEntry(about.ID, a.SessionID, string(body))
 	owed.Trigger, owed.Part = a.TriggerID, partResult
 	return effect.Effect{
 		ID: owed.ID, Kind: effect.KindEvent, AppID: a.AppID, SessionID: a.SessionID, TriggerID: a.TriggerID,
@@ -53,7 +54,7 @@ func (a attempt) remember(r *reportOutcome) error {
 	if err := decode(string(a.Call.Event), &of); err != nil {
 		return err
 	}
-	text, err := repositories.Encode(callResult{TriggerID: a.TriggerID, Result: a.outcome.Result, Error: a.outcome.Error})
+	text, err := exactjson.Encode(callResult{TriggerID: a.TriggerID, Result: a.outcome.Result, Error: a.outcome.Error})
 	r.Message, r.Result = of.MessageID, string(text)
 	return err
 }

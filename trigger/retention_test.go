@@ -13,14 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
+	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
 
 // keeping is a world whose replicas keep no more than that.
-func keeping(t *testing.T, keep repositories.Retention, test func(t *testing.T, w *world)) {
+func keeping(t *testing.T, keep store.Retention, test func(t *testing.T, w *world)) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 0)
@@ -43,7 +44,7 @@ func (w *world) holding(kind string) []string {
 }
 
 func TestRecordsOfWhatIsDoneGoWithEverythingThatNamesThem(t *testing.T) {
-	keeping(t, repositories.Retention{Done: time.Millisecond}, func(t *testing.T, w *world) {
+	keeping(t, store.Retention{Done: time.Millisecond}, func(t *testing.T, w *world) {
 		w.calls.answers(refuse)
 		failed, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui"})
 		require.NoError(t, err)
@@ -60,7 +61,7 @@ func TestRecordsOfWhatIsDoneGoWithEverythingThatNamesThem(t *testing.T) {
 			_, err := w.fire(trigger.Direct{Name: "book", Source: "ui"})
 			require.NoError(t, err)
 		}
-		client, k := w.server.Client(), repositories.KeysOf("clinic")
+		client, k := w.server.Client(), keyspace.KeysOf("clinic")
 		w.until("the records that are done are gone, with nobody reading", func() bool {
 			return client.ZCard(t.Context(), k.Triggers("")).Val() == 2 && len(w.holding("trigger")) == 2
 		})
@@ -77,7 +78,7 @@ func TestRecordsOfWhatIsDoneGoWithEverythingThatNamesThem(t *testing.T) {
 }
 
 func TestHistoryTellsWhatCameOfATriggerWhoseRecordIsGone(t *testing.T) {
-	keeping(t, repositories.Retention{Done: time.Millisecond}, func(t *testing.T, w *world) {
+	keeping(t, store.Retention{Done: time.Millisecond}, func(t *testing.T, w *world) {
 		_, err := w.say("m1", "book")
 		require.NoError(t, err)
 		w.until("its record is gone", func() bool { return len(w.holding("trigger")) == 0 })
@@ -125,7 +126,7 @@ func TestMessagesThatLeaveTheHistoryWhileItIsRead(t *testing.T) {
 			}
 			return ids, next
 		}
-		client, turns := w.server.Client(), repositories.KeysOf("clinic").Turns("s1")
+		client, turns := w.server.Client(), keyspace.KeysOf("clinic").Turns("s1")
 		ids, next := read(trigger.Page{Limit: 3}, func() { client.HDel(t.Context(), turns, "m:m0", "m:m1") })
 		require.Equal(t, []string{"m2"}, ids)
 		ids, next = read(trigger.Page{Limit: 3, After: next}, func() {})
@@ -137,7 +138,7 @@ func TestMessagesThatLeaveTheHistoryWhileItIsRead(t *testing.T) {
 }
 
 func TestWhatHasFailedGoesWithItsBodiesAndItsCount(t *testing.T) {
-	keeping(t, repositories.Retention{Dead: time.Millisecond}, func(t *testing.T, w *world) {
+	keeping(t, store.Retention{Dead: time.Millisecond}, func(t *testing.T, w *world) {
 		w.calls.answers(refuse)
 		for range 3 {
 			_, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui"})
@@ -148,13 +149,13 @@ func TestWhatHasFailedGoesWithItsBodiesAndItsCount(t *testing.T) {
 		require.NoError(t, err)
 		w.until("the failed ones are gone", func() bool { return len(w.holding("trigger")) == 1 && len(w.holding("effect")) == 0 })
 		require.Equal(t, done.TriggerID, w.records(trigger.Query{})[0].TriggerID)
-		client, k := w.server.Client(), repositories.KeysOf("clinic")
+		client, k := w.server.Client(), keyspace.KeysOf("clinic")
 		require.Zero(t, client.Exists(t.Context(), k.InState("failed"), k.Dead()).Val())
 	})
 }
 
 func TestRetriedTriggerIsKeptForAsLongAsItOwes(t *testing.T) {
-	keeping(t, repositories.Retention{Dead: 300 * time.Millisecond}, func(t *testing.T, w *world) {
+	keeping(t, store.Retention{Dead: 300 * time.Millisecond}, func(t *testing.T, w *world) {
 		w.calls.answers(refuse)
 		failed, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui"})
 		require.NoError(t, err)
@@ -173,7 +174,7 @@ func TestRetriedTriggerIsKeptForAsLongAsItOwes(t *testing.T) {
 }
 
 func TestDeletedAppLeavesNoDeadEffects(t *testing.T) {
-	keeping(t, repositories.Retention{}, func(t *testing.T, w *world) {
+	keeping(t, store.Retention{}, func(t *testing.T, w *world) {
 		w.calls.answers(refuse)
 		for range 120 {
 			_, err := w.fire(trigger.Direct{Name: "book", Source: "ui"})
@@ -185,7 +186,7 @@ func TestDeletedAppLeavesNoDeadEffects(t *testing.T) {
 		w.rest()
 		require.Empty(t, w.holding("effect"))
 		require.Empty(t, w.holding("trigger"))
-		require.Zero(t, w.server.Client().Exists(t.Context(), repositories.KeysOf("clinic").Over()).Val())
+		require.Zero(t, w.server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Over()).Val())
 	})
 }
 
@@ -194,7 +195,7 @@ func TestDeletedAppLeavesNoDeadEffects(t *testing.T) {
 var configured = []string{"}:app:", "}:apps", "}:repos:clinic", "}:owed", "}:due"}
 
 func TestNothingStaysForEverButWhatSomebodyConfigured(t *testing.T) {
-	keeping(t, repositories.Retention{Done: time.Millisecond, Dead: time.Millisecond}, func(t *testing.T, w *world) {
+	keeping(t, store.Retention{Done: time.Millisecond, Dead: time.Millisecond}, func(t *testing.T, w *world) {
 		w.register("s1", "own", `{"options":{"triggerOnce":true},"tools":[{"name":"once"},{"name":"lacks","schema":[{"parameter":"day","type":"string","required":true}]}]}`)
 		for _, text := range []string{"hello", "book", "lacks", "once", "book; lacks"} {
 			_, err := w.say("", text)
@@ -210,7 +211,7 @@ func TestNothingStaysForEverButWhatSomebodyConfigured(t *testing.T) {
 		w.rest()
 		client := w.server.Client()
 		for _, session := range []string{"s1", "s2"} { // their time is over
-			require.NoError(t, client.ZAdd(t.Context(), repositories.KeysOf("clinic").Idle(), redis.Z{Score: 1, Member: "clinic/" + session}).Err())
+			require.NoError(t, client.ZAdd(t.Context(), keyspace.KeysOf("clinic").Idle(), redis.Z{Score: 1, Member: "clinic/" + session}).Err())
 		}
 		var left []string
 		w.until("all else is gone, or will be", func() bool {
@@ -220,12 +221,12 @@ func TestNothingStaysForEverButWhatSomebodyConfigured(t *testing.T) {
 			})
 			return len(left) == 0
 		})
-		require.False(t, slices.Contains(w.server.Keys(), repositories.KeysOf("clinic").Repos("s1")))
+		require.False(t, slices.Contains(w.server.Keys(), keyspace.KeysOf("clinic").Repos("s1")))
 	})
 }
 
 func TestOldMessagesLeaveTheHistory(t *testing.T) {
-	keeping(t, repositories.Retention{Messages: 3}, func(t *testing.T, w *world) {
+	keeping(t, store.Retention{Messages: 3}, func(t *testing.T, w *world) {
 		for i := range 5 {
 			_, err := w.say(fmt.Sprint("m", i), "hello")
 			require.NoError(t, err)
@@ -240,7 +241,7 @@ func TestOldMessagesLeaveTheHistory(t *testing.T) {
 		}
 		ids, _ := shown("", 10)
 		require.Equal(t, []string{"m2", "m3", "m4"}, ids)
-		for _, field := range w.server.Client().HKeys(t.Context(), repositories.KeysOf("clinic").Turns("s1")).Val() {
+		for _, field := range w.server.Client().HKeys(t.Context(), keyspace.KeysOf("clinic").Turns("s1")).Val() {
 			require.NotRegexp(t, `^.:m[01]$`, field)
 		}
 
@@ -262,7 +263,7 @@ func TestOldMessagesLeaveTheHistory(t *testing.T) {
 }
 
 func TestMessageUnderWayStaysInTheHistory(t *testing.T) {
-	keeping(t, repositories.Retention{Messages: 1}, func(t *testing.T, w *world) {
+	keeping(t, store.Retention{Messages: 1}, func(t *testing.T, w *world) {
 		held, reached := make(chan struct{}), make(chan struct{})
 		w.matcher.intercept(func(r matcher.Request) error {
 			if r.Text == "wait" {

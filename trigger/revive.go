@@ -2,11 +2,11 @@ package trigger
 
 import (
 	"context"
-
 	"fmt"
 
-	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
 )
 
 // Retry makes the failed effects of a trigger due again. Retrying one of which
@@ -31,7 +31,7 @@ func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
 //	KEYS 1 trigger, 2 pending, 3 failed, 4 outbox, 5 dead, then effects, over, then the ledger
 //	ARGV 1 triggerId, 2 appId, 3 member of the outboxes, then for each effect id, part and state
 //	=>   how many
-var revive = repositories.NewScript(repositories.DueLua, tallyLua, `
+var revive = keyspace.NewScript(keyspace.DueLua, tallyLua, `
 local revived, at = 0, now()
 for i = 6, others - 1 do
   local id, part, state = ARGV[3 * (i - 5) + 1], ARGV[3 * (i - 5) + 2], ARGV[3 * (i - 5) + 3]
@@ -60,10 +60,10 @@ return revived
 `)
 
 func (e *Engine) revive(ctx context.Context, appID, triggerID string, stored *storedTrigger) error {
-	k, session := repositories.KeysOf(appID), stored.record.SessionID
+	k, session := keyspace.KeysOf(appID), stored.record.SessionID
 	keys := []string{k.Trigger(triggerID), k.InState(StatePending), k.InState(StateFailed), k.Outbox(session), k.Dead()}
-	args := []any{triggerID, appID, repositories.Box(session)}
-	for _, part := range repositories.Parts {
+	args := []any{triggerID, appID, keyspace.Box(session)}
+	for _, part := range keyspace.Parts {
 		state, err := stored.record.pendingAgain(part)
 		if err != nil {
 			return err
@@ -90,6 +90,6 @@ func (r Record) pendingAgain(part string) (string, error) {
 	case *CallState:
 		s.State, s.Reason, s.Error = StatePending, "", ""
 	}
-	text, err := repositories.Encode(state)
+	text, err := exactjson.Encode(state)
 	return string(text), err
 }

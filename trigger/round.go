@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 )
 
@@ -23,14 +23,14 @@ type round struct {
 	unsaved []attempt
 	ended   []attempt // calls whose tool.result waits for the events to be out
 	// results are events of ended calls that are not published yet, by the call.
-	results map[string]repositories.Owed
+	results map[string]keyspace.Entry
 	// first says that all events were published and none is written: the session's
 	// next event waits for us.
 	first bool
 }
 
 func (e *Engine) newRound(p *plan) *round {
-	r := &round{engine: e, plan: p, first: p.first(), events: len(p.ownEvents()), results: map[string]repositories.Owed{}}
+	r := &round{engine: e, plan: p, first: p.first(), events: len(p.ownEvents()), results: map[string]keyspace.Entry{}}
 	for _, delivery := range p.effects {
 		if delivery.Kind == effect.KindCall {
 			r.calls++
@@ -155,10 +155,10 @@ func (r *round) announce(ctx context.Context, a attempt) {
 
 // expired reports whether a call has outlived its lease: what came of it may be another's
 // to tell by now.
-func (r *round) expired(call repositories.Owed) bool { return !time.Now().Before(r.endOf(call)) }
+func (r *round) expired(call keyspace.Entry) bool { return !time.Now().Before(r.endOf(call)) }
 
 // endOf is when the lease that the decision gave a call ends, by the clock of this process.
-func (r *round) endOf(call repositories.Owed) time.Time {
+func (r *round) endOf(call keyspace.Entry) time.Time {
 	return r.plan.begun.Add(time.Duration(call.Lease) * time.Millisecond)
 }
 
@@ -173,7 +173,7 @@ func (r *round) save(ctx context.Context, closing report) (answer string, err er
 		}
 		closing.Outcomes = append(closing.Outcomes, outcome)
 		if owed, owes := r.results[a.ID]; owes {
-			closing.Owes = append(closing.Owes, reportOwed{Owed: owed, After: i + 1})
+			closing.Owes = append(closing.Owes, reportOwed{Entry: owed, After: i + 1})
 			delete(r.results, a.ID)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
 
 // scope is what can be fired in one place: the app's repositories and, in a session,
@@ -15,7 +16,7 @@ type scope struct {
 	own     []*repositories.Repository
 	session []*repositories.Repository
 	// claims are the verified claims of who asks.
-	claims repositories.Claims
+	claims parameters.Claims
 }
 
 // ranked lists the repositories in the order in which they win a name: the session's

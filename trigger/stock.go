@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // tallyLua defines tally(dead, app, failed), which brings the number that dead has of
@@ -33,9 +33,9 @@ type stock struct {
 
 // takeStock asks within a pipeline for the stock of every partition.
 func takeStock(ctx context.Context, pipe redis.Pipeliner) []stock {
-	held := make([]stock, repositories.Partitions)
+	held := make([]stock, keyspace.Partitions)
 	for n := range held {
-		keys := repositories.PartitionKeys(n)
+		keys := keyspace.PartitionKeys(n)
 		held[n] = stock{owed: pipe.Get(ctx, keys.Owed()), dead: pipe.HVals(ctx, keys.Dead())}
 	}
 	return held

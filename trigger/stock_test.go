@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -69,7 +69,7 @@ func (w *world) watch() (gauge func(name string) float64) {
 	registry.MustRegister(metrics)
 	client := w.server.Connect(redis.UniversalOptions{ContextTimeoutEnabled: true})
 	engine, err := trigger.NewEngine(trigger.Options{
-		DB:    &repositories.DB{UniversalClient: client, Embedded: w.server.Embedded()},
+		DB:    &keyspace.DB{UniversalClient: client, Embedded: w.server.Embedded()},
 		Store: w.store, Matcher: w.matcher, Events: w.events, Calls: w.calls, Metrics: metrics, Poll: 20 * time.Millisecond,
 	})
 	require.NoError(w.t, err)

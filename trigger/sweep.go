@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // sweepUp removes what is over from time to time, until ctx ends, and looks whether Redis
@@ -48,9 +48,9 @@ func (e *Engine) forgetOver(ctx context.Context) (err error) {
 func (e *Engine) over(ctx context.Context, partitions []int) (found map[int][]string, err error) {
 	pipe := e.db.Pipeline()
 	clocks := e.db.Clocks(ctx, pipe)
-	times, heads := make([]repositories.Clock, len(partitions)), make([]*redis.ZSliceCmd, len(partitions))
+	times, heads := make([]keyspace.Clock, len(partitions)), make([]*redis.ZSliceCmd, len(partitions))
 	for i, n := range partitions {
-		key := repositories.PartitionKeys(n).Over()
+		key := keyspace.PartitionKeys(n).Over()
 		times[i], heads[i] = clocks(key), pipe.ZRangeWithScores(ctx, key, 0, swept-1)
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
@@ -58,7 +58,7 @@ func (e *Engine) over(ctx context.Context, partitions []int) (found map[int][]st
 	for i, n := range partitions {
 		at, away := times[i].Read()
 		if away == nil {
-			away = repositories.Unavailable(heads[i].Err())
+			away = keyspace.Unavailable(heads[i].Err())
 		}
 		if away != nil {
 			err = away
@@ -77,7 +77,7 @@ func (e *Engine) over(ctx context.Context, partitions []int) (found map[int][]st
 //	=>   ok
 //
 // One that is owed something again, or was retried in between, stays.
-var forget = repositories.NewFreeingScript(tallyLua, `
+var forget = keyspace.NewFreeingScript(tallyLua, `
 local step = tonumber(ARGV[1])
 for i = 2, #ARGV, 2 do
   local first, app, id = 3 + (i - 2) / 2 * step, ARGV[i], ARGV[i + 1]
@@ -98,16 +98,16 @@ func (e *Engine) forget(ctx context.Context, partition int, members []string) er
 	records := make([]*redis.SliceCmd, len(members))
 	for i, member := range members {
 		appID, id, _ := strings.Cut(member, "/")
-		records[i] = pipe.HMGet(ctx, repositories.KeysOf(appID).Trigger(id), "fire", "session")
+		records[i] = pipe.HMGet(ctx, keyspace.KeysOf(appID).Trigger(id), "fire", "session")
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return repositories.Unavailable(err)
+		return keyspace.Unavailable(err)
 	}
-	all := repositories.PartitionKeys(partition)
-	keys, args := []string{all.Over(), all.Dead()}, []any{4 + len(repositories.Parts)}
+	all := keyspace.PartitionKeys(partition)
+	keys, args := []string{all.Over(), all.Dead()}, []any{4 + len(keyspace.Parts)}
 	for i, member := range members {
 		appID, id, _ := strings.Cut(member, "/")
-		k, fields := repositories.KeysOf(appID), texts(records[i].Val())
+		k, fields := keyspace.KeysOf(appID), texts(records[i].Val())
 		keys = append(keys, k.Trigger(id), k.Triggers(""), k.Triggers(fields[1]), k.InState(StateFailed))
 		keys, args = append(keys, k.Effects(fields[0])...), append(args, appID, id)
 	}

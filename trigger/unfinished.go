@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"earshot/matcher"
-	"earshot/repositories"
+	"earshot/repositories/exactjson"
 )
 
 // keepUnfinished is how long a call that lacks values waits for the next message.
@@ -69,7 +69,7 @@ func keptUnfinished(t *turn, result matcher.Result) (string, error) {
 	if len(kept) == 0 {
 		return "", nil
 	}
-	text, err := repositories.Encode(kept)
+	text, err := exactjson.Encode(kept)
 	return string(text), err
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 )
 
@@ -37,7 +37,7 @@ func (e *Engine) Run(ctx context.Context) {
 
 // everyPartition lists the partitions by their numbers.
 var everyPartition = func() []int {
-	all := make([]int, repositories.Partitions)
+	all := make([]int, keyspace.Partitions)
 	for n := range all {
 		all[n] = n
 	}
@@ -62,17 +62,17 @@ func (e *Engine) woken(first int) []int {
 func (e *Engine) takeOne(ctx context.Context, l *lane, member string) {
 	var err error
 	switch l.kind {
-	case repositories.LaneTurns:
+	case keyspace.LaneTurns:
 		err = e.takeTurn(ctx, l.app, member)
-	case repositories.LaneCalls:
+	case keyspace.LaneCalls:
 		err = e.takeCall(ctx, l.app, member)
-	case repositories.LaneOutboxes:
-		if member == repositories.NoSession {
+	case keyspace.LaneOutboxes:
+		if member == keyspace.NoSession {
 			member = ""
 		}
 		e.drain(l.app, member, e.token())
 	}
-	if err != nil && ctx.Err() == nil && !errors.Is(err, repositories.ErrMemory) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, keyspace.ErrMemory) {
 		e.log.Warn("ledger.unfinished", "app", l.app, string(l.kind), member, "error", err.Error())
 	}
 }
@@ -82,7 +82,7 @@ func (e *Engine) takeOne(ctx context.Context, l *lane, member string) {
 func (e *Engine) takeTurn(ctx context.Context, app, member string) error {
 	session, message, _ := strings.Cut(member, "/")
 	found, err := e.accept(ctx, turnID{app, session, message}, e.token(), nil, "")
-	if errors.Is(err, repositories.ErrMemory) {
+	if errors.Is(err, keyspace.ErrMemory) {
 		return errors.Join(err, e.postpone(ctx, app, member))
 	}
 	if err != nil || found.status != statusTaken {
@@ -140,7 +140,7 @@ func (e *Engine) write(ctx context.Context, a attempt, token string) error {
 		if err != nil {
 			return err
 		}
-		r.Owes = []reportOwed{{Owed: owed, After: 1}}
+		r.Owes = []reportOwed{{Entry: owed, After: 1}}
 	}
 	outcome, err := a.reportWith(len(r.Owes) > 0)
 	if err != nil {

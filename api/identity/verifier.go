@@ -12,6 +12,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
 
 const (
@@ -111,7 +112,7 @@ func (v *Verifier) verify(ctx context.Context, service repositories.AuthService,
 	if err := checked.Claims(&claims); err != nil {
 		return nil, err
 	}
-	return repositories.DecodeValues(claims)
+	return parameters.DecodeValues(claims)
 }
 
 // reasonOf tells a client what it can do something about, and nothing of the rest:

@@ -1,9 +1,10 @@
 package main
 
 import (
-	"earshot/repositories"
 	"net/http"
 	"testing"
+
+	"earshot/repositories/keyspace"
 
 	"github.com/stretchr/testify/require"
 )
@@ -180,7 +181,7 @@ func TestIdleSessionExpiresWithItsRepositories(t *testing.T) {
 	w.call(200, "GET", "/v1/apps/clinic/repositories/app", "")
 	client := w.client()
 	w.until("nothing of the session is left in Redis", func() bool {
-		keys := repositories.KeysOf("clinic")
+		keys := keyspace.KeysOf("clinic")
 		found, err := client.Exists(t.Context(), keys.Turns("s1"), keys.Order("s1"), keys.Repos("s1"), keys.Outbox("s1"), keys.Idle()).Result()
 		return err == nil && found == 0
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/emitter"
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // httpAnswer is what the program answered, or that it did not.
@@ -162,7 +162,7 @@ func (w *world) rest() {
 	w.t.Helper()
 	client := w.client()
 	w.until("the ledger is empty", func() bool {
-		for _, key := range repositories.AllOwed() {
+		for _, key := range keyspace.AllOwed() {
 			if n, err := client.Get(w.t.Context(), key).Int(); n > 0 || err != nil && !errors.Is(err, redis.Nil) {
 				return false
 			}

@@ -16,8 +16,9 @@ import (
 	"earshot/httpcall"
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/provider"
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 )
 
 // config holds the settings of a service. Each field is a flag, and most have an
@@ -41,7 +42,7 @@ type config struct {
 	LLMTimeout    time.Duration
 	History       int
 	SessionTTL    time.Duration
-	Retention     repositories.Retention
+	Retention     store.Retention
 	LogTexts      bool
 	LogLevel      string
 	NATSReplicas  int
@@ -51,7 +52,7 @@ type config struct {
 	MaxRequests   int
 	MaxWaiting    int
 	StrictRedis   bool
-	RedisReplicas repositories.Replicas
+	RedisReplicas keyspace.Replicas
 	TLSCert       string
 	TLSKey        string
 }
@@ -121,11 +122,11 @@ func (c *config) register(flags *pflag.FlagSet) {
 // registerRetention declares the flags that say how long finished work is kept.
 func (c *config) registerRetention(flags *pflag.FlagSet) {
 	named := func(name, env string) { flags.SetAnnotation(name, envAnnotation, []string{env}) } //nolint:errcheck // the flag exists
-	flags.DurationVar(&c.Retention.Done, "retention", repositories.DefaultRetention, "how long records of triggers are kept that have delivered everything (EARSHOT_RETENTION)")
+	flags.DurationVar(&c.Retention.Done, "retention", store.DefaultRetention, "how long records of triggers are kept that have delivered everything (EARSHOT_RETENTION)")
 	named("retention", "EARSHOT_RETENTION")
-	flags.DurationVar(&c.Retention.Dead, "dead-retention", repositories.DefaultDeadRetention, "how long records of triggers are kept that have failed, with what can be tried again (EARSHOT_DEAD_RETENTION)")
+	flags.DurationVar(&c.Retention.Dead, "dead-retention", store.DefaultDeadRetention, "how long records of triggers are kept that have failed, with what can be tried again (EARSHOT_DEAD_RETENTION)")
 	named("dead-retention", "EARSHOT_DEAD_RETENTION")
-	flags.IntVar(&c.Retention.Messages, "session-messages", repositories.DefaultSessionMessages, "messages of a session that stay in its history, the newest (EARSHOT_SESSION_MESSAGES)")
+	flags.IntVar(&c.Retention.Messages, "session-messages", store.DefaultSessionMessages, "messages of a session that stay in its history, the newest (EARSHOT_SESSION_MESSAGES)")
 	named("session-messages", "EARSHOT_SESSION_MESSAGES")
 }
 
@@ -185,7 +186,7 @@ func (c *config) logger(out io.Writer) *slog.Logger {
 
 // sealer returns what encrypts with the secret key, and also opens what the key before a
 // rotation has encrypted.
-func (c *config) sealer() (*repositories.Sealer, error) {
+func (c *config) sealer() (*store.Sealer, error) {
 	key, err := secretKey("EARSHOT_SECRET_KEY (--secret-key)", c.SecretKey)
 	if err != nil || c.OldSecretKey.Empty() {
 		return newSealer(err, key)
@@ -194,18 +195,18 @@ func (c *config) sealer() (*repositories.Sealer, error) {
 	return newSealer(err, key, old)
 }
 
-func newSealer(err error, key []byte, old ...[]byte) (*repositories.Sealer, error) {
+func newSealer(err error, key []byte, old ...[]byte) (*store.Sealer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return repositories.NewSealer(key, old...)
+	return store.NewSealer(key, old...)
 }
 
 func secretKey(name string, text secret.Secret) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(text.Reveal())
-	if err != nil || len(key) != repositories.KeySize {
+	if err != nil || len(key) != store.KeySize {
 		return nil, fmt.Errorf("%s must be %d bytes in base64; make one with: head -c %d /dev/urandom | base64",
-			name, repositories.KeySize, repositories.KeySize)
+			name, store.KeySize, store.KeySize)
 	}
 	return key, nil
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"earshot/emitter"
-	"earshot/matcher/llm/llmtest"
-	"earshot/repositories"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +12,10 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"earshot/emitter"
+	"earshot/matcher/llm/llmtest"
+	"earshot/repositories/keyspace"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
@@ -210,10 +211,10 @@ func TestWithRedisFullWhatFreesOrRevokesStillWorks(t *testing.T) {
 	w.call(204, "DELETE", "/v1/apps/clinic/repositories/old", "")
 	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1", "")
 	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", messagesPath("s1"), "").Body)
-	idle := repositories.KeysOf("clinic").Idle()
+	idle := keyspace.KeysOf("clinic").Idle()
 	require.NoError(t, w.client().Eval(t.Context(), "#!lua flags=allow-oom\nredis.call('ZADD', KEYS[1], 1, 'clinic/s2') return 1", []string{idle}).Err())
 	w.until("the other session expires", func() bool {
-		return w.client().Exists(t.Context(), repositories.KeysOf("clinic").Turns("s2")).Val() == 0
+		return w.client().Exists(t.Context(), keyspace.KeysOf("clinic").Turns("s2")).Val() == 0
 	})
 	w.call(204, "DELETE", "/v1/apps/other", "")
 	w.call(404, "GET", "/v1/apps/other", "")
@@ -233,7 +234,7 @@ func TestKeyThatWasNotUsedForAWhileIsGoodWithRedisFull(t *testing.T) {
 	w := serving(t, 1)
 	key := read[struct{ KeyID, Key string }](t, w.call(201, "POST", "/v1/apps/clinic/keys", `{"scopes":["app"]}`))
 	long := strconv.FormatInt(time.Now().Add(-time.Hour).UnixMilli(), 10)
-	require.NoError(t, w.client().HSet(t.Context(), repositories.KeysOf("clinic").KeyUses(), key.KeyID, long).Err())
+	require.NoError(t, w.client().HSet(t.Context(), keyspace.KeysOf("clinic").KeyUses(), key.KeyID, long).Err())
 	w.fill()
 	w.call(204, "DELETE", "/v1/apps/clinic/keys/"+key.KeyID, "", "Authorization", "Bearer "+key.Key)
 	w.drain()

@@ -14,8 +14,8 @@ import (
 
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/embedded"
-	"earshot/repositories"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 )
 
 func newDev(env environment) *cobra.Command {
@@ -66,7 +66,7 @@ func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error
 			"give EARSHOT_ADMIN_KEY (--admin-key), or --no-keys where that is meant; without REDIS_URL dev has a store of its own")
 	}
 	if c.SecretKey.Empty() {
-		key := make([]byte, repositories.KeySize)
+		key := make([]byte, store.KeySize)
 		rand.Read(key) // never fails (crypto/rand)
 		c.SecretKey, c.generatedKey = secret.New(base64.StdEncoding.EncodeToString(key)), true
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"earshot/cmd/earshot/redisdb"
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 )
 
 func newServe(env environment) *cobra.Command {
@@ -118,10 +119,10 @@ func (s *service) shutDown(working <-chan struct{}) error {
 // admitKey refuses a Redis whose credentials were sealed with another secret key: apps
 // with credentials could not be read, and other replicas could not read what this one
 // stores.
-func (s *service) admitKey(ctx context.Context, db *repositories.DB) error {
-	store := repositories.NewStore(db, repositories.StoreOptions{Sealer: s.sealer})
-	err := store.AdoptSecretKey(ctx, !s.config.generatedKey)
-	if !errors.Is(err, repositories.ErrSecretKey) {
+func (s *service) admitKey(ctx context.Context, db *keyspace.DB) error {
+	definitions := store.New(db, store.Options{Sealer: s.sealer})
+	err := definitions.AdoptSecretKey(ctx, !s.config.generatedKey)
+	if !errors.Is(err, store.ErrSecretKey) {
 		return err
 	}
 	way := "start with that key as EARSHOT_SECRET_KEY (--secret-key), as all replicas do; to change it, give the new one there and that one as EARSHOT_SECRET_KEY_OLD (--secret-key-old)"

@@ -1,14 +1,15 @@
 package main
 
 import (
-	"earshot/emitter"
-	"earshot/emitter/natstest"
-	"earshot/repositories"
-	"earshot/repositories/redistest"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	"earshot/emitter"
+	"earshot/emitter/natstest"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/redistest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -194,7 +195,7 @@ func clustered(t *testing.T, arguments ...string) (*world, *redistest.Cluster, [
 	held := map[*redistest.Server]bool{}
 	for n := 0; len(apps) < len(cluster.Nodes); n++ {
 		app := fmt.Sprint("app-", n)
-		if node := cluster.Holding(repositories.KeysOf(app).Due()); !held[node] {
+		if node := cluster.Holding(keyspace.KeysOf(app).Due()); !held[node] {
 			held[node] = true
 			apps = append(apps, app)
 		}
@@ -239,7 +240,7 @@ func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
 	post := func(app, id string) httpAnswer {
 		return w.ask(w.replicas[0], "POST", "/v1/apps/"+app+"/sessions/s1/messages", messageBody(id, "call book {}"))
 	}
-	node := cluster.Holding(repositories.KeysOf(apps[0]).Due())
+	node := cluster.Holding(keyspace.KeysOf(apps[0]).Due())
 	node.Kill()
 	w.nats.Stop()
 	got := post(apps[0], "m1")

@@ -19,7 +19,8 @@ import (
 	"earshot/httpcall"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/sqlquery"
 )
@@ -30,11 +31,11 @@ type service struct {
 	config    config
 	env       environment
 	log       *slog.Logger
-	db        *repositories.DB
+	db        *keyspace.DB
 	redisGate *redisdb.Gate
-	store     *repositories.Store
+	store     *store.Store
 	matcher   *chain.Chain
-	sealer    *repositories.Sealer
+	sealer    *store.Sealer
 	emitter   *emitter.Emitter
 	tail      *emitter.Tail
 	caller    *httpcall.Caller
@@ -68,14 +69,14 @@ func (s *service) openStore(embedded bool) error {
 	if embedded {
 		s.redisGate.Open() // it is our own, and new
 	}
-	s.db = &repositories.DB{UniversalClient: client, Embedded: embedded}
+	s.db = &keyspace.DB{UniversalClient: client, Embedded: embedded}
 	if !embedded { // which has no replicas
 		s.db.Replicas = s.config.RedisReplicas
 	}
 	if s.sealer, err = s.config.sealer(); err != nil {
 		return err
 	}
-	s.store = repositories.NewStore(s.db, repositories.StoreOptions{Sealer: s.sealer, SessionTTL: s.config.SessionTTL, Retention: s.config.Retention, Now: s.env.now})
+	s.store = store.New(s.db, store.Options{Sealer: s.sealer, SessionTTL: s.config.SessionTTL, Retention: s.config.Retention, Now: s.env.now})
 	return nil
 }
 
@@ -180,7 +181,7 @@ func (s *service) redisReady(ctx context.Context) error {
 		return err
 	}
 	err := s.store.CheckSecretKey(ctx)
-	if errors.Is(err, repositories.ErrSecretKey) {
+	if errors.Is(err, store.ErrSecretKey) {
 		return otherKey{err}
 	}
 	return err

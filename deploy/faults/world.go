@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // world is the service with all that is around it.
@@ -180,7 +180,7 @@ func (w *world) rest(limit time.Duration) error {
 func (w *world) due() int64 {
 	pipe := w.client.Pipeline()
 	var counts []*redis.StringCmd
-	for _, key := range repositories.AllOwed() {
+	for _, key := range keyspace.AllOwed() {
 		counts = append(counts, pipe.Get(context.Background(), key))
 	}
 	_, _ = pipe.Exec(context.Background()) // every command has its own error

@@ -10,12 +10,12 @@ import (
 // realTime are the functions that read the real clock, with the reason that no clock is
 // given to them.
 var realTime = map[string]string{
-	"api.eventWriter.write":             ofDeadlines,
-	"api.pace.step":                     ofDeadlines,
-	"httpcall.tokenFrom":                "oauth2 says when a token ends by the real clock",
-	"matcher/llm/gemini.client.header":  ofDeadlines,
-	"repositories.NewStore":             ofRevocations,
-	"repositories/store.NewStore":       ofRevocations,
+	"api.eventWriter.write":            ofDeadlines,
+	"api.pace.step":                    ofDeadlines,
+	"httpcall.tokenFrom":               "oauth2 says when a token ends by the real clock",
+	"matcher/llm/gemini.client.header": ofDeadlines,
+
+	"repositories/store.New":            ofRevocations,
 	"trigger/effect.Late":               ofDeadlines,
 	"trigger.Engine.commitPersistently": ofLeases,
 	"trigger.Engine.publishInOrder":     ofLeases,

@@ -19,8 +19,9 @@ import (
 	"earshot/emitter"
 	"earshot/emitter/natstest"
 	"earshot/matcher"
-	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
+	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -105,7 +106,7 @@ func (a *asked) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 func drain(b *testing.B, shape shape, n int) {
 	b.StopTimer()
 	server := redistest.Run(b)
-	db := &repositories.DB{UniversalClient: server.Client()}
+	db := &keyspace.DB{UniversalClient: server.Client()}
 	owe(b, db, shape, n)
 	hook, nats := &asked{}, &outage{Deliverer: published(b)}
 	db.AddHook(hook)
@@ -141,11 +142,11 @@ func published(b *testing.B) *emitter.Emitter {
 	return out
 }
 
-func replica(b *testing.B, db *repositories.DB, events effect.Deliverer) *trigger.Engine {
-	sealer, err := repositories.NewSealer([]byte(strings.Repeat("k", repositories.KeySize)))
+func replica(b *testing.B, db *keyspace.DB, events effect.Deliverer) *trigger.Engine {
+	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
 	require.NoError(b, err)
 	engine, err := trigger.NewEngine(trigger.Options{
-		DB: db, Store: repositories.NewStore(db, repositories.StoreOptions{Sealer: sealer, SessionTTL: time.Hour}),
+		DB: db, Store: store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour}),
 		Matcher: nobody{}, Events: events, Calls: events,
 	})
 	require.NoError(b, err)
@@ -158,7 +159,7 @@ type nobody struct{ matcher.Matcher }
 // drained reports whether nothing is owed.
 func drained(b *testing.B, client redis.UniversalClient) bool {
 	pipe := client.Pipeline()
-	for _, key := range repositories.AllOwed() {
+	for _, key := range keyspace.AllOwed() {
 		pipe.Get(b.Context(), key)
 	}
 	replies, err := pipe.Exec(b.Context())
@@ -172,8 +173,8 @@ func drained(b *testing.B, client redis.UniversalClient) bool {
 // owing writes the event of a trigger into the ledger, with its record.
 //
 //	KEYS outbox, effect and trigger of each, then the ledger
-//	ARGV appId, then the Owed of each
-var owing = repositories.NewScript(repositories.OweLua, `
+//	ARGV appId, then the Entry of each
+var owing = keyspace.NewScript(keyspace.OweLua, `
 for i = 1, others, 3 do
   redis.call('HSET', KEYS[i + 2], 'record', '{}', 'open', 1, 'dead', 0)
   owe(KEYS[i + 1], cjson.decode(ARGV[(i + 5) / 3]), ARGV[1], KEYS[i], '')
@@ -186,14 +187,14 @@ func event(app, session string) *effect.Event {
 	return &effect.Event{Subject: "tool.trigger." + app + "." + session + ".ring", ID: "e", Type: "earshot.tool.trigger", Data: data}
 }
 
-func owe(b *testing.B, db *repositories.DB, shape shape, n int) {
+func owe(b *testing.B, db *keyspace.DB, shape shape, n int) {
 	byApp := map[string][]int{}
 	for i := range n {
 		app, _ := shape.of(i)
 		byApp[app] = append(byApp[app], i)
 	}
 	for app, all := range byApp {
-		k := repositories.KeysOf(app)
+		k := keyspace.KeysOf(app)
 		for some := range slices.Chunk(all, 1000) {
 			keys, args := []string{}, []any{app}
 			for _, i := range some {
@@ -201,7 +202,7 @@ func owe(b *testing.B, db *repositories.DB, shape shape, n int) {
 				id := fmt.Sprintf("%032x", i)
 				body, err := json.Marshal(event(app, session))
 				require.NoError(b, err)
-				effect := repositories.OwedEvent(id+".event", session, string(body))
+				effect := keyspace.EventEntry(id+".event", session, string(body))
 				effect.Trigger, effect.Part = id, "event"
 				owed, err := json.Marshal(effect)
 				require.NoError(b, err)

@@ -10,7 +10,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/evidence"
-	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
 
 const evidenceList = `{"parameter":"city","type":"string"},{"parameter":"date","type":"string"},{"parameter":"time","type":"string"},
@@ -120,6 +120,6 @@ func FuzzFindEvidence(f *testing.F) {
 			}
 			require.True(t, utf8.ValidString(found.Words) || !utf8.ValidString(text+earlier))
 		}
-		evidence.Ungrounded(request, repositories.Reading{Values: values}, tool)
+		evidence.Ungrounded(request, parameters.Reading{Values: values}, tool)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
 
 // Find says for every value that a matcher has inferred where it stands in
@@ -42,8 +43,8 @@ func Find(request matcher.Request, values map[string]any, tool *repositories.Too
 // stands nowhere in the conversation, by the rules of Find. A value that
 // equals the parameter's default is taken for it and is no fault; neither is a list or
 // an object without any part, which claims nothing.
-func Ungrounded(request matcher.Request, reading repositories.Reading, tool *repositories.Tool) []repositories.ValueFault {
-	var faults []repositories.ValueFault
+func Ungrounded(request matcher.Request, reading parameters.Reading, tool *repositories.Tool) []parameters.ValueFault {
+	var faults []parameters.ValueFault
 	var s *search
 	for _, parameter := range tool.Params().List() {
 		value, given := reading.Values[parameter.Name]
@@ -66,12 +67,12 @@ type part struct {
 	value any
 }
 
-func (p part) fault(name string) repositories.ValueFault {
+func (p part) fault(name string) parameters.ValueFault {
 	detail := short(written(p.value)) + " was not said in the conversation"
 	if p.at != "" {
 		detail = short(name+p.at) + ": " + detail
 	}
-	return repositories.ValueFault{Parameter: name, Detail: detail}
+	return parameters.ValueFault{Parameter: name, Detail: detail}
 }
 
 // short bounds what an error quotes.
@@ -89,9 +90,9 @@ func short(text string) string {
 
 // describedParameter is a parameter as its definition describes it; the zero value is
 // one that a JSON Schema takes without naming it.
-type describedParameter struct{ repositories.Parameter }
+type describedParameter struct{ parameters.Parameter }
 
-func byName(params *repositories.Parameters) map[string]describedParameter {
+func byName(params *parameters.Parameters) map[string]describedParameter {
 	found := map[string]describedParameter{}
 	for _, parameter := range params.List() {
 		found[parameter.Name] = describedParameter{parameter}

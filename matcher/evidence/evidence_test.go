@@ -12,6 +12,7 @@ import (
 	"earshot/matcher/evidence"
 	"earshot/matcher/matchertest"
 	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
 
 // evidenceNow is a Friday.
@@ -25,7 +26,7 @@ func evidenceTool(t testing.TB, parameters string) *repositories.Tool {
 
 func evidenceValues(t testing.TB, raw string) map[string]any {
 	t.Helper()
-	values, err := repositories.DecodeValues([]byte(raw))
+	values, err := parameters.DecodeValues([]byte(raw))
 	require.NoError(t, err)
 	return values
 }
@@ -115,7 +116,7 @@ func TestUngroundedValuesAreFaults(t *testing.T) {
 		{"the part is named", `{"stops":["Rome","Oslo"]}`, `[{"parameter":"stops","detail":"stops[1]: \"Oslo\" was not said in the conversation"}]`},
 		{"an empty list claims nothing", `{"stops":[]}`, `null`},
 	} {
-		reading := repositories.Reading{Values: evidenceValues(t, c.values)}
+		reading := parameters.Reading{Values: evidenceValues(t, c.values)}
 		faults := evidence.Ungrounded(matcher.Request{Text: "a trip to Rome", Now: evidenceNow}, reading, tool)
 		require.JSONEq(t, c.want, asJSON(t, faults), c.rule)
 	}
@@ -123,7 +124,7 @@ func TestUngroundedValuesAreFaults(t *testing.T) {
 
 func TestAFaultQuotesNoMoreThanALine(t *testing.T) {
 	tool := evidenceTool(t, `{"parameter":"city","type":"string","grounded":true}`)
-	reading := repositories.Reading{Values: map[string]any{"city": strings.Repeat("ü", 1<<16)}}
+	reading := parameters.Reading{Values: map[string]any{"city": strings.Repeat("ü", 1<<16)}}
 	faults := evidence.Ungrounded(matcher.Request{Text: "Rome"}, reading, tool)
 	require.Len(t, faults, 1)
 	require.Less(t, len(faults[0].Detail), 200)

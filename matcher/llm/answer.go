@@ -10,7 +10,7 @@ import (
 	"earshot/matcher/evidence"
 	"earshot/matcher/llm/arguments"
 	"earshot/matcher/llm/provider"
-	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
 
 // checkedCall is one call of an answer and what was made of it.
@@ -22,7 +22,7 @@ type checkedCall struct {
 	known     bool
 	duplicate bool
 	repaired  bool
-	reading   repositories.Reading
+	reading   parameters.Reading
 }
 
 // faulty reports whether the call must not set anything off as it is.
@@ -84,8 +84,8 @@ func (t *llmTurn) check(call provider.Call) checkedCall {
 	given := unalias(arguments, params.ModelSchema())
 	found.reading = params.Read(t.request.Complete(found.candidate, given))
 	if err != nil {
-		fault := repositories.ValueFault{Detail: err.Error()}
-		found.reading.Errors = append([]repositories.ValueFault{fault}, found.reading.Errors...)
+		fault := parameters.ValueFault{Detail: err.Error()}
+		found.reading.Errors = append([]parameters.ValueFault{fault}, found.reading.Errors...)
 	}
 	found.reading.Errors = append(found.reading.Errors, evidence.Ungrounded(t.request, found.reading, found.candidate.Tool)...)
 	return found
@@ -105,10 +105,10 @@ func (f checkedCall) key() string {
 
 // shownFaults returns the faults but for those of parameters that the model is not
 // shown: they are none of its making, and not even their names are its business.
-func (f checkedCall) shownFaults() []repositories.ValueFault {
+func (f checkedCall) shownFaults() []parameters.ValueFault {
 	params := f.candidate.Tool.Params()
 	shown := properties(params.ModelSchema())
-	return slices.DeleteFunc(slices.Clone(f.reading.Errors), func(fault repositories.ValueFault) bool {
+	return slices.DeleteFunc(slices.Clone(f.reading.Errors), func(fault parameters.ValueFault) bool {
 		return slices.Contains(params.Names(), fault.Parameter) && !slices.Contains(shown, fault.Parameter)
 	})
 }

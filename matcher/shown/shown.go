@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
 
 // Parameter is a parameter as a model is shown it; the offline matcher sees no
@@ -33,7 +33,7 @@ type schema struct {
 }
 
 // Parameters lists the parameters that a matcher may fill, in the order of the definition.
-func Parameters(params *repositories.Parameters) []Parameter {
+func Parameters(params *parameters.Parameters) []Parameter {
 	object, ok := readSchema(params.ModelSchema())
 	if !ok {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // Kind tells the effects apart by who delivers them.
@@ -41,7 +42,7 @@ type Effect struct {
 }
 
 // Event is what an event effect publishes.
-type Event = repositories.Event
+type Event = keyspace.Event
 
 // Call is what a call effect sends.
 type Call struct {

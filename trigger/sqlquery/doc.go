@@ -1,7 +1,7 @@
 // Package sqlquery delivers the calls of SQL tools: it runs the statement that a fired
 // tool owes on the app's database, PostgreSQL or SQLite.
 //
-// Runner is the trigger.Deliverer of such calls. One Deliver is one attempt: the
+// Runner is the effect.Deliverer of such calls. One Deliver is one attempt: the
 // template parameters are pasted, the others bound, the statement runs, and its rows
 // become the result of the call, an array of objects. When the next attempt is due is
 // the ledger's affair.

@@ -14,7 +14,10 @@ import (
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/parameters"
 	"earshot/repositories/redistest"
+	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/sqlquery"
@@ -50,17 +53,17 @@ func (s *stream) payloads(subject string) []string {
 // service is an engine with a runner, on a store of its own.
 type service struct {
 	t      *testing.T
-	store  *repositories.Store
+	store  *store.Store
 	engine *trigger.Engine
 	events *stream
 }
 
 func newService(t *testing.T, app *repositories.App, tools string) *service {
 	server := redistest.Mini(t)
-	sealer, err := repositories.NewSealer([]byte(strings.Repeat("k", repositories.KeySize)))
+	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
 	require.NoError(t, err)
-	db := &repositories.DB{UniversalClient: server.Client(), Embedded: true}
-	s := &service{t: t, events: &stream{}, store: repositories.NewStore(db, repositories.StoreOptions{Sealer: sealer, SessionTTL: time.Hour})}
+	db := &keyspace.DB{UniversalClient: server.Client(), Embedded: true}
+	s := &service{t: t, events: &stream{}, store: store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour})}
 	runner := sqlquery.New(sqlquery.Options{Apps: s.store})
 	s.engine, err = trigger.NewEngine(trigger.Options{
 		DB: db, Store: s.store, Matcher: chain.New(llm.Options{}), Events: s.events, Calls: s.events, Statements: runner,
@@ -141,7 +144,7 @@ func (s *service) say(id, text string) (answer trigger.Answer) {
 // fire fires a tool in the session s1.
 func (s *service) fire(name, values string) (match trigger.Match) {
 	s.t.Helper()
-	given, err := repositories.DecodeValues([]byte(values))
+	given, err := parameters.DecodeValues([]byte(values))
 	require.NoError(s.t, err)
 	raw, err := s.engine.Fire(s.t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", Name: name, Values: given, Source: trigger.SourceUI})
 	require.NoError(s.t, err)

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/parameters"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 	"earshot/trigger/sqlquery"
 )
@@ -20,7 +22,7 @@ func (t tenants) App(_ context.Context, id string) (*repositories.App, error) {
 	if app, ok := t[id]; ok {
 		return app, nil
 	}
-	return nil, fmt.Errorf("app %q: %w", id, repositories.ErrNotFound)
+	return nil, fmt.Errorf("app %q: %w", id, store.ErrNotFound)
 }
 
 // rig is a runner of the app "clinic" with one source, "db".
@@ -71,7 +73,7 @@ func effectOf(tool *repositories.Tool, values map[string]any) effect.Effect {
 func (r *rig) run(fields, values string) effect.Outcome {
 	r.t.Helper()
 	tool := r.tool(fields)
-	given, err := repositories.DecodeValues([]byte(values))
+	given, err := parameters.DecodeValues([]byte(values))
 	require.NoError(r.t, err)
 	checked, faults := tool.Params().Check(given)
 	require.Empty(r.t, faults)

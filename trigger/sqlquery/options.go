@@ -10,7 +10,7 @@ import (
 	"earshot/repositories"
 )
 
-// Apps finds the app that a call belongs to. Its errors wrap repositories.ErrNotFound
+// Apps finds the app that a call belongs to. Its errors wrap store.ErrNotFound
 // where there is none.
 type Apps interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)

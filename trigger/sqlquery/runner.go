@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"earshot/repositories"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -90,7 +91,7 @@ func (r *Runner) app(ctx context.Context, delivery effect.Effect) (*repositories
 	defer cancel()
 	app, err := r.apps.App(ctx, delivery.AppID)
 	switch {
-	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
+	case errors.Is(err, store.ErrNotFound), err == nil && app == nil:
 		return nil, dead(effect.ReasonRequest, "app %q is gone, and its sources with it", delivery.AppID)
 	case err != nil:
 		r.log.WarnContext(ctx, "statement.deferred", "app", delivery.AppID, "error", err.Error())

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"earshot/repositories"
+	"earshot/repositories/parameters"
 	"earshot/repositories/template"
 	"earshot/trigger/effect"
 )
@@ -63,7 +64,7 @@ func (pastes) Paste(value any) (string, error) {
 	case nil:
 		return "", errors.New("there is no value to paste")
 	case string:
-		if found, has := repositories.ControlCharacter(value); has {
+		if found, has := parameters.ControlCharacter(value); has {
 			return "", fmt.Errorf("a value with the control character U+%04X is not pasted", found)
 		}
 		return value, nil

@@ -12,6 +12,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/files"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 )
 
 // Planner makes the plan that brings a service to what files define.
@@ -188,7 +189,7 @@ func (p *Planner) compare(ctx context.Context, s *step, canonical, there []byte,
 	if err := client.Decode(answer, &preview); err != nil {
 		return err
 	}
-	if preview.Operation != repositories.WouldLeave {
+	if preview.Operation != store.WouldLeave {
 		s.operation, s.lines = opUpdate, []string{"a credential is another"}
 	}
 	return nil

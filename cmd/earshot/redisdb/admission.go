@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"earshot/repositories/keyspace"
+
 	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
-
-	"earshot/repositories"
 )
 
 // ErrRefused means that Redis answers but is not one that the ledger may be kept in.
@@ -31,7 +31,7 @@ type Admission struct {
 	Strict   bool // refuse what may lose data, instead of warning of it
 	Replicas int  // that must have what was written; 0 asks for none
 	// Also checks what is stored there, after the rest.
-	Also func(ctx context.Context, db *repositories.DB) error
+	Also func(ctx context.Context, db *keyspace.DB) error
 	// Pause waits before the next attempt, or until ctx ends.
 	Pause func(ctx context.Context, d time.Duration) error
 	Log   *slog.Logger
@@ -45,7 +45,7 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 		return err
 	}
 	defer client.Close()
-	db := &repositories.DB{UniversalClient: client}
+	db := &keyspace.DB{UniversalClient: client}
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = maxPause
 	for {
@@ -66,7 +66,7 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 
 // check looks at every master of a cluster. Where its configuration may not be read, as
 // with many hosted ones, it is taken on trust.
-func (a Admission) check(ctx context.Context, db *repositories.DB) error {
+func (a Admission) check(ctx context.Context, db *keyspace.DB) error {
 	if err := checkKind(ctx, db); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (a Admission) check(ctx context.Context, db *repositories.DB) error {
 }
 
 // eachMaster runs check on the server, or on all masters of a cluster at the same time.
-func eachMaster(ctx context.Context, db *repositories.DB, check func(context.Context, redis.Cmdable) error) error {
+func eachMaster(ctx context.Context, db *keyspace.DB, check func(context.Context, redis.Cmdable) error) error {
 	cluster, several := db.UniversalClient.(*redis.ClusterClient)
 	if !several {
 		return check(ctx, db)
@@ -99,7 +99,7 @@ func eachMaster(ctx context.Context, db *repositories.DB, check func(context.Con
 
 // checkKind refuses a cluster that is configured as a server, and a server that is
 // configured as a cluster: both would answer some commands.
-func checkKind(ctx context.Context, db *repositories.DB) error {
+func checkKind(ctx context.Context, db *keyspace.DB) error {
 	info, err := db.Info(ctx, "cluster").Result()
 	_, cluster := db.UniversalClient.(*redis.ClusterClient)
 	switch {
@@ -112,16 +112,16 @@ func checkKind(ctx context.Context, db *repositories.DB) error {
 	}
 }
 
-func checkPartitions(ctx context.Context, db *repositories.DB) error {
+func checkPartitions(ctx context.Context, db *keyspace.DB) error {
 	stored, err := db.Get(ctx, partitionsKey).Result() // first, as a Redis that is full refuses to set what is there
 	if errors.Is(err, redis.Nil) {
-		stored, err = db.SetArgs(ctx, partitionsKey, repositories.Partitions, redis.SetArgs{Mode: "NX", Get: true}).Result()
+		stored, err = db.SetArgs(ctx, partitionsKey, keyspace.Partitions, redis.SetArgs{Mode: "NX", Get: true}).Result()
 	}
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return repositories.Unavailable(err)
+		return keyspace.Unavailable(err)
 	}
-	if stored = cmp.Or(stored, strconv.Itoa(repositories.Partitions)); stored != strconv.Itoa(repositories.Partitions) {
-		return fmt.Errorf("%w: its data is laid out in %s partitions, this version uses %d", ErrRefused, stored, repositories.Partitions)
+	if stored = cmp.Or(stored, strconv.Itoa(keyspace.Partitions)); stored != strconv.Itoa(keyspace.Partitions) {
+		return fmt.Errorf("%w: its data is laid out in %s partitions, this version uses %d", ErrRefused, stored, keyspace.Partitions)
 	}
 	return nil
 }

@@ -1,0 +1,45 @@
+package bodies_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/bodies"
+	"earshot/repositories/fault"
+)
+
+const greetingSchema = `{"$defs":{"Greeting":{"type":"object","additionalProperties":false,"required":["text"],
+	"properties":{"text":{"type":"string","format":"earshot-polite"},"times":{"type":"integer"}}}}}`
+
+func TestBodiesNameEveryFaultAsDefinitionsDo(t *testing.T) {
+	bodies := bodies.Compile([]byte(greetingSchema), map[string]func(string) error{
+		"polite": func(text string) error {
+			if text != "hello" {
+				return errors.New("is not polite")
+			}
+			return nil
+		},
+	})
+	var into struct {
+		Text  string
+		Times json.Number
+	}
+	require.NoError(t, bodies.Decode("Greeting", []byte(`{"text":"hello","times":9007199254740993}`), &into))
+	require.Equal(t, "hello", into.Text)
+	require.Equal(t, json.Number("9007199254740993"), into.Times)
+
+	require.Equal(t, fault.List{
+		{Pointer: "/text", Detail: "is not polite"},
+		{Pointer: "/tmes", Detail: `unknown field "tmes"; did you mean "times"?`},
+	}, bodies.Decode("Greeting", []byte(`{"text":"oi","tmes":2}`), &into))
+	require.Equal(t, fault.List{{Pointer: "/text", Detail: "is missing"}}, bodies.Decode("Greeting", []byte(`{}`), &into))
+	require.ErrorContains(t, bodies.Decode("Greeting", []byte(`{`), &into), "malformed JSON")
+}
+
+func TestABrokenSchemaOfBodiesPanics(t *testing.T) {
+	require.Panics(t, func() { bodies.Compile([]byte(`{"$defs":{"A":{"type":"strin"}}}`), nil) })
+	require.Panics(t, func() { bodies.Compile([]byte(`{`), nil) })
+}

@@ -1,0 +1,167 @@
+// Package bodies reads request bodies and definitions that are described by JSON Schema:
+// untrusted text in, a struct or every fault at once out, each with its place.
+package bodies
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+	"earshot/repositories/schema"
+)
+
+// Body is the way of one body: to a tree, through its schema, without what is at
+// fault into structs, and through the rules that a schema cannot say, which its owner
+// adds. No step stops at the faults of another, so that all are named at once.
+type Body struct {
+	body   []byte
+	tree   any
+	faults fault.List
+	places map[string]bool // of the faults
+}
+
+// Read reads a body that is to be the named definition, as far as it is free of faults.
+// It returns an error, a fault.List, where nothing more can be learnt of the body: it is
+// no JSON, too long, or has more faults than are listed.
+func (d *Definitions) Read(name string, body []byte) (*Body, error) {
+	tree, faults, cut := readTree(body)
+	if tree == nil && len(faults) > 0 {
+		return nil, faults.Err()
+	}
+	b := &Body{body: body, tree: tree, faults: faults, places: map[string]bool{}}
+	b.faults.Join(d.check(name, tree))
+	if cut != "" {
+		// What is missing in the containers that were not read to their end may be there.
+		b.faults = slices.DeleteFunc(b.faults, func(f fault.Fault) bool {
+			return f.Detail == "is missing" && strings.HasPrefix(cut, f.Pointer[:strings.LastIndexByte(f.Pointer, '/')+1])
+		})
+	}
+	if b.faults.Full() || cut != "" {
+		return nil, b.Err() // rules about what is left would cost more and say no more
+	}
+	for _, one := range b.faults {
+		b.places[one.Pointer] = true
+		b.tree = without(b.tree, splitPointer(one.Pointer))
+	}
+	return b, nil
+}
+
+// Object returns the body as far as it is one.
+func (b *Body) Object() map[string]any {
+	object, _ := b.tree.(map[string]any)
+	return object
+}
+
+// Into fills a struct with what is not at fault.
+func (b *Body) Into(target any) {
+	raw, err := exactjson.Encode(b.Object())
+	if err == nil {
+		err = exactjson.Unmarshal(raw, target)
+	}
+	if err != nil {
+		b.faults.Add("", "cannot be read: %s", fault.Clip(err.Error()))
+	}
+}
+
+// Raw returns the body as it was sent.
+func (b *Body) Raw() []byte { return b.body }
+
+// Add records a fault of a rule, unless the place is at fault already: what is
+// missing or of the wrong type breaks other rules as well, and that is no news.
+func (b *Body) Add(pointer, format string, args ...any) {
+	if b.Faulty(pointer) {
+		return
+	}
+	if !b.faults.Full() {
+		b.places[pointer] = true
+	}
+	b.Another(pointer, format, args...)
+}
+
+// Another records a fault in a place that may have others.
+func (b *Body) Another(pointer, format string, args ...any) {
+	b.faults.Add(pointer, format, args...)
+}
+
+// Faulty reports whether the place, or one that it is in, is at fault.
+func (b *Body) Faulty(pointer string) bool {
+	for !b.places[pointer] {
+		end := strings.LastIndexByte(pointer, '/')
+		if end < 0 {
+			return false
+		}
+		pointer = pointer[:end]
+	}
+	return true
+}
+
+// Agree checks an id in the body against the one in the path.
+func (b *Body) Agree(field, want string) {
+	given, ok := b.Object()[field].(string)
+	switch {
+	case !ok || given == want:
+	case want == "":
+		b.Add(fault.Point(field), "is %q, but the path names none", fault.Clip(given))
+	default:
+		b.Add(fault.Point(field), "is %q, but the path says %q", fault.Clip(given), fault.Clip(want))
+	}
+}
+
+// Full reports whether as many faults were found as are listed.
+func (b *Body) Full() bool { return b.faults.Full() }
+
+// Skip counts faults that are not listed.
+func (b *Body) Skip(n int) { b.faults.Skip(n) }
+
+// Faultless reports whether nothing was found so far.
+func (b *Body) Faultless() bool { return len(b.faults) == 0 }
+
+// Err returns the faults in the order of their places, or nil.
+func (b *Body) Err() error {
+	listed, more := b.faults.Listed()
+	slices.SortStableFunc(listed, func(x, y fault.Fault) int {
+		return cmp.Or(schema.ComparePlaces(splitPointer(x.Pointer), splitPointer(y.Pointer)), cmp.Compare(x.Detail, y.Detail))
+	})
+	b.faults = slices.Compact(listed)
+	b.faults.Skip(more)
+	return b.faults.Err()
+}
+
+// without returns the tree without the place: a field is deleted, a member of a list
+// becomes null, so that the others keep their places.
+func without(tree any, place []string) any {
+	if len(place) == 0 {
+		return nil
+	}
+	switch container := tree.(type) {
+	case map[string]any:
+		value, ok := container[place[0]]
+		if ok && len(place) > 1 {
+			container[place[0]] = without(value, place[1:])
+		} else {
+			delete(container, place[0])
+		}
+	case []any:
+		if i, err := strconv.Atoi(place[0]); err == nil && i >= 0 && i < len(container) {
+			container[i] = without(container[i], place[1:])
+		}
+	}
+	return tree
+}
+
+// splitPointer is the inverse of Point.
+func splitPointer(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	parts := strings.Split(pointer[1:], "/")
+	for i := range parts {
+		parts[i] = pointerUnescaper.Replace(parts[i])
+	}
+	return parts
+}
+
+var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")

@@ -1,0 +1,127 @@
+package bodies
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"earshot/repositories/fault"
+	"earshot/repositories/schema"
+)
+
+// piece is how many values are held against a schema at once. The validator finds all
+// that is wrong before it returns, at a kilobyte for each fault, so that a body is
+// checked in pieces, and no more of them when enough was found.
+const piece = 500
+
+// check holds a tree against one definition. It names faults in our words up to
+// Most, and stops to look for more soon after.
+func (d *Definitions) check(name string, tree any) fault.List {
+	c := &checking{definitions: d}
+	c.value(d.compiled[name], tree, nil)
+	return c.faults
+}
+
+type checking struct {
+	definitions *Definitions
+	faults      fault.List
+}
+
+// value checks one value in its place. Our own definitions say nothing of a container
+// that depends on what is deep inside of it, so that its members can be checked alone.
+func (c *checking) value(s *jsonschema.Schema, value any, at []string) {
+	if s == nil || c.faults.Full() {
+		return
+	}
+	for s.Ref != nil && s.Types == nil {
+		s = s.Ref
+	}
+	if schema.Weight(value, piece) < piece {
+		c.report(s.Validate(value), value, at, nil)
+		return
+	}
+	switch container := value.(type) {
+	case []any:
+		c.list(s, container, at)
+	case map[string]any:
+		c.object(s, container, at)
+	default:
+		c.report(s.Validate(value), value, at, nil)
+	}
+}
+
+func (c *checking) list(s *jsonschema.Schema, list []any, at []string) {
+	few := slices.Clone(list[:min(len(list), piece)]) // whether it may be a list, and a long one
+	apart := map[string]bool{}
+	for i := range few {
+		apart[strconv.Itoa(i)] = true
+		few[i] = hollow(few[i])
+	}
+	c.report(s.Validate(few), few, at, apart)
+	for i, member := range list {
+		if c.faults.Full() {
+			return
+		}
+		c.value(schema.Item(s, i), member, append(at[:len(at):len(at)], strconv.Itoa(i)))
+	}
+}
+
+func (c *checking) object(s *jsonschema.Schema, object map[string]any, at []string) {
+	shell, apart := map[string]any{}, map[string]bool{}
+	for name, member := range object {
+		known := memberSchema(s, name) != nil
+		if known {
+			apart[name] = true
+		}
+		if _, named := s.Properties[name]; named || !known {
+			shell[name] = hollow(member)
+		}
+	}
+	c.report(s.Validate(shell), shell, at, apart)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if c.faults.Full() {
+			return
+		}
+		c.value(memberSchema(s, name), object[name], append(at[:len(at):len(at)], name))
+	}
+}
+
+// memberSchema is what a member of an object is held against; nil where anything will
+// do, or nothing.
+func memberSchema(s *jsonschema.Schema, name string) *jsonschema.Schema {
+	if property, named := s.Properties[name]; named {
+		return property
+	}
+	additional, _ := s.AdditionalProperties.(*jsonschema.Schema)
+	return additional
+}
+
+// hollow returns a value of the same type with nothing in it.
+func hollow(value any) any {
+	switch value.(type) {
+	case []any:
+		return []any{}
+	case map[string]any:
+		return map[string]any{}
+	}
+	return value
+}
+
+// report adds what is wrong with a piece, but for those of its members that are checked
+// apart.
+func (c *checking) report(err error, piece any, at []string, apart map[string]bool) {
+	if err == nil {
+		return
+	}
+	for _, one := range schema.Violations(err) {
+		switch {
+		case len(one.At) > 0 && apart[one.At[0]]:
+		case c.faults.Full():
+			c.faults.Skip(1)
+		default:
+			c.faults.Add(fault.Point(schema.Tokens(at)...)+fault.Point(schema.Tokens(one.At)...), "%s", c.definitions.text(one, piece))
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package bodies
+
+import (
+	"bytes"
+	_ "embed" // for the schema
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	finding "github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"earshot/repositories/fault"
+	"earshot/repositories/schema"
+)
+
+// Definitions are compiled schemas, by name, and the document that they are in. They
+// read bodies in one way: every fault at once with its place, unknown fields with the
+// nearest known name, numbers with the digits that were sent. They are safe for
+// concurrent use.
+type Definitions struct {
+	document map[string]any
+	compiled map[string]*jsonschema.Schema
+	// Quiet keeps a value of the wrong type out of its fault: where credentials
+	// belong, it may be one in the wrong place.
+	Quiet bool
+	// Instead says what there is in place of a field that is not supported.
+	Instead map[string]string
+}
+
+const definitionURL = "earshot:///definition"
+
+// Compile compiles a JSON Schema (draft 2020-12) that has one $defs entry for each
+// kind of body. A format "earshot-NAME" in it calls the function of that name, whose
+// error becomes the detail of a fault. It panics where the schema does not compile:
+// a schema is part of the program.
+func Compile(schema []byte, formats map[string]func(string) error) *Definitions {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		panic(fmt.Sprintf("an embedded schema: %v", err))
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	for name, check := range formats {
+		compiler.RegisterFormat(&jsonschema.Format{Name: "earshot-" + name, Validate: ofString(check)})
+	}
+	if err := compiler.AddResource(definitionURL, document); err != nil {
+		panic(fmt.Sprintf("an embedded schema: %v", err))
+	}
+	d := &Definitions{document: document.(map[string]any), compiled: map[string]*jsonschema.Schema{}}
+	for name := range d.document["$defs"].(map[string]any) {
+		d.compiled[name] = compiler.MustCompile(definitionURL + "#/$defs/" + name)
+	}
+	return d
+}
+
+// ofString makes a format of a rule about strings; other types are none of its
+// business.
+func ofString(check func(string) error) func(any) error {
+	return func(value any) error {
+		text, ok := value.(string)
+		if !ok {
+			return nil
+		}
+		return check(text)
+	}
+}
+
+// text puts a violation into words: what this version does not know yet, misspelt fields
+// and words with the nearest known one, and the rest as for any value.
+func (d *Definitions) text(l schema.Violation, tree any) string {
+	last := ""
+	if len(l.At) > 0 {
+		last = l.At[len(l.At)-1]
+	}
+	switch what := l.Cause.ErrorKind.(type) {
+	case *finding.FalseSchema:
+		return d.unsupported(last)
+	case *finding.AdditionalProperties:
+		return fmt.Sprintf("unknown field %q%s", fault.Clip(last), fault.DidYouMean(last, d.fields(l.Cause.SchemaURL)))
+	case *finding.Enum:
+		got, _ := what.Got.(string)
+		return fault.Show(what.Got) + " is not one of " + fault.ShowAll(what.Want) + fault.DidYouMean(got, stringsOf(what.Want))
+	case *finding.Type:
+		if !d.Quiet {
+			return l.Text(tree)
+		}
+		return "is " + schema.Article(what.Got) + ", not " + schema.Articles(what.Want)
+	case *finding.Required:
+		return "is missing"
+	case *finding.MinLength:
+		return "is empty"
+	default:
+		return l.Text(tree)
+	}
+}
+
+// fields returns the names of the fields that a definition knows.
+func (d *Definitions) fields(schemaURL string) []string {
+	_, fragment, _ := strings.Cut(schemaURL, "#/")
+	properties, _ := schema.ValueAt(d.document, append(strings.Split(fragment, "/"), "properties")).(map[string]any)
+	var known []string
+	for name, schema := range properties {
+		if schema != false {
+			known = append(known, name)
+		}
+	}
+	slices.Sort(known)
+	return known
+}
+
+// unsupported names what this version cannot do, and what there is instead.
+func (d *Definitions) unsupported(field string) string {
+	text := fault.Show(field) + " is not supported yet by this version"
+	if hint := d.Instead[field]; hint != "" {
+		return text + "; " + hint
+	}
+	return text
+}
+
+func stringsOf(values []any) []string {
+	var texts []string
+	for _, value := range values {
+		if text, ok := value.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// Decode reads a body that is to be of the named kind into target, by its JSON tags.
+// All that is wrong with the body is returned at once, as a fault.List.
+func (d *Definitions) Decode(name string, body []byte, target any) error {
+	reading, err := d.Read(name, body)
+	if err != nil {
+		return err
+	}
+	reading.Into(target)
+	return reading.Err()
+}

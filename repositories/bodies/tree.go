@@ -1,0 +1,172 @@
+package bodies
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+)
+
+const (
+	// mostNesting bounds how deep a definition may be nested.
+	mostNesting = 64
+	// mostValues bounds how many values a body is made of: texts, numbers, lists,
+	// objects. Each costs some hundred bytes while it is decoded, whereas a megabyte has
+	// room for half a million. A thousand tools of ten parameters have fifty thousand.
+	mostValues = 100_000
+)
+
+// errManyValues ends the reading of a body that is made of more than mostValues.
+var errManyValues = errors.New("too many values")
+
+// treeReader reads one JSON value into maps, lists and scalars, token by token, so
+// that it sees what a decoder into a map would silently swallow: a field that is
+// given twice. Numbers stay as they are written.
+type treeReader struct {
+	decoder *json.Decoder
+	faults  fault.List
+	at      []token
+	values  int
+}
+
+// token is a step of a place: into a list, or into an object where it has a name.
+type token struct {
+	name  string
+	index int
+	named bool
+}
+
+// readTree reads a body. Where the body is no JSON there is one fault and no tree.
+// Where it is made of too many values, what was read of it is returned, and cut is the
+// place where the reading ended.
+func readTree(body []byte) (tree any, faults fault.List, cut string) {
+	r := &treeReader{decoder: json.NewDecoder(bytes.NewReader(body))}
+	r.decoder.UseNumber()
+	tree, err := r.value()
+	if errors.Is(err, errManyValues) {
+		r.faults = slices.Insert(r.faults, 0, fault.Fault{Detail: fmt.Sprintf("is made of more than %d values; what comes after them was not looked at", mostValues)})
+		return tree, r.faults, r.place() + "/"
+	}
+	if err == nil {
+		_, err = r.decoder.Token()
+		if err == nil {
+			err = errors.New("there is more after the value")
+		} else if errors.Is(err, io.EOF) {
+			return tree, r.faults, ""
+		}
+	}
+	return nil, fault.List{{Detail: malformed(body, r.decoder.InputOffset(), err)}}, ""
+}
+
+func (r *treeReader) value() (any, error) {
+	if len(r.at) > mostNesting {
+		return nil, fmt.Errorf("it is nested more than %d deep", mostNesting)
+	}
+	if r.values++; r.values > mostValues {
+		return nil, errManyValues
+	}
+	read, err := r.decoder.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch read {
+	case json.Delim('{'):
+		return r.object()
+	case json.Delim('['):
+		return r.list()
+	}
+	if number, ok := read.(json.Number); ok {
+		if detail := exactjson.NumberFlaw(number); detail != "" {
+			r.fault("%s", detail)
+			return json.Number("0"), nil
+		}
+	}
+	return read, nil
+}
+
+func (r *treeReader) object() (any, error) {
+	object, again := map[string]any{}, map[string]bool{}
+	r.at = append(r.at, token{named: true})
+	for r.decoder.More() {
+		read, err := r.decoder.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := read.(string)
+		r.at[len(r.at)-1].name = name
+		value, err := r.value()
+		if err != nil {
+			return object, err
+		}
+		if _, twice := object[name]; twice && !again[name] {
+			r.fault("is given more than once")
+			again[name] = true
+		}
+		object[name] = value
+	}
+	r.at = r.at[:len(r.at)-1]
+	_, err := r.decoder.Token()
+	return object, err
+}
+
+func (r *treeReader) list() (any, error) {
+	list := []any{}
+	r.at = append(r.at, token{})
+	for r.decoder.More() {
+		value, err := r.value()
+		if err != nil {
+			return list, err
+		}
+		list = append(list, value)
+		r.at[len(r.at)-1].index++
+	}
+	r.at = r.at[:len(r.at)-1]
+	_, err := r.decoder.Token()
+	return list, err
+}
+
+// fault records one in the place where the reader is. Places of which there are many
+// are not written out when enough are listed.
+func (r *treeReader) fault(format string, args ...any) {
+	if r.faults.Full() {
+		r.faults.Skip(1)
+		return
+	}
+	r.faults.Add(r.place(), format, args...)
+}
+
+// place is where the reader is, as a JSON Pointer.
+func (r *treeReader) place() string {
+	place := ""
+	for _, step := range r.at {
+		if step.named {
+			place += fault.Point(step.name)
+		} else {
+			place += fault.Point(step.index)
+		}
+	}
+	return place
+}
+
+// malformed says where a body stops being JSON, as an editor counts. A decoder of
+// tokens counts differently from one error to the next, so the other one is asked.
+func malformed(body []byte, offset int64, err error) string {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return "the body is empty; a JSON object is wanted"
+	}
+	var syntax *json.SyntaxError
+	var whole any
+	if errors.As(json.Unmarshal(body, &whole), &syntax) {
+		offset, err = syntax.Offset-1, syntax
+	}
+	before := string(body[:min(max(offset, 0), int64(len(body)))])
+	line := 1 + strings.Count(before, "\n")
+	column := len(before) - strings.LastIndex(before, "\n")
+	return fmt.Sprintf("malformed JSON at line %d, column %d: %s", line, column, fault.Clip(err.Error()))
+}

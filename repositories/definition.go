@@ -1,0 +1,51 @@
+package repositories
+
+import (
+	_ "embed" // for the schema
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"earshot/repositories/bodies"
+	"earshot/repositories/parameters"
+)
+
+//go:embed definition.schema.json
+var definitionSchema []byte
+
+// DefinitionSchema returns the JSON Schema (draft 2020-12) of everything that can be
+// registered, one $defs entry for each: App, Repository, Patch, Tool and their parts.
+// What it cannot say, such as that a module exists, the decoders check beside it.
+func DefinitionSchema() json.RawMessage { return slices.Clone(definitionSchema) }
+
+var loadDefinitions = sync.OnceValue(func() *bodies.Definitions {
+	d := bodies.Compile(definitionSchema, formats)
+	d.Quiet, d.Instead = true, instead
+	return d
+})
+
+// instead says what there is in place of a field that is not supported.
+var instead = map[string]string{
+	"allowedIpRanges":       "which addresses may be reached is the operator's decision (EARSHOT_PRIVATE_URLS)",
+	"customBlockedIpRanges": "which addresses may be reached is the operator's decision (EARSHOT_PRIVATE_URLS)",
+	"allowPrivateNetworks":  "which addresses may be reached is the operator's decision (EARSHOT_PRIVATE_URLS)",
+	"queryExecMode":         "statements are always described by the database and run with bound values",
+	"scopesRequired":        "list authentication services in authRequired",
+}
+
+// decoding reads one of our definitions.
+type decoding struct {
+	*bodies.Body
+	// patterns bounds the regular expressions of all tools of the body together.
+	patterns parameters.Budget
+}
+
+// decode reads a body that is to be the named definition. It returns nil where the
+// body is no JSON.
+func decode(name string, body []byte) (*decoding, error) {
+	read, err := loadDefinitions().Read(name, body)
+	if err != nil {
+		return nil, err
+	}
+	return &decoding{Body: read}, nil
+}

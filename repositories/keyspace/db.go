@@ -1,0 +1,128 @@
+package keyspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrUnavailable means that Redis did not answer, or is not able to serve now.
+// Nothing is known of what was asked for; scripts are safe to run again.
+var ErrUnavailable = errors.New("the store is not available")
+
+// ErrMemory means that Redis has no memory left for what was to be written, and nothing
+// was. What frees memory or revokes something still works. It comes with ErrUnavailable.
+var ErrMemory error = memoryError{}
+
+type memoryError struct{}
+
+// Error says what is wrong.
+func (memoryError) Error() string { return "redis is full: it is at its maxmemory" }
+
+// Public says it to everybody, after the word redis.
+func (memoryError) Public() string { return "is full" }
+
+// DB is the Redis that all replicas share.
+type DB struct {
+	redis.UniversalClient
+	// Embedded marks the store of earshot dev, miniredis, whose Lua does not read
+	// the #! line of a script.
+	Embedded bool
+	// Replicas is what RunSafely waits for; the embedded store has none.
+	Replicas Replicas
+}
+
+// Script is a Lua script that lives beside the Go function that calls it. On a real
+// server it runs with the line #!lua, with which Redis checks keys on a single node
+// as it would on a cluster.
+type Script struct{ real, bare *redis.Script }
+
+// NewScript prepares a script. Its parts, joined, see Redis TIME as the only clock,
+// through now() in milliseconds and through micros() in microseconds.
+//
+// A Redis that is full refuses it before it runs.
+func NewScript(parts ...string) *Script { return newScript("#!lua\n", parts) }
+
+// NewFreeingScript prepares a script that a Redis that is full runs all the same: one
+// that removes something, revokes it, or brings what is owed nearer to its end. What it
+// writes beside is small.
+func NewFreeingScript(parts ...string) *Script { return newScript("#!lua flags=allow-oom\n", parts) }
+
+func newScript(first string, parts []string) *Script {
+	lua := nowLua + strings.Join(parts, "\n")
+	return &Script{real: redis.NewScript(first + lua), bare: redis.NewScript(lua)}
+}
+
+const nowLua = `
+local function micros()
+  local t = redis.call('TIME')
+  return t[1] * 1000000 + t[2]
+end
+local function now() return math.floor(micros() / 1000) end
+`
+
+// Run runs the script by its hash, and by its text where the server does not know it.
+// The error wraps ErrUnavailable where the server is to blame and not the script.
+func (s *Script) Run(ctx context.Context, db *DB, keys []string, args ...any) (any, error) {
+	script := s.real
+	if db.Embedded {
+		script = s.bare
+	}
+	reply, err := script.Run(ctx, db, keys, args...).Result()
+	return reply, Unavailable(err)
+}
+
+// Strings runs a script that returns a list of strings.
+func (s *Script) Strings(ctx context.Context, db *DB, keys []string, args ...any) ([]string, error) {
+	reply, err := s.Run(ctx, db, keys, args...)
+	if err != nil {
+		return nil, err
+	}
+	return Texts(reply), nil
+}
+
+// Texts reads a reply that is a list as texts.
+func Texts(reply any) []string {
+	list, _ := reply.([]any)
+	texts := make([]string, len(list))
+	for i, item := range list {
+		texts[i] = fmt.Sprint(item)
+	}
+	return texts
+}
+
+// notOurFault are the error replies of a server that cannot serve now. Passwords are
+// changed on servers and clients at different times.
+var notOurFault = []string{
+	"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "MOVED", "ASK", "OOM", "NOREPLICAS", "MISCONF", "BUSY", "UNKILLABLE",
+	"WRONGPASS", "NOAUTH", "NOPERM", "ERR max number of clients",
+}
+
+// Unavailable wraps an error of go-redis with ErrUnavailable where the server or the
+// way to it is to blame, and with ErrMemory as well where the server is full. It keeps redis.Nil and the errors of a faulty command.
+func Unavailable(err error) error {
+	if err == nil || errors.Is(err, redis.Nil) {
+		return err
+	}
+	if reply := redis.Error(nil); errors.As(err, &reply) {
+		switch {
+		case !blamesServer(reply.Error()):
+			return err
+		case strings.HasPrefix(reply.Error(), "OOM"):
+			return fmt.Errorf("%w: %w: %w", ErrUnavailable, ErrMemory, err)
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+func blamesServer(reply string) bool {
+	for _, prefix := range notOurFault {
+		if strings.HasPrefix(reply, prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,70 @@
+package keyspace
+
+// Lane tells what is due apart by who works on it.
+type Lane string
+
+// The lanes of an app.
+const (
+	LaneTurns    Lane = "turns"    // members session/messageId
+	LaneCalls    Lane = "calls"    // members the ids of effects
+	LaneOutboxes Lane = "outboxes" // members sessions, NoSession for none
+)
+
+// The ledger has two levels, so that the backlog of one app hides nothing of another:
+// the lanes of a partition that may hold something due, and what each of them holds.
+
+// Due is a sorted set of the partition: its lanes as lane/appId, by a time (ms) at which
+// none of what they hold is due before. Who finds a lane that is not due yet after all
+// corrects its time; nobody else moves it back.
+func (k Keys) Due() string { return k.tag + "due" }
+
+// Lane is a sorted set of an app: turns, calls or outboxes that are not finished,
+// waiting or leased alike, by the time (ms) when they are due or their lease ends.
+func (k Keys) Lane(lane Lane) string { return k.tag + string(lane) + ":" + k.app }
+
+// Holders is a hash of an app: the token of the lease of an outbox, by its session.
+func (k Keys) Holders() string { return k.tag + "holders:" + k.app }
+
+// Owed counts what the partition owes: messages that are not decided, calls, and events.
+func (k Keys) Owed() string { return k.tag + "owed" }
+
+// Ledger are the keys that DueLua needs, the last ones of a script.
+func (k Keys) Ledger() []string {
+	return []string{k.Due(), k.Lane(LaneTurns), k.Lane(LaneCalls), k.Lane(LaneOutboxes), k.Holders(), k.Owed()}
+}
+
+// DueLua is how scripts write the ledger. The keys of Keys.Ledger are the last ones of
+// such a script; others is the number of those before. It defines
+//
+//	schedule(app, lane, member, time)  makes a member due, or moves it
+//	unschedule(lane, member)           takes it out
+//	enqueue(outbox, box, app, id, token, lease)
+//	    puts an event behind those of an outbox, whose member in its lane is box. Where
+//	    there were none, the outbox is due, or leased to the token if there is one
+//	dequeue(outbox)                    drops the first event
+//
+// A turn, a call and an event are counted once each, however often a script runs.
+const DueLua = `
+local others = #KEYS - 6
+local ledger = {due = KEYS[others + 1], turns = KEYS[others + 2], calls = KEYS[others + 3],
+  outboxes = KEYS[others + 4], holders = KEYS[others + 5], owed = KEYS[others + 6]}
+local function count(lane, n)
+  if lane ~= 'outboxes' and n ~= 0 then redis.call('INCRBY', ledger.owed, n) end
+end
+local function schedule(app, lane, member, time)
+  count(lane, redis.call('ZADD', ledger[lane], time, member))
+  redis.call('ZADD', ledger.due, 'LT', time, lane .. '/' .. app)
+end
+local function unschedule(lane, member)
+  count(lane, -redis.call('ZREM', ledger[lane], member))
+end
+local function enqueue(outbox, box, app, id, token, lease)
+  redis.call('INCRBY', ledger.owed, 1)
+  if redis.call('RPUSH', outbox, id) > 1 then return end
+  if token ~= '' then redis.call('HSET', ledger.holders, box, token) end
+  schedule(app, 'outboxes', box, token ~= '' and now() + lease or now())
+end
+local function dequeue(outbox)
+  if redis.call('LPOP', outbox) then redis.call('INCRBY', ledger.owed, -1) end
+end
+`

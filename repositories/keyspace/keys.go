@@ -1,0 +1,163 @@
+// Package keyspace is how the state of Earshot lies in Redis: the names of all keys, how
+// Lua scripts run on them, and what every script that writes the ledger shares: lanes of
+// what is due, outboxes, and the effects that they hold.
+package keyspace
+
+import (
+	"fmt"
+	"hash/fnv"
+)
+
+// Partitions is the number of hash slots that apps are spread over. All keys of an
+// app carry its partition's hash tag, so that every script stays within one slot of a
+// Redis Cluster. The number is stored in Redis; a replica with another is refused.
+const Partitions = 64
+
+// NoSession stands for the session where there is none, in subjects and in keys.
+const NoSession = "_"
+
+// Keys names the keys of one app in Redis. It is the only place that knows names.
+type Keys struct{ tag, app string }
+
+// KeysOf returns the keys of an app.
+func KeysOf(appID string) Keys { return Keys{tag: partition(PartitionOf(appID)), app: appID} }
+
+// PartitionOf returns the partition of an app, from 0.
+func PartitionOf(appID string) int {
+	hash := fnv.New32a()
+	hash.Write([]byte(appID)) // a hash.Hash never fails
+	return int(hash.Sum32() % Partitions)
+}
+
+func partition(n int) string { return fmt.Sprintf("earshot:{p%02d}:", n) }
+
+// SecretKeyMarks is a hash: current and before, known texts that are sealed with the
+// secret key and with the one before it. It belongs to no app.
+const SecretKeyMarks = "earshot:secretkey"
+
+// App is a hash: record, rev, version and rates (Limits.Rates) of the app.
+func (k Keys) App() string { return k.tag + "app:" + k.app }
+
+// Repos is a hash of a scope: repositoryId to the stored repository (see stored.go).
+func (k Keys) Repos(sessionID string) string {
+	if sessionID == "" {
+		return k.tag + "repos:" + k.app
+	}
+	return k.tag + "repos:" + k.app + ":" + sessionID
+}
+
+// Turns is a hash of a session: everything about its messages, as field:messageId.
+func (k Keys) Turns(sessionID string) string { return k.tag + "turns:" + k.app + ":" + sessionID }
+
+// Order is a list of a session: its messageIds in the order of their arrival.
+func (k Keys) Order(sessionID string) string { return k.tag + "order:" + k.app + ":" + sessionID }
+
+// Outbox is a list of a session: its unpublished events in the order of decision.
+func (k Keys) Outbox(sessionID string) string {
+	return k.tag + "outbox:" + k.app + ":" + OrNone(sessionID)
+}
+
+// Effect is a hash: one effect that is owed or dead.
+func (k Keys) Effect(id string) string { return k.tag + "effect:" + k.app + ":" + id }
+
+// Effects are the keys of all effects that a fire may have.
+func (k Keys) Effects(fire string) []string {
+	keys := make([]string, len(Parts))
+	for i, part := range Parts {
+		keys[i] = k.Effect(fire + "." + part)
+	}
+	return keys
+}
+
+// Parts are the names of the effects of a fire. The id of an effect is that of the fire,
+// a dot and the name.
+var Parts = []string{"event", "emitter", "call", "result"}
+
+// Written is a string: the write of a repository that owes the event of that id took
+// place. It expires.
+func (k Keys) Written(id string) string { return k.tag + "written:" + k.app + ":" + id }
+
+// Trigger is a hash: the record of a trigger and the states of its effects.
+func (k Keys) Trigger(id string) string { return k.tag + "trigger:" + k.app + ":" + id }
+
+// Triggers is a sorted set of triggerIds by time (µs): a session's, or all of the app.
+func (k Keys) Triggers(sessionID string) string {
+	if sessionID == "" {
+		return k.tag + "triggers:" + k.app
+	}
+	return k.tag + "triggers:" + k.app + ":" + sessionID
+}
+
+// InState is a sorted set of the triggerIds that are pending or failed, by
+// the time (µs) since when they are.
+func (k Keys) InState(state string) string { return k.tag + state + ":" + k.app }
+
+// Over is a sorted set of the partition: appId/triggerId of those triggers that owe
+// nothing, by the time (ms) when their records go.
+func (k Keys) Over() string { return k.tag + "over" }
+
+// AppKeys is a hash of an app: keyId to the stored key.
+func (k Keys) AppKeys() string { return k.tag + "keys:" + k.app }
+
+// KeyUses is a hash of an app: keyId to the time (ms) of its last use.
+func (k Keys) KeyUses() string { return k.tag + "keyuses:" + k.app }
+
+// Compared is a list: when (ms) a key, by its id, has compared credentials in the last
+// minute, the latest first. The admin, who has no id, has one as well. It expires.
+func (k Keys) Compared(keyID string) string { return k.tag + "compared:" + k.app + ":" + OrNone(keyID) }
+
+// Rates is a hash that counts what was posted in the minute: a session's, or all of the
+// app. It expires.
+func (k Keys) Rates(sessionID string) string {
+	if sessionID == "" {
+		return k.tag + "rates:" + k.app
+	}
+	return k.tag + "rates:" + k.app + ":" + sessionID
+}
+
+// Apps is a sorted set of the partition: its appIds, in the order of their names.
+func (k Keys) Apps() string { return k.tag + "apps" }
+
+// Idle is a sorted set of the partition: app/session by the time of their expiry.
+func (k Keys) Idle() string { return k.tag + "idle" }
+
+// Closed is a hash, of a session that was closed: the generation of its next life and
+// the time (ms) when it was. It expires when nothing of the earlier life is left.
+func (k Keys) Closed(sessionID string) string { return k.tag + "closed:" + k.app + ":" + sessionID }
+
+// Confirm is a string of the partition, written to learn that replicas have what was
+// written before. It expires.
+func (k Keys) Confirm() string { return k.tag + "confirm" }
+
+// Dead is a hash of the partition: how many triggers of an app are listed as failed, by
+// its appId; apps without any are not in it.
+func (k Keys) Dead() string { return k.tag + "dead" }
+
+// AllDue names the sorted sets of lanes of all partitions.
+func AllDue() []string { return every(Keys.Due) }
+
+// AllOwed names the counters of what is owed of all partitions.
+func AllOwed() []string { return every(Keys.Owed) }
+
+// PartitionKeys returns keys of which only those of the partition as a whole can be
+// used.
+func PartitionKeys(n int) Keys { return Keys{tag: partition(n)} }
+
+// AllApps names the sets of apps of all partitions.
+func AllApps() []string { return every(Keys.Apps) }
+
+func every(key func(Keys) string) []string {
+	names := make([]string, Partitions)
+	for n := range names {
+		names[n] = key(PartitionKeys(n))
+	}
+	return names
+}
+
+// OrNone is the session, or NoSession where there is none.
+func OrNone(sessionID string) string {
+	if sessionID == "" {
+		return NoSession
+	}
+	return sessionID
+}

@@ -1,0 +1,125 @@
+package parameters
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"earshot/repositories/fault"
+	"earshot/repositories/schema"
+)
+
+// Claims are what verified ID tokens say of a user: by authentication service, then
+// by claim. A service that is in it was verified, even where it says nothing. Numbers
+// are json.Number.
+type Claims map[string]map[string]any
+
+// Verified reports whether the ID token of a service was verified.
+func (c Claims) Verified(service string) bool {
+	_, ok := c[service]
+	return ok
+}
+
+// Authenticate returns the parameters with those that come from ID tokens filled. A
+// claim is checked like any other value, and strictly. The faults name those that have
+// no claim, and claims that break a rule. Default and required do not apply (as in
+// Toolbox): a tool that asks who somebody is does not run for nobody.
+func (p *Parameters) Authenticate(claims Claims) (*Parameters, []ValueFault) {
+	next := *p
+	next.list, next.byName = slices.Clone(p.list), maps.Clone(p.byName)
+	var faults []ValueFault
+	for i, parameter := range p.list {
+		if len(parameter.claims) == 0 {
+			continue
+		}
+		filled, found := parameter.authenticate(claims)
+		faults = append(faults, found...)
+		next.list[i], next.byName[parameter.name] = filled, filled
+	}
+	return &next, faults
+}
+
+func (p *parameter) authenticate(claims Claims) (*parameter, []ValueFault) {
+	value, absent := p.claimed(claims)
+	if absent != "" {
+		return p, []ValueFault{{Parameter: p.name, Detail: absent}}
+	}
+	if flaws := p.claimFlaws(value); len(flaws) > 0 {
+		return p, p.faultsOf(flaws)
+	}
+	filled := *p
+	filled.claims, filled.static = nil, &fixed{given: value, used: p.escaped(value)}
+	return &filled, nil
+}
+
+// claimed returns the claim of the first service that is verified; it does not look on
+// where that service's token lacks it. absent says why there is none.
+func (p *parameter) claimed(claims Claims) (value any, absent string) {
+	for _, claim := range p.claims {
+		if !claims.Verified(claim.Service) {
+			continue
+		}
+		if value = normal(lookUp(claims[claim.Service], claim.Field)); value == nil {
+			return nil, fmt.Sprintf("cannot be filled: the ID token of %s has no claim %s", claim.Service, fault.Show(claim.Field))
+		}
+		return value, ""
+	}
+	return nil, "cannot be filled: it comes from a verified ID token of " + p.services() + ", and there is none"
+}
+
+func (p *parameter) claimFlaws(value any) []flaw {
+	if p.property == nil {
+		return p.check(value, "")
+	}
+	var flaws []flaw
+	if err := p.property.Validate(value); err != nil {
+		for _, one := range schema.Violations(err) {
+			flaws = append(flaws, flaw{detail: one.Text(value)})
+		}
+	}
+	return flaws
+}
+
+// lookUp finds a claim by its name or by a dotted path. A name that holds dots itself,
+// as https://example.com/role does, comes before a path.
+func lookUp(claims map[string]any, path string) any {
+	if value, ok := claims[path]; ok {
+		return value
+	}
+	for i, r := range path {
+		if r != '.' {
+			continue
+		}
+		if inner, ok := claims[path[:i]].(map[string]any); ok {
+			if value := lookUp(inner, path[i+1:]); value != nil {
+				return value
+			}
+		}
+	}
+	return nil
+}
+
+// KeepClaims copies the claims that the parameters ask for.
+func (p *Parameters) KeepClaims(c, into Claims) {
+	for _, parameter := range p.list {
+		for _, claim := range parameter.claims {
+			c.Keep(claim.Service, claim.Field, into)
+		}
+	}
+}
+
+// Authenticated reports whether ID tokens fill parameters.
+func (p *Parameters) Authenticated() bool { return p.authenticated }
+
+// Keep copies one claim under its path, which lookUp finds as a name.
+func (c Claims) Keep(service, field string, into Claims) {
+	if !c.Verified(service) {
+		return
+	}
+	if into[service] == nil {
+		into[service] = map[string]any{}
+	}
+	if value := lookUp(c[service], field); field != "" && value != nil {
+		into[service][field] = value
+	}
+}

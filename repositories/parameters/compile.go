@@ -1,0 +1,260 @@
+package parameters
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+)
+
+// Compile makes the one form of a tool's parameters of the lists that it was given in,
+// in their order; the list of Toolbox may be a JSON Schema instead. The faults' pointers
+// begin at the tool; with faults, what is returned is of use for its names alone, and may
+// be nil.
+func Compile(lists []List, with *Budget) (*Parameters, fault.List) {
+	lists = slices.DeleteFunc(slices.Clone(lists), func(l List) bool { return !Present(l.Raw) })
+	root, faults := schemaOf(lists)
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	var compiled *Parameters
+	if root != nil {
+		compiled, faults = compileRoot(root, with)
+	} else {
+		compiled, faults = compileLists(lists, with)
+	}
+	if len(faults) == 0 {
+		compiled.index()
+	}
+	return compiled, faults
+}
+
+// schemaOf returns the JSON Schema that is given in place of a list, nil where there is
+// none. Nothing but the list of SERMAS, which is a fault, may stand beside either.
+func schemaOf(lists []List) (json.RawMessage, fault.List) {
+	var root json.RawMessage
+	fields := map[string]bool{}
+	for _, l := range lists {
+		fields[l.Field] = true
+		if l.Field == Toolbox.Field && bytes.HasPrefix(bytes.TrimSpace(l.Raw), []byte("{")) {
+			root = l.Raw
+		}
+	}
+	if fields[SERMAS.Field] && fields[Toolbox.Field] {
+		return nil, fault.List{{Pointer: fault.Point(Toolbox.Field), Detail: "stands beside schema: a tool's parameters are given in one way"}}
+	}
+	if root == nil {
+		return nil, nil
+	}
+	for _, l := range lists {
+		if l.Field != Toolbox.Field {
+			return nil, fault.List{{Pointer: fault.Point(l.Field), Detail: "stands beside a JSON Schema: give parameters as a list"}}
+		}
+	}
+	return root, nil
+}
+
+// Present reports whether a field was sent and is not null.
+func Present(raw json.RawMessage) bool {
+	return len(raw) > 0 && !bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
+}
+
+func compileLists(lists []List, with *Budget) (*Parameters, fault.List) {
+	var faults fault.List
+	parameters := &Parameters{}
+	seen := map[string]bool{}
+	for _, in := range lists {
+		list, found := compileList(in.Raw, in.dialect, with)
+		faults.Join(found)
+		faults.Join(duplicates(list, in.dialect, seen))
+		parameters.list = append(parameters.list, list...)
+	}
+	model, err := listModel(parameters.list)
+	if err != nil && len(faults) == 0 {
+		faults.Add("", "cannot be shown to a model: %s", err)
+	}
+	parameters.model = model
+	return parameters, faults
+}
+
+func duplicates(list []*parameter, in dialect, seen map[string]bool) fault.List {
+	var faults fault.List
+	for i, p := range list {
+		if p.name != "" && seen[p.name] {
+			faults.Add(fault.Point(in.Field, i, in.key), "%s is the name of another parameter as well", fault.Show(p.name))
+		}
+		seen[p.name] = true
+	}
+	return faults
+}
+
+// index prepares the look-ups by name.
+func (p *Parameters) index() {
+	p.byName = make(map[string]*parameter, len(p.list))
+	p.folded = make(map[string]string, len(p.list))
+	shared := map[string]bool{}
+	for _, parameter := range p.list {
+		p.byName[parameter.name] = parameter
+		p.authenticated = p.authenticated || len(parameter.claims) > 0
+		key := fold(parameter.name)
+		if _, taken := p.folded[key]; taken {
+			shared[key] = true
+		}
+		p.folded[key] = parameter.name
+	}
+	for key, name := range p.folded {
+		if shared[key] || p.byName[name].hidden() {
+			delete(p.folded, key)
+		}
+	}
+}
+
+// coerce and check choose between the rules of the lists and those of a schema.
+func (p *Parameters) coerce(of *parameter, value any) (any, bool) {
+	if of.property != nil {
+		return coerceProperty(value, of.property)
+	}
+	return of.coerce(value)
+}
+
+// check also reports whether the value can be used: one that a schema will judge as
+// part of the whole can, even with a flaw, so that all its flaws are found.
+func (p *Parameters) check(of *parameter, value any) (flaws []flaw, usable bool) {
+	if of.property == nil {
+		flaws = of.check(value, "")
+		return flaws, len(flaws) == 0
+	}
+	if flaws = checkAnything(value, ""); len(flaws) > 0 {
+		return flaws, false
+	}
+	return checkIntegers(value, of.property, ""), true
+}
+
+// definition is one member of a list of parameters as it was given. SERMAS calls the
+// name "parameter"; all else has one word in both lists.
+type definition struct {
+	Parameter      string      `json:"parameter"`
+	Name           string      `json:"name"`
+	Type           kind        `json:"type"`
+	Description    string      `json:"description"`
+	Required       *bool       `json:"required"`
+	Ignore         bool        `json:"ignore"`
+	Grounded       bool        `json:"grounded"`
+	Value          any         `json:"value"`
+	Default        any         `json:"default"`
+	AllowedValues  []any       `json:"allowedValues"`
+	ExcludedValues []any       `json:"excludedValues"`
+	MinValue       json.Number `json:"minValue"`
+	MaxValue       json.Number `json:"maxValue"`
+	Items          *definition `json:"items"`
+	ValueType      kind        `json:"valueType"`
+	Escape         string      `json:"escape"`
+	AuthServices   []Claim     `json:"authServices"`
+}
+
+// dialect is what the two lists differ in.
+type dialect struct {
+	Field    string // of the tool
+	key      string // of the name
+	required bool   // where it is not said
+	pasted   bool   // values become a part of a statement's text
+}
+
+// List is one of a tool's lists of parameters.
+type List struct {
+	dialect
+	Raw json.RawMessage
+}
+
+// Of returns a list in the dialect.
+func (d dialect) Of(raw json.RawMessage) List { return List{d, raw} }
+
+// The languages of the lists.
+var (
+	SERMAS     = dialect{Field: "schema", key: "parameter", required: false}
+	Toolbox    = dialect{Field: "parameters", key: "name", required: true}
+	Template   = dialect{Field: "templateParameters", key: "name", required: true, pasted: true}
+	PathList   = dialect{Field: "pathParams", key: "name", required: true}
+	QueryList  = dialect{Field: "queryParams", key: "name", required: true}
+	BodyList   = dialect{Field: "bodyParams", key: "name", required: true}
+	HeaderList = dialect{Field: "headerParams", key: "name", required: true}
+)
+
+// compileList compiles the definitions of one list. The faults' pointers begin at
+// the tool.
+func compileList(raw json.RawMessage, in dialect, with *Budget) ([]*parameter, fault.List) {
+	var faults fault.List
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		faults.Add(fault.Point(in.Field), "is not a list of parameters: %s", fault.Clip(err.Error()))
+		return nil, faults
+	}
+	parameters := make([]*parameter, 0, len(list))
+	for i := range list {
+		at := fault.Point(in.Field, i)
+		d := &definition{}
+		if err := exactjson.Unmarshal(list[i], d); err != nil {
+			faults.Add(at, "is not the definition of a parameter: %s", fault.Clip(err.Error()))
+			continue
+		}
+		parameters = append(parameters, d.compile(in, with, at, &faults))
+	}
+	return parameters, faults
+}
+
+// compile makes the parameter and reports what can never be satisfied.
+func (d *definition) compile(in dialect, with *Budget, at string, faults *fault.List) *parameter {
+	p := d.rules(with)
+	p.name, p.place, p.pasted = d.Name, at, in.pasted
+	if in.key == "parameter" {
+		p.name = d.Parameter
+	}
+	p.required, p.ignored, p.claims, p.grounded = in.required, d.Ignore, d.AuthServices, d.Grounded
+	if d.Required != nil {
+		p.required = *d.Required
+	}
+	found := newFindings(faults, at)
+	found.rules(d, p)
+	p.fallback = found.fixed(p, "default", d.Default)
+	p.static = found.fixed(p, "value", d.Value)
+	found.unfillable(p)
+	p.required = p.required && p.fallback == nil
+	return p
+}
+
+// rules compiles what holds for a parameter and for the items of one alike.
+func (d *definition) rules(with *Budget) *parameter {
+	p := &parameter{
+		description: d.Description,
+		kind:        d.Type,
+		allowed:     newEntries(d.AllowedValues, with),
+		excluded:    newEntries(d.ExcludedValues, with),
+		least:       newBound(d.MinValue),
+		most:        newBound(d.MaxValue),
+		escape:      d.Escape,
+	}
+	if d.Items != nil {
+		p.items = d.Items.rules(with)
+	}
+	if d.ValueType != "" {
+		p.values = &parameter{kind: d.ValueType}
+	}
+	return p
+}
+
+func newBound(given json.Number) *bound {
+	number, ok := exactjson.ParseDecimal(given.String())
+	if !ok {
+		return nil
+	}
+	return &bound{given: given.String(), number: number}
+}
+
+// The words of the lists, in the order in which an error names them.
+var (
+	kinds      = []kind{kindString, kindNumber, kindInteger, kindFloat, kindBoolean, kindObject, kindArray, kindMap}
+	valueKinds = []kind{kindString, kindInteger, kindFloat, kindNumber, kindBoolean}
+	escapes    = []string{EscapeSingleQuotes, EscapeDoubleQuotes, EscapeBackticks, EscapeSquareBrackets}
+)

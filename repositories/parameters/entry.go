@@ -1,0 +1,184 @@
+package parameters
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+)
+
+// entry is one member of allowedValues or excludedValues. A text is a literal and a
+// regular expression (RE2) at once; what does not compile is a literal alone.
+type entry struct {
+	given   any
+	pattern *regexp.Regexp // nil for what is a literal alone
+	broken  error          // why a text did not compile
+}
+
+func newEntry(given any, in *Budget) entry {
+	e := entry{given: given}
+	text, ok := given.(string)
+	if !ok || regexp.QuoteMeta(text) == text {
+		return e
+	}
+	if e.pattern, e.broken = in.compile(text); e.broken == nil {
+		// The longest match decides whether the pattern covers all of a value;
+		// wrapping the text in anchors could change its meaning.
+		e.pattern.Longest()
+	}
+	return e
+}
+
+func newEntries(given []any, in *Budget) []entry {
+	if len(given) == 0 {
+		return nil
+	}
+	entries := make([]entry, len(given))
+	for i := range given {
+		entries[i] = newEntry(given[i], in)
+	}
+	return entries
+}
+
+// literal reports whether the entry stands for itself alone.
+func (e entry) literal() bool { return e.pattern == nil }
+
+// allows reports whether the entry equals the value or matches all of it.
+func (e entry) allows(value any) bool {
+	return e.is(value, func(text string) bool {
+		if e.pattern == nil {
+			return text == e.given
+		}
+		found := e.pattern.FindStringIndex(text)
+		return found != nil && found[0] == 0 && found[1] == len(text)
+	})
+}
+
+// excludes reports whether the entry equals the value or matches any part of it. A
+// text that did not compile is no pattern and excludes itself alone.
+func (e entry) excludes(value any) bool {
+	return e.is(value, func(text string) bool {
+		switch {
+		case e.pattern != nil:
+			return e.pattern.MatchString(text)
+		case e.broken != nil:
+			return text == e.given
+		default:
+			return strings.Contains(text, e.given.(string))
+		}
+	})
+}
+
+// is compares an entry with a value as they are and, where the entry is a text, with
+// the texts of a scalar.
+func (e entry) is(value any, matches func(string) bool) bool {
+	if equal(e.given, value) {
+		return true
+	}
+	if _, ok := e.given.(string); !ok {
+		return false
+	}
+	return slices.ContainsFunc(scalarTexts(value), matches)
+}
+
+// scalarTexts returns the texts that a pattern is compared with: none for lists and
+// maps, which are compared whole, and two for a number that is not written in its
+// plainest form, so that 1.0 cannot slip past a rule about 1.
+func scalarTexts(value any) []string {
+	switch value := value.(type) {
+	case string:
+		return []string{value}
+	case bool:
+		if value {
+			return []string{"true"}
+		}
+		return []string{"false"}
+	case json.Number:
+		number, ok := exactjson.ParseDecimal(value.String())
+		if plain := number.String(); ok && plain != value.String() {
+			return []string{value.String(), plain}
+		}
+		return []string{value.String()}
+	default:
+		return nil
+	}
+}
+
+// regexSigns are what nobody writes into a literal: a group with options or
+// lookaround, a class by letter, a repeated dot, a counted repetition, an anchor.
+var regexSigns = regexp.MustCompile(`\(\?[:=!<PiUms]|\\[dDwWsSbBpP]|\.[*+]|\\[1-9]|\{[0-9]+,?[0-9]*\}|^\^|[^\\]\$$`)
+
+// brokenRegex returns the entry's fault where it is clearly meant as a regular
+// expression and does not compile.
+func (e entry) brokenRegex() string {
+	if e.broken == nil {
+		return ""
+	}
+	var malformed *syntax.Error
+	text, _ := e.given.(string)
+	if errors.As(e.broken, &malformed) && !regexSigns.MatchString(text) {
+		return ""
+	}
+	reason := strings.TrimPrefix(e.broken.Error(), "error parsing regexp: ")
+	return "the regular expression " + fault.Show(text) + " does not compile as RE2: " + fault.Clip(reason)
+}
+
+// Sizes of regular expressions, in steps of the compiled program, of some 40 bytes
+// each. x{1000} is seven characters and a thousand steps.
+const (
+	mostPatternSteps    = 5_000   // of one expression
+	mostRepositorySteps = 200_000 // of all of a repository's together
+)
+
+var (
+	errPatternSize  = errors.New("it is too large once its repetitions are written out")
+	errPatternsSize = errors.New("together the repository's regular expressions are too large")
+)
+
+// Budget compiles the regular expressions of one repository within its bounds, and
+// bounds its JSON Schemas as well.
+type Budget struct{ steps, values atomic.Int64 }
+
+// takesSchema reports whether there is room for a JSON Schema made of so many values.
+func (p *Budget) takesSchema(values int) bool {
+	return values <= mostSchemaValues && p.values.Add(int64(values)) <= mostRepositoryValues
+}
+
+// compile compiles RE2. A text that is no regular expression is a *syntax.Error.
+func (p *Budget) compile(text string) (*regexp.Regexp, error) {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	steps := patternSteps(parsed)
+	if steps > mostPatternSteps {
+		return nil, errPatternSize
+	}
+	if p.steps.Add(int64(steps)) > mostRepositorySteps {
+		return nil, errPatternsSize
+	}
+	return regexp.Compile(text)
+}
+
+// engine lets a JSON Schema compile its patterns within the same bounds.
+func (p *Budget) engine(text string) (jsonschema.Regexp, error) { return p.compile(text) }
+
+// patternSteps estimates the size of a program without making it.
+func patternSteps(re *syntax.Regexp) int {
+	steps := len(re.Rune)
+	for _, sub := range re.Sub {
+		steps += patternSteps(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		steps *= max(re.Min, re.Max, 1)
+	}
+	return min(1+steps, mostPatternSteps+1)
+}

@@ -1,0 +1,216 @@
+package parameters
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+	"earshot/repositories/schema"
+)
+
+// kind is the type of a parameter, in the words of the lists.
+type kind string
+
+const (
+	kindString  kind = "string"
+	kindNumber  kind = "number"
+	kindInteger kind = "integer"
+	kindFloat   kind = "float"
+	kindBoolean kind = "boolean"
+	kindObject  kind = "object"
+	kindArray   kind = "array"
+	kindMap     kind = "map"
+)
+
+func (k kind) numeric() bool { return k == kindNumber || k == kindInteger || k == kindFloat }
+
+func (k kind) mapping() bool { return k == kindObject || k == kindMap }
+
+// parameter is the compiled form of one parameter. The rules are those of its list;
+// a property of a JSON Schema has its rules in the schema.
+type parameter struct {
+	name        string
+	place       string // in the tool, as a JSON Pointer
+	description string
+	kind        kind
+	required    bool // and without default
+	ignored     bool
+	grounded    bool // a model's value has to stand in the conversation
+	claims      []Claim
+	pasted      bool // into a statement
+
+	fallback *fixed // default
+	static   *fixed // value
+
+	allowed  []entry
+	excluded []entry
+	least    *bound
+	most     *bound
+	escape   string
+	items    *parameter // of an array
+	values   *parameter // of a map with valueType; nil where anything goes
+
+	// property is the schema of a parameter that is a property of a JSON Schema, and
+	// nil for the lists.
+	property *jsonschema.Schema
+	nullable bool // the property may be null
+	refused  any  // its default, where its own schema refuses it
+}
+
+// Claim names a field of a verified ID token: authServices.
+type Claim struct {
+	Service string `json:"name"`
+	Field   string `json:"field"`
+}
+
+// fixed is a value of the definition: as it was given, and as it is handed on.
+type fixed struct{ given, used any }
+
+// bound is minValue or maxValue: as it was given, and to compare with.
+type bound struct {
+	given  string
+	number exactjson.Decimal
+}
+
+// hidden reports whether a model neither sees the parameter nor fills it.
+func (p *parameter) hidden() bool {
+	return p.ignored || p.static != nil || len(p.claims) > 0
+}
+
+// services names the services whose tokens fill the parameter.
+func (p *parameter) services() string {
+	names := make([]string, len(p.claims))
+	for i := range p.claims {
+		names[i] = p.claims[i].Service
+	}
+	return strings.Join(names, " or ")
+}
+
+// flaw is one thing that is wrong with a value, and where inside it: a path such as
+// [2].day, empty for the value itself.
+type flaw struct{ at, detail string }
+
+// faultsOf turns flaws of the parameter's value into faults of a call.
+func (p *parameter) faultsOf(flaws []flaw) []ValueFault {
+	faults := make([]ValueFault, len(flaws))
+	for i, flaw := range flaws {
+		faults[i] = ValueFault{Parameter: p.name, Detail: flaw.detail}
+		if flaw.at != "" {
+			faults[i].Detail = p.name + flaw.at + ": " + flaw.detail
+		}
+	}
+	return faults
+}
+
+func index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
+
+func member(at, key string) string { return at + "." + fault.Clip(key) }
+
+// Parameter describes one parameter to those who look for its value or tell a model
+// about it in prose. All rules are in Parameters.Check; this is a view.
+type Parameter struct {
+	Name        string
+	Description string
+	// Type is one of string, number, integer, boolean, object, array; float and map
+	// read as number and object. It is empty where a JSON Schema names none.
+	Type string
+	// Required says that a call without it cannot be made; false with a default.
+	Required bool
+	// Default is used where no value is given; nil where there is none.
+	Default any
+	// Allowed are the allowed values where all of them are literal, else nil.
+	Allowed []any
+	// Hidden says that models neither see nor fill it.
+	Hidden bool
+	// Grounded says that a model's value has to stand in the conversation. It is for
+	// whoever knows the conversation to hold to; Check and Read do not.
+	Grounded bool
+	// Items describes the members of an array; nil where nothing is known of them.
+	Items *Parameter
+	// Min and Max are inclusive bounds of a number; empty for none.
+	Min, Max json.Number
+}
+
+// List describes the parameters in the order in which they were given. Of a JSON
+// Schema it tells what the top level says in plain words; $ref and combinations of
+// schemas are left to Check.
+func (p *Parameters) List() []Parameter {
+	list := make([]Parameter, len(p.list))
+	for i, parameter := range p.list {
+		list[i] = parameter.view()
+	}
+	return list
+}
+
+// Placed is a parameter for those who check the definition that it is in.
+type Placed struct {
+	Parameter
+	// Kind is the type in the word of its list, which has others for some.
+	Kind string
+	// Place is where it stands in its tool, as a JSON Pointer.
+	Place string
+	// Claims are the fields of ID tokens that fill it, of which one has to be there.
+	Claims []Claim
+}
+
+// Placed lists the parameters in the order in which they were given.
+func (p *Parameters) Placed() []Placed {
+	list := make([]Placed, len(p.list))
+	for i, one := range p.list {
+		list[i] = Placed{Parameter: one.view(), Kind: string(one.kind), Place: one.place, Claims: one.claims}
+	}
+	return list
+}
+
+// mostDepth bounds how deep items of items are described.
+const mostDepth = 64
+
+func (p *parameter) view() Parameter {
+	view := Parameter{
+		Name:        p.name,
+		Description: p.description,
+		Type:        p.kind.schemaType(),
+		Required:    p.required,
+		Hidden:      p.hidden(),
+		Grounded:    p.grounded,
+		Allowed:     p.literals(),
+	}
+	if p.fallback != nil {
+		view.Default = normal(p.fallback.given)
+	}
+	if p.least != nil {
+		view.Min = json.Number(p.least.given)
+	}
+	if p.most != nil {
+		view.Max = json.Number(p.most.given)
+	}
+	if p.items != nil {
+		items := p.items.view()
+		view.Items = &items
+	}
+	if p.property != nil {
+		view.fromSchema(p.property, mostDepth)
+	}
+	return view
+}
+
+// fromSchema fills in what the schema of a property says of the same things. The
+// depth bounds it: items may refer to the schema that they are in.
+func (v *Parameter) fromSchema(s *jsonschema.Schema, depth int) {
+	if s.Enum != nil {
+		v.Allowed = s.Enum.Values
+	}
+	v.Min, v.Max = schema.Decimal(s.Minimum), schema.Decimal(s.Maximum)
+	if items := schema.Item(s, 0); items != nil && depth > 0 {
+		v.Items = &Parameter{}
+		if types := schemaTypes(items); len(types) > 0 {
+			v.Items.Type = types[0]
+		}
+		v.Items.Description = items.Description
+		v.Items.fromSchema(items, depth-1)
+	}
+}

@@ -1,0 +1,288 @@
+// Package parameters compiles the parameters of a tool, which are given as lists (of SERMAS
+// or of Toolbox) or as a JSON Schema, to one form, and holds values against it: strictly
+// those of a program, and with coercion what a model has written.
+package parameters
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"earshot/repositories/fault"
+)
+
+// Parameters is the one compiled form of a tool's parameters, whichever of the three
+// languages they were given in. It is made once per revision of a repository and is
+// safe for concurrent use.
+type Parameters struct {
+	list   []*parameter
+	byName map[string]*parameter
+	folded map[string]string // name without case, - and _, to the one visible parameter of it
+	schema *rootSchema       // nil for the lists
+	model  json.RawMessage
+	// authenticated says that there are parameters which ID tokens fill.
+	authenticated bool
+}
+
+// ValueFault is one thing that is wrong with a value.
+type ValueFault struct {
+	// Parameter is the name of the parameter, or the unknown name that was given.
+	Parameter string `json:"parameter"`
+	// Detail says what is wrong; for a part of the value it begins with the path,
+	// as in "stops[2].day: 5 is not a string".
+	Detail string `json:"detail"`
+}
+
+// Reading is what came of a model's arguments.
+type Reading struct {
+	// Values are complete: static values and defaults included. Numbers are
+	// json.Number with the digits that were sent. A value at fault is not in it.
+	Values map[string]any
+	// Missing names the required parameters that have no value, each of which is
+	// in Errors as well.
+	Missing []string
+	Errors  []ValueFault
+	// Coerced names the parameters whose value was changed in form, not in meaning.
+	Coerced []string
+	// Dropped names the arguments that no parameter asks for.
+	Dropped []string
+}
+
+// Infers reports whether there is any value that a matcher has to find.
+func (p *Parameters) Infers() bool {
+	for _, parameter := range p.list {
+		if !parameter.hidden() {
+			return true
+		}
+	}
+	return p.schema != nil && p.schema.open
+}
+
+// ModelSchema renders what a model is shown: a JSON Schema object without ignored,
+// static and authenticated parameters, keys in a stable order. The caller must not
+// change it.
+func (p *Parameters) ModelSchema() json.RawMessage {
+	if p.model == nil {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return p.model
+}
+
+// Names returns the names of all parameters in the order in which they were given.
+func (p *Parameters) Names() []string {
+	names := make([]string, len(p.list))
+	for i, parameter := range p.list {
+		names[i] = parameter.name
+	}
+	return names
+}
+
+// Hidden reports whether the parameter is kept from models: ignored, static, or
+// filled from a verified ID token. It is false for a name that there is not.
+func (p *Parameters) Hidden(name string) bool {
+	parameter, ok := p.byName[name]
+	return ok && parameter.hidden()
+}
+
+// Check takes a program's values strictly and completes them with static values and
+// defaults. Nothing is converted: an integer is an integer literal, "5" is no number.
+// Null counts as absent, unknown names are faults, and a static value wins over one
+// that is given. All faults are returned at once; values at fault are left out.
+func (p *Parameters) Check(values map[string]any) (map[string]any, []ValueFault) {
+	pass := newPass(p, strict)
+	pass.unknown(values)
+	for _, parameter := range p.list {
+		pass.take(parameter, values)
+	}
+	pass.finish()
+	return pass.Values, pass.Errors
+}
+
+// Read takes a model's arguments, coerces what can be coerced without loss, and
+// checks the rest as Check does. Unknown names are dropped, unless one parameter
+// alone has that name in another case or with other hyphens and underscores.
+func (p *Parameters) Read(arguments map[string]any) Reading {
+	pass := newPass(p, lenient)
+	named := pass.rename(arguments)
+	for _, parameter := range p.list {
+		pass.take(parameter, named)
+	}
+	pass.finish()
+	return pass.Reading
+}
+
+// Whose values a pass takes.
+const (
+	strict  = false // a program's
+	lenient = true  // a model's
+)
+
+// pass is one way of values through the parameters.
+type pass struct {
+	Reading
+	parameters *Parameters
+	lenient    bool
+}
+
+func newPass(parameters *Parameters, lenient bool) *pass {
+	return &pass{
+		Reading:    Reading{Values: make(map[string]any, len(parameters.list))},
+		parameters: parameters,
+		lenient:    lenient,
+	}
+}
+
+// take gives the parameter its value: the static one, the given one, or the default.
+func (s *pass) take(p *parameter, values map[string]any) {
+	given, sent := values[p.name]
+	switch {
+	case len(p.claims) > 0:
+		s.unverified(p)
+	case p.static != nil:
+		s.Values[p.name] = normal(p.static.used)
+	case s.lenient && p.ignored:
+		s.absent(p)
+	case given == nil || s.lenient && p.absent(given):
+		s.null(p, sent)
+	default:
+		s.settle(p, normal(given))
+	}
+}
+
+// null counts as absent, except where a JSON Schema requires a property and lets it
+// be null.
+func (s *pass) null(p *parameter, sent bool) {
+	if sent && p.nullable && p.required {
+		s.Values[p.name] = nil
+		return
+	}
+	s.absent(p)
+}
+
+// unverified reports that a parameter's claim is missing. Nothing that is sent takes
+// its place, and neither does a default.
+func (s *pass) unverified(p *parameter) {
+	if p.required {
+		s.miss(p, "cannot be filled: it comes from a verified ID token of "+p.services()+", and there is none")
+	}
+}
+
+func (s *pass) absent(p *parameter) {
+	switch {
+	case p.fallback != nil:
+		s.Values[p.name] = normal(p.fallback.used)
+	case p.required:
+		s.miss(p, "is required")
+	}
+}
+
+func (s *pass) miss(p *parameter, detail string) {
+	s.Missing = append(s.Missing, p.name)
+	s.Errors = append(s.Errors, ValueFault{Parameter: p.name, Detail: detail})
+}
+
+func (s *pass) settle(p *parameter, value any) {
+	if s.lenient {
+		read, changed := s.parameters.coerce(p, value)
+		if value = read; changed {
+			s.coerced(p.name)
+		}
+	}
+	flaws, usable := s.parameters.check(p, value)
+	s.Errors = append(s.Errors, p.faultsOf(flaws)...)
+	if usable {
+		s.Values[p.name] = p.escaped(value)
+	}
+}
+
+func (s *pass) coerced(name string) {
+	if !slices.Contains(s.Coerced, name) {
+		s.Coerced = append(s.Coerced, name)
+	}
+}
+
+// unknown finds a program's values that no parameter asks for.
+func (s *pass) unknown(values map[string]any) {
+	known := s.parameters.Names()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if _, ok := s.parameters.byName[name]; ok || s.keep(name, values[name]) {
+			continue
+		}
+		detail := "is not a parameter of the tool"
+		if len(s.Errors) < fault.Most { // the others are not listed, and each hint takes its time
+			detail += fault.DidYouMean(name, known)
+		}
+		s.Errors = append(s.Errors, ValueFault{Parameter: fault.Clip(name), Detail: detail})
+	}
+}
+
+// rename returns a model's arguments by the names of the parameters.
+func (s *pass) rename(arguments map[string]any) map[string]any {
+	named := make(map[string]any, len(arguments))
+	taken := map[string]int{}
+	for name, value := range arguments {
+		if _, ok := s.parameters.byName[name]; ok {
+			named[name] = value
+		} else if meant, ok := s.parameters.folded[fold(name)]; ok {
+			taken[meant]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+		s.renameOne(named, taken, name, arguments[name])
+	}
+	return named
+}
+
+func (s *pass) renameOne(named map[string]any, taken map[string]int, name string, value any) {
+	if _, ok := s.parameters.byName[name]; ok {
+		return
+	}
+	meant, ok := s.parameters.folded[fold(name)]
+	if _, given := named[meant]; ok && !given && taken[meant] == 1 {
+		named[meant] = value
+		s.coerced(meant)
+		return
+	}
+	if !s.keep(name, value) {
+		s.Dropped = append(s.Dropped, name)
+	}
+}
+
+// keep takes a value that has no parameter where a JSON Schema is open to such.
+func (s *pass) keep(name string, value any) bool {
+	if s.parameters.schema == nil || !s.parameters.schema.takes(name) {
+		return false
+	}
+	s.Values[name] = normal(value)
+	return true
+}
+
+// finish holds the values as a whole against the JSON Schema, where there is one.
+func (s *pass) finish() {
+	if s.parameters.schema == nil {
+		return
+	}
+	for _, fault := range s.parameters.schema.validate(s.Values) {
+		_, there := s.Values[fault.Parameter]
+		if there || !s.atFault(fault.Parameter) {
+			s.Errors = append(s.Errors, fault)
+		}
+	}
+	for _, fault := range s.Errors {
+		delete(s.Values, fault.Parameter)
+	}
+}
+
+// atFault reports whether a parameter has a fault already; that it is not among the
+// values is then no second one.
+func (s *pass) atFault(name string) bool {
+	return slices.ContainsFunc(s.Errors, func(f ValueFault) bool { return f.Parameter == name })
+}
+
+// fold brings names that differ in case, hyphens and underscores together.
+func fold(name string) string {
+	return strings.ToLower(foldReplacer.Replace(name))
+}
+
+var foldReplacer = strings.NewReplacer("-", "", "_", "", " ", "")

@@ -1,0 +1,283 @@
+package parameters_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/repositories/fault"
+	"earshot/repositories/parameters"
+)
+
+// compiled returns the parameters of a tool that is given as the fields beside its
+// name, as in `"schema":[…]`.
+func compiled(t testing.TB, fields string) *parameters.Parameters {
+	t.Helper()
+	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", fmt.Appendf(nil, `{"tools":[{"name":"t",%s}]}`, fields))
+	require.NoError(t, err)
+	return repository.Tools[0].Params()
+}
+
+// decoded returns a tool, or what is wrong with it as "pointer: detail" lines.
+func decoded(t *testing.T, tool string) (*repositories.Tool, []string) {
+	t.Helper()
+	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", fmt.Appendf(nil, `{"tools":[%s]}`, tool))
+	if err == nil {
+		return &repository.Tools[0], nil
+	}
+	var faults fault.List
+	require.ErrorAs(t, err, &faults)
+	var lines []string
+	for _, one := range faults {
+		lines = append(lines, one.Pointer+": "+one.Detail)
+	}
+	return nil, lines
+}
+
+// only returns the parameters of a tool with the one parameter "p", optional, with
+// the given fields, as in `"type":"string"`.
+func only(t testing.TB, fields string) *parameters.Parameters {
+	t.Helper()
+	return compiled(t, `"schema":[{"parameter":"p",`+fields+`}]`)
+}
+
+func values(t testing.TB, text string) map[string]any {
+	t.Helper()
+	decoded, err := parameters.DecodeValues([]byte(text))
+	require.NoError(t, err)
+	return decoded
+}
+
+// details returns faults as "parameter: detail" lines.
+func details(faults []parameters.ValueFault) []string {
+	var lines []string
+	for _, fault := range faults {
+		lines = append(lines, fault.Parameter+": "+fault.Detail)
+	}
+	return lines
+}
+
+// checked returns what a program's value of "p" becomes, as JSON, or its faults.
+func checked(t testing.TB, p *parameters.Parameters, value string) (string, []string) {
+	t.Helper()
+	out, faults := p.Check(values(t, `{"p":`+value+`}`))
+	if len(faults) > 0 {
+		require.NotContains(t, out, "p", "a value at fault is left out")
+		return "", details(faults)
+	}
+	return marshalled(t, out["p"]), nil
+}
+
+func marshalled(t testing.TB, value any) string {
+	t.Helper()
+	raw, err := json.Marshal(value)
+	require.NoError(t, err)
+	return string(raw)
+}
+
+func TestTypesAcceptOfAProgramWhatIsOfTheType(t *testing.T) {
+	accepted := map[string][]string{
+		`"type":"string"`:                          {`"a"`, `""`, `" a "`, `"5"`, `"null"`},
+		`"type":"integer"`:                         {`100`, `-7`, `0`, `-0`, `9223372036854775807`, `-9223372036854775808`, `9007199254740993`},
+		`"type":"number"`:                          {`3`, `3.0`, `1e2`, `-1.5E-3`, `0.1000000000000000055511151231257827`, `1.7e308`, `123456789012345678901234567890`},
+		`"type":"float"`:                           {`3`, `3.50`, `1e2`},
+		`"type":"boolean"`:                         {`true`, `false`},
+		`"type":"object"`:                          {`{}`, `{"a":{"b":[1,null,"x"]}}`},
+		`"type":"map"`:                             {`{}`, `{"a":1,"b":"x","c":true,"d":null,"e":[{}]}`},
+		`"type":"map","valueType":"integer"`:       {`{}`, `{"a":1,"b":9007199254740993}`},
+		`"type":"map","valueType":"float"`:         {`{"a":1,"b":1.5}`},
+		`"type":"array","items":{"type":"string"}`: {`[]`, `["a","b"]`},
+		`"type":"array","items":{"type":"array","items":{"type":"integer"}}`:          {`[[1],[],[2,3]]`},
+		`"type":"array","items":{"type":"map","valueType":"boolean"}`:                 {`[{"a":true}]`},
+		`"type":"array","items":{"name":"i","type":"string","description":"an item"}`: {`["a"]`},
+	}
+	for fields, list := range accepted {
+		p := only(t, fields)
+		for _, value := range list {
+			got, faults := checked(t, p, value)
+			require.Empty(t, faults, "%s %s", fields, value)
+			require.Equal(t, value, got, "%s comes out as it went in", fields)
+		}
+	}
+}
+
+func TestTypesRefuseOfAProgramWhatIsNotOfTheType(t *testing.T) {
+	refused := map[string]map[string]string{
+		`"type":"string"`: {
+			`5`: `p: 5 is not a string`, `true`: `p: true is not a string`, `["a"]`: `p: ["a"] is not a string`, `{}`: `p: {} is not a string`,
+		},
+		`"type":"integer"`: {
+			`3.0`:                  `p: 3.0 is not an integer: write it without fraction and exponent`,
+			`1e2`:                  `p: 1e2 is not an integer: write it without fraction and exponent`,
+			`14.5`:                 `p: 14.5 is not an integer: write it without fraction and exponent`,
+			`"5"`:                  `p: "5" is not an integer`,
+			`true`:                 `p: true is not an integer`,
+			`9223372036854775808`:  `p: 9223372036854775808 is out of the range of a 64-bit integer`,
+			`-9223372036854775809`: `p: -9223372036854775809 is out of the range of a 64-bit integer`,
+		},
+		`"type":"number"`: {
+			`"1.5"`: `p: "1.5" is not a number`, `true`: `p: true is not a number`,
+			`1e400`: `p: 1e400 is out of the range of a number`, `-1e309`: `p: -1e309 is out of the range of a number`,
+			`1e999999999`: `p: 1e999999999 is out of the range of a number`, `1e-999999999`: `p: 1e-999999999 is out of the range of a number`,
+		},
+		`"type":"float"`:   {`"1.5"`: `p: "1.5" is not a float`, `[1]`: `p: [1] is not a float`},
+		`"type":"boolean"`: {`"true"`: `p: "true" is not a boolean`, `1`: `p: 1 is not a boolean`, `0`: `p: 0 is not a boolean`, `"yes"`: `p: "yes" is not a boolean`},
+		`"type":"object"`:  {`[]`: `p: [] is not an object`, `"{}"`: `p: "{}" is not an object`, `{"a":1e999}`: `p: p.a: 1e999 is out of the range of a number`},
+		`"type":"map"`:     {`5`: `p: 5 is not a map`},
+		`"type":"map","valueType":"integer"`: {
+			`{"a":"1"}`: `p: p.a: "1" is not an integer`, `{"a":null}`: `p: p.a: null is not an integer`,
+		},
+		`"type":"array","items":{"type":"string"}`: {
+			`"a,b"`: `p: "a,b" is not an array`, `"[\"a\"]"`: `p: "[\"a\"]" is not an array`, `{}`: `p: {} is not an array`,
+			`["a",null]`: `p: p[1]: null is not a string`, `[1]`: `p: p[0]: 1 is not a string`,
+		},
+		`"type":"array","items":{"type":"array","items":{"type":"integer"}}`: {`[[1],["2"]]`: `p: p[1][0]: "2" is not an integer`},
+	}
+	for fields, list := range refused {
+		p := only(t, fields)
+		for value, want := range list {
+			_, faults := checked(t, p, value)
+			require.Equal(t, []string{want}, faults, "%s %s", fields, value)
+		}
+	}
+}
+
+func TestValuesMadeInGoAreReadLikeJSON(t *testing.T) {
+	p := compiled(t, `"schema":[{"parameter":"n","type":"integer"},{"parameter":"f","type":"float"},{"parameter":"l","type":"array","items":{"type":"string"}}]`)
+	out, faults := p.Check(map[string]any{"n": 5, "f": 1.5, "l": []string{"a"}})
+	require.Empty(t, faults)
+	require.Equal(t, map[string]any{"n": json.Number("5"), "f": json.Number("1.5"), "l": []any{"a"}}, out)
+
+	_, faults = p.Check(map[string]any{"n": struct{}{}, "f": json.Number("five")})
+	require.Equal(t, []string{`n: {} is not an integer`, `f: "five" is not a number`}, details(faults))
+}
+
+func TestAbsentTakesTheDefaultAndElseIsRequired(t *testing.T) {
+	cases := []struct{ name, fields, given, want, fault string }{
+		{"SERMAS is optional unless it says so", `"schema":[{"parameter":"p","type":"string"}]`, `{}`, `{}`, ``},
+		{"SERMAS required", `"schema":[{"parameter":"p","type":"string","required":true}]`, `{}`, ``, `p: is required`},
+		{"Toolbox is required unless it says otherwise", `"parameters":[{"name":"p","type":"string","description":"d"}]`, `{}`, ``, `p: is required`},
+		{"Toolbox optional", `"parameters":[{"name":"p","type":"string","description":"d","required":false}]`, `{}`, `{}`, ``},
+		{"null counts as absent", `"parameters":[{"name":"p","type":"string","description":"d"}]`, `{"p":null}`, ``, `p: is required`},
+		{"null of an optional one is left out", `"schema":[{"parameter":"p","type":"string"}]`, `{"p":null}`, `{}`, ``},
+		{"a default beats required", `"parameters":[{"name":"p","type":"string","description":"d","required":true,"default":"x"}]`, `{}`, `{"p":"x"}`, ``},
+		{"null takes the default", `"schema":[{"parameter":"p","type":"string","default":"x"}]`, `{"p":null}`, `{"p":"x"}`, ``},
+		{"default null is none", `"parameters":[{"name":"p","type":"string","description":"d","default":null}]`, `{}`, ``, `p: is required`},
+		{"an empty text is a default", `"parameters":[{"name":"p","type":"string","description":"d","default":""}]`, `{}`, `{"p":""}`, ``},
+		{"zero is a default", `"parameters":[{"name":"p","type":"integer","description":"d","default":0}]`, `{}`, `{"p":0}`, ``},
+		{"false is a default", `"parameters":[{"name":"p","type":"boolean","description":"d","default":false}]`, `{}`, `{"p":false}`, ``},
+		{"an empty list is a default", `"parameters":[{"name":"p","type":"array","description":"d","items":{"type":"string"},"default":[]}]`, `{}`, `{"p":[]}`, ``},
+		{"an empty map is a default", `"parameters":[{"name":"p","type":"map","description":"d","default":{}}]`, `{}`, `{"p":{}}`, ``},
+		{"a default is escaped like a value", `"schema":[{"parameter":"p","type":"string","default":"a'b","escape":"single-quotes"}]`, `{}`, `{"p":"'a''b'"}`, ``},
+		{"null passes no rule", `"schema":[{"parameter":"p","type":"string","allowedValues":["a"],"escape":"backticks"}]`, `{"p":null}`, `{}`, ``},
+		{"template parameters are parameters", `"templateParameters":[{"name":"p","type":"string","description":"d"}]`, `{"p":"t"}`, `{"p":"t"}`, ``},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			p := compiled(t, c.fields)
+			out, faults := p.Check(values(t, c.given))
+			if c.fault != "" {
+				require.Equal(t, []string{c.fault}, details(faults))
+				reading := p.Read(values(t, c.given))
+				require.Equal(t, []string{"p"}, reading.Missing)
+				require.Equal(t, faults, reading.Errors)
+				return
+			}
+			require.Empty(t, faults)
+			require.JSONEq(t, c.want, marshalled(t, out))
+			require.Equal(t, out, p.Read(values(t, c.given)).Values)
+		})
+	}
+}
+
+func TestAllFaultsOfTheValuesAtOnce(t *testing.T) {
+	p := compiled(t, `"schema":[{"parameter":"date","type":"string","required":true},{"parameter":"seats","type":"integer","maxValue":9},
+	  {"parameter":"stops","type":"array","items":{"type":"map","valueType":"string"}},{"parameter":"ok","type":"boolean"}]`)
+	out, faults := p.Check(values(t, `{"seats":10,"stops":[{"day":5},{"day":"a","x":true}],"dat":"x","ok":true}`))
+	require.Equal(t, []string{
+		`dat: is not a parameter of the tool; did you mean "date"?`,
+		`date: is required`,
+		`seats: 10 is above the maximum of 9`,
+		`stops: stops[0].day: 5 is not a string`,
+		`stops: stops[1].x: true is not a string`,
+	}, details(faults))
+	require.Equal(t, map[string]any{"ok": true}, out, "what is right is kept")
+}
+
+func TestHiddenParametersAreNotTakenFromAModel(t *testing.T) {
+	p := compiled(t, `"schema":[
+	  {"parameter":"static","type":"string","value":"A"},
+	  {"parameter":"both","type":"string","value":"B","ignore":true},
+	  {"parameter":"ignored","type":"string","ignore":true},
+	  {"parameter":"fallback","type":"integer","ignore":true,"default":7,"required":true},
+	  {"parameter":"seen","type":"string"}]`)
+	sent := `{"static":"x","both":"x","ignored":"x","fallback":1,"seen":"y"}`
+
+	reading := p.Read(values(t, sent))
+	require.Empty(t, reading.Errors)
+	require.JSONEq(t, `{"static":"A","both":"B","fallback":7,"seen":"y"}`, marshalled(t, reading.Values))
+
+	out, faults := p.Check(values(t, sent))
+	require.Empty(t, faults)
+	require.JSONEq(t, `{"static":"A","both":"B","ignored":"x","fallback":1,"seen":"y"}`, marshalled(t, out), "a program may fill an ignored parameter, and a static one wins")
+
+	for name, hidden := range map[string]bool{"static": true, "both": true, "ignored": true, "fallback": true, "seen": false, "unknown": false} {
+		require.Equal(t, hidden, p.Hidden(name), name)
+	}
+}
+
+func TestAuthenticatedParametersCannotBeFilledBySending(t *testing.T) {
+	p := compiled(t, `"parameters":[
+	  {"name":"user","type":"string","description":"d","authServices":[{"name":"google","field":"sub"},{"name":"acme","field":"id"}]},
+	  {"name":"mail","type":"string","description":"d","required":false,"default":"x","authServices":[{"name":"google","field":"email"}]}]`)
+	want := []string{`user: cannot be filled: it comes from a verified ID token of google or acme, and there is none`}
+	out, faults := p.Check(values(t, `{"user":"me","mail":"me"}`))
+	require.Equal(t, want, details(faults))
+	require.Empty(t, out, "neither what is sent nor a default stands in for a claim")
+	reading := p.Read(values(t, `{"user":"me"}`))
+	require.Equal(t, want, details(reading.Errors))
+	require.Equal(t, []string{"user"}, reading.Missing)
+	require.False(t, p.Infers())
+}
+
+func TestInfersReportsWhetherAModelHasAnythingToFind(t *testing.T) {
+	require.True(t, only(t, `"type":"string"`).Infers())
+	require.False(t, only(t, `"type":"string","value":"x"`).Infers())
+	require.False(t, only(t, `"type":"string","ignore":true`).Infers())
+	require.False(t, compiled(t, `"schema":[]`).Infers())
+	require.False(t, (&parameters.Parameters{}).Infers(), "a tool made by hand")
+	require.True(t, compiled(t, `"parameters":{"type":"object","properties":{"a":{}}}`).Infers())
+	require.False(t, compiled(t, `"parameters":{"type":"object","properties":{}}`).Infers())
+	require.True(t, compiled(t, `"parameters":{"type":"object","additionalProperties":{"type":"string"}}`).Infers())
+}
+
+func TestDefaultsAreNotSharedBetweenCalls(t *testing.T) {
+	p := only(t, `"type":"array","items":{"type":"string"},"default":["a"]`)
+	first, _ := p.Check(nil)
+	first["p"].([]any)[0] = "changed"
+	second, _ := p.Check(nil)
+	require.Equal(t, []any{"a"}, second["p"])
+}
+
+func TestDecodeValuesTakesOneObject(t *testing.T) {
+	for text, want := range map[string]string{
+		``: `{}`, ` null `: `{}`, `{"a":9007199254740993}`: `{"a":9007199254740993}`,
+	} {
+		require.Equal(t, want, marshalled(t, values(t, text)))
+	}
+	for text, want := range map[string]string{
+		`[1]`: "an object of names and values", `"x"`: "an object", `{"a":1} x`: "not JSON", `{"a":1}{}`: "more after", `{a}`: "not JSON",
+	} {
+		_, err := parameters.DecodeValues([]byte(text))
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func sorted(lines []string) []string {
+	slices.Sort(lines)
+	return lines
+}

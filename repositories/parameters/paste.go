@@ -1,0 +1,106 @@
+package parameters
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"earshot/repositories/fault"
+)
+
+// ControlCharacter returns the first control character of a text. None may be pasted
+// into a statement: a zero byte ends the text where the database reads it, and with it
+// all that the statement says after the value.
+func ControlCharacter(text string) (found rune, has bool) {
+	at := strings.IndexFunc(text, unicode.IsControl)
+	if at < 0 {
+		return 0, false
+	}
+	return []rune(text[at:])[0], true
+}
+
+// pasteFlaws names the control characters in a value that is pasted, in its members and
+// their names, whatever the rules of the parameter would let through.
+func (p *parameter) pasteFlaws(value any, at string) []flaw {
+	if !p.pasted {
+		return nil
+	}
+	return controlFlaws(value, at)
+}
+
+func controlFlaws(value any, at string) []flaw {
+	var flaws []flaw
+	switch value := value.(type) {
+	case string:
+		if found, has := ControlCharacter(value); has {
+			return []flaw{{at, fmt.Sprintf("%s has the control character U+%04X, which is never pasted into a statement", fault.Show(value), found)}}
+		}
+	case []any:
+		for i := range value {
+			flaws = append(flaws, controlFlaws(value[i], index(at, i))...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			flaws = append(flaws, controlFlaws(key, at)...)
+			flaws = append(flaws, controlFlaws(value[key], member(at, key))...)
+		}
+	}
+	return flaws
+}
+
+// Escapes that a string may ask for. A value that is pasted into a statement is put
+// between the delimiters, and a closing one inside it is doubled.
+const (
+	EscapeSingleQuotes   = "single-quotes"
+	EscapeDoubleQuotes   = "double-quotes"
+	EscapeBackticks      = "backticks"
+	EscapeSquareBrackets = "square-brackets"
+)
+
+// delimiters returns the opening and the closing delimiter of an escape; both are
+// empty where there is none of that name.
+func delimiters(escape string) (opening, closing string) {
+	switch escape {
+	case EscapeSingleQuotes:
+		return "'", "'"
+	case EscapeDoubleQuotes:
+		return `"`, `"`
+	case EscapeBackticks:
+		return "`", "`"
+	case EscapeSquareBrackets:
+		return "[", "]"
+	default:
+		return "", ""
+	}
+}
+
+func escaped(text, escape string) string {
+	opening, closing := delimiters(escape)
+	return opening + strings.ReplaceAll(text, closing, closing+closing) + closing
+}
+
+// escaped returns the value as it is handed on: itself, unless the parameter or its
+// items ask for an escape.
+func (p *parameter) escaped(value any) any {
+	switch value := value.(type) {
+	case string:
+		if p.escape != "" {
+			return escaped(value, p.escape)
+		}
+	case []any:
+		if p.items != nil && p.items.escapes() {
+			list := make([]any, len(value))
+			for i := range value {
+				list[i] = p.items.escaped(value[i])
+			}
+			return list
+		}
+	}
+	return value
+}
+
+func (p *parameter) escapes() bool {
+	return p.escape != "" || p.items != nil && p.items.escapes()
+}

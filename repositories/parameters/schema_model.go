@@ -1,0 +1,166 @@
+package parameters
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"earshot/repositories/exactjson"
+)
+
+// modelObject is the JSON Schema that a model is shown. Its fields are written in
+// this order.
+type modelObject struct {
+	Type       string          `json:"type"`
+	Properties json.RawMessage `json:"properties"`
+	Required   []string        `json:"required,omitempty"`
+}
+
+// modelProperty is one property of it.
+type modelProperty struct {
+	Type                 string          `json:"type"`
+	Description          string          `json:"description,omitempty"`
+	Enum                 []any           `json:"enum,omitempty"`
+	Minimum              json.RawMessage `json:"minimum,omitempty"`
+	Maximum              json.RawMessage `json:"maximum,omitempty"`
+	Items                *modelProperty  `json:"items,omitempty"`
+	AdditionalProperties any             `json:"additionalProperties,omitempty"`
+	Default              any             `json:"default,omitempty"`
+}
+
+// listModel renders the parameters of lists, in their order.
+func listModel(list []*parameter) (json.RawMessage, error) {
+	object := modelObject{Type: "object"}
+	var properties exactjson.Object
+	for _, p := range list {
+		if p.hidden() {
+			continue
+		}
+		if err := properties.Add(p.name, p.modelProperty()); err != nil {
+			return nil, err
+		}
+		if p.required {
+			object.Required = append(object.Required, p.name)
+		}
+	}
+	object.Properties = properties.JSON()
+	return exactjson.Encode(object)
+}
+
+func (p *parameter) modelProperty() *modelProperty {
+	shown := &modelProperty{
+		Type:        p.kind.schemaType(),
+		Description: p.description,
+		Enum:        p.literals(),
+	}
+	if p.least != nil {
+		shown.Minimum = json.RawMessage(p.least.given)
+	}
+	if p.most != nil {
+		shown.Maximum = json.RawMessage(p.most.given)
+	}
+	if p.items != nil {
+		shown.Items = p.items.modelProperty()
+	}
+	if p.kind.mapping() {
+		shown.AdditionalProperties = p.modelValues()
+	}
+	if p.fallback != nil {
+		shown.Default = p.fallback.given
+	}
+	return shown
+}
+
+func (p *parameter) modelValues() any {
+	if p.values == nil {
+		return true
+	}
+	return map[string]string{"type": p.values.kind.schemaType()}
+}
+
+// schemaType is the type's word in JSON Schema.
+func (k kind) schemaType() string {
+	switch k {
+	case kindFloat:
+		return "number"
+	case kindMap:
+		return "object"
+	default:
+		return string(k)
+	}
+}
+
+// literals returns the allowed values where all of them stand for themselves, and
+// nothing where a pattern is among them.
+func (p *parameter) literals() []any {
+	if p.property != nil && p.property.Enum != nil {
+		return p.property.Enum.Values
+	}
+	var values []any
+	for _, e := range p.allowed {
+		if !e.literal() {
+			return nil
+		}
+		values = append(values, e.given)
+	}
+	return values
+}
+
+// schemaModel renders the given JSON Schema without what is hidden from models. The
+// draft and the identity of the document are of no use to them, and providers refuse
+// them.
+func schemaModel(document map[string]any, list []*parameter) json.RawMessage {
+	shown := maps.Clone(document)
+	delete(shown, "$schema")
+	delete(shown, "$id")
+	shown["type"] = "object"
+	properties, _ := document["properties"].(map[string]any)
+	var ordered exactjson.Object
+	for _, p := range list {
+		if p.hidden() {
+			continue
+		}
+		if err := ordered.Add(p.name, withoutOurWords(properties[p.name])); err != nil {
+			return nil
+		}
+	}
+	shown["properties"] = ordered.JSON()
+	if required := shownRequired(document, list); len(required) > 0 {
+		shown["required"] = required
+	} else {
+		delete(shown, "required")
+	}
+	raw, err := exactjson.Encode(shown)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// withoutOurWords drops the fields of the lists that a property may carry.
+func withoutOurWords(property any) any {
+	given, ok := property.(map[string]any)
+	_, ignore := given["ignore"]
+	if _, grounded := given["grounded"]; !ok || !ignore && !grounded {
+		return property
+	}
+	shown := maps.Clone(given)
+	delete(shown, "ignore")
+	delete(shown, "grounded")
+	return shown
+}
+
+// shownRequired returns the required properties in their given order, without hidden
+// ones.
+func shownRequired(document map[string]any, list []*parameter) []string {
+	names := requiredNames(document)
+	var required []string
+	for _, p := range list {
+		if names[p.name] && !p.hidden() {
+			required = append(required, p.name)
+		}
+		delete(names, p.name)
+	}
+	rest := slices.Sorted(maps.Keys(names))
+	return append(required, rest...)
+}

@@ -1,0 +1,120 @@
+package parameters
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/schema"
+)
+
+// annotations are what a property of a JSON Schema says beside its rules. The last
+// four are the words of the lists; a validator passes over them.
+type annotations struct {
+	Description  string  `json:"description"`
+	Default      any     `json:"default"`
+	Ignore       bool    `json:"ignore"`
+	Grounded     bool    `json:"grounded"`
+	Value        any     `json:"value"`
+	AuthServices []Claim `json:"authServices"`
+}
+
+// compileProperty compiles one property of the root.
+func compileProperty(name string, given any, property *jsonschema.Schema, required bool, found *findings) *parameter {
+	p := &parameter{name: name, place: found.at, required: required, property: property}
+	p.nullable = property.Validate(nil) == nil
+	if types := schemaTypes(property); len(types) > 0 {
+		p.kind = kind(types[0])
+	}
+	notes, err := readAnnotations(given)
+	if err != nil {
+		found.faults.Add(found.at, "%s", err)
+		return p
+	}
+	p.description, p.ignored, p.claims = notes.Description, notes.Ignore, notes.AuthServices
+	p.grounded = notes.Grounded
+	p.useDefault(notes.Default)
+	p.static = found.fixedProperty(p, notes.Value)
+	found.unfillable(p)
+	p.required = p.required && p.fallback == nil
+	return p
+}
+
+func readAnnotations(given any) (annotations, error) {
+	var notes annotations
+	if _, ok := given.(map[string]any); !ok {
+		return notes, nil // true and false are schemas as well
+	}
+	raw, err := exactjson.Encode(given)
+	if err != nil {
+		return notes, err
+	}
+	if err := exactjson.Unmarshal(raw, &notes); err != nil {
+		return notes, errors.New("ignore and grounded are true or false, authServices a list of {\"name\",\"field\"}")
+	}
+	return notes, nil
+}
+
+// useDefault takes a property's default as far as it is one. To JSON Schema it is a
+// mere annotation, and real definitions say "false" for false, or "any" beside an enum
+// that has no such member: the first is read as a model's value would be, the second
+// is not used, and a model that sends it is taken to have left the value out.
+func (p *parameter) useDefault(given any) {
+	if given == nil {
+		return
+	}
+	read, _ := coerceProperty(normal(given), p.property)
+	if p.property.Validate(read) != nil {
+		p.refused = given
+		return
+	}
+	p.fallback = &fixed{given: read, used: read}
+}
+
+// fixedProperty takes a static value, which has to fit the property.
+func (f *findings) fixedProperty(p *parameter, given any) *fixed {
+	if given == nil {
+		return nil
+	}
+	if err := p.property.Validate(given); err != nil {
+		for _, one := range schema.Violations(err) {
+			f.add("value", "%s", one.Text(given))
+		}
+	}
+	return &fixed{given: given, used: given}
+}
+
+// schemaTypes returns the types that a schema names, null aside.
+func schemaTypes(s *jsonschema.Schema) []string {
+	if s != nil && s.Types == nil {
+		s = s.Ref
+	}
+	if s == nil || s.Types == nil {
+		return nil
+	}
+	var types []string
+	for _, name := range s.Types.ToStrings() {
+		if name != "null" {
+			types = append(types, name)
+		}
+	}
+	return types
+}
+
+// keysInOrder returns the keys of the object under field of a document, in the order
+// in which they stand there; known is the object itself.
+func keysInOrder(document []byte, field string, known map[string]any) []string {
+	var outer map[string]json.RawMessage
+	if json.Unmarshal(document, &outer) != nil || len(known) == 0 {
+		return slices.Sorted(maps.Keys(known))
+	}
+	keys, err := exactjson.Keys(outer[field])
+	if err != nil || len(keys) != len(known) {
+		return slices.Sorted(maps.Keys(known))
+	}
+	return keys
+}

@@ -1,0 +1,246 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+)
+
+// errConflict means that somebody else wrote in between; the write is made again on
+// what is there now.
+var errConflict = errors.New("written by another at the same time")
+
+// rounds bounds how often a write is made again. Each round that fails is one in
+// which another's write succeeded.
+const rounds = 200
+
+// again repeats a write for as long as it meets another's.
+func again(ctx context.Context, write func() error) error {
+	for range rounds {
+		if err := write(); !errors.Is(err, errConflict) {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %d other writers were faster", keyspace.ErrUnavailable, rounds)
+}
+
+// App returns an app, or ErrNotFound.
+func (s *Store) App(ctx context.Context, appID string) (*repositories.App, error) {
+	fields, err := s.db.HMGet(ctx, keyspace.KeysOf(appID).App(), "rev", "record").Result()
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	revision, _ := fields[0].(string)
+	record, exists := fields[1].(string)
+	if !exists {
+		return nil, fmt.Errorf("app %q: %w", appID, ErrNotFound)
+	}
+	return s.LoadApp(appID, revision, record)
+}
+
+// putApp writes an app.
+//
+//	KEYS app, apps
+//	ARGV appId, revision that is there ('' for none), new revision, record, rates
+//	=>   ok, or conflict
+//
+// The first revision of an app is its generation.
+var putApp = keyspace.NewScript(`
+local there = redis.call('HGET', KEYS[1], 'rev') or ''
+if there == ARGV[3] then return 'ok' end
+if there ~= ARGV[2] then return 'conflict' end
+if there == '' then redis.call('HSET', KEYS[1], 'generation', ARGV[3]) end
+redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'record', ARGV[4], 'version', ARGV[3], 'limits', ARGV[5])
+redis.call('ZADD', KEYS[2], 0, ARGV[1])
+return 'ok'
+`)
+
+// PutApp creates an app or replaces it. Masked credentials keep what is stored.
+func (s *Store) PutApp(ctx context.Context, app *repositories.App) (created bool, err error) {
+	err = again(ctx, func() error {
+		created, err = s.putApp(ctx, app)
+		return err
+	})
+	return created, err
+}
+
+func (s *Store) putApp(ctx context.Context, given *repositories.App) (created bool, err error) {
+	there, revision, err := s.appAsStored(ctx, given.ID)
+	if err != nil {
+		return false, err
+	}
+	app := given.Clone()
+	if err := repositories.KeepMasked(app, app.Credentials(), there.Credentials()); err != nil {
+		return false, err
+	}
+	record, err := s.sealer.sealRecord(app.ID, app, app.Credentials())
+	if err != nil {
+		return false, err
+	}
+	keys := keyspace.KeysOf(app.ID)
+	reply, err := putApp.Run(ctx, s.db, []string{keys.App(), keys.Apps()}, app.ID, revision, s.newID(), record,
+		app.Settings.Limits.Rates())
+	s.origins.forget(app.ID)
+	if err == nil && reply == "conflict" {
+		err = errConflict
+	}
+	return revision == "", err
+}
+
+// appAsStored returns the app and its revision; an empty app where there is none.
+func (s *Store) appAsStored(ctx context.Context, appID string) (*repositories.App, string, error) {
+	fields, err := s.db.HMGet(ctx, keyspace.KeysOf(appID).App(), "rev", "record").Result()
+	if err != nil {
+		return nil, "", keyspace.Unavailable(err)
+	}
+	revision, exists := fields[0].(string)
+	if !exists {
+		return &repositories.App{}, "", nil
+	}
+	app, err := s.LoadApp(appID, revision, fields[1].(string))
+	return app, revision, err
+}
+
+// Apps lists apps by id, the first limit after the given one.
+func (s *Store) Apps(ctx context.Context, after string, limit int) ([]*repositories.App, string, error) {
+	ids, err := s.appIDs(ctx, after, limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	ids, next := cut(ids, limit)
+	items, room := make([]*repositories.App, 0, len(ids)), &repositories.Room{}
+	for i, id := range ids {
+		app, err := s.App(ctx, id)
+		if errors.Is(err, ErrNotFound) {
+			continue // deleted since
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		if !room.Takes(app) {
+			return items, ids[i-1], nil
+		}
+		items = append(items, app)
+	}
+	return items, next, nil
+}
+
+func (s *Store) appIDs(ctx context.Context, after string, limit int) ([]string, error) {
+	from := "-"
+	if after != "" {
+		from = "(" + after
+	}
+	pipe := s.db.Pipeline()
+	for _, key := range keyspace.AllApps() {
+		pipe.ZRangeByLex(ctx, key, &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)})
+	}
+	replies, err := pipe.Exec(ctx)
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	var ids []string
+	for _, reply := range replies {
+		ids = append(ids, reply.(*redis.StringSliceCmd).Val()...)
+	}
+	slices.Sort(ids)
+	return ids[:min(len(ids), limit)], nil
+}
+
+// cut shortens a list that was read one longer than the page, and returns the cursor
+// of the next page, empty for none.
+func cut(ids []string, limit int) ([]string, string) {
+	if len(ids) <= limit {
+		return ids, ""
+	}
+	return ids[:limit], ids[limit-1]
+}
+
+// dropApp removes an app that has no repositories and no triggers left.
+//
+//	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate
+//	ARGV appId
+//	=>   ok, or again where it has some
+var dropApp = keyspace.NewFreeingScript(`
+if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 then return 'again' end
+redis.call('DEL', KEYS[1], KEYS[5], KEYS[6], KEYS[8], KEYS[9], KEYS[10])
+redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('HDEL', KEYS[7], ARGV[1])
+return 'ok'
+`)
+
+// DeleteApp removes an app with its sessions, its trigger records and its repositories,
+// each of which owes its tool.changed. Effects that are owed already are still tried. When
+// it returns, no replica takes a key or a session token of the app any more.
+func (s *Store) DeleteApp(ctx context.Context, appID string) error {
+	if _, err := s.App(ctx, appID); err != nil {
+		return err
+	}
+	if err := s.closeSessions(ctx, appID); err != nil {
+		return err
+	}
+	keys := keyspace.KeysOf(appID)
+	err := again(ctx, func() error {
+		if err := s.deleteAll(ctx, repositories.Scope{AppID: appID}); err != nil {
+			return err
+		}
+		if err := s.dropTriggers(ctx, appID); err != nil {
+			return err
+		}
+		reply, err := dropApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Repos(""),
+			keys.Triggers(""), keys.InState("pending"), keys.InState("failed"), keys.Dead(),
+			keys.AppKeys(), keys.KeyUses(), keys.Rates("")}, appID)
+		if err == nil && reply == "again" {
+			err = errConflict
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return forgotten(ctx)
+}
+
+func (s *Store) closeSessions(ctx context.Context, appID string) error {
+	sessions := s.db.ZScan(ctx, keyspace.KeysOf(appID).Idle(), 0, appID+"/*", 100).Iterator()
+	var names []string
+	for sessions.Next(ctx) {
+		if name, ok := strings.CutPrefix(sessions.Val(), appID+"/"); ok { // every second value is a score
+			names = append(names, name)
+		}
+	}
+	if err := sessions.Err(); err != nil {
+		return keyspace.Unavailable(err)
+	}
+	for _, name := range names {
+		if err := s.closeSession(ctx, appID, name, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AllowsOrigin reports whether the app's settings let pages of the origin call it. An
+// app that is not there allows none. The settings may be KeyFresh old.
+func (s *Store) AllowsOrigin(ctx context.Context, appID, origin string) (bool, error) {
+	allowed, err := s.origins.get(appID, func() ([]string, error) {
+		app, err := s.App(context.WithoutCancel(ctx), appID)
+		if err != nil {
+			return nil, err
+		}
+		return app.Settings.AllowedOrigins, nil
+	})
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return slices.Contains(allowed, origin) || slices.Contains(allowed, "*"), err
+}

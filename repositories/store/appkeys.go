@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/secret"
+)
+
+// Permission is what an app key may be good for: one of its scopes.
+type Permission string
+
+// The permissions of section 9 of the contract.
+const (
+	PermitTools    Permission = "tools"    // repositories
+	PermitMessages Permission = "messages" // messages, sessions, session tokens and events
+	PermitTriggers Permission = "triggers" // direct triggers, records, retries and events
+	PermitApp      Permission = "app"      // the app and its keys
+)
+
+// AppKey is a key of an app as it is listed. The key itself is shown once, when it is
+// made, and stored as a hash.
+type AppKey struct {
+	ID     string       `json:"keyId"`
+	Name   string       `json:"name,omitempty"`
+	Scopes []Permission `json:"scopes"`
+	// MadeBy is the key that asked for this one, and with which it ends; empty where it
+	// was the admin.
+	MadeBy  string    `json:"madeBy,omitempty"`
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expiresAt,omitzero"`
+	// LastUsed is exact to a minute, so that a use costs no write.
+	LastUsed time.Time `json:"lastUsed,omitzero"`
+
+	root string
+}
+
+// Root is the id of the key that its line begins with, which the admin has made.
+func (k AppKey) Root() string {
+	if k.root == "" {
+		return k.ID
+	}
+	return k.root
+}
+
+// Expired reports whether the key's time is up.
+func (k AppKey) Expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
+
+// AppKeyPrefix begins every app key, so that scanners for leaked credentials find it.
+const AppKeyPrefix = "ek_"
+
+// keySecret is the number of random bytes in a key: nobody guesses 256 bits, hence a
+// plain hash keeps them, without the cost of one made for passwords.
+const keySecret = 32
+
+// newKeyText makes a key for an app. App and id are readable in it, to find its record
+// by: ek_APP.ID.SECRET, all of the alphabet of a bearer token (RFC 6750).
+func newKeyText(appID, keyID string) secret.Secret {
+	random := make([]byte, keySecret)
+	rand.Read(random) // never fails (crypto/rand)
+	return secret.New(AppKeyPrefix + appID + "." + keyID + "." + base64.RawURLEncoding.EncodeToString(random))
+}
+
+// splitKey reads app and id out of what claims to be a key.
+func splitKey(key secret.Secret) (appID, keyID string, ok bool) {
+	text, ours := strings.CutPrefix(key.Reveal(), AppKeyPrefix)
+	parts := strings.Split(text, ".")
+	if !ours || len(parts) != 3 || !repositories.IsID(parts[0]) || !repositories.IsID(parts[1]) {
+		return "", "", false
+	}
+	return parts[0], parts[1], true
+}
+
+// hashKey covers the whole text: a secret under another app or id is another key.
+func hashKey(key secret.Secret) string {
+	sum := sha256.Sum256([]byte(key.Reveal()))
+	return hex.EncodeToString(sum[:])
+}
+
+func sameHash(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// mostLine is how many keys may stand between a key and the admin.
+const mostLine = 16
+
+// NewKey is a key that is asked for.
+type NewKey struct {
+	Name   string
+	Scopes []Permission
+	// Lifetime is how long it is good; zero for until it is revoked.
+	Lifetime time.Duration
+	// By is the key of the same app that asks; empty for the admin.
+	By string
+}
+
+// ScopeError means that a key asks for another that may do more than itself.
+type ScopeError struct {
+	Beyond []int // which of the scopes that were asked for
+	Has    []Permission
+}
+
+// Error says what the key has.
+func (e *ScopeError) Error() string {
+	return "a key makes none that may do more than itself: it has " + strings.ReplaceAll(strings.Trim(fmt.Sprint(e.Has), "[]"), " ", ", ")
+}
+
+// addKey adds a key to an app.
+//
+//	KEYS app, keys
+//	ARGV keyId, stored key, most keys, the keys that it ends with …
+//	=>   ok, noapp, orphan where one of these is gone, or full
+var addKey = keyspace.NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
+if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 1 then return 'ok' end
+for i = 4, #ARGV do
+  if redis.call('HEXISTS', KEYS[2], ARGV[i]) == 0 then return 'orphan' end
+end
+if redis.call('HLEN', KEYS[2]) >= tonumber(ARGV[3]) then return 'full' end
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+return 'ok'
+`)
+
+// CreateKey makes a key of an app. One that was asked for by another key ends with that
+// and may do no more than it; ErrKey and ErrKeyExpired mean that the other has ended. The
+// Secret is the key: nothing else can show it again.
+func (s *Store) CreateKey(ctx context.Context, appID string, asked NewKey) (AppKey, secret.Secret, error) {
+	made := storedKey{AppKey: AppKey{ID: s.newID(), Name: asked.Name, Scopes: asked.Scopes, Created: s.now().UTC(), MadeBy: asked.By}, Line: "/"}
+	if asked.Lifetime > 0 {
+		made.Expires = made.Created.Add(asked.Lifetime)
+	}
+	if asked.By != "" {
+		if err := s.descend(ctx, appID, &made); err != nil {
+			return AppKey{}, secret.Secret{}, err
+		}
+	}
+	text := newKeyText(appID, made.ID)
+	made.Hash = hashKey(text)
+	return made.AppKey, text, s.addKey(ctx, appID, made)
+}
+
+// descend puts a key below the one that asks for it.
+func (s *Store) descend(ctx context.Context, appID string, made *storedKey) error {
+	by, err := s.storedKey(ctx, appID, made.MadeBy)
+	if err != nil {
+		return err
+	}
+	if err := s.checkExpiry(by.AppKey); err != nil {
+		return err
+	}
+	beyond := &ScopeError{Has: by.Scopes}
+	for i, scope := range made.Scopes {
+		if !slices.Contains(by.Scopes, scope) {
+			beyond.Beyond = append(beyond.Beyond, i)
+		}
+	}
+	if len(beyond.Beyond) > 0 {
+		return beyond
+	}
+	if !by.Expires.IsZero() && (made.Expires.IsZero() || by.Expires.Before(made.Expires)) {
+		made.Expires = by.Expires
+	}
+	made.Line = strings.TrimSuffix(by.Line, "/") + "/" + by.ID + "/"
+	if len(made.line()) > mostLine {
+		return fmt.Errorf("%w: a key may be made by a key %d times over; ask with one further up", repositories.ErrFull, mostLine)
+	}
+	return nil
+}
+
+// line lists the keys that the key ends with, the first one made by the admin.
+func (k *storedKey) line() []string {
+	return strings.FieldsFunc(k.Line, func(r rune) bool { return r == '/' })
+}
+
+func (s *Store) addKey(ctx context.Context, appID string, made storedKey) error {
+	record, err := json.Marshal(made)
+	if err != nil {
+		return err
+	}
+	keys, args := keyspace.KeysOf(appID), []any{made.ID, made.Line + string(record), mostKeys}
+	for _, id := range made.line() {
+		args = append(args, id)
+	}
+	switch reply, err := addKey.Run(ctx, s.db, []string{keys.App(), keys.AppKeys()}, args...); {
+	case err != nil:
+		return err
+	case reply == "noapp":
+		return fmt.Errorf("app %q: %w", appID, ErrNotFound)
+	case reply == "orphan":
+		return ErrKey
+	case reply == "full":
+		return fmt.Errorf("%w: app %q has %d keys, the most: revoke some", repositories.ErrFull, appID, mostKeys)
+	}
+	return nil
+}

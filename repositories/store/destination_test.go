@@ -1,0 +1,24 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/keyspace"
+	"earshot/repositories/redistest"
+	"earshot/repositories/store"
+)
+
+func TestSealedCredentialDoesNotOpenForAnotherDestination(t *testing.T) {
+	stores(t, func(t *testing.T, store *store.Store, server *redistest.Server) {
+		key := keyspace.KeysOf("clinic").App()
+		record := server.Client().HGet(t.Context(), key, "record").Val()
+		require.Contains(t, record, `login.example`)
+		moved := strings.ReplaceAll(record, "login.example", "evil.example")
+		require.NoError(t, server.Client().HSet(t.Context(), key, "record", moved).Err())
+		_, err := storeOn(t, server, 'k').App(t.Context(), "clinic")
+		require.ErrorContains(t, err, "modules/calendar is damaged or another's", "who writes to Redis moves no credential")
+	})
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/secret"
+)
+
+// What a write would do to what is stored.
+const (
+	WouldCreate = "created"
+	WouldUpdate = "updated"
+	WouldLeave  = "unchanged"
+)
+
+// PreviewApp says what PutApp would do, and fails as it would. Credentials are compared
+// as well, which nobody can do outside: there they are masked. by is the root of the key
+// that asks, empty for the admin; it fails with a *CompareError where that asks too often.
+func (s *Store) PreviewApp(ctx context.Context, given *repositories.App, by string) (string, error) {
+	if err := s.mayCompare(ctx, given.ID, by, given.Credentials()); err != nil {
+		return "", err
+	}
+	there, revision, err := s.appAsStored(ctx, given.ID)
+	if err != nil {
+		return "", err
+	}
+	app := given.Clone()
+	if err := repositories.KeepMasked(app, app.Credentials(), there.Credentials()); err != nil {
+		return "", err
+	}
+	there.ID = given.ID
+	return would(revision, app, there, app.Credentials(), there.Credentials())
+}
+
+// PreviewRepository says what PutRepository would do, in the way of PreviewApp.
+func (s *Store) PreviewRepository(ctx context.Context, given *repositories.Repository, by string) (string, error) {
+	if err := s.mayCompare(ctx, given.AppID, by, given.Credentials()); err != nil {
+		return "", err
+	}
+	app, there, err := s.forChange(ctx, given.Scope(), given.ID)
+	if err != nil {
+		return "", err
+	}
+	next := given.Clone()
+	if err := settle(next, app, there); err != nil {
+		return "", err
+	}
+	next.Created, next.Updated = there.Created, there.Updated
+	return would(there.Revision, next, there, next.Credentials(), there.Credentials())
+}
+
+// would compares what is to be with what is.
+func would(revision string, next, there any, given, stored []repositories.Credential) (string, error) {
+	if revision == "" {
+		return WouldCreate, nil
+	}
+	nextText, err := exactjson.Encode(next)
+	if err != nil {
+		return "", err
+	}
+	thereText, err := exactjson.Encode(there)
+	if err != nil {
+		return "", err
+	}
+	if bytes.Equal(nextText, thereText) && maps.Equal(revealed(given), revealed(stored)) {
+		return WouldLeave, nil
+	}
+	return WouldUpdate, nil
+}
+
+// revealed lists credentials by name, to compare them. The same text for another
+// destination is another credential.
+func revealed(list []repositories.Credential) map[string]secret.Secret {
+	texts := map[string]secret.Secret{}
+	for _, c := range list {
+		texts[c.Name] = c.Get()
+	}
+	return texts
+}
+
+const (
+	// mostCompares is how many previews that compare credentials a key may ask for in
+	// compareSpan: whoever guesses is told of each guess whether it was right.
+	mostCompares = 120
+	compareSpan  = time.Minute
+)
+
+// CompareError means that a key has compared as many credentials as it may in a minute.
+// Nothing was compared.
+type CompareError struct{ RetryAfter time.Duration }
+
+// Error names the limit and the pause.
+func (e *CompareError) Error() string {
+	return fmt.Sprintf("a key may compare credentials by dry run %d times a minute; try again in %s, or leave them out as %q",
+		mostCompares, e.RetryAfter.Round(time.Second), secret.Masked)
+}
+
+// countCompare counts a comparison unless there were as many as there may be in any
+// span that ends now. One that is sent twice, as its reply was lost, counts twice.
+//
+//	KEYS compared
+//	ARGV most, span (ms)
+//	=>   0, or the time (ms) until there is room
+var countCompare = keyspace.NewScript(`
+local most, span, at = tonumber(ARGV[1]), tonumber(ARGV[2]), now()
+local first = tonumber(redis.call('LINDEX', KEYS[1], most - 1) or '')
+if first and at - first < span then return span - (at - first) end
+redis.call('LPUSH', KEYS[1], at)
+redis.call('LTRIM', KEYS[1], 0, most - 1)
+redis.call('PEXPIRE', KEYS[1], span)
+return 0
+`)
+
+// mayCompare counts a preview of a definition that holds credentials. Keys count with
+// the one that their line begins with, so that a key gains nothing by making others.
+func (s *Store) mayCompare(ctx context.Context, appID, by string, given []repositories.Credential) error {
+	for _, c := range given {
+		if c.Shown || c.Kept || c.Get().Empty() || c.Get().IsMasked() {
+			continue
+		}
+		pause, err := countCompare.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Compared(by)}, mostCompares, compareSpan.Milliseconds())
+		if ms, _ := pause.(int64); err == nil && ms > 0 {
+			return &CompareError{RetryAfter: time.Duration(ms) * time.Millisecond}
+		}
+		return err
+	}
+	return nil
+}

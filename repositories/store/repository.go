@@ -1,0 +1,296 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories"
+	"earshot/repositories/crash"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+)
+
+// writeRepository writes a repository, or removes it, together with the event that this owes.
+//
+//	KEYS app, repos, idle, outbox, effect, written, then the ledger
+//	ARGV repositoryId, revision that is there ('' for none), stored form ('' removes),
+//	     new version of the app, appId, sessionId, session TTL (ms), Entry, how long the
+//	     write is remembered (ms), most repositories of the scope (0 for any number),
+//	     a name of this write
+//	=>   ok, conflict, noapp, or full
+//
+// A second run finds that the first one took place and answers as it did: by then its
+// event may be published, and its repository fired and gone again.
+var writeRepository, dropRepository = keyspace.NewScript(keyspace.OweLua, writeRepositoryLua), keyspace.NewFreeingScript(keyspace.OweLua, writeRepositoryLua)
+
+const writeRepositoryLua = `
+if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
+local owed = cjson.decode(ARGV[8])
+if redis.call('GET', KEYS[6]) == ARGV[11] then return 'ok' end
+local stored = redis.call('HGET', KEYS[2], ARGV[1]) or ''
+local revision = string.match(stored, '^%S+') or ''
+if revision ~= ARGV[2] then return 'conflict' end
+local most = tonumber(ARGV[10])
+if revision == '' and most > 0 and redis.call('HLEN', KEYS[2]) >= most then return 'full' end
+if ARGV[3] == '' then
+  redis.call('HDEL', KEYS[2], ARGV[1])
+else
+  redis.call('HSET', KEYS[2], ARGV[1], ARGV[3])
+end
+if ARGV[6] == '' then
+  redis.call('HSET', KEYS[1], 'version', ARGV[4])
+else
+  redis.call('ZADD', KEYS[3], now() + tonumber(ARGV[7]), ARGV[5] .. '/' .. ARGV[6])
+end
+owe(KEYS[5], owed, ARGV[5], KEYS[4], '')
+redis.call('SET', KEYS[6], ARGV[11], 'PX', ARGV[9])
+return 'ok'
+`
+
+// writeRemembered is how long a write is known to have taken place. It is far above the
+// few seconds in which the client of Redis sends again what got no reply.
+const writeRemembered = 10 * time.Minute
+
+func (s *Store) write(ctx context.Context, repository *repositories.Repository, there, stored, operation string, most int) error {
+	scope := repository.Scope()
+	owed, err := s.ChangeEntry(repository, operation)
+	if err != nil {
+		return err
+	}
+	text, err := exactjson.Encode(owed)
+	if err != nil {
+		return err
+	}
+	keys := keyspace.KeysOf(scope.AppID)
+	crash.At(crash.RepositoryBefore)
+	script := writeRepository
+	if stored == "" {
+		script = dropRepository
+	}
+	reply, err := script.Run(ctx, s.db,
+		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(scope.SessionID), keys.Effect(owed.ID), keys.Written(owed.ID)}, keys.Ledger()...),
+		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, s.newID())
+	crash.At(crash.RepositoryReply)
+	switch {
+	case err != nil:
+		return err
+	case reply == "conflict":
+		return errConflict
+	case reply == "noapp":
+		return fmt.Errorf("app %q: %w", scope.AppID, ErrNotFound)
+	case reply == "full":
+		return &repositories.LimitError{Limit: "repositoriesPerSession", Most: most}
+	}
+	s.changed(scope.AppID)
+	return nil
+}
+
+// PutRepository creates a repository or replaces it: its generation is new, whatever
+// was there. Masked credentials keep what is stored. It fails with Faults where the
+// repository refers to what its app lacks.
+func (s *Store) PutRepository(ctx context.Context, repository *repositories.Repository) (created bool, err error) {
+	_, created, err = s.change(ctx, repository.Scope(), repository.ID, func(*repositories.Repository) (*repositories.Repository, error) {
+		next := repository.Clone()
+		next.Generation = s.newID()
+		return next, nil
+	})
+	return created, err
+}
+
+// PatchRepository adds tools to a repository, and creates it where it is missing. Of
+// any number of patches at the same time none is lost.
+func (s *Store) PatchRepository(ctx context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (*repositories.Repository, bool, error) {
+	return s.change(ctx, scope, id, func(there *repositories.Repository) (*repositories.Repository, error) {
+		next := there.Clone()
+		patch.Apply(next)
+		if there.Revision == "" {
+			next.Generation = s.newID()
+		}
+		return next, nil
+	})
+}
+
+// change reads a repository, lets edit make the next state of it, and writes that,
+// again where somebody else wrote in between.
+func (s *Store) change(ctx context.Context, scope repositories.Scope, id string, edit func(there *repositories.Repository) (*repositories.Repository, error)) (next *repositories.Repository, created bool, err error) {
+	err = again(ctx, func() error {
+		app, there, err := s.forChange(ctx, scope, id)
+		if err != nil {
+			return err
+		}
+		if next, err = edit(there); err != nil {
+			return err
+		}
+		created = there.Revision == ""
+		return s.replace(ctx, app, there, next)
+	})
+	return next, created, err
+}
+
+// forChange returns the app and the repository as it stands; where there is none, an
+// empty one without a revision.
+func (s *Store) forChange(ctx context.Context, scope repositories.Scope, id string) (*repositories.App, *repositories.Repository, error) {
+	app, err := s.App(ctx, scope.AppID)
+	if err != nil {
+		return nil, nil, err
+	}
+	stored, err := s.db.HGet(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID), id).Result()
+	if err == redis.Nil {
+		return app, &repositories.Repository{AppID: scope.AppID, SessionID: scope.SessionID, ID: id}, nil
+	}
+	if err != nil {
+		return nil, nil, keyspace.Unavailable(err)
+	}
+	there, err := s.Load(scope.AppID, stored)
+	return app, there, err
+}
+
+// settle gives the repository the credentials that it keeps of what is there, and holds
+// it against its app.
+func settle(r *repositories.Repository, app *repositories.App, there *repositories.Repository) error {
+	if err := repositories.KeepMasked(app, r.Credentials(), there.Credentials()); err != nil {
+		return err
+	}
+	if err := r.Check(app); err != nil {
+		return err
+	}
+	return r.CheckModuleHosts(app, there)
+}
+
+func (s *Store) replace(ctx context.Context, app *repositories.App, there, next *repositories.Repository) error {
+	if err := settle(next, app, there); err != nil {
+		return err
+	}
+	if err := app.Settings.Limits.CheckTools(next); err != nil {
+		return err
+	}
+	operation := "updated"
+	next.Created, next.Updated = there.Created, s.now().UTC()
+	if there.Revision == "" {
+		operation, next.Created = "created", next.Updated
+	}
+	next.Revision = s.newID()
+	stored, err := s.sealer.encode(next)
+	if err != nil {
+		return err
+	}
+	if err := next.Compile(); err != nil {
+		return err
+	}
+	return s.write(ctx, next, there.Revision, stored, operation, app.Settings.Limits.Repositories(next.Scope()))
+}
+
+// Repository returns a repository, or ErrNotFound.
+func (s *Store) Repository(ctx context.Context, scope repositories.Scope, id string) (*repositories.Repository, error) {
+	stored, err := s.db.HGet(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID), id).Result()
+	if err != nil {
+		return nil, fmt.Errorf("repository %q: %w", id, absent(err))
+	}
+	return s.Load(scope.AppID, stored)
+}
+
+// Repositories lists the repositories of a scope by id, the first limit after the
+// given one.
+func (s *Store) Repositories(ctx context.Context, scope repositories.Scope, after string, limit int) ([]*repositories.Repository, string, error) {
+	keys := keyspace.KeysOf(scope.AppID)
+	pipe := s.db.Pipeline()
+	exists := pipe.Exists(ctx, keys.App())
+	all := pipe.HKeys(ctx, keys.Repos(scope.SessionID))
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, "", keyspace.Unavailable(err)
+	}
+	if exists.Val() == 0 {
+		return nil, "", fmt.Errorf("app %q: %w", scope.AppID, ErrNotFound)
+	}
+	ids := slices.Sorted(slices.Values(all.Val()))
+	ids = ids[sort.Search(len(ids), func(i int) bool { return ids[i] > after }):]
+	ids, next := cut(ids, limit)
+	items, err := s.page(ctx, scope, ids)
+	if n := len(items); n > 0 && items[n-1].ID != ids[len(ids)-1] {
+		next = items[n-1].ID
+	}
+	return items, next, err
+}
+
+// page reads repositories as far as a page has room. What is deleted meanwhile is left
+// out.
+func (s *Store) page(ctx context.Context, scope repositories.Scope, ids []string) ([]*repositories.Repository, error) {
+	key := keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)
+	sizes, err := s.sizes(ctx, key, ids)
+	items, room := []*repositories.Repository{}, &repositories.Room{}
+	for err == nil && len(ids) > 0 {
+		few := repositories.Fitting(sizes)
+		stored, err := s.db.HMGet(ctx, key, ids[:few]...).Result()
+		if err != nil {
+			return nil, keyspace.Unavailable(err)
+		}
+		for _, one := range stored {
+			text, there := one.(string)
+			if !there {
+				continue
+			}
+			repository, err := s.Load(scope.AppID, text)
+			if err != nil {
+				return nil, err
+			}
+			if !room.Takes(repository) {
+				return items, nil
+			}
+			items = append(items, repository)
+		}
+		ids, sizes = ids[few:], sizes[few:]
+	}
+	return items, err
+}
+
+// sizes asks how long fields of a hash are.
+func (s *Store) sizes(ctx context.Context, key string, fields []string) ([]int64, error) {
+	sizes := make([]int64, len(fields))
+	if len(fields) == 0 {
+		return sizes, nil
+	}
+	pipe := s.db.Pipeline()
+	for _, field := range fields {
+		pipe.HStrLen(ctx, key, field)
+	}
+	replies, err := pipe.Exec(ctx)
+	for i, reply := range replies {
+		sizes[i] = reply.(*redis.IntCmd).Val()
+	}
+	return sizes, keyspace.Unavailable(err)
+}
+
+// DeleteRepository removes a repository, or returns ErrNotFound.
+func (s *Store) DeleteRepository(ctx context.Context, scope repositories.Scope, id string) error {
+	return again(ctx, func() error {
+		there, err := s.Repository(ctx, scope, id)
+		if err != nil {
+			return err
+		}
+		return s.write(ctx, there, there.Revision, "", "deleted", 0)
+	})
+}
+
+// deleteAll removes all repositories of a scope.
+func (s *Store) deleteAll(ctx context.Context, scope repositories.Scope) error {
+	stored, err := s.db.HGetAll(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)).Result()
+	if err != nil {
+		return keyspace.Unavailable(err)
+	}
+	for _, id := range slices.Sorted(maps.Keys(stored)) {
+		there, err := s.Load(scope.AppID, stored[id])
+		if err != nil {
+			return err
+		}
+		if err := s.write(ctx, there, there.Revision, "", "deleted", 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package store
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/secret"
+)
+
+// KeySize is the size in bytes of the key that EARSHOT_SECRET_KEY holds, in base64.
+const KeySize = 32
+
+// Sealer encrypts credentials at rest with AES-256-GCM, and signs session tokens. A
+// sealed credential is bound to its app, its field and its destination: moved to another,
+// it does not open.
+type Sealer struct {
+	current string // id of the key that seals
+	keys    map[string]cipher.AEAD
+	signers [][]byte // keys of session tokens; the first one signs
+}
+
+// NewSealer returns a Sealer that seals with the first key and opens with all: the
+// others are keys of before a rotation.
+func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
+	s := &Sealer{keys: map[string]cipher.AEAD{}}
+	for _, k := range append([][]byte{key}, old...) {
+		id, aead, err := deriveKey(k)
+		if err != nil {
+			return nil, err
+		}
+		signer, err := hkdf.Key(sha256.New, k, nil, "earshot session tokens", KeySize)
+		if err != nil {
+			return nil, err
+		}
+		s.keys[id], s.signers = aead, append(s.signers, signer)
+		if s.current == "" {
+			s.current = id
+		}
+	}
+	return s, nil
+}
+
+// deriveKey makes the AES key and a public id for it from the operator's key, by
+// HKDF (RFC 5869), so that neither tells anything of the other.
+func deriveKey(key []byte) (id string, aead cipher.AEAD, err error) {
+	if len(key) != KeySize {
+		return "", nil, fmt.Errorf("the secret key has %d bytes; it needs %d", len(key), KeySize)
+	}
+	name, err := hkdf.Key(sha256.New, key, nil, "earshot key id", 4)
+	if err != nil {
+		return "", nil, err
+	}
+	derived, err := hkdf.Key(sha256.New, key, nil, "earshot credentials", KeySize)
+	if err != nil {
+		return "", nil, err
+	}
+	block, err := aes.NewCipher(derived)
+	if err != nil {
+		return "", nil, err
+	}
+	aead, err = cipher.NewGCM(block)
+	return hex.EncodeToString(name), aead, err
+}
+
+// seal encrypts a credential for an app's field.
+func (s *Sealer) seal(appID, field string, secret secret.Secret) string {
+	aead := s.keys[s.current]
+	nonce := make([]byte, aead.NonceSize())
+	rand.Read(nonce) // never fails (crypto/rand)
+	sealed := aead.Seal(nonce, nonce, []byte(secret.Reveal()), boundTo(appID, field, secret.Towards()))
+	return s.current + ":" + base64.RawStdEncoding.EncodeToString(sealed)
+}
+
+// seals reports whether what is sealed was sealed with the key that seals now.
+func (s *Sealer) seals(sealed string) bool {
+	id, _, _ := strings.Cut(sealed, ":")
+	return id == s.current
+}
+
+var errSealed = errors.New("a stored credential does not open")
+
+// open decrypts what seal made, for the same app, field and destination.
+func (s *Sealer) open(appID, field, towards, sealed string) (secret.Secret, error) {
+	id, text, _ := strings.Cut(sealed, ":")
+	aead, known := s.keys[id]
+	if !known {
+		return secret.Secret{}, fmt.Errorf("%w: app %s, %s was sealed with key %s, which is neither the secret key nor an old one", errSealed, appID, field, id)
+	}
+	raw, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil || len(raw) < aead.NonceSize() {
+		return secret.Secret{}, fmt.Errorf("%w: app %s, %s is damaged", errSealed, appID, field)
+	}
+	plain, err := aead.Open(nil, raw[:aead.NonceSize()], raw[aead.NonceSize():], boundTo(appID, field, towards))
+	if err != nil {
+		return secret.Secret{}, fmt.Errorf("%w: app %s, %s is damaged or another's", errSealed, appID, field)
+	}
+	return secret.New(string(plain)).For(towards), nil
+}
+
+// boundTo is what a sealed credential is authenticated with. What goes nowhere, and what
+// was sealed before destinations were known, has none.
+func boundTo(appID, field, towards string) []byte {
+	bound := "earshot\x00" + appID + "\x00" + field
+	if towards != "" {
+		bound += "\x00" + towards
+	}
+	return []byte(bound)
+}
+
+// sealedRecord is a definition as it stands in Redis: masked, its credentials beside
+// it, each sealed under its name, for its destination.
+type sealedRecord struct {
+	Record  json.RawMessage   `json:"record"`
+	Sealed  map[string]string `json:"sealed,omitempty"`
+	Towards map[string]string `json:"towards,omitempty"`
+}
+
+// sealRecord encodes a definition and seals its credentials.
+func (s *Sealer) sealRecord(appID string, record any, credentials []repositories.Credential) (string, error) {
+	plain, err := exactjson.Encode(record)
+	if err != nil {
+		return "", err
+	}
+	stored := sealedRecord{Record: plain, Sealed: map[string]string{}, Towards: map[string]string{}}
+	for _, c := range credentials {
+		secret := c.Get()
+		if secret.Empty() {
+			continue
+		}
+		stored.Sealed[c.Name] = s.seal(appID, c.Name, secret)
+		if secret.Towards() != "" {
+			stored.Towards[c.Name] = secret.Towards()
+		}
+	}
+	text, err := exactjson.Encode(stored)
+	return string(text), err
+}
+
+// openInto decodes a sealed definition; credentials is called once it is decoded.
+func (s *Sealer) openInto(appID, text string, record any, credentials func() []repositories.Credential) error {
+	var stored sealedRecord
+	if err := json.Unmarshal([]byte(text), &stored); err != nil {
+		return fmt.Errorf("a stored definition of app %s cannot be read: %w", appID, err)
+	}
+	if err := json.Unmarshal(stored.Record, record); err != nil {
+		return fmt.Errorf("a stored definition of app %s cannot be read: %w", appID, err)
+	}
+	for _, c := range credentials() {
+		sealed, has := stored.Sealed[c.Name]
+		if !has {
+			continue
+		}
+		secret, err := s.open(appID, c.Name, stored.Towards[c.Name], sealed)
+		if err != nil {
+			return err
+		}
+		c.Set(secret)
+	}
+	return nil
+}
+
+// A repository is stored as "revision generation flags record". The words before the
+// record are what scripts decide by; the record is opaque to them, since Lua's JSON
+// would round its numbers.
+
+// flagOnce marks a triggerOnce repository.
+const flagOnce = "once"
+
+// encode writes the stored form of a repository.
+func (s *Sealer) encode(repository *repositories.Repository) (string, error) {
+	record, err := s.sealRecord(repository.AppID, repository, repository.Credentials())
+	flags := "-"
+	if repository.Options.TriggerOnce {
+		flags = flagOnce
+	}
+	return strings.Join([]string{repository.Revision, repository.Generation, flags, record}, " "), err
+}
+
+// decode reads the stored form of a repository and compiles its parameters.
+func (s *Sealer) decode(appID, stored string) (*repositories.Repository, error) {
+	words := strings.SplitN(stored, " ", 4)
+	if len(words) != 4 {
+		return nil, fmt.Errorf("a stored repository of app %s is damaged", appID)
+	}
+	repository := &repositories.Repository{}
+	if err := s.openInto(appID, words[3], repository, repository.Credentials); err != nil {
+		return nil, err
+	}
+	repository.Revision, repository.Generation = words[0], words[1]
+	return repository, repository.Compile()
+}
+
+// revisionOf returns the revision of a stored repository, empty for none.
+func revisionOf(stored string) string {
+	revision, _, _ := strings.Cut(stored, " ")
+	return revision
+}

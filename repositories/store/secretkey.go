@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/secret"
+)
+
+// ErrSecretKey is wrapped by errors that say that what Redis holds was sealed with
+// another secret key.
+var ErrSecretKey = errors.New("what it holds was sealed with another secret key")
+
+// Names under which the known text of the marks is sealed, of an app that cannot be.
+const (
+	markApp, markField, markText = "", "secret key", "earshot"
+)
+
+// marks are known texts in Redis, sealed with the secret key that credentials are
+// sealed with, and with the one before that.
+type marks struct{ current, before string }
+
+// mark seals the known text.
+func (s *Sealer) mark() string { return s.seal(markApp, markField, secret.New(markText)) }
+
+// opens reports whether one of the keys has made a mark.
+func (s *Sealer) opens(mark string) bool {
+	text, err := s.open(markApp, markField, "", mark)
+	return err == nil && text.Reveal() == markText
+}
+
+// setMark writes a mark where the one before it is as it was.
+//
+//	KEYS 1 marks
+//	ARGV current mark that is there ('' for none), new one, the one before it
+//	=>   ok, or conflict
+var setMark = keyspace.NewScript(`
+local there = redis.call('HGET', KEYS[1], 'current') or ''
+if there == ARGV[2] then return 'ok' end
+if there ~= ARGV[1] then return 'conflict' end
+redis.call('HSET', KEYS[1], 'current', ARGV[2], 'before', ARGV[3])
+return 'ok'
+`)
+
+func (s *Store) marks(ctx context.Context) (marks, error) {
+	fields, err := s.db.HGetAll(ctx, keyspace.SecretKeyMarks).Result()
+	return marks{fields["current"], fields["before"]}, keyspace.Unavailable(err)
+}
+
+// AdoptSecretKey is for the start of a process: it returns an error that wraps
+// ErrSecretKey where Redis belongs to another secret key, and otherwise marks it as
+// belonging to the current one, from which moment one who starts with the old key alone
+// is refused. A Redis without a mark is judged by a credential that it holds. lasting is
+// false for a key that ends with the process: it leaves no mark.
+func (s *Store) AdoptSecretKey(ctx context.Context, lasting bool) error {
+	return again(ctx, func() error {
+		held, err := s.marks(ctx)
+		switch {
+		case err != nil:
+			return err
+		case held.current == "":
+			if err := s.tryCredential(ctx); err != nil {
+				return err
+			}
+		case !s.sealer.opens(held.current):
+			return ErrSecretKey
+		case s.sealer.seals(held.current):
+			return nil
+		}
+		if !lasting {
+			return nil
+		}
+		reply, err := setMark.Run(ctx, s.db, []string{keyspace.SecretKeyMarks}, held.current, s.sealer.mark(), held.current)
+		switch {
+		case errors.Is(err, keyspace.ErrMemory):
+			return nil // it is marked at another start
+		case err == nil && reply == "conflict":
+			return errConflict
+		}
+		return err
+	})
+}
+
+// CheckSecretKey is for a process that runs: it returns an error that wraps ErrSecretKey
+// where Redis belongs to neither the secret key nor the old one. While the others are
+// started with a new one, one that has the key before it alone goes on.
+func (s *Store) CheckSecretKey(ctx context.Context) error {
+	held, err := s.marks(ctx)
+	if err == nil && held.current != "" && !s.sealer.opens(held.current) && !s.sealer.opens(held.before) {
+		err = ErrSecretKey
+	}
+	return err
+}
+
+// Bounds of the search for a credential in a Redis that has no mark yet.
+const (
+	mostTried = 10_000 // apps
+	someApps  = 100
+	someRepos = 20 // of each app
+)
+
+// tryCredential opens the first credential that it finds, of an app or its tools.
+func (s *Store) tryCredential(ctx context.Context) error {
+	after := ""
+	for range mostTried / someApps {
+		ids, err := s.appIDs(ctx, after, someApps)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		for _, id := range ids {
+			if found, err := s.tryApp(ctx, id); err != nil || found {
+				return err
+			}
+		}
+		after = ids[len(ids)-1]
+	}
+	return nil
+}
+
+// tryApp reports whether the app holds a credential, and fails where that does not open.
+func (s *Store) tryApp(ctx context.Context, appID string) (found bool, err error) {
+	app, err := s.App(ctx, appID)
+	if err == nil && anySet(app.Credentials()) {
+		return true, nil
+	}
+	if err == nil {
+		var own []*repositories.Repository
+		own, _, err = s.Repositories(ctx, repositories.Scope{AppID: appID}, "", someRepos)
+		for _, repository := range own {
+			found = found || anySet(repository.Credentials())
+		}
+	}
+	switch {
+	case errors.Is(err, errSealed):
+		return false, fmt.Errorf("%w: %w", ErrSecretKey, err)
+	case errors.Is(err, keyspace.ErrUnavailable):
+		return false, err
+	default: // deleted since, or written by another version: no word on the key
+		return found, nil
+	}
+}
+
+func anySet(credentials []repositories.Credential) bool {
+	for _, c := range credentials {
+		if !c.Get().Empty() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"earshot/repositories"
+	"earshot/repositories/crash"
+	"earshot/repositories/keyspace"
+)
+
+// undecidedLua defines undecided(order, turns, session): whether a message of the
+// session, named as in Keys.Idle, waits for its decision.
+const undecidedLua = `
+local function undecided(order, turns, session)
+  local name = string.match(session, '/(.*)')
+  for _, id in ipairs(redis.call('LRANGE', order, 0, -1)) do
+    if redis.call('ZSCORE', turns, name .. '/' .. id) then return true end
+  end
+  return false
+end
+`
+
+// dropSession removes what a session has besides its repositories.
+//
+//	KEYS turns, order, repos, triggers, idle, turns that are due, closed
+//	ARGV app/session, '1' to spare one in which a message is not decided, how long it is
+//	     remembered that it was closed (ms), the generation of its next life
+//	=>   ok, again where it has repositories, or used
+var dropSession = keyspace.NewFreeingScript(undecidedLua, `
+if redis.call('HLEN', KEYS[3]) > 0 then return 'again' end
+if ARGV[2] == '1' and undecided(KEYS[2], KEYS[6], ARGV[1]) then return 'used' end
+redis.call('DEL', KEYS[1], KEYS[2], KEYS[4])
+redis.call('ZREM', KEYS[5], ARGV[1])
+redis.call('HSET', KEYS[7], 'generation', ARGV[4], 'at', now())
+redis.call('PEXPIRE', KEYS[7], ARGV[3])
+return 'ok'
+`)
+
+// justClosed is longer than a message that was accepted before is worked on.
+const justClosed = 10 * time.Minute
+
+// wasClosed tells whether a session was closed a short time ago.
+//
+//	KEYS closed
+//	ARGV how long ago (ms)
+//	=>   1 or 0
+var wasClosed = keyspace.NewFreeingScript(`
+local at = redis.call('HGET', KEYS[1], 'at')
+return at and now() - at < tonumber(ARGV[1]) and 1 or 0
+`)
+
+// Closed reports whether a session was closed in the last ten minutes. What a session
+// had may be gone for another reason: a failover of Redis drops what the old master had
+// taken last.
+func (s *Store) Closed(ctx context.Context, appID, sessionID string) (bool, error) {
+	found, err := wasClosed.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Closed(sessionID)}, justClosed.Milliseconds())
+	return found == int64(1), err
+}
+
+// CloseSession removes a session: its history and its repositories, each of which owes
+// its tool.changed. Effects that are owed already are still delivered. Closing a
+// session that is not there is no error. When it returns, no replica takes a token of the
+// session any more.
+func (s *Store) CloseSession(ctx context.Context, appID, sessionID string) error {
+	if _, err := s.App(ctx, appID); err != nil {
+		return err
+	}
+	if err := s.closeSession(ctx, appID, sessionID, ""); err != nil {
+		return err
+	}
+	return forgotten(ctx)
+}
+
+// closeSession removes a session; spare is '1' where it is to stay if it is in use.
+func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string) error {
+	keys, generation := keyspace.KeysOf(appID), s.newID()
+	return again(ctx, func() error {
+		if err := s.deleteAll(ctx, repositories.Scope{AppID: appID, SessionID: sessionID}); err != nil {
+			return err
+		}
+		crash.At(crash.SessionHalf)
+		reply, err := dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
+			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID)},
+			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation)
+		if err == nil && reply == "again" {
+			err = errConflict
+		}
+		return err
+	})
+}
+
+// stillIdle tells whether a session is still past its time by the clock of Redis. One
+// in which a message waits for its decision is not idle, however long that takes.
+//
+//	KEYS idle, order, turns that are due
+//	ARGV app/session, session TTL (ms)
+//	=>   yes or no
+var stillIdle = keyspace.NewFreeingScript(undecidedLua, `
+local at = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if not at or tonumber(at) > now() then return 'no' end
+if undecided(KEYS[2], KEYS[3], ARGV[1]) then
+  redis.call('ZADD', KEYS[1], now() + tonumber(ARGV[2]), ARGV[1])
+  return 'no'
+end
+return 'yes'
+`)
+
+// ExpireSession closes a session, named as in Keys.Idle, unless it was used since or is
+// in use.
+func (s *Store) ExpireSession(ctx context.Context, member string) error {
+	appID, sessionID, _ := strings.Cut(member, "/")
+	keys := keyspace.KeysOf(appID)
+	reply, err := stillIdle.Run(ctx, s.db, []string{keys.Idle(), keys.Order(sessionID), keys.Lane(keyspace.LaneTurns)}, member, s.ttl.Milliseconds())
+	if err != nil || reply != "yes" {
+		return err
+	}
+	return s.closeSession(ctx, appID, sessionID, "1")
+}
+
+// lateEnd is how long after its session was closed an effect may come to its end: a
+// call is tried for at most 24 hours, and its record is kept from then on.
+const lateEnd = 48 * time.Hour
+
+// Generation tells what lives under a name now from what lived under it before. It is
+// random, and stands in the ids of what a session sets off and in its tokens.
+//
+// A session's is empty until it is closed for the first time, and renewed each time it
+// is. Thus nothing needs to be written when a session begins, and a failover that loses
+// the last writes leaves the generation of a living session as it was.
+type Generation struct {
+	App     string `json:"app,omitempty"`
+	Session string `json:"session,omitempty"`
+}
+
+// Generation reads the generation of an app and of a session, which need not have been
+// used yet. Without the app it fails with ErrNotFound.
+func (s *Store) Generation(ctx context.Context, appID, sessionID string) (Generation, error) {
+	keys := keyspace.KeysOf(appID)
+	pipe := s.db.Pipeline()
+	app, session := pipe.HMGet(ctx, keys.App(), "rev", "generation"), pipe.HMGet(ctx, keys.Closed(sessionID), "generation")
+	if _, err := pipe.Exec(ctx); err != nil {
+		return Generation{}, keyspace.Unavailable(err)
+	}
+	if app.Val()[0] == nil {
+		return Generation{}, fmt.Errorf("app %q: %w", appID, ErrNotFound)
+	}
+	found := Generation{}
+	found.App, _ = app.Val()[1].(string) // none in apps that were made before there were any
+	found.Session, _ = session.Val()[0].(string)
+	return found, nil
+}
+
+// LifeOf is Generation as it was at most KeyFresh ago: what a request with a session token
+// is let in by. Whoever ends a life waits for that long.
+func (s *Store) LifeOf(ctx context.Context, appID, sessionID string) (Generation, error) {
+	return s.lives.get(appID+" "+sessionID, func() (Generation, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
+		defer cancel()
+		return s.Generation(ctx, appID, sessionID)
+	})
+}
+
+// forgotten waits until no replica lets anybody in by what is over now.
+func forgotten(ctx context.Context) error {
+	select {
+	case <-time.After(KeyFresh):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Remembers is how long the generation of a session is kept after it was closed, or
+// used since: until nothing of its earlier lives is left.
+func (s *Store) Remembers() time.Duration { return s.keep.longest() + lateEnd }

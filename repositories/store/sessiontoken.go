@@ -1,0 +1,75 @@
+package store
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"earshot/repositories/secret"
+)
+
+// SessionToken is what a front-end may hold: it is good for one session, for a while.
+// It is stored nowhere; the service knows its own by their signature.
+type SessionToken struct {
+	AppID     string    `json:"app"`
+	SessionID string    `json:"session"`
+	Expires   time.Time `json:"exp"`
+	// KeyID is the app key that asked for it, and with which it ends; empty where it
+	// was the admin.
+	KeyID string `json:"key,omitempty"`
+	// Life is that of the app and the session that it was made in, and with which it ends.
+	Life Generation `json:"life"`
+}
+
+// SessionTokenPrefix begins every session token.
+const SessionTokenPrefix = "es_"
+
+// ErrToken means that a session token is not one of ours.
+var ErrToken = errors.New("the session token is not valid")
+
+// SignToken writes a token and its signature: HMAC-SHA256 under a key that is derived
+// from the secret key for this alone.
+func (s *Sealer) SignToken(token SessionToken) (secret.Secret, error) {
+	claims, err := json.Marshal(token)
+	if err != nil {
+		return secret.Secret{}, err
+	}
+	text := SessionTokenPrefix + base64.RawURLEncoding.EncodeToString(claims)
+	return secret.New(text + "." + signature(s.signers[0], text)), nil
+}
+
+// OpenToken reads a token whose signature is right, by the secret key or an old one.
+// Whether its time is up is the caller's to look at.
+func (s *Sealer) OpenToken(given secret.Secret) (SessionToken, error) {
+	text, signed, found := strings.Cut(given.Reveal(), ".")
+	if !found || !s.signed(text, signed) {
+		return SessionToken{}, ErrToken
+	}
+	claims, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text, SessionTokenPrefix))
+	if err != nil {
+		return SessionToken{}, ErrToken
+	}
+	var token SessionToken
+	if json.Unmarshal(claims, &token) != nil {
+		return SessionToken{}, ErrToken
+	}
+	return token, nil
+}
+
+func (s *Sealer) signed(text, signed string) bool {
+	right := false
+	for _, key := range s.signers {
+		right = hmac.Equal([]byte(signature(key, text)), []byte(signed)) || right
+	}
+	return right
+}
+
+func signature(key []byte, text string) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text)) // a hash.Hash never fails
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}

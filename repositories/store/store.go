@@ -1,0 +1,242 @@
+// Package store keeps apps, repositories, keys and sessions in Redis, where all replicas
+// read the same truth. Credentials are sealed there, each for the one place where it goes.
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/singleflight"
+
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+)
+
+// ErrNotFound means that there is no such app or repository.
+var ErrNotFound = errors.New("not found")
+
+// cached is how many compiled definitions a process keeps.
+const cached = 8192
+
+// Options are what a Store needs beside Redis.
+type Options struct {
+	Sealer *Sealer
+	// SessionTTL is the idle time after which a session expires.
+	SessionTTL time.Duration
+	// Retention is how much is kept of what is over.
+	Retention Retention
+	// Now and NewID are injected by tests; they default to time.Now and to random
+	// ids of 128 bits.
+	Now   func() time.Time
+	NewID func() string
+}
+
+// Store keeps apps and repositories in Redis. What it returns is shared and must not
+// be changed. Its errors wrap ErrNotFound, ErrUnavailable, or are Faults.
+type Store struct {
+	db      *keyspace.DB
+	sealer  *Sealer
+	ttl     time.Duration
+	keep    Retention
+	now     func() time.Time
+	newID   func() string
+	repos   *lru.Cache[string, *repositories.Repository] // by revision
+	apps    *lru.Cache[string, *repositories.App]        // by revision
+	changed func(appID string)
+	access  *fresh[*storedKey] // by app and keyId
+	origins *fresh[[]string]   // by app
+	lives   *fresh[Generation] // by app and session
+}
+
+// New returns a Store.
+func New(db *keyspace.DB, options Options) *Store {
+	repos, _ := lru.New[string, *repositories.Repository](cached) // fails for a size of 0 only
+	apps, _ := lru.New[string, *repositories.App](cached)
+	s := &Store{
+		db: db, sealer: options.Sealer, ttl: options.SessionTTL, keep: options.Retention.withDefaults(),
+		now: options.Now, newID: options.NewID,
+		repos: repos, apps: apps, changed: func(string) {},
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.access, s.origins = newFresh[*storedKey](cached, KeyFresh, time.Now), newFresh[[]string](cached, KeyFresh, time.Now)
+	s.lives = newFresh[Generation](cached, KeyFresh, time.Now)
+	if s.newID == nil {
+		s.newID = rand.Text
+	}
+	return s
+}
+
+// OnChange sets what is called, with the app's id, after a change that owes an event, so that the event
+// need not wait for the next look at the ledger. Set it before the Store is used.
+func (s *Store) OnChange(wake func(appID string)) { s.changed = wake }
+
+// SessionTTL is the idle time after which a session expires.
+func (s *Store) SessionTTL() time.Duration { return s.ttl }
+
+// Ping reports whether Redis answers and takes writes, of a cluster for every partition:
+// a node answers PING for itself when its cluster serves nobody. The error is ErrMemory
+// as well where a node is full.
+func (s *Store) Ping(ctx context.Context) error {
+	pipe := s.db.Pipeline()
+	for _, key := range keyspace.AllDue() {
+		if s.db.Embedded {
+			pipe.Exists(ctx, key)
+		} else {
+			pipe.Eval(ctx, mayWrite, []string{key})
+		}
+	}
+	_, err := pipe.Exec(ctx)
+	return keyspace.Unavailable(err)
+}
+
+// mayWrite writes nothing, and is refused wherever a script that writes is: by a Redis
+// that is full, or a replica.
+const mayWrite = "#!lua\nreturn 1"
+
+// Load decodes the stored form of a repository, out of the cache where it can.
+func (s *Store) Load(appID, stored string) (*repositories.Repository, error) {
+	revision := revisionOf(stored)
+	if repository, hit := s.repos.Get(revision); hit {
+		return repository, nil
+	}
+	repository, err := s.sealer.decode(appID, stored)
+	if err == nil {
+		s.repos.Add(revision, repository)
+	}
+	return repository, err
+}
+
+// LoadApp decodes the stored form of an app, out of the cache where it can.
+func (s *Store) LoadApp(appID, revision, stored string) (*repositories.App, error) {
+	if app, hit := s.apps.Get(revision); hit {
+		return app, nil
+	}
+	app := &repositories.App{}
+	if err := s.sealer.openInto(appID, stored, app, app.Credentials); err != nil {
+		return nil, err
+	}
+	s.apps.Add(revision, app)
+	return app, nil
+}
+
+// SealTool encodes a tool with its credentials sealed, for a call that the ledger
+// owes after the tool itself is gone.
+func (s *Store) SealTool(appID string, tool *repositories.Tool) (string, error) {
+	alone := &repositories.Repository{AppID: appID, Tools: []repositories.Tool{*tool}}
+	return s.sealer.sealRecord(appID, alone, alone.Credentials())
+}
+
+// OpenTool decodes what SealTool made. The tool's parameters are not compiled.
+func (s *Store) OpenTool(appID, sealed string) (*repositories.Tool, error) {
+	alone := &repositories.Repository{}
+	if err := s.sealer.openInto(appID, sealed, alone, alone.Credentials); err != nil {
+		return nil, err
+	}
+	return &alone.Tools[0], nil
+}
+
+// absent turns the error of a missing key into ErrNotFound.
+func absent(err error) error {
+	if errors.Is(err, redis.Nil) {
+		return ErrNotFound
+	}
+	return keyspace.Unavailable(err)
+}
+
+// fresh keeps what was read for a moment, so that what is asked for with every request
+// is read a few times a second. Nothing that it returns was read longer ago than its
+// span, counted from before the read: whoever changes something and waits for the span
+// knows that no replica uses the old state any more.
+type fresh[V any] struct {
+	span   time.Duration
+	now    func() time.Time
+	values *lru.Cache[string, aged[V]]
+	reads  singleflight.Group
+}
+
+type aged[V any] struct {
+	value V
+	began time.Time
+}
+
+func newFresh[V any](size int, span time.Duration, now func() time.Time) *fresh[V] {
+	values, _ := lru.New[string, aged[V]](size) // fails for a size of 0 only
+	return &fresh[V]{span: span, now: now, values: values}
+}
+
+// freshTries bounds how often a read that took too long is made again.
+const freshTries = 3
+
+func (f *fresh[V]) get(key string, read func() (V, error)) (V, error) {
+	if held, hit := f.values.Get(key); hit && f.now().Sub(held.began) < f.span {
+		return held.value, nil
+	}
+	var none V
+	for range freshTries {
+		held, err := f.read(key, read)
+		if err != nil {
+			return none, err
+		}
+		if f.now().Sub(held.began) < f.span {
+			return held.value, nil
+		}
+	}
+	return none, fmt.Errorf("%w: its answers take longer than %s", keyspace.ErrUnavailable, f.span)
+}
+
+// read reads once for all who ask at the same time. Errors are not kept: a thing that
+// is not there yet is found as soon as it is.
+func (f *fresh[V]) read(key string, read func() (V, error)) (aged[V], error) {
+	held, err, _ := f.reads.Do(key, func() (any, error) {
+		began := f.now()
+		value, err := read()
+		if err == nil {
+			f.values.Add(key, aged[V]{value, began})
+		}
+		return aged[V]{value, began}, err
+	})
+	return held.(aged[V]), err
+}
+
+// forget makes the next get read again.
+func (f *fresh[V]) forget(key string) {
+	f.values.Remove(key)
+	f.reads.Forget(key)
+}
+
+// Retention is how much is kept of what is over. Zero fields have the defaults.
+type Retention struct {
+	// Done and Dead are how long the records of triggers are kept: of those that have
+	// delivered everything, and of those that have failed.
+	Done, Dead time.Duration
+	// Messages are the newest of a session that stay in its history.
+	Messages int
+}
+
+// Defaults of Retention.
+const (
+	DefaultRetention       = 7 * 24 * time.Hour
+	DefaultDeadRetention   = 30 * 24 * time.Hour
+	DefaultSessionMessages = 1000
+)
+
+func (r Retention) withDefaults() Retention {
+	return Retention{
+		Done: cmp.Or(r.Done, DefaultRetention), Dead: cmp.Or(r.Dead, DefaultDeadRetention),
+		Messages: cmp.Or(r.Messages, DefaultSessionMessages),
+	}
+}
+
+// longest is the longest that a record of a session that was closed is kept.
+func (r Retention) longest() time.Duration { return max(r.Done, r.Dead) }
+
+// Retention is how much is kept of what is over.
+func (s *Store) Retention() Retention { return s.keep }

@@ -1,0 +1,330 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/repositories/fault"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/redistest"
+	"earshot/repositories/secret"
+	"earshot/repositories/store"
+)
+
+var session = repositories.Scope{AppID: "clinic", SessionID: "s1"}
+
+// stores runs a test on every store that holds for the product.
+func stores(t *testing.T, test func(t *testing.T, store *store.Store, server *redistest.Server)) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		store := storeOn(t, server, 'k')
+		putApp(t, store, "clinic", `{"name":"Clinic","modules":[{"moduleId":"calendar","secret":"module-secret","tokenUrl":"https://login.example/token"}]}`)
+		test(t, store, server)
+	})
+}
+
+func storeOn(t *testing.T, server *redistest.Server, key byte, old ...[]byte) *store.Store {
+	sealer, err := store.NewSealer([]byte(strings.Repeat(string(key), store.KeySize)), old...)
+	require.NoError(t, err)
+	db := &keyspace.DB{UniversalClient: server.Connect(redis.UniversalOptions{DialerRetries: 1}), Embedded: server.Embedded()}
+	return store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour})
+}
+
+func putApp(t *testing.T, store *store.Store, id, body string) bool {
+	t.Helper()
+	app, err := repositories.DecodeApp(id, []byte(body))
+	require.NoError(t, err)
+	created, err := store.PutApp(t.Context(), app)
+	require.NoError(t, err)
+	return created
+}
+
+func put(t *testing.T, store *store.Store, scope repositories.Scope, id, body string) (bool, error) {
+	t.Helper()
+	repository, err := repositories.DecodeRepository(scope, id, []byte(body))
+	require.NoError(t, err)
+	return store.PutRepository(t.Context(), repository)
+}
+
+const withCredentials = `{"tools":[{"name":"book","url":"https://x.example","request":{"auth":"bearer",
+  "bearer":{"clientType":"client_credentials","clientId":"c","clientSecret":"bearer-secret","tokenUrl":"https://login.example/token"},
+  "headers":{"X-Api-Key":"header-secret","X-Desk":"A"}}}]}`
+
+func TestRepositoryIsCreatedReplacedAndDeleted(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
+		for i, created := range []bool{true, false} {
+			got, err := put(t, definitions, session, "r", `{"tools":[{"name":"a"}]}`)
+			require.NoError(t, err)
+			require.Equal(t, created, got, "round %d", i)
+		}
+		found, err := definitions.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		require.NotNil(t, found.Tool("a"))
+		require.NoError(t, definitions.DeleteRepository(t.Context(), session, "r"))
+		require.ErrorIs(t, definitions.DeleteRepository(t.Context(), session, "r"), store.ErrNotFound)
+		_, err = definitions.Repository(t.Context(), session, "r")
+		require.ErrorIs(t, err, store.ErrNotFound)
+	})
+}
+
+func TestRegistrationIsANewGenerationAndAPatchIsNot(t *testing.T) {
+	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
+		generation := func() string {
+			found, err := store.Repository(t.Context(), session, "r")
+			require.NoError(t, err)
+			return found.Generation
+		}
+		_, err := put(t, store, session, "r", `{"tools":[{"name":"a"}]}`)
+		require.NoError(t, err)
+		first := generation()
+		_, err = put(t, store, session, "r", `{"tools":[{"name":"a"}]}`)
+		require.NoError(t, err)
+		second := generation()
+		require.NotEqual(t, first, second)
+		patch(t, store, "r", `{"tools":[{"name":"b"}]}`)
+		require.Equal(t, second, generation())
+	})
+}
+
+func patch(t *testing.T, store *store.Store, id, body string) (*repositories.Repository, bool) {
+	t.Helper()
+	patch, err := repositories.DecodePatch(session, id, []byte(body))
+	require.NoError(t, err)
+	next, created, err := store.PatchRepository(context.Background(), session, id, patch)
+	require.NoError(t, err)
+	return next, created
+}
+
+func TestConcurrentPatchesLoseNothing(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
+		other := storeOn(t, server, 'k')
+		var group sync.WaitGroup
+		const n = 30
+		for i := range n {
+			store := []*store.Store{definitions, other}[i%2]
+			group.Go(func() { patch(t, store, "r", fmt.Sprintf(`{"tools":[{"name":"tool%d"}]}`, i)) })
+		}
+		group.Wait()
+		found, err := other.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		require.Len(t, found.Tools, n)
+	})
+}
+
+func TestPatchAddsOverridesAndReplacesOptions(t *testing.T) {
+	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
+		_, created := patch(t, store, "r", `{"options":{"exclusive":true},"tools":[{"name":"a"},{"name":"b"}]}`)
+		require.True(t, created)
+		next, created := patch(t, store, "r", `{"tools":[{"name":"b","description":"new"},{"name":"c"}]}`)
+		require.False(t, created)
+		require.Len(t, next.Tools, 3)
+		require.Equal(t, "new", next.Tool("b").Description)
+		require.True(t, next.Options.Exclusive, "options that are not given stay")
+		next, _ = patch(t, store, "r", `{"options":{"triggerOnce":true}}`)
+		require.Equal(t, repositories.Options{TriggerOnce: true}, next.Options, "options that are given replace")
+	})
+}
+
+func TestMaskedCredentialsKeepWhatIsStored(t *testing.T) {
+	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
+		_, err := put(t, store, session, "r", withCredentials)
+		require.NoError(t, err)
+		shown, err := store.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		text, err := json.Marshal(shown)
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "secret\":\"bearer")
+		require.Contains(t, string(text), `"X-Desk":"A"`, "a header that is no credential is shown")
+		_, err = put(t, store, session, "r", string(text))
+		require.NoError(t, err)
+		kept, err := store.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		require.Equal(t, "bearer-secret", kept.Tools[0].Request.Bearer.ClientSecret.Reveal())
+		require.Equal(t, "header-secret", kept.Tools[0].Request.Headers["X-Api-Key"].Reveal())
+
+		putApp(t, store, "clinic", `{"modules":[{"moduleId":"other","secret":"s","tokenUrl":"https://login.example/t"},{"moduleId":"calendar","secret":"***","tokenUrl":"https://login.example/token"}]}`)
+		app, err := store.App(t.Context(), "clinic")
+		require.NoError(t, err)
+		module, _ := app.Module("calendar")
+		require.Equal(t, "module-secret", module.Secret.Reveal(), "it stays with its module, whatever the order")
+	})
+}
+
+func TestMaskThatStandsForNothingIsAFault(t *testing.T) {
+	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
+		_, err := put(t, store, session, "new", strings.ReplaceAll(withCredentials, "bearer-secret", "***"))
+		var faults fault.List
+		require.ErrorAs(t, err, &faults)
+		require.Equal(t, "/tools/0/request/bearer/clientSecret", faults[0].Pointer)
+	})
+}
+
+func TestRepositoryMayNotReferToWhatItsAppLacks(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
+		_, err := put(t, definitions, session, "r", `{"tools":[{"name":"a","url":"https://x.example","request":{"auth":"module","moduleId":"nothing"}}]}`)
+		var faults fault.List
+		require.ErrorAs(t, err, &faults)
+		_, err = put(t, definitions, repositories.Scope{AppID: "nobody"}, "r", `{"tools":[]}`)
+		require.ErrorIs(t, err, store.ErrNotFound)
+	})
+}
+
+func TestListsArePagedInTheOrderOfIds(t *testing.T) {
+	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
+		for _, id := range []string{"b", "d", "a", "c"} {
+			putApp(t, store, "app-"+id, "{}")
+			_, err := put(t, store, session, id, `{"tools":[]}`)
+			require.NoError(t, err)
+		}
+		var apps, repos []string
+		for after, more := "", true; more; more = after != "" {
+			items, next, err := store.Apps(t.Context(), after, 2)
+			require.NoError(t, err)
+			for _, app := range items {
+				apps = append(apps, app.ID)
+			}
+			after = next
+		}
+		require.Equal(t, []string{"app-a", "app-b", "app-c", "app-d", "clinic"}, apps)
+		for after, more := "", true; more; more = after != "" {
+			items, next, err := store.Repositories(t.Context(), session, after, 3)
+			require.NoError(t, err)
+			for _, repository := range items {
+				repos = append(repos, repository.ID)
+			}
+			after = next
+		}
+		require.Equal(t, []string{"a", "b", "c", "d"}, repos)
+	})
+}
+
+func TestDeletedAppTakesEverythingAlong(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
+		_, err := put(t, definitions, session, "r", `{"tools":[]}`)
+		require.NoError(t, err)
+		_, err = put(t, definitions, repositories.Scope{AppID: "clinic"}, "own", `{"tools":[]}`)
+		require.NoError(t, err)
+		require.NoError(t, definitions.DeleteApp(t.Context(), "clinic"))
+		require.ErrorIs(t, definitions.DeleteApp(t.Context(), "clinic"), store.ErrNotFound)
+		_, err = definitions.App(t.Context(), "clinic")
+		require.ErrorIs(t, err, store.ErrNotFound)
+		require.True(t, putApp(t, definitions, "clinic", "{}"), "it is another app now")
+		for _, scope := range []repositories.Scope{session, {AppID: "clinic"}} {
+			items, _, err := definitions.Repositories(t.Context(), scope, "", 10)
+			require.NoError(t, err)
+			require.Empty(t, items)
+		}
+	})
+}
+
+func TestCredentialsAreSealedAtRest(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
+		_, err := put(t, definitions, session, "r", withCredentials)
+		require.NoError(t, err)
+		client := server.Client()
+		keys := server.Keys()
+		require.Contains(t, keys, keyspace.KeysOf("clinic").Repos(session.SessionID))
+		for _, key := range keys {
+			for name, value := range client.HGetAll(t.Context(), key).Val() {
+				for _, secret := range []string{"bearer-secret", "header-secret", "module-secret"} {
+					require.NotContains(t, value, secret, "%s %s", key, name)
+				}
+			}
+		}
+		before := []byte(strings.Repeat("k", store.KeySize))
+		rotated := storeOn(t, server, 'n', before)
+		kept, err := rotated.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		require.Equal(t, "bearer-secret", kept.Tools[0].Request.Bearer.ClientSecret.Reveal(), "the old key opens what it sealed")
+		_, err = storeOn(t, server, 'x').Repository(t.Context(), session, "r")
+		require.ErrorContains(t, err, "bearer.clientSecret")
+		require.NotContains(t, err.Error(), "bearer-secret")
+	})
+}
+
+func TestStoreThatIsAwayIsUnavailable(t *testing.T) {
+	stores(t, func(t *testing.T, store *store.Store, server *redistest.Server) {
+		server.Stop()
+		_, err := store.App(t.Context(), "clinic")
+		require.ErrorIs(t, err, keyspace.ErrUnavailable)
+		require.ErrorIs(t, store.Ping(t.Context()), keyspace.ErrUnavailable)
+		_, err = put(t, store, session, "r", `{"tools":[]}`)
+		require.ErrorIs(t, err, keyspace.ErrUnavailable)
+		server.Start()
+		require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, 10*time.Second, 10*time.Millisecond)
+	})
+}
+
+func TestServerThatAsksForAnotherPasswordIsUnavailable(t *testing.T) {
+	server := redistest.Run(t)
+	store, operator := storeOn(t, server, 'k'), server.Client()
+	require.NoError(t, operator.ConfigSet(t.Context(), "requirepass", "changed").Err())
+	require.NoError(t, operator.ClientKillByFilter(t.Context(), "TYPE", "normal", "SKIPME", "yes").Err())
+	_, err := store.App(t.Context(), "clinic")
+	require.ErrorIs(t, err, keyspace.ErrUnavailable)
+	require.NoError(t, operator.ConfigSet(t.Context(), "requirepass", "").Err())
+	require.Eventually(t, func() bool { return store.Ping(t.Context()) == nil }, 10*time.Second, 10*time.Millisecond)
+}
+
+func TestAllKeysOfAnAppShareAHashSlot(t *testing.T) {
+	keys := keyspace.KeysOf("clinic")
+	tag := keys.App()[:len("earshot:{p00}")]
+	for _, key := range []string{keys.Repos(""), keys.Repos("s"), keys.Turns("s"), keys.Order("s"), keys.Outbox("s"), keys.Effect("e"),
+		keys.Trigger("t"), keys.Triggers(""), keys.InState("failed"), keys.Apps(), keys.Due(), keys.Idle()} {
+		require.True(t, strings.HasPrefix(key, tag), key)
+	}
+	require.Len(t, keyspace.AllDue(), keyspace.Partitions)
+	require.Contains(t, keyspace.AllDue(), keys.Due())
+}
+
+func TestSecretCannotBePrinted(t *testing.T) {
+	secret := secret.New("planted")
+	text, err := json.Marshal(map[string]any{"s": secret})
+	require.NoError(t, err)
+	for _, shown := range []string{fmt.Sprint(secret), fmt.Sprintf("%v %+v %#v %s %q", secret, secret, secret, secret, secret), string(text), secret.LogValue().String()} {
+		require.NotContains(t, shown, "planted")
+	}
+	require.Equal(t, "planted", secret.Reveal())
+}
+
+// TestChangeThatIsTooLongNamesItsRepository lets a repository grow beyond what an event
+// has room for.
+func TestChangeThatIsTooLongNamesItsRepository(t *testing.T) {
+	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
+		tools := func(count int) string {
+			list := make([]string, count)
+			for i := range list {
+				list[i] = fmt.Sprintf(`{"name":"t%d","description":%q}`, i, strings.Repeat("<", 1000))
+			}
+			return `{"tools":[` + strings.Join(list, ",") + `]}`
+		}
+		for count, omitted := range map[int][]string{900: nil, 1100: {"record.tools"}} {
+			repository, err := repositories.DecodeRepository(session, "r", []byte(tools(count)))
+			require.NoError(t, err)
+			owed, err := store.ChangeEntry(repository, "created")
+			require.NoError(t, err)
+			var event keyspace.Event
+			require.NoError(t, json.Unmarshal([]byte(owed.Body), &event))
+			require.LessOrEqual(t, len(event.Data), keyspace.MostPayload)
+			var change struct {
+				RepositoryID string
+				Omitted      []string
+				Record       repositories.Repository
+			}
+			require.NoError(t, json.Unmarshal(event.Data, &change))
+			require.Equal(t, "r", change.RepositoryID)
+			require.Equal(t, omitted, change.Omitted)
+			require.Len(t, change.Record.Tools, count)
+			require.Equal(t, omitted == nil, change.Record.Tools[0].Description != "")
+		}
+	})
+}

@@ -1,0 +1,50 @@
+package store_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/repositories/redistest"
+	"earshot/repositories/secret"
+)
+
+const sources = `{"sources":[
+  {"name":"pg","type":"postgres","host":"h","port":5432,"database":"d","user":"u","password":"hunter2-pg"},
+  {"name":"api","type":"http","baseUrl":"https://h/v1/","headers":{"Authorization":"hunter2-header","X-Desk":"A"},"queryParams":{"api-key":"hunter2-query","lang":"en"}}]}`
+
+func TestCredentialsOfSourcesAreMaskedAndKept(t *testing.T) {
+	s := storeOn(t, redistest.Mini(t), 'k')
+	app, err := repositories.DecodeApp("clinic", []byte(sources))
+	require.NoError(t, err)
+	_, err = s.PutApp(t.Context(), app)
+	require.NoError(t, err)
+
+	stored, err := s.App(t.Context(), "clinic")
+	require.NoError(t, err)
+	shown, err := json.Marshal(stored)
+	require.NoError(t, err)
+	require.NotContains(t, string(shown), "hunter2")
+	require.Contains(t, string(shown), `"X-Desk":"A"`)
+	require.Contains(t, string(shown), `"lang":"en"`)
+
+	again, err := repositories.DecodeApp("clinic", shown)
+	require.NoError(t, err)
+	_, err = s.PutApp(t.Context(), again)
+	require.NoError(t, err)
+	require.True(t, again.Sources[0].Password.IsMasked(), "what the caller gave is not changed")
+	require.Equal(t, secret.Masked, again.Sources[1].Headers["Authorization"].Reveal())
+	kept, err := s.App(t.Context(), "clinic")
+	require.NoError(t, err)
+	require.Equal(t, "hunter2-pg", kept.Sources[0].Password.Reveal())
+	require.Equal(t, "hunter2-header", kept.Sources[1].Headers["Authorization"].Reveal())
+	require.Equal(t, "hunter2-query", kept.Sources[1].QueryParams["api-key"].Reveal())
+
+	unknown, err := repositories.DecodeApp("other", []byte(strings.Replace(string(shown), `"appId":"clinic",`, "", 1)))
+	require.NoError(t, err)
+	_, err = s.PutApp(t.Context(), unknown)
+	require.ErrorContains(t, err, `/sources/0/password: "***" stands for a stored credential, and none is stored here: give the credential itself`)
+}

@@ -1,0 +1,80 @@
+package repositories
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"earshot/repositories/parameters"
+)
+
+// Unverified means that a tool cannot be used for want of a verified user.
+type Unverified struct {
+	Tool string
+	// Services lists those of which one must be verified; empty where that holds.
+	Services []string
+	// Faults names the authenticated parameters that cannot be filled.
+	Faults []parameters.ValueFault
+}
+
+// Error names the services and how to send their tokens, or the first parameter.
+func (u *Unverified) Error() string {
+	if len(u.Services) > 0 {
+		return fmt.Sprintf("tool %q requires a verified user: send an ID token of %s as the header %s",
+			u.Tool, strings.Join(u.Services, " or "), strings.Join(tokenHeaders(u.Services), " or "))
+	}
+	return fmt.Sprintf("tool %q requires a verified user: %s %s", u.Tool, u.Faults[0].Parameter, u.Faults[0].Detail)
+}
+
+// TokenHeader names the header in which a service's ID token is sent.
+func TokenHeader(service string) string { return service + TokenHeaderEnd }
+
+// TokenHeaderEnd is how the name of every such header ends.
+const TokenHeaderEnd = "_token"
+
+func tokenHeaders(services []string) []string {
+	names := make([]string, len(services))
+	for i, service := range services {
+		names[i] = TokenHeader(service)
+	}
+	return names
+}
+
+// For returns the tool as it is for a user with these claims: its authenticated
+// parameters have the claims' values, which win as static ones do. The error is an
+// *Unverified where it cannot be used. A tool that asks for nobody is returned as it is.
+func (t *Tool) For(claims parameters.Claims) (*Tool, error) {
+	if len(t.AuthRequired) == 0 && !t.Params().Authenticated() {
+		return t, nil
+	}
+	lacks := &Unverified{Tool: t.Name}
+	if len(t.AuthRequired) > 0 && !slices.ContainsFunc(t.AuthRequired, claims.Verified) {
+		lacks.Services = t.AuthRequired
+	}
+	filled, faults := t.Params().Authenticate(claims)
+	if lacks.Faults = faults; len(lacks.Services)+len(faults) > 0 {
+		return nil, lacks
+	}
+	next := *t
+	next.params = filled
+	return &next, nil
+}
+
+// NeededClaims returns of the claims what the tools of the repositories ask for, and no
+// more: it is what may be stored.
+func NeededClaims(c parameters.Claims, by []*Repository) parameters.Claims {
+	needed := parameters.Claims{}
+	for _, repository := range by {
+		for i := range repository.Tools {
+			keepNeeded(c, &repository.Tools[i], needed)
+		}
+	}
+	return needed
+}
+
+func keepNeeded(c parameters.Claims, tool *Tool, needed parameters.Claims) {
+	for _, service := range tool.AuthRequired {
+		c.Keep(service, "", needed)
+	}
+	tool.Params().KeepClaims(c, needed)
+}
