@@ -10,19 +10,19 @@ import (
 	"earshot/trigger/effect"
 )
 
-// credential is what a call authenticates itself with: nothing, a fixed Authorization
+// authentication is what a call authenticates itself with: nothing, a fixed Authorization
 // header, or a token that a grant is good for.
-type credential struct {
+type authentication struct {
 	fixed string
 	grant *grant
 }
 
-// credentialOf finds the credential that a request asks for. What it asks for and does
+// authenticationOf finds the credential that a request asks for. What it asks for and does
 // not have ends the call: it is never sent without.
-func credentialOf(app *repositories.App, request *repositories.Request, target *url.URL) (credential, error) {
+func authenticationOf(app *repositories.App, request *repositories.Request, target *url.URL) (authentication, error) {
 	switch way := wayOf(request); way {
 	case repositories.AuthNone:
-		return credential{}, nil
+		return authentication{}, nil
 	case repositories.AuthBasic:
 		return basic(request.Basic)
 	case repositories.AuthBearer:
@@ -30,7 +30,7 @@ func credentialOf(app *repositories.App, request *repositories.Request, target *
 	case repositories.AuthModule:
 		return module(app, request, target)
 	default:
-		return credential{}, dead(effect.ReasonAuth, "request.auth %q is none of none, basic, bearer, module", clip(way))
+		return authentication{}, dead(effect.ReasonAuth, "request.auth %q is none of none, basic, bearer, module", clip(way))
 	}
 }
 
@@ -51,19 +51,19 @@ func wayOf(request *repositories.Request) string {
 }
 
 // basic follows RFC 7617, where a user name cannot hold a colon.
-func basic(given *repositories.Basic) (credential, error) {
+func basic(given *repositories.Basic) (authentication, error) {
 	if given == nil {
-		return credential{}, dead(effect.ReasonAuth, "request.auth is basic and request.basic is missing")
+		return authentication{}, dead(effect.ReasonAuth, "request.auth is basic and request.basic is missing")
 	}
 	if strings.Contains(given.Username, ":") {
-		return credential{}, dead(effect.ReasonAuth, "request.basic.username holds a colon, which basic authentication cannot carry")
+		return authentication{}, dead(effect.ReasonAuth, "request.basic.username holds a colon, which basic authentication cannot carry")
 	}
-	return credential{fixed: "Basic " + base64.StdEncoding.EncodeToString([]byte(given.Username+":"+given.Password.Reveal()))}, nil
+	return authentication{fixed: "Basic " + base64.StdEncoding.EncodeToString([]byte(given.Username+":"+given.Password.Reveal()))}, nil
 }
 
-func bearer(app *repositories.App, given *repositories.Bearer) (credential, error) {
+func bearer(app *repositories.App, given *repositories.Bearer) (authentication, error) {
 	if given == nil {
-		return credential{}, dead(effect.ReasonAuth, "request.auth is bearer and request.bearer is missing")
+		return authentication{}, dead(effect.ReasonAuth, "request.auth is bearer and request.bearer is missing")
 	}
 	g := &grant{
 		app: app.ID, kind: or(given.ClientType, repositories.GrantClientCredentials),
@@ -72,26 +72,26 @@ func bearer(app *repositories.App, given *repositories.Bearer) (credential, erro
 		tokenURL: given.TokenURL, refreshURL: given.RefreshURL,
 		audience: given.Audience, scopes: given.Scopes,
 	}
-	return credential{grant: g}, g.check()
+	return authentication{grant: g}, g.check()
 }
 
 // module is looked at with every call: its hosts may have been changed since the tool was
 // written, and the place of its source as well.
-func module(app *repositories.App, request *repositories.Request, target *url.URL) (credential, error) {
+func module(app *repositories.App, request *repositories.Request, target *url.URL) (authentication, error) {
 	id := request.ModuleID
 	found, ok := app.Module(id)
 	if !ok {
-		return credential{}, dead(effect.ReasonAuth, "app %q has no module %q that request.moduleId names", app.ID, clip(id))
+		return authentication{}, dead(effect.ReasonAuth, "app %q has no module %q that request.moduleId names", app.ID, clip(id))
 	}
 	if !request.MayUse(found, target.Hostname()) {
-		return credential{}, dead(effect.ReasonAuth, "the hosts of module %q do not name %s; add it to them, or have the tool written by somebody who may change the app", id, target.Hostname())
+		return authentication{}, dead(effect.ReasonAuth, "the hosts of module %q do not name %s; add it to them, or have the tool written by somebody who may change the app", id, target.Hostname())
 	}
 	g := &grant{
 		app: app.ID, kind: repositories.GrantClientCredentials,
 		clientID: found.OAuthClient(), secret: found.Secret,
 		tokenURL: found.TokenURL, audience: found.Audience, scopes: found.Scopes,
 	}
-	return credential{grant: g}, g.check()
+	return authentication{grant: g}, g.check()
 }
 
 const bearerPrefix = "Bearer "
@@ -100,14 +100,14 @@ func bearerOf(authorization string) string { return strings.TrimPrefix(authoriza
 
 // authorization returns the call's Authorization header, empty for none, and has it
 // masked in what the endpoint answers.
-func (c *Caller) authorization(ctx context.Context, call *call) (string, error) {
-	if call.credential.grant == nil {
-		return call.credential.fixed, nil
+func (c *Caller) authorization(ctx context.Context, call *preparedCall) (string, error) {
+	if call.auth.grant == nil {
+		return call.auth.fixed, nil
 	}
-	access, err := c.tokens.get(ctx, call.credential.grant)
+	access, err := c.tokens.get(ctx, call.auth.grant)
 	if err != nil {
 		return "", err
 	}
-	call.mask.add(access)
+	call.redactor.add(access)
 	return bearerPrefix + access, nil
 }

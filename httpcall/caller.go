@@ -59,7 +59,7 @@ type Caller struct {
 	client    *http.Client // its connections are used again
 	fresh     *http.Client // a new connection for each call
 	tokens    *tokens
-	gate      *gate
+	limiter   *hostLimiter
 	userAgent string
 	now       func() time.Time
 	log       *slog.Logger
@@ -81,7 +81,7 @@ func New(options Options) *Caller {
 		client:    client,
 		fresh:     clientOver(fresh),
 		tokens:    newTokens(client, o),
-		gate:      newGate(o),
+		limiter:   newHostLimiter(o),
 		userAgent: o.UserAgent,
 		now:       o.Now,
 		log:       o.Logger,
@@ -154,7 +154,7 @@ func (c *Caller) deliver(ctx context.Context, delivery effect.Effect) effect.Out
 	if err != nil {
 		return outcomeOf(err)
 	}
-	outcome := call.mask.outcome(c.perform(ctx, call))
+	outcome := call.redactor.outcome(c.perform(ctx, call))
 	if call.terse && outcome.Verdict != effect.Done {
 		outcome.Result, outcome.Truncated = nil, false
 	}
@@ -193,30 +193,30 @@ func (c *Caller) app(ctx context.Context, delivery effect.Effect) (*repositories
 }
 
 // perform authorises and sends a call that is ready.
-func (c *Caller) perform(ctx context.Context, call *call) effect.Outcome {
+func (c *Caller) perform(ctx context.Context, call *preparedCall) effect.Outcome {
 	authorization, err := c.authorization(ctx, call)
 	if err != nil {
 		return outcomeOf(err)
 	}
 	crash.At(crash.TokenFetched)
-	leave, err := c.gate.enter(ctx, call.effect.AppID, call.target)
+	leave, err := c.limiter.enter(ctx, call.delivery.AppID, call.target)
 	if err != nil {
 		return outcomeOf(err)
 	}
-	outcome, health := c.exchange(ctx, call, authorization)
-	if outcome.Status == http.StatusUnauthorized && call.credential.grant != nil {
-		c.tokens.drop(call.credential.grant, bearerOf(authorization))
+	outcome, state := c.exchange(ctx, call, authorization)
+	if outcome.Status == http.StatusUnauthorized && call.auth.grant != nil {
+		c.tokens.drop(call.auth.grant, bearerOf(authorization))
 		if call.repeatable {
-			outcome, health = c.again(ctx, call)
+			outcome, state = c.withNewToken(ctx, call)
 		}
 	}
-	leave(health)
+	leave(state)
 	crash.At(crash.ResponseRead)
 	return outcome
 }
 
-// again makes the call with another token than the one that the endpoint has refused.
-func (c *Caller) again(ctx context.Context, call *call) (effect.Outcome, health) {
+// withNewToken makes the call with another token than the one that the endpoint has refused.
+func (c *Caller) withNewToken(ctx context.Context, call *preparedCall) (effect.Outcome, health) {
 	renewed, err := c.authorization(ctx, call)
 	if err != nil {
 		return outcomeOf(err), alive // it answered: what is missing is the token

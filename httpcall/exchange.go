@@ -19,7 +19,7 @@ import (
 
 // exchange sends the request once and reads the answer. It also says what the attempt
 // tells about the health of the host.
-func (c *Caller) exchange(ctx context.Context, call *call, authorization string) (effect.Outcome, health) {
+func (c *Caller) exchange(ctx context.Context, call *preparedCall, authorization string) (effect.Outcome, health) {
 	var sent atomic.Bool
 	request, err := requestOf(traced(ctx, &sent, call.repeatable), call, authorization)
 	if err != nil {
@@ -34,15 +34,15 @@ func (c *Caller) exchange(ctx context.Context, call *call, authorization string)
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		c.log.InfoContext(ctx, "call.unanswered", "app", call.effect.AppID, "trigger", call.effect.TriggerID,
-			"host", call.target.Host, "error", call.mask.over(detail(err)))
+		c.log.InfoContext(ctx, "call.unanswered", "app", call.delivery.AppID, "trigger", call.delivery.TriggerID,
+			"host", call.target.Host, "error", call.redactor.over(detail(err)))
 		return unanswered(ctx, call, err, sent.Load())
 	}
 	defer response.Body.Close()
 	return c.answered(call, response)
 }
 
-func requestOf(ctx context.Context, call *call, authorization string) (*http.Request, error) {
+func requestOf(ctx context.Context, call *preparedCall, authorization string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, call.method, "", bytes.NewReader(call.body))
 	if err != nil {
 		return nil, dead(effect.ReasonRequest, "request.method %q is no HTTP method", clip(call.method))
@@ -71,9 +71,9 @@ func traced(ctx context.Context, sent *atomic.Bool, repeatable bool) context.Con
 
 // answered turns an answer into an outcome. The status alone decides: an answer whose
 // body does not end in time is a cut one.
-func (c *Caller) answered(call *call, response *http.Response) (effect.Outcome, health) {
+func (c *Caller) answered(call *preparedCall, response *http.Response) (effect.Outcome, health) {
 	outcome := effect.Outcome{Status: response.StatusCode}
-	outcome.Result, outcome.Truncated = readResult(response.Body, call.mask)
+	outcome.Result, outcome.Truncated = readResult(response.Body, call.redactor)
 	outcome.Verdict, outcome.Reason = judge(response.StatusCode)
 	if outcome.Verdict == effect.Retry && !call.repeatable {
 		outcome.Verdict = effect.Dead // it arrived
@@ -92,7 +92,7 @@ func (c *Caller) answered(call *call, response *http.Response) (effect.Outcome, 
 }
 
 // unanswered turns the lack of an answer into an outcome.
-func unanswered(ctx context.Context, call *call, err error, sent bool) (effect.Outcome, health) {
+func unanswered(ctx context.Context, call *preparedCall, err error, sent bool) (effect.Outcome, health) {
 	var closed *Blocked
 	switch broken := errors.Is(ctx.Err(), context.Canceled); {
 	case errors.As(err, &closed):
@@ -143,10 +143,10 @@ const byteOrderMark = "\ufeff"
 // readResult reads an answer: JSON as it is, whatever its content type says, and else a
 // JSON string of the text. Nil means that there was none. What is longer than a result
 // may be, or broke off, is a string of its beginning, and cut is true.
-func readResult(body io.Reader, mask mask) (result json.RawMessage, cut bool) {
+func readResult(body io.Reader, secrets redactor) (result json.RawMessage, cut bool) {
 	read, err := io.ReadAll(io.LimitReader(body, mostResult+maskMargin))
 	cut = err != nil || len(read) > mostResult
-	text := mask.over(string(bytes.ToValidUTF8(read, []byte(string(utf8.RuneError)))))
+	text := secrets.over(string(bytes.ToValidUTF8(read, []byte(string(utf8.RuneError)))))
 	if len(text) > mostResult {
 		text, cut = cutRunes(text, mostResult), true
 	}
@@ -157,7 +157,7 @@ func readResult(body io.Reader, mask mask) (result json.RawMessage, cut bool) {
 	if !cut && json.Valid(trimmed) {
 		var kept bytes.Buffer
 		if json.Compact(&kept, trimmed) == nil {
-			return mask.overJSON(kept.Bytes()), false
+			return secrets.overJSON(kept.Bytes()), false
 		}
 	}
 	return compact(text), cut

@@ -68,14 +68,14 @@ func (p Policy) Check(address netip.Addr) error {
 	}
 	if carried, form := carriedBy(address); len(carried) > 0 {
 		for _, inner := range carried {
-			if rule := ruleOf(inner); rule != nil && !p.opens(inner) {
-				return &Blocked{Address: address, Rule: form + " of " + inner.String() + ", " + rule.name, open: inner}
+			if class := ruleOf(inner); class != nil && !p.opens(inner) {
+				return &Blocked{Address: address, Rule: form + " of " + inner.String() + ", " + class.name, open: inner}
 			}
 		}
 		return nil
 	}
-	if rule := ruleOf(address); rule != nil {
-		return &Blocked{Address: address, Rule: rule.name, open: address}
+	if class := ruleOf(address); class != nil {
+		return &Blocked{Address: address, Rule: class.name, open: address}
 	}
 	return nil
 }
@@ -221,9 +221,9 @@ func carriedBy(address netip.Addr) ([]netip.Addr, string) {
 		return nil, ""
 	}
 	bytes := address.As16()
-	for _, carrier := range carriers {
-		if carrier.prefix.Contains(address) {
-			return carrier.inner(bytes), carrier.name
+	for _, form := range carriers {
+		if form.prefix.Contains(address) {
+			return form.inner(bytes), form.name
 		}
 	}
 	if compatible.Contains(address) && bytes[12] != 0 {

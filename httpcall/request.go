@@ -17,45 +17,45 @@ import (
 	"earshot/trigger/effect"
 )
 
-// call is a call that is ready but for its token.
-type call struct {
-	effect     effect.Effect
+// preparedCall is a call that is ready but for its token.
+type preparedCall struct {
+	delivery   effect.Effect
 	target     *url.URL
 	method     string
 	body       []byte
 	header     http.Header
-	credential credential
+	auth       authentication
 	repeatable bool
-	mask       mask
+	redactor   redactor
 	// terse drops the body of an answer that is not 2xx.
 	terse bool
 }
 
 // prepare makes everything of a call that needs no network. All its errors are those
 // of a call that will never succeed as it is.
-func (c *Caller) prepare(app *repositories.App, effect effect.Effect) (*call, error) {
-	parts, err := partsOf(app, effect)
+func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (*preparedCall, error) {
+	parts, err := partsOf(app, delivery)
 	if err != nil {
 		return nil, err
 	}
-	credential, err := credentialOf(app, parts.request, parts.target)
+	auth, err := authenticationOf(app, parts.request, parts.target)
 	if err != nil {
 		return nil, err
 	}
-	made := &call{
-		effect: effect, target: parts.target, method: methodOf(parts.request), body: parts.body, terse: parts.terse,
-		credential: credential, repeatable: parts.request.Repeatable(), mask: maskOf(parts.request, parts.target),
+	made := &preparedCall{
+		delivery: delivery, target: parts.target, method: methodOf(parts.request), body: parts.body, terse: parts.terse,
+		auth: auth, repeatable: parts.request.Repeatable(), redactor: redactorOf(parts.request, parts.target),
 	}
-	for _, credential := range parts.credentials {
-		made.mask.add(credential.Reveal())
+	for _, auth := range parts.credentials {
+		made.redactor.add(auth.Reveal())
 	}
 	made.header, err = c.headers(app, made, parts.request.Headers)
 	return made, err
 }
 
-// parts are what the two kinds of call come down to: that of a URL, and that of an http
+// callParts are what the two kinds of call come down to: that of a URL, and that of an http
 // tool, which has a source.
-type parts struct {
+type callParts struct {
 	request *repositories.Request
 	target  *url.URL
 	body    []byte
@@ -65,21 +65,21 @@ type parts struct {
 	terse bool
 }
 
-func partsOf(app *repositories.App, effect effect.Effect) (parts, error) {
-	if effect.Call.Tool != nil {
-		return partsOfTool(app, effect)
+func partsOf(app *repositories.App, delivery effect.Effect) (callParts, error) {
+	if delivery.Call.Tool != nil {
+		return partsOfTool(app, delivery)
 	}
-	request := effect.Call.Request
+	request := delivery.Call.Request
 	if request == nil {
 		request = &repositories.Request{}
 	}
-	names := namesOf(effect)
-	target, err := fillURL(effect.Call.URL, names)
+	names := valuesOf(delivery)
+	target, err := fillURL(delivery.Call.URL, names)
 	if err != nil {
-		return parts{}, err
+		return callParts{}, err
 	}
-	body, err := bodyOf(methodOf(request), request.Body, effect.Call.Event, names)
-	return parts{request: request, target: target, body: body}, err
+	body, err := bodyOf(methodOf(request), request.Body, delivery.Call.Event, names)
+	return callParts{request: request, target: target, body: body}, err
 }
 
 func methodOf(request *repositories.Request) string {
@@ -88,7 +88,9 @@ func methodOf(request *repositories.Request) string {
 
 // where names the call in an error, without path and query, which may hold what
 // is nobody's business.
-func (c *call) where() string { return c.method + " " + c.target.Scheme + "://" + c.target.Host }
+func (c *preparedCall) where() string {
+	return c.method + " " + c.target.Scheme + "://" + c.target.Host
+}
 
 // ours are the headers that a tool cannot set: those that make an attempt known and
 // those that the connection needs (RFC 9110 7.6.1). Accept-Encoding is among them
@@ -103,7 +105,7 @@ var ours = map[string]bool{
 
 // headers returns all headers of a call but its Authorization. The tool's own are
 // literal: no value reaches them.
-func (c *Caller) headers(app *repositories.App, call *call, own repositories.Headers) (http.Header, error) {
+func (c *Caller) headers(app *repositories.App, call *preparedCall, own repositories.Headers) (http.Header, error) {
 	header := http.Header{"User-Agent": {c.userAgent}}
 	if call.body != nil {
 		header.Set("Content-Type", "application/json")
@@ -111,15 +113,15 @@ func (c *Caller) headers(app *repositories.App, call *call, own repositories.Hea
 	if err := setOwn(header, own); err != nil {
 		return nil, err
 	}
-	effect, now := call.effect, c.now()
-	header.Set("Webhook-Id", effect.TriggerID)
+	delivery, now := call.delivery, c.now()
+	header.Set("Webhook-Id", delivery.TriggerID)
 	header.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
-	header.Set("Idempotency-Key", effect.TriggerID)
-	header.Set("Earshot-Attempt", strconv.Itoa(effect.Attempt))
-	if effect.TraceParent != "" {
-		header.Set("Traceparent", effect.TraceParent)
+	header.Set("Idempotency-Key", delivery.TriggerID)
+	header.Set("Earshot-Attempt", strconv.Itoa(delivery.Attempt))
+	if delivery.TraceParent != "" {
+		header.Set("Traceparent", delivery.TraceParent)
 	}
-	signature, err := sign(app.SigningSecret, effect.TriggerID, now, call.body)
+	signature, err := sign(app.SigningSecret, delivery.TriggerID, now, call.body)
 	if signature != "" {
 		header.Set("Webhook-Signature", signature)
 	}

@@ -13,34 +13,34 @@ import (
 // appIDName is the placeholder of the tenant's id. No value overrides it.
 const appIDName = "appId"
 
-// names are the parameters that a template may name, with those values that are there.
-type names struct {
+// templateValues are the parameters that a template may name, with those values that are there.
+type templateValues struct {
 	values   map[string]any
 	declared map[string]bool
 }
 
-func namesOf(effect effect.Effect) *names {
-	values := make(map[string]any, len(effect.Call.Values)+1)
-	for name, value := range effect.Call.Values {
+func valuesOf(delivery effect.Effect) *templateValues {
+	values := make(map[string]any, len(delivery.Call.Values)+1)
+	for name, value := range delivery.Call.Values {
 		values[name] = value
 	}
-	values[appIDName] = effect.AppID
-	return &names{values: values, declared: declaredIn(effect.Call.Event)}
+	values[appIDName] = delivery.AppID
+	return &templateValues{values: values, declared: declaredIn(delivery.Call.Event)}
 }
 
 // value returns the value of a parameter; null counts as absent.
-func (n *names) value(name string) (any, bool) {
+func (n *templateValues) value(name string) (any, bool) {
 	value := n.values[name]
 	return value, value != nil
 }
 
-func (n *names) known(name string) bool {
+func (n *templateValues) known(name string) bool {
 	_, valued := n.values[name]
 	return valued || n.declared[name]
 }
 
-// piece is a part of a template: literal text, or a placeholder.
-type piece struct {
+// templatePart is a part of a template: literal text, or a placeholder.
+type templatePart struct {
 	text string // as it stands in the template
 	name string // of the parameter; empty for literal text
 	// known says that the tool has a parameter of that name, with a value or without.
@@ -52,8 +52,8 @@ type piece struct {
 // hyphen, so that :id never eats :idCard, and :id-x is id where no id-x is known.
 // A run that no name begins is a placeholder of an unknown name, unless it begins with
 // a digit: 12:30 and :8080 are text.
-func (n *names) scan(template string) []piece {
-	var pieces []piece
+func (n *templateValues) scan(template string) []templatePart {
+	var pieces []templatePart
 	for template != "" {
 		colon := strings.IndexByte(template, ':')
 		if colon != 0 {
@@ -61,7 +61,7 @@ func (n *names) scan(template string) []piece {
 			if colon > 0 {
 				literal = template[:colon]
 			}
-			pieces = append(pieces, piece{text: literal})
+			pieces = append(pieces, templatePart{text: literal})
 			template = template[len(literal):]
 			continue
 		}
@@ -73,20 +73,20 @@ func (n *names) scan(template string) []piece {
 }
 
 // placeholder reads the piece at the colon that text begins with.
-func (n *names) placeholder(text string) piece {
+func (n *templateValues) placeholder(text string) templatePart {
 	run := text[1 : 1+runLength(text[1:])]
 	for end := len(run); end > 0; end-- {
 		if end < len(run) && run[end] != '-' {
 			continue
 		}
 		if n.known(run[:end]) {
-			return piece{text: text[:1+end], name: run[:end], known: true}
+			return templatePart{text: text[:1+end], name: run[:end], known: true}
 		}
 	}
 	if run == "" || run[0] >= '0' && run[0] <= '9' {
-		return piece{text: text[:1+len(run)]}
+		return templatePart{text: text[:1+len(run)]}
 	}
-	return piece{text: text[:1+len(run)], name: run}
+	return templatePart{text: text[:1+len(run)], name: run}
 }
 
 func runLength(text string) int {
@@ -137,7 +137,7 @@ const mostBody = 1 << 20
 // bodyOf returns the body of a call: the tool's own template where it has one, with
 // any method; else the trigger event with the methods that carry content (RFC 9110
 // 9.3), which GET, HEAD and DELETE do not. Nil means none.
-func bodyOf(method string, template, event json.RawMessage, names *names) ([]byte, error) {
+func bodyOf(method string, template, event json.RawMessage, names *templateValues) ([]byte, error) {
 	if len(template) > 0 {
 		return names.fillBody(template)
 	}
@@ -153,7 +153,7 @@ func bodyOf(method string, template, event json.RawMessage, names *names) ([]byt
 // string that it stands in: a string that is a placeholder and nothing else becomes
 // the value with its type, null without one; placeholders inside longer strings become
 // text. Names of members are left alone.
-func (n *names) fillBody(template json.RawMessage) ([]byte, error) {
+func (n *templateValues) fillBody(template json.RawMessage) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(template))
 	decoder.UseNumber()
 	var tree any
@@ -173,7 +173,7 @@ func (n *names) fillBody(template json.RawMessage) ([]byte, error) {
 
 // bodyFiller fills a tree and stops when the values have used up what is left.
 type bodyFiller struct {
-	names *names
+	names *templateValues
 	left  int
 }
 

@@ -11,22 +11,22 @@ import (
 )
 
 // partsOfTool makes the request of an http tool to its source.
-func partsOfTool(app *repositories.App, delivery effect.Effect) (parts, error) {
+func partsOfTool(app *repositories.App, delivery effect.Effect) (callParts, error) {
 	tool, values := delivery.Call.Tool, delivery.Call.Values
 	source, there := app.Source(tool.Source)
 	if !there || source.Type != repositories.SourceHTTP {
-		return parts{}, dead(effect.ReasonRequest, "app %q has no http source %q that the tool works on", app.ID, clip(tool.Source))
+		return callParts{}, dead(effect.ReasonRequest, "app %q has no http source %q that the tool works on", app.ID, clip(tool.Source))
 	}
 	if err := tool.CheckDestination(app); err != nil {
-		return parts{}, dead(effect.ReasonAuth, "%s", err)
+		return callParts{}, dead(effect.ReasonAuth, "%s", err)
 	}
 	target, err := toolURL(source, tool, values)
 	if err != nil {
-		return parts{}, err
+		return callParts{}, err
 	}
 	body, err := toolBody(source, tool, values)
 	if err != nil {
-		return parts{}, err
+		return callParts{}, err
 	}
 	request := repositories.Request{}
 	if tool.Request != nil {
@@ -34,7 +34,7 @@ func partsOfTool(app *repositories.App, delivery effect.Effect) (parts, error) {
 	}
 	request.Method = tool.Method
 	request.Headers, err = toolHeaders(source, tool, values)
-	return parts{
+	return callParts{
 		request: &request, target: target, body: body,
 		credentials: source.QueryParams.Credentials(), terse: !source.ReturnFullError,
 	}, err

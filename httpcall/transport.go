@@ -58,9 +58,9 @@ func (p Policy) control(_ context.Context, network, address string, _ syscall.Ra
 }
 
 // clientOver returns a client that hands redirects out as they are.
-func clientOver(transport *http.Transport) *http.Client {
+func clientOver(over *http.Transport) *http.Client {
 	return &http.Client{
-		Transport:     transport,
+		Transport:     over,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

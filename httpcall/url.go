@@ -19,7 +19,7 @@ const mostURL = 16 << 10
 // fillURL puts the values into the path and the query of a tool's URL. Scheme, user,
 // host and port stay as the tool has them, whatever the values hold. A fragment is
 // dropped, as it is never sent.
-func fillURL(template string, names *names) (*url.URL, error) {
+func fillURL(template string, names *templateValues) (*url.URL, error) {
 	target, err := url.Parse(template)
 	if err != nil {
 		return nil, dead(effect.ReasonRequest,
@@ -44,7 +44,7 @@ func fillURL(template string, names *names) (*url.URL, error) {
 }
 
 // fillPath fills an escaped path, segment by segment.
-func (n *names) fillPath(path string) (string, error) {
+func (n *templateValues) fillPath(path string) (string, error) {
 	segments := strings.Split(path, "/")
 	size := 0
 	for i, segment := range segments {
@@ -63,7 +63,7 @@ func (n *names) fillPath(path string) (string, error) {
 // fillSegment fills one segment. A value is escaped and so cannot end the segment, but
 // one that makes it empty, "." or ".." would make the path another one (RFC 3986 5.2.4)
 // and is refused.
-func (n *names) fillSegment(segment string) (string, error) {
+func (n *templateValues) fillSegment(segment string) (string, error) {
 	var b strings.Builder
 	var last string
 	for _, piece := range n.scan(segment) {
@@ -92,7 +92,7 @@ func (n *names) fillSegment(segment string) (string, error) {
 // fillQuery fills a raw query. A parameter without a value is empty there. An unknown
 // name is one as well where a key or a value begins; inside of other text, as in
 // status:open, it is text.
-func (n *names) fillQuery(query string) (string, error) {
+func (n *templateValues) fillQuery(query string) (string, error) {
 	var b strings.Builder
 	begins := true
 	for _, piece := range n.scan(query) {

@@ -27,12 +27,12 @@ const (
 // all its slots free.
 const mostHosts = 8192
 
-// gate bounds what one app does to one host, so that an endpoint that is slow or dead
+// hostLimiter bounds what one app does to one host, so that an endpoint that is slow or dead
 // neither holds all workers nor is hammered: at most so many calls at a time, and none
 // for a while after so many failures in a row.
-type gate struct {
+type hostLimiter struct {
 	mu         sync.Mutex
-	hosts      *lru.Cache[string, *host]
+	hosts      *lru.Cache[string, *hostState]
 	slots      int
 	slotWait   time.Duration
 	breakAfter uint32
@@ -40,14 +40,14 @@ type gate struct {
 	jitter     func(time.Duration) time.Duration
 }
 
-type host struct {
+type hostState struct {
 	slots   chan struct{}
 	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
 }
 
-func newGate(o Options) *gate {
-	hosts, _ := lru.New[string, *host](mostHosts) // fails for a size of 0 only
-	return &gate{
+func newHostLimiter(o Options) *hostLimiter {
+	hosts, _ := lru.New[string, *hostState](mostHosts) // fails for a size of 0 only
+	return &hostLimiter{
 		hosts: hosts, slots: o.HostLimit, slotWait: o.SlotWait,
 		breakAfter: uint32(o.BreakAfter), breakFor: o.BreakFor, jitter: o.Jitter,
 	}
@@ -55,7 +55,7 @@ func newGate(o Options) *gate {
 
 // enter waits for a slot of the host and returns how to leave it. Its error puts the
 // call off without using up its budget: the host is closed off or has no slot.
-func (g *gate) enter(ctx context.Context, appID string, target *url.URL) (leave func(health), err error) {
+func (g *hostLimiter) enter(ctx context.Context, appID string, target *url.URL) (leave func(health), err error) {
 	host := g.host(appID + " " + target.Scheme + " " + strings.ToLower(target.Host))
 	if !g.takeSlot(ctx, host) {
 		return nil, g.deferred(g.slotWait, "host %s has no room: this app has %d calls to it under way", target.Host, g.slots)
@@ -72,13 +72,13 @@ func (g *gate) enter(ctx context.Context, appID string, target *url.URL) (leave 
 	}, nil
 }
 
-func (g *gate) host(key string) *host {
+func (g *hostLimiter) host(key string) *hostState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if known, ok := g.hosts.Get(key); ok {
 		return known
 	}
-	made := &host{
+	made := &hostState{
 		slots: make(chan struct{}, g.slots),
 		breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 			MaxRequests: 1,
@@ -92,7 +92,7 @@ func (g *gate) host(key string) *host {
 }
 
 // takeSlot waits at most slotWait. A slot that is free is taken without a timer.
-func (g *gate) takeSlot(ctx context.Context, host *host) bool {
+func (g *hostLimiter) takeSlot(ctx context.Context, host *hostState) bool {
 	select {
 	case host.slots <- struct{}{}:
 		return true
@@ -109,7 +109,7 @@ func (g *gate) takeSlot(ctx context.Context, host *host) bool {
 	return false
 }
 
-func (g *gate) deferred(pause time.Duration, format string, args ...any) error {
+func (g *hostLimiter) deferred(pause time.Duration, format string, args ...any) error {
 	outcome := outcomeOf(retry(effect.ReasonRequest, format, args...))
 	outcome.Deferred, outcome.After = true, g.jitter(pause)
 	return &effect.Failure{Outcome: outcome}

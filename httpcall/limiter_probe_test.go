@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func testGate() (*gate, *url.URL) {
+func testGate() (*hostLimiter, *url.URL) {
 	o := Options{BreakAfter: 2, Jitter: func(d time.Duration) time.Duration { return d }}.withDefaults()
-	return newGate(o), &url.URL{Scheme: "https", Host: "a.example"}
+	return newHostLimiter(o), &url.URL{Scheme: "https", Host: "a.example"}
 }
 
-func pass(t *testing.T, g *gate, target *url.URL, state health) {
+func pass(t *testing.T, g *hostLimiter, target *url.URL, state health) {
 	t.Helper()
 	leave, err := g.enter(t.Context(), "clinic", target)
 	require.NoError(t, err)

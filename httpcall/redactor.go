@@ -16,36 +16,36 @@ import (
 // one would be found in ordinary text, and spoil it.
 const leastMasked = 6
 
-// mask holds the credentials that a call sends, to keep them out of its outcome: an
+// redactor holds the credentials that a call sends, to keep them out of its outcome: an
 // endpoint may send back what it was sent, and results travel.
-type mask struct{ texts []string }
+type redactor struct{ texts []string }
 
-// maskOf returns the mask of what a request and its URL hold; tokens are added when
+// redactorOf returns the redactor of what a request and its URL hold; tokens are added when
 // they are had.
-func maskOf(request *repositories.Request, target *url.URL) mask {
-	var m mask
-	if basic := request.Basic; basic != nil {
-		m.addBasic(basic.Username, basic.Password.Reveal())
+func redactorOf(request *repositories.Request, target *url.URL) redactor {
+	var m redactor
+	if pair := request.Basic; pair != nil {
+		m.addBasic(pair.Username, pair.Password.Reveal())
 	}
 	if password, has := target.User.Password(); has {
 		m.addBasic(target.User.Username(), password)
 	}
 	for _, value := range request.Headers.Credentials() {
 		m.add(value.Reveal())
-		if _, token, two := strings.Cut(value.Reveal(), " "); two { // as in "ApiKey …"
-			m.add(token)
+		if _, bare, two := strings.Cut(value.Reveal(), " "); two { // as in "ApiKey …"
+			m.add(bare)
 		}
 	}
 	return m
 }
 
-func (m *mask) addBasic(username, password string) {
+func (m *redactor) addBasic(username, password string) {
 	m.add(base64.StdEncoding.EncodeToString([]byte(username + ":" + password)))
 	m.add(password)
 }
 
 // add masks a credential as it is and as JSON strings inside of text mostly hold it.
-func (m *mask) add(credential string) {
+func (m *redactor) add(credential string) {
 	if len(credential) < leastMasked {
 		return
 	}
@@ -57,7 +57,7 @@ func (m *mask) add(credential string) {
 }
 
 // over returns text with the credentials masked.
-func (m *mask) over(text string) string {
+func (m *redactor) over(text string) string {
 	for _, credential := range m.texts {
 		text = strings.ReplaceAll(text, credential, secret.Masked)
 	}
@@ -69,7 +69,7 @@ var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // overJSON masks inside the strings of a JSON text, in whatever way they are escaped.
 // All else stays as it is, byte for byte.
-func (m *mask) overJSON(text []byte) []byte {
+func (m *redactor) overJSON(text []byte) []byte {
 	if len(m.texts) == 0 {
 		return text
 	}
@@ -86,7 +86,7 @@ func (m *mask) overJSON(text []byte) []byte {
 }
 
 // outcome masks the outcome's text; its result is masked before it is cut.
-func (m *mask) outcome(outcome effect.Outcome) effect.Outcome {
+func (m *redactor) outcome(outcome effect.Outcome) effect.Outcome {
 	outcome.Error = m.over(outcome.Error)
 	return outcome
 }
