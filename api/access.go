@@ -25,8 +25,8 @@ func accessTable() map[string]access {
 	type permissions = []store.Permission
 	owner := access{scopes: permissions{store.PermitApp}}
 	tools := access{scopes: permissions{store.PermitTools}}
-	messages := access{scopes: permissions{store.PermitMessages}}
-	triggers := access{scopes: permissions{store.PermitTriggers}}
+	ofMessages := access{scopes: permissions{store.PermitMessages}}
+	ofTriggers := access{scopes: permissions{store.PermitTriggers}}
 	either := permissions{store.PermitMessages, store.PermitTriggers}
 	table := map[string]access{
 		"GET " + app:                     owner,
@@ -35,19 +35,19 @@ func accessTable() map[string]access {
 		"GET " + app + "/keys":           owner,
 		"DELETE " + app + "/keys/:keyId": owner,
 
-		"POST " + session + "/messages": {scopes: messages.scopes, frontEnd: true},
-		"GET " + session + "/messages":  {scopes: messages.scopes, frontEnd: true},
-		"DELETE " + session:             messages,
-		"POST " + session + "/token":    messages,
+		"POST " + session + "/messages": {scopes: ofMessages.scopes, frontEnd: true},
+		"GET " + session + "/messages":  {scopes: ofMessages.scopes, frontEnd: true},
+		"DELETE " + session:             ofMessages,
+		"POST " + session + "/token":    ofMessages,
 
-		"POST " + session + "/triggers":              {scopes: triggers.scopes, frontEnd: true}, // source ui only
-		"GET " + session + "/triggers":               triggers,
-		"POST " + app + "/triggers":                  triggers,
-		"GET " + app + "/triggers":                   triggers,
-		"GET " + app + "/triggers/:triggerId":        triggers,
-		"POST " + app + "/triggers/:triggerId/retry": triggers,
-		"POST " + app + "/triggers/retry":            triggers,
-		"DELETE " + app + "/triggers":                triggers,
+		"POST " + session + "/triggers":              {scopes: ofTriggers.scopes, frontEnd: true}, // source ui only
+		"GET " + session + "/triggers":               ofTriggers,
+		"POST " + app + "/triggers":                  ofTriggers,
+		"GET " + app + "/triggers":                   ofTriggers,
+		"GET " + app + "/triggers/:triggerId":        ofTriggers,
+		"POST " + app + "/triggers/:triggerId/retry": ofTriggers,
+		"POST " + app + "/triggers/retry":            ofTriggers,
+		"DELETE " + app + "/triggers":                ofTriggers,
 
 		"GET " + session + "/events": {scopes: either, frontEnd: true},
 		"GET " + app + "/events":     {scopes: either},

@@ -210,9 +210,9 @@ func (a *admission) tidy(t *tenant, f *flow) {
 }
 
 // without returns a list without a member, as a list of its own.
-func without[T comparable](list []T, member T) []T {
-	rest := make([]T, 0, len(list))
-	for _, one := range list {
+func without[T comparable](all []T, member T) []T {
+	rest := make([]T, 0, len(all))
+	for _, one := range all {
 		if one != member {
 			rest = append(rest, one)
 		}
@@ -232,15 +232,15 @@ const (
 	aStream
 )
 
-// gates bound the requests of each kind. They are bounded apart, so that a flood of
+// admissions bound the requests of each kind. They are bounded apart, so that a flood of
 // messages does not keep anybody from revoking the key that it comes with.
-type gates struct {
+type admissions struct {
 	turns, requests *admission
 	refused         *prometheus.CounterVec
 }
 
-func (o Options) gates() gates {
-	return gates{
+func (o Options) admissions() admissions {
+	return admissions{
 		turns:    newAdmission(o.Turns, o.Waiting, waitTime),
 		requests: newAdmission(o.Requests, o.Waiting, waitTime),
 		refused:  refusedCounter(o.Metrics),
@@ -262,7 +262,7 @@ func refusedCounter(registry *prometheus.Registry) *prometheus.CounterVec {
 
 // admitted lets a request wait for its turn among those of its app, and refuses it
 // before anything of it is read or stored where there are too many.
-func (g gates) admitted(kind work) echo.MiddlewareFunc {
+func (g admissions) admitted(kind work) echo.MiddlewareFunc {
 	gate, label := g.turns, "turn"
 	if kind == aRequest {
 		gate, label = g.requests, "request"

@@ -85,9 +85,9 @@ func New(options Options) http.Handler {
 		router.Use(guarded(openPaths(table)))
 	}
 	router.Use(authenticated(options.authenticator(), openPaths(table)))
-	may, gates := accessTable(), options.gates()
-	for _, route := range table {
-		route.register(router, may[route.method+" "+route.path], gates)
+	may, gates := accessTable(), options.admissions()
+	for _, endpoint := range table {
+		endpoint.register(router, may[endpoint.method+" "+endpoint.path], gates)
 	}
 	return router
 }

@@ -143,7 +143,7 @@ const mostBody = 1 << 20
 
 // hardened bounds what is read and says how the answer may be used: never as another
 // type, never in a frame, and never kept by a cache unless a handler says otherwise.
-func hardened(writeTime time.Duration) echo.MiddlewareFunc {
+func hardened(limit time.Duration) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			header := c.Response().Header()
@@ -153,7 +153,7 @@ func hardened(writeTime time.Duration) echo.MiddlewareFunc {
 			header.Set("Cache-Control", "no-store")
 			request := c.Request()
 			if request.ProtoMajor > 1 {
-				c.Response().Writer = newPacedWriter(c.Response().Writer, writeTime)
+				c.Response().Writer = newPacedWriter(c.Response().Writer, limit)
 			}
 			if request.ContentLength > mostBody {
 				return &http.MaxBytesError{Limit: mostBody}

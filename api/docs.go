@@ -50,8 +50,8 @@ func (d *documentation) build(table []route) error {
 	if err != nil {
 		return err
 	}
-	var events object
-	if err := json.Unmarshal(asyncapi, &events); err != nil {
+	var described object
+	if err := json.Unmarshal(asyncapi, &described); err != nil {
 		return err
 	}
 	if d.openapi, err = json.Marshal(document); err != nil {
@@ -62,7 +62,7 @@ func (d *documentation) build(table []route) error {
 		return err
 	}
 	var page bytes.Buffer
-	err = parsed.Execute(&page, pageOfDocs(table, document, events))
+	err = parsed.Execute(&page, pageOfDocs(table, document, described))
 	d.page, d.policy = page.Bytes(), policyOf(page.Bytes())
 	return err
 }
@@ -132,13 +132,13 @@ func (r reader) follow(value any) object {
 	return r.follow(target)
 }
 
-func pageOfDocs(table []route, document, events object) docsData {
+func pageOfDocs(table []route, document, described object) docsData {
 	r := reader{document}
 	info := r.follow(document["info"])
 	data := docsData{
 		Title: word(info, "title"), Summary: word(info, "summary"), Description: word(info, "description"),
-		EventsDescription: word(reader{events}.follow(events["info"]), "description"),
-		Channels:          channelsOf(events),
+		EventsDescription: word(reader{described}.follow(described["info"]), "description"),
+		Channels:          channelsOf(described),
 		Fault:             r.example(r.follow(object{"$ref": "#/components/responses/BadRequest"})),
 	}
 	for _, tag := range document["tags"].([]any) {
@@ -153,20 +153,20 @@ func pageOfDocs(table []route, document, events object) docsData {
 // operations lists those of one tag, in the order of the table.
 func (r reader) operations(table []route, tag string) []docsOperation {
 	var found []docsOperation
-	for _, route := range table {
-		operation, ok := operationOf(r.document, route)
+	for _, endpoint := range table {
+		operation, ok := operationOf(r.document, endpoint)
 		if ok && slices.Contains(operation["tags"].([]any), any(tag)) {
-			found = append(found, r.operation(route, operation))
+			found = append(found, r.operation(endpoint, operation))
 		}
 	}
 	return found
 }
 
-func (r reader) operation(route route, operation object) docsOperation {
+func (r reader) operation(endpoint route, operation object) docsOperation {
 	shown := docsOperation{
-		ID: word(operation, "operationId"), Method: route.method, Path: templated(route.path),
+		ID: word(operation, "operationId"), Method: endpoint.method, Path: templated(endpoint.path),
 		Summary: word(operation, "summary"), Description: word(operation, "description"),
-		Open: route.open, Example: r.example(r.follow(operation["requestBody"])),
+		Open: endpoint.open, Example: r.example(r.follow(operation["requestBody"])),
 	}
 	parameters, _ := operation["parameters"].([]any)
 	for _, parameter := range parameters {
@@ -200,9 +200,9 @@ func (r reader) example(body object) string {
 	return ""
 }
 
-func channelsOf(events object) []docsChannel {
-	r := reader{events}
-	channels := events["channels"].(object)
+func channelsOf(described object) []docsChannel {
+	r := reader{described}
+	channels := described["channels"].(object)
 	var shown []docsChannel
 	for _, name := range slices.Sorted(maps.Keys(channels)) {
 		channel := channels[name].(object)

@@ -36,7 +36,7 @@ type events struct {
 	apps    appReader
 	events  Events
 	by      authenticator
-	rooms   *rooms
+	limit   *streamLimit
 	closing <-chan struct{}
 }
 
@@ -53,9 +53,9 @@ func (h events) stream(c echo.Context) error {
 	if _, err := h.apps.App(ctx, c.Param("appId")); err != nil {
 		return err
 	}
-	leave, ok := h.rooms.enter(scopeOf(c))
+	leave, ok := h.limit.enter(scopeOf(c))
 	if !ok {
-		return newProblem(http.StatusTooManyRequests, "too many event streams are open: an app may have "+strconv.Itoa(h.rooms.most)+
+		return newProblem(http.StatusTooManyRequests, "too many event streams are open: an app may have "+strconv.Itoa(h.limit.most)+
 			" on one replica, a session "+strconv.Itoa(mostSessionStreams)+" of them").with("Retry-After", "5")
 	}
 	defer leave()
@@ -167,18 +167,20 @@ const (
 	mostSessionStreams = 100
 )
 
-// rooms counts the open event streams of each app and session.
-type rooms struct {
+// streamLimit counts the open event streams of each app and session.
+type streamLimit struct {
 	most int
 	mu   sync.Mutex
 	open map[repositories.Scope]int
 }
 
-func newRooms(most int) *rooms { return &rooms{most: most, open: map[repositories.Scope]int{}} }
+func newStreamLimit(most int) *streamLimit {
+	return &streamLimit{most: most, open: map[repositories.Scope]int{}}
+}
 
 // enter takes a place among the app's streams, and among the session's where there is
 // one.
-func (r *rooms) enter(scope repositories.Scope) (leave func(), ok bool) {
+func (r *streamLimit) enter(scope repositories.Scope) (leave func(), ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	app := repositories.Scope{AppID: scope.AppID}
@@ -192,7 +194,7 @@ func (r *rooms) enter(scope repositories.Scope) (leave func(), ok bool) {
 	return func() { r.leave(app, scope) }, true
 }
 
-func (r *rooms) leave(app, scope repositories.Scope) {
+func (r *streamLimit) leave(app, scope repositories.Scope) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.free(app)
@@ -201,7 +203,7 @@ func (r *rooms) leave(app, scope repositories.Scope) {
 	}
 }
 
-func (r *rooms) free(scope repositories.Scope) {
+func (r *streamLimit) free(scope repositories.Scope) {
 	if r.open[scope]--; r.open[scope] == 0 {
 		delete(r.open, scope)
 	}

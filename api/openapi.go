@@ -36,18 +36,18 @@ func openapi(table []route) (object, error) {
 	addDefinitions(components["schemas"].(object), definitions)
 	addDefinitions(components["schemas"].(object), bodies)
 	document["components"] = components
-	for _, route := range table {
-		if operation, ok := operationOf(document, route); ok {
-			complete(operation, route)
+	for _, endpoint := range table {
+		if operation, ok := operationOf(document, endpoint); ok {
+			complete(operation, endpoint)
 		}
 	}
 	return document, nil
 }
 
 // operationOf finds the operation that describes a route.
-func operationOf(document object, route route) (object, bool) {
-	item, _ := document["paths"].(object)[templated(route.path)].(object)
-	operation, ok := item[strings.ToLower(route.method)].(object)
+func operationOf(document object, endpoint route) (object, bool) {
+	item, _ := document["paths"].(object)[templated(endpoint.path)].(object)
+	operation, ok := item[strings.ToLower(endpoint.method)].(object)
 	return operation, ok
 }
 
@@ -64,9 +64,9 @@ func templated(path string) string {
 
 // complete adds to an operation what holds for its route by the table: the parameters
 // of the path and the query, and the answers that the middleware gives.
-func complete(operation object, route route) {
+func complete(operation object, endpoint route) {
 	parameters, _ := operation["parameters"].([]any)
-	for _, name := range append(parametersOf(route.path), route.query...) {
+	for _, name := range append(parametersOf(endpoint.path), endpoint.query...) {
 		parameters = append(parameters, reference("parameters", name))
 	}
 	if parameters != nil {
@@ -74,7 +74,7 @@ func complete(operation object, route route) {
 	}
 	responses := operation["responses"].(object)
 	responses["default"] = reference("responses", "Problem")
-	if route.open {
+	if endpoint.open {
 		operation["security"] = []any{}
 		return
 	}

@@ -179,11 +179,11 @@ func isUnavailable(err error) bool { return errors.Is(err, keyspace.ErrUnavailab
 // faulty is the problem of a body with faults: those that are listed, and how many more
 // there are.
 func faulty(status int, detail string, faults fault.List) *problem {
-	listed, more := faults.Listed()
+	shown, more := faults.Listed()
 	if more > 0 {
-		detail += fmt.Sprintf("; %d are listed, and there are %d more", len(listed), more)
+		detail += fmt.Sprintf("; %d are listed, and there are %d more", len(shown), more)
 	}
-	return &problem{Type: typeFaults, Title: "The body is at fault", Status: status, Detail: detail, Errors: listed}
+	return &problem{Type: typeFaults, Title: "The body is at fault", Status: status, Detail: detail, Errors: shown}
 }
 
 func scopeFaults(scopes *store.ScopeError) fault.List {
@@ -221,8 +221,8 @@ func seconds(pause time.Duration) string {
 }
 
 func faultCount(faults fault.List) string {
-	listed, more := faults.Listed()
-	return count(len(listed)+more, "fault")
+	shown, more := faults.Listed()
+	return count(len(shown)+more, "fault")
 }
 
 func count(n int, noun string) string {

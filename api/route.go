@@ -28,13 +28,13 @@ type route struct {
 func (o Options) routes() []route {
 	bodies := newBodies()
 	by := o.authenticator()
-	users := users{o.Store, o.Identities}
+	people := users{o.Store, o.Identities}
 	var all []route
 	all = append(all, apps{o.Store, o.Store}.routes()...)
 	all = append(all, toolRepositories{o.Store, o.Store, o.Store, o.NewID}.routes()...)
-	all = append(all, messages{o.Engine, users, bodies, o.NewID}.routes()...)
-	all = append(all, triggers{o.Engine, users, bodies}.routes()...)
-	all = append(all, events{o.Store, o.Events, by, newRooms(o.Streams), o.Closing}.routes()...)
+	all = append(all, messages{o.Engine, people, bodies, o.NewID}.routes()...)
+	all = append(all, triggers{o.Engine, people, bodies}.routes()...)
+	all = append(all, events{o.Store, o.Events, by, newStreamLimit(o.Streams), o.Closing}.routes()...)
 	all = append(all, appKeys{o.Keys, bodies}.routes()...)
 	all = append(all, sessionTokens{o.Keys, o.Tokens, bodies, o.Now}.routes()...)
 	all = append(all, sessions{o.Store}.routes()...)
@@ -45,7 +45,7 @@ func (o Options) routes() []route {
 
 // register adds the route to the router, a GET as HEAD as well: net/http leaves the
 // body of that away.
-func (r route) register(router *echo.Echo, may access, gates gates) {
+func (r route) register(router *echo.Echo, may access, gates admissions) {
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
@@ -66,9 +66,9 @@ func (r route) register(router *echo.Echo, may access, gates gates) {
 // openPaths are the paths that are served without a key.
 func openPaths(table []route) map[string]bool {
 	open := map[string]bool{}
-	for _, route := range table {
-		if route.open {
-			open[route.path] = true
+	for _, endpoint := range table {
+		if endpoint.open {
+			open[endpoint.path] = true
 		}
 	}
 	return open

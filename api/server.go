@@ -102,18 +102,18 @@ type Listener struct {
 
 // Accept waits for the next connection.
 func (l Listener) Accept() (net.Conn, error) {
-	accepted, err := l.Listener.Accept()
+	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	if tcp, ok := accepted.(*net.TCPConn); ok {
+	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(sendBuffer) // a bound on memory; without it the deadline still holds
 	}
 	within := l.Within
 	if within == 0 {
 		within = paceTime
 	}
-	return &pacedConn{accepted, &pace{within: within, set: accepted.SetWriteDeadline}}, nil
+	return &pacedConn{conn, &pace{within: within, set: conn.SetWriteDeadline}}, nil
 }
 
 // pacedConn is a connection under a moving write deadline. It hides what else the

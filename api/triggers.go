@@ -123,11 +123,11 @@ type matched struct {
 // retryAll makes all failed triggers due again, those of a session or of a tool where
 // the query names one.
 func (h triggers) retryAll(c echo.Context) error {
-	count, err := h.engine.RetryAll(c.Request().Context(), failedQuery(c))
+	retried, err := h.engine.RetryAll(c.Request().Context(), failedQuery(c))
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusAccepted, matched{count})
+	return writeJSON(c, http.StatusAccepted, matched{retried})
 }
 
 // purge removes failed triggers. The state has to be named, so that nobody who leaves
@@ -136,11 +136,11 @@ func (h triggers) purge(c echo.Context) error {
 	if state := c.QueryParam("state"); state != trigger.StateFailed {
 		return badRequest("only failed triggers can be purged: add ?state=failed")
 	}
-	count, err := h.engine.Purge(c.Request().Context(), failedQuery(c))
+	removed, err := h.engine.Purge(c.Request().Context(), failedQuery(c))
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, matched{count})
+	return writeJSON(c, http.StatusOK, matched{removed})
 }
 
 func failedQuery(c echo.Context) trigger.Query {

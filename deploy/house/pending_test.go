@@ -12,7 +12,7 @@ import (
 // by the name of its test, which lists with -v what is left there. None is added that a
 // rule holds for.
 var pending = map[string][]string{
-	"TestNoLocalHidesANameOfItsPackage":     {"api", "repositories", "trigger"},
+	"TestNoLocalHidesANameOfItsPackage":     {"repositories", "trigger"},
 	"TestFilesAreOneIdeaLong":               {"repositories", "trigger"},
 	"TestPackagesAreOneIdeaLarge":           {"repositories", "trigger"},
 	"TestEverythingExportedIsUsedElsewhere": {"repositories", "trigger"},
