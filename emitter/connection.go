@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -78,9 +80,9 @@ func withoutURL(err error) error {
 
 var errLost = errors.New("the connection to NATS was lost before the answer came")
 
-// link ends waiting for an answer when the connection that it would come over is
-// gone. The client library goes on waiting until the time is up.
-type link struct {
+// connectionWatch cancels the contexts of requests when the connection that their answers
+// would come over is lost. The client library goes on waiting until the time is up.
+type connectionWatch struct {
 	conn   *nats.Conn
 	events chan nats.Status
 
@@ -89,60 +91,60 @@ type link struct {
 	down context.CancelFunc
 }
 
-func watch(conn *nats.Conn) *link {
-	l := &link{conn: conn, events: conn.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)}
-	l.up, l.down = context.WithCancel(context.Background())
-	go l.follow()
-	return l
+func watch(conn *nats.Conn) *connectionWatch {
+	w := &connectionWatch{conn: conn, events: conn.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)}
+	w.up, w.down = context.WithCancel(context.Background())
+	go w.follow()
+	return w
 }
 
-func (l *link) follow() {
-	for range l.events {
-		l.mu.Lock()
-		l.down()
-		l.up, l.down = context.WithCancel(context.Background())
-		l.mu.Unlock()
+func (w *connectionWatch) follow() {
+	for range w.events {
+		w.mu.Lock()
+		w.down()
+		w.up, w.down = context.WithCancel(context.Background())
+		w.mu.Unlock()
 	}
-	l.down()
+	w.down()
 }
 
 // bind returns a context that ends with ctx, or with the connection; errLost is its
 // cause then. The caller must look at the connection's state after, not before: a
 // loss in between would go unnoticed.
-func (l *link) bind(ctx context.Context) (context.Context, context.CancelFunc) {
-	l.mu.Lock()
-	up := l.up
-	l.mu.Unlock()
+func (w *connectionWatch) bind(ctx context.Context) (context.Context, context.CancelFunc) {
+	w.mu.Lock()
+	up := w.up
+	w.mu.Unlock()
 	bound, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(up, func() { cancel(errLost) })
 	return bound, func() { stop(); cancel(nil) }
 }
 
 // close stops watching. It must be called once.
-func (l *link) close() { l.conn.RemoveStatusListener(l.events) }
+func (w *connectionWatch) close() { w.conn.RemoveStatusListener(w.events) }
 
-// maxTold bounds the lines of one outage. Its tries go on for as long as it lasts, and
+// maxReported bounds the lines of one outage. Its tries go on for as long as it lasts, and
 // may fail in some ways by turns, as when servers of a cluster start one by one.
-const maxTold = 5
+const maxReported = 5
 
-// connectionLog writes a line for each change of the connection, and one for each
-// reason why it does not come back.
+// connectionLog logs the state of the connection: a line for each change of it, and one
+// for each reason why it does not come back.
 type connectionLog struct {
 	logger  *slog.Logger
 	denials *denials
 
-	mu   sync.Mutex
-	told map[string]bool // reasons of this outage
+	mu       sync.Mutex
+	reported map[string]bool // reasons of this outage
 }
 
 func newConnectionLog(logger *slog.Logger, denied *denials) *connectionLog {
-	return &connectionLog{logger: logger, denials: denied, told: map[string]bool{}}
+	return &connectionLog{logger: logger, denials: denied, reported: map[string]bool{}}
 }
 
 func (l *connectionLog) connected(conn *nats.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	clear(l.told)
+	clear(l.reported)
 	l.logger.Info("connected to NATS", "server", conn.ConnectedServerName())
 }
 
@@ -158,10 +160,10 @@ func (l *connectionLog) failed(_ *nats.Conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := err.Error()
-	if l.told[text] || len(l.told) == maxTold {
+	if l.reported[text] || len(l.reported) == maxReported {
 		return
 	}
-	l.told[text] = true
+	l.reported[text] = true
 	l.logger.Warn("NATS is not reached; events wait until it is", "error", err)
 }
 
@@ -172,8 +174,54 @@ func (l *connectionLog) trouble(conn *nats.Conn, _ *nats.Subscription, err error
 		l.failed(conn, err)
 		return
 	}
-	if l.denials.take(err) {
+	if l.denials.observe(err) {
 		return
 	}
 	l.logger.Error("NATS reports an error", "error", err)
+}
+
+// CheckURLs returns an error for a comma-separated list of NATS servers that Connect
+// would refuse. It shows nothing of a credential.
+func CheckURLs(list string) error {
+	_, err := servers(list)
+	return err
+}
+
+// servers returns the hosts of a comma-separated list of NATS URLs, fit for logs: an
+// URL's user part holds a password or a token. Its own error says nothing of the URL
+// either, since a password that is not escaped may stand anywhere in a broken one.
+func servers(list string) (string, error) {
+	var hosts []string
+	for i, one := range strings.Split(list, ",") {
+		host, err := hostOf(strings.TrimSpace(one))
+		if err != nil {
+			return "", fmt.Errorf("NATS URL %d cannot be read: %w", i+1, err)
+		}
+		hosts = append(hosts, host)
+	}
+	return strings.Join(hosts, ","), nil
+}
+
+var errAddress = errors.New("it should look like nats://host:4222 or nats://user:password@host:4222, " +
+	"with : / ? # and @ in the user or the password percent-encoded")
+
+// schemes are those that nats.go makes a difference of. It takes any other for nats,
+// so that a server would be spoken to without TLS where https was meant to ask for it.
+var schemes = []string{"nats", "tls", "ws", "wss"}
+
+// errScheme does not repeat the scheme: of a broken URL it may be anything.
+var errScheme = errors.New("its scheme must be nats://, tls:// for TLS, or ws:// and wss:// for NATS over WebSocket")
+
+func hostOf(address string) (string, error) {
+	if !strings.Contains(address, "://") {
+		address = "nats://" + address // as nats.go does
+	}
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Hostname() == "" {
+		return "", errAddress
+	}
+	if !slices.Contains(schemes, parsed.Scheme) {
+		return "", errScheme
+	}
+	return parsed.Host, nil
 }

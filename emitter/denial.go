@@ -22,38 +22,39 @@ const (
 	// deniedFor is how long a subject counts as denied since it was last tried: longer
 	// than the ledger's longest pause between two attempts.
 	deniedFor = 5 * time.Minute
-	// mostDenied bounds the subjects that are remembered.
-	mostDenied = 100
+	// maxDenied bounds the subjects that are remembered.
+	maxDenied = 100
 )
 
-// denials knows what the server denies. It says so beside the connection's requests and
-// not in answer to one: whoever waits for an acknowledgement would wait in vain.
+// denials keeps the permission violations that the server reports. It reports them beside
+// the connection's requests and not in answer to one: whoever waits for an acknowledgement
+// would wait in vain.
 type denials struct {
 	logger *slog.Logger
 	now    func() time.Time
 
-	mu      sync.Mutex
-	waiting map[*denial]struct{}
-	seen    map[string]time.Time // subjects, when they were last denied
+	mu       sync.Mutex
+	waiting  map[*denial]struct{}
+	deniedAt map[string]time.Time // subjects, when they were last denied
 	// inbox is the denied subject on which all answers come, where it is denied.
 	inbox string
 }
 
-// denial ends what waits for an answer on a subject.
+// denial cancels a request that waits for an answer on a subject.
 type denial struct {
 	subject string
 	end     context.CancelCauseFunc
 }
 
 func newDenials(o Options) *denials {
-	return &denials{logger: o.Logger, now: o.Now, waiting: map[*denial]struct{}{}, seen: map[string]time.Time{}}
+	return &denials{logger: o.Logger, now: o.Now, waiting: map[*denial]struct{}{}, deniedAt: map[string]time.Time{}}
 }
 
 // violation is how a server names what it denies.
 var violation = regexp.MustCompile(`Permissions Violation for (Publish to|Subscription to|Publish with Reply of) "([^"]+)"`)
 
-// take reads what the server reports, and returns false for what is no denial of ours.
-func (d *denials) take(err error) bool {
+// observe reads what the server reports, and returns false for what is no denial of ours.
+func (d *denials) observe(err error) bool {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return false
 	}
@@ -72,11 +73,11 @@ func (d *denials) take(err error) bool {
 func (d *denials) deny(subject string, answers bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	known := !d.seen[subject].IsZero()
+	known := !d.deniedAt[subject].IsZero()
 	if answers {
 		known, d.inbox = d.inbox != "", subject
-	} else if len(d.seen) < mostDenied || known {
-		d.seen[subject] = d.now()
+	} else if len(d.deniedAt) < maxDenied || known {
+		d.deniedAt[subject] = d.now()
 	}
 	if !known {
 		d.logger.Error("publish.denied", "subject", subject,
@@ -115,8 +116,8 @@ func (d *denials) bind(ctx context.Context, subject string) (context.Context, co
 func (d *denials) allowed(subject string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, denied := d.seen[subject]; denied {
-		delete(d.seen, subject)
+	if _, denied := d.deniedAt[subject]; denied {
+		delete(d.deniedAt, subject)
 		d.logger.Info("publish.allowed", "subject", subject)
 	}
 }
@@ -125,7 +126,7 @@ func (d *denials) allowed(subject string) {
 func (d *denials) reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	clear(d.seen)
+	clear(d.deniedAt)
 	d.inbox = ""
 }
 
@@ -133,8 +134,8 @@ func (d *denials) reset() {
 func (d *denials) denied() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.seen, func(_ string, last time.Time) bool { return d.now().Sub(last) > deniedFor })
-	subjects := slices.Sorted(maps.Keys(d.seen))
+	maps.DeleteFunc(d.deniedAt, func(_ string, last time.Time) bool { return d.now().Sub(last) > deniedFor })
+	subjects := slices.Sorted(maps.Keys(d.deniedAt))
 	if d.inbox != "" {
 		subjects = append(subjects, d.inbox)
 	}

@@ -22,14 +22,14 @@ type Emitter struct {
 	conn    *nats.Conn
 	owned   bool
 	js      jetstream.JetStream
-	link    *link
+	link    *connectionWatch
 	stream  *stream
 	denials *denials
 	options Options
 
-	// flight is held for reading by deliveries, and for writing by Close.
-	flight sync.RWMutex
-	closed bool
+	// inFlight is held for reading by deliveries, and for writing by Close.
+	inFlight sync.RWMutex
+	closed   bool
 }
 
 var _ effect.Deliverer = (*Emitter)(nil)
@@ -61,8 +61,8 @@ func newEmitter(conn *nats.Conn, options Options, denied *denials) (*Emitter, er
 // their size or their subject, are Dead; all other trouble asks for a Retry, which is
 // Forbidden where NATS denies it to our user.
 func (e *Emitter) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
-	e.flight.RLock()
-	defer e.flight.RUnlock()
+	e.inFlight.RLock()
+	defer e.inFlight.RUnlock()
 	if err := check(delivery); err != nil {
 		return effect.Outcome{Verdict: effect.Dead, Error: err.Error()}
 	}
@@ -71,15 +71,15 @@ func (e *Emitter) Deliver(ctx context.Context, delivery effect.Effect) effect.Ou
 		return e.publish(ctx, delivery)
 	})
 	if unanswered(err) && ctx.Err() == nil {
-		err = e.missed(ctx, delivery, seen, err)
+		err = e.explainMissingAck(ctx, delivery, seen, err)
 	}
 	return outcome(err)
 }
 
-// missed asks whether the stream is there, which is made if it is not, for the next
+// explainMissingAck asks whether the stream is there, which is made if it is not, for the next
 // attempt. What is wrong with it explains the error of the publish.
-func (e *Emitter) missed(ctx context.Context, effect effect.Effect, seen uint64, err error) error {
-	found := e.bounded(ctx, effect.Event.Subject, func(ctx context.Context) error {
+func (e *Emitter) explainMissingAck(ctx context.Context, delivery effect.Effect, seen uint64, err error) error {
+	found := e.bounded(ctx, delivery.Event.Subject, func(ctx context.Context) error {
 		return e.stream.ensure(ctx, seen)
 	})
 	if found == nil || errors.Is(found, errDown) || unanswered(found) {
@@ -123,7 +123,7 @@ func check(delivery effect.Effect) error {
 		return fmt.Errorf("effect %s of kind %q holds no event to publish", delivery.ID, delivery.Kind)
 	case delivery.ID == "":
 		return fmt.Errorf("the event for %s has no id to tell its repeats by", delivery.Event.Subject)
-	case !ours(delivery.Event.Subject):
+	case !isEventSubject(delivery.Event.Subject):
 		return fmt.Errorf("%q is no subject of stream %s: they are %s",
 			delivery.Event.Subject, Stream, subjectList())
 	}
@@ -132,7 +132,7 @@ func check(delivery effect.Effect) error {
 
 // publish looks after the stream before the first event, and again when there is none
 // that takes the event.
-func (e *Emitter) publish(ctx context.Context, effect effect.Effect) error {
+func (e *Emitter) publish(ctx context.Context, delivery effect.Effect) error {
 	seen := e.stream.checks.Load()
 	if seen == 0 {
 		if err := e.stream.ensure(ctx, seen); err != nil {
@@ -140,14 +140,14 @@ func (e *Emitter) publish(ctx context.Context, effect effect.Effect) error {
 		}
 		seen = e.stream.checks.Load()
 	}
-	err := e.send(ctx, effect, 0)
+	err := e.send(ctx, delivery, 0)
 	if !streamMissing(err) {
 		return err
 	}
 	if err := e.stream.ensure(ctx, seen); err != nil {
 		return err
 	}
-	return e.send(ctx, effect, settleTries)
+	return e.send(ctx, delivery, settleTries)
 }
 
 // A stream that was just made, or has just changed its leader, is not known to every
@@ -159,16 +159,16 @@ const (
 
 // send asks again up to tries times where nobody answers. Naming the stream keeps one
 // that took over our subjects from acknowledging in its place.
-func (e *Emitter) send(ctx context.Context, effect effect.Effect, tries int) error {
-	out := message(effect)
+func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries int) error {
+	out := message(delivery)
 	crash.At(crash.PublishBefore)
 	_, err := e.js.PublishMsg(ctx, out,
-		jetstream.WithMsgID(effect.ID), jetstream.WithExpectStream(Stream),
+		jetstream.WithMsgID(delivery.ID), jetstream.WithExpectStream(Stream),
 		jetstream.WithRetryAttempts(tries), jetstream.WithRetryWait(settleWait))
 	crash.At(crash.PublishAcked)
 	switch {
 	case err == nil:
-		e.stream.fullness.took(out.Size())
+		e.stream.fullness.stored(out.Size())
 		e.denials.allowed(out.Subject)
 	case slices.Contains(fullCodes, code(err)):
 		e.stream.fullness.refused(out.Size(), err)
@@ -195,8 +195,8 @@ func (e *Emitter) connected() error {
 // us no subject that is tried, and the stream is as it should be, made or repaired if
 // need be, and has room.
 func (e *Emitter) Ready(ctx context.Context) error {
-	e.flight.RLock()
-	defer e.flight.RUnlock()
+	e.inFlight.RLock()
+	defer e.inFlight.RUnlock()
 	err := e.bounded(ctx, "", func(ctx context.Context) error {
 		return e.stream.ensure(ctx, e.stream.checks.Load())
 	})
@@ -213,8 +213,8 @@ func (e *Emitter) Ready(ctx context.Context) error {
 // the connection where it is the emitter's own. Deliveries that come later ask for a
 // Retry.
 func (e *Emitter) Close() {
-	e.flight.Lock()
-	defer e.flight.Unlock()
+	e.inFlight.Lock()
+	defer e.inFlight.Unlock()
 	if e.closed {
 		return
 	}

@@ -18,11 +18,11 @@ var errFull error = &public{
 // disk, of the account, and of the server.
 var fullCodes = []jetstream.ErrorCode{codeStoreFailed, codeAccountFull, codeServerFull}
 
-// leastRoom is what must be free in a stream for it not to be full.
-const leastRoom = 1 << 10
+// minRoom is what must be free in a stream for it not to be full.
+const minRoom = 1 << 10
 
-// fullness knows whether the stream has room. It is told of by a publish that is
-// refused, and by what the stream says of itself.
+// fullness is whether the stream has reached a limit, as far as is known: from a publish
+// that is refused, and from what the stream says of itself.
 type fullness struct {
 	logger *slog.Logger
 
@@ -42,8 +42,8 @@ func (f *fullness) refused(size int, err error) {
 	f.set(true, err.Error())
 }
 
-// took notes an event that was stored. A small one says nothing about a larger one.
-func (f *fullness) took(size int) {
+// stored notes an event that was stored. A small one says nothing about a larger one.
+func (f *fullness) stored(size int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.full && uint64(size) >= f.need {
@@ -51,12 +51,12 @@ func (f *fullness) took(size int) {
 	}
 }
 
-// see compares what the stream holds with what it may hold.
-func (f *fullness) see(info *jetstream.StreamInfo) error {
+// observe compares what the stream holds with what it may hold.
+func (f *fullness) observe(info *jetstream.StreamInfo) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	limits, held := info.Config, info.State
-	switch room := max(f.need, leastRoom); {
+	switch room := max(f.need, minRoom); {
 	case limits.MaxBytes > 0 && held.Bytes+room > uint64(limits.MaxBytes):
 		f.limit = true
 		f.set(true, fmt.Sprintf("it holds %d of %d bytes", held.Bytes, limits.MaxBytes))

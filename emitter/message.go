@@ -15,8 +15,8 @@ import (
 
 // message returns the event as a CloudEvent in binary mode: attributes in headers,
 // data as the payload. Header names of NATS keep their case.
-func message(effect effect.Effect) *nats.Msg {
-	event := effect.Event
+func message(delivery effect.Effect) *nats.Msg {
+	event := delivery.Event
 	out := nats.NewMsg(event.Subject)
 	out.Data = event.Data
 	for name, value := range map[string]string{
@@ -29,8 +29,8 @@ func message(effect effect.Effect) *nats.Msg {
 		out.Header.Set(name, escape(value))
 	}
 	out.Header.Set("content-type", "application/json")
-	if effect.TraceParent != "" {
-		out.Header.Set("traceparent", escape(effect.TraceParent))
+	if delivery.TraceParent != "" {
+		out.Header.Set("traceparent", escape(delivery.TraceParent))
 	}
 	return out
 }
@@ -50,9 +50,9 @@ func escape(value string) string {
 	return b.String()
 }
 
-// ours reports whether the stream takes messages of the subject. One that it does
+// isEventSubject reports whether the stream takes messages of the subject. One that it does
 // not take would wait for an acknowledgement for ever.
-func ours(subject string) bool {
+func isEventSubject(subject string) bool {
 	if strings.ContainsAny(subject, "*> \t\r\n") {
 		return false
 	}
@@ -65,10 +65,10 @@ func ours(subject string) bool {
 	if tokens[0] == "app" {
 		return len(tokens) == 4
 	}
-	return len(tokens) > 2 && tokens[0] == "tool" && toolSubject(tokens[1])
+	return len(tokens) > 2 && tokens[0] == "tool" && isToolKind(tokens[1])
 }
 
-func toolSubject(token string) bool {
+func isToolKind(token string) bool {
 	switch token {
 	case "trigger", "result", "rejected", "notmatching", "changed":
 		return true
@@ -76,12 +76,12 @@ func toolSubject(token string) bool {
 	return false
 }
 
-var errForeign = errors.New("not an event of ours")
+var errNotAnEvent = errors.New("not an event of ours")
 
-// published reads a message of the stream. Whose it is stands in its subject, which
+// readEvent reads a message of the stream. Whose it is stands in its subject, which
 // only we and those whom the broker lets may publish on. The subject of an emitter's
 // event and of tool.changed has no session; there ce-source names it.
-func published(msg jetstream.Msg) (effect.Published, audience, error) {
+func readEvent(msg jetstream.Msg) (effect.Published, audience, error) {
 	metadata, err := msg.Metadata()
 	if err != nil {
 		return effect.Published{}, audience{}, err
@@ -95,14 +95,14 @@ func published(msg jetstream.Msg) (effect.Published, audience, error) {
 func audienceOf(subject, source string) (audience, error) {
 	tokens := strings.Split(subject, ".")
 	switch {
-	case !ours(subject):
-		return audience{}, errForeign
+	case !isEventSubject(subject):
+		return audience{}, errNotAnEvent
 	case tokens[0] == "app":
 		return audience{tokens[1], sessionOf(source, tokens[1])}, nil
 	case tokens[1] == "changed":
 		return audience{tokens[2], sessionOf(source, tokens[2])}, nil
 	case len(tokens) < 4:
-		return audience{}, errForeign
+		return audience{}, errNotAnEvent
 	case tokens[3] == keyspace.NoSession:
 		return audience{app: tokens[2]}, nil
 	}

@@ -41,15 +41,15 @@ const (
 // roomCodes are those of a server that has less room than the stream may take.
 var roomCodes = []jetstream.ErrorCode{codeNoRoom, codeAccountFull, codeServerFull}
 
-// stream makes the stream and keeps it as it should be.
+// stream creates the JetStream stream EARSHOT and keeps its configuration as it should be.
 type stream struct {
 	js      jetstream.JetStream
 	options Options
 	logger  *slog.Logger
 
-	// gate lets one caller look at the stream at a time. It is a channel, so that the
+	// repairSlot lets one caller look at the stream at a time. It is a channel, so that the
 	// others stop waiting when their context ends.
-	gate chan struct{}
+	repairSlot chan struct{}
 	// checks counts the times that the stream was found or made good.
 	checks   atomic.Uint64
 	fullness *fullness
@@ -58,13 +58,13 @@ type stream struct {
 }
 
 func newStream(js jetstream.JetStream, options Options) *stream {
-	return &stream{js: js, options: options, logger: options.Logger, gate: make(chan struct{}, 1), fullness: &fullness{logger: options.Logger}}
+	return &stream{js: js, options: options, logger: options.Logger, repairSlot: make(chan struct{}, 1), fullness: &fullness{logger: options.Logger}}
 }
 
 // room returns an error where the stream was full when it was last looked at.
 func (s *stream) room() error {
 	if found := s.found.Load(); found != nil {
-		return s.fullness.see(found)
+		return s.fullness.observe(found)
 	}
 	return nil
 }
@@ -73,11 +73,11 @@ func (s *stream) room() error {
 // from checks.
 func (s *stream) ensure(ctx context.Context, seen uint64) error {
 	select {
-	case s.gate <- struct{}{}:
+	case s.repairSlot <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-s.gate }()
+	defer func() { <-s.repairSlot }()
 	if s.checks.Load() != seen {
 		return nil
 	}

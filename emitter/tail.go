@@ -21,14 +21,14 @@ var ErrNotReading = errors.New("the stream of events cannot be read now")
 // a stream that was made anew would never send it an event.
 const DefaultWatch = 5 * time.Second
 
-// Tail reads the stream once for a whole process and hands its events to any number of
-// followers. It is safe for concurrent use.
+// Tail is a consumer of the stream that one process shares: it reads every event once and
+// hands it to any number of subscribers. It is safe for concurrent use.
 type Tail struct {
-	emitter *Emitter
-	log     *slog.Logger
-	hub     *hub
-	gate    chan struct{} // one slot for each follower that catches up
-	every   time.Duration
+	emitter      *Emitter
+	log          *slog.Logger
+	hub          *hub
+	catchUpSlots chan struct{} // one slot for each subscriber that catches up
+	every        time.Duration
 
 	mu    sync.Mutex
 	ready chan struct{} // closed while the stream is read
@@ -42,11 +42,11 @@ func (e *Emitter) Tail(every time.Duration) *Tail {
 	}
 	return &Tail{
 		emitter: e, log: e.options.Logger, hub: newHub(), every: every,
-		gate: make(chan struct{}, catchUps), ready: make(chan struct{}),
+		catchUpSlots: make(chan struct{}, maxCatchUps), ready: make(chan struct{}),
 	}
 }
 
-// Run reads until ctx ends, through all outages. What followers miss of the stream
+// Run reads until ctx ends, through all outages. What subscribers miss of the stream
 // while it was away, they get afterwards.
 func (t *Tail) Run(ctx context.Context) {
 	defer t.hub.close()
@@ -87,7 +87,7 @@ func (t *Tail) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reading, err := consumer.Consume(t.take)
+	reading, err := consumer.Consume(t.receive)
 	if err != nil {
 		return err
 	}
@@ -104,9 +104,9 @@ func (t *Tail) read(ctx context.Context) error {
 	}
 }
 
-// take hands an event out. One that is not of ours has no audience, and only counts.
-func (t *Tail) take(msg jetstream.Msg) {
-	event, of, _ := published(msg)
+// receive hands an event out. One that is not of ours has no audience, and only counts.
+func (t *Tail) receive(msg jetstream.Msg) {
+	event, of, _ := readEvent(msg)
 	t.hub.dispatch(event, of)
 }
 
@@ -122,7 +122,7 @@ func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
 		case <-ticks.C:
 		}
 		last, err := t.last(ctx)
-		moved := t.hub.moved()
+		moved := t.hub.takeAdvanced()
 		at := t.hub.position()
 		switch {
 		case err != nil || moved:
@@ -167,7 +167,7 @@ func (t *Tail) setUnready() {
 	t.ready = make(chan struct{})
 }
 
-func (t *Tail) await(ctx context.Context) error {
+func (t *Tail) awaitReady(ctx context.Context) error {
 	t.mu.Lock()
 	ready := t.ready
 	t.mu.Unlock()
@@ -186,9 +186,9 @@ func (t *Tail) await(ctx context.Context) error {
 	}
 }
 
-// Now is where the stream ends for a follower that begins now.
+// Now is where the stream ends for a subscriber that begins now.
 func (t *Tail) Now(ctx context.Context) (uint64, error) {
-	if err := t.await(ctx); err != nil {
+	if err := t.awaitReady(ctx); err != nil {
 		return 0, err
 	}
 	return t.hub.position(), nil
@@ -202,46 +202,46 @@ func (t *Tail) Now(ctx context.Context) (uint64, error) {
 //
 // It fails with ErrNotReading.
 func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error) {
-	if err := t.await(ctx); err != nil {
+	if err := t.awaitReady(ctx); err != nil {
 		return nil, err
 	}
 	if after > t.hub.position() {
 		var err error
-		if after, err = t.credible(ctx, after); err != nil {
+		if after, err = t.knownSequence(ctx, after); err != nil {
 			return nil, err
 		}
 	}
-	f := t.hub.join(audience{appID, sessionID}, after)
-	go t.serve(ctx, f)
-	return f.out, nil
+	s := t.hub.join(audience{appID, sessionID}, after)
+	go t.serve(ctx, s)
+	return s.out, nil
 }
 
-// serve catches up and goes on live. A follower whose queue became full while it read
-// what is stored, reads on from the stream: to be behind is no fault of its reader.
-func (t *Tail) serve(ctx context.Context, f *follower) {
-	defer close(f.out)
+// serve catches up and then goes on live. A subscriber whose queue became full while it
+// read what is stored reads on from the stream: that it is behind is no fault of its reader.
+func (t *Tail) serve(ctx context.Context, s *subscriber) {
+	defer close(s.out)
 	for {
-		err := t.catchUp(ctx, f)
-		if err == nil && f.state() == following {
-			f.live(ctx, t.hub)
-			t.hub.leave(f)
+		err := t.catchUp(ctx, s)
+		if err == nil && s.state() == subscribed {
+			s.live(ctx, t.hub)
+			t.hub.leave(s)
 			return
 		}
-		t.hub.leave(f)
+		t.hub.leave(s)
 		if err != nil && ctx.Err() == nil {
-			t.log.Warn("tail.catchup", "app", f.app, "session", f.session, "error", err.Error())
+			t.log.Warn("tail.catchup", "app", s.app, "session", s.session, "error", err.Error())
 		}
-		if err != nil || f.state() == over {
+		if err != nil || s.state() == ended {
 			return
 		}
-		f = t.hub.rejoin(f)
+		s = t.hub.rejoin(s)
 	}
 }
 
-// credible returns the sequence, or zero where the stream has never come so far: it is
+// knownSequence returns the sequence, or zero where the stream has never come so far: it is
 // of a stream before this one, and all of this one is new to its reader. One that is a
 // little ahead of us was read on a replica that is ahead.
-func (t *Tail) credible(ctx context.Context, after uint64) (uint64, error) {
+func (t *Tail) knownSequence(ctx context.Context, after uint64) (uint64, error) {
 	last, err := t.last(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrNotReading, err)

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// catchUps bounds how many followers read stored events at the same time, since
+	// maxCatchUps bounds how many subscribers read stored events at the same time, since
 	// each has a consumer of its own for that moment. It is what happens when a replica
 	// was restarted and all its readers come at once.
-	catchUps = 16
+	maxCatchUps = 16
 	// catchUpBatch is how many stored events are read at a time, and catchUpBytes how
 	// much of them is kept while their reader takes them: the rest is read again.
 	catchUpBatch = 64
@@ -23,81 +23,81 @@ const (
 	catchUpIdle = 30 * time.Second
 )
 
-// catchUp hands the follower what is stored between what it has seen and where it
+// catchUp hands the subscriber what is stored between what it has seen and where it
 // joined. Its error is one of NATS, or ctx's own.
-func (t *Tail) catchUp(ctx context.Context, f *follower) error {
-	for f.after < f.upTo && f.state() != over {
-		events, through, err := t.stored(ctx, f)
+func (t *Tail) catchUp(ctx context.Context, s *subscriber) error {
+	for s.seen < s.joinedAt && s.state() != ended {
+		events, through, err := t.stored(ctx, s)
 		if err != nil {
-			return fmt.Errorf("read what stream %s has after %d: %w", Stream, f.after, err)
+			return fmt.Errorf("read what stream %s has after %d: %w", Stream, s.seen, err)
 		}
 		for _, event := range events {
-			if !f.hand(ctx, event) {
+			if !s.deliver(ctx, event) {
 				return ctx.Err()
 			}
 		}
-		f.after = through
+		s.seen = through
 	}
 	return nil
 }
 
-// stored reads the next of a follower's events, and through which sequence there are
+// stored reads the next of a subscriber's events, and through which sequence there are
 // no others. The reader is not waited for in here, nor with a consumer open.
-func (t *Tail) stored(ctx context.Context, f *follower) (events []effect.Published, through uint64, err error) {
+func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Published, through uint64, err error) {
 	select {
-	case t.gate <- struct{}{}:
-		defer func() { <-t.gate }()
+	case t.catchUpSlots <- struct{}{}:
+		defer func() { <-t.catchUpSlots }()
 	case <-ctx.Done():
 		return nil, 0, ctx.Err()
 	}
 	ctx, cancel := context.WithTimeout(ctx, catchUpIdle)
 	defer cancel()
 	consumer, err := t.emitter.js.CreateConsumer(ctx, Stream, jetstream.ConsumerConfig{
-		FilterSubjects: f.filters(), AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1,
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.after + 1, InactiveThreshold: catchUpIdle,
+		FilterSubjects: s.filters(), AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1,
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: s.seen + 1, InactiveThreshold: catchUpIdle,
 	})
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { _ = t.emitter.js.DeleteConsumer(ctx, Stream, consumer.CachedInfo().Name) }() // else it goes when it is idle
-	return t.fetch(consumer, f)
+	return t.fetch(consumer, s)
 }
 
-func (t *Tail) fetch(consumer jetstream.Consumer, f *follower) (events []effect.Published, through uint64, err error) {
+func (t *Tail) fetch(consumer jetstream.Consumer, s *subscriber) (events []effect.Published, through uint64, err error) {
 	pending := consumer.CachedInfo().NumPending
 	count := int(min(pending, catchUpBatch))
 	if count == 0 {
-		return nil, f.upTo, nil
+		return nil, s.joinedAt, nil
 	}
 	batch, err := consumer.Fetch(count, jetstream.FetchMaxWait(t.emitter.options.Timeout))
 	if err != nil {
 		return nil, 0, err
 	}
-	events, through, got, whole := f.pick(batch.Messages())
+	events, through, got, whole := s.pick(batch.Messages())
 	switch {
 	case batch.Error() != nil:
 		return nil, 0, batch.Error()
 	case got < count:
 		return nil, 0, fmt.Errorf("%d of %d events came in time", got, count)
 	case whole && pending <= catchUpBatch:
-		through = f.upTo
+		through = s.joinedAt
 	}
-	return events, min(through, f.upTo), nil
+	return events, min(through, s.joinedAt), nil
 }
 
-// pick takes of the messages what the follower may hear and will not get live, as far as
+// pick takes of the messages what the subscriber may hear and will not get live, as far as
 // that is to be kept at once, and says whether that is all.
-func (f *follower) pick(messages <-chan jetstream.Msg) (events []effect.Published, through uint64, got int, whole bool) {
-	through, whole = f.after, true
+func (s *subscriber) pick(messages <-chan jetstream.Msg) (events []effect.Published, through uint64, got int, whole bool) {
+	through, whole = s.seen, true
 	kept := 0
 	for msg := range messages {
 		got++
 		if !whole {
 			continue
 		}
-		event, of, err := published(msg)
+		event, of, err := readEvent(msg)
 		through = max(through, event.Sequence)
-		if err == nil && event.Sequence <= f.upTo && f.hears(of) {
+		if err == nil && event.Sequence <= s.joinedAt && s.hears(of) {
 			events = append(events, event)
 			kept += len(event.Data)
 			whole = kept < catchUpBytes

@@ -8,154 +8,154 @@ import (
 	"earshot/trigger/effect"
 )
 
-// followerRoom is how many events may wait for one follower. One that falls further
+// queueLength is how many events may wait for one subscriber. One that falls further
 // behind is dropped: it can come back and go on where it was, and memory cannot.
-const followerRoom = 256
+const queueLength = 256
 
-// What waits for followers is bounded in bytes as well, for one and for all together. An
-// event that waits for several counts for each, so that a process holds less.
+// What is queued for subscribers is bounded in bytes as well, for one and for all together.
+// An event that is queued for several counts for each, so that a process holds less.
 const (
-	followerBytes = 1 << 20
-	allBytes      = 64 << 20
+	maxQueuedBytes      = 1 << 20
+	maxQueuedBytesInAll = 64 << 20
 )
 
-// audience is who may see an event: the followers of a session, and with an empty
-// session those of the app.
+// audience is the scope of an event, and of a subscription: a session, or with an empty
+// session the whole app.
 type audience struct{ app, session string }
 
-// hub hands the events of the one consumer to all followers.
+// hub fans the events of the one consumer out to all subscribers.
 type hub struct {
-	mu        sync.Mutex
-	at        uint64 // sequence of the last event that was handed out
-	begun     bool
-	movedOn   bool         // since it was last asked
-	held      atomic.Int64 // bytes that wait for followers
-	followers map[audience]map[*follower]bool
+	mu          sync.Mutex
+	last        uint64 // sequence of the last event that was handed out
+	positioned  bool
+	advanced    bool         // since it was last asked
+	queuedBytes atomic.Int64 // bytes that wait for subscribers
+	subscribers map[audience]map[*subscriber]bool
 }
 
-// follower is one open stream.
-type follower struct {
+// subscriber is one open subscription, with its queue.
+type subscriber struct {
 	audience
-	after uint64 // what it has seen
-	upTo  uint64 // what came before it joined, and is read from the stream
-	queue chan effect.Published
-	out   chan effect.Published
-	gone  chan struct{} // closed when it is dropped
-	waits atomic.Int64  // bytes in its queue
-	why   standing
-	once  sync.Once
+	seen        uint64 // what it has seen
+	joinedAt    uint64 // what came before it joined, and is read from the stream
+	queue       chan effect.Published
+	out         chan effect.Published
+	dropped     chan struct{} // closed when it is dropped
+	queuedBytes atomic.Int64  // bytes in its queue
+	endedAs     state
+	once        sync.Once
 }
 
-func newHub() *hub { return &hub{followers: map[audience]map[*follower]bool{}} }
+func newHub() *hub { return &hub{subscribers: map[audience]map[*subscriber]bool{}} }
 
 // begin sets where the reading begins, the first time; later it goes on where it was.
 // In a stream that ends before that, which must be another, it begins anew, and the
-// followers as well.
+// subscribers as well.
 func (h *hub) begin(last uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.begun && last >= h.at {
+	if h.positioned && last >= h.last {
 		return
 	}
-	h.at, h.begun = last, true
+	h.last, h.positioned = last, true
 	h.dropAll()
 }
 
-// moved reports whether an event came since it was asked before.
-func (h *hub) moved() bool {
+// takeAdvanced reports whether an event came since it was asked before.
+func (h *hub) takeAdvanced() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	moved := h.movedOn
-	h.movedOn = false
+	moved := h.advanced
+	h.advanced = false
 	return moved
 }
 
 func (h *hub) position() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.at
+	return h.last
 }
 
-// dispatch never waits: a follower without room is dropped.
+// dispatch never waits: a subscriber without room is dropped.
 func (h *hub) dispatch(event effect.Published, of audience) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if event.Sequence <= h.at {
+	if event.Sequence <= h.last {
 		return
 	}
-	h.at, h.movedOn = event.Sequence, true
-	h.hand(event, audience{app: of.app})
+	h.last, h.advanced = event.Sequence, true
+	h.enqueue(event, audience{app: of.app})
 	if of.session != "" {
-		h.hand(event, of)
+		h.enqueue(event, of)
 	}
 }
 
-func (h *hub) hand(event effect.Published, to audience) {
-	for f := range h.followers[to] {
+func (h *hub) enqueue(event effect.Published, to audience) {
+	for s := range h.subscribers[to] {
 		size := int64(len(event.Data))
-		queued := f.waits.Load()
-		if queued > 0 && (queued+size > followerBytes || h.held.Load()+size > allBytes) {
-			f.drop(full)
+		queued := s.queuedBytes.Load()
+		if queued > 0 && (queued+size > maxQueuedBytes || h.queuedBytes.Load()+size > maxQueuedBytesInAll) {
+			s.drop(slow)
 			continue
 		}
-		f.waits.Add(size)
-		h.held.Add(size)
+		s.queuedBytes.Add(size)
+		h.queuedBytes.Add(size)
 		select {
-		case f.queue <- event:
+		case s.queue <- event:
 		default:
-			h.release(f, size)
-			f.drop(full)
+			h.release(s, size)
+			s.drop(slow)
 		}
 	}
 }
 
-// release counts what waits no more.
-func (h *hub) release(f *follower, size int64) {
-	f.waits.Add(-size)
-	h.held.Add(-size)
+// release counts off what is queued no more.
+func (h *hub) release(s *subscriber, size int64) {
+	s.queuedBytes.Add(-size)
+	h.queuedBytes.Add(-size)
 }
 
-// join adds a follower: what comes from now on goes into its queue.
-func (h *hub) join(of audience, after uint64) *follower {
+// join adds a subscriber: what comes from now on goes into its queue.
+func (h *hub) join(of audience, after uint64) *subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	f := &follower{
-		audience: of, after: after, upTo: h.at, gone: make(chan struct{}),
-		queue: make(chan effect.Published, followerRoom), out: make(chan effect.Published),
+	s := &subscriber{
+		audience: of, seen: after, joinedAt: h.last, dropped: make(chan struct{}),
+		queue: make(chan effect.Published, queueLength), out: make(chan effect.Published),
 	}
-	if h.followers[of] == nil {
-		h.followers[of] = map[*follower]bool{}
+	if h.subscribers[of] == nil {
+		h.subscribers[of] = map[*subscriber]bool{}
 	}
-	h.followers[of][f] = true
-	return f
+	h.subscribers[of][s] = true
+	return s
 }
 
-// rejoin adds a follower again that has left, with a new queue, from what it has seen.
-func (h *hub) rejoin(f *follower) *follower {
-	next := h.join(f.audience, f.after)
-	next.out = f.out
+// rejoin adds a subscriber again that has left, with a new queue, from what it has seen.
+func (h *hub) rejoin(s *subscriber) *subscriber {
+	next := h.join(s.audience, s.seen)
+	next.out = s.out
 	return next
 }
 
-func (h *hub) leave(f *follower) {
+func (h *hub) leave(s *subscriber) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.followers[f.audience], f)
+	delete(h.subscribers[s.audience], s)
 	for { // nobody fills it any more, and nobody empties it
 		select {
-		case event := <-f.queue:
-			h.release(f, int64(len(event.Data)))
+		case event := <-s.queue:
+			h.release(s, int64(len(event.Data)))
 			continue
 		default:
 		}
 		break
 	}
-	if len(h.followers[f.audience]) == 0 {
-		delete(h.followers, f.audience)
+	if len(h.subscribers[s.audience]) == 0 {
+		delete(h.subscribers, s.audience)
 	}
 }
 
-// close drops all followers.
+// close drops all subscribers.
 func (h *hub) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -163,48 +163,48 @@ func (h *hub) close() {
 }
 
 func (h *hub) dropAll() {
-	for _, of := range h.followers {
-		for f := range of {
-			f.drop(over)
+	for _, of := range h.subscribers {
+		for s := range of {
+			s.drop(ended)
 		}
 	}
 }
 
-// standing is whether a follower is dropped, and why.
-type standing int
+// state is whether a subscriber is dropped, and why.
+type state int
 
 const (
-	following standing = iota
-	full               // its queue had no room
-	over               // the reading, or the stream, came to an end
+	subscribed state = iota
+	slow             // its queue had no room
+	ended            // the reading, or the stream, came to an end
 )
 
-func (f *follower) drop(why standing) {
-	f.once.Do(func() {
-		f.why = why
-		close(f.gone)
+func (s *subscriber) drop(why state) {
+	s.once.Do(func() {
+		s.endedAs = why
+		close(s.dropped)
 	})
 }
 
-func (f *follower) state() standing {
+func (s *subscriber) state() state {
 	select {
-	case <-f.gone:
-		return f.why
+	case <-s.dropped:
+		return s.endedAs
 	default:
-		return following
+		return subscribed
 	}
 }
 
-// live hands on what comes, until ctx ends or the follower is dropped.
-func (f *follower) live(ctx context.Context, h *hub) {
+// live hands on what comes, until ctx ends or the subscriber is dropped.
+func (s *subscriber) live(ctx context.Context, h *hub) {
 	for {
 		select {
-		case event := <-f.queue:
-			h.release(f, int64(len(event.Data)))
-			if event.Sequence > f.after && !f.hand(ctx, event) {
+		case event := <-s.queue:
+			h.release(s, int64(len(event.Data)))
+			if event.Sequence > s.seen && !s.deliver(ctx, event) {
 				return
 			}
-		case <-f.gone:
+		case <-s.dropped:
 			return
 		case <-ctx.Done():
 			return
@@ -212,11 +212,11 @@ func (f *follower) live(ctx context.Context, h *hub) {
 	}
 }
 
-// hand waits for the reader, and reports whether it took the event.
-func (f *follower) hand(ctx context.Context, event effect.Published) bool {
+// deliver waits for the reader, and reports whether it took the event.
+func (s *subscriber) deliver(ctx context.Context, event effect.Published) bool {
 	select {
-	case f.out <- event:
-		f.after = event.Sequence
+	case s.out <- event:
+		s.seen = event.Sequence
 		return true
 	case <-ctx.Done():
 		return false
