@@ -74,8 +74,10 @@ func TestNothingIsPublishedBehindOurBackAfterAReconnect(t *testing.T) {
 
 func TestTimesOutWhereTheServerDoesNotAnswer(t *testing.T) {
 	s := natstest.Run(t, func(o *server.Options) { o.JetStream = false })
-	_, err := s.Connect().SubscribeSync("$JS.API.>") // a JetStream that hangs
+	hanging := s.Connect()
+	_, err := hanging.SubscribeSync("$JS.API.>") // a JetStream that hangs
 	require.NoError(t, err)
+	require.NoError(t, hanging.Flush()) // the server knows of it
 	e := connect(t, s.URL(), emitter.Options{Timeout: 50 * time.Millisecond})
 
 	got := e.Deliver(t.Context(), event("e1", subject))
