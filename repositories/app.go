@@ -107,11 +107,11 @@ type Limits struct {
 }
 
 // Limit is how many there may be: 0 where the app says nothing, so that the default
-// holds, or NoLimit.
+// holds, or noLimit.
 type Limit int
 
-// NoLimit is a limit that the app has taken off: null, or 0, in JSON.
-const NoLimit Limit = -1
+// noLimit is a limit that the app has taken off: null, or 0, in JSON.
+const noLimit Limit = -1
 
 // Defaults of the rates: generous for people, and small for a flood.
 const (
@@ -124,21 +124,21 @@ const (
 	sessionsInFull = 100
 )
 
-// UnmarshalJSON reads null and 0 as NoLimit.
+// UnmarshalJSON reads null and 0 as noLimit.
 func (l *Limit) UnmarshalJSON(text []byte) error {
 	most := 0
 	if err := json.Unmarshal(text, &most); err != nil {
 		return err
 	}
 	if *l = Limit(most); most == 0 {
-		*l = NoLimit
+		*l = noLimit
 	}
 	return nil
 }
 
-// MarshalJSON writes NoLimit as null.
+// MarshalJSON writes noLimit as null.
 func (l Limit) MarshalJSON() ([]byte, error) {
-	if l == NoLimit {
+	if l == noLimit {
 		return []byte("null"), nil
 	}
 	return json.Marshal(int(l))
@@ -167,7 +167,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 // most is the number that a limit stands for; 0 for any number.
 func (l Limits) most(limit Limit, fallback int) int {
 	switch {
-	case l.Off || limit == NoLimit:
+	case l.Off || limit == noLimit:
 		return 0
 	case limit == 0:
 		return fallback

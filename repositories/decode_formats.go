@@ -36,7 +36,7 @@ var formats = map[string]func(string) error{
 	"database":       checkDatabase,
 	"source-type":    checkSourceType,
 	"tool-type":      checkToolType,
-	"timeout":        func(text string) error { return checkDuration(text, MostTimeout, "10s") },
+	"timeout":        func(text string) error { return checkDuration(text, maxTimeout, "10s") },
 	"retry-for":      func(text string) error { return checkDuration(text, MostRetryFor, "15m") },
 }
 

@@ -13,9 +13,9 @@ import (
 	"earshot/repositories/fault"
 )
 
-// MostTimeout is the longest that one attempt of a call may take: the answer to a
+// maxTimeout is the longest that one attempt of a call may take: the answer to a
 // message waits for it.
-const MostTimeout = 60 * time.Second
+const maxTimeout = 60 * time.Second
 
 // request checks and completes how a tool's call is made.
 func (d *decoding) request(r *Request, at string) {

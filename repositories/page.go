@@ -2,9 +2,9 @@ package repositories
 
 import "encoding/json"
 
-// MostPage is how long a page of a list is, in bytes of JSON (section 3 of the
+// maxPage is how long a page of a list is, in bytes of JSON (section 3 of the
 // contract). What its items are made of is read in parts of about that size as well.
-const MostPage = 1 << 20
+const maxPage = 1 << 20
 
 // pageFrame is room for what stands around the items: field names, a cursor.
 const pageFrame = 2 << 10
@@ -24,7 +24,7 @@ func (r *Room) Takes(item any) bool {
 	if encoder.Encode(item) != nil {
 		return true // whoever writes it says why it cannot be written
 	}
-	if r.any && r.used+int(size) > MostPage-pageFrame {
+	if r.any && r.used+int(size) > maxPage-pageFrame {
 		return false
 	}
 	r.used, r.any = r.used+int(size), true
@@ -44,7 +44,7 @@ func (c *counter) Write(text []byte) (int, error) {
 func Fitting(sizes []int64) int {
 	total := int64(0)
 	for i, size := range sizes {
-		if total += size; total > MostPage && i > 0 {
+		if total += size; total > maxPage && i > 0 {
 			return i
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"earshot/repositories/schema"
 )
 
-// piece is how many values are held against a schema at once. The validator finds all
+// atOnce is how many values are held against a schema at once. The validator finds all
 // that is wrong before it returns, at a kilobyte for each fault, so that a body is
 // checked in pieces, and no more of them when enough was found.
-const piece = 500
+const atOnce = 500
 
 // check holds a tree against one definition. It names faults in our words up to
 // Most, and stops to look for more soon after.
@@ -38,7 +38,7 @@ func (c *checking) value(s *jsonschema.Schema, value any, at []string) {
 	for s.Ref != nil && s.Types == nil {
 		s = s.Ref
 	}
-	if schema.Weight(value, piece) < piece {
+	if schema.Weight(value, atOnce) < atOnce {
 		c.report(s.Validate(value), value, at, nil)
 		return
 	}
@@ -53,7 +53,7 @@ func (c *checking) value(s *jsonschema.Schema, value any, at []string) {
 }
 
 func (c *checking) list(s *jsonschema.Schema, list []any, at []string) {
-	few := slices.Clone(list[:min(len(list), piece)]) // whether it may be a list, and a long one
+	few := slices.Clone(list[:min(len(list), atOnce)]) // whether it may be a list, and a long one
 	apart := map[string]bool{}
 	for i := range few {
 		apart[strconv.Itoa(i)] = true

@@ -13,7 +13,7 @@ import (
 // check holds a value against the parameter, strictly and in the order of the
 // contract: type, allowed, excluded, least, most. A value is named for the first
 // rule that it breaks, each member of a list or map on its own.
-func (p *parameter) check(value any, at string) []flaw {
+func (p *compiledParameter) check(value any, at string) []flaw {
 	if flaws := p.pasteFlaws(value, at); len(flaws) > 0 {
 		return flaws
 	}
@@ -27,7 +27,7 @@ func (p *parameter) check(value any, at string) []flaw {
 	return p.checkMembers(value, at)
 }
 
-func (p *parameter) checkMembers(value any, at string) []flaw {
+func (p *compiledParameter) checkMembers(value any, at string) []flaw {
 	var flaws []flaw
 	switch value := value.(type) {
 	case []any:
@@ -44,7 +44,7 @@ func (p *parameter) checkMembers(value any, at string) []flaw {
 
 // checkValue checks one value of a map: against valueType where there is one, else
 // only for what no reader could take.
-func (p *parameter) checkValue(value any, at string) []flaw {
+func (p *compiledParameter) checkValue(value any, at string) []flaw {
 	if p.values != nil {
 		return p.values.check(value, at)
 	}
@@ -122,7 +122,7 @@ func (k kind) article() string {
 }
 
 // ruleFlaw names the first rule that a value of the right type breaks.
-func (p *parameter) ruleFlaw(value any) string {
+func (p *compiledParameter) ruleFlaw(value any) string {
 	if len(p.allowed) > 0 && !slices.ContainsFunc(p.allowed, func(e entry) bool { return e.allows(value) }) {
 		return fault.Show(value) + " is not an allowed value" + p.allowedHint()
 	}
@@ -136,7 +136,7 @@ func (p *parameter) ruleFlaw(value any) string {
 	return p.boundFlaw(number)
 }
 
-func (p *parameter) boundFlaw(value json.Number) string {
+func (p *compiledParameter) boundFlaw(value json.Number) string {
 	number, _ := exactjson.ParseDecimal(value.String())
 	if p.least != nil && number.Compare(p.least.number) < 0 {
 		return fault.Show(value) + " is under the minimum of " + p.least.given
@@ -148,7 +148,7 @@ func (p *parameter) boundFlaw(value json.Number) string {
 }
 
 // allowedHint lists what is allowed, as far as it is short.
-func (p *parameter) allowedHint() string {
+func (p *compiledParameter) allowedHint() string {
 	const most = 12
 	if len(p.allowed) > most {
 		return ""

@@ -39,7 +39,7 @@ func (p *Parameters) Authenticate(claims Claims) (*Parameters, []ValueFault) {
 	return &next, faults
 }
 
-func (p *parameter) authenticate(claims Claims) (*parameter, []ValueFault) {
+func (p *compiledParameter) authenticate(claims Claims) (*compiledParameter, []ValueFault) {
 	value, absent := p.claimed(claims)
 	if absent != "" {
 		return p, []ValueFault{{Parameter: p.name, Detail: absent}}
@@ -54,7 +54,7 @@ func (p *parameter) authenticate(claims Claims) (*parameter, []ValueFault) {
 
 // claimed returns the claim of the first service that is verified; it does not look on
 // where that service's token lacks it. absent says why there is none.
-func (p *parameter) claimed(claims Claims) (value any, absent string) {
+func (p *compiledParameter) claimed(claims Claims) (value any, absent string) {
 	for _, claim := range p.claims {
 		if !claims.Verified(claim.Service) {
 			continue
@@ -67,7 +67,7 @@ func (p *parameter) claimed(claims Claims) (value any, absent string) {
 	return nil, "cannot be filled: it comes from a verified ID token of " + p.services() + ", and there is none"
 }
 
-func (p *parameter) claimFlaws(value any) []flaw {
+func (p *compiledParameter) claimFlaws(value any) []flaw {
 	if p.property == nil {
 		return p.check(value, "")
 	}
@@ -82,16 +82,16 @@ func (p *parameter) claimFlaws(value any) []flaw {
 
 // lookUp finds a claim by its name or by a dotted path. A name that holds dots itself,
 // as https://example.com/role does, comes before a path.
-func lookUp(claims map[string]any, path string) any {
-	if value, ok := claims[path]; ok {
+func lookUp(claims map[string]any, dotted string) any {
+	if value, ok := claims[dotted]; ok {
 		return value
 	}
-	for i, r := range path {
+	for i, r := range dotted {
 		if r != '.' {
 			continue
 		}
-		if inner, ok := claims[path[:i]].(map[string]any); ok {
-			if value := lookUp(inner, path[i+1:]); value != nil {
+		if inner, ok := claims[dotted[:i]].(map[string]any); ok {
+			if value := lookUp(inner, dotted[i+1:]); value != nil {
 				return value
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // coerce reads a model's value as the parameter means it, as far as nothing is lost
 // by it, and reports whether the form of the value changed. What it cannot read it
 // returns as it came, for check to name.
-func (p *parameter) coerce(value any) (any, bool) {
+func (p *compiledParameter) coerce(value any) (any, bool) {
 	read, changed := p.kind.read(value)
 	switch read := read.(type) {
 	case []any:
@@ -26,7 +26,7 @@ func (p *parameter) coerce(value any) (any, bool) {
 	}
 }
 
-func (p *parameter) coerceList(list []any, changed bool) (any, bool) {
+func (p *compiledParameter) coerceList(list []any, changed bool) (any, bool) {
 	if p.items == nil {
 		return list, changed
 	}
@@ -37,7 +37,7 @@ func (p *parameter) coerceList(list []any, changed bool) (any, bool) {
 	return list, changed
 }
 
-func (p *parameter) coerceMap(values map[string]any, changed bool) (any, bool) {
+func (p *compiledParameter) coerceMap(values map[string]any, changed bool) (any, bool) {
 	if p.kind == kindArray {
 		return p.lone(values)
 	}
@@ -53,7 +53,7 @@ func (p *parameter) coerceMap(values map[string]any, changed bool) (any, bool) {
 
 // lone makes a list of a value that was sent where a list is wanted, if it would do
 // as its only member.
-func (p *parameter) lone(value any) (any, bool) {
+func (p *compiledParameter) lone(value any) (any, bool) {
 	if p.items == nil || value == nil {
 		return value, false
 	}
@@ -65,7 +65,7 @@ func (p *parameter) lone(value any) (any, bool) {
 }
 
 // nearestAllowed returns the one literal allowed value that the text means.
-func (p *parameter) nearestAllowed(value any, changed bool) (any, bool) {
+func (p *compiledParameter) nearestAllowed(value any, changed bool) (any, bool) {
 	text, ok := value.(string)
 	if !ok || len(p.allowed) == 0 || p.ruleFlaw(text) == "" {
 		return value, changed
@@ -183,7 +183,7 @@ func readJSON(value any, opening byte) (any, bool) {
 
 // absent reports whether a model's value says that there is none: null, or the word
 // for it, unless the parameter takes that word by name.
-func (p *parameter) absent(value any) bool {
+func (p *compiledParameter) absent(value any) bool {
 	if value == nil || p.refused != nil && equal(value, p.refused) {
 		return true
 	}

@@ -79,7 +79,7 @@ func compileLists(lists []List, with *Budget) (*Parameters, fault.List) {
 	return parameters, faults
 }
 
-func duplicates(list []*parameter, in dialect, seen map[string]bool) fault.List {
+func duplicates(list []*compiledParameter, in dialect, seen map[string]bool) fault.List {
 	var faults fault.List
 	for i, p := range list {
 		if p.name != "" && seen[p.name] {
@@ -92,7 +92,7 @@ func duplicates(list []*parameter, in dialect, seen map[string]bool) fault.List 
 
 // index prepares the look-ups by name.
 func (p *Parameters) index() {
-	p.byName = make(map[string]*parameter, len(p.list))
+	p.byName = make(map[string]*compiledParameter, len(p.list))
 	p.folded = make(map[string]string, len(p.list))
 	shared := map[string]bool{}
 	for _, parameter := range p.list {
@@ -112,7 +112,7 @@ func (p *Parameters) index() {
 }
 
 // coerce and check choose between the rules of the lists and those of a schema.
-func (p *Parameters) coerce(of *parameter, value any) (any, bool) {
+func (p *Parameters) coerce(of *compiledParameter, value any) (any, bool) {
 	if of.property != nil {
 		return coerceProperty(value, of.property)
 	}
@@ -121,7 +121,7 @@ func (p *Parameters) coerce(of *parameter, value any) (any, bool) {
 
 // check also reports whether the value can be used: one that a schema will judge as
 // part of the whole can, even with a flaw, so that all its flaws are found.
-func (p *Parameters) check(of *parameter, value any) (flaws []flaw, usable bool) {
+func (p *Parameters) check(of *compiledParameter, value any) (flaws []flaw, usable bool) {
 	if of.property == nil {
 		flaws = of.check(value, "")
 		return flaws, len(flaws) == 0
@@ -184,14 +184,14 @@ var (
 
 // compileList compiles the definitions of one list. The faults' pointers begin at
 // the tool.
-func compileList(raw json.RawMessage, in dialect, with *Budget) ([]*parameter, fault.List) {
+func compileList(raw json.RawMessage, in dialect, with *Budget) ([]*compiledParameter, fault.List) {
 	var faults fault.List
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
 		faults.Add(fault.Point(in.Field), "is not a list of parameters: %s", fault.Clip(err.Error()))
 		return nil, faults
 	}
-	parameters := make([]*parameter, 0, len(list))
+	parameters := make([]*compiledParameter, 0, len(list))
 	for i := range list {
 		at := fault.Point(in.Field, i)
 		d := &definition{}
@@ -205,7 +205,7 @@ func compileList(raw json.RawMessage, in dialect, with *Budget) ([]*parameter, f
 }
 
 // compile makes the parameter and reports what can never be satisfied.
-func (d *definition) compile(in dialect, with *Budget, at string, faults *fault.List) *parameter {
+func (d *definition) compile(in dialect, with *Budget, at string, faults *fault.List) *compiledParameter {
 	p := d.rules(with)
 	p.name, p.place, p.pasted = d.Name, at, in.pasted
 	if in.key == "parameter" {
@@ -225,8 +225,8 @@ func (d *definition) compile(in dialect, with *Budget, at string, faults *fault.
 }
 
 // rules compiles what holds for a parameter and for the items of one alike.
-func (d *definition) rules(with *Budget) *parameter {
-	p := &parameter{
+func (d *definition) rules(with *Budget) *compiledParameter {
+	p := &compiledParameter{
 		description: d.Description,
 		kind:        d.Type,
 		allowed:     newEntries(d.AllowedValues, with),
@@ -239,7 +239,7 @@ func (d *definition) rules(with *Budget) *parameter {
 		p.items = d.Items.rules(with)
 	}
 	if d.ValueType != "" {
-		p.values = &parameter{kind: d.ValueType}
+		p.values = &compiledParameter{kind: d.ValueType}
 	}
 	return p
 }
@@ -256,5 +256,5 @@ func newBound(given json.Number) *bound {
 var (
 	kinds      = []kind{kindString, kindNumber, kindInteger, kindFloat, kindBoolean, kindObject, kindArray, kindMap}
 	valueKinds = []kind{kindString, kindInteger, kindFloat, kindNumber, kindBoolean}
-	escapes    = []string{EscapeSingleQuotes, EscapeDoubleQuotes, EscapeBackticks, EscapeSquareBrackets}
+	escapes    = []string{escapeSingleQuotes, escapeDoubleQuotes, escapeBackticks, escapeSquareBrackets}
 )

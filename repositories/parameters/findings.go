@@ -25,7 +25,7 @@ func (f *findings) add(field, format string, args ...any) {
 }
 
 // rules reports the rules of a definition that do not go together.
-func (f *findings) rules(d *definition, p *parameter) {
+func (f *findings) rules(d *definition, p *compiledParameter) {
 	if !slices.Contains(kinds, p.kind) {
 		f.add("type", "%s is not a type: %s%s", fault.Show(p.kind), fault.OneOf(kinds), fault.DidYouMean(string(p.kind), kinds))
 		return
@@ -65,7 +65,7 @@ func (f *findings) misplaced(d *definition) {
 	}
 }
 
-func (f *findings) bounds(d *definition, p *parameter) {
+func (f *findings) bounds(d *definition, p *compiledParameter) {
 	if d.MinValue != "" && p.least == nil {
 		f.add("minValue", "%s is out of the range of a number", fault.Clip(d.MinValue.String()))
 	}
@@ -79,7 +79,7 @@ func (f *findings) bounds(d *definition, p *parameter) {
 
 // entries reports lists of values of which none can ever equal a value of the type,
 // regular expressions that do not compile, and the one that excludes everything.
-func (f *findings) entries(field string, entries []entry, p *parameter) {
+func (f *findings) entries(field string, entries []entry, p *compiledParameter) {
 	apt := len(entries) == 0
 	for i, e := range entries {
 		apt = apt || p.comparable(e.given)
@@ -95,7 +95,7 @@ func (f *findings) entries(field string, entries []entry, p *parameter) {
 	}
 }
 
-func (p *parameter) wholeHint() string {
+func (p *compiledParameter) wholeHint() string {
 	if p.kind == kindArray {
 		return "; rules about its members stand on items"
 	}
@@ -104,7 +104,7 @@ func (p *parameter) wholeHint() string {
 
 // comparable reports whether an entry can have a bearing on values of the type: it
 // is of the type, or a text that is compared with a scalar's.
-func (p *parameter) comparable(given any) bool {
+func (p *compiledParameter) comparable(given any) bool {
 	switch given := given.(type) {
 	case string:
 		return p.kind != kindArray && !p.kind.mapping()
@@ -116,7 +116,7 @@ func (p *parameter) comparable(given any) bool {
 }
 
 // unreachable reports an allow-list of literals that the other rules all refuse.
-func (f *findings) unreachable(p *parameter) {
+func (f *findings) unreachable(p *compiledParameter) {
 	if len(p.allowed) == 0 || p.kind == kindArray || p.kind.mapping() {
 		return
 	}
@@ -142,10 +142,10 @@ func (f *findings) fresh() bool {
 	return f.faults.Count() == f.before
 }
 
-func (f *findings) items(d *definition, p *parameter) {
+func (f *findings) items(d *definition, p *compiledParameter) {
 	if d.Items == nil {
 		f.add("items", "is missing: an array says what its members are")
-		p.items = &parameter{}
+		p.items = &compiledParameter{}
 		return
 	}
 	inner := newFindings(f.faults, f.at+fault.Point("items"))
@@ -163,7 +163,7 @@ func (f *findings) items(d *definition, p *parameter) {
 
 // fixed compiles a default or a static value, which has to pass the parameter's own
 // rules. Null is none.
-func (f *findings) fixed(p *parameter, field string, given any) *fixed {
+func (f *findings) fixed(p *compiledParameter, field string, given any) *fixed {
 	if given == nil {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (f *findings) fixed(p *parameter, field string, given any) *fixed {
 }
 
 // unfillable reports a required parameter that nobody may fill.
-func (f *findings) unfillable(p *parameter) {
+func (f *findings) unfillable(p *compiledParameter) {
 	if p.ignored && p.required && p.static == nil && p.fallback == nil && len(p.claims) == 0 {
 		f.add("ignore", "nobody fills the parameter: it is required and ignored; give it a value or a default")
 	}

@@ -30,9 +30,9 @@ func (k kind) numeric() bool { return k == kindNumber || k == kindInteger || k =
 
 func (k kind) mapping() bool { return k == kindObject || k == kindMap }
 
-// parameter is the compiled form of one parameter. The rules are those of its list;
+// compiledParameter is the compiled form of one parameter. The rules are those of its list;
 // a property of a JSON Schema has its rules in the schema.
-type parameter struct {
+type compiledParameter struct {
 	name        string
 	place       string // in the tool, as a JSON Pointer
 	description string
@@ -51,8 +51,8 @@ type parameter struct {
 	least    *bound
 	most     *bound
 	escape   string
-	items    *parameter // of an array
-	values   *parameter // of a map with valueType; nil where anything goes
+	items    *compiledParameter // of an array
+	values   *compiledParameter // of a map with valueType; nil where anything goes
 
 	// property is the schema of a parameter that is a property of a JSON Schema, and
 	// nil for the lists.
@@ -77,12 +77,12 @@ type bound struct {
 }
 
 // hidden reports whether a model neither sees the parameter nor fills it.
-func (p *parameter) hidden() bool {
+func (p *compiledParameter) hidden() bool {
 	return p.ignored || p.static != nil || len(p.claims) > 0
 }
 
 // services names the services whose tokens fill the parameter.
-func (p *parameter) services() string {
+func (p *compiledParameter) services() string {
 	names := make([]string, len(p.claims))
 	for i := range p.claims {
 		names[i] = p.claims[i].Service
@@ -95,12 +95,12 @@ func (p *parameter) services() string {
 type flaw struct{ at, detail string }
 
 // faultsOf turns flaws of the parameter's value into faults of a call.
-func (p *parameter) faultsOf(flaws []flaw) []ValueFault {
+func (p *compiledParameter) faultsOf(flaws []flaw) []ValueFault {
 	faults := make([]ValueFault, len(flaws))
-	for i, flaw := range flaws {
-		faults[i] = ValueFault{Parameter: p.name, Detail: flaw.detail}
-		if flaw.at != "" {
-			faults[i].Detail = p.name + flaw.at + ": " + flaw.detail
+	for i, found := range flaws {
+		faults[i] = ValueFault{Parameter: p.name, Detail: found.detail}
+		if found.at != "" {
+			faults[i].Detail = p.name + found.at + ": " + found.detail
 		}
 	}
 	return faults
@@ -169,7 +169,7 @@ func (p *Parameters) Placed() []Placed {
 // mostDepth bounds how deep items of items are described.
 const mostDepth = 64
 
-func (p *parameter) view() Parameter {
+func (p *compiledParameter) view() Parameter {
 	view := Parameter{
 		Name:        p.name,
 		Description: p.description,

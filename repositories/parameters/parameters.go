@@ -16,8 +16,8 @@ import (
 // languages they were given in. It is made once per revision of a repository and is
 // safe for concurrent use.
 type Parameters struct {
-	list   []*parameter
-	byName map[string]*parameter
+	list   []*compiledParameter
+	byName map[string]*compiledParameter
 	folded map[string]string // name without case, - and _, to the one visible parameter of it
 	schema *rootSchema       // nil for the lists
 	model  json.RawMessage
@@ -90,51 +90,51 @@ func (p *Parameters) Hidden(name string) bool {
 // Null counts as absent, unknown names are faults, and a static value wins over one
 // that is given. All faults are returned at once; values at fault are left out.
 func (p *Parameters) Check(values map[string]any) (map[string]any, []ValueFault) {
-	pass := newPass(p, strict)
-	pass.unknown(values)
+	run := newEvaluation(p, strict)
+	run.unknown(values)
 	for _, parameter := range p.list {
-		pass.take(parameter, values)
+		run.take(parameter, values)
 	}
-	pass.finish()
-	return pass.Values, pass.Errors
+	run.finish()
+	return run.Values, run.Errors
 }
 
 // Read takes a model's arguments, coerces what can be coerced without loss, and
 // checks the rest as Check does. Unknown names are dropped, unless one parameter
 // alone has that name in another case or with other hyphens and underscores.
 func (p *Parameters) Read(arguments map[string]any) Reading {
-	pass := newPass(p, lenient)
-	named := pass.rename(arguments)
+	run := newEvaluation(p, lenient)
+	named := run.rename(arguments)
 	for _, parameter := range p.list {
-		pass.take(parameter, named)
+		run.take(parameter, named)
 	}
-	pass.finish()
-	return pass.Reading
+	run.finish()
+	return run.Reading
 }
 
-// Whose values a pass takes.
+// Whose values an evaluation takes.
 const (
 	strict  = false // a program's
 	lenient = true  // a model's
 )
 
-// pass is one way of values through the parameters.
-type pass struct {
+// evaluation is one way of values through the parameters.
+type evaluation struct {
 	Reading
 	parameters *Parameters
 	lenient    bool
 }
 
-func newPass(parameters *Parameters, lenient bool) *pass {
-	return &pass{
+func newEvaluation(parameters *Parameters, fromModel bool) *evaluation {
+	return &evaluation{
 		Reading:    Reading{Values: make(map[string]any, len(parameters.list))},
 		parameters: parameters,
-		lenient:    lenient,
+		lenient:    fromModel,
 	}
 }
 
 // take gives the parameter its value: the static one, the given one, or the default.
-func (s *pass) take(p *parameter, values map[string]any) {
+func (s *evaluation) take(p *compiledParameter, values map[string]any) {
 	given, sent := values[p.name]
 	switch {
 	case len(p.claims) > 0:
@@ -152,7 +152,7 @@ func (s *pass) take(p *parameter, values map[string]any) {
 
 // null counts as absent, except where a JSON Schema requires a property and lets it
 // be null.
-func (s *pass) null(p *parameter, sent bool) {
+func (s *evaluation) null(p *compiledParameter, sent bool) {
 	if sent && p.nullable && p.required {
 		s.Values[p.name] = nil
 		return
@@ -162,13 +162,13 @@ func (s *pass) null(p *parameter, sent bool) {
 
 // unverified reports that a parameter's claim is missing. Nothing that is sent takes
 // its place, and neither does a default.
-func (s *pass) unverified(p *parameter) {
+func (s *evaluation) unverified(p *compiledParameter) {
 	if p.required {
 		s.miss(p, "cannot be filled: it comes from a verified ID token of "+p.services()+", and there is none")
 	}
 }
 
-func (s *pass) absent(p *parameter) {
+func (s *evaluation) absent(p *compiledParameter) {
 	switch {
 	case p.fallback != nil:
 		s.Values[p.name] = normal(p.fallback.used)
@@ -177,12 +177,12 @@ func (s *pass) absent(p *parameter) {
 	}
 }
 
-func (s *pass) miss(p *parameter, detail string) {
+func (s *evaluation) miss(p *compiledParameter, detail string) {
 	s.Missing = append(s.Missing, p.name)
 	s.Errors = append(s.Errors, ValueFault{Parameter: p.name, Detail: detail})
 }
 
-func (s *pass) settle(p *parameter, value any) {
+func (s *evaluation) settle(p *compiledParameter, value any) {
 	if s.lenient {
 		read, changed := s.parameters.coerce(p, value)
 		if value = read; changed {
@@ -196,14 +196,14 @@ func (s *pass) settle(p *parameter, value any) {
 	}
 }
 
-func (s *pass) coerced(name string) {
+func (s *evaluation) coerced(name string) {
 	if !slices.Contains(s.Coerced, name) {
 		s.Coerced = append(s.Coerced, name)
 	}
 }
 
 // unknown finds a program's values that no parameter asks for.
-func (s *pass) unknown(values map[string]any) {
+func (s *evaluation) unknown(values map[string]any) {
 	known := s.parameters.Names()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, ok := s.parameters.byName[name]; ok || s.keep(name, values[name]) {
@@ -218,7 +218,7 @@ func (s *pass) unknown(values map[string]any) {
 }
 
 // rename returns a model's arguments by the names of the parameters.
-func (s *pass) rename(arguments map[string]any) map[string]any {
+func (s *evaluation) rename(arguments map[string]any) map[string]any {
 	named := make(map[string]any, len(arguments))
 	taken := map[string]int{}
 	for name, value := range arguments {
@@ -234,7 +234,7 @@ func (s *pass) rename(arguments map[string]any) map[string]any {
 	return named
 }
 
-func (s *pass) renameOne(named map[string]any, taken map[string]int, name string, value any) {
+func (s *evaluation) renameOne(named map[string]any, taken map[string]int, name string, value any) {
 	if _, ok := s.parameters.byName[name]; ok {
 		return
 	}
@@ -250,7 +250,7 @@ func (s *pass) renameOne(named map[string]any, taken map[string]int, name string
 }
 
 // keep takes a value that has no parameter where a JSON Schema is open to such.
-func (s *pass) keep(name string, value any) bool {
+func (s *evaluation) keep(name string, value any) bool {
 	if s.parameters.schema == nil || !s.parameters.schema.takes(name) {
 		return false
 	}
@@ -259,7 +259,7 @@ func (s *pass) keep(name string, value any) bool {
 }
 
 // finish holds the values as a whole against the JSON Schema, where there is one.
-func (s *pass) finish() {
+func (s *evaluation) finish() {
 	if s.parameters.schema == nil {
 		return
 	}
@@ -276,7 +276,7 @@ func (s *pass) finish() {
 
 // atFault reports whether a parameter has a fault already; that it is not among the
 // values is then no second one.
-func (s *pass) atFault(name string) bool {
+func (s *evaluation) atFault(name string) bool {
 	return slices.ContainsFunc(s.Errors, func(f ValueFault) bool { return f.Parameter == name })
 }
 

@@ -23,7 +23,7 @@ func ControlCharacter(text string) (found rune, has bool) {
 
 // pasteFlaws names the control characters in a value that is pasted, in its members and
 // their names, whatever the rules of the parameter would let through.
-func (p *parameter) pasteFlaws(value any, at string) []flaw {
+func (p *compiledParameter) pasteFlaws(value any, at string) []flaw {
 	if !p.pasted {
 		return nil
 	}
@@ -53,23 +53,23 @@ func controlFlaws(value any, at string) []flaw {
 // Escapes that a string may ask for. A value that is pasted into a statement is put
 // between the delimiters, and a closing one inside it is doubled.
 const (
-	EscapeSingleQuotes   = "single-quotes"
-	EscapeDoubleQuotes   = "double-quotes"
-	EscapeBackticks      = "backticks"
-	EscapeSquareBrackets = "square-brackets"
+	escapeSingleQuotes   = "single-quotes"
+	escapeDoubleQuotes   = "double-quotes"
+	escapeBackticks      = "backticks"
+	escapeSquareBrackets = "square-brackets"
 )
 
 // delimiters returns the opening and the closing delimiter of an escape; both are
 // empty where there is none of that name.
 func delimiters(escape string) (opening, closing string) {
 	switch escape {
-	case EscapeSingleQuotes:
+	case escapeSingleQuotes:
 		return "'", "'"
-	case EscapeDoubleQuotes:
+	case escapeDoubleQuotes:
 		return `"`, `"`
-	case EscapeBackticks:
+	case escapeBackticks:
 		return "`", "`"
-	case EscapeSquareBrackets:
+	case escapeSquareBrackets:
 		return "[", "]"
 	default:
 		return "", ""
@@ -83,7 +83,7 @@ func escaped(text, escape string) string {
 
 // escaped returns the value as it is handed on: itself, unless the parameter or its
 // items ask for an escape.
-func (p *parameter) escaped(value any) any {
+func (p *compiledParameter) escaped(value any) any {
 	switch value := value.(type) {
 	case string:
 		if p.escape != "" {
@@ -101,6 +101,6 @@ func (p *parameter) escaped(value any) any {
 	return value
 }
 
-func (p *parameter) escapes() bool {
+func (p *compiledParameter) escapes() bool {
 	return p.escape != "" || p.items != nil && p.items.escapes()
 }

@@ -45,8 +45,8 @@ func compileRoot(raw json.RawMessage, with *Budget) (*Parameters, fault.List) {
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	if kind, given := document["type"]; given && kind != "object" {
-		faults.Add(fault.Point("parameters", "type"), "is %s, and the values of a tool are an \"object\"", fault.Show(kind))
+	if named, given := document["type"]; given && named != "object" {
+		faults.Add(fault.Point("parameters", "type"), "is %s, and the values of a tool are an \"object\"", fault.Show(named))
 		return nil, faults
 	}
 	return newRoot(document, raw, compiled)
@@ -114,7 +114,7 @@ func (r *rootSchema) validate(values map[string]any) []ValueFault {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if flaws := checkAnything(values[name], ""); len(flaws) > 0 {
-			return (&parameter{name: name}).faultsOf(flaws)
+			return (&compiledParameter{name: name}).faultsOf(flaws)
 		}
 	}
 	err := r.compiled.Validate(values)

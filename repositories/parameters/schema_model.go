@@ -29,7 +29,7 @@ type modelProperty struct {
 }
 
 // listModel renders the parameters of lists, in their order.
-func listModel(list []*parameter) (json.RawMessage, error) {
+func listModel(list []*compiledParameter) (json.RawMessage, error) {
 	object := modelObject{Type: "object"}
 	var properties exactjson.Object
 	for _, p := range list {
@@ -47,7 +47,7 @@ func listModel(list []*parameter) (json.RawMessage, error) {
 	return exactjson.Encode(object)
 }
 
-func (p *parameter) modelProperty() *modelProperty {
+func (p *compiledParameter) modelProperty() *modelProperty {
 	shown := &modelProperty{
 		Type:        p.kind.schemaType(),
 		Description: p.description,
@@ -71,7 +71,7 @@ func (p *parameter) modelProperty() *modelProperty {
 	return shown
 }
 
-func (p *parameter) modelValues() any {
+func (p *compiledParameter) modelValues() any {
 	if p.values == nil {
 		return true
 	}
@@ -92,7 +92,7 @@ func (k kind) schemaType() string {
 
 // literals returns the allowed values where all of them stand for themselves, and
 // nothing where a pattern is among them.
-func (p *parameter) literals() []any {
+func (p *compiledParameter) literals() []any {
 	if p.property != nil && p.property.Enum != nil {
 		return p.property.Enum.Values
 	}
@@ -109,7 +109,7 @@ func (p *parameter) literals() []any {
 // schemaModel renders the given JSON Schema without what is hidden from models. The
 // draft and the identity of the document are of no use to them, and providers refuse
 // them.
-func schemaModel(document map[string]any, list []*parameter) json.RawMessage {
+func schemaModel(document map[string]any, list []*compiledParameter) json.RawMessage {
 	shown := maps.Clone(document)
 	delete(shown, "$schema")
 	delete(shown, "$id")
@@ -152,7 +152,7 @@ func withoutOurWords(property any) any {
 
 // shownRequired returns the required properties in their given order, without hidden
 // ones.
-func shownRequired(document map[string]any, list []*parameter) []string {
+func shownRequired(document map[string]any, list []*compiledParameter) []string {
 	names := requiredNames(document)
 	var required []string
 	for _, p := range list {

@@ -24,8 +24,8 @@ type annotations struct {
 }
 
 // compileProperty compiles one property of the root.
-func compileProperty(name string, given any, property *jsonschema.Schema, required bool, found *findings) *parameter {
-	p := &parameter{name: name, place: found.at, required: required, property: property}
+func compileProperty(name string, given any, property *jsonschema.Schema, required bool, found *findings) *compiledParameter {
+	p := &compiledParameter{name: name, place: found.at, required: required, property: property}
 	p.nullable = property.Validate(nil) == nil
 	if types := schemaTypes(property); len(types) > 0 {
 		p.kind = kind(types[0])
@@ -63,7 +63,7 @@ func readAnnotations(given any) (annotations, error) {
 // mere annotation, and real definitions say "false" for false, or "any" beside an enum
 // that has no such member: the first is read as a model's value would be, the second
 // is not used, and a model that sends it is taken to have left the value out.
-func (p *parameter) useDefault(given any) {
+func (p *compiledParameter) useDefault(given any) {
 	if given == nil {
 		return
 	}
@@ -76,7 +76,7 @@ func (p *parameter) useDefault(given any) {
 }
 
 // fixedProperty takes a static value, which has to fit the property.
-func (f *findings) fixedProperty(p *parameter, given any) *fixed {
+func (f *findings) fixedProperty(p *compiledParameter, given any) *fixed {
 	if given == nil {
 		return nil
 	}

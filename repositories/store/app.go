@@ -230,7 +230,7 @@ func (s *Store) closeSessions(ctx context.Context, appID string) error {
 }
 
 // AllowsOrigin reports whether the app's settings let pages of the origin call it. An
-// app that is not there allows none. The settings may be KeyFresh old.
+// app that is not there allows none. The settings may be keyFresh old.
 func (s *Store) AllowsOrigin(ctx context.Context, appID, origin string) (bool, error) {
 	allowed, err := s.origins.get(appID, func() ([]string, error) {
 		app, err := s.App(context.WithoutCancel(ctx), appID)

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// KeyFresh is how old the reading of a key may be that a request is let in by. A
+	// keyFresh is how old the reading of a key may be that a request is let in by. A
 	// revocation takes effect everywhere within it, and RevokeKey waits for that.
-	KeyFresh = 250 * time.Millisecond
+	keyFresh = 250 * time.Millisecond
 	// mostKeys bounds the keys of an app.
 	mostKeys = 1000
 	// useStep is how exact the last use of a key is.

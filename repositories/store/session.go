@@ -153,7 +153,7 @@ func (s *Store) Generation(ctx context.Context, appID, sessionID string) (Genera
 	return found, nil
 }
 
-// LifeOf is Generation as it was at most KeyFresh ago: what a request with a session token
+// LifeOf is Generation as it was at most keyFresh ago: what a request with a session token
 // is let in by. Whoever ends a life waits for that long.
 func (s *Store) LifeOf(ctx context.Context, appID, sessionID string) (Generation, error) {
 	return s.lives.get(appID+" "+sessionID, func() (Generation, error) {
@@ -166,7 +166,7 @@ func (s *Store) LifeOf(ctx context.Context, appID, sessionID string) (Generation
 // forgotten waits until no replica lets anybody in by what is over now.
 func forgotten(ctx context.Context) error {
 	select {
-	case <-time.After(KeyFresh):
+	case <-time.After(keyFresh):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

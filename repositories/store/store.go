@@ -66,8 +66,8 @@ func New(db *keyspace.DB, options Options) *Store {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.access, s.origins = newFresh[*storedKey](cached, KeyFresh, time.Now), newFresh[[]string](cached, KeyFresh, time.Now)
-	s.lives = newFresh[Generation](cached, KeyFresh, time.Now)
+	s.access, s.origins = newFresh[*storedKey](cached, keyFresh, time.Now), newFresh[[]string](cached, keyFresh, time.Now)
+	s.lives = newFresh[Generation](cached, keyFresh, time.Now)
 	if s.newID == nil {
 		s.newID = rand.Text
 	}
