@@ -86,6 +86,7 @@ func atDev(t *testing.T, env map[string]string, flags ...string) *world {
 	r := launch(t, env, append([]string{"dev", "--addr", "127.0.0.1:0"}, flags...)...)
 	r.url = r.log.await(t, regexp.MustCompile(`Earshot listens on (http://127\.0\.0\.1:\d+)`))
 	nats := r.log.await(t, regexp.MustCompile(`events: (.+), subjects`))
+	t.Cleanup(func() { require.Zero(t, r.stop(), "%s", r.log) })
 	w := &world{t: t, env: map[string]string{"EARSHOT_URL": r.url, "NATS_URL": nats}, replicas: []*replica{r}}
 	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
 	return w
