@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"earshot/emitter"
 	"earshot/matcher"
 	"earshot/matcher/evaldata"
 	"earshot/matcher/llm/llmtest"
+	"earshot/repositories/exactjson"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -155,9 +155,7 @@ func (s *stage) triggers() map[string][]playedTrigger {
 
 // exactly decodes JSON without a loss of digits.
 func exactly[T any](t *testing.T, text string) (value T) {
-	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
-	decoder.UseNumber()
-	require.NoError(t, decoder.Decode(&value), text)
+	require.NoError(t, exactjson.Unmarshal([]byte(text), &value), text)
 	return value
 }
 

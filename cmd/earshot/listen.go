@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/terminal"
 	"earshot/emitter"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/secret"
 )
 
@@ -163,26 +163,23 @@ type eventLine struct {
 }
 
 func (l *subscriber) print(message jetstream.Msg) error {
-	about, err := message.Metadata()
+	metadata, err := message.Metadata()
 	if err != nil {
 		return err
 	}
 	data := message.Data()
 	if !l.json {
-		_, err = fmt.Fprintf(l.env.out, "%s %s %s\n", about.Timestamp.Local().Format("15:04:05"), message.Subject(), terminal.Printable(string(terminal.Compact(data))))
+		_, err = fmt.Fprintf(l.env.out, "%s %s %s\n", metadata.Timestamp.Local().Format("15:04:05"), message.Subject(), terminal.Printable(string(terminal.Compact(data))))
 		return err
 	}
 	if !json.Valid(data) {
 		data, _ = json.Marshal(string(data)) // a string always marshals
 	}
-	return writeLine(l.env.out, eventLine{about.Sequence.Stream, about.Timestamp.UTC(), message.Subject(), message.Headers().Get("ce-id"), data})
-}
-
-// writeLine writes a value as a line of JSON.
-func writeLine(out io.Writer, value any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
+	line, err := exactjson.Encode(eventLine{metadata.Sequence.Stream, metadata.Timestamp.UTC(), message.Subject(), message.Headers().Get("ce-id"), data})
+	if err == nil {
+		_, err = fmt.Fprintf(l.env.out, "%s\n", line)
+	}
+	return err
 }
 
 // checkSubject refuses a subject that no event of the stream can have: the command would

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
 )
@@ -169,9 +170,7 @@ func (c *Client) All(ctx context.Context, path string) ([]json.RawMessage, error
 
 // Decode reads an answer and keeps the digits of its numbers.
 func Decode(text []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(into); err != nil {
+	if err := exactjson.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("the answer of the service cannot be read: %w", err)
 	}
 	return nil
