@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	mostSlow  = 8   // packages in the table of the slowest
-	mostLines = 400 // of what one failed test wrote: its beginning and its end
+	maxSlow  = 8   // packages in the table of the slowest
+	maxLines = 400 // of what one failed test wrote: its beginning and its end
 )
 
 // test runs "go test" and sums up what it says. Output of tests that pass is not shown;
@@ -87,7 +87,7 @@ func writeSlowest(w io.Writer, execution *testjson.Execution) {
 		return int(execution.Package(b).Elapsed() - execution.Package(a).Elapsed())
 	})
 	fmt.Fprintf(w, "\n%d tests in %d packages; the slowest:\n", execution.Total(), len(packages))
-	for _, name := range packages[:min(mostSlow, len(packages))] {
+	for _, name := range packages[:min(maxSlow, len(packages))] {
 		fmt.Fprintf(w, "  %7.1fs  %s\n", execution.Package(name).Elapsed().Seconds(), local(name))
 	}
 }
@@ -169,11 +169,11 @@ func said(output []string) []string {
 // cut keeps the beginning and the end of what is too long, as the dump of a hanging
 // process is.
 func cut(lines []string) []string {
-	if len(lines) <= mostLines {
+	if len(lines) <= maxLines {
 		return lines
 	}
-	left := fmt.Sprintf("    … %d lines left out …", len(lines)-mostLines)
-	return slices.Concat(lines[:mostLines/2], []string{left}, lines[len(lines)-mostLines/2:])
+	left := fmt.Sprintf("    … %d lines left out …", len(lines)-maxLines)
+	return slices.Concat(lines[:maxLines/2], []string{left}, lines[len(lines)-maxLines/2:])
 }
 
 // nameOf is a test's package and name, or the package alone where it failed outside of

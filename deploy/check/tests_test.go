@@ -106,9 +106,9 @@ func TestWhatOneTestWroteIsCutInTheMiddle(t *testing.T) {
 		lines[i] = fmt.Sprint(i)
 	}
 	kept := cut(lines)
-	require.Len(t, kept, mostLines+1)
+	require.Len(t, kept, maxLines+1)
 	require.Equal(t, []string{"199", "    … 600 lines left out …", "800"}, kept[199:202])
-	require.Equal(t, lines[:mostLines], cut(lines[:mostLines]))
+	require.Equal(t, lines[:maxLines], cut(lines[:maxLines]))
 }
 
 func TestStepsAreToldWithTheirTime(t *testing.T) {

@@ -96,8 +96,8 @@ func (o *outcome) unsound() (n int) {
 	return n
 }
 
-// mostLines is how many breaches are told one by one.
-const mostLines = 100
+// maxLines is how many breaches are told one by one.
+const maxLines = 100
 
 // table is the outcome in Markdown, below the verdict.
 func (o *outcome) table() string {
@@ -124,10 +124,10 @@ func (o *outcome) table() string {
 	row("**violations**", o.violationCount())
 	fmt.Fprintf(&b, "\nKills by point: %s\n", o.byPoint())
 	lines := append(restless(o.accounts), o.violations()...)
-	for _, line := range lines[:min(len(lines), mostLines)] {
+	for _, line := range lines[:min(len(lines), maxLines)] {
 		fmt.Fprintf(&b, "- %s\n", line)
 	}
-	if more := len(lines) - mostLines; more > 0 {
+	if more := len(lines) - maxLines; more > 0 {
 		fmt.Fprintf(&b, "- and %d more\n", more)
 	}
 	return b.String()

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// mostNesting bounds how deep a definition may be nested.
-	mostNesting = 64
-	// mostValues bounds how many values a body is made of: texts, numbers, lists,
+	// maxNesting bounds how deep a definition may be nested.
+	maxNesting = 64
+	// maxValues bounds how many values a body is made of: texts, numbers, lists,
 	// objects. Each costs some hundred bytes while it is decoded, whereas a megabyte has
 	// room for half a million. A thousand tools of ten parameters have fifty thousand.
-	mostValues = 100_000
+	maxValues = 100_000
 )
 
-// errManyValues ends the reading of a body that is made of more than mostValues.
+// errManyValues ends the reading of a body that is made of more than maxValues.
 var errManyValues = errors.New("too many values")
 
 // treeReader reads one JSON value into maps, lists and scalars, token by token, so
@@ -50,7 +50,7 @@ func readTree(body []byte) (tree any, faults fault.List, cut string) {
 	r.decoder.UseNumber()
 	tree, err := r.value()
 	if errors.Is(err, errManyValues) {
-		r.faults = slices.Insert(r.faults, 0, fault.Fault{Detail: fmt.Sprintf("is made of more than %d values; what comes after them was not looked at", mostValues)})
+		r.faults = slices.Insert(r.faults, 0, fault.Fault{Detail: fmt.Sprintf("is made of more than %d values; what comes after them was not looked at", maxValues)})
 		return tree, r.faults, r.place() + "/"
 	}
 	if err == nil {
@@ -65,10 +65,10 @@ func readTree(body []byte) (tree any, faults fault.List, cut string) {
 }
 
 func (r *treeReader) value() (any, error) {
-	if len(r.at) > mostNesting {
-		return nil, fmt.Errorf("it is nested more than %d deep", mostNesting)
+	if len(r.at) > maxNesting {
+		return nil, fmt.Errorf("it is nested more than %d deep", maxNesting)
 	}
-	if r.values++; r.values > mostValues {
+	if r.values++; r.values > maxValues {
 		return nil, errManyValues
 	}
 	read, err := r.decoder.Token()

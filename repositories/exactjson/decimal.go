@@ -14,8 +14,8 @@ import (
 // Bounds of a number. Within them a number is compared digit by digit; beyond them
 // it is refused, since 1e999999999 is ten bytes to send and a gigabyte to expand.
 const (
-	mostExponent = 400
-	mostDigits   = 800
+	maxExponent = 400
+	maxDigits   = 800
 )
 
 // NumberPattern is the number of RFC 8259, section 6, in parts: sign, whole part,
@@ -33,7 +33,7 @@ type Decimal struct {
 // ParseDecimal reads a JSON number. It refuses what is no number, and numbers
 // outside the bounds above.
 func ParseDecimal(text string) (Decimal, bool) {
-	if len(text) > mostDigits {
+	if len(text) > maxDigits {
 		return Decimal{}, false
 	}
 	parts := NumberPattern.FindStringSubmatch(text)
@@ -52,13 +52,13 @@ func parseExponent(text string) (int, bool) {
 		return 0, true
 	}
 	exponent, err := strconv.Atoi(text)
-	return exponent, err == nil && exponent <= mostExponent && exponent >= -mostExponent
+	return exponent, err == nil && exponent <= maxExponent && exponent >= -maxExponent
 }
 
 // newDecimal brings a number to its one normal form. Its size is bounded by
 // float64, which is what most readers of JSON take.
 func newDecimal(negative bool, whole, fraction string, exponent int) (Decimal, bool) {
-	const mostPoint = 309 // math.MaxFloat64 has 309 digits before the point
+	const maxPoint = 309 // math.MaxFloat64 has 309 digits before the point
 	digits := whole + fraction
 	kept := strings.TrimLeft(digits, "0")
 	point := len(whole) + exponent - (len(digits) - len(kept))
@@ -66,7 +66,7 @@ func newDecimal(negative bool, whole, fraction string, exponent int) (Decimal, b
 	if kept == "" {
 		return Decimal{}, true
 	}
-	return Decimal{negative, kept, point}, point <= mostPoint && point >= -mostExponent
+	return Decimal{negative, kept, point}, point <= maxPoint && point >= -maxExponent
 }
 
 // Compare returns -1, 0 or 1 as d is under, equal to or over e.

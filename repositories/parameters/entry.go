@@ -134,8 +134,8 @@ func (e entry) brokenRegex() string {
 // Sizes of regular expressions, in steps of the compiled program, of some 40 bytes
 // each. x{1000} is seven characters and a thousand steps.
 const (
-	mostPatternSteps    = 5_000   // of one expression
-	mostRepositorySteps = 200_000 // of all of a repository's together
+	maxPatternSteps    = 5_000   // of one expression
+	maxRepositorySteps = 200_000 // of all of a repository's together
 )
 
 var (
@@ -149,7 +149,7 @@ type Budget struct{ steps, values atomic.Int64 }
 
 // takesSchema reports whether there is room for a JSON Schema made of so many values.
 func (p *Budget) takesSchema(values int) bool {
-	return values <= mostSchemaValues && p.values.Add(int64(values)) <= mostRepositoryValues
+	return values <= maxSchemaValues && p.values.Add(int64(values)) <= maxRepositoryValues
 }
 
 // compile compiles RE2. A text that is no regular expression is a *syntax.Error.
@@ -159,10 +159,10 @@ func (p *Budget) compile(text string) (*regexp.Regexp, error) {
 		return nil, err
 	}
 	steps := patternSteps(parsed)
-	if steps > mostPatternSteps {
+	if steps > maxPatternSteps {
 		return nil, errPatternSize
 	}
-	if p.steps.Add(int64(steps)) > mostRepositorySteps {
+	if p.steps.Add(int64(steps)) > maxRepositorySteps {
 		return nil, errPatternsSize
 	}
 	return regexp.Compile(text)
@@ -180,5 +180,5 @@ func patternSteps(re *syntax.Regexp) int {
 	if re.Op == syntax.OpRepeat {
 		steps *= max(re.Min, re.Max, 1)
 	}
-	return min(1+steps, mostPatternSteps+1)
+	return min(1+steps, maxPatternSteps+1)
 }

@@ -166,8 +166,8 @@ func (p *Parameters) Placed() []Placed {
 	return list
 }
 
-// mostDepth bounds how deep items of items are described.
-const mostDepth = 64
+// maxDepth bounds how deep items of items are described.
+const maxDepth = 64
 
 func (p *compiledParameter) view() Parameter {
 	view := Parameter{
@@ -193,7 +193,7 @@ func (p *compiledParameter) view() Parameter {
 		view.Items = &items
 	}
 	if p.property != nil {
-		view.fromSchema(p.property, mostDepth)
+		view.fromSchema(p.property, maxDepth)
 	}
 	return view
 }

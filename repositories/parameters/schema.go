@@ -38,8 +38,8 @@ func compileRoot(raw json.RawMessage, with *Budget) (*Parameters, fault.List) {
 	if flaws := checkAnything(document, ""); len(flaws) > 0 {
 		return nil, fault.List{{Pointer: fault.Point("parameters"), Detail: strings.TrimPrefix(flaws[0].at+": "+flaws[0].detail, ".")}}
 	}
-	if !with.takesSchema(schema.Weight(document, mostSchemaValues+1)) {
-		return nil, fault.List{{Pointer: fault.Point("parameters"), Detail: fmt.Sprintf("is too large: a JSON Schema may be made of %d values, all of a repository's together of %d", mostSchemaValues, mostRepositoryValues)}}
+	if !with.takesSchema(schema.Weight(document, maxSchemaValues+1)) {
+		return nil, fault.List{{Pointer: fault.Point("parameters"), Detail: fmt.Sprintf("is too large: a JSON Schema may be made of %d values, all of a repository's together of %d", maxSchemaValues, maxRepositoryValues)}}
 	}
 	compiled, faults := compileSchema(document, with)
 	if len(faults) > 0 {
@@ -109,7 +109,7 @@ func (r *rootSchema) takes(name string) bool {
 
 // validate holds the values as a whole against the schema.
 func (r *rootSchema) validate(values map[string]any) []ValueFault {
-	if most := mostChecks / r.cost; schema.Weight(values, most+1) > most {
+	if most := maxChecks / r.cost; schema.Weight(values, most+1) > most {
 		return []ValueFault{{Detail: fmt.Sprintf("the values are too many to check: with this schema at most %d, those in lists and objects counted", most)}}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -182,7 +182,7 @@ func compileSchema(document map[string]any, with *Budget) (*jsonschema.Schema, f
 	if err != nil {
 		return nil, schemaFaults(err, document)
 	}
-	if cost := schemaCost(compiled); cost > mostSchemaCost {
+	if cost := schemaCost(compiled); cost > maxSchemaCost {
 		return nil, fault.List{{Pointer: fault.Point("parameters"), Detail: "is too costly to check: its $ref, allOf, anyOf and oneOf multiply"}}
 	}
 	return compiled, nil
@@ -211,21 +211,21 @@ func schemaFaults(err error, document any) fault.List {
 	return faults
 }
 
-// mostSchemaCost bounds how many schemas one value is held against in one place. A
+// maxSchemaCost bounds how many schemas one value is held against in one place. A
 // schema of a hundred lines whose allOf and $ref double at each step would else keep
 // a processor busy for years.
-const mostSchemaCost = 5000
+const maxSchemaCost = 5000
 
 // How many values JSON Schemas are made of, each object, list and scalar being one. The
 // compiler takes time by the square of it: a second for the largest.
 const (
-	mostSchemaValues     = 10_000 // one schema
-	mostRepositoryValues = 20_000 // all of a repository's together
+	maxSchemaValues     = 10_000 // one schema
+	maxRepositoryValues = 20_000 // all of a repository's together
 )
 
-// mostChecks bounds how often one check of values may hold a value against a schema: a
+// maxChecks bounds how often one check of values may hold a value against a schema: a
 // finding takes a kilobyte, and values can be at fault everywhere.
-const mostChecks = 100_000
+const maxChecks = 100_000
 
 // schemaCost is the largest number of schemas that apply to one place of a value.
 func schemaCost(root *jsonschema.Schema) int {
@@ -257,7 +257,7 @@ func costHere(schema *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 	cost := 1
 	for _, child := range inPlace(schema) {
 		if child != nil {
-			cost = min(cost+costHere(child, known), mostSchemaCost+1)
+			cost = min(cost+costHere(child, known), maxSchemaCost+1)
 		}
 	}
 	known[schema] = cost

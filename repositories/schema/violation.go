@@ -20,8 +20,8 @@ type Violation struct {
 	Cause  *jsonschema.ValidationError
 }
 
-// mostViolations bounds how many findings are sorted and worded.
-const mostViolations = 10_000
+// maxViolations bounds how many findings are sorted and worded.
+const maxViolations = 10_000
 
 // Violations flattens the validator's tree to what a person can act on, in the order of
 // the places. Where a value fits none of several forms it follows the form that fits
@@ -42,7 +42,7 @@ func Violations(err error) []Violation {
 }
 
 func collect(e *jsonschema.ValidationError, found *[]Violation) {
-	if len(*found) > mostViolations {
+	if len(*found) > maxViolations {
 		return
 	}
 	switch what := e.ErrorKind.(type) {

@@ -54,8 +54,8 @@ func (k AppKey) Root() string {
 	return k.root
 }
 
-// Expired reports whether the key's time is up.
-func (k AppKey) Expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
+// expired reports whether the key's time is up.
+func (k AppKey) expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
 
 // AppKeyPrefix begins every app key, so that scanners for leaked credentials find it.
 const AppKeyPrefix = "ek_"
@@ -90,8 +90,8 @@ func hashKey(key secret.Secret) string {
 
 func sameHash(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// mostLine is how many keys may stand between a key and the admin.
-const mostLine = 16
+// maxLine is how many keys may stand between a key and the admin.
+const maxLine = 16
 
 // NewKey is a key that is asked for.
 type NewKey struct {
@@ -170,8 +170,8 @@ func (s *Store) descend(ctx context.Context, appID string, made *storedKey) erro
 		made.Expires = by.Expires
 	}
 	made.Line = strings.TrimSuffix(by.Line, "/") + "/" + by.ID + "/"
-	if len(made.line()) > mostLine {
-		return fmt.Errorf("%w: a key may be made by a key %d times over; ask with one further up", repositories.ErrFull, mostLine)
+	if len(made.line()) > maxLine {
+		return fmt.Errorf("%w: a key may be made by a key %d times over; ask with one further up", repositories.ErrFull, maxLine)
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (s *Store) addKey(ctx context.Context, appID string, made storedKey) error 
 	if err != nil {
 		return err
 	}
-	keys, args := keyspace.KeysOf(appID), []any{made.ID, made.Line + string(record), mostKeys}
+	keys, args := keyspace.KeysOf(appID), []any{made.ID, made.Line + string(record), maxKeys}
 	for _, id := range made.line() {
 		args = append(args, id)
 	}
@@ -198,7 +198,7 @@ func (s *Store) addKey(ctx context.Context, appID string, made storedKey) error 
 	case reply == "orphan":
 		return ErrKey
 	case reply == "full":
-		return fmt.Errorf("%w: app %q has %d keys, the most: revoke some", repositories.ErrFull, appID, mostKeys)
+		return fmt.Errorf("%w: app %q has %d keys, the most: revoke some", repositories.ErrFull, appID, maxKeys)
 	}
 	return nil
 }

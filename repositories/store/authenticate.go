@@ -22,8 +22,8 @@ const (
 	// keyFresh is how old the reading of a key may be that a request is let in by. A
 	// revocation takes effect everywhere within it, and RevokeKey waits for that.
 	keyFresh = 250 * time.Millisecond
-	// mostKeys bounds the keys of an app.
-	mostKeys = 1000
+	// maxKeys bounds the keys of an app.
+	maxKeys = 1000
 	// useStep is how exact the last use of a key is.
 	useStep = time.Minute
 	// keyTime bounds the reading of a key, which all requests with it wait for.
@@ -157,7 +157,7 @@ func (s *Store) KeyValid(ctx context.Context, appID, keyID string) (AppKey, erro
 }
 
 func (s *Store) checkExpiry(key AppKey) error {
-	if key.Expired(s.now()) {
+	if key.expired(s.now()) {
 		return ErrKeyExpired
 	}
 	return nil

@@ -86,10 +86,10 @@ func revealed(list []repositories.Credential) map[string]secret.Secret {
 }
 
 const (
-	// mostCompares is how many previews that compare credentials a key may ask for in
+	// maxCompares is how many previews that compare credentials a key may ask for in
 	// compareSpan: whoever guesses is told of each guess whether it was right.
-	mostCompares = 120
-	compareSpan  = time.Minute
+	maxCompares = 120
+	compareSpan = time.Minute
 )
 
 // CompareError means that a key has compared as many credentials as it may in a minute.
@@ -99,7 +99,7 @@ type CompareError struct{ RetryAfter time.Duration }
 // Error names the limit and the pause.
 func (e *CompareError) Error() string {
 	return fmt.Sprintf("a key may compare credentials by dry run %d times a minute; try again in %s, or leave them out as %q",
-		mostCompares, e.RetryAfter.Round(time.Second), secret.Masked)
+		maxCompares, e.RetryAfter.Round(time.Second), secret.Masked)
 }
 
 // countCompare counts a comparison unless there were as many as there may be in any
@@ -125,7 +125,7 @@ func (s *Store) mayCompare(ctx context.Context, appID, by string, given []reposi
 		if c.Shown || c.Kept || c.Get().Empty() || c.Get().IsMasked() {
 			continue
 		}
-		pause, err := countCompare.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Compared(by)}, mostCompares, compareSpan.Milliseconds())
+		pause, err := countCompare.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Compared(by)}, maxCompares, compareSpan.Milliseconds())
 		if ms, _ := pause.(int64); err == nil && ms > 0 {
 			return &CompareError{RetryAfter: time.Duration(ms) * time.Millisecond}
 		}

@@ -97,7 +97,7 @@ func (s *Store) CheckSecretKey(ctx context.Context) error {
 
 // Bounds of the search for a credential in a Redis that has no mark yet.
 const (
-	mostTried = 10_000 // apps
+	maxTried  = 10_000 // apps
 	someApps  = 100
 	someRepos = 20 // of each app
 )
@@ -105,7 +105,7 @@ const (
 // tryCredential opens the first credential that it finds, of an app or its tools.
 func (s *Store) tryCredential(ctx context.Context) error {
 	after := ""
-	for range mostTried / someApps {
+	for range maxTried / someApps {
 		ids, err := s.appIDs(ctx, after, someApps)
 		if err != nil || len(ids) == 0 {
 			return err
