@@ -16,6 +16,7 @@ import (
 	"earshot/repositories/parameters"
 	"earshot/repositories/store"
 	"earshot/trigger"
+	"earshot/trigger/ledger"
 )
 
 // operations are all that ask the store or the engine, with a body that is in order.
@@ -52,7 +53,7 @@ func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
 		{fmt.Errorf("tool %q: %w", "book", trigger.ErrNotInScope), 404, "about:blank", ""},
 		{&repositories.Unverified{Tool: "book", Services: []string{"corp"}}, 401, "about:blank", ""},
 		{&repositories.LimitError{Limit: "toolsPerRepository", Most: 1}, 422, "about:blank", ""},
-		{&trigger.RateError{Limit: "messagesPerMinute", RetryAfter: 1500 * time.Millisecond}, 429, "about:blank", "2"},
+		{&ledger.RateError{Limit: "messagesPerMinute", RetryAfter: 1500 * time.Millisecond}, 429, "about:blank", "2"},
 		{fmt.Errorf("%w: x", repositories.ErrFull), 422, "about:blank", ""},
 		{trigger.ErrConflict, 409, "about:blank", ""},
 		{fmt.Errorf("messageId %q %w", "m1", trigger.ErrReused), 409, "about:blank", ""},

@@ -17,6 +17,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger"
+	"earshot/trigger/ledger"
 )
 
 // The types of problem (RFC 9457, section 3.1.1), each a place on the page /docs.
@@ -124,7 +125,7 @@ func typedProblem(err error) *problem {
 		values *trigger.ValuesError
 		llm    *matcher.Unavailable
 		size   *http.MaxBytesError
-		rate   *trigger.RateError
+		rate   *ledger.RateError
 		limit  *repositories.LimitError
 		lacks  *repositories.Unverified
 		scopes *store.ScopeError

@@ -7,7 +7,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
-	"earshot/repositories/keyspace"
+	"earshot/trigger/ledger"
 )
 
 // carryOut makes the first attempt at what a decision owes, writes the reply, and
@@ -19,7 +19,7 @@ func (e *Engine) carryOut(ctx context.Context, t *turn, p *plan, request matcher
 		return nil, err
 	}
 	if wantsModelReply(request, t.scope, p.answer) {
-		if _, err := r.save(ctx, report{}); err != nil { // others wait for our events, and a model takes its time
+		if _, err := r.save(ctx, ledger.Report{}); err != nil { // others wait for our events, and a model takes its time
 			return nil, err
 		}
 		p.answer.Reply = e.modelReply(ctx, request, p.answer)
@@ -35,7 +35,7 @@ func (e *Engine) close(ctx context.Context, r *round) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	closing := report{Message: r.plan.message, Answer: string(answer), Reply: string(r.plan.answer.Reply)}
+	closing := ledger.Report{Message: r.plan.Message, Answer: string(answer), Reply: string(r.plan.answer.Reply)}
 	held, err := r.save(ctx, closing)
 	return json.RawMessage(held), err
 }
@@ -108,40 +108,19 @@ func quote(text string) json.RawMessage {
 
 // rebuild makes the answer of a turn whose process died after the decision: what was
 // decided, with the states of now.
-func (e *Engine) rebuild(ctx context.Context, id turnID, decision string) (json.RawMessage, error) {
+func (e *Engine) rebuild(ctx context.Context, id ledger.Turn, decision string) (json.RawMessage, error) {
 	var answer Answer
 	if err := decode(decision, &answer); err != nil {
 		return nil, err
 	}
-	if err := e.fillStates(ctx, id.app, answer.Matches); err != nil {
+	if err := e.fillStates(ctx, id.App, answer.Matches); err != nil {
 		return nil, err
 	}
-	return e.keep(ctx, id.keys().Turns(id.session), "a:"+id.message, answer)
-}
-
-// keep stores an answer that was made anew, unless another was faster, and returns the
-// one that holds.
-func (e *Engine) keep(ctx context.Context, key, field string, answer any) (json.RawMessage, error) {
 	text, err := exactjson.Encode(answer)
 	if err != nil {
 		return nil, err
 	}
 	crash.At(crash.RebuildBefore)
-	kept, err := keepAnswer.Run(ctx, e.db, []string{key}, field, text)
-	if err != nil {
-		return nil, err
-	}
-	return json.RawMessage(kept.(string)), nil
+	kept, err := e.ledger.KeepAnswer(ctx, id, string(text))
+	return json.RawMessage(kept), err
 }
-
-// keepAnswer stores an answer where there is none yet: all who ask get the same one.
-// What was deleted since is not made again.
-//
-//	KEYS turns, or a trigger
-//	ARGV field, answer
-//	=>   the answer that holds
-var keepAnswer = keyspace.NewScript(`
-if redis.call('EXISTS', KEYS[1]) == 0 then return ARGV[2] end
-redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2])
-return redis.call('HGET', KEYS[1], ARGV[1])
-`)

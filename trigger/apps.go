@@ -5,6 +5,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/store"
+	"earshot/trigger/ledger"
 )
 
 // appCache keeps what apps own, compiled, by the version that every change of the app
@@ -18,13 +19,6 @@ type appState struct {
 	version      string
 	app          *repositories.App
 	repositories []*repositories.Repository
-}
-
-// appFields are an app as it stands in Redis; all but the version are empty where the
-// caller's version was the current one.
-type appFields struct {
-	version, revision, record string
-	repositories              []string
 }
 
 const cachedApps = 1024
@@ -44,19 +38,19 @@ func (c appCache) get(appID string) *appState {
 
 // load returns the state of those fields, and keeps it. Without a record it is the
 // state that the caller had, whose version the script has found to be the current.
-func (c appCache) load(store *store.Store, appID string, had *appState, fields appFields) (*appState, error) {
-	if fields.record == "" {
+func (c appCache) load(store *store.Store, appID string, had *appState, fields ledger.AppFields) (*appState, error) {
+	if fields.Record == "" {
 		return had, nil
 	}
-	app, err := store.LoadApp(appID, fields.revision, fields.record)
+	app, err := store.LoadApp(appID, fields.Revision, fields.Record)
 	if err != nil {
 		return nil, err
 	}
-	own, err := loadAll(store, appID, fields.repositories)
+	own, err := loadAll(store, appID, fields.Repositories)
 	if err != nil {
 		return nil, err
 	}
-	state := &appState{version: fields.version, app: app, repositories: own}
+	state := &appState{version: fields.Version, app: app, repositories: own}
 	c.states.Add(appID, state)
 	return state, nil
 }

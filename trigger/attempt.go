@@ -9,6 +9,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
 )
 
 // attempt is one try to deliver an effect, with what came of it.
@@ -161,8 +162,8 @@ func (a attempt) apply(match *Match) {
 }
 
 // report is the attempt as finish reads it.
-func (a attempt) report() (reportOutcome, error) {
-	r := reportOutcome{
+func (a attempt) report() (ledger.Outcome, error) {
+	r := ledger.Outcome{
 		ID: a.ID, Event: a.Kind == effect.KindEvent, Verdict: verdicts[a.outcome.Verdict], Pause: a.pause.Milliseconds(),
 		Trigger: a.owed.Trigger, Part: a.owed.Part,
 	}

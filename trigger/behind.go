@@ -2,11 +2,10 @@ package trigger
 
 import (
 	"context"
-	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"earshot/trigger/effect"
 )
@@ -63,16 +62,12 @@ func (r *round) settle(left map[string]plannedEffect, id string, outcome effect.
 
 // ask reads what became of events. One that the ledger has no more is published.
 func (r *round) ask(ctx context.Context, left map[string]plannedEffect) {
-	pipe, states := r.engine.db.Pipeline(), map[string]*redis.StringCmd{}
-	for id := range left {
-		states[id] = pipe.HGet(ctx, r.plan.keys().Effect(id), "state")
-	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
+	states, _ := r.engine.ledger.EffectStates(ctx, r.plan.App, slices.Collect(maps.Keys(left))) // what was not read is asked for again
 	for id, state := range states {
-		switch {
-		case errors.Is(state.Err(), redis.Nil):
+		switch state {
+		case "":
 			r.settle(left, id, effect.Outcome{Verdict: effect.Done})
-		case state.Val() == "dead":
+		case "dead":
 			r.settle(left, id, effect.Outcome{Verdict: effect.Dead})
 		}
 	}

@@ -2,8 +2,6 @@ package trigger
 
 import (
 	"context"
-
-	"earshot/repositories/keyspace"
 )
 
 // Dead letters are the triggers of which an effect was given up. They stay listed
@@ -55,29 +53,10 @@ func (e *Engine) eachFailed(ctx context.Context, q Query, do func(Record) (bool,
 	}
 }
 
-// purge removes a trigger that has failed and owes nothing that is on its way.
-//
-//	KEYS 1 trigger, 2 failed, 3 triggers of the app, 4 those of the session, 5 dead,
-//	     6 over, then its effects
-//	ARGV 1 triggerId, 2 appId
-//	=>   1, or 0 where it stays
-var purge = keyspace.NewFreeingScript(tallyLua, `
-local counts = redis.call('HMGET', KEYS[1], 'open', 'dead')
-if not counts[1] or tonumber(counts[1]) > 0 or tonumber(counts[2]) == 0 then return 0 end
-redis.call('DEL', KEYS[1], unpack(KEYS, 7))
-redis.call('ZREM', KEYS[6], ARGV[2] .. '/' .. ARGV[1])
-for i = 2, 4 do redis.call('ZREM', KEYS[i], ARGV[1]) end
-tally(KEYS[5], ARGV[2], KEYS[2])
-return 1
-`)
-
 func (e *Engine) purge(ctx context.Context, appID, triggerID string) (bool, error) {
 	stored, err := e.readTrigger(ctx, appID, triggerID)
 	if err != nil || stored == nil {
 		return false, err
 	}
-	k := keyspace.KeysOf(appID)
-	keys := []string{k.Trigger(triggerID), k.InState(StateFailed), k.Triggers(""), k.Triggers(stored.record.SessionID), k.Dead(), k.Over()}
-	reply, err := purge.Run(ctx, e.db, append(keys, k.Effects(stored.fire)...), triggerID, appID)
-	return reply == int64(1), err
+	return e.ledger.Purge(ctx, appID, stored.record.SessionID, triggerID, stored.firing)
 }

@@ -13,7 +13,7 @@ import (
 // section 4: exclusive repositories win, a triggerOnce repository fires one tool, and
 // the catch-all takes what nothing else matched.
 func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
-	p := newPlanner(e, t.turnID, t.token, t.scope.app, t.message.Text, t.message.TraceParent)
+	p := newPlanner(e, t.Turn, t.token, t.scope.app, t.message.Text, t.message.TraceParent)
 	p.life = t.generation
 	fires := oncePerRepository(exclusiveFirst(result.Matches))
 	for _, match := range fires {

@@ -7,15 +7,17 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/trigger/ledger"
 )
 
 // Fire fires a tool without the matcher and returns the JSON of a Match. The same
 // TriggerID again returns the answer of then.
 //
 // Errors: store.ErrNotFound without the app, ErrNotInScope,
-// *repositories.Unverified, *ValuesError, *RateError, ErrConflict,
+// *repositories.Unverified, *ValuesError, *ledger.RateError, ErrConflict,
 // keyspace.ErrUnavailable.
 func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 	if d.TriggerID != "" {
@@ -33,11 +35,11 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case status == commitExists && d.TriggerID != "":
+		case status == ledger.AlreadyFired && d.TriggerID != "":
 			return e.waitForAnswer(ctx, d, d.TriggerID)
-		case status == commitExists:
+		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
-		case status == commitOK:
+		case status == ledger.Committed:
 			return e.carryOutApart(ctx, p)
 		}
 	}
@@ -69,7 +71,7 @@ func (e *Engine) planFire(d Direct, app *repositories.App, candidate matcher.Can
 	if triggerID == "" && !candidate.Repository.Options.TriggerOnce {
 		triggerID = hash("direct", e.newID())
 	}
-	p := newPlanner(e, turnID{app: d.AppID, session: d.SessionID}, e.token(), app, "", d.TraceParent)
+	p := newPlanner(e, ledger.Turn{App: d.AppID, Session: d.SessionID}, e.token(), app, "", d.TraceParent)
 	p.frontEnd = d.FrontEnd
 	if err := p.fire(matcher.Match{Candidate: candidate, Values: values}, d.Source, triggerID); err != nil {
 		return nil, err
@@ -97,7 +99,7 @@ func (e *Engine) closeDirect(r *round) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := r.save(e.life, report{Trigger: r.plan.fires[0].triggerID, Answer: string(answer)})
+	held, err := r.save(e.life, ledger.Report{Trigger: r.plan.fires[0].triggerID, Answer: string(answer)})
 	return json.RawMessage(held), err
 }
 
@@ -108,7 +110,7 @@ func (e *Engine) fireBefore(ctx context.Context, d Direct) (json.RawMessage, err
 	if err != nil || record == nil {
 		return nil, err
 	}
-	if err := e.db.Confirm(ctx, d.AppID); err != nil {
+	if err := e.ledger.Confirm(ctx, d.AppID); err != nil {
 		return nil, err
 	}
 	return e.waitForAnswer(ctx, d, d.TriggerID)
@@ -141,8 +143,8 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 			return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrConflict) // of what may be no business of the caller's
 		case stored.answer != "":
 			return json.RawMessage(stored.answer), nil
-		case !stored.fresh:
-			return e.keep(ctx, keyspace.KeysOf(d.AppID).Trigger(triggerID), "answer", stored.record.Match)
+		case !stored.answering:
+			return e.keepMatch(ctx, d.AppID, triggerID, stored.record.Match)
 		}
 		if !pause(ctx, waits[min(i, len(waits)-1)]) {
 			return nil, ctx.Err()
@@ -153,4 +155,16 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 // fits reports whether a stored trigger is one that the direct trigger may repeat.
 func (s *storedTrigger) fits(d Direct) bool {
 	return s.record.Name == d.Name && s.record.SessionID == d.SessionID
+}
+
+// keepMatch stores the answer of a trigger that was made out of the states of now, unless
+// another was faster, and returns the one that holds.
+func (e *Engine) keepMatch(ctx context.Context, appID, triggerID string, match Match) (json.RawMessage, error) {
+	text, err := exactjson.Encode(match)
+	if err != nil {
+		return nil, err
+	}
+	crash.At(crash.RebuildBefore)
+	kept, err := e.ledger.KeepTriggersAnswer(ctx, appID, triggerID, string(text))
+	return json.RawMessage(kept), err
 }

@@ -15,6 +15,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
 )
 
 // Numbers that depend on each other; NewEngine refuses an Options whose do not fit.
@@ -73,7 +74,7 @@ type Options struct {
 // Engine turns messages into decisions and decisions into effects. Any number of
 // engines on the same Redis are one service.
 type Engine struct {
-	db      *keyspace.DB
+	ledger  *ledger.Ledger
 	store   *store.Store
 	matcher matcher.Matcher
 	events  effect.Deliverer
@@ -118,7 +119,7 @@ func NewEngine(o Options) (*Engine, error) {
 	}
 	life, die := context.WithCancel(context.Background())
 	return &Engine{
-		db: o.DB, store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements,
+		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements,
 		log: o.Logger, metrics: o.Metrics, apps: newAppCache(),
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,

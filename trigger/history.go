@@ -10,7 +10,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/keyspace"
+	"earshot/trigger/ledger"
 )
 
 // History lists the messages of a session, oldest first, with what each set off. A
@@ -19,7 +19,7 @@ func (e *Engine) History(ctx context.Context, appID, sessionID string, page Page
 	if err := e.appExists(ctx, appID); err != nil {
 		return nil, "", err
 	}
-	from, ids, err := e.historyPage(ctx, keyspace.KeysOf(appID), sessionID, page)
+	from, ids, err := e.historyPage(ctx, appID, sessionID, page)
 	if err != nil {
 		return nil, "", err
 	}
@@ -39,11 +39,10 @@ func (e *Engine) History(ctx context.Context, appID, sessionID string, page Page
 // belongs to one message, as its reply, is on the page of the message.
 func (e *Engine) page(ctx context.Context, appID, sessionID string, ids []string) (entries []Entry, whole int, err error) {
 	entries, room := []Entry{}, &repositories.Room{}
-	turns := keyspace.KeysOf(appID).Turns(sessionID)
-	sizes, err := e.sizes(ctx, len(ids), func(i int) (string, []string) { return turns, turnFields(ids[i]) })
+	sizes, err := e.ledger.MessageSizes(ctx, appID, sessionID, ids)
 	for err == nil && whole < len(ids) {
 		var found []Entry
-		found, err = e.entries(ctx, appID, turns, ids[whole:whole+repositories.Fitting(sizes[whole:])])
+		found, err = e.entries(ctx, appID, sessionID, ids[whole:whole+repositories.Fitting(sizes[whole:])])
 		for _, entry := range found {
 			withReply := withReplies([]Entry{entry})
 			if entry.MessageID == "" {
@@ -58,87 +57,55 @@ func (e *Engine) page(ctx context.Context, appID, sessionID string, ids []string
 	return entries, whole, err
 }
 
-// turnFields are the fields of a message that a history shows.
-func turnFields(id string) []string {
-	return []string{"m:" + id, "d:" + id, "p:" + id, "f:" + id, "a:" + id}
-}
-
 // cursorAfter follows the first n messages of a page that begins at the place from.
 func cursorAfter(from int, ids []string, n int) string {
 	return encodeCursor(strconv.Itoa(from+n-1) + "/" + ids[n-1])
 }
 
-// pageOf reads a page of a history. Places are counted from the first message that the
-// session had, whether or not it has left the history since.
-//
-//	KEYS order, turns
-//	ARGV place and id of the message that the page follows ('' for the first page), most
-//	=>   place of the first, then the ids; nothing where no message was at that place
-var pageOf = keyspace.NewFreeingScript(`
-local left, from = tonumber(redis.call('HGET', KEYS[2], 'left') or 0), 0
-if ARGV[2] ~= '' then
-  from = tonumber(ARGV[1]) + 1 - left
-  if from > 0 and redis.call('LINDEX', KEYS[1], from - 1) ~= ARGV[2] then return {} end
-end
-from = math.max(0, from)
-local ids = redis.call('LRANGE', KEYS[1], from, from + tonumber(ARGV[3]) - 1)
-table.insert(ids, 1, tostring(left + from))
-return ids
-`)
-
 // historyPage reads the ids of a page, one more than it has where there are more, and the
 // place of the first.
-func (e *Engine) historyPage(ctx context.Context, k keyspace.Keys, sessionID string, page Page) (from int, ids []string, err error) {
-	after, id := "", ""
+func (e *Engine) historyPage(ctx context.Context, appID, sessionID string, page Page) (from int, ids []string, err error) {
+	var after ledger.Place
 	if page.After != "" {
 		text, err := decodeCursor(page.After)
 		if err != nil {
 			return 0, nil, err
 		}
-		after, id, _ = strings.Cut(text, "/")
-		if _, err := strconv.Atoi(after); err != nil || id == "" {
+		after.Number, after.ID, _ = strings.Cut(text, "/")
+		if _, err := strconv.Atoi(after.Number); err != nil || after.ID == "" {
 			return 0, nil, fmt.Errorf("%w: %q", ErrCursor, page.After)
 		}
 	}
-	found, err := pageOf.Strings(ctx, e.db, []string{k.Order(sessionID), k.Turns(sessionID)}, after, id, page.Limit+1)
-	if err == nil && len(found) == 0 {
+	from, ids, moved, err := e.ledger.Page(ctx, appID, sessionID, after, page.Limit+1)
+	if moved {
 		err = fmt.Errorf("%w: %q", ErrCursor, page.After)
 	}
-	if err != nil {
-		return 0, nil, err
-	}
-	return number(found[0]), found[1:], nil
+	return from, ids, err
 }
 
 // entries reads messages with their decisions, and the states of all their triggers. It
 // ends early, but not before the first, where these are more than a page. A message that
 // is gone is an empty entry.
-func (e *Engine) entries(ctx context.Context, appID, turns string, ids []string) ([]Entry, error) {
-	var fields []string
-	for _, id := range ids {
-		fields = append(fields, turnFields(id)...)
-	}
-	values, err := e.db.HMGet(ctx, turns, fields...).Result()
+func (e *Engine) entries(ctx context.Context, appID, sessionID string, ids []string) ([]Entry, error) {
+	stored, err := e.ledger.Messages(ctx, appID, sessionID, ids)
 	if err != nil {
-		return nil, keyspace.Unavailable(err)
+		return nil, err
 	}
 	var entries []Entry
 	var matches []Match
-	rows := texts(values)
-	for i, id := range ids {
-		row := rows[5*i : 5*i+5]
-		if row[0] == "" {
+	for i, message := range stored {
+		if message.Message == "" {
 			entries = append(entries, Entry{}) // it has left the history since the ids were read
 			continue
 		}
-		entry, err := entryOf(id, row)
+		entry, err := entryOf(ids[i], message)
 		if err != nil {
 			return nil, err
 		}
 		entries = append(entries, entry)
 		matches = append(matches, entry.Triggers...)
 	}
-	few, err := e.triggersFitting(ctx, appID, len(matches), func(i int) string { return matches[i].TriggerID })
+	few, err := e.ledger.TriggersFitting(ctx, appID, triggerIDs(matches))
 	if err != nil {
 		return nil, err
 	}
@@ -158,24 +125,24 @@ func (e *Engine) entries(ctx context.Context, appID, turns string, ids []string)
 }
 
 // entryOf reads one message: its text, decision, reply, failure and answer.
-func entryOf(id string, row []string) (Entry, error) {
+func entryOf(id string, stored ledger.StoredMessage) (Entry, error) {
 	var message storedMessage
-	if err := decode(row[0], &message); err != nil {
+	if err := decode(stored.Message, &message); err != nil {
 		return Entry{}, fmt.Errorf("message %q cannot be read: %w", id, err)
 	}
 	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, State: EntryPending, Triggers: []Match{}}
 	// The answer tells more than the decision does: what came of it by then.
-	if text := cmp.Or(row[4], row[1]); text != "" {
+	if text := cmp.Or(stored.Answer, stored.Decision); text != "" {
 		var decided Answer
 		if err := decode(text, &decided); err != nil {
 			return Entry{}, fmt.Errorf("the decision of message %q cannot be read: %w", id, err)
 		}
 		entry.Triggers, entry.Rejected = decided.Matches, decided.Rejected
 	}
-	if row[2] != "" {
-		entry.Reply = json.RawMessage(row[2])
+	if stored.Reply != "" {
+		entry.Reply = json.RawMessage(stored.Reply)
 	}
-	return entry, entry.setState(row[1]+row[4], row[3])
+	return entry, entry.setState(stored.Decision+stored.Answer, stored.Failure)
 }
 
 func (entry *Entry) setState(decided, failed string) error {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"earshot/repositories"
-	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
+	"earshot/trigger/ledger"
 )
 
 // Ids are deterministic: a decision that is made twice, by whatever failure, names its
@@ -16,11 +16,11 @@ import (
 
 // fireID names the n-th fire of a tool by a turn. A triggerOnce repository has one
 // name per generation, whoever fires it: two racing turns make the same id.
-func fireID(turn turnID, life store.Generation, repository *repositories.Repository, tool string, n int) string {
+func fireID(turn ledger.Turn, life store.Generation, repository *repositories.Repository, tool string, n int) string {
 	if repository.Options.TriggerOnce {
 		return hash("once", repository.AppID, repository.SessionID, repository.ID, repository.Generation)
 	}
-	return hash("fire", turn.named(life), repository.ID, repository.Generation, tool, strconv.Itoa(n))
+	return hash("fire", named(turn, life), repository.ID, repository.Generation, tool, strconv.Itoa(n))
 }
 
 // directID names the fire of a trigger whose client has named it. Such a name is
@@ -32,8 +32,8 @@ func directID(triggerID string, repository *repositories.Repository) string {
 // named is the turn's name in ids: a function of nothing that a resend after a failover
 // of Redis would change. The generations tell it from a message of the same name in an
 // earlier session, or app, of the same name.
-func (t turnID) named(life store.Generation) string {
-	return hash("turn", t.app, life.App, t.session, life.Session, t.message)
+func named(t ledger.Turn, life store.Generation) string {
+	return hash("turn", t.App, life.App, t.Session, life.Session, t.Message)
 }
 
 // hash returns 128 bits of SHA-256 over the parts, each with its length.
@@ -45,20 +45,10 @@ func hash(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Names of the effects of a trigger. An effect's id is the fire's id with the name.
+// Names of the effects of a trigger, which keyspace.EffectID joins to the firing's.
 const (
 	partEvent   = "event"
 	partEmitter = "emitter"
 	partCall    = "call"
 	partResult  = "result"
 )
-
-func effectID(fire, part string) string { return fire + "." + part }
-
-// turnID names the turn that a message is.
-type turnID struct{ app, session, message string }
-
-// member is the turn's name among those of its app.
-func (t turnID) member() string { return t.session + "/" + t.message }
-
-func (t turnID) keys() keyspace.Keys { return keyspace.KeysOf(t.app) }

@@ -37,7 +37,7 @@ func (e *Engine) Triggers(ctx context.Context, q Query) ([]Record, string, error
 			return nil, "", err
 		}
 		for rest := places; len(rest) > 0; {
-			few, err := e.triggersFitting(ctx, q.AppID, len(rest), func(i int) string { return rest[i].id })
+			few, err := e.ledger.TriggersFitting(ctx, q.AppID, placeIDs(rest))
 			if err != nil {
 				return nil, "", err
 			}

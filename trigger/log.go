@@ -20,7 +20,7 @@ func (e *Engine) logDecision(t *turn, p *plan, stage string, took time.Duration)
 	}
 	e.metrics.messages.WithLabelValues(outcome).Inc()
 	attributes := []any{
-		"app", p.app, "session", p.session, "message", p.message, "outcome", outcome, "stage", stage,
+		"app", p.App, "session", p.Session, "message", p.Message, "outcome", outcome, "stage", stage,
 		"tools", toolsOf(p.answer), "ms", took.Milliseconds(),
 	}
 	if e.logTexts {

@@ -11,20 +11,6 @@ import (
 // untilRoom is the pause before a turn is claimed again that a full Redis has no room for.
 const untilRoom = 5 * time.Second
 
-// postpone makes a turn due later: a full Redis would refuse it at every look.
-//
-//	KEYS turns that are due
-//	ARGV member, pause (ms)
-var postpone = keyspace.NewFreeingScript(`
-redis.call('ZADD', KEYS[1], 'XX', now() + tonumber(ARGV[2]), ARGV[1])
-return 'ok'
-`)
-
-func (e *Engine) postpone(ctx context.Context, appID, member string) error {
-	_, err := postpone.Run(ctx, e.db, []string{keyspace.KeysOf(appID).Lane(keyspace.LaneTurns)}, member, e.jitter(untilRoom).Milliseconds())
-	return err
-}
-
 // watchMemory notes whether Redis is full, and logs it when that changes. Of one that
 // does not answer nothing new is known.
 func (e *Engine) watchMemory(ctx context.Context, was bool) (full bool) {

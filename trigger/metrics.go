@@ -1,6 +1,10 @@
 package trigger
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"earshot/trigger/ledger"
+)
 
 // Metrics are what an Engine counts. The names are the contract's.
 type Metrics struct {
@@ -62,5 +66,9 @@ func (m *Metrics) full(full bool) {
 	}
 }
 
-// oldest notes for how long (ms) the member that is due for the longest has been due.
-func (m *Metrics) oldest(overdue float64) { m.oldestSeconds.Set(overdue / 1000) }
+// backlog notes what all partitions hold, and for how long the first of it has been due.
+func (m *Metrics) backlog(found ledger.Due) {
+	m.oldestSeconds.Set(found.Oldest.Seconds())
+	m.due.Set(found.Backlog.Owed)
+	m.dead.Set(found.Backlog.Dead)
+}

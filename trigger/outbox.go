@@ -2,110 +2,33 @@ package trigger
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"earshot/repositories/crash"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
 )
-
-// A run is what is published of an outbox between two round trips to Redis: so many
-// events, of which only the last may exceed so many bytes.
-const (
-	runEvents = 128
-	runBytes  = 1 << 20
-)
-
-// claimRun takes the lease of an outbox that is due, or renews it, and reads the first
-// events.
-//
-//	KEYS outbox, then effects, then the ledger
-//	ARGV 1 appId, 2 member of the outboxes, 3 token, 4 lease (ms), 5 most bytes, then the
-//	     id of each effect, as they stand in the outbox
-//	=>   {status, ...}
-//	     gone   there is nothing in it
-//	     taken  another has it, or it is not due
-//	     moved  its first event is another than that
-//	     ok     then for each event, in their order, id, body, session, trigger, part,
-//	            attempt, fails, age (ms) and how often it was revived
-var claimRun = keyspace.NewFreeingScript(keyspace.DueLua, `
-local outbox, app, box, token, most = KEYS[1], ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
-local at, ids, reply, bytes = now(), redis.call('LRANGE', KEYS[1], 0, others - 2), {'ok'}, 0
-if redis.call('HGET', ledger.holders, box) ~= token then
-  local due = redis.call('ZSCORE', ledger.outboxes, box)
-  if due and tonumber(due) > at then return {'taken'} end
-end
-for i = 2, others do
-  if ids[i - 1] ~= ARGV[i + 4] then break end
-  local e = redis.call('HMGET', KEYS[i], 'body', 'session', 'trigger', 'part', 'tries', 'fails', 'created', 'revived', 'state')
-  if not e[1] or e[9] == 'dead' then
-    if #reply > 1 then break end
-    dequeue(outbox)
-  else
-    bytes = bytes + #e[1]
-    if #reply > 1 and bytes > most then break end
-    for _, field in ipairs({ARGV[i + 4], e[1], e[2], e[3], e[4], tostring(tonumber(e[5]) + 1), e[6], tostring(at - tonumber(e[7])), e[8] or '0'}) do
-      reply[#reply + 1] = field
-    end
-  end
-end
-if redis.call('LLEN', outbox) == 0 then
-  redis.call('HDEL', ledger.holders, box)
-  unschedule('outboxes', box)
-  return {'gone'}
-end
-if #reply == 1 then return {'moved'} end
-redis.call('HSET', ledger.holders, box, token)
-schedule(app, 'outboxes', box, at + tonumber(ARGV[4]))
-return reply
-`)
-
-// runFields is how many fields an event has in the reply of claimRun.
-const runFields = 9
 
 // claimRun takes the first events of an outbox; none where it is not to be had.
 func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attempt, error) {
-	k := keyspace.KeysOf(of.app)
-	for {
-		ids, err := e.db.LRange(ctx, k.Outbox(of.session), 0, runEvents-1).Result()
-		if err != nil {
-			return nil, keyspace.Unavailable(err)
-		}
-		keys := []string{k.Outbox(of.session)}
-		args := []any{of.app, keyspace.Box(of.session), token, keyspace.EventLease.Milliseconds(), runBytes}
-		for _, id := range ids {
-			keys, args = append(keys, k.Effect(id)), append(args, id)
-		}
-		reply, err := claimRun.Strings(ctx, e.db, append(keys, k.Ledger()...), args...)
-		if err != nil {
-			e.giveUp(taken{turnID: turnID{app: of.app, session: of.session}, token: token}, err)
-			return nil, err
-		}
-		if reply[0] == "gone" || reply[0] == "taken" {
-			return nil, nil
-		}
-		if reply[0] == "ok" {
-			crash.At(crash.EffectClaimed)
-			return readRun(of.app, reply[1:])
-		}
+	found, err := e.ledger.ClaimRun(ctx, of.app, of.session, token)
+	if err != nil {
+		e.giveUp(ledger.Holding{Turn: ledger.Turn{App: of.app, Session: of.session}, Token: token}, err)
+		return nil, err
 	}
-}
-
-func readRun(appID string, fields []string) ([]attempt, error) {
-	var run []attempt
-	for f := range slices.Chunk(fields, runFields) {
-		owed := keyspace.EventEntry(f[0], f[2], f[1])
-		owed.Trigger, owed.Part = f[3], f[4]
-		a := attempt{owed: owed, fails: number(f[6]), age: millis(f[7]), revived: number(f[8])}
-		a.Effect = effect.Effect{
-			ID: f[0], Kind: effect.KindEvent, AppID: appID, SessionID: f[2], TriggerID: f[3], Attempt: number(f[5]), Event: &effect.Event{},
-		}
-		if err := decode(owed.Body, a.Event); err != nil {
+	if len(found) > 0 {
+		crash.At(crash.EffectClaimed)
+	}
+	run := make([]attempt, len(found))
+	for i, one := range found {
+		a := attempt{Effect: effectOf(of.app, one), owed: one.Entry, fails: one.Fails, age: one.Age, revived: one.Revived}
+		a.Event = &effect.Event{}
+		if err := decode(one.Body, a.Event); err != nil {
 			return nil, err
 		}
 		a.TraceParent = a.Event.TraceParent
-		run = append(run, a)
+		run[i] = a
 	}
 	return run, nil
 }
@@ -134,7 +57,7 @@ func (e *Engine) publishRun(of outbox, token string) (string, error) {
 		return "", err
 	}
 	tried := e.publishInOrder(ctx, run, begun)
-	r := report{App: of.app, Session: of.session, Token: token, Next: e.nextHolder()}
+	r := ledger.Report{App: of.app, Session: of.session, Token: token, Next: e.nextHolder()}
 	for _, a := range tried {
 		outcome, err := a.report()
 		if err != nil {

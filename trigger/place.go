@@ -7,10 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
-
-	"earshot/repositories/keyspace"
 )
 
 // place is where a trigger stands in a list: lists are by time and, of one time, by
@@ -28,10 +24,9 @@ const chunk = 100
 
 // placesAfter reads the next places of a list.
 func (e *Engine) placesAfter(ctx context.Context, q Query, at place) ([]place, error) {
-	from := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatFloat(at.score, 'f', -1, 64), Count: chunk + 1}
-	list, err := e.db.ZRevRangeByScoreWithScores(ctx, q.index(), from).Result()
+	list, err := e.ledger.ListedUpTo(ctx, q.index(), at.score, chunk+1)
 	if err != nil {
-		return nil, keyspace.Unavailable(err)
+		return nil, err
 	}
 	var places []place
 	for _, z := range list {
@@ -45,6 +40,14 @@ func (e *Engine) placesAfter(ctx context.Context, q Query, at place) ([]place, e
 
 func (p place) follows(other place) bool {
 	return p.score < other.score || p.score == other.score && p.id < other.id
+}
+
+func placeIDs(places []place) []string {
+	ids := make([]string, len(places))
+	for i := range places {
+		ids[i] = places[i].id
+	}
+	return ids
 }
 
 // cursor writes the place for a client.

@@ -11,14 +11,15 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
 )
 
 // plan is a decision that is ready to be committed: the fires, and all that they owe.
 type plan struct {
-	turnID // without a message for a direct trigger
-	token  string
-	answer Answer
-	fires  []plannedFire
+	ledger.Turn // without a message for a direct trigger
+	token       string
+	answer      Answer
+	fires       []plannedFire
 	// unfinished is what the session keeps of calls that lack values (JSON, or empty).
 	unfinished string
 	// effects are in the order in which they reach JetStream.
@@ -68,16 +69,16 @@ type planner struct {
 	life        store.Generation // empty without a message
 }
 
-func newPlanner(e *Engine, id turnID, token string, app *repositories.App, text, traceParent string) *planner {
+func newPlanner(e *Engine, id ledger.Turn, token string, app *repositories.App, text, traceParent string) *planner {
 	return &planner{
-		plan:  plan{turnID: id, token: token, answer: Answer{MessageID: id.message, Matches: []Match{}, Rejected: []Rejected{}}},
+		plan:  plan{Turn: id, token: token, answer: Answer{MessageID: id.Message, Matches: []Match{}, Rejected: []Rejected{}}},
 		store: e.store, of: app, now: e.now().UTC(), text: text, traceParent: traceParent, fired: map[string]int{},
 	}
 }
 
 // about describes an event of the plan.
 func (p *planner) about(id string) about {
-	return about{ID: id, Time: p.now, MessageID: p.message, Text: p.text, AppID: p.app, SessionID: p.session}
+	return about{ID: id, Time: p.now, MessageID: p.Message, Text: p.text, AppID: p.App, SessionID: p.Session}
 }
 
 // fire adds a fire with its effects. triggerID is the client's, or empty.
@@ -109,13 +110,13 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 func (p *planner) nextID(c matcher.Candidate) string {
 	counted := c.Repository.ID + " " + c.Tool.Name
 	p.fired[counted]++
-	return fireID(p.turnID, p.life, c.Repository, c.Tool.Name, p.fired[counted]-1)
+	return fireID(p.Turn, p.life, c.Repository, c.Tool.Name, p.fired[counted]-1)
 }
 
 // record is what is stored of the latest fire.
 func (p *planner) record(found matcher.Match) Record {
 	return Record{
-		Match: p.answer.Matches[len(p.answer.Matches)-1], AppID: p.app, SessionID: p.session, MessageID: p.message,
+		Match: p.answer.Matches[len(p.answer.Matches)-1], AppID: p.App, SessionID: p.Session, MessageID: p.Message,
 		Text: p.text, Time: p.now, Schema: found.Tool.Given(),
 		Repaired: found.Repaired, Coerced: found.Coerced, Evidence: p.evidence(found),
 	}
@@ -127,7 +128,7 @@ func (p *planner) evidence(found matcher.Match) map[string]*matcher.Evidence {
 	named := maps.Clone(found.Evidence)
 	for parameter, evidence := range named {
 		if evidence != nil && evidence.MessageID == "" {
-			named[parameter] = &matcher.Evidence{MessageID: p.message, Words: evidence.Words}
+			named[parameter] = &matcher.Evidence{MessageID: p.Message, Words: evidence.Words}
 		}
 	}
 	return named
@@ -141,13 +142,13 @@ func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload fired)
 		return err
 	}
 	match.Event = &EventState{Subject: event.Subject, State: StatePending}
-	if err := p.event(effectID(fire, partEvent), partEvent, event); err != nil {
+	if err := p.event(keyspace.EffectID(fire, partEvent), partEvent, event); err != nil {
 		return err
 	}
 	if tool.Emitter != "" {
-		event.Subject = "app." + p.app + "." + tool.Emitter
+		event.Subject = "app." + p.App + "." + tool.Emitter
 		match.Emitter = &EventState{Subject: event.Subject, State: StatePending}
-		if err := p.event(effectID(fire, partEmitter), partEmitter, event); err != nil {
+		if err := p.event(keyspace.EffectID(fire, partEmitter), partEmitter, event); err != nil {
 			return err
 		}
 	}
@@ -161,14 +162,14 @@ func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload fired)
 			return err
 		}
 	}
-	return p.call(effectID(fire, partCall), tool, payload, whole)
+	return p.call(keyspace.EffectID(fire, partCall), tool, payload, whole)
 }
 
 // event adds an event. One without a part belongs to no trigger.
 func (p *planner) event(id, part string, event effect.Event) error {
 	event.TraceParent = p.traceParent
 	body, err := exactjson.Encode(event)
-	owed := keyspace.EventEntry(id, p.session, string(body))
+	owed := keyspace.EventEntry(id, p.Session, string(body))
 	owed.Part = part
 	p.add(owed, effect.Effect{Event: &event})
 	return err
@@ -177,12 +178,12 @@ func (p *planner) event(id, part string, event effect.Event) error {
 // call adds a call. What it needs goes along, since the tool may be gone by the time
 // that it is made.
 func (p *planner) call(id string, tool *repositories.Tool, payload fired, event json.RawMessage) error {
-	sealed, err := p.store.SealTool(p.app, tool)
+	sealed, err := p.store.SealTool(p.App, tool)
 	if err != nil {
 		return err
 	}
 	body, err := exactjson.Encode(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent})
-	owed := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.session, Part: partCall}
+	owed := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.Session, Part: partCall}
 	owed.Once = !tool.Request.Repeatable()
 	owed.Lease = (p.of.AttemptTimeout(tool) + leaseMargin).Milliseconds()
 	call := effect.CallOf(tool, payload.Values, event)
@@ -197,7 +198,7 @@ func (p *planner) add(owed keyspace.Entry, delivery effect.Effect) {
 		match = len(p.answer.Matches) - 1
 		owed.Trigger = p.answer.Matches[match].TriggerID
 	}
-	delivery.ID, delivery.Kind, delivery.AppID, delivery.SessionID = owed.ID, effect.Kind(owed.Kind), p.app, owed.Session
+	delivery.ID, delivery.Kind, delivery.AppID, delivery.SessionID = owed.ID, effect.Kind(owed.Kind), p.App, owed.Session
 	delivery.TriggerID, delivery.Attempt, delivery.TraceParent = owed.Trigger, 1, p.traceParent
 	p.effects = append(p.effects, plannedEffect{Effect: delivery, owed: owed, match: match})
 }
@@ -229,7 +230,7 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 		shown.Missing = []string{}
 	}
 	p.answer.Rejected = append(p.answer.Rejected, shown)
-	id := fireID(p.turnID, p.life, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
+	id := fireID(p.Turn, p.life, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
 	about := p.about(id)
 	event, _, err := eventOf(eventRejected, about, rejected.Tool.Name, refused{about: about, Rejected: shown})
 	if err != nil {
@@ -240,7 +241,7 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 
 // notMatching adds the event that tools were in scope and none matched.
 func (p *planner) notMatching(candidates []matcher.Candidate) error {
-	about := p.about(hash("notmatching", p.named(p.life)))
+	about := p.about(hash("notmatching", named(p.Turn, p.life)))
 	payload := unmatched{about: about}
 	payload.Repositories, payload.Tools = names(candidates)
 	event, _, err := eventOf(eventNotMatching, about, "", payload)

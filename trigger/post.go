@@ -12,6 +12,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
+	"earshot/trigger/ledger"
 )
 
 // waits between two looks at a turn that another has, growing up to the last.
@@ -24,7 +25,7 @@ var waits = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * t
 // It goes on after ctx has ended, since the message is accepted by then.
 //
 // Errors: store.ErrNotFound without the app, keyspace.ErrUnavailable,
-// *RateError, ErrReused, *matcher.Unavailable where nothing was decided, ErrClosed.
+// *ledger.RateError, ErrReused, *matcher.Unavailable where nothing was decided, ErrClosed.
 func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 	id, message, err := e.prepare(ctx, m)
 	if err != nil {
@@ -35,7 +36,7 @@ func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found.status != statusBusy {
+		if found.Status != ledger.Busy {
 			answer, err := e.conclude(ctx, id, found)
 			crash.At(crash.AnswerBefore)
 			if !errors.Is(err, errLost) {
@@ -60,35 +61,35 @@ func (e *Engine) PostAsync(ctx context.Context, m Message) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	switch found.status {
-	case statusNoApp:
-		return "", noApp(id.app)
-	case statusTaken:
+	switch found.Status {
+	case ledger.NoApp:
+		return "", noApp(id.App)
+	case ledger.Taken:
 		e.work(func() { e.finishLater(found.turn) })
 	}
-	return id.message, nil
+	return id.Message, nil
 }
 
-func (e *Engine) prepare(ctx context.Context, m Message) (turnID, *storedMessage, error) {
+func (e *Engine) prepare(ctx context.Context, m Message) (ledger.Turn, *storedMessage, error) {
 	if m.ID == "" {
 		m.ID = e.newID()
 	}
 	claims, err := e.needed(ctx, m)
-	return turnID{m.AppID, m.SessionID, m.ID},
+	return ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID},
 		&storedMessage{Actor: m.Actor, Text: m.Text, Time: e.now().UTC(), TraceParent: m.TraceParent, claims: claims}, err
 }
 
-func (e *Engine) acceptOnce(ctx context.Context, id turnID, message *storedMessage) (accepted, error) {
+func (e *Engine) acceptOnce(ctx context.Context, id ledger.Turn, message *storedMessage) (accepted, error) {
 	canned := ""
 	if message.Actor == matcher.ActorAgent {
-		answer, err := exactjson.Encode(Answer{MessageID: id.message, Matches: []Match{}, Rejected: []Rejected{}})
+		answer, err := exactjson.Encode(Answer{MessageID: id.Message, Matches: []Match{}, Rejected: []Rejected{}})
 		if err != nil {
 			return accepted{}, err
 		}
 		canned = string(answer)
 	}
 	found, err := e.accept(ctx, id, e.token(), message, canned)
-	if err != nil || !found.few {
+	if err != nil || !found.Few {
 		return found, err
 	}
 	return found, e.unsafe(found)
@@ -97,10 +98,10 @@ func (e *Engine) acceptOnce(ctx context.Context, id turnID, message *storedMessa
 // unsafe refuses a request that was accepted and is not on enough replicas of Redis. Its
 // work goes on, so that the same request finds it done when they have caught up.
 func (e *Engine) unsafe(found accepted) error {
-	switch found.status {
-	case statusTaken:
+	switch found.Status {
+	case ledger.Taken:
 		e.work(func() { e.finishLater(found.turn) })
-	case statusAnswered, statusDecided:
+	case ledger.Answered, ledger.Decided:
 	default:
 		return nil // nothing was written, or it is another's to refuse
 	}
@@ -108,15 +109,15 @@ func (e *Engine) unsafe(found accepted) error {
 }
 
 // conclude brings a message that is not another's to its answer.
-func (e *Engine) conclude(ctx context.Context, id turnID, found accepted) (json.RawMessage, error) {
-	switch found.status {
-	case statusNoApp:
-		return nil, noApp(id.app)
-	case statusAnswered:
-		return json.RawMessage(found.body), nil
-	case statusDecided:
-		return e.rebuild(ctx, id, found.body)
-	case statusTaken:
+func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (json.RawMessage, error) {
+	switch found.Status {
+	case ledger.NoApp:
+		return nil, noApp(id.App)
+	case ledger.Answered:
+		return json.RawMessage(found.Answer), nil
+	case ledger.Decided:
+		return e.rebuild(ctx, id, found.Decision)
+	case ledger.Taken:
 		return e.apart(ctx, func() (json.RawMessage, error) { return e.process(found.turn, clientRetries) })
 	}
 	return nil, &matcher.Unavailable{Reason: "the message was given up after several workers crashed on it"}
@@ -127,7 +128,7 @@ func noApp(appID string) error { return fmt.Errorf("app %q: %w", appID, store.Er
 // finishLater processes a turn that nobody waits for.
 func (e *Engine) finishLater(t *turn) {
 	if _, err := e.process(t, e.nextTry(t)); err != nil {
-		e.log.Warn("turn.failed", "app", t.app, "session", t.session, "message", t.turnID.message, "error", err.Error())
+		e.log.Warn("turn.failed", "app", t.App, "session", t.Session, "message", t.Turn.Message, "error", err.Error())
 	}
 }
 

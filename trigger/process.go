@@ -11,6 +11,7 @@ import (
 	"earshot/repositories/crash"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
+	"earshot/trigger/ledger"
 )
 
 // replans bounds how often a decision is made again because a repository was changed
@@ -48,7 +49,7 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 func (e *Engine) dropped(t *turn) {
 	if fault := recover(); fault != nil {
 		if !t.decided {
-			e.handBack(taken{turnID: t.turnID, token: t.token})
+			e.handBack(ledger.Holding{Turn: t.Turn, Token: t.token})
 		}
 		panic(fault)
 	}
@@ -82,7 +83,7 @@ func (e *Engine) undecided(t *turn, cause error, retry time.Duration) error {
 	case errors.As(cause, &unavailable):
 	case errors.Is(cause, keyspace.ErrUnavailable):
 		e.metrics.messages.WithLabelValues("error").Inc()
-		e.giveUp(taken{turnID: t.turnID, token: t.token}, cause)
+		e.giveUp(ledger.Holding{Turn: t.Turn, Token: t.token}, cause)
 		return cause
 	case errors.Is(cause, errLost), errors.Is(cause, ErrClosed), errors.Is(cause, store.ErrNotFound):
 		e.metrics.messages.WithLabelValues("error").Inc()
@@ -111,16 +112,16 @@ func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Re
 		switch {
 		case err != nil:
 			return nil, err
-		case status == commitOK:
+		case status == ledger.Committed:
 			return p, nil
-		case status == commitClosed:
+		case status == ledger.Closed:
 			return nil, e.gone(ctx, t)
-		case status == commitLost:
+		case status == ledger.Lost:
 			return nil, errLost
 		}
 		crash.At(crash.CommitStale)
 		claims := t.scope.claims
-		if t.scope, err = e.loadScope(ctx, t.app, t.session); err != nil {
+		if t.scope, err = e.loadScope(ctx, t.App, t.Session); err != nil {
 			return nil, err
 		}
 		t.scope.claims = claims
@@ -132,7 +133,7 @@ func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Re
 // gone says why a turn that was accepted is not there. One that Redis has lost is there
 // again when its client sends the message again.
 func (e *Engine) gone(ctx context.Context, t *turn) error {
-	closed, err := e.store.Closed(ctx, t.app, t.session)
+	closed, err := e.store.Closed(ctx, t.App, t.Session)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (e *Engine) gone(ctx context.Context, t *turn) error {
 
 // commitPersistently commits within the lease, through a Redis that is away for a
 // moment. The commit answers the same each time.
-func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status string, err error) {
+func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status ledger.Status, err error) {
 	p.begun = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, e.lease/heartbeats)
 	defer cancel()
@@ -154,7 +155,7 @@ func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status string
 		status, err = e.commit(ctx, p)
 		return err
 	})
-	if err != nil || status != commitOK || p.first() {
+	if err != nil || status != ledger.Committed || p.first() {
 		e.waiting.leave(p)
 	}
 	return status, err
@@ -162,25 +163,17 @@ func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status string
 
 // loadScope reads what is in scope now.
 func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope, error) {
-	k := keyspace.KeysOf(appID)
-	pipe := e.db.Pipeline()
-	record := pipe.HMGet(ctx, k.App(), "version", "rev", "record")
-	own := pipe.HVals(ctx, k.Repos(""))
-	session := pipe.HVals(ctx, k.Repos(sessionID))
-	if _, err := pipe.Exec(ctx); err != nil {
-		return scope{}, keyspace.Unavailable(err)
-	}
-	fields := texts(record.Val())
-	if fields[2] == "" {
-		return scope{}, noApp(appID)
-	}
-	state, err := e.apps.load(e.store, appID, nil, appFields{fields[0], fields[1], fields[2], own.Val()})
+	fields, session, err := e.ledger.Definitions(ctx, appID, sessionID)
 	if err != nil {
 		return scope{}, err
 	}
-	if sessionID == "" {
-		return scope{app: state.app, own: state.repositories}, nil
+	if fields.Record == "" {
+		return scope{}, noApp(appID)
 	}
-	sessions, err := loadAll(e.store, appID, session.Val())
+	state, err := e.apps.load(e.store, appID, nil, fields)
+	if err != nil {
+		return scope{}, err
+	}
+	sessions, err := loadAll(e.store, appID, session)
 	return scope{app: state.app, own: state.repositories, session: sessions}, err
 }

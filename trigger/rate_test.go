@@ -15,6 +15,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
+	"earshot/trigger/ledger"
 )
 
 func limits(perApp, perSession int) string {
@@ -33,7 +34,7 @@ func TestMessagesOverTheLimitAreRefusedAndNotStored(t *testing.T) {
 		require.NoError(t, say(other, "s1", "m2"))
 		require.NoError(t, say(w.engine, "s1", "m1"), "a repeat is no new message")
 
-		limited := &trigger.RateError{}
+		limited := &ledger.RateError{}
 		trips, asked := w.trips.made.Load(), len(w.matcher.asked)
 		require.ErrorAs(t, say(w.engine, "s1", "m3"), &limited)
 		require.EqualValues(t, 1, w.trips.made.Load()-trips, "a refusal costs one round trip")
@@ -57,7 +58,7 @@ func TestFloodOfOneSessionMeetsTheDefaults(t *testing.T) {
 		w.unhurried()
 		w.put("", "r", `{"tools":[{"name":"book"}]}`)
 		refusal := func(err error) string {
-			limited := &trigger.RateError{}
+			limited := &ledger.RateError{}
 			require.ErrorAs(t, err, &limited)
 			require.Contains(t, err.Error(), "settings.limits."+limited.Limit)
 			return fmt.Sprint(limited.Limit, " ", limited.Most)
@@ -107,7 +108,7 @@ func TestBytesOfASessionAreLimited(t *testing.T) {
 			_, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"note": long}})
 			return err
 		}
-		limited := &trigger.RateError{}
+		limited := &ledger.RateError{}
 		for range 3 {
 			require.NoError(t, say(matcher.ActorAgent))
 		}
@@ -145,7 +146,7 @@ func TestThereIsRoomAgainAfterThePause(t *testing.T) {
 	_, err := w.say("m1", "hello")
 	require.NoError(t, err)
 	_, err = w.say("m2", "hello")
-	limited := &trigger.RateError{}
+	limited := &ledger.RateError{}
 	require.ErrorAs(t, err, &limited)
 	require.NoError(t, server.Client().PExpire(t.Context(), keyspace.KeysOf("clinic").Rates(""), time.Millisecond).Err())
 	w.until("the minute is over", func() bool {

@@ -6,22 +6,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
-
-	"earshot/repositories/keyspace"
+	"earshot/trigger/ledger"
 )
 
-// storedTrigger is a trigger as Redis keeps it.
+// storedTrigger is a trigger as it stands in the ledger.
 type storedTrigger struct {
 	record Record
-	fire   string // what its effects are named after
+	firing string // what its effects are named after
 	answer string
-	// fresh says that the replica that fired it may still be answering.
-	fresh bool
+	// answering says that the replica that fired it may still be about to answer.
+	answering bool
 }
-
-// recordFields are read of a trigger; see commit and finish for what they hold.
-var recordFields = []string{"record", "open", "dead", partEvent, partEmitter, partCall, "log", "answer", "until", "fire"}
 
 // Trigger returns the record of a trigger, or ErrNotFound.
 func (e *Engine) Trigger(ctx context.Context, appID, triggerID string) (Record, error) {
@@ -45,45 +40,30 @@ func (e *Engine) readTrigger(ctx context.Context, appID, triggerID string) (*sto
 
 // readTriggers reads records in one round trip; nil stands for one that is gone.
 func (e *Engine) readTriggers(ctx context.Context, appID string, ids []string) ([]*storedTrigger, error) {
-	k := keyspace.KeysOf(appID)
-	pipe := e.db.Pipeline()
-	clock := e.db.Clocks(ctx, pipe)(k.Due())
-	replies := make([]*redis.SliceCmd, len(ids))
-	for i, id := range ids {
-		replies[i] = pipe.HMGet(ctx, k.Trigger(id), recordFields...)
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, keyspace.Unavailable(err)
-	}
-	now, err := clock.Read()
+	found, err := e.ledger.Triggers(ctx, appID, ids)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]*storedTrigger, len(ids))
-	for i, reply := range replies {
-		stored, err := readStored(texts(reply.Val()))
-		if err != nil {
+	for i, one := range found {
+		if one == nil {
+			continue
+		}
+		if list[i], err = readStored(one); err != nil {
 			return nil, fmt.Errorf("trigger %q cannot be read: %w", ids[i], err)
 		}
-		if stored != nil {
-			stored.fresh = stored.fresh && now.UnixMilli() < int64(number(reply.Val()[8].(string)))
-		}
-		list[i] = stored
 	}
 	return list, nil
 }
 
-func readStored(fields []string) (*storedTrigger, error) {
-	if fields[0] == "" {
-		return nil, nil
-	}
-	stored := &storedTrigger{fire: fields[9], answer: fields[7], fresh: fields[8] != ""}
-	if err := decode(fields[0], &stored.record); err != nil {
+func readStored(found *ledger.StoredTrigger) (*storedTrigger, error) {
+	stored := &storedTrigger{firing: found.Name, answer: found.Answer, answering: found.Answering}
+	if err := decode(found.Record, &stored.record); err != nil {
 		return nil, err
 	}
-	stored.record.State = recordState(fields[1], fields[2])
-	stored.record.Attempts = readAttempts(fields[6])
-	return stored, stored.record.Match.fill(fields[3], fields[4], fields[5])
+	stored.record.State = recordState(found.Open, found.Dead)
+	stored.record.Attempts = readAttempts(found.Attempts)
+	return stored, stored.record.Match.fill(found.Event, found.Emitter, found.Call)
 }
 
 func recordState(open, dead string) string {
@@ -124,11 +104,7 @@ func fillPart[T any](part **T, text string) error {
 // fillStates sets the states of matches to those of now. A trigger whose record is
 // gone keeps the state that it had in the answer.
 func (e *Engine) fillStates(ctx context.Context, appID string, matches []Match) error {
-	ids := make([]string, len(matches))
-	for i, match := range matches {
-		ids[i] = match.TriggerID
-	}
-	stored, err := e.readTriggers(ctx, appID, ids)
+	stored, err := e.readTriggers(ctx, appID, triggerIDs(matches))
 	if err != nil {
 		return err
 	}
@@ -141,13 +117,18 @@ func (e *Engine) fillStates(ctx context.Context, appID string, matches []Match) 
 	return nil
 }
 
-func (e *Engine) appExists(ctx context.Context, appID string) error {
-	there, err := e.db.Exists(ctx, keyspace.KeysOf(appID).App()).Result()
-	if err != nil {
-		return keyspace.Unavailable(err)
+func triggerIDs(matches []Match) []string {
+	ids := make([]string, len(matches))
+	for i, match := range matches {
+		ids[i] = match.TriggerID
 	}
-	if there == 0 {
+	return ids
+}
+
+func (e *Engine) appExists(ctx context.Context, appID string) error {
+	there, err := e.ledger.AppExists(ctx, appID)
+	if err == nil && !there {
 		return noApp(appID)
 	}
-	return nil
+	return err
 }

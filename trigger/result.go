@@ -7,6 +7,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
 )
 
 // A call that has ended, well or not, owes an event tool.result, and leaves its result
@@ -49,7 +50,7 @@ func resultID(call attempt) string {
 }
 
 // remember adds to the report what a session keeps of an ended call.
-func (a attempt) remember(r *reportOutcome) error {
+func (a attempt) remember(r *ledger.Outcome) error {
 	var of fired
 	if err := decode(string(a.Call.Event), &of); err != nil {
 		return err

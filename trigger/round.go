@@ -9,6 +9,7 @@ import (
 	"earshot/repositories/crash"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
 )
 
 // round is the first attempt at all that a decision owes, by the replica that decided.
@@ -51,7 +52,7 @@ func (r *round) run(ctx context.Context) error {
 		case a := <-r.tries:
 			r.take(ctx, a)
 		case <-linger:
-			if _, err := r.save(ctx, report{}); err != nil {
+			if _, err := r.save(ctx, ledger.Report{}); err != nil {
 				return err
 			}
 			linger = nil
@@ -71,7 +72,7 @@ func (r *round) breakOff(ctx context.Context) error {
 	for r.events+r.calls > 0 {
 		r.take(ctx, <-r.tries) // whoever delivers returns soon after ctx has ended
 	}
-	_, err := r.save(ctx, report{})
+	_, err := r.save(ctx, ledger.Report{})
 	return errors.Join(context.Cause(ctx), err)
 }
 
@@ -82,7 +83,7 @@ func (r *round) start(ctx context.Context) {
 		}
 	}
 	if r.events+r.calls < len(r.plan.effects) {
-		r.engine.Wake(r.plan.app) // the end of an app's triggerOnce repository stands in the app's own outbox
+		r.engine.Wake(r.plan.App) // the end of an app's triggerOnce repository stands in the app's own outbox
 	}
 	if r.plan.first() {
 		r.engine.work(func() { r.publish(ctx) })
@@ -164,8 +165,8 @@ func (r *round) endOf(call keyspace.Entry) time.Time {
 
 // save writes the outcomes that are not written, and what they owe. It returns the
 // answer that holds, where the report has one.
-func (r *round) save(ctx context.Context, closing report) (answer string, err error) {
-	closing.App, closing.Session, closing.Token, closing.Next = r.plan.app, r.plan.session, r.plan.token, r.engine.nextHolder()
+func (r *round) save(ctx context.Context, closing ledger.Report) (answer string, err error) {
+	closing.App, closing.Session, closing.Token, closing.Next = r.plan.App, r.plan.Session, r.plan.token, r.engine.nextHolder()
 	for i, a := range r.unsaved {
 		outcome, err := a.reportWith(r.results[a.ID].ID != "")
 		if err != nil {
@@ -173,7 +174,7 @@ func (r *round) save(ctx context.Context, closing report) (answer string, err er
 		}
 		closing.Outcomes = append(closing.Outcomes, outcome)
 		if owed, owes := r.results[a.ID]; owes {
-			closing.Owes = append(closing.Owes, reportOwed{Entry: owed, After: i + 1})
+			closing.Owes = append(closing.Owes, ledger.Owed{Entry: owed, After: i + 1})
 			delete(r.results, a.ID)
 		}
 	}
@@ -184,21 +185,21 @@ func (r *round) save(ctx context.Context, closing report) (answer string, err er
 	if err == nil {
 		r.engine.waiting.tell(r.plan.outbox(), saved)
 	}
-	if closing.leavesWork() {
-		r.engine.Wake(r.plan.app)
+	if leavesWork(closing) {
+		r.engine.Wake(r.plan.App)
 	}
 	return answer, err
 }
 
 // leavesWork reports whether something is due at once after the report.
-func (r report) leavesWork() bool {
-	return len(r.Owes) > 0 || slices.ContainsFunc(r.Outcomes, func(o reportOutcome) bool {
+func leavesWork(r ledger.Report) bool {
+	return len(r.Owes) > 0 || slices.ContainsFunc(r.Outcomes, func(o ledger.Outcome) bool {
 		return o.Verdict == verdicts[effect.Retry] && o.Pause == 0
 	})
 }
 
 // reportWith is the attempt as finish reads it, for a call that owes its result or not.
-func (a attempt) reportWith(owesResult bool) (reportOutcome, error) {
+func (a attempt) reportWith(owesResult bool) (ledger.Outcome, error) {
 	outcome, err := a.report()
 	if err != nil || !a.ends() {
 		return outcome, err

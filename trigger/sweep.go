@@ -2,11 +2,6 @@ package trigger
 
 import (
 	"context"
-	"strings"
-
-	"github.com/redis/go-redis/v9"
-
-	"earshot/repositories/keyspace"
 )
 
 // sweepUp removes what is over from time to time, until ctx ends, and looks whether Redis
@@ -15,102 +10,8 @@ func (e *Engine) sweepUp(ctx context.Context) {
 	full := false
 	for pause(ctx, e.jitter(e.sweep)) {
 		full = e.watchMemory(ctx, full)
-		if err := e.forgetOver(ctx); err != nil && ctx.Err() == nil {
+		if err := e.ledger.Forget(ctx); err != nil && ctx.Err() == nil {
 			e.log.Warn("records.unforgotten", "error", err.Error())
 		}
 	}
-}
-
-// swept is how many records are removed in one script: it takes Redis about a millisecond.
-const swept = 100
-
-// forgetOver removes the records whose time is over. Each partition lists them by that
-// time, so that nothing is looked for.
-func (e *Engine) forgetOver(ctx context.Context) (err error) {
-	for partitions := everyPartition; len(partitions) > 0 && ctx.Err() == nil; {
-		over, away := e.over(ctx, partitions)
-		if away != nil {
-			err = away
-		}
-		partitions = nil
-		for n, members := range over {
-			if away := e.forget(ctx, n, members); away != nil {
-				err = away
-			} else if len(members) == swept {
-				partitions = append(partitions, n)
-			}
-		}
-	}
-	return err
-}
-
-// over reads which records of partitions are over, by partition.
-func (e *Engine) over(ctx context.Context, partitions []int) (found map[int][]string, err error) {
-	pipe := e.db.Pipeline()
-	clocks := e.db.Clocks(ctx, pipe)
-	times, heads := make([]keyspace.Clock, len(partitions)), make([]*redis.ZSliceCmd, len(partitions))
-	for i, n := range partitions {
-		key := keyspace.PartitionKeys(n).Over()
-		times[i], heads[i] = clocks(key), pipe.ZRangeWithScores(ctx, key, 0, swept-1)
-	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
-	found = map[int][]string{}
-	for i, n := range partitions {
-		at, away := times[i].Read()
-		if away == nil {
-			away = keyspace.Unavailable(heads[i].Err())
-		}
-		if away != nil {
-			err = away
-		} else if members := dueOf(heads[i].Val(), float64(at.UnixMilli())); len(members) > 0 {
-			found[n] = members
-		}
-	}
-	return found, err
-}
-
-// forget removes records that are over, what names them, and their dead effects.
-//
-//	KEYS over, dead, then of each record itself, the triggers of its app, those of its
-//	     session, failed, and its effects
-//	ARGV keys of each, then appId and triggerId of each
-//	=>   ok
-//
-// One that is owed something again, or was retried in between, stays.
-var forget = keyspace.NewFreeingScript(tallyLua, `
-local step = tonumber(ARGV[1])
-for i = 2, #ARGV, 2 do
-  local first, app, id = 3 + (i - 2) / 2 * step, ARGV[i], ARGV[i + 1]
-  local member = app .. '/' .. id
-  local at, open = redis.call('ZSCORE', KEYS[1], member), redis.call('HGET', KEYS[first], 'open')
-  if at and tonumber(at) <= now() and (not open or tonumber(open) <= 0) then
-    redis.call('ZREM', KEYS[1], member)
-    redis.call('DEL', KEYS[first], unpack(KEYS, first + 4, first + step - 1))
-    for j = 1, 3 do redis.call('ZREM', KEYS[first + j], id) end
-    tally(KEYS[2], app, KEYS[first + 3])
-  end
-end
-return 'ok'
-`)
-
-func (e *Engine) forget(ctx context.Context, partition int, members []string) error {
-	pipe := e.db.Pipeline()
-	records := make([]*redis.SliceCmd, len(members))
-	for i, member := range members {
-		appID, id, _ := strings.Cut(member, "/")
-		records[i] = pipe.HMGet(ctx, keyspace.KeysOf(appID).Trigger(id), "fire", "session")
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return keyspace.Unavailable(err)
-	}
-	all := keyspace.PartitionKeys(partition)
-	keys, args := []string{all.Over(), all.Dead()}, []any{4 + len(keyspace.Parts)}
-	for i, member := range members {
-		appID, id, _ := strings.Cut(member, "/")
-		k, fields := keyspace.KeysOf(appID), texts(records[i].Val())
-		keys = append(keys, k.Trigger(id), k.Triggers(""), k.Triggers(fields[1]), k.InState(StateFailed))
-		keys, args = append(keys, k.Effects(fields[0])...), append(args, appID, id)
-	}
-	_, err := forget.Run(ctx, e.db, keys, args...)
-	return err
 }

@@ -2,18 +2,11 @@ package trigger
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"earshot/matcher"
+	"earshot/trigger/ledger"
 )
-
-// past is the history of a session as accept reads it, one column a list.
-type past struct{ ids, messages, decisions, results, replies []string }
-
-func pastOf(columns []any) past {
-	return past{texts(columns[0]), texts(columns[1]), texts(columns[2]), texts(columns[3]), texts(columns[4])}
-}
 
 // callResult is what a session keeps of a call that ended, for later matching.
 type callResult struct {
@@ -24,29 +17,29 @@ type callResult struct {
 
 // readHistory turns the history into what a matcher reads, up to the message itself:
 // what came after it must not decide it. Damaged entries are left out.
-func readHistory(until string, p past) []matcher.Utterance {
-	end := slices.Index(p.ids, until)
-	if end < 0 {
-		end = len(p.ids)
-	}
+func readHistory(until string, history []ledger.Past) []matcher.Utterance {
 	var list []matcher.Utterance
-	for i := range end {
-		list = append(list, p.utterances(i)...)
+	for _, past := range history {
+		if past.ID == until {
+			break
+		}
+		list = append(list, utterances(past)...)
 	}
 	return list
 }
 
-func (p past) utterances(i int) []matcher.Utterance {
+// utterances are a message and the reply to it.
+func utterances(past ledger.Past) []matcher.Utterance {
 	var message storedMessage
-	if decode(p.messages[i], &message) != nil {
+	if decode(past.Message, &message) != nil {
 		return nil
 	}
-	said := matcher.Utterance{ID: p.ids[i], Actor: message.Actor, Text: message.Text, Fired: readFired(p.decisions[i], p.results[i])}
-	reply := replyText(json.RawMessage(p.replies[i]))
+	said := matcher.Utterance{ID: past.ID, Actor: message.Actor, Text: message.Text, Fired: readFired(past.Decision, past.Results)}
+	reply := replyText(json.RawMessage(past.Reply))
 	if reply == "" {
 		return []matcher.Utterance{said}
 	}
-	return []matcher.Utterance{said, {ID: replyID(p.ids[i]), Actor: matcher.ActorAgent, Text: reply}}
+	return []matcher.Utterance{said, {ID: replyID(past.ID), Actor: matcher.ActorAgent, Text: reply}}
 }
 
 // readFired joins the triggers of a decision with the results that have come in.

@@ -73,14 +73,14 @@ func putOff(waiting map[string]chan<- attempt) {
 }
 
 // outbox is where the plan's own events stand.
-func (p *plan) outbox() outbox { return outbox{p.app, p.session} }
+func (p *plan) outbox() outbox { return outbox{p.App, p.Session} }
 
 // ownEvents are the events that stand in the outbox of the plan's session. The end of
 // an app's triggerOnce repository does not.
 func (p *plan) ownEvents() []plannedEffect {
 	var own []plannedEffect
 	for _, delivery := range p.effects {
-		if delivery.Kind == effect.KindEvent && delivery.owed.Session == p.session {
+		if delivery.Kind == effect.KindEvent && delivery.owed.Session == p.Session {
 			own = append(own, delivery)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"earshot/repositories/crash"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
 )
 
 // Run delivers what is due in the ledger and closes sessions that have expired, until
@@ -35,14 +36,7 @@ func (e *Engine) Run(ctx context.Context) {
 	}
 }
 
-// everyPartition lists the partitions by their numbers.
-var everyPartition = func() []int {
-	all := make([]int, keyspace.Partitions)
-	for n := range all {
-		all[n] = n
-	}
-	return all
-}()
+var everyPartition = ledger.AllPartitions()
 
 // woken lists the partitions that something is owed in, from the first one on.
 func (e *Engine) woken(first int) []int {
@@ -59,21 +53,21 @@ func (e *Engine) woken(first int) []int {
 	}
 }
 
-func (e *Engine) takeOne(ctx context.Context, l *lane, member string) {
+func (e *Engine) takeOne(ctx context.Context, l ledger.Lane, member string) {
 	var err error
-	switch l.kind {
+	switch l.Kind {
 	case keyspace.LaneTurns:
-		err = e.takeTurn(ctx, l.app, member)
+		err = e.takeTurn(ctx, l.App, member)
 	case keyspace.LaneCalls:
-		err = e.takeCall(ctx, l.app, member)
+		err = e.takeCall(ctx, l.App, member)
 	case keyspace.LaneOutboxes:
 		if member == keyspace.NoSession {
 			member = ""
 		}
-		e.drain(l.app, member, e.token())
+		e.drain(l.App, member, e.token())
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, keyspace.ErrMemory) {
-		e.log.Warn("ledger.unfinished", "app", l.app, string(l.kind), member, "error", err.Error())
+		e.log.Warn("ledger.unfinished", "app", l.App, string(l.Kind), member, "error", err.Error())
 	}
 }
 
@@ -81,11 +75,12 @@ func (e *Engine) takeOne(ctx context.Context, l *lane, member string) {
 // before.
 func (e *Engine) takeTurn(ctx context.Context, app, member string) error {
 	session, message, _ := strings.Cut(member, "/")
-	found, err := e.accept(ctx, turnID{app, session, message}, e.token(), nil, "")
+	id := ledger.Turn{App: app, Session: session, Message: message}
+	found, err := e.accept(ctx, id, e.token(), nil, "")
 	if errors.Is(err, keyspace.ErrMemory) {
-		return errors.Join(err, e.postpone(ctx, app, member))
+		return errors.Join(err, e.ledger.Postpone(ctx, id, e.jitter(untilRoom)))
 	}
-	if err != nil || found.status != statusTaken {
+	if err != nil || found.turn == nil {
 		return err
 	}
 	e.finishLater(found.turn)
@@ -101,20 +96,20 @@ func (e *Engine) takeCall(ctx context.Context, appID, id string) error {
 		return err
 	}
 	crash.At(crash.EffectClaimed)
-	ctx, cancel := context.WithDeadline(e.life, begun.Add(c.lease))
+	ctx, cancel := context.WithDeadline(e.life, begun.Add(c.Holds))
 	defer cancel()
 	return e.write(ctx, e.attemptAt(ctx, c), token)
 }
 
 // attemptAt makes the next attempt at a call, unless none may be made.
 func (e *Engine) attemptAt(ctx context.Context, c *claimed) attempt {
-	a := attempt{Effect: c.Effect, owed: c.owed, fails: c.fails, revived: c.revived, age: c.age, at: e.now().UTC()}
+	a := attempt{Effect: c.Effect, owed: c.Entry, fails: c.Fails, revived: c.Revived, age: c.Age, at: e.now().UTC()}
 	switch {
-	case c.begun:
+	case c.Begun:
 		a.outcome = unknown
-	case c.crashed:
+	case c.Crashed:
 		a.outcome = crashed
-	case !c.Call.Repeatable() && e.db.Confirm(ctx, c.AppID) != nil:
+	case !c.Call.Repeatable() && e.ledger.Confirm(ctx, c.AppID) != nil:
 		a.outcome, a.pause = notSafe, e.jitter(time.Second)
 	default:
 		return e.deliver(ctx, a)
@@ -134,19 +129,19 @@ var crashed = effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest,
 
 // write writes what came of an effect, with the tool.result that an ended call owes.
 func (e *Engine) write(ctx context.Context, a attempt, token string) error {
-	r := report{App: a.AppID, Session: a.owed.Session, Token: token, Next: e.nextHolder()}
+	r := ledger.Report{App: a.AppID, Session: a.owed.Session, Token: token, Next: e.nextHolder()}
 	if a.ends() {
 		_, owed, err := e.resultEvent(a)
 		if err != nil {
 			return err
 		}
-		r.Owes = []reportOwed{{Entry: owed, After: 1}}
+		r.Owes = []ledger.Owed{{Entry: owed, After: 1}}
 	}
 	outcome, err := a.reportWith(len(r.Owes) > 0)
 	if err != nil {
 		return err
 	}
-	r.Outcomes = []reportOutcome{outcome}
+	r.Outcomes = []ledger.Outcome{outcome}
 	_, err = e.finish(ctx, r)
 	return err
 }

@@ -75,23 +75,13 @@ func (s *Script) Run(ctx context.Context, db *DB, keys []string, args ...any) (a
 	return reply, Unavailable(err)
 }
 
-// Strings runs a script that returns a list of strings.
-func (s *Script) Strings(ctx context.Context, db *DB, keys []string, args ...any) ([]string, error) {
-	reply, err := s.Run(ctx, db, keys, args...)
-	if err != nil {
-		return nil, err
+// Fields are the values of a reply as texts; empty for those that there are not.
+func Fields(reply []any) []string {
+	fields := make([]string, len(reply))
+	for i, item := range reply {
+		fields[i], _ = item.(string)
 	}
-	return Texts(reply), nil
-}
-
-// Texts reads a reply that is a list as texts.
-func Texts(reply any) []string {
-	list, _ := reply.([]any)
-	texts := make([]string, len(list))
-	for i, item := range list {
-		texts[i] = fmt.Sprint(item)
-	}
-	return texts
+	return fields
 }
 
 // notOurFault are the error replies of a server that cannot serve now. Passwords are

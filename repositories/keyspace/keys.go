@@ -60,18 +60,21 @@ func (k Keys) Outbox(sessionID string) string {
 // Effect is a hash: one effect that is owed or dead.
 func (k Keys) Effect(id string) string { return k.tag + "effect:" + k.app + ":" + id }
 
-// Effects are the keys of all effects that a fire may have.
-func (k Keys) Effects(fire string) []string {
+// Effects are the keys of all effects that a firing may have.
+func (k Keys) Effects(firing string) []string {
 	keys := make([]string, len(Parts))
 	for i, part := range Parts {
-		keys[i] = k.Effect(fire + "." + part)
+		keys[i] = k.Effect(EffectID(firing, part))
 	}
 	return keys
 }
 
-// Parts are the names of the effects of a fire. The id of an effect is that of the fire,
+// Parts are the names of the effects of a firing. The id of an effect is that of the firing,
 // a dot and the name.
 var Parts = []string{"event", "emitter", "call", "result"}
+
+// EffectID is the id of an effect of a firing.
+func EffectID(firing, part string) string { return firing + "." + part }
 
 // Written is a string: the write of a repository that owes the event of that id took
 // place. It expires.
@@ -87,6 +90,12 @@ func (k Keys) Triggers(sessionID string) string {
 	}
 	return k.tag + "triggers:" + k.app + ":" + sessionID
 }
+
+// States of triggers that are listed apart.
+const (
+	Pending = "pending" // something is owed
+	Failed  = "failed"  // an effect was given up
+)
 
 // InState is a sorted set of the triggerIds that are pending or failed, by
 // the time (µs) since when they are.

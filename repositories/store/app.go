@@ -197,7 +197,7 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 			return err
 		}
 		reply, err := dropApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Repos(""),
-			keys.Triggers(""), keys.InState("pending"), keys.InState("failed"), keys.Dead(),
+			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
 			keys.AppKeys(), keys.KeyUses(), keys.Rates("")}, appID)
 		if err == nil && reply == "again" {
 			err = errConflict

@@ -1,4 +1,4 @@
-package trigger
+package ledger
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // rateLua defines overRate(app, rates, srates, add), which counts what is about to be
 // stored against the limits of its app and of its session. It returns nil, or the reply
-// {'limited', limit, its number, pause (ms)} with the pause until there is room; what is
+// 'limited' with limit, most (its number) and pause (ms), with the pause until there is room; what is
 // refused is not counted. srates is nil without a session. add has the numbers messages,
 // triggers and bytes; what an agent says counts as bytes alone, and apart from what the
 // users of the app store.
@@ -41,7 +41,7 @@ local function overRate(app, rates, srates, add)
   for _, c in ipairs(counted) do
     local used = tonumber(redis.call('HGET', c.key, c.field)) or 0
     if used > 0 and used + c.by > c.most then
-      return {'limited', c.name, tostring(c.most), tostring(math.max(1, redis.call('PTTL', c.key)))}
+      return {'limited', 'limit', c.name, 'most', tostring(c.most), 'pause', tostring(math.max(1, redis.call('PTTL', c.key)))}
     end
   end
   for _, c in ipairs(counted) do
@@ -66,6 +66,6 @@ func (e *RateError) Error() string {
 }
 
 // readLimited reads the reply of a script that has refused.
-func readLimited(reply []string) error {
-	return &RateError{Limit: reply[1], Most: number(reply[2]), RetryAfter: millis(reply[3])}
+func readLimited(v values) error {
+	return &RateError{Limit: v.text("limit"), Most: v.number("most"), RetryAfter: v.duration("pause")}
 }

@@ -1,0 +1,185 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"earshot/repositories/keyspace"
+)
+
+// Claimed is an effect whose lease was taken.
+type Claimed struct {
+	keyspace.Entry
+	Attempt int           // counts from 1
+	Fails   int           // before this attempt
+	Revived int           // how often it was retried by hand after it had died
+	Age     time.Duration // since it is owed, by the clock of Redis
+	Holds   time.Duration // how long the lease of a call does
+	// Crashed says that its claims ended without an outcome too often.
+	Crashed bool
+	// Begun says that an attempt has begun that must not be made twice, and that nobody
+	// knows what came of it.
+	Begun bool
+}
+
+// claim takes the lease of a call that is due.
+//
+//	KEYS effect, then the ledger
+//	ARGV 1 id, 2 appId, 3 token, 4 most claims
+//	=>   {status, ...}
+//	     gone     it is not owed any more
+//	     leased   another has it
+//	     early    it is not due yet
+//	     crashed  claimed too often without an outcome; leased all the same
+//	     begun    an attempt that must not be made twice has begun and not ended; leased
+//	              all the same
+//	     ok
+//	     the last three with kind, body, session, trigger, part, attempt, fails, age (ms),
+//	     revived (how often) and lease (ms)
+//
+// The claim is counted before the work, so that a crash in it is counted as well.
+var claim = keyspace.NewFreeingScript(keyspace.DueLua, `
+local found = redis.call('HMGET', KEYS[1], 'kind', 'body', 'session', 'trigger', 'part', 'token', 'until', 'created', 'state', 'fails', 'lease', 'revived', 'begun')
+local at, token = now(), ARGV[3]
+if not found[1] or found[9] == 'dead' then
+  unschedule('calls', ARGV[1])
+  return {'gone'}
+end
+local status = 'ok'
+if found[6] ~= token then
+  local ends = tonumber(found[7])
+  if ends > at then
+    schedule(ARGV[2], 'calls', ARGV[1], ends)
+    return {'leased'}
+  end
+  local due = tonumber(redis.call('ZSCORE', ledger.calls, ARGV[1]) or '0')
+  if due > at then return {'early'} end
+  redis.call('HINCRBY', KEYS[1], 'claims', 1)
+  redis.call('HSET', KEYS[1], 'token', token, 'until', at + tonumber(found[11]))
+  if (found[13] or '') == '' then redis.call('HINCRBY', KEYS[1], 'tries', 1) end
+  schedule(ARGV[2], 'calls', ARGV[1], at + tonumber(found[11]))
+end
+if tonumber(redis.call('HGET', KEYS[1], 'claims')) > tonumber(ARGV[4]) then status = 'crashed' end
+if (found[13] or '') ~= '' and found[13] ~= token then
+  status = 'begun'
+elseif found[13] then
+  redis.call('HSET', KEYS[1], 'begun', token)
+end
+return {status, 'kind', found[1], 'body', found[2], 'session', found[3], 'trigger', found[4], 'part', found[5],
+  'attempt', redis.call('HGET', KEYS[1], 'tries'), 'fails', found[10], 'age', tostring(at - tonumber(found[8])),
+  'revived', found[12] or '0', 'lease', found[11]}
+`)
+
+// Claim takes the lease of a call; nil where it is not to be had.
+func (l *Ledger) Claim(ctx context.Context, appID, id, token string) (*Claimed, error) {
+	k := keyspace.KeysOf(appID)
+	raw, err := claim.Run(ctx, l.db, append([]string{k.Effect(id)}, k.Ledger()...), id, appID, token, mostClaims)
+	if err != nil {
+		return nil, err
+	}
+	r := readReply(raw)
+	switch r.status {
+	case "ok", "crashed", "begun":
+		c := readClaimed(r.values)
+		c.ID, c.Crashed, c.Begun = id, r.status == "crashed", r.status == "begun"
+		return &c, nil
+	}
+	return nil, nil
+}
+
+func readClaimed(v values) Claimed {
+	return Claimed{
+		Entry:   keyspace.Entry{ID: v.text("id"), Kind: v.text("kind"), Body: v.text("body"), Session: v.text("session"), Trigger: v.text("trigger"), Part: v.text("part")},
+		Attempt: v.number("attempt"), Fails: v.number("fails"), Revived: v.number("revived"), Age: v.duration("age"), Holds: v.duration("lease"),
+	}
+}
+
+// A run is what is published of an outbox between two round trips to Redis: so many
+// events, of which only the last may exceed so many bytes.
+const (
+	runEvents = 128
+	runBytes  = 1 << 20
+)
+
+// claimRun takes the lease of an outbox that is due, or renews it, and reads the first
+// events.
+//
+//	KEYS outbox, then effects, then the ledger
+//	ARGV 1 appId, 2 member of the outboxes, 3 token, 4 lease (ms), 5 most bytes, then the
+//	     id of each effect, as they stand in the outbox
+//	=>   {status, ...}
+//	     gone   there is nothing in it
+//	     taken  another has it, or it is not due
+//	     moved  its first event is another than that
+//	     ok     events, in their order, each with id, body, session, trigger, part,
+//	            attempt, fails, age (ms) and revived (how often)
+var claimRun = keyspace.NewFreeingScript(keyspace.DueLua, `
+local outbox, app, box, token, most = KEYS[1], ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
+local at, ids, events, bytes = now(), redis.call('LRANGE', KEYS[1], 0, others - 2), {}, 0
+if redis.call('HGET', ledger.holders, box) ~= token then
+  local due = redis.call('ZSCORE', ledger.outboxes, box)
+  if due and tonumber(due) > at then return {'taken'} end
+end
+for i = 2, others do
+  if ids[i - 1] ~= ARGV[i + 4] then break end
+  local e = redis.call('HMGET', KEYS[i], 'body', 'session', 'trigger', 'part', 'tries', 'fails', 'created', 'revived', 'state')
+  if not e[1] or e[9] == 'dead' then
+    if #events > 0 then break end
+    dequeue(outbox)
+  else
+    bytes = bytes + #e[1]
+    if #events > 0 and bytes > most then break end
+    events[#events + 1] = {'id', ARGV[i + 4], 'kind', 'event', 'body', e[1], 'session', e[2], 'trigger', e[3], 'part', e[4],
+      'attempt', tostring(tonumber(e[5]) + 1), 'fails', e[6], 'age', tostring(at - tonumber(e[7])), 'revived', e[8] or '0'}
+  end
+end
+if redis.call('LLEN', outbox) == 0 then
+  redis.call('HDEL', ledger.holders, box)
+  unschedule('outboxes', box)
+  return {'gone'}
+end
+if #events == 0 then return {'moved'} end
+redis.call('HSET', ledger.holders, box, token)
+schedule(app, 'outboxes', box, at + tonumber(ARGV[4]))
+return {'ok', 'events', events}
+`)
+
+// ClaimRun takes the lease of an outbox, or renews it, and returns its first events; none
+// where it is not to be had.
+func (l *Ledger) ClaimRun(ctx context.Context, appID, sessionID, token string) ([]Claimed, error) {
+	k := keyspace.KeysOf(appID)
+	for {
+		ids, err := l.db.LRange(ctx, k.Outbox(sessionID), 0, runEvents-1).Result()
+		if err != nil {
+			return nil, keyspace.Unavailable(err)
+		}
+		keys := []string{k.Outbox(sessionID)}
+		args := []any{appID, keyspace.Box(sessionID), token, milliseconds(keyspace.EventLease), runBytes}
+		for _, id := range ids {
+			keys, args = append(keys, k.Effect(id)), append(args, id)
+		}
+		raw, err := claimRun.Run(ctx, l.db, append(keys, k.Ledger()...), args...)
+		if err != nil {
+			return nil, err
+		}
+		switch r := readReply(raw); r.status {
+		case "gone", "taken":
+			return nil, nil
+		case "ok":
+			return readRun(r.values), nil
+		}
+	}
+}
+
+func readRun(v values) []Claimed {
+	events, _ := v["events"].([]any)
+	run := make([]Claimed, len(events))
+	for i, event := range events {
+		fields, _ := event.([]any)
+		run[i] = readClaimed(readValues(fields))
+		owed := keyspace.EventEntry(run[i].ID, run[i].Session, run[i].Body)
+		owed.Trigger, owed.Part = run[i].Trigger, run[i].Part
+		run[i].Entry = owed
+	}
+	return run
+}

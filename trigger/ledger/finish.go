@@ -1,0 +1,213 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"earshot/repositories/crash"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+)
+
+// finish writes what came of effects, what that owes in turn, and the answer of a
+// turn, all of it in one round trip.
+//
+//	KEYS 1 outbox of the session, 2 pending, 3 failed, 4 turns, 5 dead, then effect and
+//	     trigger of each outcome, then the effect of each owed, over, then the ledger
+//	ARGV 1 report (JSON)
+//	=>   ok, with
+//	     answer  the one that holds, where the report has one: another may have been
+//	             given meanwhile, by a replica that took this one for dead
+//	     holds   1 where the outbox holds events and its lease is that of doc.next
+//
+// Outcomes whose lease was lost are not written. Events leave their outbox at its head,
+// in their order; behind one that is to be tried again none does, and the outbox waits
+// with it. Else the outbox goes to doc.next, or to anybody where that is empty.
+//
+// A dead effect is kept, so that it can be revived, and goes with the record of its trigger.
+// One that belongs to no trigger, or to one that is gone, leaves nothing. A second run finds
+// the effects gone or their tokens cleared, and changes nothing.
+var finish = keyspace.NewFreeingScript(keyspace.OweLua, turnLua, tallyLua, `
+local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
+local held = redis.call('HGET', ledger.holders, doc.box) == doc.token
+local function settle(trigger, o)
+  if o.part == '' or redis.call('EXISTS', trigger) == 0 then return end
+  if o.state ~= '' then redis.call('HSET', trigger, o.part, o.state) end
+  local log = redis.call('HGET', trigger, 'log') or ''
+  redis.call('HSET', trigger, 'log', log .. o.attempt .. '\n')
+  if o.verdict == 'retry' then return end
+  local open = redis.call('HINCRBY', trigger, 'open', o.opens - 1)
+  if o.verdict == 'dead' then
+    redis.call('HINCRBY', trigger, 'dead', 1)
+    redis.call('ZADD', KEYS[3], micros(), o.trigger)
+    tally(KEYS[5], doc.app, KEYS[3])
+  end
+  if open > 0 then return end
+  redis.call('ZREM', KEYS[2], o.trigger)
+  local keep = redis.call('HGET', trigger, 'dead') == '0' and doc.keep or doc.keepDead
+  redis.call('ZADD', KEYS[others], at + keep, doc.app .. '/' .. o.trigger)
+end
+local function pass()
+  if redis.call('LLEN', KEYS[1]) > 0 and doc.next ~= '' then
+    redis.call('HSET', ledger.holders, doc.box, doc.next)
+    schedule(doc.app, 'outboxes', doc.box, at + doc.lease)
+    return
+  end
+  redis.call('HDEL', ledger.holders, doc.box)
+  if redis.call('LLEN', KEYS[1]) > 0 then
+    schedule(doc.app, 'outboxes', doc.box, at)
+  else
+    unschedule('outboxes', doc.box)
+  end
+end
+local function ours(key, o)
+  if o.event then return held and redis.call('LINDEX', KEYS[1], 0) == o.id end
+  return redis.call('HGET', key, 'token') == doc.token
+end
+local function again(key, o)
+  redis.call('HSET', key, 'token', '', 'until', 0, 'claims', 0)
+  if redis.call('HEXISTS', key, 'begun') == 1 then redis.call('HSET', key, 'begun', '') end
+  redis.call('HINCRBY', key, 'fails', o.counts)
+  if o.event then
+    redis.call('HINCRBY', key, 'tries', 1)
+    redis.call('HDEL', ledger.holders, doc.box)
+    held = false
+    schedule(doc.app, 'outboxes', doc.box, at + o.pause)
+  else
+    schedule(doc.app, 'calls', o.id, at + o.pause)
+  end
+end
+for i, o in ipairs(doc.outcomes) do
+  local key, trigger = KEYS[4 + 2 * i], KEYS[5 + 2 * i]
+  applied[i] = ours(key, o)
+  if applied[i] then
+    if o.verdict == 'retry' then
+      again(key, o)
+    else
+      if o.event then dequeue(KEYS[1]) else unschedule('calls', o.id) end
+      local orphan = o.part == '' or redis.call('EXISTS', trigger) == 0
+      if o.verdict == 'done' or orphan then
+        redis.call('DEL', key)
+      else
+        redis.call('HSET', key, 'token', '', 'until', 0, 'state', 'dead')
+      end
+    end
+    settle(trigger, o)
+    if o.result ~= '' and redis.call('HEXISTS', KEYS[4], turn.message .. o.message) == 1 then
+      local results = redis.call('HGET', KEYS[4], turn.results .. o.message) or ''
+      redis.call('HSET', KEYS[4], turn.results .. o.message, results .. o.result .. '\n')
+    end
+  end
+end
+if held then pass() end
+for i, e in ipairs(doc.owes) do
+  if applied[e.after] then owe(KEYS[5 + 2 * #doc.outcomes + i], e, doc.app, KEYS[1], doc.next) end
+end
+local holds = doc.next ~= '' and redis.call('HGET', ledger.holders, doc.box) == doc.next and '1' or '0'
+local id = doc.message
+if id ~= '' then
+  if redis.call('HGET', KEYS[4], turn.token .. id) == doc.token then
+    local ours = redis.call('HSETNX', KEYS[4], turn.answer .. id, doc.answer) == 1
+    if ours and doc.reply ~= '' then redis.call('HSET', KEYS[4], turn.reply .. id, doc.reply) end
+    redis.call('HDEL', KEYS[4], turn.token .. id, turn.ends .. id, turn.claims .. id)
+  end
+  return {'ok', 'answer', redis.call('HGET', KEYS[4], turn.answer .. id) or doc.answer, 'holds', holds}
+end
+if doc.trigger ~= '' and redis.call('EXISTS', KEYS[4]) == 1 then
+  redis.call('HSETNX', KEYS[4], 'answer', doc.answer)
+  return {'ok', 'answer', redis.call('HGET', KEYS[4], 'answer'), 'holds', holds}
+end
+return {'ok', 'answer', doc.answer, 'holds', holds}
+`)
+
+// Report says what came of effects, and closes a turn or a direct trigger.
+type Report struct {
+	App      string    `json:"app"`
+	Session  string    `json:"session"`
+	Box      string    `json:"box"`
+	Token    string    `json:"token"`
+	Next     string    `json:"next"`
+	Lease    int64     `json:"lease"`    // ms, of the outbox
+	Keep     int64     `json:"keep"`     // ms, of a trigger that is done
+	KeepDead int64     `json:"keepDead"` // ms, of one that has failed
+	Outcomes []Outcome `json:"outcomes"`
+	Owes     []Owed    `json:"owes"`
+	// Message and Answer close a turn; Trigger and Answer a direct trigger.
+	Message string `json:"message"`
+	Trigger string `json:"trigger"`
+	Answer  string `json:"answer"`
+	Reply   string `json:"reply"`
+}
+
+// Outcome is what came of one effect.
+type Outcome struct {
+	ID      string `json:"id"`
+	Event   bool   `json:"event"`   // one of the outbox
+	Verdict string `json:"verdict"` // done, retry or dead
+	Pause   int64  `json:"pause"`   // ms, before a retry
+	Counts  int    `json:"counts"`  // 1 where a retry uses up the budget
+	Trigger string `json:"trigger"`
+	Part    string `json:"part"`
+	State   string `json:"state"`   // JSON of the part's state
+	Attempt string `json:"attempt"` // JSON of the Attempt
+	Opens   int    `json:"opens"`   // effects of the trigger that this one owes
+	Message string `json:"message"`
+	Result  string `json:"result"` // JSON of the callResult, where a call has ended
+}
+
+// Owed is an effect that an outcome owes.
+type Owed struct {
+	keyspace.Entry
+	After int `json:"after"` // the outcome that owes it, counted from 1
+}
+
+// Retention is how long the record of a trigger is kept: of one that has delivered
+// everything, and of one that has failed.
+type Retention struct{ Done, Dead time.Duration }
+
+// Finish writes down a report. It returns the answer that holds, where the report has one:
+// another may have been given meanwhile, by a replica that took this one for dead; and
+// whether the report's next token has the outbox, in which more is left.
+func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer string, holds bool, err error) {
+	r.Keep, r.KeepDead = milliseconds(keep.Done), milliseconds(keep.Dead)
+	text, err := r.encode()
+	if err != nil {
+		return "", false, err
+	}
+	raw, err := finish.Run(ctx, l.db, r.keys(), text)
+	crash.At(crash.FinishReply)
+	if err != nil {
+		return "", false, err
+	}
+	v := readReply(raw).values
+	return v.text("answer"), v.text("holds") == "1", nil
+}
+
+// encode writes the report; Lua tells an empty list from a missing one.
+func (r Report) encode() (string, error) {
+	r.Lease, r.Box = milliseconds(keyspace.EventLease), keyspace.Box(r.Session)
+	if r.Outcomes == nil {
+		r.Outcomes = []Outcome{}
+	}
+	if r.Owes == nil {
+		r.Owes = []Owed{}
+	}
+	text, err := exactjson.Encode(r)
+	return string(text), err
+}
+
+func (r Report) keys() []string {
+	k := keyspace.KeysOf(r.App)
+	turns := k.Turns(r.Session)
+	if r.Trigger != "" {
+		turns = k.Trigger(r.Trigger)
+	}
+	keys := []string{k.Outbox(r.Session), k.InState(keyspace.Pending), k.InState(keyspace.Failed), turns, k.Dead()}
+	for _, o := range r.Outcomes {
+		keys = append(keys, k.Effect(o.ID), k.Trigger(o.Trigger))
+	}
+	for _, owed := range r.Owes {
+		keys = append(keys, k.Effect(owed.ID))
+	}
+	return append(append(keys, k.Over()), k.Ledger()...)
+}

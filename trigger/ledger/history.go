@@ -1,0 +1,137 @@
+package ledger
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"earshot/repositories/keyspace"
+)
+
+// turnFields are the fields of a turn in the hash of its session, by what they hold: a
+// letter and a colon, for there are as many as messages, before the messageId. Scripts
+// know them by the same names (turnLua).
+//
+// Besides, the hash has unfinished: the calls of the session that lack values; and left:
+// how many messages have left its history.
+var turnFields = map[string]string{
+	"message":  "m:", // as JSON
+	"arrived":  "t:", // when (ms)
+	"says":     "h:", // a hash of what it says
+	"token":    "k:", // of the lease
+	"ends":     "u:", // the lease does (ms)
+	"claims":   "c:", // how often the lease was taken
+	"decision": "d:", // JSON of the answer as it was decided
+	"decider":  "x:", // token of who decided
+	"answer":   "a:", // JSON
+	"reply":    "p:", // JSON
+	"results":  "r:", // of calls, a line of JSON each
+	"failure":  "f:", // JSON: why it was not decided
+	"verified": "v:", // claims that tools need, until it is decided
+}
+
+// turnLua defines turn, a table of turnFields.
+var turnLua = func() string {
+	var lua strings.Builder
+	lua.WriteString("local turn = {")
+	for _, name := range slices.Sorted(maps.Keys(turnFields)) {
+		lua.WriteString(name + " = '" + turnFields[name] + "', ")
+	}
+	return lua.String() + "}\n"
+}()
+
+// trimmed is how many messages leave the history at most as one comes: more than one, so
+// that a number that was lowered, or was held up by a message under way, is reached.
+const trimmed = "16"
+
+// trimLua defines trim(order, turns, most, session), which lets the oldest messages of a
+// session leave its history where there are more than most. One that is not decided, or
+// that a replica works on, stays, and with it all that came later. session is how the
+// names of its turns begin. It needs DueLua and turnLua.
+const trimLua = `
+local function trim(order, turns, most, session)
+  for _ = 1, ` + trimmed + ` do
+    if redis.call('LLEN', order) <= most then return end
+    local old = redis.call('LINDEX', order, 0)
+    local lease = redis.call('HGET', turns, turn.ends .. old)
+    if redis.call('ZSCORE', ledger.turns, session .. old) or lease and tonumber(lease) > now() then return end
+    redis.call('LPOP', order)
+    for _, field in pairs(turn) do redis.call('HDEL', turns, field .. old) end
+    redis.call('HINCRBY', turns, 'left', 1)
+  end
+end
+`
+
+// Place is where a message stands in the history of its session, counted from the first
+// that the session had, whether or not it has left the history since.
+type Place struct {
+	Number string
+	ID     string // of the message; empty for the beginning
+}
+
+// page reads a page of a history. Places are counted from the first message that the
+// session had, whether or not it has left the history since.
+//
+//	KEYS order, turns
+//	ARGV place and id of the message that the page follows ('' for the first page), most
+//	=>   ok with from, the place of the first, and ids; moved where no message was at that
+//	     place
+var page = keyspace.NewFreeingScript(`
+local left, from = tonumber(redis.call('HGET', KEYS[2], 'left') or 0), 0
+if ARGV[2] ~= '' then
+  from = tonumber(ARGV[1]) + 1 - left
+  if from > 0 and redis.call('LINDEX', KEYS[1], from - 1) ~= ARGV[2] then return {'moved'} end
+end
+from = math.max(0, from)
+local ids = redis.call('LRANGE', KEYS[1], from, from + tonumber(ARGV[3]) - 1)
+return {'ok', 'from', tostring(left + from), 'ids', ids}
+`)
+
+// Page reads the ids of the messages that follow a place, and the number of the first;
+// moved says that no message is at that place.
+func (l *Ledger) Page(ctx context.Context, appID, sessionID string, after Place, most int) (from int, ids []string, moved bool, err error) {
+	k := keyspace.KeysOf(appID)
+	raw, err := page.Run(ctx, l.db, []string{k.Order(sessionID), k.Turns(sessionID)}, after.Number, after.ID, most)
+	if err != nil {
+		return 0, nil, false, err
+	}
+	r := readReply(raw)
+	return r.values.number("from"), r.values.texts("ids"), r.status == "moved", nil
+}
+
+// StoredMessage is what the history shows of a message: JSON, and empty where there is
+// none. One without a Message has left the history.
+type StoredMessage struct{ Message, Decision, Reply, Failure, Answer string }
+
+// shownFields are those of a StoredMessage.
+func shownFields(id string) []string {
+	names := []string{"message", "decision", "reply", "failure", "answer"}
+	for i := range names {
+		names[i] = turnFields[names[i]] + id
+	}
+	return names
+}
+
+// MessageSizes are the lengths of messages with what the history shows of them.
+func (l *Ledger) MessageSizes(ctx context.Context, appID, sessionID string, ids []string) ([]int64, error) {
+	turns := keyspace.KeysOf(appID).Turns(sessionID)
+	return l.sizes(ctx, len(ids), func(i int) (string, []string) { return turns, shownFields(ids[i]) })
+}
+
+// Messages reads messages of a session.
+func (l *Ledger) Messages(ctx context.Context, appID, sessionID string, ids []string) ([]StoredMessage, error) {
+	var fields []string
+	for _, id := range ids {
+		fields = append(fields, shownFields(id)...)
+	}
+	values, err := l.db.HMGet(ctx, keyspace.KeysOf(appID).Turns(sessionID), fields...).Result()
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	var list []StoredMessage
+	for row := range slices.Chunk(keyspace.Fields(values), len(fields)/len(ids)) {
+		list = append(list, StoredMessage{Message: row[0], Decision: row[1], Reply: row[2], Failure: row[3], Answer: row[4]})
+	}
+	return list, nil
+}

@@ -1,0 +1,134 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"earshot/repositories/keyspace"
+)
+
+// extend renews the lease of a turn.
+//
+//	KEYS turns, turns that are due
+//	ARGV messageId, token, lease (ms), member of the turns
+//	=>   ok, or lost where another has the turn
+var extend = keyspace.NewScript(turnLua, `
+if redis.call('HGET', KEYS[1], turn.token .. ARGV[1]) ~= ARGV[2] then return 'lost' end
+local ends = now() + tonumber(ARGV[3])
+redis.call('HSET', KEYS[1], turn.ends .. ARGV[1], ends)
+redis.call('ZADD', KEYS[2], 'XX', ends, ARGV[4])
+return 'ok'
+`)
+
+// Extend renews the lease of a turn, and reports whether it still was the token's.
+func (l *Ledger) Extend(ctx context.Context, t Turn, token string, lease time.Duration) (held bool, err error) {
+	k := t.keys()
+	raw, err := extend.Run(ctx, l.db, []string{k.Turns(t.Session), k.Lane(keyspace.LaneTurns)}, t.Message, token, milliseconds(lease), t.Member())
+	return raw == "ok", err
+}
+
+// undecided gives a turn back that could not be decided.
+//
+//	KEYS turns, then the ledger
+//	ARGV messageId, token, failure (JSON), pause (ms; -1: it is tried again only when
+//	     its client sends it again), member of the turns, appId
+//	=>   ok, or lost
+var undecided = keyspace.NewFreeingScript(keyspace.DueLua, turnLua, `
+local id = ARGV[1]
+if redis.call('HGET', KEYS[1], turn.token .. id) ~= ARGV[2] then return 'lost' end
+redis.call('HDEL', KEYS[1], turn.token .. id, turn.ends .. id, turn.claims .. id)
+redis.call('HSET', KEYS[1], turn.failure .. id, ARGV[3])
+if tonumber(ARGV[4]) < 0 then
+  unschedule('turns', ARGV[5])
+else
+  schedule(ARGV[6], 'turns', ARGV[5], now() + tonumber(ARGV[4]))
+end
+return 'ok'
+`)
+
+// Undecided gives a turn back that could not be decided, with the failure (JSON). It is due
+// again after the pause; a negative one leaves the next try to the client.
+func (l *Ledger) Undecided(ctx context.Context, t Turn, token, failure string, pause time.Duration) error {
+	k, wait := t.keys(), milliseconds(pause)
+	if pause < 0 {
+		wait = -1
+	}
+	_, err := undecided.Run(ctx, l.db, append([]string{k.Turns(t.Session)}, k.Ledger()...), t.Message, token, failure, wait, t.Member(), t.App)
+	return err
+}
+
+// postpone makes a turn due later: a full Redis would refuse it at every look.
+//
+//	KEYS turns that are due
+//	ARGV member, pause (ms)
+var postpone = keyspace.NewFreeingScript(`
+redis.call('ZADD', KEYS[1], 'XX', now() + tonumber(ARGV[2]), ARGV[1])
+return 'ok'
+`)
+
+// Postpone makes a turn due later.
+func (l *Ledger) Postpone(ctx context.Context, t Turn, pause time.Duration) error {
+	_, err := postpone.Run(ctx, l.db, []string{t.keys().Lane(keyspace.LaneTurns)}, t.Member(), milliseconds(pause))
+	return err
+}
+
+// release gives back what a token has taken, by a script whose reply was lost, before
+// anything was done with it: others go on at once, and need not wait for the lease to end.
+//
+//	KEYS 1 turns, 2 trigger, 3 outbox, then effects of calls, then the ledger
+//	ARGV 1 token, 2 appId, 3 messageId ('' for none), 4 member of the turns, 5 member of
+//	     the outboxes, then the id of each call
+//	=>   1 where there was something, else 0
+//
+// How often a turn or a call was claimed stays counted: one that nobody can work on must
+// not go round for ever.
+var release = keyspace.NewFreeingScript(keyspace.DueLua, turnLua, `
+local token, app, id, at, had = ARGV[1], ARGV[2], ARGV[3], now(), 0
+if id ~= '' and redis.call('HGET', KEYS[1], turn.token .. id) == token then
+  had = 1
+  redis.call('HDEL', KEYS[1], turn.token .. id, turn.ends .. id)
+  if redis.call('HEXISTS', KEYS[1], turn.decision .. id) == 0 then schedule(app, 'turns', ARGV[4], at) end
+end
+if id == '' and redis.call('HGET', KEYS[2], 'token') == token then
+  had = 1
+  redis.call('HSET', KEYS[2], 'until', 0)
+end
+for i = 4, others do
+  if redis.call('HGET', KEYS[i], 'token') == token then
+    had = 1
+    redis.call('HSET', KEYS[i], 'token', '', 'until', 0)
+    if redis.call('HGET', KEYS[i], 'begun') == token then redis.call('HSET', KEYS[i], 'begun', '') end
+    schedule(app, 'calls', ARGV[i + 2], at)
+  end
+end
+if redis.call('HGET', ledger.holders, ARGV[5]) == token then
+  had = 1
+  redis.call('HDEL', ledger.holders, ARGV[5])
+  if redis.call('LLEN', KEYS[3]) > 0 then
+    schedule(app, 'outboxes', ARGV[5], at)
+  else
+    unschedule('outboxes', ARGV[5])
+  end
+end
+return had
+`)
+
+// Holding is what a token may have taken.
+type Holding struct {
+	Turn    // without a message where it is no turn
+	Token   string
+	Trigger string   // that a direct trigger has made
+	Calls   []string // ids
+}
+
+// Release gives back what a token has taken, and reports whether there was anything.
+func (l *Ledger) Release(ctx context.Context, h Holding) (had bool, err error) {
+	k := h.keys()
+	keys := []string{k.Turns(h.Session), k.Trigger(h.Trigger), k.Outbox(h.Session)}
+	args := []any{h.Token, h.App, h.Message, h.Member(), keyspace.Box(h.Session)}
+	for _, id := range h.Calls {
+		keys, args = append(keys, k.Effect(id)), append(args, id)
+	}
+	raw, err := release.Run(ctx, l.db, append(keys, k.Ledger()...), args...)
+	return raw == int64(1), err
+}

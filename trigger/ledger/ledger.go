@@ -1,0 +1,98 @@
+// Package ledger is what Redis knows of messages, triggers and their effects, and the
+// scripts that change it: accept a message, decide it, deliver what that owes, write down
+// what came of it. Each script stands beside the function that runs it, with its keys,
+// arguments and reply; each is safe to run again by a client that lost the reply, and
+// takes all of what it is asked for or nothing.
+//
+// The package knows no tool, no model and no transport: what it keeps of them is JSON that
+// it does not look into.
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"earshot/repositories/keyspace"
+)
+
+// Ledger reads and writes what all replicas share.
+type Ledger struct{ db *keyspace.DB }
+
+// New returns the ledger of a Redis.
+func New(db *keyspace.DB) *Ledger { return &Ledger{db: db} }
+
+// Turn names what a message sets off: its match, decision and answer. A direct trigger has
+// no message.
+type Turn struct{ App, Session, Message string }
+
+// Member is the turn's name among those of its app.
+func (t Turn) Member() string { return t.Session + "/" + t.Message }
+
+func (t Turn) keys() keyspace.Keys { return keyspace.KeysOf(t.App) }
+
+// Confirm returns when enough replicas of Redis have all that was written for an app up to
+// now; keyspace.ErrReplicas where they have not in time.
+func (l *Ledger) Confirm(ctx context.Context, appID string) error { return l.db.Confirm(ctx, appID) }
+
+// AppExists reports whether there is an app of that id.
+func (l *Ledger) AppExists(ctx context.Context, appID string) (bool, error) {
+	there, err := l.db.Exists(ctx, keyspace.KeysOf(appID).App()).Result()
+	return there > 0, keyspace.Unavailable(err)
+}
+
+// AppFields are an app as it stands in Redis. All but the version are empty where the
+// caller's version was the current one.
+type AppFields struct {
+	Version, Revision, Record string
+	Repositories              []string
+}
+
+// Definitions reads an app and its repositories, and those of a session. The record is
+// empty without the app.
+func (l *Ledger) Definitions(ctx context.Context, appID, sessionID string) (app AppFields, session []string, err error) {
+	k := keyspace.KeysOf(appID)
+	pipe := l.db.Pipeline()
+	record := pipe.HMGet(ctx, k.App(), "version", "rev", "record")
+	own, sessions := pipe.HVals(ctx, k.Repos("")), pipe.HVals(ctx, k.Repos(sessionID))
+	if _, err := pipe.Exec(ctx); err != nil {
+		return AppFields{}, nil, keyspace.Unavailable(err)
+	}
+	fields := keyspace.Fields(record.Val())
+	app = AppFields{Version: fields[0], Revision: fields[1], Record: fields[2], Repositories: own.Val()}
+	if sessionID == "" {
+		return app, nil, nil
+	}
+	return app, sessions.Val(), nil
+}
+
+// keepAnswer stores an answer where there is none yet: all who ask get the same one.
+// What was deleted since is not made again.
+//
+//	KEYS turns, or a trigger
+//	ARGV field, answer
+//	=>   the answer that holds
+var keepAnswer = keyspace.NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return ARGV[2] end
+redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('HGET', KEYS[1], ARGV[1])
+`)
+
+// KeepAnswer stores the answer of a turn that was made anew, unless another was faster,
+// and returns the one that holds.
+func (l *Ledger) KeepAnswer(ctx context.Context, t Turn, answer string) (string, error) {
+	return l.keepAnswer(ctx, t.keys().Turns(t.Session), turnFields["answer"]+t.Message, answer)
+}
+
+// KeepTriggersAnswer is KeepAnswer for a direct trigger.
+func (l *Ledger) KeepTriggersAnswer(ctx context.Context, appID, triggerID, answer string) (string, error) {
+	return l.keepAnswer(ctx, keyspace.KeysOf(appID).Trigger(triggerID), "answer", answer)
+}
+
+func (l *Ledger) keepAnswer(ctx context.Context, key, field, answer string) (string, error) {
+	kept, err := keepAnswer.Run(ctx, l.db, []string{key}, field, answer)
+	text, _ := kept.(string)
+	return text, err
+}
+
+// milliseconds is how scripts take a time.
+func milliseconds(d time.Duration) int64 { return d.Milliseconds() }

@@ -1,0 +1,218 @@
+package ledger
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories"
+	"earshot/repositories/crash"
+	"earshot/repositories/keyspace"
+)
+
+// tallyLua defines tally(dead, app, failed), which brings the number that dead has of
+// an app in line with its list of failed triggers. Every script that changes such a
+// list calls it. The number is counted anew each time, so that a script that runs twice
+// does no harm.
+const tallyLua = `
+local function tally(dead, app, failed)
+  local count = redis.call('ZCARD', failed)
+  if count == 0 then
+    redis.call('HDEL', dead, app)
+  else
+    redis.call('HSET', dead, app, count)
+  end
+end
+`
+
+// StoredTrigger is a trigger as Redis keeps it; see commit and finish for what writes it.
+type StoredTrigger struct {
+	Record               string // JSON
+	Event, Emitter, Call string // JSON of the states of its effects
+	Open, Dead           string // how many of them are owed, and how many were given up
+	Attempts             string // a line of JSON each
+	Answer               string // JSON
+	Name                 string // its effects are named after it
+	// Answering says that the replica that fired it may still be about to answer; of a
+	// trigger that was not fired directly it says nothing.
+	Answering bool
+}
+
+// triggerFields are read of a trigger.
+var triggerFields = []string{"record", "event", "emitter", "call", "open", "dead", "log", "answer", "fire", "until"}
+
+// Triggers reads triggers in one round trip; nil stands for one that is gone.
+func (l *Ledger) Triggers(ctx context.Context, appID string, ids []string) ([]*StoredTrigger, error) {
+	k := keyspace.KeysOf(appID)
+	pipe := l.db.Pipeline()
+	clock := l.db.Clocks(ctx, pipe)(k.Due())
+	replies := make([]*redis.SliceCmd, len(ids))
+	for i, id := range ids {
+		replies[i] = pipe.HMGet(ctx, k.Trigger(id), triggerFields...)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	now, err := clock.Read()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*StoredTrigger, len(ids))
+	for i := range replies {
+		list[i] = readTrigger(replies[i], now.UnixMilli())
+	}
+	return list, nil
+}
+
+func readTrigger(reply *redis.SliceCmd, now int64) *StoredTrigger {
+	v := map[string]string{}
+	for i, value := range keyspace.Fields(reply.Val()) {
+		v[triggerFields[i]] = value
+	}
+	if v["record"] == "" {
+		return nil
+	}
+	return &StoredTrigger{
+		Record: v["record"], Event: v["event"], Emitter: v["emitter"], Call: v["call"], Open: v["open"], Dead: v["dead"],
+		Attempts: v["log"], Answer: v["answer"], Name: v["fire"], Answering: v["until"] != "" && now < int64(number(v["until"])),
+	}
+}
+
+// ListedUpTo reads the newest members of a list of triggers up to a score, the time (µs) of
+// each, newest first; of one time by id, falling.
+func (l *Ledger) ListedUpTo(ctx context.Context, list string, score float64, most int64) ([]redis.Z, error) {
+	by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatFloat(score, 'f', -1, 64), Count: most}
+	found, err := l.db.ZRevRangeByScoreWithScores(ctx, list, by).Result()
+	return found, keyspace.Unavailable(err)
+}
+
+// TriggersFitting returns how many of the triggers are read together.
+func (l *Ledger) TriggersFitting(ctx context.Context, appID string, ids []string) (int, error) {
+	k := keyspace.KeysOf(appID)
+	large := []string{"record", "call", "log", "answer"}
+	sizes, err := l.sizes(ctx, len(ids), func(i int) (string, []string) { return k.Trigger(ids[i]), large })
+	return repositories.Fitting(sizes), err
+}
+
+// sizes asks how long the named fields of hashes are together, one number for each of
+// count hashes.
+func (l *Ledger) sizes(ctx context.Context, count int, of func(i int) (key string, fields []string)) ([]int64, error) {
+	sizes := make([]int64, count)
+	if count == 0 {
+		return sizes, nil
+	}
+	pipe := l.db.Pipeline()
+	replies := make([][]*redis.IntCmd, count)
+	for i := range count {
+		key, fields := of(i)
+		for _, field := range fields {
+			replies[i] = append(replies[i], pipe.HStrLen(ctx, key, field))
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	for i := range replies {
+		for _, reply := range replies[i] {
+			sizes[i] += reply.Val()
+		}
+	}
+	return sizes, nil
+}
+
+// EffectStates reads the states of effects by their ids. One that is not owed any more has
+// none.
+func (l *Ledger) EffectStates(ctx context.Context, appID string, ids []string) (states map[string]string, err error) {
+	pipe, replies := l.db.Pipeline(), map[string]*redis.StringCmd{}
+	for _, id := range ids {
+		replies[id] = pipe.HGet(ctx, keyspace.KeysOf(appID).Effect(id), "state")
+	}
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	states = map[string]string{}
+	for id, reply := range replies {
+		switch reply.Err() {
+		case nil:
+			states[id] = reply.Val()
+		case redis.Nil:
+			states[id] = ""
+		default:
+			err = keyspace.Unavailable(reply.Err())
+		}
+	}
+	return states, err
+}
+
+// revive makes dead effects of a trigger due again, under the ids that they had.
+//
+//	KEYS 1 trigger, 2 pending, 3 failed, 4 outbox, 5 dead, then effects, over, then the ledger
+//	ARGV 1 triggerId, 2 appId, 3 member of the outboxes, then for each effect id, part and state
+//	=>   how many
+var revive = keyspace.NewScript(keyspace.DueLua, tallyLua, `
+local revived, at = 0, now()
+for i = 6, others - 1 do
+  local id, part, state = ARGV[3 * (i - 5) + 1], ARGV[3 * (i - 5) + 2], ARGV[3 * (i - 5) + 3]
+  if redis.call('HGET', KEYS[i], 'state') == 'dead' then
+    revived = revived + 1
+    redis.call('HSET', KEYS[i], 'state', 'due', 'token', '', 'until', 0, 'claims', 0, 'fails', 0, 'created', at)
+    redis.call('HINCRBY', KEYS[i], 'revived', 1)
+    if redis.call('HEXISTS', KEYS[i], 'begun') == 1 then redis.call('HSET', KEYS[i], 'begun', '') end
+    if redis.call('HGET', KEYS[i], 'order') == '1' then
+      enqueue(KEYS[4], ARGV[3], ARGV[2], id, '', 0)
+    else
+      schedule(ARGV[2], 'calls', id, at)
+    end
+    if state ~= '' then redis.call('HSET', KEYS[1], part, state) end
+    redis.call('HINCRBY', KEYS[1], 'open', 1)
+    redis.call('HINCRBY', KEYS[1], 'dead', -1)
+  end
+end
+if revived > 0 then
+  redis.call('ZADD', KEYS[2], micros(), ARGV[1])
+  redis.call('ZREM', KEYS[others], ARGV[2] .. '/' .. ARGV[1])
+end
+if redis.call('HGET', KEYS[1], 'dead') == '0' then redis.call('ZREM', KEYS[3], ARGV[1]) end
+tally(KEYS[5], ARGV[2], KEYS[3])
+return revived
+`)
+
+// Revive makes the dead effects of a trigger due again; states are those of its parts from
+// then on (JSON), empty where there is no such part.
+func (l *Ledger) Revive(ctx context.Context, appID, sessionID, triggerID, name string, states map[string]string) error {
+	k := keyspace.KeysOf(appID)
+	keys := []string{k.Trigger(triggerID), k.InState(keyspace.Pending), k.InState(keyspace.Failed), k.Outbox(sessionID), k.Dead()}
+	args := []any{triggerID, appID, keyspace.Box(sessionID)}
+	for _, part := range keyspace.Parts {
+		id := keyspace.EffectID(name, part)
+		keys, args = append(keys, k.Effect(id)), append(args, id, part, states[part])
+	}
+	crash.At(crash.ReviveBefore)
+	_, err := revive.Run(ctx, l.db, append(append(keys, k.Over()), k.Ledger()...), args...)
+	crash.At(crash.ReviveReply)
+	return err
+}
+
+// purge removes a trigger that has failed and owes nothing that is on its way.
+//
+//	KEYS 1 trigger, 2 failed, 3 triggers of the app, 4 those of the session, 5 dead,
+//	     6 over, then its effects
+//	ARGV 1 triggerId, 2 appId
+//	=>   1, or 0 where it stays
+var purge = keyspace.NewFreeingScript(tallyLua, `
+local counts = redis.call('HMGET', KEYS[1], 'open', 'dead')
+if not counts[1] or tonumber(counts[1]) > 0 or tonumber(counts[2]) == 0 then return 0 end
+redis.call('DEL', KEYS[1], unpack(KEYS, 7))
+redis.call('ZREM', KEYS[6], ARGV[2] .. '/' .. ARGV[1])
+for i = 2, 4 do redis.call('ZREM', KEYS[i], ARGV[1]) end
+tally(KEYS[5], ARGV[2], KEYS[2])
+return 1
+`)
+
+// Purge removes a failed trigger, and reports whether it did: one of which an effect is
+// being delivered stays.
+func (l *Ledger) Purge(ctx context.Context, appID, sessionID, triggerID, name string) (bool, error) {
+	k := keyspace.KeysOf(appID)
+	keys := []string{k.Trigger(triggerID), k.InState(keyspace.Failed), k.Triggers(""), k.Triggers(sessionID), k.Dead(), k.Over()}
+	raw, err := purge.Run(ctx, l.db, append(keys, k.Effects(name)...), triggerID, appID)
+	return raw == int64(1), err
+}
