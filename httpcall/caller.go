@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"earshot/httpcall/guard"
 	"earshot/repositories"
 	"earshot/repositories/crash"
 	"earshot/repositories/store"
@@ -26,7 +27,7 @@ type Apps interface {
 type Options struct {
 	Apps Apps
 	// Policy says which addresses that are not public may be called; none.
-	Policy Policy
+	Policy guard.Policy
 	// Resolver looks up the names of endpoints; the system's.
 	Resolver *net.Resolver
 	// UserAgent is "earshot". A tool's own header overrides it.
@@ -57,9 +58,9 @@ type Options struct {
 type Caller struct {
 	apps      Apps
 	client    *http.Client // its connections are used again
-	fresh     *http.Client // a new connection for each call
-	tokens    *tokens
-	limiter   *hostLimiter
+	unpooled  *http.Client // a new connection for each call
+	tokens    *tokenCache
+	hosts     *hostLimiter
 	userAgent string
 	now       func() time.Time
 	log       *slog.Logger
@@ -71,20 +72,28 @@ func New(options Options) *Caller {
 		panic("httpcall.New: Options.Apps is missing")
 	}
 	o := options.withDefaults()
-	shared, fresh := transport(o.Policy, o.Resolver), transport(o.Policy, o.Resolver)
+	shared, fresh := guard.Transport(o.Policy, o.Resolver), guard.Transport(o.Policy, o.Resolver)
 	// net/http sends a request again by itself when a connection that it used before
 	// breaks, which must not happen to a call that is not idempotent.
 	fresh.DisableKeepAlives = true
-	client := clientOver(shared)
+	client := newClient(shared)
 	return &Caller{
 		apps:      o.Apps,
 		client:    client,
-		fresh:     clientOver(fresh),
-		tokens:    newTokens(client, o),
-		limiter:   newHostLimiter(o),
+		unpooled:  newClient(fresh),
+		tokens:    newTokenCache(client, o),
+		hosts:     newHostLimiter(o),
 		userAgent: o.UserAgent,
 		now:       o.Now,
 		log:       o.Logger,
+	}
+}
+
+// newClient returns a client that hands redirects out as they are.
+func newClient(transport *http.Transport) *http.Client {
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
@@ -103,7 +112,7 @@ func (o Options) withDefaults() Options {
 		o.Now = time.Now
 	}
 	if o.Jitter == nil {
-		o.Jitter = fifth
+		o.Jitter = jitterByAFifth
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -119,8 +128,8 @@ func or[T comparable](given, fallback T) T {
 	return given
 }
 
-// fifth returns a pause between four and six fifths of the given one.
-func fifth(pause time.Duration) time.Duration {
+// jitterByAFifth returns a pause between four and six fifths of the given one.
+func jitterByAFifth(pause time.Duration) time.Duration {
 	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
 }
 
@@ -142,20 +151,20 @@ func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) effect.Out
 
 func (c *Caller) deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
 	if delivery.Call == nil {
-		return outcomeOf(dead(effect.ReasonRequest, "effect %q of kind %q holds no call", delivery.ID, delivery.Kind))
+		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "effect %q of kind %q holds no call", delivery.ID, delivery.Kind))
 	}
 	app, err := c.app(ctx, delivery)
 	if err != nil {
-		return outcomeOf(err)
+		return effect.OutcomeOf(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeOf(app, delivery.Call))
 	defer cancel()
 	call, err := c.prepare(app, delivery)
 	if err != nil {
-		return outcomeOf(err)
+		return effect.OutcomeOf(err)
 	}
-	outcome := call.redactor.outcome(c.perform(ctx, call))
-	if call.terse && outcome.Verdict != effect.Done {
+	outcome := call.redactor.redactOutcome(c.perform(ctx, call))
+	if call.hideErrorBody && outcome.Verdict != effect.Done {
 		outcome.Result, outcome.Truncated = nil, false
 	}
 	return outcome
@@ -181,7 +190,7 @@ func (c *Caller) app(ctx context.Context, delivery effect.Effect) (*repositories
 	app, err := c.apps.App(ctx, appID)
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && app == nil:
-		return nil, dead(effect.ReasonRequest, "app %q is gone, and with it the keys that its calls are signed with", appID)
+		return nil, effect.Permanent(effect.ReasonRequest, "app %q is gone, and with it the keys that its calls are signed with", appID)
 	case err != nil:
 		c.log.WarnContext(ctx, "call.deferred", "app", appID, "error", err.Error())
 		return nil, &effect.Failure{Outcome: effect.Outcome{
@@ -196,30 +205,30 @@ func (c *Caller) app(ctx context.Context, delivery effect.Effect) (*repositories
 func (c *Caller) perform(ctx context.Context, call *preparedCall) effect.Outcome {
 	authorization, err := c.authorization(ctx, call)
 	if err != nil {
-		return outcomeOf(err)
+		return effect.OutcomeOf(err)
 	}
 	crash.At(crash.TokenFetched)
-	leave, err := c.limiter.enter(ctx, call.delivery.AppID, call.target)
+	release, err := c.hosts.acquire(ctx, call.effect.AppID, call.target)
 	if err != nil {
-		return outcomeOf(err)
+		return effect.OutcomeOf(err)
 	}
 	outcome, state := c.exchange(ctx, call, authorization)
-	if outcome.Status == http.StatusUnauthorized && call.auth.grant != nil {
-		c.tokens.drop(call.auth.grant, bearerOf(authorization))
+	if outcome.Status == http.StatusUnauthorized && call.credential.grant != nil {
+		c.tokens.drop(call.credential.grant, bearerOf(authorization))
 		if call.repeatable {
-			outcome, state = c.withNewToken(ctx, call)
+			outcome, state = c.retryWithNewToken(ctx, call)
 		}
 	}
-	leave(state)
+	release(state)
 	crash.At(crash.ResponseRead)
 	return outcome
 }
 
-// withNewToken makes the call with another token than the one that the endpoint has refused.
-func (c *Caller) withNewToken(ctx context.Context, call *preparedCall) (effect.Outcome, health) {
+// retryWithNewToken makes the call with another token than the one that the endpoint has refused.
+func (c *Caller) retryWithNewToken(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
 	renewed, err := c.authorization(ctx, call)
 	if err != nil {
-		return outcomeOf(err), alive // it answered: what is missing is the token
+		return effect.OutcomeOf(err), alive // it answered: what is missing is the token
 	}
 	return c.exchange(ctx, call, renewed)
 }

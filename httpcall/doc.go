@@ -1,25 +1,26 @@
-// Package httpcall delivers calls: it sends what a fired tool owes to an HTTP
-// endpoint.
+// Package httpcall delivers effects over HTTP: webhook calls of the URL of a tool that
+// fired, and requests of its http tools to the sources of their app.
 //
-// Caller is the effect.Deliverer of that kind. One Deliver is one attempt: the URL
-// and the body are filled, the credential is had, the request is signed and sent, and
-// the answer becomes an Outcome. When the next attempt is due is the ledger's affair.
-//
-// There are two kinds: the call of a tool's URL, and the request of an http tool to a
-// source of its app. They differ in how the request is made up (prepare.go, tool.go)
-// and in nothing behind that.
+// Caller is an effect.Deliverer. One Deliver is one attempt, and goes one way: the app is
+// looked up and the call bounded in time (caller.go); the request is prepared and signed
+// (request.go), from a tool's URL and its templates (url.go, template.go) or from an http
+// tool (tool.go), with its credentials (credentials.go); a token is requested where it
+// needs one (tokens.go); the host must have room (limiter.go); the request is sent
+// (exchange.go) to an address that may be called (guard), and the answer, redacted
+// (redactor.go), becomes the outcome (failure.go). When the next attempt is due is for the
+// ledger to say.
 //
 // What it promises:
 //
 //   - Every attempt of a call carries one webhook-id and Idempotency-Key, so that the
 //     endpoint can tell a repeat from a new call.
-//   - A call whose credential is not to be had is not made. It is never made without.
+//   - A call whose credentials cannot be obtained is not made. It is never made without.
 //   - No connection is opened to an address that the operator's policy keeps closed,
 //     whatever name led there; token requests go through the same transport. Redirects
 //     are not followed and no proxy is used.
 //   - Values reach the path, the query and the body of a request, and those headers
-//     of an http tool that are parameters, escaped for where they stand, and nothing
-//     else of it.
+//     of an http tool that are parameters, each escaped for where it stands, and nothing
+//     else.
 //   - No outcome and no log line holds a credential, also where the endpoint sends it
 //     back.
 //

@@ -10,29 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"earshot/httpcall/guard"
 	"earshot/repositories"
 	"earshot/repositories/unreached"
 	"earshot/trigger/effect"
 )
-
-// dead returns the failure of a call that will never succeed as it is.
-func dead(reason effect.Reason, format string, args ...any) error {
-	return effect.Fail(effect.Dead, reason, format, args...)
-}
-
-// retry returns the failure of a call that may succeed later.
-func retry(reason effect.Reason, format string, args ...any) error {
-	return effect.Fail(effect.Retry, reason, format, args...)
-}
-
-// outcomeOf returns the outcome that err carries.
-func outcomeOf(err error) effect.Outcome {
-	var carried *effect.Failure
-	if errors.As(err, &carried) {
-		return carried.Outcome
-	}
-	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: clip(err.Error())}
-}
 
 // timedOut reports whether err is that of a time limit, ours or the network's.
 func timedOut(err error) bool {
@@ -40,10 +22,10 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()
 }
 
-// plainly returns the text of a transport's error without the URL that net/http puts
+// publicText returns the text of a transport's error without the URL that net/http puts
 // in front, since queries may hold credentials, without what the other side sent, since
 // net/http quotes an answer that it does not understand, and without addresses.
-func plainly(err error) string {
+func publicText(err error) string {
 	err = withoutURL(err)
 	if reason := unreached.Reason(err); reason != "" {
 		return reason
@@ -52,7 +34,7 @@ func plainly(err error) string {
 	if strings.Contains(text, "malformed") || strings.Contains(text, `"`) {
 		return "what it sent is no HTTP answer"
 	}
-	return clip(text)
+	return effect.Clip(text)
 }
 
 func withoutURL(err error) error {
@@ -63,26 +45,17 @@ func withoutURL(err error) error {
 	return err
 }
 
-// detail is what the log says of a connection and nobody else is told; empty where the
+// logText is what the log says of a connection and nobody else is told; empty where the
 // other side had a hand in the text.
-func detail(err error) string {
+func logText(err error) string {
 	err = withoutURL(err)
-	if errors.As(err, new(*Blocked)) || unreached.Reason(err) != "" {
-		return clip(err.Error())
+	if errors.As(err, new(*guard.Blocked)) || unreached.Reason(err) != "" {
+		return effect.Clip(err.Error())
 	}
 	return ""
 }
 
-// clip bounds a text that the other side had a hand in.
-func clip(text string) string {
-	const most = 400
-	if len(text) <= most {
-		return text
-	}
-	return cutRunes(text, most) + "…"
-}
-
-// judge says what becomes of a call that was answered with status. All that is known
+// verdictOf says what becomes of a call that was answered with status. All that is known
 // about status codes is here:
 //
 //	2xx                 delivered
@@ -90,7 +63,7 @@ func clip(text string) string {
 //	401                 the credential is refused, after a token was renewed
 //	all others          the endpoint does not want the call as it is; redirects count
 //	                    among them, as they are not followed
-func judge(status int) (effect.Verdict, effect.Reason) {
+func verdictOf(status int) (effect.Verdict, effect.Reason) {
 	switch {
 	case status >= 200 && status <= 299:
 		return effect.Done, ""
@@ -105,8 +78,8 @@ func judge(status int) (effect.Verdict, effect.Reason) {
 	}
 }
 
-// remark tells people what a status means for a call that it ended.
-func remark(status int) string {
+// explainStatus tells people what a status means for a call that it ended.
+func explainStatus(status int) string {
 	switch {
 	case status >= 300 && status <= 399:
 		return "; redirects are not followed, so the tool's url must be the final one"
@@ -131,4 +104,10 @@ func pauseIn(header http.Header, now time.Time) time.Duration {
 		return max(0, min(date.Sub(now), repositories.MostRetryFor))
 	}
 	return 0
+}
+
+// blocked is the failure of a call to an address that is closed to calls. Only the
+// operator can change that.
+func blocked(where string, closed *guard.Blocked, host string) error {
+	return effect.Permanent(effect.ReasonBlocked, "%s: %s", where, closed.Toward(host))
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"earshot/httpcall"
+	"earshot/httpcall/guard"
 	"earshot/repositories"
 	"earshot/trigger/effect"
 )
@@ -20,7 +21,7 @@ import (
 func TestClosedAddressIsNeverConnectedTo(t *testing.T) {
 	e := newEndpoint(t, nil)
 	port := e.URL[strings.LastIndex(e.URL, ":"):]
-	r := newRig(t, func(o *httpcall.Options) { o.Policy = httpcall.Policy{} })
+	r := newRig(t, func(o *httpcall.Options) { o.Policy = guard.Policy{} })
 	for _, host := range []string{
 		"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "127.1.2.3",
 	} {
@@ -35,7 +36,7 @@ func TestClosedAddressIsNeverConnectedTo(t *testing.T) {
 
 func TestBlockedErrorSaysWhichAddressAndHowToOpenIt(t *testing.T) {
 	e := newEndpoint(t, nil)
-	r := newRig(t, func(o *httpcall.Options) { o.Policy = httpcall.Policy{} })
+	r := newRig(t, func(o *httpcall.Options) { o.Policy = guard.Policy{} })
 	outcome := r.call(e.URL, nil, nil)
 	require.Contains(t, outcome.Error,
 		"calls must not reach 127.0.0.1 (loopback); an operator can open it with EARSHOT_PRIVATE_URLS=127.0.0.1/32")
@@ -45,7 +46,7 @@ func TestBlockedErrorSaysWhichAddressAndHowToOpenIt(t *testing.T) {
 
 func TestTokenRequestsAreGuardedToo(t *testing.T) {
 	i := newIssuer(t)
-	r := newRig(t, func(o *httpcall.Options) { o.Policy = httpcall.Policy{} })
+	r := newRig(t, func(o *httpcall.Options) { o.Policy = guard.Policy{} })
 	outcome := r.call("https://example.org/", &repositories.Request{Bearer: clientGrant(i)}, nil)
 	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Equal(t, effect.ReasonBlocked, outcome.Reason)
@@ -91,11 +92,11 @@ func TestErrorsNameHostsAsTheyWereGivenAndNoAddressOrResolver(t *testing.T) {
 	open := policy(t, "127.0.0.1/32")
 	for name, c := range map[string]struct {
 		at       string
-		policy   httpcall.Policy
+		policy   guard.Policy
 		resolver *net.Resolver
 		says     string
 	}{
-		"blocked":     {plain.URL, httpcall.Policy{}, names.resolver(), "must not reach crm.example"},
+		"blocked":     {plain.URL, guard.Policy{}, names.resolver(), "must not reach crm.example"},
 		"refused":     {closed.URL, open, names.resolver(), "connection refused"},
 		"reset":       {breaking.URL, open, names.resolver(), "it broke the connection off"},
 		"no TLS":      {strings.Replace(plain.URL, "http:", "https:", 1), open, names.resolver(), "HTTP"},
@@ -124,17 +125,17 @@ func TestTransportUsesNoProxy(t *testing.T) {
 	proxy := newEndpoint(t, nil)
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("http_proxy", proxy.URL)
-	require.Nil(t, httpcall.Transport(httpcall.Policy{}).Proxy)
+	require.Nil(t, guard.Transport(guard.Policy{}, nil).Proxy)
 }
 
 func TestTransportRefusesByItself(t *testing.T) {
 	e := newEndpoint(t, nil)
-	client := &http.Client{Transport: httpcall.Transport(httpcall.Policy{})}
+	client := &http.Client{Transport: guard.Transport(guard.Policy{}, nil)}
 	response, err := client.Get(e.URL)
 	if err == nil {
 		response.Body.Close()
 	}
-	var blocked *httpcall.Blocked
+	var blocked *guard.Blocked
 	require.ErrorAs(t, err, &blocked)
 	require.Equal(t, "127.0.0.1", blocked.Address.String())
 }

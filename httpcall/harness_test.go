@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/httpcall"
+	"earshot/httpcall/guard"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -109,9 +110,9 @@ func effectOf(url string, request *repositories.Request, values map[string]any) 
 	}
 }
 
-func policy(t *testing.T, text string) httpcall.Policy {
+func policy(t *testing.T, text string) guard.Policy {
 	t.Helper()
-	parsed, err := httpcall.ParsePolicy(text)
+	parsed, err := guard.ParsePolicy(text)
 	require.NoError(t, err)
 	return parsed
 }

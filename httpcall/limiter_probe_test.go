@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/trigger/effect"
 )
 
 func testGate() (*hostLimiter, *url.URL) {
@@ -14,9 +16,9 @@ func testGate() (*hostLimiter, *url.URL) {
 	return newHostLimiter(o), &url.URL{Scheme: "https", Host: "a.example"}
 }
 
-func pass(t *testing.T, g *hostLimiter, target *url.URL, state health) {
+func pass(t *testing.T, g *hostLimiter, target *url.URL, state hostHealth) {
 	t.Helper()
-	leave, err := g.enter(t.Context(), "clinic", target)
+	leave, err := g.acquire(t.Context(), "clinic", target)
 	require.NoError(t, err)
 	leave(state)
 }
@@ -27,16 +29,16 @@ func TestClosedOffHostIsProbedByOneCall(t *testing.T) {
 		g, target := testGate()
 		pass(t, g, target, down)
 		pass(t, g, target, down)
-		_, err := g.enter(t.Context(), "clinic", target)
+		_, err := g.acquire(t.Context(), "clinic", target)
 		require.ErrorContains(t, err, "closed off")
 
 		time.Sleep(31 * time.Second)
-		probe, err := g.enter(t.Context(), "clinic", target)
+		probe, err := g.acquire(t.Context(), "clinic", target)
 		require.NoError(t, err)
-		_, err = g.enter(t.Context(), "clinic", target)
+		_, err = g.acquire(t.Context(), "clinic", target)
 		require.Error(t, err, "one probe at a time")
 		probe(down)
-		_, err = g.enter(t.Context(), "clinic", target)
+		_, err = g.acquire(t.Context(), "clinic", target)
 		require.Error(t, err, "the probe failed: closed off for another while")
 
 		time.Sleep(31 * time.Second)
@@ -51,19 +53,19 @@ func TestWaitForASlotEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, target := testGate()
 		for range 8 {
-			_, err := g.enter(t.Context(), "clinic", target)
+			_, err := g.acquire(t.Context(), "clinic", target)
 			require.NoError(t, err)
 		}
 		began := time.Now()
-		_, err := g.enter(t.Context(), "clinic", target)
-		require.True(t, outcomeOf(err).Deferred)
+		_, err := g.acquire(t.Context(), "clinic", target)
+		require.True(t, effect.OutcomeOf(err).Deferred)
 		require.Equal(t, time.Second, time.Since(began))
 	})
 }
 
 func TestJitterStaysWithinAFifth(t *testing.T) {
 	for range 1000 {
-		pause := fifth(10 * time.Second)
+		pause := jitterByAFifth(10 * time.Second)
 		require.GreaterOrEqual(t, pause, 8*time.Second)
 		require.LessOrEqual(t, pause, 12*time.Second)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/httpcall"
+	"earshot/httpcall/guard"
 	"earshot/repositories"
 	"earshot/trigger/effect"
 )
@@ -88,9 +89,9 @@ func TestHostThatFailsInARowIsClosedOff(t *testing.T) {
 		}
 		require.Len(t, bad.requests(), asked, name)
 		require.Equal(t, effect.Done, r.call(good.URL, nil, nil).Verdict, name)
-		effect := effectOf(bad.URL, nil, nil)
-		effect.AppID = "school"
-		require.False(t, r.Deliver(t.Context(), effect).Deferred, "another app has its own count")
+		delivery := effectOf(bad.URL, nil, nil)
+		delivery.AppID = "school"
+		require.False(t, r.Deliver(t.Context(), delivery).Deferred, "another app has its own count")
 	}
 }
 
@@ -119,7 +120,7 @@ func TestOneSuccessBreaksTheRow(t *testing.T) {
 }
 
 func TestBlockedCallSaysNothingAboutTheHost(t *testing.T) {
-	r := newRig(t, func(o *httpcall.Options) { o.BreakAfter, o.Policy = 1, httpcall.Policy{} })
+	r := newRig(t, func(o *httpcall.Options) { o.BreakAfter, o.Policy = 1, guard.Policy{} })
 	for range 3 {
 		require.Equal(t, effect.ReasonBlocked, r.call("http://127.0.0.1:9", nil, nil).Reason)
 	}

@@ -17,55 +17,55 @@ import (
 	"earshot/trigger/effect"
 )
 
-// preparedCall is a call that is ready but for its token.
+// preparedCall is an HTTP request that is ready to be sent but for its token.
 type preparedCall struct {
-	delivery   effect.Effect
+	effect     effect.Effect
 	target     *url.URL
 	method     string
 	body       []byte
 	header     http.Header
-	auth       authentication
+	credential credentials
 	repeatable bool
 	redactor   redactor
-	// terse drops the body of an answer that is not 2xx.
-	terse bool
+	// hideErrorBody keeps the body of an answer that is not 2xx out of the outcome.
+	hideErrorBody bool
 }
 
-// prepare makes everything of a call that needs no network. All its errors are those
-// of a call that will never succeed as it is.
+// prepare makes everything of a call that needs no network. All its failures are
+// permanent.
 func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (*preparedCall, error) {
 	parts, err := partsOf(app, delivery)
 	if err != nil {
 		return nil, err
 	}
-	auth, err := authenticationOf(app, parts.request, parts.target)
+	credential, err := credentialOf(app, parts.request, parts.target)
 	if err != nil {
 		return nil, err
 	}
 	made := &preparedCall{
-		delivery: delivery, target: parts.target, method: methodOf(parts.request), body: parts.body, terse: parts.terse,
-		auth: auth, repeatable: parts.request.Repeatable(), redactor: redactorOf(parts.request, parts.target),
+		effect: delivery, target: parts.target, method: methodOf(parts.request), body: parts.body, hideErrorBody: parts.hideErrorBody,
+		credential: credential, repeatable: parts.request.Repeatable(), redactor: redactorOf(parts.request, parts.target),
 	}
-	for _, auth := range parts.credentials {
-		made.redactor.add(auth.Reveal())
+	for _, credential := range parts.credentials {
+		made.redactor.add(credential.Reveal())
 	}
 	made.header, err = c.headers(app, made, parts.request.Headers)
 	return made, err
 }
 
-// callParts are what the two kinds of call come down to: that of a URL, and that of an http
-// tool, which has a source.
-type callParts struct {
+// requestParts are the parts of an HTTP request that differ between the two kinds of call:
+// that of a tool's URL, and that of an http tool to its source.
+type requestParts struct {
 	request *repositories.Request
 	target  *url.URL
 	body    []byte
 	// credentials of a source that stand elsewhere than in headers.
 	credentials []secret.Secret
-	// terse drops the body of an answer that is not 2xx.
-	terse bool
+	// hideErrorBody keeps the body of an answer that is not 2xx out of the outcome.
+	hideErrorBody bool
 }
 
-func partsOf(app *repositories.App, delivery effect.Effect) (callParts, error) {
+func partsOf(app *repositories.App, delivery effect.Effect) (requestParts, error) {
 	if delivery.Call.Tool != nil {
 		return partsOfTool(app, delivery)
 	}
@@ -73,29 +73,28 @@ func partsOf(app *repositories.App, delivery effect.Effect) (callParts, error) {
 	if request == nil {
 		request = &repositories.Request{}
 	}
-	names := valuesOf(delivery)
+	names := variablesOf(delivery)
 	target, err := fillURL(delivery.Call.URL, names)
 	if err != nil {
-		return callParts{}, err
+		return requestParts{}, err
 	}
 	body, err := bodyOf(methodOf(request), request.Body, delivery.Call.Event, names)
-	return callParts{request: request, target: target, body: body}, err
+	return requestParts{request: request, target: target, body: body}, err
 }
 
 func methodOf(request *repositories.Request) string {
 	return strings.ToUpper(or(request.Method, http.MethodPost))
 }
 
-// where names the call in an error, without path and query, which may hold what
-// is nobody's business.
-func (c *preparedCall) where() string {
+// label names the call in an error, without path and query, which may hold personal data.
+func (c *preparedCall) label() string {
 	return c.method + " " + c.target.Scheme + "://" + c.target.Host
 }
 
-// ours are the headers that a tool cannot set: those that make an attempt known and
+// reservedHeaders are the headers that a tool cannot set: those that identify an attempt and
 // those that the connection needs (RFC 9110 7.6.1). Accept-Encoding is among them
 // because answers are stored as text.
-var ours = map[string]bool{
+var reservedHeaders = map[string]bool{
 	"Webhook-Id": true, "Webhook-Timestamp": true, "Webhook-Signature": true,
 	"Idempotency-Key": true, "X-Idempotency-Key": true, "Earshot-Attempt": true, "Traceparent": true,
 	"Host": true, "Content-Length": true, "Transfer-Encoding": true, "Connection": true, "Keep-Alive": true,
@@ -110,10 +109,10 @@ func (c *Caller) headers(app *repositories.App, call *preparedCall, own reposito
 	if call.body != nil {
 		header.Set("Content-Type", "application/json")
 	}
-	if err := setOwn(header, own); err != nil {
+	if err := setToolHeaders(header, own); err != nil {
 		return nil, err
 	}
-	delivery, now := call.delivery, c.now()
+	delivery, now := call.effect, c.now()
 	header.Set("Webhook-Id", delivery.TriggerID)
 	header.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
 	header.Set("Idempotency-Key", delivery.TriggerID)
@@ -128,18 +127,18 @@ func (c *Caller) headers(app *repositories.App, call *preparedCall, own reposito
 	return header, err
 }
 
-// setOwn sets the tool's headers. A line break would begin a header of somebody
+// setToolHeaders sets the tool's headers. A line break would begin a header of somebody
 // else's; net/http refuses it as well, with a text that does not say which header.
-func setOwn(header http.Header, own repositories.Headers) error {
+func setToolHeaders(header http.Header, own repositories.Headers) error {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		value := own[name].Reveal()
 		if !httpguts.ValidHeaderFieldName(name) {
-			return dead(effect.ReasonRequest, "header %q of the tool has no valid name (RFC 9110 5.1)", clip(name))
+			return effect.Permanent(effect.ReasonRequest, "header %q of the tool has no valid name (RFC 9110 5.1)", effect.Clip(name))
 		}
 		if !httpguts.ValidHeaderFieldValue(value) || strings.ContainsAny(value, "\r\n") {
-			return dead(effect.ReasonRequest, "the value of header %q of the tool holds a line break or another control character", name)
+			return effect.Permanent(effect.ReasonRequest, "the value of header %q of the tool holds a line break or another control character", name)
 		}
-		if !ours[http.CanonicalHeaderKey(name)] {
+		if !reservedHeaders[http.CanonicalHeaderKey(name)] {
 			header.Set(name, value)
 		}
 	}
@@ -152,14 +151,14 @@ func setOwn(header http.Header, own repositories.Headers) error {
 // An app without a secret has its calls unsigned.
 func sign(secrets secret.Secret, id string, at time.Time, body []byte) (string, error) {
 	var signatures []string
-	for _, secret := range strings.Fields(secrets.Reveal()) {
-		signer, err := standardwebhooks.NewWebhook(secret)
+	for _, key := range strings.Fields(secrets.Reveal()) {
+		signer, err := standardwebhooks.NewWebhook(key)
 		if err != nil {
-			return "", dead(effect.ReasonRequest, "the app's signingSecret is not base64, so the call cannot be signed")
+			return "", effect.Permanent(effect.ReasonRequest, "the app's signingSecret is not base64, so the call cannot be signed")
 		}
 		signature, err := signer.Sign(id, at, body)
 		if err != nil {
-			return "", dead(effect.ReasonRequest, "the call cannot be signed with the app's signingSecret")
+			return "", effect.Permanent(effect.ReasonRequest, "the call cannot be signed with the app's signingSecret")
 		}
 		signatures = append(signatures, signature)
 	}

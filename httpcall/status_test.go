@@ -29,7 +29,7 @@ func TestEveryStatusHasItsVerdict(t *testing.T) {
 		if !special {
 			want = classes[status/100]
 		}
-		verdict, reason := judge(status)
+		verdict, reason := verdictOf(status)
 		require.Equal(t, want, ruling{verdict, reason}, "status %d", status)
 	}
 }

@@ -13,33 +13,34 @@ import (
 // appIDName is the placeholder of the tenant's id. No value overrides it.
 const appIDName = "appId"
 
-// templateValues are the parameters that a template may name, with those values that are there.
-type templateValues struct {
+// variables are the parameters that the placeholders of a template may name, with the
+// values of those that have one.
+type variables struct {
 	values   map[string]any
 	declared map[string]bool
 }
 
-func valuesOf(delivery effect.Effect) *templateValues {
+func variablesOf(delivery effect.Effect) *variables {
 	values := make(map[string]any, len(delivery.Call.Values)+1)
 	for name, value := range delivery.Call.Values {
 		values[name] = value
 	}
 	values[appIDName] = delivery.AppID
-	return &templateValues{values: values, declared: declaredIn(delivery.Call.Event)}
+	return &variables{values: values, declared: declaredIn(delivery.Call.Event)}
 }
 
 // value returns the value of a parameter; null counts as absent.
-func (n *templateValues) value(name string) (any, bool) {
+func (n *variables) value(name string) (any, bool) {
 	value := n.values[name]
 	return value, value != nil
 }
 
-func (n *templateValues) known(name string) bool {
+func (n *variables) known(name string) bool {
 	_, valued := n.values[name]
 	return valued || n.declared[name]
 }
 
-// templatePart is a part of a template: literal text, or a placeholder.
+// templatePart is literal text or a placeholder of a template.
 type templatePart struct {
 	text string // as it stands in the template
 	name string // of the parameter; empty for literal text
@@ -52,7 +53,7 @@ type templatePart struct {
 // hyphen, so that :id never eats :idCard, and :id-x is id where no id-x is known.
 // A run that no name begins is a placeholder of an unknown name, unless it begins with
 // a digit: 12:30 and :8080 are text.
-func (n *templateValues) scan(template string) []templatePart {
+func (n *variables) scan(template string) []templatePart {
 	var pieces []templatePart
 	for template != "" {
 		colon := strings.IndexByte(template, ':')
@@ -73,7 +74,7 @@ func (n *templateValues) scan(template string) []templatePart {
 }
 
 // placeholder reads the piece at the colon that text begins with.
-func (n *templateValues) placeholder(text string) templatePart {
+func (n *variables) placeholder(text string) templatePart {
 	run := text[1 : 1+runLength(text[1:])]
 	for end := len(run); end > 0; end-- {
 		if end < len(run) && run[end] != '-' {
@@ -131,13 +132,13 @@ func declaredIn(event json.RawMessage) map[string]bool {
 	return declared
 }
 
-// mostBody bounds what a template and its values can grow to.
-const mostBody = 1 << 20
+// maxBodyBytes bounds what a template and its values can grow to.
+const maxBodyBytes = 1 << 20
 
 // bodyOf returns the body of a call: the tool's own template where it has one, with
 // any method; else the trigger event with the methods that carry content (RFC 9110
 // 9.3), which GET, HEAD and DELETE do not. Nil means none.
-func bodyOf(method string, template, event json.RawMessage, names *templateValues) ([]byte, error) {
+func bodyOf(method string, template, event json.RawMessage, names *variables) ([]byte, error) {
 	if len(template) > 0 {
 		return names.fillBody(template)
 	}
@@ -153,27 +154,27 @@ func bodyOf(method string, template, event json.RawMessage, names *templateValue
 // string that it stands in: a string that is a placeholder and nothing else becomes
 // the value with its type, null without one; placeholders inside longer strings become
 // text. Names of members are left alone.
-func (n *templateValues) fillBody(template json.RawMessage) ([]byte, error) {
+func (n *variables) fillBody(template json.RawMessage) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(template))
 	decoder.UseNumber()
 	var tree any
 	if err := decoder.Decode(&tree); err != nil {
-		return nil, dead(effect.ReasonRequest, "request.body is not JSON")
+		return nil, effect.Permanent(effect.ReasonRequest, "request.body is not JSON")
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		return nil, dead(effect.ReasonRequest, "request.body is more than one JSON value")
+		return nil, effect.Permanent(effect.ReasonRequest, "request.body is more than one JSON value")
 	}
-	filler := &bodyFiller{names: n, left: mostBody}
+	filler := &bodyFiller{names: n, left: maxBodyBytes}
 	filled := filler.fill(tree)
 	if filler.left < 0 {
-		return nil, dead(effect.ReasonRequest, "the values make the body longer than %d bytes", mostBody)
+		return nil, effect.Permanent(effect.ReasonRequest, "the values make the body longer than %d bytes", maxBodyBytes)
 	}
 	return compact(filled), nil
 }
 
 // bodyFiller fills a tree and stops when the values have used up what is left.
 type bodyFiller struct {
-	names *templateValues
+	names *variables
 	left  int
 }
 

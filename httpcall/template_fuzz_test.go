@@ -24,7 +24,7 @@ func FuzzURL(f *testing.F) {
 		if err != nil {
 			t.Skip("no URL")
 		}
-		names := &templateValues{values: map[string]any{"id": id, "idCard": card, appIDName: "clinic"}}
+		names := &variables{values: map[string]any{"id": id, "idCard": card, appIDName: "clinic"}}
 		filled, err := fillURL(template, names)
 		if err != nil {
 			return
@@ -45,7 +45,7 @@ func FuzzBody(f *testing.F) {
 	f.Add(`{"a":":id","b":["x :idCard"]}`, `"`, "\\")
 	f.Add(`":id"`, "\u2028", "\xff")
 	f.Fuzz(func(t *testing.T, template, id, card string) {
-		names := &templateValues{values: map[string]any{"id": id, "idCard": card}}
+		names := &variables{values: map[string]any{"id": id, "idCard": card}}
 		filled, err := names.fillBody(json.RawMessage(template))
 		if err != nil {
 			return

@@ -26,9 +26,9 @@ func TestTokenIsRenewedHalfAMinuteOrAFifthOfItsLifeEarly(t *testing.T) {
 
 func TestFlightThatComesLateFindsTheTokenOfTheOneBefore(t *testing.T) {
 	o := Options{}.withDefaults()
-	kept := newTokens(nil, o) // without a client: a request would panic
+	kept := newTokenCache(nil, o) // without a client: a request would panic
 	g := &grant{app: "clinic", tokenURL: "https://a.example"}
-	kept.keep(g.key(), token{access: "fresh", renew: time.Now().Add(time.Hour)})
+	kept.keep(g.key(), accessToken{text: "fresh", renew: time.Now().Add(time.Hour)})
 	access, err := kept.renew(t.Context(), g.key(), g)
 	require.NoError(t, err)
 	require.Equal(t, "fresh", access)

@@ -2,10 +2,8 @@ package httpcall
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -18,16 +16,15 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 	"golang.org/x/sync/singleflight"
 
-	"earshot/repositories"
-	"earshot/repositories/secret"
+	"earshot/httpcall/guard"
 	"earshot/trigger/effect"
 )
 
-// tokens keeps access tokens in memory, each replica its own. However many calls wait
-// for one token, it is asked for once.
-type tokens struct {
+// tokenCache keeps access tokens in memory, each replica its own. However many calls wait
+// for one token, it is requested once.
+type tokenCache struct {
 	mu     sync.Mutex // held for a look at kept, never over a request
-	kept   *lru.Cache[string, token]
+	kept   *lru.Cache[string, accessToken]
 	flight singleflight.Group
 	client *http.Client
 	limit  time.Duration
@@ -35,23 +32,23 @@ type tokens struct {
 	log    *slog.Logger
 }
 
-func newTokens(client *http.Client, o Options) *tokens {
-	kept, _ := lru.New[string, token](max(1, o.Tokens)) // fails for less than 1 only
-	return &tokens{kept: kept, client: client, limit: o.TokenTimeout, now: o.Now, log: o.Logger}
+func newTokenCache(client *http.Client, o Options) *tokenCache {
+	kept, _ := lru.New[string, accessToken](max(1, o.Tokens)) // fails for less than 1 only
+	return &tokenCache{kept: kept, client: client, limit: o.TokenTimeout, now: o.Now, log: o.Logger}
 }
 
 // get returns an access token of the grant. One that is near its end is still used,
 // while another is asked for: nobody waits for a renewal. A call that has to wait does
 // so no longer than ctx; the request goes on for others and for the next call.
-func (t *tokens) get(ctx context.Context, g *grant) (string, error) {
+func (t *tokenCache) get(ctx context.Context, g *grant) (string, error) {
 	key, now := g.key(), t.now()
 	have, _ := t.kept.Get(key)
-	if have.access != "" && now.Before(have.renew) {
-		return have.access, nil
+	if have.text != "" && now.Before(have.renew) {
+		return have.text, nil
 	}
 	answer := t.flight.DoChan(key, func() (any, error) { return t.renew(context.WithoutCancel(ctx), key, g) })
-	if have.access != "" && now.Before(have.end) {
-		return have.access, nil
+	if have.text != "" && now.Before(have.end) {
+		return have.text, nil
 	}
 	select {
 	case result := <-answer:
@@ -61,50 +58,50 @@ func (t *tokens) get(ctx context.Context, g *grant) (string, error) {
 		return result.Val.(string), nil
 	case <-ctx.Done():
 		where, _ := hostOf(g.tokenURL)
-		return "", retry(effect.ReasonAuth, "no token from %s within the time of the call", where)
+		return "", effect.Transient(effect.ReasonAuth, "no token from %s within the time of the call", where)
 	}
 }
 
 // drop forgets a token that an endpoint has refused, unless another call has had it
 // replaced already.
-func (t *tokens) drop(g *grant, refused string) {
+func (t *tokenCache) drop(g *grant, refused string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := g.key()
-	if have, ok := t.kept.Get(key); ok && have.access == refused {
-		t.kept.Add(key, token{style: have.style})
+	if have, ok := t.kept.Get(key); ok && have.text == refused {
+		t.kept.Add(key, accessToken{style: have.style})
 	}
 }
 
-func (t *tokens) keep(key string, made token) {
+func (t *tokenCache) keep(key string, made accessToken) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept.Add(key, made)
 }
 
 // renew replaces the token that is kept, if it still has to be.
-func (t *tokens) renew(ctx context.Context, key string, g *grant) (string, error) {
+func (t *tokenCache) renew(ctx context.Context, key string, g *grant) (string, error) {
 	have, _ := t.kept.Get(key)
-	if have.access != "" && t.now().Before(have.renew) {
-		return have.access, nil // by the flight before this one
+	if have.text != "" && t.now().Before(have.renew) {
+		return have.text, nil // by the flight before this one
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.limit)
 	defer cancel()
 	made, err := t.ask(ctx, g, have)
 	if err != nil {
-		if where, _ := hostOf(g.tokenURL); detail(err) != "" {
-			t.log.InfoContext(ctx, "token.unanswered", "app", g.app, "host", where, "error", detail(err))
+		if where, _ := hostOf(g.tokenURL); logText(err) != "" {
+			t.log.InfoContext(ctx, "token.unanswered", "app", g.app, "host", where, "error", logText(err))
 		}
 		return "", tokenFailure(err, g.tokenURL, t.now())
 	}
 	t.keep(key, made)
-	return made.access, nil
+	return made.text, nil
 }
 
 // ask uses the refresh token where there is one with an endpoint for it, and else, or
 // when that fails, the grant itself. A refresh takes at most half of the time, so that
 // an endpoint that hangs leaves the grant its turn.
-func (t *tokens) ask(ctx context.Context, g *grant, have token) (token, error) {
+func (t *tokenCache) ask(ctx context.Context, g *grant, have accessToken) (accessToken, error) {
 	if have.refresh != "" && g.refreshURL != "" {
 		half, cancel := context.WithTimeout(ctx, t.limit/2)
 		defer cancel()
@@ -115,28 +112,28 @@ func (t *tokens) ask(ctx context.Context, g *grant, have token) (token, error) {
 	return t.request(ctx, g, g.tokenURL, g.fields(), have.style)
 }
 
-func (t *tokens) request(ctx context.Context, g *grant, endpoint string, fields url.Values, style oauth2.AuthStyle) (token, error) {
+func (t *tokenCache) request(ctx context.Context, g *grant, endpoint string, fields url.Values, style oauth2.AuthStyle) (accessToken, error) {
 	given, style, err := askToken(ctx, t.client, endpoint, g, fields, or(style, oauth2.AuthStyleInParams))
 	if err != nil {
-		return token{}, err
+		return accessToken{}, err
 	}
 	return tokenFrom(given, style, t.now()), nil
 }
 
 const (
-	// unknownLife is how long a token is used whose endpoint does not say (RFC 6749
+	// defaultLifetime is how long a token is used whose endpoint does not say (RFC 6749
 	// 5.1 only recommends that it does). One that ends sooner is found out by a 401.
-	unknownLife = 5 * time.Minute
-	// mostMargin is how long before its end a token is renewed: longer than a call
+	defaultLifetime = 5 * time.Minute
+	// maxRenewalMargin is how long before its end a token is renewed: longer than a call
 	// takes. A short-lived one is renewed after four fifths of its life.
-	mostMargin = 30 * time.Second
+	maxRenewalMargin = 30 * time.Second
 )
 
-// token is an access token with its times.
-type token struct {
-	access, refresh string
-	renew           time.Time // when it is to be renewed
-	end             time.Time // when it is of no use any more
+// accessToken is an OAuth 2.0 access token, with the refresh token that came with it.
+type accessToken struct {
+	text, refresh string
+	renew         time.Time // when it is to be renewed
+	end           time.Time // when it is of no use any more
 	// style is how its endpoint wants the client's credentials.
 	style oauth2.AuthStyle
 }
@@ -172,77 +169,75 @@ func clientRefused(err error) bool {
 	return errors.As(err, &refused) && (refused.ErrorCode == "invalid_client" || refused.Response.StatusCode == http.StatusUnauthorized)
 }
 
-// tokenFrom reckons the times of a token that was given just now. What is left of its
+// tokenFrom computes the times of a token that was given just now. What is left of its
 // life is measured on the machine's clock, which oauth2 uses, and put on ours.
-func tokenFrom(given *oauth2.Token, style oauth2.AuthStyle, now time.Time) token {
-	life := unknownLife
+func tokenFrom(given *oauth2.Token, style oauth2.AuthStyle, now time.Time) accessToken {
+	life := defaultLifetime
 	if !given.Expiry.IsZero() {
 		life = max(0, time.Until(given.Expiry))
 	}
-	return token{
-		access: given.AccessToken, refresh: given.RefreshToken, style: style,
-		renew: now.Add(life - min(mostMargin, life/5)),
+	return accessToken{
+		text: given.AccessToken, refresh: given.RefreshToken, style: style,
+		renew: now.Add(life - min(maxRenewalMargin, life/5)),
 		end:   now.Add(life),
 	}
 }
 
-// grant is what a token is asked for with (RFC 6749 1.3).
-type grant struct {
-	app        string
-	kind       string // client_credentials or password
-	clientID   string
-	secret     secret.Secret
-	username   string
-	password   secret.Secret
-	tokenURL   string
-	refreshURL string
-	audience   string
-	scopes     []string
-}
-
-// check refuses a grant that no endpoint could answer.
-func (g *grant) check() error {
-	if g.kind != repositories.GrantClientCredentials && g.kind != repositories.GrantPassword {
-		return dead(effect.ReasonAuth, "bearer.clientType %q is none of %s, %s",
-			clip(g.kind), repositories.GrantClientCredentials, repositories.GrantPassword)
+// tokenFailure says why a token could not be had, and whether it may be had later. Of
+// what the endpoint said it tells the status and a known error code only: the rest of
+// its answer may hold what it was sent.
+func tokenFailure(err error, endpoint string, now time.Time) error {
+	var closed *guard.Blocked
+	var answered *oauth2.RetrieveError
+	switch where, host := hostOf(endpoint); {
+	case errors.As(err, &closed):
+		return blocked("the token request to "+where, closed, host)
+	case errors.As(err, &answered):
+		return refusedToken(answered, where, now)
+	case errors.As(err, new(*url.Error)):
+		return effect.Transient(effect.ReasonAuth, "no token from %s: %s", where, publicText(err))
+	case timedOut(err):
+		return effect.Transient(effect.ReasonAuth, "no token from %s: its answer did not end in time", where)
+	default:
+		return effect.Transient(effect.ReasonAuth, "no token from %s: %s", where, errUnusable)
 	}
-	if !callable(g.tokenURL) || g.refreshURL != "" && !callable(g.refreshURL) {
-		return dead(effect.ReasonAuth, "tokenUrl and refreshUrl must be as in https://host/path")
+}
+
+// refusedToken judges an answer like that to a call, for the reason auth. An error in
+// an answer of 200, which some endpoints give, is a refusal.
+func refusedToken(answered *oauth2.RetrieveError, where string, now time.Time) error {
+	status := answered.Response.StatusCode
+	text := fmt.Sprintf("no token from %s: it answered %d %s", where, status, http.StatusText(status))
+	if code := knownCode(answered.ErrorCode); code != "" {
+		text += " (" + code + ")"
 	}
-	return nil
-}
-
-func callable(text string) bool {
-	parsed, err := url.Parse(text)
-	return err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Hostname() != ""
-}
-
-// key is equal for grants that get the same token: all that was given is in it, the
-// app first, so that no two apps or credentials ever share one. It is a hash, as the
-// credentials are in it too.
-func (g *grant) key() string {
-	parts, _ := json.Marshal([]any{ // strings never fail
-		g.app, g.kind, g.clientID, g.secret.Reveal(), g.username, g.password.Reveal(),
-		g.tokenURL, g.refreshURL, g.audience, g.scopes,
-	})
-	sum := sha256.Sum256(parts)
-	return hex.EncodeToString(sum[:])
-}
-
-// fields are the form fields of a token request beside the client's and the scope.
-func (g *grant) fields() url.Values {
-	fields := url.Values{"grant_type": {g.kind}}
-	if g.kind == repositories.GrantPassword {
-		fields.Set("username", g.username)
-		fields.Set("password", g.password.Reveal())
+	verdict, _ := verdictOf(status)
+	if verdict != effect.Retry {
+		return effect.Permanent(effect.ReasonAuth, "%s%s", text, explainStatus(status))
 	}
-	if g.audience != "" {
-		fields.Set("audience", g.audience)
-	}
-	return fields
+	outcome := effect.OutcomeOf(effect.Transient(effect.ReasonAuth, "%s", text))
+	outcome.After = pauseIn(answered.Response.Header, now)
+	return &effect.Failure{Outcome: outcome}
 }
 
-// refreshFields are those of a refresh request (RFC 6749 6).
-func refreshFields(refreshToken string) url.Values {
-	return url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}}
+// knownCode returns an error code of RFC 6749 5.2, RFC 6749 4.1.2.1 or RFC 8707 2,
+// and nothing for other texts.
+func knownCode(code string) string {
+	switch code {
+	case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client",
+		"unsupported_grant_type", "invalid_scope", "access_denied", "server_error",
+		"temporarily_unavailable", "invalid_target":
+		return code
+	default:
+		return ""
+	}
+}
+
+// hostOf names an endpoint without what its path and query may hold, and its host alone.
+func hostOf(endpoint string) (where, host string) {
+	parsed, err := url.Parse(endpoint)
+	if err != nil {
+		return "the token endpoint", ""
+	}
+	return parsed.Scheme + "://" + parsed.Host, parsed.Hostname()
 }

@@ -1,8 +1,12 @@
 package httpcall
 
 import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"earshot/repositories"
 	"earshot/repositories/secret"
@@ -11,22 +15,22 @@ import (
 )
 
 // partsOfTool makes the request of an http tool to its source.
-func partsOfTool(app *repositories.App, delivery effect.Effect) (callParts, error) {
+func partsOfTool(app *repositories.App, delivery effect.Effect) (requestParts, error) {
 	tool, values := delivery.Call.Tool, delivery.Call.Values
 	source, there := app.Source(tool.Source)
 	if !there || source.Type != repositories.SourceHTTP {
-		return callParts{}, dead(effect.ReasonRequest, "app %q has no http source %q that the tool works on", app.ID, clip(tool.Source))
+		return requestParts{}, effect.Permanent(effect.ReasonRequest, "app %q has no http source %q that the tool works on", app.ID, effect.Clip(tool.Source))
 	}
 	if err := tool.CheckDestination(app); err != nil {
-		return callParts{}, dead(effect.ReasonAuth, "%s", err)
+		return requestParts{}, effect.Permanent(effect.ReasonAuth, "%s", err)
 	}
 	target, err := toolURL(source, tool, values)
 	if err != nil {
-		return callParts{}, err
+		return requestParts{}, err
 	}
 	body, err := toolBody(source, tool, values)
 	if err != nil {
-		return callParts{}, err
+		return requestParts{}, err
 	}
 	request := repositories.Request{}
 	if tool.Request != nil {
@@ -34,25 +38,25 @@ func partsOfTool(app *repositories.App, delivery effect.Effect) (callParts, erro
 	}
 	request.Method = tool.Method
 	request.Headers, err = toolHeaders(source, tool, values)
-	return callParts{
+	return requestParts{
 		request: &request, target: target, body: body,
-		credentials: source.QueryParams.Credentials(), terse: !source.ReturnFullError,
+		credentials: source.QueryParams.Credentials(), hideErrorBody: !source.ReturnFullError,
 	}, err
 }
 
 // toolURL resolves the filled path against the source's base, and adds the parameters
 // of both to the query.
 func toolURL(source repositories.Source, tool *repositories.Tool, values map[string]any) (*url.URL, error) {
-	path, err := fill("path", tool.Path, values, &pathPlace{}, template.PathEscape, template.QueryEscape)
+	path, err := fill("path", tool.Path, values, &pathEscaper{}, template.PathEscape, template.QueryEscape)
 	if err != nil {
 		return nil, err
 	}
-	if len(path) > mostURL {
-		return nil, dead(effect.ReasonRequest, "the values make the path longer than %d bytes", mostURL)
+	if len(path) > maxURLBytes {
+		return nil, effect.Permanent(effect.ReasonRequest, "the values make the path longer than %d bytes", maxURLBytes)
 	}
 	target, err := repositories.Resolve(source.BaseURL, path)
 	if err != nil {
-		return nil, dead(effect.ReasonRequest, "the path of the tool %s", err)
+		return nil, effect.Permanent(effect.ReasonRequest, "the path of the tool %s", err)
 	}
 	added := url.Values{}
 	for name, value := range source.QueryParams {
@@ -66,8 +70,8 @@ func toolURL(source repositories.Source, tool *repositories.Tool, values map[str
 	} else if query != "" {
 		target.RawQuery = query
 	}
-	if len(target.RawQuery) > mostURL {
-		return nil, dead(effect.ReasonRequest, "the values make the query longer than %d bytes", mostURL)
+	if len(target.RawQuery) > maxURLBytes {
+		return nil, effect.Permanent(effect.ReasonRequest, "the values make the query longer than %d bytes", maxURLBytes)
 	}
 	return target, nil
 }
@@ -93,14 +97,14 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 	}
 	kind := repositories.BodyType(source.Headers, tool.Headers)
 	if kind == "" && len(repositories.ParameterNames(tool.BodyParams)) > 0 {
-		return nil, dead(effect.ReasonRequest, "the Content-Type of the source is none that values can be escaped for")
+		return nil, effect.Permanent(effect.ReasonRequest, "the Content-Type of the source is none that values can be escaped for")
 	}
-	text, err := fill("requestBody", tool.RequestBody, values, placeIn(kind), template.ToJSON)
+	text, err := fill("requestBody", tool.RequestBody, values, escaperOf(kind), template.ToJSON)
 	if err != nil {
 		return nil, err
 	}
 	if kind == repositories.BodyJSON && !validJSON(text) {
-		return nil, dead(effect.ReasonRequest, "the requestBody is not JSON when its values are filled in; a body of another kind has its Content-Type in headers")
+		return nil, effect.Permanent(effect.ReasonRequest, "the requestBody is not JSON when its values are filled in; a body of another kind has its Content-Type in headers")
 	}
 	return []byte(text), nil
 }
@@ -120,20 +124,122 @@ func toolHeaders(source repositories.Source, tool *repositories.Tool, values map
 		case string:
 			merged[http.CanonicalHeaderKey(name)] = secret.New(value)
 		default:
-			return nil, dead(effect.ReasonRequest, "the header parameter %q is no string", clip(name))
+			return nil, effect.Permanent(effect.ReasonRequest, "the header parameter %q is no string", effect.Clip(name))
 		}
 	}
 	return merged, nil
 }
 
 // fill fills one template of a tool.
-func fill(what, text string, values map[string]any, place template.Place, functions ...string) (string, error) {
+func fill(what, text string, values map[string]any, escaper template.Escaper, functions ...string) (string, error) {
 	parsed, err := template.Parse(text, functions...)
 	if err == nil {
-		text, err = parsed.Fill(values, place)
+		text, err = parsed.Fill(values, escaper)
 	}
 	if err != nil {
-		return "", dead(effect.ReasonRequest, "the %s of the tool: %s", what, clip(err.Error()))
+		return "", effect.Permanent(effect.ReasonRequest, "the %s of the tool: %s", what, effect.Clip(err.Error()))
 	}
 	return text, nil
 }
+
+// pathEscaper escapes values for a path with a query behind it: none can end the part that
+// it stands in or begin another.
+type pathEscaper struct{ inQuery bool }
+
+// Literal notes where the query begins.
+func (p *pathEscaper) Literal(text string) string {
+	p.inQuery = p.inQuery || strings.Contains(text, "?")
+	return text
+}
+
+// Paste escapes a value. A colon is escaped as well, since in a first segment it would
+// end a scheme (RFC 3986 4.2).
+func (p *pathEscaper) Paste(value any) (string, error) {
+	text := pastedText(value)
+	if p.inQuery {
+		return url.QueryEscape(text), nil
+	}
+	if text == "" {
+		return "", errors.New("there is no value, and the path needs one")
+	}
+	return strings.ReplaceAll(url.PathEscape(text), ":", "%3A"), nil
+}
+
+// escaperOf returns the escaper for a body of a kind.
+func escaperOf(kind string) template.Escaper {
+	switch kind {
+	case repositories.BodyJSON:
+		return &jsonEscaper{}
+	case repositories.BodyForm:
+		return textEscaper(url.QueryEscape)
+	case repositories.BodyXML:
+		return textEscaper(escapeXML)
+	default:
+		return textEscaper(func(text string) string { return text })
+	}
+}
+
+// textEscaper escapes every value in one way.
+type textEscaper func(string) string
+
+// Literal returns the text as it is.
+func (textEscaper) Literal(text string) string { return text }
+
+// Paste escapes a value.
+func (p textEscaper) Paste(value any) (string, error) { return p(pastedText(value)), nil }
+
+func escapeXML(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder never fails
+	return b.String()
+}
+
+// pastedText renders a value as text; a missing one is empty.
+func pastedText(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return ""
+	case template.JSON:
+		return string(value)
+	default:
+		return textOf(value)
+	}
+}
+
+// jsonEscaper escapes values for a JSON text. Inside of a string a value becomes a part of
+// it, whatever it holds; outside it becomes a JSON value of its own, so that a string comes
+// with its quotes. Nowhere can it end what it stands in.
+type jsonEscaper struct{ inString, escaped bool }
+
+// Literal follows the strings of the text.
+func (p *jsonEscaper) Literal(text string) string {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case p.escaped:
+			p.escaped = false
+		case c == '\\' && p.inString:
+			p.escaped = true
+		case c == '"':
+			p.inString = !p.inString
+		}
+	}
+	return text
+}
+
+// Paste writes a value for where it stands.
+func (p *jsonEscaper) Paste(value any) (string, error) {
+	written, isJSON := value.(template.JSON)
+	switch {
+	case p.escaped:
+		return "", errors.New("a value cannot stand behind a backslash")
+	case p.inString:
+		quoted := string(compact(pastedText(value)))
+		return quoted[1 : len(quoted)-1], nil
+	case isJSON:
+		return string(written), nil
+	default:
+		return string(compact(value)), nil
+	}
+}
+
+func validJSON(text string) bool { return json.Valid([]byte(text)) }

@@ -40,9 +40,9 @@ func (r *rig) tool(fields, values string) effect.Outcome {
 	require.NoError(r.t, err)
 	checked, faults := tool.Params().Check(given)
 	require.Empty(r.t, faults)
-	effect := effectOf("", tool.Request, checked)
-	effect.Call.Tool = tool
-	return r.Deliver(r.t.Context(), effect)
+	delivery := effectOf("", tool.Request, checked)
+	delivery.Call.Tool = tool
+	return r.Deliver(r.t.Context(), delivery)
 }
 
 // list is a list of parameters, each as name:type.
@@ -246,11 +246,11 @@ func (r *rig) stored() effect.Outcome {
 	r.t.Helper()
 	repository, err := r.kept.Repository(r.t.Context(), repositories.Scope{AppID: "clinic"}, "r")
 	require.NoError(r.t, err)
-	effect := effectOf(repository.Tools[0].URL, repository.Tools[0].Request, nil)
+	delivery := effectOf(repository.Tools[0].URL, repository.Tools[0].Request, nil)
 	if repository.Tools[0].Type != "" {
-		effect.Call.Tool = &repository.Tools[0]
+		delivery.Call.Tool = &repository.Tools[0]
 	}
-	return r.Deliver(r.t.Context(), effect)
+	return r.Deliver(r.t.Context(), delivery)
 }
 
 func quoted(text string) string {

@@ -13,7 +13,7 @@ import (
 
 	"earshot/cmd/earshot/redisdb"
 	"earshot/emitter"
-	"earshot/httpcall"
+	"earshot/httpcall/guard"
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/provider"
 	"earshot/repositories/keyspace"
@@ -161,7 +161,7 @@ func (c *config) check() error {
 	if _, err := c.level(); err != nil {
 		faults = append(faults, err)
 	}
-	if _, err := httpcall.ParsePolicy(c.PrivateURLs); err != nil {
+	if _, err := guard.ParsePolicy(c.PrivateURLs); err != nil {
 		faults = append(faults, fmt.Errorf("--private-urls (EARSHOT_PRIVATE_URLS): %w", err))
 	}
 	if _, err := c.sealer(); !c.SecretKey.Empty() && err != nil {

@@ -17,6 +17,7 @@ import (
 	"earshot/cmd/earshot/redisdb"
 	"earshot/emitter"
 	"earshot/httpcall"
+	"earshot/httpcall/guard"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/repositories/keyspace"
@@ -94,7 +95,7 @@ func (s *service) openEmitter() (err error) {
 
 // openAdapters makes the callers of endpoints and of databases, which follow one policy.
 func (s *service) openAdapters() error {
-	policy, err := httpcall.ParsePolicy(s.config.PrivateURLs)
+	policy, err := guard.ParsePolicy(s.config.PrivateURLs)
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (s *service) openEngine() (err error) {
 // openServer makes the HTTP server. Issuers of ID tokens are named by tenants, so they are
 // reached under the policy of tools.
 func (s *service) openServer(registry *prometheus.Registry) error {
-	policy, err := httpcall.ParsePolicy(s.config.PrivateURLs)
+	policy, err := guard.ParsePolicy(s.config.PrivateURLs)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Store: s.store, Engine: s.engine, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Closing: closing,
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
-		Identities: identity.New(identity.Options{Transport: httpcall.Transport(policy), Logger: s.log, Now: s.env.now}),
+		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Ready:      []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}},
 	}))
 	s.http.RegisterOnShutdown(func() { close(closing) })
@@ -227,11 +228,11 @@ func (m *llmMetrics) Collect(out chan<- prometheus.Metric) {
 
 // dialUnder returns a dialer for databases that follows the policy of HTTP calls. httpcall
 // and sqlquery do not know each other, so a refusal is translated here.
-func dialUnder(policy httpcall.Policy) func(context.Context, string, string) (net.Conn, error) {
-	dial := httpcall.Dial(policy)
+func dialUnder(policy guard.Policy) func(context.Context, string, string) (net.Conn, error) {
+	dial := guard.Dial(policy)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
-		var blocked *httpcall.Blocked
+		var blocked *guard.Blocked
 		if errors.As(err, &blocked) {
 			return nil, fmt.Errorf("%w: %s", sqlquery.ErrRefused, blocked)
 		}

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"earshot/repositories/fault"
 )
 
 // MaxWords bounds what is read of one text: no command is longer, and the work per
@@ -174,11 +176,7 @@ func Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return fmt.Sprintf("%s… (cut, %d bytes in all)", text[:cut], len(text))
+	return fmt.Sprintf("%s… (cut, %d bytes in all)", fault.Cut(text, limit), len(text))
 }
 
 // Stem takes the commonest English endings away, so that book, books, booked and

@@ -5,6 +5,7 @@ package fault
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Fault is one thing that is wrong with a body, and where.
@@ -114,10 +115,23 @@ func Point(tokens ...any) string {
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
 // Clip keeps a hostile value from filling an error.
-func Clip(text string) string {
-	const most = 80
-	if len(text) <= most {
+func Clip(text string) string { return ClipTo(text, 80) }
+
+// ClipTo cuts a text to at most limit bytes and shows that it did.
+func ClipTo(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return text[:most] + "…"
+	return Cut(text, limit) + "…"
+}
+
+// Cut cuts a text to at most limit bytes, between characters.
+func Cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
 }

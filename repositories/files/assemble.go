@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 // defaultRepository holds the tools that no repository names.
@@ -94,7 +95,7 @@ func (c *collector) takeID(app *document, set *Set) {
 	case repositories.CheckID("the name of the app", app.name) != nil:
 		c.faults.add(app.at, "%s", repositories.CheckID("the name of the app", app.name))
 	case set.AppID != "" && set.AppID != app.name:
-		c.faults.add(app.at, "the file is for the app %q, and --app says %q", app.name, clip(set.AppID))
+		c.faults.add(app.at, "the file is for the app %q, and --app says %q", app.name, fault.Clip(set.AppID))
 	default:
 		set.AppID = app.name
 	}

@@ -80,7 +80,7 @@ func (c *collector) repository(d *document, tools map[string]*document, names []
 	for _, f := range d.body.fields {
 		switch {
 		case !slices.Contains(known, f.name):
-			c.faults.add(f.at, "%s: unknown field %q%s", d.label(), clip(f.name), fault.DidYouMean(f.name, known))
+			c.faults.add(f.at, "%s: unknown field %q%s", d.label(), fault.Clip(f.name), fault.DidYouMean(f.name, known))
 		case f.name == "options":
 			made.tree.fields = append(made.tree.fields, f)
 		case f.name == "tools":
@@ -107,7 +107,7 @@ func (c *collector) members(d *document, from, to *node, tools map[string]*docum
 		case !ok:
 			c.faults.add(item.at, "%s: a tool is %s; write its name, and the tool as a document of kind: tool", d.label(), item.kind)
 		case tool == nil:
-			c.faults.add(item.at, "%s: there is no tool %q%s", d.label(), clip(name), fault.DidYouMean(name, names))
+			c.faults.add(item.at, "%s: there is no tool %q%s", d.label(), fault.Clip(name), fault.DidYouMean(name, names))
 		case here[name]:
 			c.faults.add(item.at, "%s: the tool %q is named twice", d.label(), name)
 		default:

@@ -83,7 +83,7 @@ func (d *Definition) label(tokens []string) string {
 	if len(tokens) == 0 {
 		return prefix + " "
 	}
-	return prefix + ": " + clip(strings.Join(tokens, "/")) + ": "
+	return prefix + ": " + fault.Clip(strings.Join(tokens, "/")) + ": "
 }
 
 // tokensOf takes a JSON pointer (RFC 6901) apart.

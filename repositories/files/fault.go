@@ -66,12 +66,3 @@ func (f Faults) err() error {
 	}
 	return f
 }
-
-// clip keeps a long or hostile text from filling a fault.
-func clip(s string) string {
-	const most = 80
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most]) + "…"
-	}
-	return s
-}

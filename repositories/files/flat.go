@@ -33,7 +33,7 @@ func (c *collector) flat(value *node) {
 		c.faults.add(given.value.at, "kind is %s; it must be a word, as in kind: tool", given.value.kind)
 		return
 	case kind == "":
-		c.faults.add(given.value.at, "unknown kind %q: %s%s", clip(word), strings.Join(ownKinds, ", "), fault.DidYouMean(word, ownKinds))
+		c.faults.add(given.value.at, "unknown kind %q: %s%s", fault.Clip(word), strings.Join(ownKinds, ", "), fault.DidYouMean(word, ownKinds))
 		return
 	}
 	as := strings.TrimSuffix(word, "s")

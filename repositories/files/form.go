@@ -37,7 +37,7 @@ func (d *document) label() string {
 	if d.name == "" {
 		return d.as
 	}
-	return d.as + " " + string(quote(clip(d.name)))
+	return d.as + " " + string(quote(fault.Clip(d.name)))
 }
 
 // collector gathers the documents of all files.
@@ -80,7 +80,7 @@ func (c *collector) unknownForm(value *node) {
 		return
 	}
 	for _, f := range value.fields {
-		c.faults.add(f.at, "%q is no section of a file of tools: %s%s", clip(f.name), strings.Join(sectionNames, ", "),
+		c.faults.add(f.at, "%q is no section of a file of tools: %s%s", fault.Clip(f.name), strings.Join(sectionNames, ", "),
 			fault.DidYouMean(f.name, sectionNames))
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"earshot/repositories/fault"
 )
 
 // mostDepth bounds how deep values may be nested; the decoders behind allow less.
@@ -39,7 +41,7 @@ func readJSON(source string, env *environment, faults *Faults) *node {
 		offset, err = syntax.Offset-1, syntax // the other decoder knows better where
 	}
 	start := newCursor(env.file)
-	faults.add(start.to(source, int(max(offset, 0))), "malformed JSON: %s", clip(err.Error()))
+	faults.add(start.to(source, int(max(offset, 0))), "malformed JSON: %s", fault.Clip(err.Error()))
 	return nil
 }
 
@@ -140,7 +142,7 @@ func (r *jsonReader) list(at place, depth int) (*node, error) {
 // addField adds a field, or names it as given twice.
 func addField(to *node, name string, at place, value *node, seen map[string]place, faults *Faults) {
 	if first, twice := seen[name]; twice {
-		faults.add(at, "%q is given twice in one map, first on line %d", clip(name), first.line)
+		faults.add(at, "%q is given twice in one map, first on line %d", fault.Clip(name), first.line)
 		return
 	}
 	seen[name] = at

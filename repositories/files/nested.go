@@ -41,7 +41,7 @@ func (c *collector) nested(value *node) {
 		kind, known := sections[section.name]
 		switch {
 		case !known:
-			c.faults.add(section.at, "unknown section %q%s", clip(section.name), fault.DidYouMean(section.name, sectionNames))
+			c.faults.add(section.at, "unknown section %q%s", fault.Clip(section.name), fault.DidYouMean(section.name, sectionNames))
 		case section.value.kind != object:
 			c.faults.add(section.at, "section %q is %s; it must be a map of names", section.name, section.value.kind)
 		default:
@@ -59,7 +59,7 @@ func (c *collector) entry(kind, as string, entry field) {
 		body.add("tools", entry.at, entry.value)
 	}
 	if body.kind != object {
-		c.faults.add(entry.at, "%s %q is %s; it must be a map", as, clip(entry.name), body.kind)
+		c.faults.add(entry.at, "%s %q is %s; it must be a map", as, fault.Clip(entry.name), body.kind)
 		return
 	}
 	d := c.named(kind, as, newText(entry.name, entry.at), c.renamed(body))

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/agext/levenshtein"
+
+	"earshot/repositories/fault"
 )
 
 // sermasApp takes the app.yaml of a SERMAS folder: its name is for people, and its
@@ -54,11 +56,11 @@ func (c *collector) left(what string, value *node, known []string) *node {
 	var out []string
 	for _, f := range value.fields {
 		near := slices.ContainsFunc(known, func(name string) bool {
-			return levenshtein.Distance(strings.ToLower(clip(f.name)), strings.ToLower(name), nil) <= 2
+			return levenshtein.Distance(strings.ToLower(fault.Clip(f.name)), strings.ToLower(name), nil) <= 2
 		})
 		if !near {
 			out = append(out, f.name)
-			c.notes.add(f.at, "%s %q is left out: Earshot has no use for it", what, clip(f.name))
+			c.notes.add(f.at, "%s %q is left out: Earshot has no use for it", what, fault.Clip(f.name))
 		}
 	}
 	return value.without(out...)

@@ -8,6 +8,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"earshot/repositories/fault"
 )
 
 // mostValues bounds what the aliases of a document may expand to: a few lines of
@@ -80,11 +82,11 @@ func parse(source string) (body ast.Node, err error) {
 func (r *yamlReader) malformed(err error) {
 	var known yaml.Error
 	if errors.As(err, &known) && known.GetToken() != nil {
-		r.faults.add(r.placeOf(known.GetToken()), "malformed YAML: %s", r.env.unmask(clip(known.GetMessage())))
+		r.faults.add(r.placeOf(known.GetToken()), "malformed YAML: %s", r.env.unmask(fault.Clip(known.GetMessage())))
 		return
 	}
 	line, _, _ := strings.Cut(err.Error(), "\n")
-	r.faults.add(place{r.env.file, r.before + 1, 1}, "malformed YAML: %s", r.env.unmask(clip(line)))
+	r.faults.add(place{r.env.file, r.before + 1, 1}, "malformed YAML: %s", r.env.unmask(fault.Clip(line)))
 }
 
 func (r *yamlReader) placeOf(t *token.Token) place {
@@ -159,7 +161,7 @@ func (r *yamlReader) alias(from *ast.AliasNode, at place) (*node, error) {
 	name := from.Value.GetToken().Value
 	made, known := r.anchors[name]
 	if !known {
-		r.faults.add(at, "the alias *%s names nothing that stands before it", clip(name))
+		r.faults.add(at, "the alias *%s names nothing that stands before it", fault.Clip(name))
 		return &node{at: at}, nil
 	}
 	if r.values += r.sizes[made]; r.values > mostValues {
@@ -189,7 +191,7 @@ func (r *yamlReader) tagged(from *ast.TagNode, at place, depth int) (*node, erro
 		}
 	case "!!bool", "!!null", "!!map", "!!seq", "!!timestamp":
 	default:
-		r.faults.add(at, "the tag %s has no meaning here", clip(tag))
+		r.faults.add(at, "the tag %s has no meaning here", fault.Clip(tag))
 	}
 	return made, nil
 }

@@ -7,6 +7,6 @@
 // loop runs, nothing is defined, so that a text that a stranger has written costs no
 // more time than it is long.
 //
-// What a value becomes where it is pasted is decided by a Place, never by the text:
+// What a value becomes where it is pasted is decided by an Escaper, never by the text:
 // the one who writes a template cannot switch escaping off.
 package template

@@ -10,8 +10,8 @@ import (
 // maxLength is the length that a filled template may have, in bytes.
 const maxLength = 1 << 20
 
-// Place decides how values are written. It sees the parts of a text in their order.
-type Place interface {
+// Escaper decides how values are written. It sees the parts of a text in their order.
+type Escaper interface {
 	// Literal is told a part of the template that stands for itself, and returns
 	// what is written for it.
 	Literal(text string) string
@@ -22,8 +22,8 @@ type Place interface {
 
 // Fill writes the template with the values. A name without one counts as nil. Errors
 // name the part of the template and hold no value.
-func (t *Template) Fill(values map[string]any, place Place) (string, error) {
-	f := &filler{values: values, place: place}
+func (t *Template) Fill(values map[string]any, escaper Escaper) (string, error) {
+	f := &filler{values: values, escaper: escaper}
 	if err := f.list(t.root); err != nil {
 		return "", err
 	}
@@ -31,9 +31,9 @@ func (t *Template) Fill(values map[string]any, place Place) (string, error) {
 }
 
 type filler struct {
-	values map[string]any
-	place  Place
-	text   strings.Builder
+	values  map[string]any
+	escaper Escaper
+	text    strings.Builder
 }
 
 func (f *filler) list(list *parse.ListNode) error {
@@ -54,7 +54,7 @@ func (f *filler) list(list *parse.ListNode) error {
 func (f *filler) node(node parse.Node) error {
 	switch node := node.(type) {
 	case *parse.TextNode:
-		f.text.WriteString(f.place.Literal(string(node.Text)))
+		f.text.WriteString(f.escaper.Literal(string(node.Text)))
 	case *parse.ActionNode:
 		return f.paste(node)
 	case *parse.IfNode:
@@ -75,7 +75,7 @@ func (f *filler) paste(node *parse.ActionNode) error {
 	if err != nil {
 		return err
 	}
-	text, err := f.place.Paste(value)
+	text, err := f.escaper.Paste(value)
 	if err != nil {
 		return fmt.Errorf("%s: %w", node, err)
 	}

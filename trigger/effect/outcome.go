@@ -3,8 +3,11 @@ package effect
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
+
+	"earshot/repositories/fault"
 )
 
 // Verdict says how an attempt ended.
@@ -57,10 +60,40 @@ type Failure struct{ Outcome Outcome }
 // Error returns the outcome's text, which is fit for people and holds no credential.
 func (f *Failure) Error() string { return f.Outcome.Error }
 
-// Fail returns a Failure whose text is formatted as by fmt.Sprintf.
-func Fail(verdict Verdict, reason Reason, format string, args ...any) error {
-	return &Failure{Outcome: Outcome{Verdict: verdict, Reason: reason, Error: fmt.Sprintf(format, args...)}}
+// Permanent returns the Failure of an attempt that will never succeed as it is. Its text
+// is formatted as by fmt.Sprintf.
+func Permanent(reason Reason, format string, args ...any) error {
+	return &Failure{Outcome: Outcome{Verdict: Dead, Reason: reason, Error: fmt.Sprintf(format, args...)}}
 }
+
+// Transient returns the Failure of an attempt that may succeed later.
+func Transient(reason Reason, format string, args ...any) error {
+	return &Failure{Outcome: Outcome{Verdict: Retry, Reason: reason, Error: fmt.Sprintf(format, args...)}}
+}
+
+// Deferral returns the Failure of an attempt that was not made: it is due again after the
+// pause, or when the ledger says so where that is zero.
+func Deferral(pause time.Duration, format string, args ...any) error {
+	return &Failure{Outcome: Outcome{
+		Verdict: Retry, Deferred: true, After: pause, Reason: ReasonRequest, Error: fmt.Sprintf(format, args...),
+	}}
+}
+
+// OutcomeOf returns the Outcome of the Failure that err wraps. Another error is taken for
+// that of an attempt that will never succeed.
+func OutcomeOf(err error) Outcome {
+	var failure *Failure
+	if errors.As(err, &failure) {
+		return failure.Outcome
+	}
+	return Outcome{Verdict: Dead, Reason: ReasonRequest, Error: Clip(err.Error())}
+}
+
+// Clip bounds a text that the other side had a hand in.
+func Clip(text string) string { return fault.ClipTo(text, maxText) }
+
+// maxText is how much of such a text an Outcome tells, in bytes.
+const maxText = 400
 
 // Late reports whether the time of an attempt is over, by the clock: a process that was
 // frozen finds that out before ctx tells it, and another may have taken its lease by then.

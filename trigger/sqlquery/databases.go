@@ -8,62 +8,63 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/semaphore"
 
 	"earshot/repositories"
 	"earshot/trigger/effect"
 )
 
-// database runs statements. Its errors are failures, or a lost where a statement may
-// have run.
+// database runs statements. Its errors are effect.Failures, or a lostAnswer where a
+// statement may have run.
 type database interface {
 	run(ctx context.Context, s statement) (*table, error)
 	close()
 }
 
-// databases are the databases that are open, one for each source of each app.
+// databases are the pool of open databases, one for each source of each app.
 type databases struct {
-	options Options
-	mu      sync.Mutex
-	open    map[string]*openDatabase // by app and source
-	left    uint64                   // uses that have ended
+	options  Options
+	mu       sync.Mutex
+	open     map[string]*openDatabase // by app and source
+	releases uint64                   // uses that have ended
 	// warned has the sources whose role has been warned of.
 	warned *lru.Cache[string, bool]
 }
 
-// mostWarned is how many sources are remembered that the log has a warning of.
-const mostWarned = 1024
+// maxWarned is how many sources are remembered that the log has a warning of.
+const maxWarned = 1024
 
-// openDatabase is a database with what is known of its use.
+// openDatabase is a database of the pool with its users.
 type openDatabase struct {
 	database
-	key   string
-	print [sha256.Size]byte // of the source that it was opened for
-	slots chan struct{}
-	users int
-	left  uint64      // how many uses of databases had ended when its last one did
-	idle  *time.Timer // closes it
-	gone  bool        // not in the map any more; closed by the last that leaves
+	key         string
+	fingerprint [sha256.Size]byte // of the source that it was opened for
+	slots       *semaphore.Weighted
+	users       int
+	lastUse     uint64      // how many uses of databases had ended when its last one did
+	idle        *time.Timer // closes it
+	retired     bool        // not in the map any more; closed by the last that leaves
 }
 
 func newDatabases(o Options) *databases {
-	warned, _ := lru.New[string, bool](mostWarned) // fails for a size of 0
+	warned, _ := lru.New[string, bool](maxWarned) // fails for a size of 0
 	return &databases{options: o, open: map[string]*openDatabase{}, warned: warned}
 }
 
-// enter returns the source's database and how to leave it. Its error puts the call off
+// acquire returns the source's database and how to release it. Its error puts the call off
 // where the source has no room.
-func (d *databases) enter(ctx context.Context, appID string, source repositories.Source) (database, func(), error) {
+func (d *databases) acquire(ctx context.Context, appID string, source repositories.Source) (database, func(), error) {
 	found, err := d.find(appID, source)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !d.takeSlot(ctx, found) {
-		d.leave(found)
-		return nil, nil, deferred(d.options.SlotWait, "the source %q has no room: %d statements of this app are under way on it", source.Name, d.options.SourceLimit)
+		d.release(found)
+		return nil, nil, effect.Deferral(d.options.SlotWait, "the source %q has no room: %d statements of this app are under way on it", source.Name, d.options.SourceLimit)
 	}
 	return found, func() {
-		<-found.slots
-		d.leave(found)
+		found.slots.Release(1)
+		d.release(found)
 	}, nil
 }
 
@@ -74,20 +75,20 @@ func (d *databases) find(appID string, source repositories.Source) (*openDatabas
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if found := d.open[key]; found != nil {
-		if found.print == print {
+		if found.fingerprint == print {
 			found.users++
 			return found, nil
 		}
 		d.drop(found)
 	}
 	if len(d.open) >= d.options.Databases && !d.dropOldest() {
-		return nil, deferred(d.options.SlotWait, "%d databases are open, and all of them are in use", len(d.open))
+		return nil, effect.Deferral(d.options.SlotWait, "%d databases are open, and all of them are in use", len(d.open))
 	}
 	opened, err := d.openSource(appID, source)
 	if err != nil {
 		return nil, err
 	}
-	found := &openDatabase{database: opened, key: key, print: print, slots: make(chan struct{}, d.options.SourceLimit), users: 1}
+	found := &openDatabase{database: opened, key: key, fingerprint: print, slots: semaphore.NewWeighted(int64(d.options.SourceLimit)), users: 1}
 	d.open[key] = found
 	return found, nil
 }
@@ -99,7 +100,7 @@ func (d *databases) openSource(appID string, source repositories.Source) (databa
 	case repositories.SourceSQLite:
 		return openSQLite(source, d.options)
 	default:
-		return nil, dead(effect.ReasonRequest, "the source %q is of type %s, which runs no statements", source.Name, source.Type)
+		return nil, effect.Permanent(effect.ReasonRequest, "the source %q is of type %s, which runs no statements", source.Name, source.Type)
 	}
 }
 
@@ -113,16 +114,16 @@ func (d *databases) warnOfSuperuser(appID, source string) {
 		"warning", "the source is readOnly and its role is a superuser: functions that a query calls may still change things; give it a role with the rights to read alone")
 }
 
-// leave ends a use, and has the database closed when nobody comes for a while.
-func (d *databases) leave(found *openDatabase) {
+// release ends a use, and has the database closed when nobody comes for a while.
+func (d *databases) release(found *openDatabase) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	found.users--
-	d.left++
-	found.left = d.left
+	d.releases++
+	found.lastUse = d.releases
 	switch {
 	case found.users > 0:
-	case found.gone:
+	case found.retired:
 		go found.close()
 	case found.idle == nil:
 		found.idle = time.AfterFunc(d.options.Idle, func() { d.expire(found) })
@@ -134,7 +135,7 @@ func (d *databases) leave(found *openDatabase) {
 func (d *databases) expire(found *openDatabase) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if found.users == 0 && !found.gone {
+	if found.users == 0 && !found.retired {
 		d.drop(found)
 	}
 }
@@ -143,7 +144,7 @@ func (d *databases) expire(found *openDatabase) {
 // waits for the network, so nobody waits for it.
 func (d *databases) drop(found *openDatabase) {
 	delete(d.open, found.key)
-	found.gone = true
+	found.retired = true
 	if found.idle != nil {
 		found.idle.Stop()
 	}
@@ -157,7 +158,7 @@ func (d *databases) drop(found *openDatabase) {
 func (d *databases) dropOldest() bool {
 	var oldest *openDatabase
 	for _, candidate := range d.open {
-		if candidate.users == 0 && (oldest == nil || candidate.left < oldest.left) {
+		if candidate.users == 0 && (oldest == nil || candidate.lastUse < oldest.lastUse) {
 			oldest = candidate
 		}
 	}
@@ -176,21 +177,14 @@ func (d *databases) closeAll() {
 	}
 }
 
+// takeSlot waits for a slot for at most SlotWait.
 func (d *databases) takeSlot(ctx context.Context, found *openDatabase) bool {
-	select {
-	case found.slots <- struct{}{}:
+	if found.slots.TryAcquire(1) {
 		return true
-	default:
 	}
-	timer := time.NewTimer(d.options.SlotWait)
-	defer timer.Stop()
-	select {
-	case found.slots <- struct{}{}:
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return false
+	ctx, cancel := context.WithTimeout(ctx, d.options.SlotWait)
+	defer cancel()
+	return found.slots.Acquire(ctx, 1) == nil
 }
 
 // fingerprint differs for sources of which anything differs that a connection depends

@@ -1,10 +1,10 @@
-// Package sqlquery delivers the calls of SQL tools: it runs the statement that a fired
-// tool owes on the app's database, PostgreSQL or SQLite.
+// Package sqlquery delivers the effects of SQL tools: it runs the statement of a tool that
+// fired on the app's database, PostgreSQL or SQLite.
 //
-// Runner is the effect.Deliverer of such calls. One Deliver is one attempt: the
+// Runner is an effect.Deliverer. One Deliver is one attempt: the
 // template parameters are pasted, the others bound, the statement runs, and its rows
 // become the result of the call, an array of objects. When the next attempt is due is
-// the ledger's affair.
+// for the ledger to say.
 //
 // What it promises:
 //

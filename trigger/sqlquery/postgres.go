@@ -2,11 +2,14 @@ package sqlquery
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/repositories/unreached"
 	"earshot/trigger/effect"
 )
@@ -34,11 +38,11 @@ const defaultPort = "5432"
 func openPostgres(source repositories.Source, o Options, superuser func()) (database, error) {
 	config, err := postgresConfig(source, o)
 	if err != nil {
-		return nil, dead(effect.ReasonRequest, "the source %q cannot be read; its host, port and queryParams must be as PostgreSQL takes them", source.Name)
+		return nil, effect.Permanent(effect.ReasonRequest, "the source %q cannot be read; its host, port and queryParams must be as PostgreSQL takes them", source.Name)
 	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
-		return nil, dead(effect.ReasonRequest, "the source %q cannot be opened", source.Name)
+		return nil, effect.Permanent(effect.ReasonRequest, "the source %q cannot be opened", source.Name)
 	}
 	return &postgres{source, pool, superuser, o.Logger}, nil
 }
@@ -78,7 +82,7 @@ func postgresConfig(source repositories.Source, o Options) (*pgxpool.Config, err
 		}
 		return o.Dial(ctx, network, address)
 	}
-	conn.MaxProtocolMessageBodyLen = mostValue
+	conn.MaxProtocolMessageBodyLen = maxValueBytes
 	conn.ConnectTimeout = 0 // the statement's time bounds it
 	conn.ValidateConnect = nil
 	return config, nil
@@ -95,7 +99,7 @@ func (p *postgres) close() { p.pool.Close() }
 // run runs a statement in a session that is as good as new: what an earlier one has
 // set, made or locked is gone.
 func (p *postgres) run(ctx context.Context, s statement) (*table, error) {
-	if words := notQuery(s.text); p.source.ReadOnly && words != "" {
+	if words := nonQueryWords(s.text); p.source.ReadOnly && words != "" {
 		return nil, p.refused(words, s)
 	}
 	pooled, err := p.pool.Acquire(ctx)
@@ -108,7 +112,7 @@ func (p *postgres) run(ctx context.Context, s statement) (*table, error) {
 		p.superuser()
 	}
 	read, err := c.run(ctx, s)
-	if c.broken || !c.forget() {
+	if c.unusable || !c.reset() {
 		abandon(pooled)
 	} else {
 		pooled.Release()
@@ -119,22 +123,22 @@ func (p *postgres) run(ctx context.Context, s statement) (*table, error) {
 // refused says why a statement does not run on a read-only source. What is pasted stays
 // out of it.
 func (p *postgres) refused(words string, s statement) error {
-	what := clip(words) + " is"
+	what := effect.Clip(words) + " is"
 	if len(s.pasted) > 0 {
 		what = "what it says is"
 	}
-	return dead(effect.ReasonRequest, "the source %q is read-only, and %s no query: it runs SELECT, WITH, VALUES, TABLE, SHOW, and EXPLAIN of these, "+
+	return effect.Permanent(effect.ReasonRequest, "the source %q is read-only, and %s no query: it runs SELECT, WITH, VALUES, TABLE, SHOW, and EXPLAIN of these, "+
 		"without INSERT, UPDATE, DELETE, MERGE and SELECT INTO in them", p.source.Name, what)
 }
 
-// leaveWithin bounds the farewell to a connection, and what is done for the next use.
-const leaveWithin = 5 * time.Second
+// cleanupTimeout bounds the farewell to a connection, and what is done for the next use.
+const cleanupTimeout = 5 * time.Second
 
 // abandon asks the server to stop what runs on a connection, and closes it.
 func abandon(pooled *pgxpool.Conn) {
 	conn := pooled.Hijack()
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 		defer cancel()
 		_ = conn.PgConn().CancelRequest(ctx) // one that cannot be reached stops by itself
 		_ = conn.Close(ctx)
@@ -147,15 +151,15 @@ func (p *postgres) unconnected(err error) error {
 	var parse *pgconn.ParseConfigError
 	switch {
 	case errors.Is(err, ErrRefused):
-		return dead(effect.ReasonBlocked, "the source %q: %s", p.source.Name, p.refusal(err))
+		return effect.Permanent(effect.ReasonBlocked, "the source %q: %s", p.source.Name, p.refusal(err))
 	case errors.As(err, &said):
 		return p.fault(said, statement{})
 	case errors.As(err, &parse):
-		return dead(effect.ReasonRequest, "the source %q cannot be read", p.source.Name)
+		return effect.Permanent(effect.ReasonRequest, "the source %q cannot be read", p.source.Name)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	default:
-		return retry(effect.ReasonRequest, "the source %q cannot be reached: %s", p.source.Name, plainly(err))
+		return effect.Transient(effect.ReasonRequest, "the source %q cannot be reached: %s", p.source.Name, publicText(err))
 	}
 }
 
@@ -170,12 +174,12 @@ func (p *postgres) refusal(err error) string {
 		said = said[at:]
 	}
 	line, _, _ := strings.Cut(said, "\n")
-	return clip(line)
+	return effect.Clip(line)
 }
 
-// plainly says why the server was not reached, without the addresses, the user and the
+// publicText says why the server was not reached, without the addresses, the user and the
 // database that the driver names.
-func plainly(err error) string {
+func publicText(err error) string {
 	if reason := unreached.Reason(err); reason != "" {
 		return reason
 	}
@@ -183,5 +187,96 @@ func plainly(err error) string {
 	if at := strings.LastIndex(said, ": "); at >= 0 {
 		said = said[at+2:]
 	}
-	return clip(said)
+	return effect.Clip(said)
+}
+
+// Codes of errors that pass by themselves, by class and alone (PostgreSQL
+// documentation, appendix A). All others stay as long as the statement, its values and
+// the database are what they are.
+var (
+	transientClasses = []string{
+		"08", // connection exceptions
+		"53", // insufficient resources, too many connections among them
+		"57", // operator intervention: shutting down, starting up, cancelled
+		"58", // system errors
+	}
+	transientCodes = []string{
+		"40001", // serialization failure
+		"40P01", // deadlock detected
+		"55P03", // lock not available
+		"55006", // object in use
+		"25P03", // idle in transaction for too long
+	}
+)
+
+// queryCancelled is the code of a statement that ran out of the server's own time.
+const queryCancelled = "57014"
+
+// completionUnknown is the code of a statement of which not even the server knows whether
+// it ran.
+const completionUnknown = "40003"
+
+// fault judges what the server has said.
+func (p *postgres) fault(said *pgconn.PgError, s statement) error {
+	class := said.Code[:min(2, len(said.Code))]
+	message := effect.Clip(withoutValues(said.Message, class, s))
+	switch {
+	case class == "28": // pg_hba.conf knows us by our address
+		message = unreached.WithoutAddresses(message)
+		return effect.Permanent(effect.ReasonAuth, "the source %q refuses the user: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
+	case said.Code == queryCancelled:
+		return effect.Transient(effect.ReasonTimeout, "the source %q: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
+	case said.Code == completionUnknown:
+		return &lostAnswer{errors.New(message)}
+	case slices.Contains(transientClasses, class), slices.Contains(transientCodes, said.Code):
+		return effect.Transient(effect.ReasonRequest, "the source %q: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
+	default:
+		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
+	}
+}
+
+var quotedText = regexp.MustCompile(`"[^"]*"`)
+
+// minHidden is the length from which a value is looked for in a message: a shorter
+// one would be found in ordinary words.
+const minHidden = 4
+
+// withoutValues keeps the values of a call out of a message: where the message is about
+// data (class 22) all that it quotes, and elsewhere what equals a value. Details and
+// hints, which quote whole rows, are left out altogether.
+func withoutValues(message, class string, s statement) string {
+	if class == "22" {
+		message = quotedText.ReplaceAllString(message, `"`+secret.Masked+`"`)
+	}
+	for _, value := range append(slices.Clone(s.values), s.pasted...) {
+		for _, hidden := range textsOf(value) {
+			if len(hidden) >= minHidden {
+				message = strings.ReplaceAll(message, hidden, secret.Masked)
+			}
+		}
+	}
+	return message
+}
+
+// textsOf returns the texts in which a value may stand in a message: those of its
+// members, and without the delimiters that an escape has put around it.
+func textsOf(value any) []string {
+	switch value := value.(type) {
+	case string:
+		if len(value) < 2 {
+			return []string{value}
+		}
+		closing := value[len(value)-1:]
+		return []string{value, strings.ReplaceAll(value[1:len(value)-1], closing+closing, closing)}
+	case json.Number:
+		return []string{value.String()}
+	case []any:
+		var texts []string
+		for _, member := range value {
+			texts = append(texts, textsOf(member)...)
+		}
+		return texts
+	default:
+		return nil
+	}
 }

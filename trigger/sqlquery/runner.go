@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
+	"time"
 
 	"earshot/repositories"
 	"earshot/repositories/store"
@@ -38,7 +40,7 @@ func (r *Runner) Close() { r.databases.closeAll() }
 func (r *Runner) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
 	outcome, err := r.deliver(ctx, delivery)
 	if err != nil {
-		outcome = outcomeOf(err)
+		outcome = effect.OutcomeOf(err)
 	}
 	r.log.DebugContext(ctx, "statement.attempted",
 		"app", delivery.AppID, "session", delivery.SessionID, "trigger", delivery.TriggerID, "attempt", delivery.Attempt,
@@ -49,7 +51,7 @@ func (r *Runner) Deliver(ctx context.Context, delivery effect.Effect) effect.Out
 
 func (r *Runner) deliver(ctx context.Context, delivery effect.Effect) (effect.Outcome, error) {
 	if delivery.Call == nil || !delivery.Call.RunsStatement() {
-		return effect.Outcome{}, dead(effect.ReasonRequest, "effect %q of kind %q holds no statement", delivery.ID, delivery.Kind)
+		return effect.Outcome{}, effect.Permanent(effect.ReasonRequest, "effect %q of kind %q holds no statement", delivery.ID, delivery.Kind)
 	}
 	tool := delivery.Call.Tool
 	app, err := r.app(ctx, delivery)
@@ -66,13 +68,13 @@ func (r *Runner) deliver(ctx context.Context, delivery effect.Effect) (effect.Ou
 	}
 	ctx, cancel := context.WithTimeout(ctx, app.AttemptTimeout(tool))
 	defer cancel()
-	db, leave, err := r.databases.enter(ctx, app.ID, source)
+	db, leave, err := r.databases.acquire(ctx, app.ID, source)
 	if err != nil {
 		return effect.Outcome{}, err
 	}
 	defer leave()
 	if effect.Late(ctx) {
-		return effect.Outcome{}, retry(effect.ReasonTimeout, "the source %q was not asked: the time of the attempt was over", source.Name)
+		return effect.Outcome{}, effect.Transient(effect.ReasonTimeout, "the source %q was not asked: the time of the attempt was over", source.Name)
 	}
 	rows, err := db.run(ctx, query)
 	if err != nil {
@@ -92,24 +94,77 @@ func (r *Runner) app(ctx context.Context, delivery effect.Effect) (*repositories
 	app, err := r.apps.App(ctx, delivery.AppID)
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && app == nil:
-		return nil, dead(effect.ReasonRequest, "app %q is gone, and its sources with it", delivery.AppID)
+		return nil, effect.Permanent(effect.ReasonRequest, "app %q is gone, and its sources with it", delivery.AppID)
 	case err != nil:
 		r.log.WarnContext(ctx, "statement.deferred", "app", delivery.AppID, "error", err.Error())
-		return nil, deferred(0, "app %s cannot be looked up now", delivery.AppID)
+		return nil, effect.Deferral(0, "app %s cannot be looked up now", delivery.AppID)
 	}
 	return app, nil
 }
 
-// needs is the type of source that a type of tool works on.
-var needs = map[string]string{
+// sourceTypes is the type of source that a type of tool works on.
+var sourceTypes = map[string]string{
 	repositories.ToolPostgres: repositories.SourcePostgres,
 	repositories.ToolSQLite:   repositories.SourceSQLite,
 }
 
 func sourceOf(app *repositories.App, tool *repositories.Tool) (repositories.Source, error) {
 	source, there := app.Source(tool.Source)
-	if want := needs[tool.Type]; !there || source.Type != want {
-		return source, dead(effect.ReasonRequest, "app %q has no %s source %q that the tool works on", app.ID, want, clip(tool.Source))
+	if want := sourceTypes[tool.Type]; !there || source.Type != want {
+		return source, effect.Permanent(effect.ReasonRequest, "app %q has no %s source %q that the tool works on", app.ID, want, effect.Clip(tool.Source))
 	}
 	return source, nil
+}
+
+// Apps finds the app that a call belongs to. Its errors wrap store.ErrNotFound
+// where there is none.
+type Apps interface {
+	App(ctx context.Context, appID string) (*repositories.App, error)
+}
+
+// ErrRefused is wrapped by the error of a Dial that does not open a connection because
+// the address is one that must not be reached. Such a call is given up.
+var ErrRefused = errors.New("the address must not be reached")
+
+// Options of a Runner. Only Apps is needed; what is zero has the default that stands
+// with it.
+type Options struct {
+	Apps Apps
+	// Dial opens the connections to databases; a plain dialer's. Addresses are IP
+	// addresses with a port, as names are looked up before.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// SQLiteDir is the folder that SQLite files must be in; none, and then there are
+	// no SQLite sources.
+	SQLiteDir string
+	// SourceLimit is how many statements may be under way on one source; 8.
+	SourceLimit int
+	// SlotWait is how long a call waits for one of these; 1 s.
+	SlotWait time.Duration
+	// Idle is how long a database stays open that nobody asks; 5 min.
+	Idle time.Duration
+	// Databases is how many are open at a time; 256.
+	Databases int
+	// Logger gets one line for every attempt, at debug level; slog.Default().
+	Logger *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.SourceLimit, 8)
+	setDefault(&o.SlotWait, time.Second)
+	setDefault(&o.Idle, 5*time.Minute)
+	setDefault(&o.Databases, 256)
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
+}
+
+func setDefault[T comparable](value *T, fallback T) {
+	var zero T
+	if *value == zero {
+		*value = fallback
+	}
 }

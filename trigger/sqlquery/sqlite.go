@@ -4,11 +4,17 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net/url"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"modernc.org/sqlite"
@@ -24,10 +30,10 @@ type sqliteFile struct {
 	db     *sql.DB
 }
 
-// mostValue is the longest string or blob of a SQLite database that is read or made,
+// maxValueBytes is the longest string or blob of a SQLite database that is read or made,
 // and the longest row of a PostgreSQL database. It bounds memory, not results, which
 // are cut long before.
-const mostValue = 16 << 20
+const maxValueBytes = 16 << 20
 
 // busyFor is how long a statement waits for another's lock on the file.
 const busyFor = 2 * time.Second
@@ -44,7 +50,7 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 	query := url.Values{"mode": {mode}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyFor.Milliseconds()), "trusted_schema(0)"}}
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}
 	d := &sqlite.Driver{}
-	d.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, _ string) error { return confine(conn, source.ReadOnly) })
+	d.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, _ string) error { return restrict(conn, source.ReadOnly) })
 	db := sql.OpenDB(sqliteConnector{d, name.String()})
 	db.SetMaxOpenConns(o.SourceLimit)
 	db.SetMaxIdleConns(-1) // what a session has made or counted is nothing to the next
@@ -64,10 +70,10 @@ func (c sqliteConnector) Connect(context.Context) (driver.Conn, error) { return 
 // Driver returns the driver.
 func (c sqliteConnector) Driver() driver.Driver { return c.driver }
 
-// confine keeps statements to the file: no other is attached or written (VACUUM INTO
+// restrict keeps statements to the file: no other is attached or written (VACUUM INTO
 // attaches as well), no setting of the connection or the process is changed, and no
 // transaction outlives its statement.
-func confine(conn sqlite.ExecQuerierContext, readOnly bool) error {
+func restrict(conn sqlite.ExecQuerierContext, readOnly bool) error {
 	registerer, is := conn.(sqlite.AuthorizerRegisterer)
 	if !is {
 		return errors.New("the SQLite driver has no authorizer")
@@ -94,14 +100,14 @@ func (f *sqliteFile) close() { _ = f.db.Close() } // what was written is written
 
 func (f *sqliteFile) run(ctx context.Context, s statement) (*table, error) {
 	if !oneStatement(s.text) {
-		return nil, dead(effect.ReasonRequest, "the statement is more than one; a tool runs one statement")
+		return nil, effect.Permanent(effect.ReasonRequest, "the statement is more than one; a tool runs one statement")
 	}
 	conn, err := f.db.Conn(ctx)
 	if err != nil {
 		return nil, f.fault(err)
 	}
 	defer conn.Close()
-	if _, err := sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, mostValue); err != nil {
+	if _, err := sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, maxValueBytes); err != nil {
 		return nil, f.fault(err)
 	}
 	arguments, err := sqliteArguments(s)
@@ -125,21 +131,21 @@ func (f *sqliteFile) fault(err error) error {
 	var coded *sqlite.Error
 	if !errors.As(err, &coded) {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-			return &lost{err}
+			return &lostAnswer{err}
 		}
-		return dead(effect.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, clip(err.Error()))
+		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, effect.Clip(err.Error()))
 	}
 	switch coded.Code() & 0xff {
 	case sqlite3.SQLITE_INTERRUPT:
-		return &lost{err}
+		return &lostAnswer{err}
 	case sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL:
-		return &answered{retry(effect.ReasonRequest, "the source %q broke off: %s", f.source.Name, clip(coded.Error()))}
+		return &failureAfterSending{effect.Transient(effect.ReasonRequest, "the source %q broke off: %s", f.source.Name, effect.Clip(coded.Error()))}
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL: // nothing ran
-		return retry(effect.ReasonRequest, "the source %q is not to be had: %s", f.source.Name, clip(coded.Error()))
+		return effect.Transient(effect.ReasonRequest, "the source %q is not to be had: %s", f.source.Name, effect.Clip(coded.Error()))
 	case sqlite3.SQLITE_AUTH:
-		return dead(effect.ReasonRequest, "the source %q refused the statement: it may not reach other files, settings or transactions%s", f.source.Name, ifReadOnly(f.source))
+		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: it may not reach other files, settings or transactions%s", f.source.Name, ifReadOnly(f.source))
 	default:
-		return dead(effect.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, clip(coded.Error()))
+		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, effect.Clip(coded.Error()))
 	}
 }
 
@@ -155,14 +161,14 @@ func ifReadOnly(source repositories.Source) string {
 // is not there yet is waited for.
 func sqlitePath(source repositories.Source, dir string) (string, error) {
 	if dir == "" {
-		return "", dead(effect.ReasonBlocked, "the source %q is a file, and this service opens none; an operator can name a folder with EARSHOT_SQLITE_DIR (--sqlite-dir)", source.Name)
+		return "", effect.Permanent(effect.ReasonBlocked, "the source %q is a file, and this service opens none; an operator can name a folder with EARSHOT_SQLITE_DIR (--sqlite-dir)", source.Name)
 	}
 	folder, err := filepath.Abs(dir)
 	if err == nil {
 		folder, err = filepath.EvalSymlinks(folder)
 	}
 	if err != nil {
-		return "", retry(effect.ReasonRequest, "the folder of EARSHOT_SQLITE_DIR cannot be read")
+		return "", effect.Transient(effect.ReasonRequest, "the folder of EARSHOT_SQLITE_DIR cannot be read")
 	}
 	path := source.Database
 	if !filepath.IsAbs(path) {
@@ -173,13 +179,111 @@ func sqlitePath(source repositories.Source, dir string) (string, error) {
 	if missing {
 		found = filepath.Clean(path)
 	} else if err != nil {
-		return "", retry(effect.ReasonRequest, "the file of source %q cannot be read", source.Name)
+		return "", effect.Transient(effect.ReasonRequest, "the file of source %q cannot be read", source.Name)
 	}
 	if relative, err := filepath.Rel(folder, found); err != nil || !filepath.IsLocal(relative) || relative == "." {
-		return "", dead(effect.ReasonBlocked, "the file of source %q is not in the folder that EARSHOT_SQLITE_DIR (--sqlite-dir) opens", source.Name)
+		return "", effect.Permanent(effect.ReasonBlocked, "the file of source %q is not in the folder that EARSHOT_SQLITE_DIR (--sqlite-dir) opens", source.Name)
 	}
 	if missing {
-		return "", retry(effect.ReasonRequest, "the file of source %q is not there", source.Name)
+		return "", effect.Transient(effect.ReasonRequest, "the file of source %q is not there", source.Name)
 	}
 	return found, nil
+}
+
+// argumentName is a name that database/sql takes.
+var argumentName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+
+// sqliteArguments binds the values: by their place to ?, ?1 and $1, and by their name to
+// :name, @name and $name.
+func sqliteArguments(s statement) ([]any, error) {
+	arguments := make([]any, len(s.values))
+	for i, value := range s.values {
+		bound, err := sqliteArgument(s.names[i], value)
+		if err != nil {
+			return nil, err
+		}
+		arguments[i] = bound
+		if argumentName.MatchString(s.names[i]) {
+			arguments[i] = sql.Named(s.names[i], bound)
+		}
+	}
+	return arguments, nil
+}
+
+// sqliteArgument is a value in one of the types that SQLite stores: lists and maps are
+// JSON texts, as its JSON functions read them.
+func sqliteArgument(name string, value any) (any, error) {
+	switch value := value.(type) {
+	case json.Number:
+		if whole, err := strconv.ParseInt(value.String(), 10, 64); err == nil {
+			return whole, nil
+		}
+		float, err := value.Float64()
+		if err != nil {
+			return nil, effect.Permanent(effect.ReasonRequest, "the parameter %q is out of the range of SQLite's numbers", effect.Clip(name))
+		}
+		return float, nil
+	case []any, map[string]any:
+		return encoded(value), nil
+	default:
+		return value, nil
+	}
+}
+
+// readSQLite reads rows until there are no more or no room for them.
+func readSQLite(rows *sql.Rows) (*table, error) {
+	columns, err := rows.ColumnTypes()
+	if err != nil {
+		return nil, err
+	}
+	names, declared := make([]string, len(columns)), make([]string, len(columns))
+	for i, column := range columns {
+		names[i], declared[i] = column.Name(), strings.ToUpper(column.DatabaseTypeName())
+	}
+	read := newTable(names)
+	values, targets := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		targets[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return nil, err
+		}
+		if !read.add(func(i int) json.RawMessage { return sqliteValue(values[i], declared[i]) }) {
+			return read, nil
+		}
+	}
+	return read, rows.Err()
+}
+
+// sqliteValue writes a value. SQLite has five types; that of the column, where it has
+// one, says what a number or a text means.
+func sqliteValue(value any, declared string) json.RawMessage {
+	switch value := value.(type) {
+	case nil:
+		return null
+	case int64:
+		if (declared == "BOOLEAN" || declared == "BOOL") && (value == 0 || value == 1) {
+			return json.RawMessage(strconv.FormatBool(value == 1))
+		}
+		return json.RawMessage(strconv.FormatInt(value, 10))
+	case float64:
+		if math.IsInf(value, 0) {
+			return text(strconv.FormatFloat(value, 'g', -1, 64))
+		}
+		return json.RawMessage(strconv.FormatFloat(value, 'g', -1, 64))
+	case bool:
+		return json.RawMessage(strconv.FormatBool(value))
+	case []byte:
+		return text(base64.StdEncoding.EncodeToString(value))
+	case time.Time:
+		return instant(value, declared == "DATE")
+	case string:
+		if declared == "JSON" && json.Valid([]byte(value)) {
+			return compact(value)
+		}
+		return text(value)
+	default:
+		return null // the driver has no other types
+	}
 }

@@ -15,7 +15,7 @@ const (
 	maxBytes = 256 << 10
 )
 
-// table writes rows as a JSON array of objects. The columns keep their order.
+// table is a result set, written as a JSON array of objects. The columns keep their order.
 type table struct {
 	keys [][]byte // of the columns, as JSON
 	text bytes.Buffer

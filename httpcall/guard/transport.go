@@ -1,4 +1,4 @@
-package httpcall
+package guard
 
 import (
 	"context"
@@ -10,10 +10,22 @@ import (
 	"time"
 )
 
-// Transport returns a transport that opens connections only to addresses that the
-// policy lets through. It uses no proxy, as a proxy would connect in our place. The
-// caller sees to it that redirects are not followed.
-func Transport(policy Policy) *http.Transport { return transport(policy, nil) }
+// Transport returns a transport that opens connections only to addresses that the policy
+// lets through. Names are looked up with the resolver, the system's where it is nil. It
+// uses no proxy, as a proxy would connect in our place. The caller sees to it that
+// redirects are not followed.
+func Transport(policy Policy, resolver *net.Resolver) *http.Transport {
+	return &http.Transport{
+		Proxy:                  nil,
+		DialContext:            dialer(policy, resolver).DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    8, // as many as one app may use at a time
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+	}
+}
 
 // Dial opens TCP connections under the policy for those who speak no HTTP, such as
 // the clients of databases. Its error wraps a *Blocked where the policy refuses.
@@ -30,19 +42,6 @@ func dialer(policy Policy, resolver *net.Resolver) *net.Dialer {
 	}
 }
 
-func transport(policy Policy, resolver *net.Resolver) *http.Transport {
-	return &http.Transport{
-		Proxy:                  nil,
-		DialContext:            dialer(policy, resolver).DialContext,
-		ForceAttemptHTTP2:      true,
-		TLSHandshakeTimeout:    10 * time.Second,
-		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    8, // as many as one app may use at a time
-		IdleConnTimeout:        90 * time.Second,
-		MaxResponseHeaderBytes: 256 << 10,
-	}
-}
-
 // control is asked after the name was looked up and before the connection is opened,
 // with the address that it goes to. A name that leads elsewhere at the second look
 // (DNS rebinding) is therefore checked at both. What cannot be read is refused.
@@ -55,12 +54,4 @@ func (p Policy) control(_ context.Context, network, address string, _ syscall.Ra
 		return &Blocked{Rule: "it is no IP address with a port"}
 	}
 	return p.Check(parsed.Addr())
-}
-
-// clientOver returns a client that hands redirects out as they are.
-func clientOver(over *http.Transport) *http.Client {
-	return &http.Client{
-		Transport:     over,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }

@@ -12,7 +12,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// connection runs one statement in the messages of PostgreSQL's extended query
+// connection is a connection to PostgreSQL that runs one statement in the messages of PostgreSQL's extended query
 // protocol (documentation, section 53.2.3), for two things that drivers do not offer:
 // the server is asked for so many rows and no more, which cuts a long result short
 // without breaking off the statement that makes it; and values travel as the texts
@@ -20,8 +20,8 @@ import (
 type connection struct {
 	*pgconn.PgConn
 	source repositories.Source
-	// broken says that the connection is in no state to be used again.
-	broken bool
+	// unusable says that the connection must not be used again.
+	unusable bool
 	// sent says that the statement itself is on its way, so that it may have run.
 	sent bool
 }
@@ -33,48 +33,48 @@ func (c *connection) run(ctx context.Context, s statement) (*table, error) {
 		return c.exchange(ctx, s)
 	}
 	if _, err := c.Exec(ctx, "begin read only").ReadAll(); err != nil {
-		return nil, c.trouble(ctx, err, s)
+		return nil, c.judge(ctx, err, s)
 	}
 	read, err := c.exchange(ctx, s)
-	if !c.broken {
+	if !c.unusable {
 		_, failed := c.Exec(ctx, "rollback").ReadAll()
-		c.broken = failed != nil
+		c.unusable = failed != nil
 	}
 	return read, err
 }
 
-// forget takes the session back to where it began, with the settings of the source,
+// reset takes the session back to where it began, with the settings of the source,
 // which are those that it was opened with: temporary tables, settings, roles, locks,
 // cursors and subscriptions of one statement are nothing to the next. It reports
 // whether the connection may be used again.
-func (c *connection) forget() bool {
+func (c *connection) reset() bool {
 	if c.TxStatus() != 'I' {
 		return false // a transaction was begun and not ended
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 	defer cancel()
 	_, err := c.Exec(ctx, "discard all").ReadAll()
 	return err == nil
 }
 
-// exchange has the statement described, binds its values, and reads the rows. What it
-// is said by the server to be wrong with is a failure; all else is trouble on the way.
+// exchange has the statement described, binds its values, and reads the rows. What
+// the server refuses is a failure; all else broke on the way.
 func (c *connection) exchange(ctx context.Context, s statement) (*table, error) {
 	described, err := c.describe(ctx, s)
 	if err != nil {
-		return nil, c.trouble(ctx, err, s)
+		return nil, c.judge(ctx, err, s)
 	}
 	values, err := postgresValues(s, described.parameters)
 	if err != nil {
 		c.Frontend().SendSync(&pgproto3.Sync{})
-		if settled := c.settle(ctx); settled != nil {
-			c.broken = true
+		if settled := c.sync(ctx); settled != nil {
+			c.unusable = true
 		}
 		return nil, err
 	}
 	read, err := c.execute(ctx, described, values)
 	if err != nil {
-		return nil, c.trouble(ctx, err, s)
+		return nil, c.judge(ctx, err, s)
 	}
 	return read, nil
 }
@@ -115,14 +115,14 @@ func (c *connection) describe(ctx context.Context, s statement) (description, er
 		case *pgproto3.ErrorResponse:
 			said := pgconn.ErrorResponseToPgError(message)
 			c.Frontend().SendSync(&pgproto3.Sync{})
-			return d, errors.Join(said, c.settle(ctx))
+			return d, errors.Join(said, c.sync(ctx))
 		}
 	}
 }
 
-// settle sends what is to be sent and reads until the server is ready for the next
+// sync sends what is buffered and reads until the server is ready for the next
 // statement.
-func (c *connection) settle(ctx context.Context) error {
+func (c *connection) sync(ctx context.Context) error {
 	if err := c.Frontend().Flush(); err != nil {
 		return err
 	}
@@ -169,29 +169,29 @@ func (c *connection) execute(ctx context.Context, d description, values [][]byte
 	}
 }
 
-// trouble judges an error. What the server has said stands, though the connection may
+// judge judges an error. What the server has said stands, though the connection may
 // be broken as well; the rest is a lost answer, or no attempt at all.
-func (c *connection) trouble(ctx context.Context, err error, s statement) error {
+func (c *connection) judge(ctx context.Context, err error, s statement) error {
 	var said *pgconn.PgError
 	var tooLong *pgproto3.ExceededMaxBodyLenErr
 	switch {
 	case errors.As(err, &said):
-		c.broken = c.IsClosed() || ctx.Err() != nil
+		c.unusable = c.IsClosed() || ctx.Err() != nil
 		failure := (&postgres{source: c.source}).fault(said, s)
 		if c.sent {
-			return &answered{failure}
+			return &failureAfterSending{failure}
 		}
 		return failure
 	case errors.As(err, &tooLong):
-		c.broken = true
-		return dead(effect.ReasonRequest, "the source %q sent a row that is longer than %d bytes", c.source.Name, mostValue)
+		c.unusable = true
+		return effect.Permanent(effect.ReasonRequest, "the source %q sent a row that is longer than %d bytes", c.source.Name, maxValueBytes)
 	case errors.Is(err, errCopy):
-		c.broken = true
-		return dead(effect.ReasonRequest, "the source %q refused the statement: %s", c.source.Name, err)
+		c.unusable = true
+		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s", c.source.Name, err)
 	}
-	c.broken = true
+	c.unusable = true
 	if c.sent {
-		return &lost{err}
+		return &lostAnswer{err}
 	}
 	return err
 }

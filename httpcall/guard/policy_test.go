@@ -1,4 +1,4 @@
-package httpcall_test
+package guard_test
 
 import (
 	"net/netip"
@@ -6,8 +6,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/httpcall"
+	"earshot/httpcall/guard"
 )
+
+func policy(t *testing.T, text string) guard.Policy {
+	t.Helper()
+	parsed, err := guard.ParsePolicy(text)
+	require.NoError(t, err)
+	return parsed
+}
 
 func TestEveryClassThatIsNotPublicIsClosed(t *testing.T) {
 	deny := policy(t, "deny")
@@ -41,7 +48,7 @@ func TestEveryClassThatIsNotPublicIsClosed(t *testing.T) {
 		"2a00:1450::200:5efe:127.0.0.1": "ISATAP form of 127.0.0.1",
 	} {
 		err := deny.Check(netip.MustParseAddr(address))
-		var blocked *httpcall.Blocked
+		var blocked *guard.Blocked
 		require.ErrorAs(t, err, &blocked, address)
 		require.Contains(t, blocked.Rule, class, address)
 		require.ErrorContains(t, err, "EARSHOT_PRIVATE_URLS=", address)
@@ -82,10 +89,10 @@ func TestPolicyIsReadOrRefused(t *testing.T) {
 		require.Equal(t, want, policy(t, text).String(), "%q", text)
 	}
 	for _, text := range []string{"yes", "10.0.0.1", "10.0.0.0/33", "deny,allow", "10.0.0.0/8,", "example.org", "10.0.0.0/8;fd00::/8"} {
-		_, err := httpcall.ParsePolicy(text)
+		_, err := guard.ParsePolicy(text)
 		require.ErrorContains(t, err, "is no CIDR", text)
 	}
-	require.Equal(t, "deny", httpcall.Policy{}.String())
+	require.Equal(t, "deny", guard.Policy{}.String())
 }
 
 // FuzzPolicy looks for a text that opens more than it names.
@@ -93,12 +100,12 @@ func FuzzPolicy(f *testing.F) {
 	f.Add("10.0.0.0/8,fd00::/8", "::ffff:127.0.0.1")
 	f.Add("deny", "64:ff9b::a00:1")
 	f.Fuzz(func(t *testing.T, text, address string) {
-		parsed, err := httpcall.ParsePolicy(text)
+		parsed, err := guard.ParsePolicy(text)
 		target, bad := netip.ParseAddr(address)
 		if err != nil || bad != nil {
 			return
 		}
-		again, err := httpcall.ParsePolicy(parsed.String())
+		again, err := guard.ParsePolicy(parsed.String())
 		require.NoError(t, err)
 		require.Equal(t, parsed.Check(target) == nil, again.Check(target) == nil)
 		require.NoError(t, policy(t, "allow").Check(target))
