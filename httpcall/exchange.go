@@ -14,8 +14,10 @@ import (
 	"unicode/utf8"
 
 	"earshot/httpcall/guard"
+	"earshot/repositories"
 	"earshot/repositories/crash"
 	"earshot/repositories/fault"
+	"earshot/repositories/retryafter"
 	"earshot/trigger/effect"
 )
 
@@ -81,7 +83,7 @@ func (c *Caller) outcomeOfAnswer(call *preparedCall, response *http.Response) (e
 		outcome.Verdict = effect.Dead // it arrived
 	}
 	if outcome.Verdict == effect.Retry {
-		outcome.After = pauseIn(response.Header, c.now())
+		outcome.After = retryafter.Pause(response.Header, c.now(), repositories.MostRetryFor)
 	}
 	if outcome.Verdict != effect.Done {
 		outcome.Error = fmt.Sprintf("%s answered %d %s%s",

@@ -6,12 +6,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	"earshot/httpcall/guard"
-	"earshot/repositories"
 	"earshot/repositories/unreached"
 	"earshot/trigger/effect"
 )
@@ -90,20 +87,6 @@ func explainStatus(status int) string {
 	default:
 		return ""
 	}
-}
-
-// pauseIn reads Retry-After in either form (RFC 9110 10.2.3): seconds or a date. What
-// is missing, past or unreadable is zero; nothing is longer than a call may be tried.
-func pauseIn(header http.Header, now time.Time) time.Duration {
-	text := header.Get("Retry-After")
-	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
-		most := int64(repositories.MostRetryFor / time.Second)
-		return time.Duration(max(0, min(seconds, most))) * time.Second
-	}
-	if date, err := http.ParseTime(text); err == nil {
-		return max(0, min(date.Sub(now), repositories.MostRetryFor))
-	}
-	return 0
 }
 
 // blocked is the failure of a call to an address that is closed to calls. Only the

@@ -1,9 +1,7 @@
 package httpcall
 
 import (
-	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,24 +30,4 @@ func TestEveryStatusHasItsVerdict(t *testing.T) {
 		verdict, reason := verdictOf(status)
 		require.Equal(t, want, ruling{verdict, reason}, "status %d", status)
 	}
-}
-
-func TestRetryAfterIsReadInBothForms(t *testing.T) {
-	now := time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)
-	for text, want := range map[string]time.Duration{
-		"":                              0,
-		"0":                             0,
-		"7":                             7 * time.Second,
-		"-7":                            0,
-		"soon":                          0,
-		"1.5":                           0,
-		"99999999999":                   24 * time.Hour,
-		"999999999999999999999":         0,
-		"Tue, 01 Dec 2026 09:31:00 GMT": time.Minute,
-		"Tue, 01 Dec 2026 09:29:00 GMT": 0,
-		"Tue, 01 Dec 2099 09:29:00 GMT": 24 * time.Hour,
-	} {
-		require.Equal(t, want, pauseIn(http.Header{"Retry-After": {text}}, now), "%q", text)
-	}
-	require.Zero(t, pauseIn(http.Header{}, now))
 }

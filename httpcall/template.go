@@ -1,12 +1,12 @@
 package httpcall
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
+	"errors"
 	"net/http"
 	"strings"
 
+	"earshot/repositories/exactjson"
 	"earshot/trigger/effect"
 )
 
@@ -155,14 +155,11 @@ func bodyOf(method string, template, event json.RawMessage, names *variables) ([
 // the value with its type, null without one; placeholders inside longer strings become
 // text. Names of members are left alone.
 func (n *variables) fillBody(template json.RawMessage) ([]byte, error) {
-	decoder := json.NewDecoder(bytes.NewReader(template))
-	decoder.UseNumber()
-	var tree any
-	if err := decoder.Decode(&tree); err != nil {
-		return nil, effect.Permanent(effect.ReasonRequest, "request.body is not JSON")
-	}
-	if _, err := decoder.Token(); err != io.EOF {
+	tree, err := exactjson.Decode(template)
+	if errors.Is(err, exactjson.ErrMore) {
 		return nil, effect.Permanent(effect.ReasonRequest, "request.body is more than one JSON value")
+	} else if err != nil {
+		return nil, effect.Permanent(effect.ReasonRequest, "request.body is not JSON")
 	}
 	filler := &bodyFiller{names: n, left: maxBodyBytes}
 	filled := filler.fill(tree)
@@ -228,14 +225,11 @@ func textOf(value any) string {
 	return string(compact(value))
 }
 
-// compact encodes a value that came out of JSON, without the HTML escapes that
-// json.Marshal adds.
+// compact encodes a value that came out of JSON.
 func compact(value any) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(value) != nil {
+	text, err := exactjson.Encode(value)
+	if err != nil {
 		return []byte("null") // nothing that came out of JSON
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return text
 }

@@ -17,6 +17,8 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"earshot/httpcall/guard"
+	"earshot/repositories"
+	"earshot/repositories/retryafter"
 	"earshot/trigger/effect"
 )
 
@@ -216,7 +218,7 @@ func refusedToken(answered *oauth2.RetrieveError, where string, now time.Time) e
 		return effect.Permanent(effect.ReasonAuth, "%s%s", text, explainStatus(status))
 	}
 	outcome := effect.OutcomeOf(effect.Transient(effect.ReasonAuth, "%s", text))
-	outcome.After = pauseIn(answered.Response.Header, now)
+	outcome.After = retryafter.Pause(answered.Response.Header, now, repositories.MostRetryFor)
 	return &effect.Failure{Outcome: outcome}
 }
 

@@ -1,14 +1,9 @@
 package trigger
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "earshot/repositories/exactjson"
 
 // decode reads what this package has encoded. Numbers keep their digits: a value of
 // 9007199254740993 must not pass through a float.
 func decode(text string, into any) error {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	return decoder.Decode(into)
+	return exactjson.Unmarshal([]byte(text), into)
 }

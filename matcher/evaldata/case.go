@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"earshot/matcher/llm/llmtest"
+	"earshot/repositories/exactjson"
 )
 
 // variable names the folder of the data.
@@ -92,9 +93,7 @@ func cases[L interface{ read() Case }](t testing.TB, path ...string) []Case {
 	scanner.Buffer(nil, len(text)+1)
 	for scanner.Scan() {
 		var one L
-		decoder := json.NewDecoder(bytes.NewReader(scanner.Bytes()))
-		decoder.UseNumber()
-		if err := decoder.Decode(&one); err != nil {
+		if err := exactjson.Unmarshal(scanner.Bytes(), &one); err != nil {
 			t.Fatalf("line %d of %s: %v", len(found)+1, filepath.Join(path...), err)
 		}
 		found = append(found, one.read())

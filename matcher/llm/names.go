@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"earshot/matcher"
+	"earshot/repositories/parameters"
 )
 
 // toolNames knows the candidates by what a model calls them.
@@ -63,7 +64,7 @@ func (n *toolNames) find(named string) (matcher.Candidate, bool) {
 	for _, same := range []func(string) bool{
 		func(name string) bool { return name == named || name == bare },
 		func(name string) bool { return strings.EqualFold(name, bare) },
-		func(name string) bool { return foldName(name) == foldName(bare) },
+		func(name string) bool { return parameters.FoldName(name) == parameters.FoldName(bare) },
 	} {
 		var meant []matcher.Candidate
 		for _, candidate := range n.all {
@@ -77,11 +78,6 @@ func (n *toolNames) find(named string) (matcher.Candidate, bool) {
 	}
 	return matcher.Candidate{}, false
 }
-
-// foldName makes names that differ in case, hyphens, underscores and spaces alone equal.
-func foldName(name string) string { return nameFolder.Replace(strings.ToLower(name)) }
-
-var nameFolder = strings.NewReplacer("-", "", "_", "", " ", "")
 
 // What every provider takes. OpenAI's rule for tools lets a name begin with a digit,
 // Gemini's does not; Anthropic's is the narrowest for properties.

@@ -2,9 +2,9 @@
 package shown
 
 import (
-	"bytes"
 	"encoding/json"
 
+	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
 )
 
@@ -83,7 +83,5 @@ func (s schema) kind() string {
 // whose values words cannot give.
 func readSchema(raw json.RawMessage) (schema, bool) {
 	var read schema
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	return read, decoder.Decode(&read) == nil
+	return read, exactjson.Unmarshal(raw, &read) == nil
 }

@@ -30,6 +30,9 @@ func Unmarshal(raw []byte, into any) error {
 	return decoder.Decode(into)
 }
 
+// ErrMore is the error of a text that goes on behind its value.
+var ErrMore = errors.New("not JSON: there is more after the value")
+
 // Decode reads one JSON value and keeps its numbers as written.
 func Decode(raw []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -39,7 +42,7 @@ func Decode(raw []byte) (any, error) {
 		return nil, fmt.Errorf("not JSON: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("not JSON: there is more after the value")
+		return nil, ErrMore
 	}
 	return value, nil
 }

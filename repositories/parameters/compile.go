@@ -98,7 +98,7 @@ func (p *Parameters) index() {
 	for _, parameter := range p.list {
 		p.byName[parameter.name] = parameter
 		p.authenticated = p.authenticated || len(parameter.claims) > 0
-		key := fold(parameter.name)
+		key := FoldName(parameter.name)
 		if _, taken := p.folded[key]; taken {
 			shared[key] = true
 		}

@@ -224,7 +224,7 @@ func (s *evaluation) rename(arguments map[string]any) map[string]any {
 	for name, value := range arguments {
 		if _, ok := s.parameters.byName[name]; ok {
 			named[name] = value
-		} else if meant, ok := s.parameters.folded[fold(name)]; ok {
+		} else if meant, ok := s.parameters.folded[FoldName(name)]; ok {
 			taken[meant]++
 		}
 	}
@@ -238,7 +238,7 @@ func (s *evaluation) renameOne(named map[string]any, taken map[string]int, name 
 	if _, ok := s.parameters.byName[name]; ok {
 		return
 	}
-	meant, ok := s.parameters.folded[fold(name)]
+	meant, ok := s.parameters.folded[FoldName(name)]
 	if _, given := named[meant]; ok && !given && taken[meant] == 1 {
 		named[meant] = value
 		s.coerced(meant)
@@ -280,9 +280,7 @@ func (s *evaluation) atFault(name string) bool {
 	return slices.ContainsFunc(s.Errors, func(f ValueFault) bool { return f.Parameter == name })
 }
 
-// fold brings names that differ in case, hyphens and underscores together.
-func fold(name string) string {
-	return strings.ToLower(foldReplacer.Replace(name))
-}
+// FoldName makes names that differ in case, hyphens, underscores and spaces alone equal.
+func FoldName(name string) string { return nameFolder.Replace(strings.ToLower(name)) }
 
-var foldReplacer = strings.NewReplacer("-", "", "_", "", " ", "")
+var nameFolder = strings.NewReplacer("-", "", "_", "", " ", "")

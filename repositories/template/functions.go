@@ -1,11 +1,12 @@
 package template
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
+
+	"earshot/repositories/exactjson"
 )
 
 // Functions that a template may be given.
@@ -85,13 +86,11 @@ func toJSON(value any) JSON {
 	if written, is := value.(JSON); is {
 		return written
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(value) != nil {
+	text, err := exactjson.Encode(value)
+	if err != nil {
 		return "null"
 	}
-	return JSON(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
+	return JSON(text)
 }
 
 // choose returns the first argument of the wanted truth, else the last.

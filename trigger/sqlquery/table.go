@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
+
+	"earshot/repositories/exactjson"
 )
 
 // Limits of a result.
@@ -82,15 +84,13 @@ func (t *table) json() json.RawMessage {
 
 var null = json.RawMessage("null")
 
-// text writes a string as JSON, without the HTML escapes that json.Marshal adds.
+// text writes a string as JSON.
 func text(s string) json.RawMessage {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(s) != nil { // a string always encodes
+	written, err := exactjson.Encode(s)
+	if err != nil { // a string always encodes
 		return null
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return written
 }
 
 // number writes the digits of a number as they are; what JSON has no number for, such
@@ -104,13 +104,11 @@ func number(digits string) json.RawMessage {
 
 // encoded writes what came out of JSON as JSON.
 func encoded(value any) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(value) != nil {
-		return "null"
+	written, err := exactjson.Encode(value)
+	if err != nil {
+		return string(null)
 	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return string(written)
 }
 
 // instant writes a time as RFC 3339 in UTC, a date as its full-date.

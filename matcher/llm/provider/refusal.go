@@ -17,6 +17,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/text"
+	"earshot/repositories/retryafter"
 	"earshot/repositories/unreached"
 )
 
@@ -184,16 +185,11 @@ const maxRetryAfter = 24 * time.Hour
 
 var seconds = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9})?$`)
 
-// retryAfter reads the pause that a server asks for: Retry-After as seconds or as a
-// date (RFC 9110, section 10.2.3), or OpenAI's retry-after-ms.
+// retryAfter reads the pause that a server asks for: OpenAI's retry-after-ms, or the header
+// of all servers.
 func retryAfter(header http.Header, now time.Time) time.Duration {
-	pause := time.Duration(0)
 	if ms, err := strconv.ParseInt(header.Get("Retry-After-Ms"), 10, 32); err == nil {
-		pause = time.Duration(ms) * time.Millisecond
-	} else if named := strings.TrimSpace(header.Get("Retry-After")); seconds.MatchString(named) {
-		pause, _ = time.ParseDuration(named + "s")
-	} else if until, err := http.ParseTime(named); err == nil {
-		pause = until.Sub(now)
+		return min(max(0, time.Duration(ms)*time.Millisecond), maxRetryAfter)
 	}
-	return min(max(0, pause), maxRetryAfter)
+	return retryafter.Pause(header, now, maxRetryAfter)
 }
