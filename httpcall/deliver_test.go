@@ -2,10 +2,8 @@ package httpcall_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,6 +16,7 @@ import (
 	"earshot/httpcall"
 	"earshot/repositories"
 	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
 )
 
 func TestWithoutRequestTheEventIsPosted(t *testing.T) {
@@ -186,17 +185,10 @@ func TestAppThatCannotBeLookedUp(t *testing.T) {
 	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Contains(t, outcome.Error, `"gone"`)
 
-	away := newRig(t, func(o *httpcall.Options) { o.Apps = away{} }).call(e.URL, nil, nil)
-	require.Equal(t, effect.Retry, away.Verdict)
-	require.True(t, away.Deferred, "a store that is away uses up no budget")
+	unreachable := newRig(t, func(o *httpcall.Options) { o.Apps = effecttest.UnreachableApps{} }).call(e.URL, nil, nil)
+	require.Equal(t, effect.Retry, unreachable.Verdict)
+	require.True(t, unreachable.Deferred, "a store that is away uses up no budget")
 	require.Empty(t, e.requests())
-}
-
-// away is a store that does not answer.
-type away struct{}
-
-func (away) App(context.Context, string) (*repositories.App, error) {
-	return nil, errors.New("redis: connection refused")
 }
 
 func TestEffectWithoutACallIsDead(t *testing.T) {

@@ -121,63 +121,44 @@ func TestErrorsNameHostsAsTheyWereGivenAndNoAddressOrResolver(t *testing.T) {
 	}
 }
 
-func TestTransportUsesNoProxy(t *testing.T) {
-	proxy := newEndpoint(t, nil)
-	t.Setenv("HTTP_PROXY", proxy.URL)
-	t.Setenv("http_proxy", proxy.URL)
-	require.Nil(t, guard.Transport(guard.Policy{}, nil).Proxy)
-}
-
-func TestTransportRefusesByItself(t *testing.T) {
-	e := newEndpoint(t, nil)
-	client := &http.Client{Transport: guard.Transport(guard.Policy{}, nil)}
-	response, err := client.Get(e.URL)
-	if err == nil {
-		response.Body.Close()
-	}
-	var blocked *guard.Blocked
-	require.ErrorAs(t, err, &blocked)
-	require.Equal(t, "127.0.0.1", blocked.Address.String())
-}
-
-// names is a DNS server for which all names lead to one address, which changes.
-type names struct {
+// nameServer is a DNS server for which all names lead to one address, which changes.
+type nameServer struct {
 	mu      sync.Mutex
 	address [4]byte
 	looks   int
 	server  net.PacketConn
 }
 
-func newNames(t *testing.T, address string) *names {
+func newNames(t *testing.T, address string) *nameServer {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = server.Close() })
-	n := &names{server: server}
+	n := &nameServer{server: server}
 	n.lead(address)
 	go n.serve()
 	return n
 }
 
-func (n *names) lead(address string) {
+func (n *nameServer) lead(address string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.address = [4]byte(net.ParseIP(address).To4())
 }
 
-func (n *names) asked() int {
+func (n *nameServer) asked() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.looks
 }
 
-func (n *names) resolver() *net.Resolver {
+func (n *nameServer) resolver() *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "udp", n.server.LocalAddr().String())
 	}}
 }
 
-func (n *names) serve() {
+func (n *nameServer) serve() {
 	packet := make([]byte, 1500)
 	for {
 		size, from, err := n.server.ReadFrom(packet)
@@ -191,7 +172,7 @@ func (n *names) serve() {
 }
 
 // reply answers a question for an A record; there are no others.
-func (n *names) reply(packet []byte) ([]byte, bool) {
+func (n *nameServer) reply(packet []byte) ([]byte, bool) {
 	var message dnsmessage.Message
 	if message.Unpack(packet) != nil || len(message.Questions) != 1 {
 		return nil, false

@@ -2,13 +2,14 @@ package httpcall_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,17 +22,8 @@ import (
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
 )
-
-// tenants is the Apps of the tests.
-type tenants map[string]*repositories.App
-
-func (t tenants) App(_ context.Context, id string) (*repositories.App, error) {
-	if app, ok := t[id]; ok {
-		return app, nil
-	}
-	return nil, fmt.Errorf("app %q: %w", id, store.ErrNotFound)
-}
 
 // clock is a time that only tests move.
 type clock struct {
@@ -75,7 +67,7 @@ func (l *lockedBuffer) String() string {
 type rig struct {
 	*httpcall.Caller
 	t     *testing.T
-	apps  tenants
+	apps  effecttest.Apps
 	clock *clock
 	log   *lockedBuffer
 	kept  *store.Store // see store
@@ -84,7 +76,7 @@ type rig struct {
 // newRig returns a caller of the app "clinic" that may call loopback.
 func newRig(t *testing.T, change ...func(*httpcall.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, apps: tenants{"clinic": {ID: "clinic"}}, clock: newClock(), log: &lockedBuffer{}}
+	r := &rig{t: t, apps: effecttest.Apps{"clinic": {ID: "clinic"}}, clock: newClock(), log: &lockedBuffer{}}
 	options := httpcall.Options{
 		Apps: r.apps, Policy: policy(t, "allow"), Now: r.clock.Now,
 		Jitter: func(pause time.Duration) time.Duration { return pause },
@@ -104,10 +96,7 @@ func (r *rig) call(url string, request *repositories.Request, values map[string]
 }
 
 func effectOf(url string, request *repositories.Request, values map[string]any) effect.Effect {
-	return effect.Effect{
-		ID: "e1", Kind: effect.KindCall, AppID: "clinic", SessionID: "s1", TriggerID: "t1", Attempt: 1,
-		Call: &effect.Call{URL: url, Request: request, Values: values, Event: json.RawMessage(`{"id":"t1"}`)},
-	}
+	return effecttest.Call(&effect.Call{URL: url, Request: request, Values: values, Event: json.RawMessage(`{"id":"t1"}`)})
 }
 
 func policy(t *testing.T, text string) guard.Policy {
@@ -184,5 +173,59 @@ func saysJSON(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		says(status, body)(w, r)
+	}
+}
+
+// issuer is a token endpoint that hands out tok-1, tok-2 and so on.
+type issuer struct {
+	*endpoint
+	life    int // seconds; 0: it does not say
+	refresh bool
+	answer  http.HandlerFunc // instead of a token
+}
+
+func newIssuer(t *testing.T) *issuer {
+	i := &issuer{life: 3600}
+	i.endpoint = newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
+		if i.answer != nil {
+			i.answer(w, r)
+			return
+		}
+		i.issue(w)
+	})
+	return i
+}
+
+func (i *issuer) issue(w http.ResponseWriter) {
+	n := len(i.requests())
+	token := map[string]any{"access_token": fmt.Sprintf("tok-%d", n), "token_type": "bearer"}
+	if i.life != 0 {
+		token["expires_in"] = i.life
+	}
+	if i.refresh {
+		token["refresh_token"] = fmt.Sprintf("refresh-%d", n)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(token)
+}
+
+// form returns what the n-th token request said, counted from 0.
+func (i *issuer) form(n int) url.Values {
+	form, err := url.ParseQuery(i.requests()[n].body)
+	if err != nil {
+		panic(err)
+	}
+	return form
+}
+
+// accepts answers 401 to all but these tokens.
+func accepts(tokens ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for _, token := range tokens {
+			if strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") == token {
+				return
+			}
+		}
+		w.WriteHeader(http.StatusUnauthorized)
 	}
 }

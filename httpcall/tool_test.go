@@ -14,10 +14,10 @@ import (
 	"earshot/httpcall"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/parameters"
 	"earshot/repositories/redistest"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
 )
 
 // toolRig is a rig whose app has an http source, "api".
@@ -32,17 +32,8 @@ func toolRig(t *testing.T, source repositories.Source, change ...func(*httpcall.
 // the values of a program.
 func (r *rig) tool(fields, values string) effect.Outcome {
 	r.t.Helper()
-	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r",
-		[]byte(`{"tools":[{"name":"t","type":"http","source":"api",`+fields+`}]}`))
-	require.NoError(r.t, err)
-	tool := &repository.Tools[0]
-	given, err := parameters.DecodeValues([]byte(values))
-	require.NoError(r.t, err)
-	checked, faults := tool.Params().Check(given)
-	require.Empty(r.t, faults)
-	delivery := effectOf("", tool.Request, checked)
-	delivery.Call.Tool = tool
-	return r.Deliver(r.t.Context(), delivery)
+	tool := effecttest.Tool(r.t, `"type":"http","source":"api",`+fields)
+	return r.Deliver(r.t.Context(), effecttest.Fired(r.t, tool, values))
 }
 
 // list is a list of parameters, each as name:type.
@@ -54,15 +45,15 @@ func list(field string, members ...[2]string) string {
 		Required    bool           `json:"required"`
 		Items       map[string]any `json:"items,omitempty"`
 	}
-	var parameters []parameter
+	var all []parameter
 	for _, member := range members {
 		p := parameter{Name: member[0], Type: member[1], Description: "d"}
 		if p.Type == "array" {
 			p.Items = map[string]any{"name": "x", "type": "string", "description": "d"}
 		}
-		parameters = append(parameters, p)
+		all = append(all, p)
 	}
-	text, _ := json.Marshal(parameters)
+	text, _ := json.Marshal(all)
 	return `,"` + field + `":` + string(text)
 }
 
@@ -246,11 +237,7 @@ func (r *rig) stored() effect.Outcome {
 	r.t.Helper()
 	repository, err := r.kept.Repository(r.t.Context(), repositories.Scope{AppID: "clinic"}, "r")
 	require.NoError(r.t, err)
-	delivery := effectOf(repository.Tools[0].URL, repository.Tools[0].Request, nil)
-	if repository.Tools[0].Type != "" {
-		delivery.Call.Tool = &repository.Tools[0]
-	}
-	return r.Deliver(r.t.Context(), delivery)
+	return r.Deliver(r.t.Context(), effecttest.Call(effect.CallOf(&repository.Tools[0], nil, nil)))
 }
 
 func quoted(text string) string {
@@ -281,19 +268,19 @@ func FuzzToolBody(f *testing.F) {
 func shape(text []byte) string {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	shape := ""
+	found := ""
 	for {
 		token, err := decoder.Token()
 		if err != nil {
-			return shape
+			return found
 		}
 		switch token := token.(type) {
 		case json.Delim:
-			shape += token.String()
+			found += token.String()
 		case string:
-			shape += "s"
+			found += "s"
 		default:
-			shape += "v"
+			found += "v"
 		}
 	}
 }

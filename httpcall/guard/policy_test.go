@@ -1,6 +1,8 @@
 package guard_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"testing"
 
@@ -113,4 +115,25 @@ func FuzzPolicy(f *testing.F) {
 			require.Error(t, parsed.Check(target))
 		}
 	})
+}
+
+func TestTransportUsesNoProxy(t *testing.T) {
+	proxy := httptest.NewServer(http.NotFoundHandler())
+	defer proxy.Close()
+	t.Setenv("HTTP_PROXY", proxy.URL)
+	t.Setenv("http_proxy", proxy.URL)
+	require.Nil(t, guard.Transport(guard.Policy{}, nil).Proxy)
+}
+
+func TestTransportRefusesByItself(t *testing.T) {
+	e := httptest.NewServer(http.NotFoundHandler())
+	defer e.Close()
+	client := &http.Client{Transport: guard.Transport(guard.Policy{}, nil)}
+	response, err := client.Get(e.URL)
+	if err == nil {
+		response.Body.Close()
+	}
+	var blocked *guard.Blocked
+	require.ErrorAs(t, err, &blocked)
+	require.Equal(t, "127.0.0.1", blocked.Address.String())
 }

@@ -1,29 +1,16 @@
 package sqlquery_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
-	"earshot/repositories/parameters"
-	"earshot/repositories/store"
 	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
 	"earshot/trigger/sqlquery"
 )
-
-// tenants is the Apps of the tests.
-type tenants map[string]*repositories.App
-
-func (t tenants) App(_ context.Context, id string) (*repositories.App, error) {
-	if app, ok := t[id]; ok {
-		return app, nil
-	}
-	return nil, fmt.Errorf("app %q: %w", id, store.ErrNotFound)
-}
 
 // rig is a runner of the app "clinic" with one source, "db".
 type rig struct {
@@ -36,7 +23,7 @@ func newRig(t testing.TB, source repositories.Source, change ...func(*sqlquery.O
 	t.Helper()
 	source.Name = "db"
 	r := &rig{t: t, app: &repositories.App{ID: "clinic", Sources: []repositories.Source{source}}}
-	options := sqlquery.Options{Apps: tenants{"clinic": r.app}}
+	options := sqlquery.Options{Apps: effecttest.Apps{"clinic": r.app}}
 	for _, alter := range change {
 		alter(&options)
 	}
@@ -50,10 +37,7 @@ func newRig(t testing.TB, source repositories.Source, change ...func(*sqlquery.O
 func (r *rig) tool(fields string) *repositories.Tool {
 	r.t.Helper()
 	kind := map[string]string{"postgres": "postgres-sql", "sqlite": "sqlite-sql"}[r.app.Sources[0].Type]
-	body := `{"tools":[{"name":"t","type":"` + kind + `","source":"db",` + fields + `}]}`
-	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", []byte(body))
-	require.NoError(r.t, err)
-	return &repository.Tools[0]
+	return effecttest.Tool(r.t, `"type":"`+kind+`","source":"db",`+fields)
 }
 
 // statement is the field of a statement.
@@ -63,21 +47,13 @@ func statement(sql string) string {
 }
 
 func effectOf(tool *repositories.Tool, values map[string]any) effect.Effect {
-	return effect.Effect{
-		ID: "e1", Kind: effect.KindCall, AppID: "clinic", SessionID: "s1", TriggerID: "t1", Attempt: 1,
-		Call: &effect.Call{Tool: tool, Request: tool.Request, Values: values},
-	}
+	return effecttest.Call(effect.CallOf(tool, values, nil))
 }
 
 // run delivers a tool with the values of a program, given as JSON.
 func (r *rig) run(fields, values string) effect.Outcome {
 	r.t.Helper()
-	tool := r.tool(fields)
-	given, err := parameters.DecodeValues([]byte(values))
-	require.NoError(r.t, err)
-	checked, faults := tool.Params().Check(given)
-	require.Empty(r.t, faults)
-	return r.Deliver(r.t.Context(), effectOf(tool, checked))
+	return r.Deliver(r.t.Context(), effecttest.Fired(r.t, r.tool(fields), values))
 }
 
 // rows delivers a statement without parameters and returns its result.

@@ -2,7 +2,6 @@ package sqlquery_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
 	"earshot/trigger/sqlquery"
 	"earshot/trigger/sqlquery/pgtest"
 )
@@ -424,7 +424,7 @@ func TestPostgresThatGoesAwayIsWaitedFor(t *testing.T) {
 }
 
 func TestStoreThatIsAwayPutsAStatementOff(t *testing.T) {
-	r := sqlquery.New(sqlquery.Options{Apps: failing{}})
+	r := sqlquery.New(sqlquery.Options{Apps: effecttest.UnreachableApps{}})
 	tool := &repositories.Tool{Type: repositories.ToolPostgres, Source: "db"}
 	outcome := r.Deliver(t.Context(), effectOf(tool, nil))
 	require.Equal(t, effect.Retry, outcome.Verdict)
@@ -432,10 +432,4 @@ func TestStoreThatIsAwayPutsAStatementOff(t *testing.T) {
 	outcome = r.Deliver(t.Context(), effect.Effect{ID: "e", Kind: effect.KindEvent})
 	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Panics(t, func() { sqlquery.New(sqlquery.Options{}) })
-}
-
-type failing struct{}
-
-func (failing) App(context.Context, string) (*repositories.App, error) {
-	return nil, errors.New("connection refused")
 }
