@@ -187,3 +187,61 @@ func (a attempt) report() (ledger.Outcome, error) {
 	r.Attempt = string(logged)
 	return r, err
 }
+
+// callPauses is how long a call waits after its first failure, its second, and so on;
+// the last holds for all further ones:
+//
+//	attempt  1   2    3     4      5      6       7 …
+//	at       0s  1s   6s    36s    2m36s  7m36s   12m36s
+//
+// Four quick tries outlast a restart of the endpoint, the others an outage, and few
+// fall into the default give-up time of 15 minutes.
+var callPauses = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute}
+
+// eventPauses is the same for events. They are given up only where NATS denies them to
+// us, and it is one server that all of them wait for: what is owed should follow soon
+// when it is back.
+var eventPauses = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
+
+// pauseAfter is the pause after a failure, fails having gone before. What the other
+// side asked for is honoured between the pause and its double: neither an eager nor a
+// careless endpoint sets our pace.
+func (e *Engine) pauseAfter(kind effect.Kind, fails int, asked time.Duration) time.Duration {
+	ladder := callPauses
+	if kind == effect.KindEvent {
+		ladder = eventPauses
+	}
+	step := ladder[min(fails, len(ladder)-1)]
+	if asked > 0 {
+		return max(step, min(asked, 2*step))
+	}
+	return e.jitter(step)
+}
+
+var verdicts = map[effect.Verdict]string{effect.Done: "done", effect.Retry: "retry", effect.Dead: "dead"}
+
+// finish writes a report until Redis has answered or ctx ends. It returns the answer that
+// holds, and goes on with the session's outbox where more is in it.
+func (e *Engine) finish(ctx context.Context, r ledger.Report) (answer string, err error) {
+	holds, answer, err := e.record(ctx, r)
+	if holds {
+		e.work(func() { e.drain(r.App, r.Session, r.Next) })
+	}
+	return answer, err
+}
+
+// record writes a report, and reports whether r.Next has the outbox.
+func (e *Engine) record(ctx context.Context, r ledger.Report) (holds bool, answer string, err error) {
+	if e.life.Err() != nil { // what was broken off is given back all the same
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), parting)
+		defer cancel()
+		ctx = last
+	}
+	keep := e.store.Retention()
+	crash.At(crash.FinishBefore)
+	err = e.persist(ctx, func() error {
+		answer, holds, err = e.ledger.Finish(ctx, r, ledger.Retention{Done: keep.Done, Dead: keep.Dead})
+		return err
+	})
+	return holds, answer, err
+}

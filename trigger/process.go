@@ -9,6 +9,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories/crash"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger/ledger"
@@ -176,4 +177,78 @@ func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope,
 	}
 	sessions, err := loadAll(e.store, appID, session)
 	return scope{app: state.app, own: state.repositories, session: sessions}, err
+}
+
+// errLost is why the context of a turn ended: its lease is another's.
+var errLost = errors.New("the lease of the turn was lost")
+
+// hold keeps the lease of a turn until the returned function is called. The context
+// ends when the lease is lost: a process that was frozen must not go on.
+func (e *Engine) hold(ctx context.Context, t *turn) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ticks := time.NewTicker(e.lease / heartbeats)
+	e.running.Go(func() {
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticks.C:
+				e.renew(ctx, t, cancel)
+			}
+		}
+	})
+	return ctx, func() { cancel(nil) }
+}
+
+func (e *Engine) renew(ctx context.Context, t *turn, cancel context.CancelCauseFunc) {
+	if held, err := e.ledger.Extend(ctx, t.Turn, t.token, e.lease); err == nil && !held {
+		cancel(errLost)
+	}
+}
+
+// failure is what a session keeps of a turn that was not decided.
+type failure struct {
+	Error string `json:"error"`
+}
+
+// giveBack writes the failure of a turn. A negative pause leaves the next try to the
+// client.
+func (e *Engine) giveBack(ctx context.Context, t *turn, cause error, pause time.Duration) error {
+	text, err := exactjson.Encode(failure{Error: cause.Error()})
+	if err != nil {
+		return err
+	}
+	crash.At(crash.GiveBackBefore)
+	return e.persist(ctx, func() error { return e.ledger.Undecided(ctx, t.Turn, t.token, string(text), pause) })
+}
+
+// errWorker means that the work on a request panicked. What it had leased is taken up
+// again when the lease has ended.
+var errWorker = errors.New("the work on the request failed inside Earshot")
+
+// apart does the work of a request apart from it, and waits for the outcome: the work
+// goes on when the client has left, since what it is about is accepted by then.
+func (e *Engine) apart(ctx context.Context, work func() (json.RawMessage, error)) (json.RawMessage, error) {
+	type outcome struct {
+		answer json.RawMessage
+		err    error
+	}
+	// The channel has room, so that one who left is not waited for. A panic closes
+	// it unused.
+	done := make(chan outcome, 1)
+	e.work(func() {
+		defer close(done)
+		answer, err := work()
+		done <- outcome{answer, err}
+	})
+	select {
+	case o, ok := <-done:
+		if !ok {
+			return nil, errWorker
+		}
+		return o.answer, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"earshot/repositories/exactjson"
 	"earshot/trigger/ledger"
 )
 
@@ -131,4 +132,10 @@ func (e *Engine) appExists(ctx context.Context, appID string) error {
 		return noApp(appID)
 	}
 	return err
+}
+
+// decode reads what this package has encoded. Numbers keep their digits: a value of
+// 9007199254740993 must not pass through a float.
+func decode(text string, into any) error {
+	return exactjson.Unmarshal([]byte(text), into)
 }

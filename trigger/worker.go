@@ -9,6 +9,7 @@ import (
 
 	"earshot/repositories/crash"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 )
@@ -158,5 +159,112 @@ func (e *Engine) expire(ctx context.Context, members []string) {
 				e.log.Warn("session.unexpired", "session", member, "error", err.Error())
 			}
 		})
+	}
+}
+
+// look takes up what is due in partitions. Of a cluster that is away in part it takes up
+// what is on the other nodes.
+func (e *Engine) look(ctx context.Context, partitions []int) error {
+	// As much of a lane as its app may have slots, and one member more, so that it is seen
+	// where they do not suffice.
+	found, err := e.ledger.Look(ctx, partitions, func(kind keyspace.Lane) int { return e.slots[kind].share() + 1 })
+	e.expire(ctx, found.Idle)
+	e.takeUp(ctx, found.Lanes)
+	if err == nil && found.Backlog != nil {
+		e.metrics.backlog(found)
+	}
+	return err
+}
+
+// takeUp starts workers, those of an app with fewer before those of one with more: one
+// member of each lane in turn, as long as there are slots.
+func (e *Engine) takeUp(ctx context.Context, lanes []ledger.Lane) {
+	slices.SortStableFunc(lanes, func(a, b ledger.Lane) int { return e.slots[a.Kind].of(a.App) - e.slots[b.Kind].of(b.App) })
+	for i, open := 0, lanes; len(open) > 0 && ctx.Err() == nil; i++ {
+		open = slices.DeleteFunc(open, func(l ledger.Lane) bool {
+			return i >= len(l.Members) || !e.start(ctx, l, l.Members[i])
+		})
+	}
+}
+
+// start starts a worker for a member, unless it has one; false where there is no slot.
+func (e *Engine) start(ctx context.Context, l ledger.Lane, member string) bool {
+	name := string(l.Kind) + "/" + l.App + "/" + member
+	if _, busy := e.busy.LoadOrStore(name, true); busy {
+		return true
+	}
+	slots := e.slots[l.Kind]
+	if !slots.take(l.App) {
+		e.busy.Delete(name)
+		return false
+	}
+	e.work(func() {
+		defer func() {
+			e.busy.Delete(name)
+			for _, app := range slots.give(l.App) {
+				e.Wake(app)
+			}
+		}()
+		e.takeOne(ctx, l, member)
+	})
+	return true
+}
+
+// claimed is an effect that this process has the lease of.
+type claimed struct {
+	effect.Effect
+	ledger.Claimed
+}
+
+// claim takes the lease of a call; nil where it is not to be had.
+func (e *Engine) claim(ctx context.Context, appID, id, token string) (*claimed, error) {
+	found, err := e.ledger.Claim(ctx, appID, id, token)
+	if err != nil {
+		e.giveUp(ledger.Holding{Turn: ledger.Turn{App: appID}, Token: token, Calls: []string{id}}, err)
+		return nil, err
+	}
+	if found == nil {
+		return nil, nil
+	}
+	c := &claimed{Effect: effectOf(appID, *found), Claimed: *found}
+	return c, c.readBody(e.store)
+}
+
+// effectOf is the effect that stands in the ledger, without its event or call.
+func effectOf(appID string, found ledger.Claimed) effect.Effect {
+	return effect.Effect{
+		ID: found.Entry.ID, Kind: effect.Kind(found.Entry.Kind), AppID: appID, SessionID: found.Entry.Session,
+		TriggerID: found.Entry.Trigger, Attempt: found.Attempt,
+	}
+}
+
+// readBody fills the call from what the ledger keeps of it.
+func (c *claimed) readBody(definitions *store.Store) error {
+	var body storedCall
+	if err := decode(c.Body, &body); err != nil {
+		return err
+	}
+	var payload fired
+	if err := decode(string(body.Event), &payload); err != nil {
+		return err
+	}
+	tool, err := definitions.OpenTool(c.AppID, body.Tool)
+	if err != nil {
+		return err
+	}
+	c.TraceParent = body.TraceParent
+	c.Effect.Call = effect.CallOf(tool, payload.Values, body.Event)
+	return nil
+}
+
+// sweepUp removes what is over from time to time, until ctx ends, and looks whether Redis
+// is full. All replicas do: what one has removed, another does not find.
+func (e *Engine) sweepUp(ctx context.Context) {
+	full := false
+	for pause(ctx, e.jitter(e.sweep)) {
+		full = e.watchMemory(ctx, full)
+		if err := e.ledger.Forget(ctx); err != nil && ctx.Err() == nil {
+			e.log.Warn("records.unforgotten", "error", err.Error())
+		}
 	}
 }
