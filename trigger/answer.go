@@ -14,7 +14,7 @@ import (
 // stores the answer. The decision stands by now: whatever fails here is delivered
 // later and takes nothing back.
 func (e *Engine) carryOut(ctx context.Context, t *turn, p *plan, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
-	r := e.newRound(p)
+	r := e.newFirstAttempts(p)
 	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (e *Engine) carryOut(ctx context.Context, t *turn, p *plan, request matcher
 }
 
 // close stores the answer with the last outcomes, and returns the one that holds.
-func (e *Engine) close(ctx context.Context, r *round) (json.RawMessage, error) {
+func (e *Engine) close(ctx context.Context, r *firstAttempts) (json.RawMessage, error) {
 	answer, err := exactjson.Encode(r.plan.answer)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ type attempt struct {
 }
 
 // firstCall is the first attempt at a call, within the lease that the decision has given.
-func (r *round) firstCall(ctx context.Context, call plannedEffect) attempt {
+func (r *firstAttempts) firstCall(ctx context.Context, call plannedEffect) attempt {
 	if r.plan.few && !call.Call.Repeatable() {
 		return attempt{Effect: call.Effect, owed: call.owed, at: r.engine.now().UTC(), outcome: notSafe, pause: r.engine.jitter(time.Second)}
 	}
@@ -239,7 +239,7 @@ func (e *Engine) record(ctx context.Context, r ledger.Report) (holds bool, answe
 	}
 	keep := e.store.Retention()
 	crash.At(crash.FinishBefore)
-	err = e.persist(ctx, func() error {
+	err = e.retryUntilAvailable(ctx, func() error {
 		answer, holds, err = e.ledger.Finish(ctx, r, ledger.Retention{Done: keep.Done, Dead: keep.Dead})
 		return err
 	})

@@ -71,7 +71,7 @@ func (p *plan) answerWithin(lease time.Duration) time.Duration {
 	return lease
 }
 
-func (p *plan) firing(i int, fire plannedFire) (ledger.Firing, error) {
+func (p *plan) firing(i int, fire plannedFiring) (ledger.Firing, error) {
 	record, err := exactjson.Encode(fire.record)
 	if err != nil {
 		return ledger.Firing{}, err
@@ -143,7 +143,7 @@ func (e *Engine) handBack(held ledger.Holding) {
 				e.Wake(held.App)
 				return
 			}
-			if !pause(ctx, e.jitter(time.Duration(i+1)*200*time.Millisecond)) {
+			if !sleep(ctx, e.jitter(time.Duration(i+1)*200*time.Millisecond)) {
 				return
 			}
 		}
@@ -152,7 +152,7 @@ func (e *Engine) handBack(held ledger.Holding) {
 
 // release runs the script until Redis has answered or ctx ends.
 func (e *Engine) release(ctx context.Context, held ledger.Holding) (had bool, err error) {
-	err = e.persist(ctx, func() error {
+	err = e.retryUntilAvailable(ctx, func() error {
 		had, err = e.ledger.Release(ctx, held)
 		return err
 	})

@@ -161,8 +161,8 @@ func readUnfinished(text string, s scope, now time.Duration) []unfinished {
 	return open
 }
 
-// begun shows unfinished calls to a matcher.
-func begun(list []unfinished) []matcher.Unfinished {
+// toMatcher shows unfinished calls to a matcher.
+func toMatcher(list []unfinished) []matcher.Unfinished {
 	var shown []matcher.Unfinished
 	for _, u := range list {
 		shown = append(shown, matcher.Unfinished{Candidate: u.candidate, Values: u.Values, Missing: u.Missing})

@@ -40,7 +40,7 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
 		case status == ledger.Committed:
-			return e.carryOutApart(ctx, p)
+			return e.carryOutDetached(ctx, p)
 		}
 	}
 	return nil, fmt.Errorf("%w: its repository changes faster than it can be fired", ErrNotInScope)
@@ -79,10 +79,10 @@ func (e *Engine) planFire(d Direct, app *repositories.App, candidate matcher.Can
 	return &p.plan, nil
 }
 
-// carryOutApart makes the first attempt apart from the request, and waits for it.
-func (e *Engine) carryOutApart(ctx context.Context, p *plan) (json.RawMessage, error) {
-	return e.apart(ctx, func() (json.RawMessage, error) {
-		r := e.newRound(p)
+// carryOutDetached makes the first attempt apart from the request, and waits for it.
+func (e *Engine) carryOutDetached(ctx context.Context, p *plan) (json.RawMessage, error) {
+	return e.detached(ctx, func() (json.RawMessage, error) {
+		r := e.newFirstAttempts(p)
 		if err := r.run(e.life); err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (e *Engine) carryOutApart(ctx context.Context, p *plan) (json.RawMessage, e
 	})
 }
 
-func (e *Engine) closeDirect(r *round) (json.RawMessage, error) {
+func (e *Engine) closeDirect(r *firstAttempts) (json.RawMessage, error) {
 	answer, err := exactjson.Encode(r.plan.answer.Matches[0])
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 		case !stored.answering:
 			return e.keepMatch(ctx, d.AppID, triggerID, stored.record.Match)
 		}
-		if !pause(ctx, waits[min(i, len(waits)-1)]) {
+		if !sleep(ctx, turnPauses[min(i, len(turnPauses)-1)]) {
 			return nil, ctx.Err()
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// about is what the payloads of a turn's events have in common.
-type about struct {
+// eventHeader is what the payloads of a turn's events have in common.
+type eventHeader struct {
 	ID        string    `json:"id"`
 	Time      time.Time `json:"ts"`
 	MessageID string    `json:"messageId,omitempty"`
@@ -30,14 +30,14 @@ type about struct {
 }
 
 // without leaves fields out; only the text is the caller's here.
-func (a about) without(fields ...string) about {
+func (a eventHeader) without(fields ...string) eventHeader {
 	a.Text, a.Omitted = "", fields
 	return a
 }
 
-// fired is the payload of tool.trigger and of a tool's emitter event.
-type fired struct {
-	about
+// triggerPayload is the payload of tool.trigger and of a tool's emitter event.
+type triggerPayload struct {
+	eventHeader
 	RepositoryID string          `json:"repositoryId"`
 	Source       string          `json:"source"`
 	Name         string          `json:"name"`
@@ -46,46 +46,46 @@ type fired struct {
 }
 
 // forms are the payload in full and ever shorter.
-func (f fired) forms() []any {
+func (f triggerPayload) forms() []any {
 	worded, described, bare := f, f, f
-	worded.about = f.without("text")
-	described.about, described.Schema = f.without("text", "schema"), json.RawMessage("[]")
-	bare.about, bare.Schema, bare.Values = f.without("text", "schema", "values"), described.Schema, map[string]any{}
+	worded.eventHeader = f.without("text")
+	described.eventHeader, described.Schema = f.without("text", "schema"), json.RawMessage("[]")
+	bare.eventHeader, bare.Schema, bare.Values = f.without("text", "schema", "values"), described.Schema, map[string]any{}
 	return []any{f, worded, described, bare}
 }
 
-// refused is the payload of tool.rejected.
-type refused struct {
-	about
+// rejectedPayload is the payload of tool.rejected.
+type rejectedPayload struct {
+	eventHeader
 	Rejected
 }
 
 // forms are the payload in full and ever shorter.
-func (r refused) forms() []any {
+func (r rejectedPayload) forms() []any {
 	worded, bare := r, r
-	worded.about = r.without("text")
-	bare.about, bare.Values, bare.Errors = r.without("text", "values", "errors"), map[string]any{}, []parameters.ValueFault{}
+	worded.eventHeader = r.without("text")
+	bare.eventHeader, bare.Values, bare.Errors = r.without("text", "values", "errors"), map[string]any{}, []parameters.ValueFault{}
 	return []any{r, worded, bare}
 }
 
-// unmatched is the payload of tool.notmatching.
-type unmatched struct {
-	about
+// notMatchingPayload is the payload of tool.notmatching.
+type notMatchingPayload struct {
+	eventHeader
 	Repositories []string `json:"repositories"`
 	Tools        []string `json:"tools"`
 }
 
 // forms are the payload in full and ever shorter.
-func (u unmatched) forms() []any {
+func (u notMatchingPayload) forms() []any {
 	worded, bare := u, u
-	worded.about = u.without("text")
-	bare.about, bare.Repositories, bare.Tools = u.without("text", "repositories", "tools"), []string{}, []string{}
+	worded.eventHeader = u.without("text")
+	bare.eventHeader, bare.Repositories, bare.Tools = u.without("text", "repositories", "tools"), []string{}, []string{}
 	return []any{u, worded, bare}
 }
 
-// ended is the payload of tool.result.
-type ended struct {
-	about
+// resultPayload is the payload of tool.result.
+type resultPayload struct {
+	eventHeader
 	TriggerID    string          `json:"triggerId"`
 	RepositoryID string          `json:"repositoryId"`
 	Source       string          `json:"source"`
@@ -99,9 +99,9 @@ type ended struct {
 }
 
 // forms are the payload in full and without the result.
-func (e ended) forms() []any {
+func (e resultPayload) forms() []any {
 	bare := e
-	bare.about, bare.Result = e.without("result"), nil
+	bare.eventHeader, bare.Result = e.without("result"), nil
 	return []any{e, bare}
 }
 
@@ -113,12 +113,12 @@ const (
 	eventNotMatching = "notmatching"
 )
 
-// payload is what an event says, in one or several forms, each shorter than the one before.
-type payload interface{ forms() []any }
+// eventPayload is what an event says, in one or several forms, each shorter than the one before.
+type eventPayload interface{ forms() []any }
 
 // eventOf wraps a payload, in the first form that fits into an event, and reports whether
 // that is not all of it. The last word of the subject is left out where name is empty.
-func eventOf(kind string, about about, name string, says payload) (event effect.Event, cut bool, err error) {
+func eventOf(kind string, about eventHeader, name string, says eventPayload) (event effect.Event, cut bool, err error) {
 	subject := "tool." + kind + "." + about.AppID + "." + orNone(about.SessionID)
 	if name != "" {
 		subject += "." + name
@@ -137,8 +137,8 @@ func orNone(sessionID string) string {
 	return sessionID
 }
 
-// names lists the tools of the candidates and the repositories that hold them.
-func names(candidates []matcher.Candidate) (repositoryIDs, tools []string) {
+// candidateNames lists the tools of the candidates and the repositories that hold them.
+func candidateNames(candidates []matcher.Candidate) (repositoryIDs, tools []string) {
 	seen := map[string]bool{}
 	for _, c := range candidates {
 		tools = append(tools, c.Tool.Name)
@@ -155,15 +155,15 @@ func names(candidates []matcher.Candidate) (repositoryIDs, tools []string) {
 
 // resultEvent is the tool.result of an ended call.
 func (e *Engine) resultEvent(a attempt) (effect.Effect, keyspace.Entry, error) {
-	var of fired
+	var of triggerPayload
 	if err := decode(string(a.Call.Event), &of); err != nil {
 		return effect.Effect{}, keyspace.Entry{}, err
 	}
 	o := a.outcome
-	about := of.about
+	about := of.eventHeader
 	about.ID, about.Time, about.Text = resultID(a), e.now().UTC(), ""
-	event, _, err := eventOf(eventResult, about, of.Name, ended{
-		about: about, TriggerID: a.TriggerID, RepositoryID: of.RepositoryID, Source: of.Source, Name: of.Name,
+	event, _, err := eventOf(eventResult, about, of.Name, resultPayload{
+		eventHeader: about, TriggerID: a.TriggerID, RepositoryID: of.RepositoryID, Source: of.Source, Name: of.Name,
 		OK: o.Verdict == effect.Done, Status: o.Status, Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
 	})
 	if err != nil {
@@ -191,7 +191,7 @@ func resultID(call attempt) string {
 
 // remember adds to the report what a session keeps of an ended call.
 func (a attempt) remember(r *ledger.Outcome) error {
-	var of fired
+	var of triggerPayload
 	if err := decode(string(a.Call.Event), &of); err != nil {
 		return err
 	}

@@ -14,13 +14,13 @@ import (
 // effects the same both times, so that JetStream and an idempotent receiver absorb
 // the second. Values never enter, since a model may find others the second time.
 
-// fireID names the n-th fire of a tool by a turn. A triggerOnce repository has one
+// firingID names the n-th fire of a tool by a turn. A triggerOnce repository has one
 // name per generation, whoever fires it: two racing turns make the same id.
-func fireID(turn ledger.Turn, life store.Generation, repository *repositories.Repository, tool string, n int) string {
+func firingID(of ledger.Turn, life store.Generation, repository *repositories.Repository, tool string, n int) string {
 	if repository.Options.TriggerOnce {
 		return hash("once", repository.AppID, repository.SessionID, repository.ID, repository.Generation)
 	}
-	return hash("fire", named(turn, life), repository.ID, repository.Generation, tool, strconv.Itoa(n))
+	return hash("fire", turnHash(of, life), repository.ID, repository.Generation, tool, strconv.Itoa(n))
 }
 
 // directID names the fire of a trigger whose client has named it. Such a name is
@@ -29,10 +29,10 @@ func directID(triggerID string, repository *repositories.Repository) string {
 	return hash("direct", repository.AppID, triggerID, repository.Generation)
 }
 
-// named is the turn's name in ids: a function of nothing that a resend after a failover
+// turnHash is the turn's name in ids: a function of nothing that a resend after a failover
 // of Redis would change. The generations tell it from a message of the same name in an
 // earlier session, or app, of the same name.
-func named(t ledger.Turn, life store.Generation) string {
+func turnHash(t ledger.Turn, life store.Generation) string {
 	return hash("turn", t.App, life.App, t.Session, life.Session, t.Message)
 }
 

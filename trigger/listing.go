@@ -31,18 +31,18 @@ func (e *Engine) Triggers(ctx context.Context, q Query) ([]Record, string, error
 	if err := e.appExists(ctx, q.AppID); err != nil {
 		return nil, "", err
 	}
-	at, err := placeOf(q.Page.After)
+	at, err := positionOf(q.Page.After)
 	if err != nil {
 		return nil, "", err
 	}
 	items, room := []Record{}, &repositories.Room{}
 	for {
-		places, err := e.placesAfter(ctx, q, at)
+		places, err := e.positionsAfter(ctx, q, at)
 		if err != nil {
 			return nil, "", err
 		}
 		for rest := places; len(rest) > 0; {
-			few, err := e.ledger.TriggersFitting(ctx, q.AppID, placeIDs(rest))
+			few, err := e.ledger.TriggersFitting(ctx, q.AppID, positionIDs(rest))
 			if err != nil {
 				return nil, "", err
 			}
@@ -54,7 +54,7 @@ func (e *Engine) Triggers(ctx context.Context, q Query) ([]Record, string, error
 				if len(items) == q.Page.Limit || !room.Takes(found.Record) {
 					return items, at.cursor(), nil
 				}
-				items, at = append(items, found.Record), found.place
+				items, at = append(items, found.Record), found.position
 			}
 			rest = rest[few:]
 		}
@@ -65,14 +65,14 @@ func (e *Engine) Triggers(ctx context.Context, q Query) ([]Record, string, error
 	}
 }
 
-// found is a record with its place in the list.
-type found struct {
+// positionedRecord is a record with its place in the list.
+type positionedRecord struct {
 	Record
-	place
+	position
 }
 
 // matching reads the records of the places that are there and in the state asked for.
-func (e *Engine) matching(ctx context.Context, q Query, places []place) ([]found, error) {
+func (e *Engine) matching(ctx context.Context, q Query, places []position) ([]positionedRecord, error) {
 	if len(places) == 0 {
 		return nil, nil
 	}
@@ -84,14 +84,14 @@ func (e *Engine) matching(ctx context.Context, q Query, places []place) ([]found
 	if err != nil {
 		return nil, err
 	}
-	var records []found
+	var records []positionedRecord
 	for i, one := range stored {
 		switch {
 		case one == nil: // it has gone since the list was read
 		case q.SessionID != "" && one.record.SessionID != q.SessionID:
 		case q.Name != "" && one.record.Name != q.Name:
 		case q.State == "" || one.record.State == q.State:
-			records = append(records, found{one.record, places[i]})
+			records = append(records, positionedRecord{one.record, places[i]})
 		}
 	}
 	return records, nil
@@ -110,28 +110,28 @@ func (q Query) index() string {
 	}
 }
 
-// place is where a trigger stands in a list: lists are by time and, of one time, by
+// position is where a trigger stands in a list: lists are by time and, of one time, by
 // id, both falling. A place stays what it is when its trigger leaves the list.
-type place struct {
+type position struct {
 	score float64
 	id    string
 }
 
 // top is the place before the newest.
-var top = place{score: math.Inf(1)}
+var top = position{score: math.Inf(1)}
 
 // chunk is how many records are read at a time.
 const chunk = 100
 
-// placesAfter reads the next places of a list.
-func (e *Engine) placesAfter(ctx context.Context, q Query, at place) ([]place, error) {
+// positionsAfter reads the next places of a list.
+func (e *Engine) positionsAfter(ctx context.Context, q Query, at position) ([]position, error) {
 	list, err := e.ledger.ListedUpTo(ctx, q.index(), at.score, chunk+1)
 	if err != nil {
 		return nil, err
 	}
-	var places []place
+	var places []position
 	for _, z := range list {
-		next := place{score: z.Score, id: z.Member.(string)}
+		next := position{score: z.Score, id: z.Member.(string)}
 		if next.follows(at) && len(places) < chunk {
 			places = append(places, next)
 		}
@@ -139,11 +139,11 @@ func (e *Engine) placesAfter(ctx context.Context, q Query, at place) ([]place, e
 	return places, nil
 }
 
-func (p place) follows(other place) bool {
+func (p position) follows(other position) bool {
 	return p.score < other.score || p.score == other.score && p.id < other.id
 }
 
-func placeIDs(places []place) []string {
+func positionIDs(places []position) []string {
 	ids := make([]string, len(places))
 	for i := range places {
 		ids[i] = places[i].id
@@ -152,25 +152,25 @@ func placeIDs(places []place) []string {
 }
 
 // cursor writes the place for a client.
-func (p place) cursor() string {
+func (p position) cursor() string {
 	return encodeCursor(strconv.FormatFloat(p.score, 'f', -1, 64) + "/" + p.id)
 }
 
-// placeOf reads a client's cursor; without one it is the top.
-func placeOf(cursor string) (place, error) {
+// positionOf reads a client's cursor; without one it is the top.
+func positionOf(cursor string) (position, error) {
 	if cursor == "" {
 		return top, nil
 	}
 	text, err := decodeCursor(cursor)
 	if err != nil {
-		return place{}, err
+		return position{}, err
 	}
 	score, id, _ := strings.Cut(text, "/")
 	at, err := strconv.ParseFloat(score, 64)
 	if err != nil || id == "" {
-		return place{}, fmt.Errorf("%w: %q", ErrCursor, cursor)
+		return position{}, fmt.Errorf("%w: %q", ErrCursor, cursor)
 	}
-	return place{score: at, id: id}, nil
+	return position{score: at, id: id}, nil
 }
 
 func encodeCursor(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }

@@ -161,10 +161,10 @@ func (w *waiting) tell(of outbox, attempts []attempt) {
 	}
 }
 
-func putOff(waiting map[string]chan<- attempt) {
-	for id, told := range waiting {
+func putOff(here map[string]chan<- attempt) {
+	for id, told := range here {
 		told <- attempt{Effect: effect.Effect{ID: id, Kind: effect.KindEvent}, outcome: notTried}
-		delete(waiting, id)
+		delete(here, id)
 	}
 }
 

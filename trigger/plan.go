@@ -19,7 +19,7 @@ type plan struct {
 	ledger.Turn // without a message for a direct trigger
 	token       string
 	answer      Answer
-	fires       []plannedFire
+	fires       []plannedFiring
 	// unfinished is what the session keeps of calls that lack values (JSON, or empty).
 	unfinished string
 	// effects are in the order in which they reach JetStream.
@@ -40,7 +40,7 @@ type plan struct {
 // first reports whether the plan's events are the next of its session.
 func (p *plan) first() bool { return p.holder == p.token }
 
-type plannedFire struct {
+type plannedFiring struct {
 	id         string // its effects are named after it
 	triggerID  string
 	repository *repositories.Repository
@@ -77,8 +77,8 @@ func newPlanner(e *Engine, id ledger.Turn, token string, app *repositories.App, 
 }
 
 // about describes an event of the plan.
-func (p *planner) about(id string) about {
-	return about{ID: id, Time: p.now, MessageID: p.Message, Text: p.text, AppID: p.App, SessionID: p.Session}
+func (p *planner) about(id string) eventHeader {
+	return eventHeader{ID: id, Time: p.now, MessageID: p.Message, Text: p.text, AppID: p.App, SessionID: p.Session}
 }
 
 // fire adds a fire with its effects. triggerID is the client's, or empty.
@@ -91,8 +91,8 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	case !repository.Options.TriggerOnce:
 		id = directID(triggerID, repository)
 	}
-	payload := fired{
-		about: p.about(triggerID), RepositoryID: repository.ID, Source: source,
+	payload := triggerPayload{
+		eventHeader: p.about(triggerID), RepositoryID: repository.ID, Source: source,
 		Name: tool.Name, Schema: tool.Given(), Values: orEmpty(found.Values),
 	}
 	p.answer.Matches = append(p.answer.Matches, Match{
@@ -102,7 +102,7 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	if err := p.effectsOf(id, tool, payload); err != nil {
 		return err
 	}
-	p.fires = append(p.fires, plannedFire{id, triggerID, repository, p.record(found)})
+	p.fires = append(p.fires, plannedFiring{id, triggerID, repository, p.record(found)})
 	return p.retire(repository)
 }
 
@@ -110,7 +110,7 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 func (p *planner) nextID(c matcher.Candidate) string {
 	counted := c.Repository.ID + " " + c.Tool.Name
 	p.fired[counted]++
-	return fireID(p.Turn, p.life, c.Repository, c.Tool.Name, p.fired[counted]-1)
+	return firingID(p.Turn, p.life, c.Repository, c.Tool.Name, p.fired[counted]-1)
 }
 
 // record is what is stored of the latest fire.
@@ -135,9 +135,9 @@ func (p *planner) evidence(found matcher.Match) map[string]*matcher.Evidence {
 }
 
 // effectsOf adds the event, the emitter's event and the call of a fire.
-func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload fired) error {
+func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload triggerPayload) error {
 	match := &p.answer.Matches[len(p.answer.Matches)-1]
-	event, cut, err := eventOf(eventTrigger, payload.about, tool.Name, payload)
+	event, cut, err := eventOf(eventTrigger, payload.eventHeader, tool.Name, payload)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (p *planner) event(id, part string, event effect.Event) error {
 
 // call adds a call. What it needs goes along, since the tool may be gone by the time
 // that it is made.
-func (p *planner) call(id string, tool *repositories.Tool, payload fired, event json.RawMessage) error {
+func (p *planner) call(id string, tool *repositories.Tool, payload triggerPayload, event json.RawMessage) error {
 	sealed, err := p.store.SealTool(p.App, tool)
 	if err != nil {
 		return err
@@ -230,9 +230,9 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 		shown.Missing = []string{}
 	}
 	p.answer.Rejected = append(p.answer.Rejected, shown)
-	id := fireID(p.Turn, p.life, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
+	id := firingID(p.Turn, p.life, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
 	about := p.about(id)
-	event, _, err := eventOf(eventRejected, about, rejected.Tool.Name, refused{about: about, Rejected: shown})
+	event, _, err := eventOf(eventRejected, about, rejected.Tool.Name, rejectedPayload{eventHeader: about, Rejected: shown})
 	if err != nil {
 		return err
 	}
@@ -241,9 +241,9 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 
 // notMatching adds the event that tools were in scope and none matched.
 func (p *planner) notMatching(candidates []matcher.Candidate) error {
-	about := p.about(hash("notmatching", named(p.Turn, p.life)))
-	payload := unmatched{about: about}
-	payload.Repositories, payload.Tools = names(candidates)
+	about := p.about(hash("notmatching", turnHash(p.Turn, p.life)))
+	payload := notMatchingPayload{eventHeader: about}
+	payload.Repositories, payload.Tools = candidateNames(candidates)
 	event, _, err := eventOf(eventNotMatching, about, "", payload)
 	if err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// waits between two looks at a turn that another has, growing up to the last.
-var waits = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond}
+// turnPauses between two looks at a turn that another has, growing up to the last.
+var turnPauses = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond}
 
 // Post accepts a message and works on it until it is decided and the first attempt at
 // its effects is over. It returns the JSON of an Answer. A message that was posted
@@ -45,7 +45,7 @@ func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 				return answer, err
 			}
 		}
-		if !pause(ctx, waits[min(i, len(waits)-1)]) {
+		if !sleep(ctx, turnPauses[min(i, len(turnPauses)-1)]) {
 			return nil, ctx.Err()
 		}
 	}
@@ -120,7 +120,7 @@ func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (
 	case ledger.Decided:
 		return e.rebuild(ctx, id, found.Decision)
 	case ledger.Taken:
-		return e.apart(ctx, func() (json.RawMessage, error) { return e.process(found.turn, clientRetries) })
+		return e.detached(ctx, func() (json.RawMessage, error) { return e.process(found.turn, clientRetries) })
 	}
 	return nil, &matcher.Unavailable{Reason: "the message was given up after several workers crashed on it"}
 }
@@ -150,9 +150,9 @@ func (e *Engine) nextTry(t *turn) time.Duration {
 	return e.jitter(max(time.Second, min(t.age, 30*time.Second)))
 }
 
-// persist repeats a write for as long as Redis is not available and ctx lasts. Every
+// retryUntilAvailable repeats a write for as long as Redis is not available and ctx lasts. Every
 // script is safe to run again, so a lost reply does no harm.
-func (e *Engine) persist(ctx context.Context, write func() error) error {
+func (e *Engine) retryUntilAvailable(ctx context.Context, write func() error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, 2*time.Second
 	for {
@@ -160,14 +160,14 @@ func (e *Engine) persist(ctx context.Context, write func() error) error {
 		if !errors.Is(err, keyspace.ErrUnavailable) {
 			return err
 		}
-		if !pause(ctx, pauses.NextBackOff()) {
+		if !sleep(ctx, pauses.NextBackOff()) {
 			return err
 		}
 	}
 }
 
-// pause waits, and reports whether it did to the end.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleep waits, and reports whether it did to the end.
+func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

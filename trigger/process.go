@@ -30,11 +30,11 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 	request := e.request(t)
 	result, err := e.match(ctx, t, request)
 	if err != nil {
-		return nil, e.undecided(t, err, retry)
+		return nil, e.leaveUndecided(t, err, retry)
 	}
 	p, err := e.decideAndCommit(ctx, t, result)
 	if err != nil {
-		return nil, e.undecided(t, err, retry)
+		return nil, e.leaveUndecided(t, err, retry)
 	}
 	t.decided = true
 	e.logDecision(t, p, result.Stage, e.now().Sub(started))
@@ -59,7 +59,7 @@ func (e *Engine) dropped(t *turn) {
 func (e *Engine) request(t *turn) matcher.Request {
 	candidates, _ := t.scope.candidates()
 	return matcher.Request{
-		App: t.scope.app, History: t.history, Text: t.message.Text, Candidates: candidates, Unfinished: begun(t.unfinished),
+		App: t.scope.app, History: t.history, Text: t.message.Text, Candidates: candidates, Unfinished: toMatcher(t.unfinished),
 		Now: e.now(), Chat: t.scope.app.Settings.ChatModeEnabled && !t.scope.exclusive(),
 	}
 }
@@ -76,9 +76,9 @@ func (e *Engine) match(ctx context.Context, t *turn, request matcher.Request) (m
 	return result, err
 }
 
-// undecided gives the turn back, unless it is another's or nobody's any more, and returns
+// leaveUndecided gives the turn back, unless it is another's or nobody's any more, and returns
 // the cause.
-func (e *Engine) undecided(t *turn, cause error, retry time.Duration) error {
+func (e *Engine) leaveUndecided(t *turn, cause error, retry time.Duration) error {
 	kept, outcome := cause, "undecided"
 	switch unavailable := (*matcher.Unavailable)(nil); {
 	case errors.As(cause, &unavailable):
@@ -152,7 +152,7 @@ func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status ledger
 	defer cancel()
 	e.waiting.join(p)
 	defer func() { e.giveUp(takenBy(p), err) }()
-	err = e.persist(ctx, func() error {
+	err = e.retryUntilAvailable(ctx, func() error {
 		status, err = e.commit(ctx, p)
 		return err
 	})
@@ -220,16 +220,16 @@ func (e *Engine) giveBack(ctx context.Context, t *turn, cause error, pause time.
 		return err
 	}
 	crash.At(crash.GiveBackBefore)
-	return e.persist(ctx, func() error { return e.ledger.Undecided(ctx, t.Turn, t.token, string(text), pause) })
+	return e.retryUntilAvailable(ctx, func() error { return e.ledger.Undecided(ctx, t.Turn, t.token, string(text), pause) })
 }
 
 // errWorker means that the work on a request panicked. What it had leased is taken up
 // again when the lease has ended.
 var errWorker = errors.New("the work on the request failed inside Earshot")
 
-// apart does the work of a request apart from it, and waits for the outcome: the work
+// detached does the work of a request apart from it, and waits for the outcome: the work
 // goes on when the client has left, since what it is about is accepted by then.
-func (e *Engine) apart(ctx context.Context, work func() (json.RawMessage, error)) (json.RawMessage, error) {
+func (e *Engine) detached(ctx context.Context, work func() (json.RawMessage, error)) (json.RawMessage, error) {
 	type outcome struct {
 		answer json.RawMessage
 		err    error

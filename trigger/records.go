@@ -81,9 +81,9 @@ func recordState(open, dead string) string {
 func readAttempts(lines string) []Attempt {
 	list := []Attempt{}
 	for line := range strings.Lines(lines) {
-		var attempt Attempt
-		if decode(line, &attempt) == nil {
-			list = append(list, attempt)
+		var made Attempt
+		if decode(line, &made) == nil {
+			list = append(list, made)
 		}
 	}
 	return list

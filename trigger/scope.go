@@ -29,14 +29,14 @@ func (s scope) ranked() []*repositories.Repository {
 	all := slices.Concat(s.session, s.own)
 	slices.SortFunc(all, func(a, b *repositories.Repository) int {
 		return cmp.Or(
-			first(a.SessionID != "", b.SessionID != ""),
-			first(a.Options.Exclusive, b.Options.Exclusive),
+			trueFirst(a.SessionID != "", b.SessionID != ""),
+			trueFirst(a.Options.Exclusive, b.Options.Exclusive),
 			cmp.Compare(a.ID, b.ID))
 	})
 	return all
 }
 
-func first(a, b bool) int {
+func trueFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0

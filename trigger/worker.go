@@ -25,7 +25,7 @@ func (e *Engine) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := e.look(ctx, partitions); err != nil {
 			e.log.Warn("ledger.unreadable", "error", err.Error())
-			pause(ctx, e.jitter(4*e.poll))
+			sleep(ctx, e.jitter(4*e.poll))
 		}
 		select {
 		case <-ctx.Done():
@@ -169,16 +169,16 @@ func (e *Engine) look(ctx context.Context, partitions []int) error {
 	// where they do not suffice.
 	found, err := e.ledger.Look(ctx, partitions, func(kind keyspace.Lane) int { return e.slots[kind].share() + 1 })
 	e.expire(ctx, found.Idle)
-	e.takeUp(ctx, found.Lanes)
+	e.dispatch(ctx, found.Lanes)
 	if err == nil && found.Backlog != nil {
 		e.metrics.backlog(found)
 	}
 	return err
 }
 
-// takeUp starts workers, those of an app with fewer before those of one with more: one
+// dispatch starts workers, those of an app with fewer before those of one with more: one
 // member of each lane in turn, as long as there are slots.
-func (e *Engine) takeUp(ctx context.Context, lanes []ledger.Lane) {
+func (e *Engine) dispatch(ctx context.Context, lanes []ledger.Lane) {
 	slices.SortStableFunc(lanes, func(a, b ledger.Lane) int { return e.slots[a.Kind].of(a.App) - e.slots[b.Kind].of(b.App) })
 	for i, open := 0, lanes; len(open) > 0 && ctx.Err() == nil; i++ {
 		open = slices.DeleteFunc(open, func(l ledger.Lane) bool {
@@ -193,15 +193,15 @@ func (e *Engine) start(ctx context.Context, l ledger.Lane, member string) bool {
 	if _, busy := e.busy.LoadOrStore(name, true); busy {
 		return true
 	}
-	slots := e.slots[l.Kind]
-	if !slots.take(l.App) {
+	workers := e.slots[l.Kind]
+	if !workers.take(l.App) {
 		e.busy.Delete(name)
 		return false
 	}
 	e.work(func() {
 		defer func() {
 			e.busy.Delete(name)
-			for _, app := range slots.give(l.App) {
+			for _, app := range workers.give(l.App) {
 				e.Wake(app)
 			}
 		}()
@@ -244,7 +244,7 @@ func (c *claimed) readBody(definitions *store.Store) error {
 	if err := decode(c.Body, &body); err != nil {
 		return err
 	}
-	var payload fired
+	var payload triggerPayload
 	if err := decode(string(body.Event), &payload); err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (c *claimed) readBody(definitions *store.Store) error {
 // is full. All replicas do: what one has removed, another does not find.
 func (e *Engine) sweepUp(ctx context.Context) {
 	full := false
-	for pause(ctx, e.jitter(e.sweep)) {
+	for sleep(ctx, e.jitter(e.sweep)) {
 		full = e.watchMemory(ctx, full)
 		if err := e.ledger.Forget(ctx); err != nil && ctx.Err() == nil {
 			e.log.Warn("records.unforgotten", "error", err.Error())

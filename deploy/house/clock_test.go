@@ -21,7 +21,7 @@ var realTime = map[string]string{
 	"trigger.Engine.publishInOrder":     ofLeases,
 	"trigger.Engine.publishRun":         ofLeases,
 	"trigger.Engine.takeCall":           ofLeases,
-	"trigger.round.expired":             ofLeases,
+	"trigger.firstAttempts.expired":     ofLeases,
 }
 
 const (

@@ -212,7 +212,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	return readAccepted(readReply(raw), few)
 }
 
-func readAccepted(r reply, few bool) (Accepted, error) {
+func readAccepted(r scriptReply, few bool) (Accepted, error) {
 	found := Accepted{Status: Status(r.status), Answer: r.values.text("answer"), Decision: r.values.text("decision"), Few: few}
 	switch found.Status {
 	case Limited:

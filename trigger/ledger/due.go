@@ -53,9 +53,9 @@ func AllPartitions() []int {
 // the other nodes, with an error.
 func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.Lane) int) (Due, error) {
 	pipe := l.db.Pipeline()
-	clocks, heads := l.db.Clocks(ctx, pipe), make([]head, len(partitions))
+	clocks, heads := l.db.Clocks(ctx, pipe), make([]dueBatch, len(partitions))
 	for i, n := range partitions {
-		heads[i] = peek(ctx, pipe, clocks, n)
+		heads[i] = readBatch(ctx, pipe, clocks, n)
 	}
 	var held []backlog
 	if len(partitions) == keyspace.Partitions {
@@ -69,7 +69,7 @@ func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.
 
 // dueLanes lists the lanes that may hold something due, and adds the sessions that may
 // have expired to what was found.
-func (l *Ledger) dueLanes(ctx context.Context, heads []head, found *Due) (lanes []*lane, err error) {
+func (l *Ledger) dueLanes(ctx context.Context, heads []dueBatch, found *Due) (lanes []*lane, err error) {
 	for _, one := range heads {
 		now, away := one.now()
 		if away != nil {
@@ -88,7 +88,7 @@ func (l *Ledger) dueLanes(ctx context.Context, heads []head, found *Due) (lanes 
 
 // laneNames lists the lanes that may be due, all of them where they are more than were
 // read: an app with nothing to spare must not hide another.
-func (l *Ledger) laneNames(ctx context.Context, one head, now float64) ([]string, error) {
+func (l *Ledger) laneNames(ctx context.Context, one dueBatch, now float64) ([]string, error) {
 	due := dueOf(one.due.Val(), now)
 	if len(due) < peeked {
 		return due, nil
@@ -125,17 +125,17 @@ func (l *Ledger) readLanes(ctx context.Context, lanes []*lane, most func(keyspac
 	return err
 }
 
-// head is the beginning of what a partition holds, with the clock that its scores are
+// dueBatch is the beginning of what a partition holds, with the clock that its scores are
 // by.
-type head struct {
+type dueBatch struct {
 	clock     keyspace.Clock
 	keys      keyspace.Keys
 	due, idle *redis.ZSliceCmd
 }
 
-func peek(ctx context.Context, pipe redis.Pipeliner, clocks func(string) keyspace.Clock, partition int) head {
+func readBatch(ctx context.Context, pipe redis.Pipeliner, clocks func(string) keyspace.Clock, partition int) dueBatch {
 	keys := keyspace.PartitionKeys(partition)
-	return head{
+	return dueBatch{
 		clock: clocks(keys.Due()), keys: keys,
 		due:  pipe.ZRangeWithScores(ctx, keys.Due(), 0, peeked-1),
 		idle: pipe.ZRangeWithScores(ctx, keys.Idle(), 0, peeked-1),
@@ -144,7 +144,7 @@ func peek(ctx context.Context, pipe redis.Pipeliner, clocks func(string) keyspac
 
 // now is the time (ms) of the node that holds the partition; an error where that node
 // did not answer.
-func (h head) now() (float64, error) {
+func (h dueBatch) now() (float64, error) {
 	at, err := h.clock.Read()
 	if err = errors.Join(err, keyspace.Unavailable(h.due.Err()), keyspace.Unavailable(h.idle.Err())); err != nil {
 		return 0, err

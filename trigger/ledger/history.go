@@ -125,12 +125,12 @@ func (l *Ledger) Messages(ctx context.Context, appID, sessionID string, ids []st
 	for _, id := range ids {
 		fields = append(fields, shownFields(id)...)
 	}
-	values, err := l.db.HMGet(ctx, keyspace.KeysOf(appID).Turns(sessionID), fields...).Result()
+	found, err := l.db.HMGet(ctx, keyspace.KeysOf(appID).Turns(sessionID), fields...).Result()
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
 	var list []StoredMessage
-	for row := range slices.Chunk(keyspace.Fields(values), len(fields)/len(ids)) {
+	for row := range slices.Chunk(keyspace.Fields(found), len(fields)/len(ids)) {
 		list = append(list, StoredMessage{Message: row[0], Decision: row[1], Reply: row[2], Failure: row[3], Answer: row[4]})
 	}
 	return list, nil

@@ -9,8 +9,8 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// reply is what a script has returned: a status, then names and values by turns.
-type reply struct {
+// scriptReply is what a script has returned: a status, then names and values by turns.
+type scriptReply struct {
 	status string
 	values values
 }
@@ -18,13 +18,13 @@ type reply struct {
 // values are what a script returns by name: texts, numbers as texts, or lists of texts.
 type values map[string]any
 
-func readReply(raw any) reply {
+func readReply(raw any) scriptReply {
 	fields, _ := raw.([]any)
 	if len(fields) == 0 {
-		return reply{}
+		return scriptReply{}
 	}
 	status, _ := fields[0].(string)
-	return reply{status: status, values: readValues(fields[1:])}
+	return scriptReply{status: status, values: readValues(fields[1:])}
 }
 
 func readValues(fields []any) values {

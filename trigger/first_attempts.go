@@ -14,10 +14,10 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// round is the first attempt at all that a decision owes, by the replica that decided.
+// firstAttempts is the first attempt at all that a decision owes, by the replica that decided.
 // Events go out one after the other, calls at the same time. Outcomes are written
 // together where that does not hold up the session's next events.
-type round struct {
+type firstAttempts struct {
 	engine  *Engine
 	plan    *plan
 	tries   chan attempt
@@ -32,8 +32,8 @@ type round struct {
 	first bool
 }
 
-func (e *Engine) newRound(p *plan) *round {
-	r := &round{engine: e, plan: p, first: p.first(), events: len(p.ownEvents()), results: map[string]keyspace.Entry{}}
+func (e *Engine) newFirstAttempts(p *plan) *firstAttempts {
+	r := &firstAttempts{engine: e, plan: p, first: p.first(), events: len(p.ownEvents()), results: map[string]keyspace.Entry{}}
 	for _, delivery := range p.effects {
 		if delivery.Kind == effect.KindCall {
 			r.calls++
@@ -45,7 +45,7 @@ func (e *Engine) newRound(p *plan) *round {
 
 // run tries all effects and writes all outcomes but the last ones, which it leaves to
 // the caller to be written with the answer.
-func (r *round) run(ctx context.Context) error {
+func (r *firstAttempts) run(ctx context.Context) error {
 	crash.At(crash.EffectsBefore)
 	r.start(ctx)
 	var linger <-chan time.Time
@@ -70,7 +70,7 @@ func (r *round) run(ctx context.Context) error {
 
 // breakOff writes what came of what was under way when the process was told to drop it, so
 // that others can go on at once.
-func (r *round) breakOff(ctx context.Context) error {
+func (r *firstAttempts) breakOff(ctx context.Context) error {
 	for r.events+r.calls > 0 {
 		r.take(ctx, <-r.tries) // whoever delivers returns soon after ctx has ended
 	}
@@ -78,7 +78,7 @@ func (r *round) breakOff(ctx context.Context) error {
 	return errors.Join(context.Cause(ctx), err)
 }
 
-func (r *round) start(ctx context.Context) {
+func (r *firstAttempts) start(ctx context.Context) {
 	for _, delivery := range r.plan.effects {
 		if delivery.Kind == effect.KindCall {
 			r.engine.work(func() { r.tries <- r.firstCall(ctx, delivery) })
@@ -96,7 +96,7 @@ func (r *round) start(ctx context.Context) {
 
 // publish delivers the events in order. Behind one that is not published, none is: the
 // ledger has them.
-func (r *round) publish(ctx context.Context) {
+func (r *firstAttempts) publish(ctx context.Context) {
 	held := false
 	for _, delivery := range r.plan.ownEvents() {
 		if held {
@@ -115,7 +115,7 @@ func (p plannedEffect) leave(outcome effect.Outcome) attempt {
 }
 
 // take notes an attempt, and lets an ended call owe its tool.result.
-func (r *round) take(ctx context.Context, a attempt) {
+func (r *firstAttempts) take(ctx context.Context, a attempt) {
 	if a.Kind == effect.KindEvent {
 		r.events--
 		r.first = r.first && a.outcome.Verdict == effect.Done
@@ -141,8 +141,8 @@ func (r *round) take(ctx context.Context, a attempt) {
 }
 
 // announce publishes the tool.result of a call at once where the session's next event
-// waits for this round anyway, which saves two round trips; else the ledger does.
-func (r *round) announce(ctx context.Context, a attempt) {
+// waits for the first attempts anyway, which saves two round trips; else the ledger does.
+func (r *firstAttempts) announce(ctx context.Context, a attempt) {
 	delivery, owed, err := r.engine.resultEvent(a)
 	if err != nil {
 		r.engine.log.Error("result.lost", "trigger", a.TriggerID, "error", err)
@@ -158,16 +158,16 @@ func (r *round) announce(ctx context.Context, a attempt) {
 
 // expired reports whether a call has outlived its lease: what came of it may be another's
 // to tell by now.
-func (r *round) expired(call keyspace.Entry) bool { return !time.Now().Before(r.endOf(call)) }
+func (r *firstAttempts) expired(call keyspace.Entry) bool { return !time.Now().Before(r.endOf(call)) }
 
 // endOf is when the lease that the decision gave a call ends, by the clock of this process.
-func (r *round) endOf(call keyspace.Entry) time.Time {
+func (r *firstAttempts) endOf(call keyspace.Entry) time.Time {
 	return r.plan.begun.Add(time.Duration(call.Lease) * time.Millisecond)
 }
 
 // save writes the outcomes that are not written, and what they owe. It returns the
 // answer that holds, where the report has one.
-func (r *round) save(ctx context.Context, closing ledger.Report) (answer string, err error) {
+func (r *firstAttempts) save(ctx context.Context, closing ledger.Report) (answer string, err error) {
 	closing.App, closing.Session, closing.Token, closing.Next = r.plan.App, r.plan.Session, r.plan.token, r.engine.nextHolder()
 	for i, a := range r.unsaved {
 		outcome, err := a.reportWith(r.results[a.ID].ID != "")
@@ -228,7 +228,7 @@ const headWait = time.Second
 
 // await waits for events that whoever has the outbox publishes: this process tells, of
 // another one the ledger is asked. Nobody waits where NATS is known to be away.
-func (r *round) await(ctx context.Context) {
+func (r *firstAttempts) await(ctx context.Context) {
 	defer r.engine.waiting.leave(r.plan)
 	ctx, cancel := context.WithTimeout(ctx, headWait)
 	defer cancel()
@@ -249,10 +249,10 @@ func (r *round) await(ctx context.Context) {
 }
 
 // hear waits for news of an event, and reports whether more can come.
-func (r *round) hear(ctx context.Context, left map[string]plannedEffect, turn int) bool {
+func (r *firstAttempts) hear(ctx context.Context, left map[string]plannedEffect, look int) bool {
 	var ask <-chan time.Time
 	if !strings.HasPrefix(r.plan.holder, r.engine.name) {
-		ask = time.After(waits[min(turn, len(waits)-1)])
+		ask = time.After(turnPauses[min(look, len(turnPauses)-1)])
 	}
 	select {
 	case a := <-r.plan.told:
@@ -265,7 +265,7 @@ func (r *round) hear(ctx context.Context, left map[string]plannedEffect, turn in
 	return true
 }
 
-func (r *round) settle(left map[string]plannedEffect, id string, outcome effect.Outcome) {
+func (r *firstAttempts) settle(left map[string]plannedEffect, id string, outcome effect.Outcome) {
 	if effect, waits := left[id]; waits {
 		r.tries <- effect.leave(outcome)
 		delete(left, id)
@@ -273,7 +273,7 @@ func (r *round) settle(left map[string]plannedEffect, id string, outcome effect.
 }
 
 // ask reads what became of events. One that the ledger has no more is published.
-func (r *round) ask(ctx context.Context, left map[string]plannedEffect) {
+func (r *firstAttempts) ask(ctx context.Context, left map[string]plannedEffect) {
 	states, _ := r.engine.ledger.EffectStates(ctx, r.plan.App, slices.Collect(maps.Keys(left))) // what was not read is asked for again
 	for id, state := range states {
 		switch state {
