@@ -54,7 +54,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Caller makes the calls of all apps. It is safe for concurrent use.
+// Caller is the HTTP client that makes the calls of all apps. It is safe for concurrent use.
 type Caller struct {
 	apps      Apps
 	client    *http.Client // its connections are used again
@@ -135,9 +135,9 @@ func jitterByAFifth(pause time.Duration) time.Duration {
 
 var _ effect.Deliverer = (*Caller)(nil)
 
-// Deliver makes one attempt of a call. Its only repetition is after a 401 to a token,
-// which is dropped for a new one at once; a call that must not be made twice is not
-// repeated, whatever the answer. It ends with ctx or with the call's own time
+// Deliver makes one attempt of a call. It repeats the request only after a 401 to
+// a token, at once and with a new one; a call that must not be made twice is not repeated,
+// whatever the answer. It ends with ctx or with the call's own time
 // for one attempt, whichever is first.
 func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
 	started := c.now()
@@ -170,7 +170,7 @@ func (c *Caller) deliver(ctx context.Context, delivery effect.Effect) effect.Out
 	return outcome
 }
 
-// timeOf is the time of one attempt.
+// timeOf is the timeout of one attempt.
 func timeOf(app *repositories.App, call *effect.Call) time.Duration {
 	if call.Tool != nil {
 		return app.AttemptTimeout(call.Tool)
@@ -178,8 +178,8 @@ func timeOf(app *repositories.App, call *effect.Call) time.Duration {
 	return call.Request.AttemptTimeout()
 }
 
-// app returns the call's app, looked up where it is not at hand. An app that is gone makes its calls impossible; a store
-// that is away puts them off.
+// app returns the app of a call, from the effect or from the store. A deleted app is a
+// permanent failure; a store that does not answer puts the call off.
 func (c *Caller) app(ctx context.Context, delivery effect.Effect) (*repositories.App, error) {
 	if delivery.Call.App != nil {
 		return delivery.Call.App, nil
@@ -201,7 +201,7 @@ func (c *Caller) app(ctx context.Context, delivery effect.Effect) (*repositories
 	return app, nil
 }
 
-// perform authorises and sends a call that is ready.
+// perform authorizes and sends a prepared call.
 func (c *Caller) perform(ctx context.Context, call *preparedCall) effect.Outcome {
 	authorization, err := c.authorization(ctx, call)
 	if err != nil {
@@ -224,7 +224,8 @@ func (c *Caller) perform(ctx context.Context, call *preparedCall) effect.Outcome
 	return outcome
 }
 
-// retryWithNewToken makes the call with another token than the one that the endpoint has refused.
+// retryWithNewToken makes the call once more, with a new token in place of the one that the
+// endpoint has refused.
 func (c *Caller) retryWithNewToken(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
 	renewed, err := c.authorization(ctx, call)
 	if err != nil {

@@ -19,26 +19,26 @@ import (
 // A call fills the placeholders of its URL and posts the trigger event. What the endpoint
 // answers is the result; the endpoint tells a repeated attempt by the Idempotency-Key.
 func Example() {
-	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		fmt.Println(r.Method, r.RequestURI, r.Header.Get("Idempotency-Key"), string(body))
 		fmt.Fprint(w, `{"booked":"09:30"}`)
 	}))
-	defer endpoint.Close()
-	policy, err := guard.ParsePolicy("127.0.0.0/8") // else an endpoint on this machine is not called
+	defer server.Close()
+	loopback, err := guard.ParsePolicy("127.0.0.0/8") // else an endpoint on this machine is not called
 	if err != nil {
 		log.Fatal(err)
 	}
 	caller := httpcall.New(httpcall.Options{
 		Apps:   effecttest.Apps{"clinic": &repositories.App{ID: "clinic"}}, // a *store.Store in a service
-		Policy: policy,
+		Policy: loopback,
 	})
 	defer caller.CloseIdleConnections()
 
 	outcome := caller.Deliver(context.Background(), effect.Effect{
 		ID: "t1-call", Kind: effect.KindCall, AppID: "clinic", TriggerID: "t1", Attempt: 1,
 		Call: &effect.Call{
-			URL:    endpoint.URL + "/apps/:appId/slots?day=:day",
+			URL:    server.URL + "/apps/:appId/slots?day=:day",
 			Values: map[string]any{"day": "Friday & Saturday"},
 			Event:  json.RawMessage(`{"id":"t1"}`),
 		},

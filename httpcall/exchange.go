@@ -16,6 +16,7 @@ import (
 	"earshot/httpcall/guard"
 	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/retryafter"
 	"earshot/trigger/effect"
@@ -73,7 +74,7 @@ func traced(ctx context.Context, sent *atomic.Bool, repeatable bool) context.Con
 	})
 }
 
-// outcomeOfAnswer turns an answer into an outcome. The status alone decides: an answer whose
+// outcomeOfAnswer returns the outcome of an answered request. The status alone decides: an answer whose
 // body does not end in time is a cut one.
 func (c *Caller) outcomeOfAnswer(call *preparedCall, response *http.Response) (effect.Outcome, hostHealth) {
 	outcome := effect.Outcome{Status: response.StatusCode}
@@ -95,7 +96,7 @@ func (c *Caller) outcomeOfAnswer(call *preparedCall, response *http.Response) (e
 	return outcome, alive
 }
 
-// outcomeOfError turns the lack of an answer into an outcome.
+// outcomeOfError returns the outcome of a request that was not answered.
 func outcomeOfError(ctx context.Context, call *preparedCall, err error, sent bool) (effect.Outcome, hostHealth) {
 	var closed *guard.Blocked
 	switch broken := errors.Is(ctx.Err(), context.Canceled); {
@@ -158,5 +159,5 @@ func readResult(body io.Reader, mask redactor) (result json.RawMessage, cut bool
 			return mask.redactJSON(kept.Bytes()), false
 		}
 	}
-	return compact(text), cut
+	return exactjson.EncodeOrNull(text), cut
 }

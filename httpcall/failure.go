@@ -42,8 +42,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// logText is what the log says of a connection and nobody else is told; empty where the
-// other side had a hand in the text.
+// logText is what the log alone says of a connection; empty where the other side had a
+// hand in the text.
 func logText(err error) string {
 	err = withoutURL(err)
 	if errors.As(err, new(*guard.Blocked)) || unreached.Reason(err) != "" {
@@ -75,7 +75,7 @@ func verdictOf(status int) (effect.Verdict, effect.Reason) {
 	}
 }
 
-// explainStatus tells people what a status means for a call that it ended.
+// explainStatus says what a status means for a call that it ended.
 func explainStatus(status int) string {
 	switch {
 	case status >= 300 && status <= 399:
@@ -89,8 +89,8 @@ func explainStatus(status int) string {
 	}
 }
 
-// blocked is the failure of a call to an address that is closed to calls. Only the
-// operator can change that.
+// blocked is the permanent failure of a call to an address that the guard keeps closed.
+// Only the operator can change that.
 func blocked(where string, closed *guard.Blocked, host string) error {
 	return effect.Permanent(effect.ReasonBlocked, "%s: %s", where, closed.Toward(host))
 }

@@ -32,19 +32,19 @@ func ways(tokenURL string) map[string]*repositories.Request {
 			Username: "ann", Password: credential(planted["user password"]), TokenURL: tokenURL, RefreshURL: tokenURL,
 		}
 	}
-	list := map[string]*repositories.Request{
+	requests := map[string]*repositories.Request{
 		"basic":    {Basic: &repositories.Basic{Username: "ann", Password: credential(planted["basic password"])}},
 		"client":   {Bearer: bearer("client_credentials")},
 		"password": {Bearer: bearer("password")},
 		"module":   {ModuleID: "calendar"},
 		"header":   {},
 	}
-	for _, request := range list {
+	for _, request := range requests {
 		request.Headers = repositories.Headers{
 			"X-Api-Key": credential(planted["api key"]), "X-Auth": credential("ApiKey " + planted["api key"]),
 		}
 	}
-	return list
+	return requests
 }
 
 // echo sends everything back that it was sent, in the body, in headers and in the
@@ -120,10 +120,10 @@ func clean(t *testing.T, outcome effect.Outcome, log, where string) {
 	t.Helper()
 	told := outcome.Error + "\n" + string(outcome.Result) + "\n" + fmt.Sprintf("%+v", outcome) + "\n" + log
 	for name, text := range planted {
-		quoted, err := json.Marshal(text)
+		encoded, err := json.Marshal(text)
 		require.NoError(t, err)
 		for _, form := range []string{
-			text, string(quoted[1 : len(quoted)-1]), strings.ReplaceAll(text, "/", `\/`), base64.StdEncoding.EncodeToString([]byte("ann:" + text)),
+			text, string(encoded[1 : len(encoded)-1]), strings.ReplaceAll(text, "/", `\/`), base64.StdEncoding.EncodeToString([]byte("ann:" + text)),
 			base64.StdEncoding.EncodeToString([]byte("root:" + text)),
 		} {
 			require.NotContains(t, told, form, "%s: %s", where, name)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 )
@@ -50,7 +51,7 @@ func (m *redactor) add(credential string) {
 		return
 	}
 	m.credentials = append(m.credentials, credential)
-	quoted := string(compact(credential))
+	quoted := string(exactjson.EncodeOrNull(credential))
 	if quoted = quoted[1 : len(quoted)-1]; quoted != credential {
 		m.credentials = append(m.credentials, quoted)
 	}
@@ -79,7 +80,7 @@ func (m *redactor) redactJSON(text []byte) []byte {
 			return literal
 		}
 		if masked := m.redact(plain); masked != plain {
-			return compact(masked)
+			return exactjson.EncodeOrNull(masked)
 		}
 		return literal
 	})

@@ -48,7 +48,7 @@ type templatePart struct {
 	known bool
 }
 
-// scan takes a template apart. A placeholder is a colon with the longest known name
+// scan splits a template into its parts. A placeholder is a colon with the longest known name
 // that follows it; a name ends with its run of letters, digits, _ and -, or before a
 // hyphen, so that :id never eats :idCard, and :id-x is id where no id-x is known.
 // A run that no name begins is a placeholder of an unknown name, unless it begins with
@@ -73,7 +73,7 @@ func (n *variables) scan(template string) []templatePart {
 	return pieces
 }
 
-// placeholder reads the piece at the colon that text begins with.
+// placeholder reads the part at the colon that text begins with.
 func (n *variables) placeholder(text string) templatePart {
 	run := text[1 : 1+runLength(text[1:])]
 	for end := len(run); end > 0; end-- {
@@ -103,9 +103,9 @@ func nameByte(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '-'
 }
 
-// declaredIn returns the names of the parameters that the trigger event says the tool
-// has: those without a value as well, which Values leaves out. An event that is not
-// understood declares none.
+// declaredIn returns the names of the tool's parameters according to the trigger event,
+// also of those without a value, which Values leaves out. An event that is not understood
+// declares none.
 func declaredIn(event json.RawMessage) map[string]bool {
 	var told struct {
 		Schema json.RawMessage `json:"schema"`
@@ -166,10 +166,11 @@ func (n *variables) fillBody(template json.RawMessage) ([]byte, error) {
 	if filler.left < 0 {
 		return nil, effect.Permanent(effect.ReasonRequest, "the values make the body longer than %d bytes", maxBodyBytes)
 	}
-	return compact(filled), nil
+	return exactjson.EncodeOrNull(filled), nil
 }
 
-// bodyFiller fills a tree and stops when the values have used up what is left.
+// bodyFiller fills the decoded JSON of a body template and stops when the values have used
+// up the bytes that are left.
 type bodyFiller struct {
 	names *variables
 	left  int
@@ -195,7 +196,7 @@ func (f *bodyFiller) fillString(template string) any {
 	pieces := f.names.scan(template)
 	if len(pieces) == 1 && pieces[0].name != "" {
 		value, _ := f.names.value(pieces[0].name)
-		f.left -= len(compact(value))
+		f.left -= len(exactjson.EncodeOrNull(value))
 		return value
 	}
 	var b strings.Builder
@@ -222,14 +223,5 @@ func textOf(value any) string {
 	if text, ok := value.(string); ok {
 		return text
 	}
-	return string(compact(value))
-}
-
-// compact encodes a value that came out of JSON.
-func compact(value any) []byte {
-	text, err := exactjson.Encode(value)
-	if err != nil {
-		return []byte("null") // nothing that came out of JSON
-	}
-	return text
+	return string(exactjson.EncodeOrNull(value))
 }

@@ -64,8 +64,8 @@ func (t *tokenCache) get(ctx context.Context, g *grant) (string, error) {
 	}
 }
 
-// drop forgets a token that an endpoint has refused, unless another call has had it
-// replaced already.
+// drop removes a token that an endpoint has refused, unless another call has replaced it
+// already.
 func (t *tokenCache) drop(g *grant, refused string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,7 +81,7 @@ func (t *tokenCache) keep(key string, made accessToken) {
 	t.kept.Add(key, made)
 }
 
-// renew replaces the token that is kept, if it still has to be.
+// renew replaces the cached token, if it still has to be replaced.
 func (t *tokenCache) renew(ctx context.Context, key string, g *grant) (string, error) {
 	have, _ := t.kept.Get(key)
 	if have.text != "" && t.now().Before(have.renew) {
@@ -100,8 +100,8 @@ func (t *tokenCache) renew(ctx context.Context, key string, g *grant) (string, e
 	return made.text, nil
 }
 
-// ask uses the refresh token where there is one with an endpoint for it, and else, or
-// when that fails, the grant itself. A refresh takes at most half of the time, so that
+// ask requests a token with the refresh token, where there is one with an endpoint for it,
+// and otherwise, or when that fails, with the grant itself. A refresh takes at most half of the time, so that
 // an endpoint that hangs leaves the grant its turn.
 func (t *tokenCache) ask(ctx context.Context, g *grant, have accessToken) (accessToken, error) {
 	if have.refresh != "" && g.refreshURL != "" {
@@ -124,7 +124,7 @@ func (t *tokenCache) request(ctx context.Context, g *grant, endpoint string, fie
 
 const (
 	// defaultLifetime is how long a token is used whose endpoint does not say (RFC 6749
-	// 5.1 only recommends that it does). One that ends sooner is found out by a 401.
+	// 5.1 only recommends that it does). One that expires sooner is discovered by a 401.
 	defaultLifetime = 5 * time.Minute
 	// maxRenewalMargin is how long before its end a token is renewed: longer than a call
 	// takes. A short-lived one is renewed after four fifths of its life.
@@ -143,8 +143,8 @@ type accessToken struct {
 // errUnusable means that a token endpoint answered 2xx with something else.
 var errUnusable = errors.New("the answer holds no usable access_token")
 
-// askToken asks an endpoint for a token. The client's credentials stand in the form,
-// as most endpoints take them; one that answers invalid_client or 401 is asked again
+// askToken requests a token from an endpoint. The client's credentials are in the form, as
+// most endpoints take them; one that answers invalid_client or 401 is asked again
 // with basic authentication, which RFC 6749 2.3.1 prefers and a few insist on.
 func askToken(ctx context.Context, client *http.Client, endpoint string, g *grant, fields url.Values, style oauth2.AuthStyle) (*oauth2.Token, oauth2.AuthStyle, error) {
 	config := &clientcredentials.Config{
@@ -185,9 +185,8 @@ func tokenFrom(given *oauth2.Token, style oauth2.AuthStyle, now time.Time) acces
 	}
 }
 
-// tokenFailure says why a token could not be had, and whether it may be had later. Of
-// what the endpoint said it tells the status and a known error code only: the rest of
-// its answer may hold what it was sent.
+// tokenFailure is the failure of a token request. Of the endpoint's answer it tells the
+// status and a known error code only: the rest may hold what it was sent.
 func tokenFailure(err error, endpoint string, now time.Time) error {
 	var closed *guard.Blocked
 	var answered *oauth2.RetrieveError

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/secret"
 	"earshot/repositories/template"
 	"earshot/trigger/effect"
@@ -233,12 +234,12 @@ func (p *jsonEscaper) Paste(value any) (string, error) {
 	case p.escaped:
 		return "", errors.New("a value cannot stand behind a backslash")
 	case p.inString:
-		quoted := string(compact(pastedText(value)))
+		quoted := string(exactjson.EncodeOrNull(pastedText(value)))
 		return quoted[1 : len(quoted)-1], nil
 	case isJSON:
 		return string(written), nil
 	default:
-		return string(compact(value)), nil
+		return string(exactjson.EncodeOrNull(value)), nil
 	}
 }
 

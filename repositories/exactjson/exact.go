@@ -23,6 +23,16 @@ func Encode(value any) ([]byte, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
+// EncodeOrNull writes a value that came out of JSON; null is what is written for another
+// that JSON has no form of.
+func EncodeOrNull(value any) []byte {
+	text, err := Encode(value)
+	if err != nil {
+		return []byte("null")
+	}
+	return text
+}
+
 // Unmarshal is json.Unmarshal that keeps numbers as written.
 func Unmarshal(raw []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))

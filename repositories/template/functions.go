@@ -86,11 +86,7 @@ func toJSON(value any) JSON {
 	if written, is := value.(JSON); is {
 		return written
 	}
-	text, err := exactjson.Encode(value)
-	if err != nil {
-		return "null"
-	}
-	return JSON(text)
+	return JSON(exactjson.EncodeOrNull(value))
 }
 
 // choose returns the first argument of the wanted truth, else the last.

@@ -12,7 +12,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Kind tells the effects apart by who delivers them.
+// Kind is the kind of an effect, and says who delivers it.
 type Kind string
 
 // The kinds of effect.
@@ -21,8 +21,8 @@ const (
 	KindCall  Kind = "call"  // sent over HTTP, or run as a statement
 )
 
-// Effect is one thing that a decision owes to the world. It is delivered at least
-// once, and every attempt carries the same ID.
+// Effect is an entry of the outbox that a Deliverer delivers: an event or a call. It is
+// delivered at least once, and every attempt carries the same ID.
 type Effect struct {
 	// ID is the idempotency key: Nats-Msg-Id of an event. A call shows its
 	// TriggerID instead, which is as stable.
@@ -41,10 +41,10 @@ type Effect struct {
 	Call        *Call  // of a KindCall
 }
 
-// Event is what an event effect publishes.
+// Event is the event that an effect of KindEvent publishes.
 type Event = keyspace.Event
 
-// Call is what a call effect sends.
+// Call is the HTTP request or the SQL statement of an effect of KindCall.
 type Call struct {
 	// Tool is a tool of a type, as it was when it fired: it says what is done with its
 	// source. It is nil for a call of a URL.
@@ -54,8 +54,8 @@ type Call struct {
 	Request *repositories.Request // nil: an unauthenticated POST
 	// Values fill the :params.
 	Values map[string]any
-	// App is the app as it was when the tool fired; nil where it is not at hand and
-	// has to be looked up.
+	// App is the app as it was when the tool fired; where it is nil, it has to be looked
+	// up.
 	App *repositories.App
 	// Event is the trigger event, the body of the call.
 	Event json.RawMessage
@@ -68,7 +68,7 @@ func (c *Call) Repeatable() bool { return c.Request.Repeatable() }
 // RunsStatement reports whether the call is of a SQL tool.
 func (c *Call) RunsStatement() bool { return c.Tool != nil && c.Tool.RunsStatement() }
 
-// CallOf is the call that a tool makes.
+// CallOf returns the call of a tool that fired with values; event is the trigger event.
 func CallOf(tool *repositories.Tool, values map[string]any, event json.RawMessage) *Call {
 	call := &Call{URL: tool.URL, Request: tool.Request, Values: values, Event: event}
 	if tool.Type != "" {
@@ -87,8 +87,8 @@ type Deliverer interface {
 	Deliver(ctx context.Context, effect Effect) Outcome
 }
 
-// Published is an event as the stream holds it. It is the same for all who read it and
-// must not be changed.
+// Published is an event that was read from the stream. All readers share it, so it must
+// not be changed.
 type Published struct {
 	// Sequence is the event's place in the stream. It grows, with gaps.
 	Sequence uint64

@@ -10,17 +10,17 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Verdict says how an attempt ended.
+// Verdict is how an attempt ended: delivered, to be retried, or dead.
 type Verdict int
 
-// The ends of an attempt.
+// The verdicts on an attempt.
 const (
 	Done  Verdict = iota // delivered
 	Retry                // to be tried again
 	Dead                 // will never succeed
 )
 
-// Reason is why an effect was not delivered; a closed set.
+// Reason is the reason code of an effect that was not delivered; a closed set.
 type Reason string
 
 // The reasons of the contract's tool.result.
@@ -33,7 +33,7 @@ const (
 	ReasonUnknown Reason = "outcome_unknown"
 )
 
-// Outcome is what came of one attempt.
+// Outcome is the result of one attempt to deliver an effect.
 type Outcome struct {
 	Verdict Verdict
 	// After is the pause that the other side asked for before a Retry; zero where
@@ -42,8 +42,8 @@ type Outcome struct {
 	// Deferred marks a Retry that was not an attempt: the other side is known to be
 	// down. It does not use up the effect's budget.
 	Deferred bool
-	// Forbidden marks a Retry of an event that the broker denies to us. It may be
-	// allowed again, but not for ever be waited for: the event dies when a call would.
+	// Forbidden marks a Retry of an event that the broker does not permit. It may permit it
+	// later, but is not waited for for ever: the event is dead when a call would be.
 	Forbidden bool
 	Status    int // HTTP status, zero where there was none
 	// Result is the answer's body as JSON (a JSON string where it was text).
@@ -53,8 +53,7 @@ type Outcome struct {
 	Error     string // for people; holds no credential
 }
 
-// Failure is the Outcome of an attempt that did not deliver, as an error on its way up
-// inside a Deliverer.
+// Failure is an error that carries the Outcome of an attempt, inside a Deliverer.
 type Failure struct{ Outcome Outcome }
 
 // Error returns the outcome's text, which is fit for people and holds no credential.

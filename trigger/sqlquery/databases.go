@@ -27,11 +27,11 @@ type databases struct {
 	mu       sync.Mutex
 	open     map[string]*openDatabase // by app and source
 	releases uint64                   // uses that have ended
-	// warned has the sources whose role has been warned of.
+	// warned remembers the sources whose superuser the log has a warning of.
 	warned *lru.Cache[string, bool]
 }
 
-// maxWarned is how many sources are remembered that the log has a warning of.
+// maxWarned is how many of these sources are remembered.
 const maxWarned = 1024
 
 // openDatabase is a database of the pool with its users.
@@ -68,8 +68,8 @@ func (d *databases) acquire(ctx context.Context, appID string, source repositori
 	}, nil
 }
 
-// find returns the database of a source, opened where it is not. One that was opened
-// for what the source was before is let go.
+// find returns the open database of a source, or opens it. One that was opened before the
+// source was changed is dropped.
 func (d *databases) find(appID string, source repositories.Source) (*openDatabase, error) {
 	key, print := appID+" "+source.Name, fingerprint(source)
 	d.mu.Lock()
@@ -104,8 +104,8 @@ func (d *databases) openSource(appID string, source repositories.Source) (databa
 	}
 }
 
-// warnOfSuperuser writes one line for a source that means to be read-only, and whose
-// role may do everything: a function that a query calls may as well.
+// warnOfSuperuser logs once that the role of a read-only source is a superuser: a function
+// that a query calls may then change things.
 func (d *databases) warnOfSuperuser(appID, source string) {
 	if told, _ := d.warned.ContainsOrAdd(appID+" "+source, true); told {
 		return
@@ -114,7 +114,7 @@ func (d *databases) warnOfSuperuser(appID, source string) {
 		"warning", "the source is readOnly and its role is a superuser: functions that a query calls may still change things; give it a role with the rights to read alone")
 }
 
-// release ends a use, and has the database closed when nobody comes for a while.
+// release ends a use. A database that nobody uses for Options.Idle is closed.
 func (d *databases) release(found *openDatabase) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -153,8 +153,8 @@ func (d *databases) drop(found *openDatabase) {
 	}
 }
 
-// dropOldest drops the database that was left the longest ago, if there is one that
-// nobody uses.
+// dropOldest drops the least recently used database among those that nobody uses. It
+// reports whether there was one.
 func (d *databases) dropOldest() bool {
 	var oldest *openDatabase
 	for _, candidate := range d.open {
@@ -187,8 +187,8 @@ func (d *databases) takeSlot(ctx context.Context, found *openDatabase) bool {
 	return found.slots.Acquire(ctx, 1) == nil
 }
 
-// fingerprint differs for sources of which anything differs that a connection depends
-// on, credentials among it.
+// fingerprint is a hash of all settings that a connection depends on, credentials among
+// them.
 func fingerprint(source repositories.Source) [sha256.Size]byte {
 	settings := map[string]string{}
 	for name, value := range source.QueryParams {

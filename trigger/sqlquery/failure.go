@@ -29,16 +29,16 @@ func (a *failureAfterSending) Error() string { return a.failure.Error() }
 // Unwrap returns the failure.
 func (a *failureAfterSending) Unwrap() error { return a.failure }
 
-// finalFailure is the failure of a statement that must not run twice, where its database has
-// answered: whatever it said, there is no second time.
+// finalFailure makes the failure of a statement that must not run twice permanent: its
+// database has answered, so it may have run.
 func finalFailure(failure *effect.Failure) error {
 	outcome := failure.Outcome
 	outcome.Verdict, outcome.After = effect.Dead, 0
 	return &effect.Failure{Outcome: outcome}
 }
 
-// unanswered turns the failure of a run into one with an outcome: time that is up, a
-// connection that broke, and statements that must not run twice.
+// unanswered turns the error of a run into a failure with an outcome: a timeout, a broken
+// connection, or a statement that must not run twice.
 func unanswered(ctx context.Context, source repositories.Source, tool *repositories.Tool, err error) error {
 	var judged *effect.Failure
 	if errors.As(err, &judged) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The words that make a statement of PostgreSQL a query. What a statement is, its
-// grammar decides by the first word, but for WITH and EXPLAIN.
+// The words that make a statement of PostgreSQL a query. Its grammar tells statements apart
+// by their first word, except for WITH and EXPLAIN.
 var (
 	queryWords   = []string{"select", "with", "values", "table", "show", "explain"}
 	explainWords = []string{"analyze", "analyse", "verbose"}
@@ -15,8 +15,8 @@ var (
 	changeWords = map[string]string{"insert": "into", "merge": "into", "delete": "from", "update": ""}
 )
 
-// nonQueryWords returns the words by which a statement of PostgreSQL is no query, nothing
-// where it is one. They are found before it runs. A read-only transaction stops what
+// nonQueryWords returns the words by which a statement of PostgreSQL is no query, and
+// nothing for a query. It is asked before the statement runs. A read-only transaction stops what
 // writes to tables, and no more: there COPY may still start a program, NOTIFY speaks to
 // others, and SET changes the session. What the functions do that a query calls is
 // beyond both, and for the rights of the role to settle.
@@ -38,8 +38,8 @@ func nonQueryWords(sql string) string {
 	return changing(tokens)
 }
 
-// explained returns the word by which what is explained is no query. Options stand
-// before it as words or in brackets; a query may stand in brackets too.
+// explained returns the word by which the statement of an EXPLAIN is no query. Options
+// stand before it as words or in brackets; a query may stand in brackets too.
 func explained(tokens []string) string {
 	if len(tokens) > 1 && tokens[0] == "(" && tokens[1] != "(" && !slices.Contains(queryWords, tokens[1]) {
 		tokens = tokens[slices.Index(tokens, ")")+1:]
@@ -121,7 +121,7 @@ func upTo(sql string, found int) int {
 	return found
 }
 
-// commentLength returns the length of a comment at the beginning. They nest.
+// commentLength returns the length of the comment that sql begins with. Comments nest.
 func commentLength(sql string) int {
 	depth := 0
 	for i := 0; i < len(sql)-1; i++ {
@@ -140,7 +140,7 @@ func commentLength(sql string) int {
 	return len(sql)
 }
 
-// quotedLength returns the length of what is quoted at the beginning. Inside, a quote
+// quotedLength returns the length of the quoted text that sql begins with. Inside, a quote
 // is doubled, or stands behind a backslash where these mean something.
 func quotedLength(sql string, backslashes bool) int {
 	for i := 1; i < len(sql); i++ {
@@ -157,7 +157,7 @@ func quotedLength(sql string, backslashes bool) int {
 	return len(sql)
 }
 
-// dollarLength returns the length of a text between $$ and $$, or between $tag$ and
+// dollarLength returns the length of the text that sql begins with between $$ and $$, or between $tag$ and
 // $tag$; 0 where none begins.
 func dollarLength(sql string) int {
 	if sql[0] != '$' {

@@ -22,11 +22,11 @@ import (
 	"earshot/trigger/effect"
 )
 
-// postgres is a PostgreSQL database.
+// postgres is the connection pool of a PostgreSQL database.
 type postgres struct {
 	source repositories.Source
 	pool   *pgxpool.Pool
-	// superuser is told of a read-only source whose role may do everything.
+	// superuser is called where the role of a read-only source is a superuser.
 	superuser func()
 	log       *slog.Logger
 }
@@ -34,7 +34,7 @@ type postgres struct {
 // defaultPort is that of libpq.
 const defaultPort = "5432"
 
-// openPostgres connects to nothing yet.
+// openPostgres makes the pool, which connects with its first statement.
 func openPostgres(source repositories.Source, o Options, superuser func()) (database, error) {
 	config, err := postgresConfig(source, o)
 	if err != nil {
@@ -47,7 +47,7 @@ func openPostgres(source repositories.Source, o Options, superuser func()) (data
 	return &postgres{source, pool, superuser, o.Logger}, nil
 }
 
-// postgresConfig takes all from the source. What the driver would take from its own
+// postgresConfig takes all settings from the source. What the driver would take from its own
 // surroundings, such as a password file or a client certificate, are credentials of
 // the operator and not of whoever owns the app.
 func postgresConfig(source repositories.Source, o Options) (*pgxpool.Config, error) {
@@ -120,7 +120,7 @@ func (p *postgres) run(ctx context.Context, s statement) (*table, error) {
 	return read, err
 }
 
-// refused says why a statement does not run on a read-only source. What is pasted stays
+// refused says why a statement does not run on a read-only source. Pasted values stay
 // out of it.
 func (p *postgres) refused(words string, s statement) error {
 	what := effect.Clip(words) + " is"
@@ -131,7 +131,7 @@ func (p *postgres) refused(words string, s statement) error {
 		"without INSERT, UPDATE, DELETE, MERGE and SELECT INTO in them", p.source.Name, what)
 }
 
-// cleanupTimeout bounds the farewell to a connection, and what is done for the next use.
+// cleanupTimeout bounds the reset of a session, and the end of a connection.
 const cleanupTimeout = 5 * time.Second
 
 // abandon asks the server to stop what runs on a connection, and closes it.
@@ -145,7 +145,7 @@ func abandon(pooled *pgxpool.Conn) {
 	}()
 }
 
-// unconnected judges why there is no connection.
+// unconnected turns the error of a connection that was not opened into a failure.
 func (p *postgres) unconnected(err error) error {
 	var said *pgconn.PgError
 	var parse *pgconn.ParseConfigError
@@ -163,8 +163,8 @@ func (p *postgres) unconnected(err error) error {
 	}
 }
 
-// refusal returns the text that the dialer gave for an address, where that is what the
-// source names as its host: what a name leads to is for the log alone.
+// refusal returns what the dialer says of an address, where the source names its host by
+// that address: what a name leads to is for the log alone.
 func (p *postgres) refusal(err error) string {
 	if _, not := netip.ParseAddr(p.source.Host); not != nil {
 		return ErrRefused.Error() + ": " + p.source.Host + " does not lead to a public one; an operator, whose log has it, can open it with EARSHOT_PRIVATE_URLS=ADDRESS/BITS"
@@ -190,9 +190,9 @@ func publicText(err error) string {
 	return effect.Clip(said)
 }
 
-// Codes of errors that pass by themselves, by class and alone (PostgreSQL
-// documentation, appendix A). All others stay as long as the statement, its values and
-// the database are what they are.
+// Error codes after which another attempt may succeed, as whole classes and alone
+// (PostgreSQL documentation, appendix A). All others stay as long as the statement, its
+// values and the database are the same.
 var (
 	transientClasses = []string{
 		"08", // connection exceptions
@@ -212,11 +212,10 @@ var (
 // queryCancelled is the code of a statement that ran out of the server's own time.
 const queryCancelled = "57014"
 
-// completionUnknown is the code of a statement of which not even the server knows whether
-// it ran.
+// completionUnknown is the code of a statement that may have run: the server does not know.
 const completionUnknown = "40003"
 
-// fault judges what the server has said.
+// fault turns the server's error into a failure.
 func (p *postgres) fault(said *pgconn.PgError, s statement) error {
 	class := said.Code[:min(2, len(said.Code))]
 	message := effect.Clip(withoutValues(said.Message, class, s))
@@ -237,8 +236,8 @@ func (p *postgres) fault(said *pgconn.PgError, s statement) error {
 
 var quotedText = regexp.MustCompile(`"[^"]*"`)
 
-// minHidden is the length from which a value is looked for in a message: a shorter
-// one would be found in ordinary words.
+// minHidden is the length from which a value is hidden in a message: a shorter one would
+// be found in ordinary words.
 const minHidden = 4
 
 // withoutValues keeps the values of a call out of a message: where the message is about
@@ -258,8 +257,8 @@ func withoutValues(message, class string, s statement) string {
 	return message
 }
 
-// textsOf returns the texts in which a value may stand in a message: those of its
-// members, and without the delimiters that an escape has put around it.
+// textsOf returns the forms that a value may have in a message: each of its members, and
+// without the delimiters that an escape has put around it.
 func textsOf(value any) []string {
 	switch value := value.(type) {
 	case string:

@@ -12,22 +12,22 @@ import (
 	"earshot/trigger/effect"
 )
 
-// connection is a connection to PostgreSQL that runs one statement in the messages of PostgreSQL's extended query
-// protocol (documentation, section 53.2.3), for two things that drivers do not offer:
-// the server is asked for so many rows and no more, which cuts a long result short
-// without breaking off the statement that makes it; and values travel as the texts
-// that the server writes, so that no digit is lost.
+// connection is a connection to PostgreSQL that runs a statement in the messages of the
+// extended query protocol (documentation, section 53.2.3), for two things that drivers do
+// not offer: the server is asked for a number of rows and no more, which cuts a long result
+// short without aborting the statement that makes it; and values travel as the texts that
+// the server writes, so that no digit is lost.
 type connection struct {
 	*pgconn.PgConn
 	source repositories.Source
 	// unusable says that the connection must not be used again.
 	unusable bool
-	// sent says that the statement itself is on its way, so that it may have run.
+	// sent says that the statement itself was sent, so that it may have run.
 	sent bool
 }
 
-// run runs the statement. One of a read-only source runs in a transaction that it
-// cannot make another of, since it is the only one there.
+// run runs the statement. On a read-only source it runs in a read-only transaction, which
+// it cannot change: it is the only statement there.
 func (c *connection) run(ctx context.Context, s statement) (*table, error) {
 	if !c.source.ReadOnly {
 		return c.exchange(ctx, s)
@@ -43,10 +43,9 @@ func (c *connection) run(ctx context.Context, s statement) (*table, error) {
 	return read, err
 }
 
-// reset takes the session back to where it began, with the settings of the source,
-// which are those that it was opened with: temporary tables, settings, roles, locks,
-// cursors and subscriptions of one statement are nothing to the next. It reports
-// whether the connection may be used again.
+// reset takes the session back to the settings of the source that it was opened with: the
+// next statement finds no temporary tables, settings, roles, locks, cursors or
+// subscriptions of this one. It reports whether the connection may be used again.
 func (c *connection) reset() bool {
 	if c.TxStatus() != 'I' {
 		return false // a transaction was begun and not ended
@@ -169,8 +168,8 @@ func (c *connection) execute(ctx context.Context, d description, values [][]byte
 	}
 }
 
-// judge judges an error. What the server has said stands, though the connection may
-// be broken as well; the rest is a lost answer, or no attempt at all.
+// judge turns an error into a failure where the server has told it, though the connection
+// may be broken as well. Any other is a lost answer, or that of a statement not sent.
 func (c *connection) judge(ctx context.Context, err error, s statement) error {
 	var said *pgconn.PgError
 	var tooLong *pgproto3.ExceededMaxBodyLenErr

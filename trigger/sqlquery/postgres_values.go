@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"earshot/repositories/exactjson"
 	"earshot/trigger/effect"
 )
 
@@ -42,16 +43,16 @@ func postgresText(value any, oid uint32) string {
 		return "false"
 	case []any:
 		if oid == pgtype.JSONOID || oid == pgtype.JSONBOID {
-			return encoded(value)
+			return string(exactjson.EncodeOrNull(value))
 		}
 		return arrayText(value, oid)
 	default:
-		return encoded(value)
+		return string(exactjson.EncodeOrNull(value))
 	}
 }
 
 // arrayText writes the literal of an array (PostgreSQL documentation, section 8.15.2).
-// Every element is quoted, so that none can be taken for a sign of the literal.
+// Every element is quoted, so that none can be taken for the literal's own syntax.
 func arrayText(list []any, oid uint32) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -74,7 +75,7 @@ func arrayText(list []any, oid uint32) string {
 
 var arrayEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// arrays are the types of the elements of those array types that every server has.
+// arrays maps the array types that every server has to the types of their elements.
 var arrays = map[uint32]uint32{
 	pgtype.BoolArrayOID: pgtype.BoolOID, pgtype.Int2ArrayOID: pgtype.Int2OID, pgtype.Int4ArrayOID: pgtype.Int4OID,
 	pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.Float4ArrayOID: pgtype.Float4OID, pgtype.Float8ArrayOID: pgtype.Float8OID,
@@ -86,8 +87,8 @@ var arrays = map[uint32]uint32{
 	pgtype.CIDRArrayOID: pgtype.CIDROID, pgtype.OIDArrayOID: pgtype.OIDOID,
 }
 
-// postgresValue writes a value of the server's as JSON. A type that JSON has no like of
-// is the text that PostgreSQL writes for it; so are those of extensions.
+// postgresValue writes a value of the server as JSON. A type that JSON does not have is the
+// text that PostgreSQL writes for it; so is one of an extension.
 func postgresValue(raw []byte, oid uint32) json.RawMessage {
 	if raw == nil {
 		return null
@@ -127,7 +128,7 @@ func bytesText(given string) json.RawMessage {
 	return text(base64.StdEncoding.EncodeToString(decoded))
 }
 
-// timeLayouts are how the style ISO writes times, with the zones that there have been.
+// timeLayouts are the layouts of DateStyle ISO, with all forms of zones.
 var timeLayouts = []string{"2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z07:00:00", "2006-01-02 15:04:05.999999999"}
 
 // timeText writes a time as RFC 3339 in UTC; one without a zone is taken as UTC. What

@@ -31,8 +31,8 @@ func New(options Options) *Runner {
 	return &Runner{apps: o.Apps, databases: newDatabases(o), log: o.Logger}
 }
 
-// Close closes all databases. Statements that run are let finish; later ones open
-// their database again.
+// Close closes all databases. Running statements finish first; later ones open their
+// database again.
 func (r *Runner) Close() { r.databases.closeAll() }
 
 // Deliver makes one attempt to run a statement. It ends with ctx or with the time that
@@ -83,8 +83,8 @@ func (r *Runner) deliver(ctx context.Context, delivery effect.Effect) (effect.Ou
 	return effect.Outcome{Verdict: effect.Done, Result: rows.json(), Truncated: rows.cut}, nil
 }
 
-// app returns the call's app, looked up where it is not at hand. An app that is gone
-// makes its statements impossible; a store that is away puts them off.
+// app returns the app of a call, from the effect or from the store. A deleted app is a
+// permanent failure; a store that does not answer puts the statement off.
 func (r *Runner) app(ctx context.Context, delivery effect.Effect) (*repositories.App, error) {
 	if delivery.Call.App != nil {
 		return delivery.Call.App, nil
@@ -102,7 +102,7 @@ func (r *Runner) app(ctx context.Context, delivery effect.Effect) (*repositories
 	return app, nil
 }
 
-// sourceTypes is the type of source that a type of tool works on.
+// sourceTypes maps each type of SQL tool to the type of source that it works on.
 var sourceTypes = map[string]string{
 	repositories.ToolPostgres: repositories.SourcePostgres,
 	repositories.ToolSQLite:   repositories.SourceSQLite,
@@ -123,7 +123,7 @@ type Apps interface {
 }
 
 // ErrRefused is wrapped by the error of a Dial that does not open a connection because
-// the address is one that must not be reached. Such a call is given up.
+// the address is one that must not be reached. Such a call is dead.
 var ErrRefused = errors.New("the address must not be reached")
 
 // Options of a Runner. Only Apps is needed; what is zero has the default that stands
@@ -140,7 +140,7 @@ type Options struct {
 	SourceLimit int
 	// SlotWait is how long a call waits for one of these; 1 s.
 	SlotWait time.Duration
-	// Idle is how long a database stays open that nobody asks; 5 min.
+	// Idle is how long a database stays open that nobody uses; 5 min.
 	Idle time.Duration
 	// Databases is how many are open at a time; 256.
 	Databases int

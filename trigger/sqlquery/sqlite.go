@@ -21,10 +21,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 	"earshot/trigger/effect"
 )
 
-// sqliteFile is a SQLite database.
+// sqliteFile is a SQLite database in a file.
 type sqliteFile struct {
 	source repositories.Source
 	db     *sql.DB
@@ -57,7 +58,7 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 	return &sqliteFile{source: source, db: db}, nil
 }
 
-// sqliteConnector opens connections of a driver that is ours alone: what is registered
+// sqliteConnector is a driver.Connector with a driver of its own: one that is registered
 // with database/sql is shared by the whole process.
 type sqliteConnector struct {
 	driver *sqlite.Driver
@@ -126,7 +127,7 @@ func (f *sqliteFile) run(ctx context.Context, s statement) (*table, error) {
 	return read, nil
 }
 
-// fault judges an error of SQLite, by its primary result code.
+// fault turns an error of SQLite into a failure, by its primary result code.
 func (f *sqliteFile) fault(err error) error {
 	var coded *sqlite.Error
 	if !errors.As(err, &coded) {
@@ -158,7 +159,7 @@ func ifReadOnly(source repositories.Source) string {
 
 // sqlitePath returns the file of a source: under the operator's folder, also where
 // links lead, since whoever owns an app may name any file of the machine. A file that
-// is not there yet is waited for.
+// does not exist yet is waited for.
 func sqlitePath(source repositories.Source, dir string) (string, error) {
 	if dir == "" {
 		return "", effect.Permanent(effect.ReasonBlocked, "the source %q is a file, and this service opens none; an operator can name a folder with EARSHOT_SQLITE_DIR (--sqlite-dir)", source.Name)
@@ -224,7 +225,7 @@ func sqliteArgument(name string, value any) (any, error) {
 		}
 		return float, nil
 	case []any, map[string]any:
-		return encoded(value), nil
+		return string(exactjson.EncodeOrNull(value)), nil
 	default:
 		return value, nil
 	}

@@ -85,13 +85,7 @@ func (t *table) json() json.RawMessage {
 var null = json.RawMessage("null")
 
 // text writes a string as JSON.
-func text(s string) json.RawMessage {
-	written, err := exactjson.Encode(s)
-	if err != nil { // a string always encodes
-		return null
-	}
-	return written
-}
+func text(s string) json.RawMessage { return exactjson.EncodeOrNull(s) }
 
 // number writes the digits of a number as they are; what JSON has no number for, such
 // as NaN, is a string.
@@ -100,15 +94,6 @@ func number(digits string) json.RawMessage {
 		return json.RawMessage(digits)
 	}
 	return text(digits)
-}
-
-// encoded writes what came out of JSON as JSON.
-func encoded(value any) string {
-	written, err := exactjson.Encode(value)
-	if err != nil {
-		return string(null)
-	}
-	return string(written)
 }
 
 // instant writes a time as RFC 3339 in UTC, a date as its full-date.
