@@ -12,17 +12,17 @@ const defaultRepository = "default"
 
 // assemble merges the documents of all files into one app and its repositories.
 func (c *collector) assemble(options Options) *Set {
-	c.dropTwins()
+	c.dropDuplicates()
 	set := &Set{AppID: options.AppID, App: &Definition{}}
 	set.App.tree = c.app(set)
 	set.Repositories = c.repositories()
 	return set
 }
 
-// dropTwins names documents that are there twice. A source may repeat where it says
+// dropDuplicates names documents that are there twice. A source may repeat where it says
 // the same, as files that are used one by one repeat it; a group wins over a toolset of
 // its name, as in Toolbox.
-func (c *collector) dropTwins() {
+func (c *collector) dropDuplicates() {
 	seen := map[[2]string]*document{}
 	c.documents = slices.DeleteFunc(c.documents, func(d *document) bool {
 		key := [2]string{kindOf(d), d.name}
@@ -36,9 +36,9 @@ func (c *collector) dropTwins() {
 		}
 		switch {
 		case d.kind == kindSource && d.at.file != first.at.file && d.body.equal(first.body):
-		case d.as == "toolset" && first.as == "group":
-		case d.as == "group" && first.as == "toolset":
-			first.body, first.at, first.as = d.body, d.at, d.as
+		case d.word == "toolset" && first.word == "group":
+		case d.word == "group" && first.word == "toolset":
+			first.body, first.at, first.word = d.body, d.at, d.word
 		default:
 			c.faults.add(d.at, "%s is defined twice, first in %s on line %d", d.label(), first.at.file, first.at.line)
 		}
@@ -82,11 +82,11 @@ func (c *collector) app(set *Set) *node {
 }
 
 // start is where a fault stands that belongs to nothing in particular.
-func (c *collector) start() place {
+func (c *collector) start() position {
 	if len(c.documents) == 0 {
-		return place{}
+		return position{}
 	}
-	return place{c.documents[0].at.file, 1, 1}
+	return position{c.documents[0].at.file, 1, 1}
 }
 
 func (c *collector) takeID(app *document, set *Set) {
@@ -132,7 +132,7 @@ func (d *document) named() *node {
 	if d.name == "" {
 		return d.body
 	}
-	next := d.body.with(idFields[d.kind], newText(d.name, d.at))
+	next := d.body.with(nameFields[d.kind], newText(d.name, d.at))
 	next.at = d.at
 	return next
 }
@@ -142,7 +142,7 @@ func (d *document) named() *node {
 func (c *collector) usable(modules []*document) []*document {
 	used := map[string]bool{}
 	for _, tool := range c.of(kindTool) {
-		if id, ok := tool.body.get("request").get("moduleId").word(); ok {
+		if id, ok := tool.body.get("request").get("moduleId").scalarText(); ok {
 			used[id] = true
 		}
 	}
@@ -164,5 +164,115 @@ func (c *collector) settings(body *node) {
 			continue
 		}
 		body.add("settings", d.at, d.body)
+	}
+}
+
+// repositories groups the tools: those that a repository names are in it, in its
+// order, and in every other that names them; the rest is in the default one.
+func (c *collector) repositories() []*Definition {
+	tools := map[string]*document{}
+	var names []string
+	for _, d := range c.of(kindTool) {
+		if d.name != "" {
+			tools[d.name] = d
+			names = append(names, d.name)
+		}
+	}
+	var found []*Definition
+	var rest *Definition
+	taken := map[string]bool{}
+	for _, d := range c.documents {
+		if kindOf(d) != kindRepository || d.name == "" {
+			continue
+		}
+		made := c.repository(d, tools, names, taken)
+		if d.name == defaultRepository {
+			rest = made
+			continue
+		}
+		found = append(found, made)
+	}
+	if rest = c.defaultRepository(rest, taken); rest != nil {
+		found = append(found, rest)
+	}
+	return found
+}
+
+// defaultRepository completes the default repository, or makes it where it is needed. Tools without
+// a name are in it as well, so that their other faults are found.
+func (c *collector) defaultRepository(rest *Definition, taken map[string]bool) *Definition {
+	for _, d := range c.of(kindTool) {
+		if taken[d.name] {
+			continue
+		}
+		if rest == nil {
+			rest = newRepository(defaultRepository, d.at)
+		}
+		members := rest.tree.get("tools")
+		members.items = append(members.items, d.named())
+	}
+	return rest
+}
+
+func newRepository(id string, at position) *Definition {
+	tree := newObject(at)
+	tree.add("tools", at, &node{kind: list, at: at})
+	return &Definition{ID: id, tree: tree}
+}
+
+// The fields of the documents that name tools.
+var (
+	repositoryFields = []string{"tools", "options", "description"}
+	groupFields      = []string{"tools", "description"}
+)
+
+// repository makes the body of one that a document defines.
+func (c *collector) repository(d *document, tools map[string]*document, names []string, taken map[string]bool) *Definition {
+	made := newRepository(d.name, d.at)
+	if err := repositories.CheckID("the name", d.name); err != nil {
+		c.faults.add(d.at, "%s", err)
+		made.ID = defaultRepository // so that its tools are checked
+	}
+	known := repositoryFields
+	if d.kind == kindGroup {
+		known = groupFields
+	}
+	for _, f := range d.body.fields {
+		switch {
+		case !slices.Contains(known, f.name):
+			c.faults.add(f.at, "%s: unknown field %q%s", d.label(), fault.Clip(f.name), fault.DidYouMean(f.name, known))
+		case f.name == "options":
+			made.tree.fields = append(made.tree.fields, f)
+		case f.name == "tools":
+			c.members(d, f.value, made.tree.get("tools"), tools, names, taken)
+		}
+	}
+	if d.body.field("tools") == nil {
+		c.faults.add(d.at, "%s: tools is missing: a list of the names of its tools", d.label())
+	}
+	return made
+}
+
+// members adds the tools that a list names.
+func (c *collector) members(d *document, from, to *node, tools map[string]*document, names []string, taken map[string]bool) {
+	if from.kind != list {
+		c.faults.add(from.at, "%s: tools is %s; it must be a list of names", d.label(), from.kind)
+		return
+	}
+	here := map[string]bool{}
+	for _, item := range from.items {
+		name, ok := item.scalarText()
+		tool := tools[name]
+		switch {
+		case !ok:
+			c.faults.add(item.at, "%s: a tool is %s; write its name, and the tool as a document of kind: tool", d.label(), item.kind)
+		case tool == nil:
+			c.faults.add(item.at, "%s: there is no tool %q%s", d.label(), fault.Clip(name), fault.DidYouMean(name, names))
+		case here[name]:
+			c.faults.add(item.at, "%s: the tool %q is named twice", d.label(), name)
+		default:
+			here[name], taken[name] = true, true
+			to.items = append(to.items, tool.named())
+		}
 	}
 }

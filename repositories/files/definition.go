@@ -25,10 +25,10 @@ func (d *Definition) Given(name string) bool { return d.tree.field(name) != nil 
 // Locate turns faults of the body into faults of the files.
 func (d *Definition) Locate(found fault.List) Faults {
 	var faults Faults
-	for _, fault := range found {
-		here, at := d.find(fault)
-		if !here.missing {
-			faults.add(at, "%s%s", d.label(tokensOf(fault.Pointer)), fault.Detail)
+	for _, one := range found {
+		here, at := d.find(one)
+		if !here.unset {
+			faults.add(at, "%s%s", d.label(tokensOf(one.Pointer)), one.Detail)
 		}
 	}
 	return faults
@@ -36,9 +36,9 @@ func (d *Definition) Locate(found fault.List) Faults {
 
 // find follows a pointer into the files: to the value that is at fault, to the key of
 // one that should not be there, or to the map that lacks one.
-func (d *Definition) find(fault fault.Fault) (*node, place) {
+func (d *Definition) find(of fault.Fault) (*node, position) {
 	at, here := d.tree.at, d.tree
-	for _, token := range tokensOf(fault.Pointer) {
+	for _, token := range tokensOf(of.Pointer) {
 		if i, ok := index(token, here.items); ok {
 			here = here.items[i]
 			at = here.at
@@ -49,7 +49,7 @@ func (d *Definition) find(fault fault.Fault) (*node, place) {
 			break
 		}
 		here, at = f.value, f.at
-		if !strings.HasPrefix(fault.Detail, "unknown field") && (here.kind == text || here.kind == number || here.kind == boolean) {
+		if !strings.HasPrefix(of.Detail, "unknown field") && (here.kind == text || here.kind == number || here.kind == boolean) {
 			at = here.at
 		}
 	}
@@ -67,15 +67,15 @@ var owners = map[string][2]string{
 func (d *Definition) label(tokens []string) string {
 	prefix := kindApp
 	if d.ID != "" {
-		prefix = (&document{as: kindRepository, name: d.ID}).label()
+		prefix = (&document{word: kindRepository, name: d.ID}).label()
 	}
 	if len(tokens) > 1 {
 		members := d.tree.get(tokens[0])
 		owner, known := owners[tokens[0]]
 		if members != nil && known {
 			if i, ok := index(tokens[1], members.items); ok {
-				name, _ := members.items[i].get(owner[1]).word()
-				prefix = (&document{as: owner[0], name: name}).label()
+				name, _ := members.items[i].get(owner[1]).scalarText()
+				prefix = (&document{word: owner[0], name: name}).label()
 				tokens = tokens[2:]
 			}
 		}
@@ -117,12 +117,12 @@ func (d *Definition) decode(by func(body []byte) error) Faults {
 // asTexts reports whether it could mend any of the faults.
 func (d *Definition) asTexts(found fault.List) bool {
 	mended := false
-	for _, fault := range found {
-		if !strings.HasSuffix(fault.Detail, ", not a string") {
+	for _, one := range found {
+		if !strings.HasSuffix(one.Detail, ", not a string") {
 			continue
 		}
 		here := d.tree
-		for _, token := range tokensOf(fault.Pointer) {
+		for _, token := range tokensOf(one.Pointer) {
 			if i, ok := index(token, here.items); ok {
 				here = here.items[i]
 			} else {
@@ -195,7 +195,7 @@ func (d *Definition) Names(of string) []string {
 	}
 	var names []string
 	for _, member := range members.items {
-		if name, ok := member.get(owners[of][1]).word(); ok {
+		if name, ok := member.get(owners[of][1]).scalarText(); ok {
 			names = append(names, name)
 		}
 	}

@@ -6,9 +6,9 @@
 // Reading goes in three steps. A file becomes a tree that knows where each value
 // stands (yaml.go, json.go); a tree becomes documents, each one app, module, source,
 // authentication service, tool or repository, whichever form it was written in
-// (form.go, nested.go, sermas.go, flat.go); documents become the body of one app and
+// (form.go, toolbox.go, sermas.go); documents become the body of one app and
 // of its repositories (assemble.go). Those bodies go through the decoders of package
-// repositories, whose faults are JSON pointers; the tree turns them back into places
+// repositories, whose faults are JSON pointers; the tree turns them back into positions
 // (definition.go).
 //
 // ${NAME} and ${NAME:default} are filled in from the environment after parsing, in

@@ -20,7 +20,7 @@ const (
 	markLast  = '\U000FFFFF'
 )
 
-// environment fills placeholders in. It stands between the text of a file and the
+// environment resolves the placeholders of environment variables. It stands between the text of a file and the
 // parser: placeholders are masked before parsing and filled in after, in values
 // alone, so that no variable and no default can reach into the structure.
 type environment struct {
@@ -30,10 +30,10 @@ type environment struct {
 	masked []marked
 }
 
-// marked is a placeholder that was masked.
+// marked is a masked placeholder, with its position.
 type marked struct {
 	text string
-	at   place
+	at   position
 }
 
 // mask replaces every placeholder by signs of the same length that mean nothing in
@@ -113,7 +113,7 @@ func (e *environment) fillMasked(masked string, faults *Faults) (filled string, 
 }
 
 // fill replaces the placeholders of a value that was not masked.
-func (e *environment) fill(value string, at place, faults *Faults) string {
+func (e *environment) fill(value string, at position, faults *Faults) string {
 	return placeholder.ReplaceAllStringFunc(value, func(found string) string {
 		return e.value(marked{found, at}, faults)
 	})

@@ -37,11 +37,11 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// mostFaults bounds how many faults are kept: nobody reads on.
-const mostFaults = 1000
+// maxFaults bounds how many faults are kept: nobody reads on.
+const maxFaults = 1000
 
-func (f *Faults) add(at place, format string, args ...any) {
-	if len(*f) < mostFaults {
+func (f *Faults) add(at position, format string, args ...any) {
+	if len(*f) < maxFaults {
 		*f = append(*f, Fault{at.file, at.line, at.column, fmt.Sprintf(format, args...)})
 	}
 }

@@ -19,25 +19,25 @@ const (
 	kindSettings    = "settings" // an app's, in a file of their own
 )
 
-// document is one thing that a file defines, whichever form it was written in.
+// document is one definition of a file, whichever form it was written in.
 type document struct {
 	kind string
-	as   string // the file's own word for it, as toolset
-	name string // empty where it has none, or where that is a fault
-	at   place  // of the name, or of the whole
+	word string   // the file's own word for it, as toolset
+	name string   // empty where it has none, or where that is a fault
+	at   position // of the name, or of the whole
 	// body has the fields as the REST form has them, without kind and name.
 	body *node
 	// sermas marks what SERMAS's own tools wrote, older what is of a form that Toolbox
 	// has left behind.
-	sermas, older bool
+	sermas, legacy bool
 }
 
 // label names the document in a fault.
 func (d *document) label() string {
 	if d.name == "" {
-		return d.as
+		return d.word
 	}
-	return d.as + " " + string(quote(fault.Clip(d.name)))
+	return d.word + " " + string(quote(fault.Clip(d.name)))
 }
 
 // collector gathers the documents of all files.
@@ -67,7 +67,7 @@ func (c *collector) value(file string, value *node) {
 	case base == kindApp:
 		c.sermasApp(value)
 	case base == kindSettings:
-		c.add(&document{kind: kindSettings, as: kindSettings, at: value.at, body: c.sermasSettings(value), sermas: true})
+		c.add(&document{kind: kindSettings, word: kindSettings, at: value.at, body: c.sermasSettings(value), sermas: true})
 	default:
 		c.unknownForm(value)
 	}
@@ -93,13 +93,13 @@ func baseName(file string) string {
 
 // named makes a document of a name and a body.
 func (c *collector) named(kind, as string, name *node, body *node) *document {
-	d := &document{kind: kind, as: as, at: body.at, body: body}
-	given, ok := name.word()
+	d := &document{kind: kind, word: as, at: body.at, body: body}
+	given, ok := name.scalarText()
 	if ok && given != "" {
 		d.name, d.at = given, name.at
 		return d
 	}
-	switch id := idFields[kind]; {
+	switch id := nameFields[kind]; {
 	case id != "" && name != nil:
 		d.body = body.with(id, name) // the decoder says what is wrong with it
 	case id != "":
@@ -113,8 +113,8 @@ func (c *collector) named(kind, as string, name *node, body *node) *document {
 	return d
 }
 
-// idFields are the fields that name what has a body of its own in the REST form.
-var idFields = map[string]string{kindTool: "name", kindModule: "moduleId", kindAuthService: "name", kindSource: "name"}
+// nameFields are the fields that name what has a body of its own in the REST form.
+var nameFields = map[string]string{kindTool: "name", kindModule: "moduleId", kindAuthService: "name", kindSource: "name"}
 
 func withArticle(word string) string {
 	if strings.ContainsRune("aeiou", rune(word[0])) {

@@ -10,8 +10,8 @@ import (
 	"earshot/repositories/fault"
 )
 
-// mostDepth bounds how deep values may be nested; the decoders behind allow less.
-const mostDepth = 100
+// maxDepth bounds how deep values may be nested; the decoders behind allow less.
+const maxDepth = 100
 
 // jsonReader reads a JSON file token by token: YAML would read most of it as well, but
 // not all, and the places of its tokens are those of another language.
@@ -46,10 +46,10 @@ func readJSON(source string, env *environment, faults *Faults) *node {
 }
 
 // next returns the next token and where it begins.
-func (r *jsonReader) next() (json.Token, place, error) {
+func (r *jsonReader) next() (json.Token, position, error) {
 	token, err := r.decoder.Token()
 	if err != nil {
-		return nil, place{}, err
+		return nil, position{}, err
 	}
 	end := int(r.decoder.InputOffset())
 	return token, r.at.to(r.source, end-tokenLength(token, r.source[:end])), nil
@@ -81,7 +81,7 @@ func tokenLength(token json.Token, before string) int {
 }
 
 func (r *jsonReader) value(depth int) (*node, error) {
-	if depth > mostDepth {
+	if depth > maxDepth {
 		return nil, errors.New("it is nested too deep")
 	}
 	token, at, err := r.next()
@@ -97,7 +97,7 @@ func (r *jsonReader) value(depth int) (*node, error) {
 	case string:
 		before := len(*r.faults)
 		filled := r.env.fill(value, at, r.faults)
-		return &node{kind: text, text: filled, at: at, missing: len(*r.faults) > before}, nil
+		return &node{kind: text, text: filled, at: at, unset: len(*r.faults) > before}, nil
 	case json.Number:
 		return &node{kind: number, text: value.String(), at: at}, nil
 	case bool:
@@ -107,9 +107,9 @@ func (r *jsonReader) value(depth int) (*node, error) {
 	}
 }
 
-func (r *jsonReader) object(at place, depth int) (*node, error) {
+func (r *jsonReader) object(at position, depth int) (*node, error) {
 	made := newObject(at)
-	seen := map[string]place{}
+	seen := map[string]position{}
 	for r.decoder.More() {
 		token, at, err := r.next()
 		if err != nil {
@@ -126,7 +126,7 @@ func (r *jsonReader) object(at place, depth int) (*node, error) {
 	return made, err
 }
 
-func (r *jsonReader) list(at place, depth int) (*node, error) {
+func (r *jsonReader) list(at position, depth int) (*node, error) {
 	made := &node{kind: list, at: at}
 	for r.decoder.More() {
 		item, err := r.value(depth + 1)
@@ -140,7 +140,7 @@ func (r *jsonReader) list(at place, depth int) (*node, error) {
 }
 
 // addField adds a field, or names it as given twice.
-func addField(to *node, name string, at place, value *node, seen map[string]place, faults *Faults) {
+func addField(to *node, name string, at position, value *node, seen map[string]position, faults *Faults) {
 	if first, twice := seen[name]; twice {
 		faults.add(at, "%q is given twice in one map, first on line %d", fault.Clip(name), first.line)
 		return
@@ -149,15 +149,15 @@ func addField(to *node, name string, at place, value *node, seen map[string]plac
 	to.add(name, at, value)
 }
 
-// cursor turns byte offsets, which only grow, into places.
+// cursor turns byte offsets, which only grow, into positions.
 type cursor struct {
-	place
+	position
 	offset int
 }
 
-func newCursor(file string) cursor { return cursor{place: place{file, 1, 1}} }
+func newCursor(file string) cursor { return cursor{position: position{file, 1, 1}} }
 
-func (c *cursor) to(source string, offset int) place {
+func (c *cursor) to(source string, offset int) position {
 	offset = min(max(offset, c.offset), len(source))
 	passed := source[c.offset:offset]
 	if lines := strings.Count(passed, "\n"); lines > 0 {
@@ -167,5 +167,5 @@ func (c *cursor) to(source string, offset int) place {
 	}
 	c.column += utf8.RuneCountInString(passed)
 	c.offset = offset
-	return c.place
+	return c.position
 }

@@ -35,7 +35,7 @@ func Migrate(file string) (*Migration, error) {
 	if err := before.faults.sorted([]string{file}).err(); err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(before.documents, older) {
+	if !slices.ContainsFunc(before.documents, isLegacy) {
 		return m, nil
 	}
 	if filepath.Ext(file) == ".json" {
@@ -55,8 +55,8 @@ func Migrate(file string) (*Migration, error) {
 	return m, nil
 }
 
-// older reports whether a document is of an older form.
-func older(d *document) bool { return d.older }
+// isLegacy reports whether a document is of an older form.
+func isLegacy(d *document) bool { return d.legacy }
 
 // readAll reads a file as text that is to be rewritten: placeholders stay, and so do
 // documents that Earshot leaves.
@@ -64,14 +64,14 @@ func readAll(file, source string) *collector {
 	c := &collector{all: true}
 	values := readValues(file, source, nil, &c.faults)
 	if len(values) == 0 && len(c.faults) == 0 {
-		c.faults.add(place{file, 1, 1}, "the file is empty; it defines nothing")
+		c.faults.add(position{file, 1, 1}, "the file is empty; it defines nothing")
 	}
 	for _, value := range values {
 		c.value(file, value)
 	}
 	seen := map[[2]string]bool{}
 	for _, d := range c.documents {
-		key := [2]string{d.as, d.name}
+		key := [2]string{d.word, d.name}
 		if seen[key] {
 			c.faults.add(d.at, "%s is defined twice", d.label())
 		}
@@ -99,7 +99,7 @@ func groupBody(d *document) *node {
 func (c *collector) dropped() []Fault {
 	var notes Faults
 	for _, d := range c.documents {
-		if f := d.body.field("description"); f != nil && d.as == "toolset" {
+		if f := d.body.field("description"); f != nil && d.word == "toolset" {
 			notes.add(f.at, "the description of %s is dropped: a group has none", d.label())
 		}
 	}

@@ -66,8 +66,8 @@ func (r *rewriter) text(from, to int) string {
 // flat gives a flat document the newest word for its kind.
 func (r *rewriter) flat(value *node) {
 	kind := value.field("kind")
-	word, _ := kind.value.word()
-	newest := flatKinds[word]
+	word, _ := kind.value.scalarText()
+	newest := kindWords[word]
 	if newest == word || newest == "" {
 		r.out = []string{r.text(r.first, r.last)}
 		return
@@ -96,7 +96,7 @@ func (r *rewriter) end(of *node, f *field) int {
 
 // trimmed is the line after the last one of what begins at a place: blank lines and
 // comments no deeper than its key belong to what follows.
-func (r *rewriter) trimmed(at place, next int) int {
+func (r *rewriter) trimmed(at position, next int) int {
 	for next > at.line {
 		line := r.lines[next-1]
 		bare := strings.TrimLeft(line, " ")
@@ -114,7 +114,7 @@ func isMarker(line string) bool {
 }
 
 // replace changes a word at a place of a line. It is there: the parser has read it.
-func (r *rewriter) replace(at place, old, new string) {
+func (r *rewriter) replace(at position, old, new string) {
 	line := []rune(r.lines[at.line-1])
 	from := min(at.column-1, len(line))
 	r.lines[at.line-1] = string(line[:from]) + strings.Replace(string(line[from:]), old, new, 1)

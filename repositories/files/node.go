@@ -2,13 +2,14 @@ package files
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// place is where something stands; line and column count from 1.
-type place struct {
+// position is the position of a value in a file; line and column count from 1.
+type position struct {
 	file         string
 	line, column int
 }
@@ -29,18 +30,18 @@ var kindNames = [...]string{"null", "a boolean", "a number", "a text", "a list",
 
 func (k valueKind) String() string { return kindNames[k] }
 
-// node is a value of a file and where it stands. It is what JSON can say: whatever
-// the file was written in, the REST API gets JSON.
+// node is a node of the syntax tree of a file: a value and its position. It is what JSON
+// can say: whatever the file was written in, the REST API gets JSON.
 type node struct {
 	kind valueKind
 	// text is a text itself, or the JSON literal of a boolean or number.
 	text string
-	// plain is how an unquoted scalar is written: what it is where a text is wanted.
-	plain string
-	at    place
-	// missing says that a variable of the value is not set: what else is wrong with it
+	// unquoted is how an unquoted scalar is written: what it is where a text is wanted.
+	unquoted string
+	at       position
+	// unset says that a variable of the value is not set: what else is wrong with it
 	// follows from that.
-	missing bool
+	unset bool
 
 	fields []field
 	items  []*node
@@ -50,7 +51,7 @@ type node struct {
 // parameters tells a model something.
 type field struct {
 	name  string
-	at    place
+	at    position
 	value *node
 }
 
@@ -88,33 +89,33 @@ func (n *node) with(name string, value *node) *node {
 	return &next
 }
 
-// word returns the text of a scalar where one is wanted: an unquoted 12 is "12".
-func (n *node) word() (string, bool) {
+// scalarText returns the text of a scalar where one is wanted: an unquoted 12 is "12".
+func (n *node) scalarText() (string, bool) {
 	switch {
 	case n == nil:
 		return "", false
 	case n.kind == text:
 		return n.text, true
-	case n.plain != "" && n.kind != null:
-		return n.plain, true
+	case n.unquoted != "" && n.kind != null:
+		return n.unquoted, true
 	}
 	return "", false
 }
 
 // asText makes a text of an unquoted scalar that was read as another kind.
 func (n *node) asText() bool {
-	if n == nil || n.kind == text || n.kind == null || n.plain == "" {
+	if n == nil || n.kind == text || n.kind == null || n.unquoted == "" {
 		return false
 	}
-	n.kind, n.text = text, n.plain
+	n.kind, n.text = text, n.unquoted
 	return true
 }
 
-func newText(value string, at place) *node { return &node{kind: text, text: value, at: at} }
+func newText(value string, at position) *node { return &node{kind: text, text: value, at: at} }
 
-func newObject(at place) *node { return &node{kind: object, at: at} }
+func newObject(at position) *node { return &node{kind: object, at: at} }
 
-func (n *node) add(name string, at place, value *node) {
+func (n *node) add(name string, at position, value *node) {
 	n.fields = append(n.fields, field{name, at, value})
 }
 
@@ -172,4 +173,73 @@ func quote(value string) []byte {
 func index(token string, of []*node) (int, bool) {
 	i, err := strconv.Atoi(token)
 	return i, err == nil && i >= 0 && i < len(of)
+}
+
+// render writes a value as YAML in blocks, each line behind the indent.
+func render(value *node, indent string) string {
+	var b strings.Builder
+	switch value.kind {
+	case object:
+		for _, f := range value.fields {
+			b.WriteString(indent + renderText(f.name, indent) + ":" + renderBeside(f.value, indent))
+		}
+	case list:
+		for _, item := range value.items {
+			if item.kind == object && len(item.fields) > 0 {
+				b.WriteString(indent + "- " + strings.TrimPrefix(render(item, indent+"  "), indent+"  "))
+				continue
+			}
+			b.WriteString(indent + "-" + renderBeside(item, indent))
+		}
+	}
+	return b.String()
+}
+
+// renderBeside writes a value behind a key or a dash, with the end of the line.
+func renderBeside(value *node, indent string) string {
+	switch {
+	case value.kind == object && len(value.fields) == 0:
+		return " {}\n"
+	case value.kind == list && len(value.items) == 0:
+		return " []\n"
+	case value.kind == object || value.kind == list:
+		return "\n" + render(value, indent+"  ")
+	case value.kind == null:
+		return " null\n"
+	case value.kind != text, value.unquoted != "" && placeholder.MatchString(value.unquoted):
+		return " " + value.text + "\n"
+	}
+	return " " + renderText(value.text, indent+"  ") + "\n"
+}
+
+// Texts that YAML reads as they are written, without quotes, and texts of several
+// lines that can stand as a block.
+var (
+	plainText = regexp.MustCompile(`^[A-Za-z0-9_/](?:[^:#\x00-\x1f\x7f-\x{9f}\x{feff}\x{fffe}]|:[^\s:#\x00-\x1f])*$`)
+	blockText = regexp.MustCompile(`^[^\s\x00-\x1f\x7f-\x{9f}\x{feff}][^\x00-\x09\x0b-\x1f\x7f-\x{9f}\x{feff}]*[^\s]\n?$`)
+)
+
+func renderText(value, indent string) string {
+	if strings.Contains(value, "\n") && indent != "" && blockText.MatchString(value) && !strings.Contains(value, " \n") {
+		return renderBlock(value, indent)
+	}
+	if plain, err := resolve(value, position{}); err == nil && plain.kind == text && plainText.MatchString(value) &&
+		strings.TrimSpace(value) == value && !strings.HasSuffix(value, ":") {
+		return value
+	}
+	return string(quote(value)) // JSON's quotes are YAML's
+}
+
+func renderBlock(value, indent string) string {
+	head := "|-"
+	if strings.HasSuffix(value, "\n") {
+		head = "|"
+	}
+	for line := range strings.Lines(strings.TrimSuffix(value, "\n")) {
+		head += "\n"
+		if line = strings.TrimSuffix(line, "\n"); line != "" {
+			head += indent + line
+		}
+	}
+	return head
 }

@@ -12,9 +12,9 @@ import (
 // sermasApp takes the app.yaml of a SERMAS folder: its name is for people, and its
 // appId, where it has one, is the app's. An export of a whole app has its parts here.
 func (c *collector) sermasApp(value *node) {
-	d := &document{kind: kindApp, as: kindApp, at: value.at, sermas: true}
+	d := &document{kind: kindApp, word: kindApp, at: value.at, sermas: true}
 	if id := value.field("appId"); id != nil {
-		given, ok := id.value.word()
+		given, ok := id.value.scalarText()
 		if !ok {
 			c.faults.add(id.value.at, "appId is %s; it must be a text", id.value.kind)
 		}
@@ -27,7 +27,7 @@ func (c *collector) sermasApp(value *node) {
 	}
 	d.body = c.left("the app's", value.without("appId", "description", "public", "tools", "modules"), appFields)
 	if settings := d.body.get("settings"); settings != nil && settings.kind == object {
-		c.add(&document{kind: kindSettings, as: kindSettings, at: settings.at, body: c.sermasSettings(settings), sermas: true})
+		c.add(&document{kind: kindSettings, word: kindSettings, at: settings.at, body: c.sermasSettings(settings), sermas: true})
 		d.body = d.body.without("settings")
 	}
 	c.add(d)

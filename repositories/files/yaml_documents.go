@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// chunk is one document of a YAML stream: its lines, without the markers, and how many
-// lines stand before it.
+// chunk is the source of one document of a YAML stream: its lines, without the markers,
+// and how many lines come before it.
 type chunk struct {
 	lines  []string
 	before int
@@ -60,13 +60,13 @@ func (c chunk) text() string { return strings.Join(c.lines, "") }
 // Bounds of what the parser is given: its time grows with the square of the keys of
 // one map and of the depth.
 const (
-	mostKeys   = 40_000
-	mostOpen   = 200
-	mostDashes = 64
+	maxKeys   = 40_000
+	maxOpen   = 200
+	maxDashes = 64
 )
 
-// flaw says why a document is not given to the parser, or nothing.
-func (c chunk) flaw() string {
+// violation says why a document is not given to the parser, or nothing.
+func (c chunk) violation() string {
 	open, deepest, keys := 0, 0, 0
 	for _, line := range c.lines {
 		for _, sign := range line {
@@ -80,22 +80,22 @@ func (c chunk) flaw() string {
 				keys++
 			}
 		}
-		if stacked(line) > mostDashes {
+		if nestingOf(line) > maxDashes {
 			return "is nested too deep"
 		}
 	}
 	switch {
-	case deepest > mostOpen:
+	case deepest > maxOpen:
 		return "is nested too deep, or has very many brackets that are not closed"
-	case keys > mostKeys:
+	case keys > maxKeys:
 		return "is too long for one document; write several, with --- between them"
 	}
 	return ""
 }
 
-// stacked counts the signs at the beginning of a line that each open another level,
+// nestingOf counts the signs at the beginning of a line that each open another level,
 // as in "- - - a".
-func stacked(line string) int {
+func nestingOf(line string) int {
 	n := 0
 	for _, word := range strings.Fields(line) {
 		if !strings.ContainsRune("-?!&:", rune(word[0])) {

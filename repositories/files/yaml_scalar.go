@@ -16,21 +16,21 @@ var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9
 
 // scalar reads a value of one line. A placeholder that is all of an unquoted value is
 // read as what it stands for: ${PORT} can be a number, "${PORT}" is a text.
-func (r *yamlReader) scalar(from ast.Node, at place) *node {
+func (r *yamlReader) scalar(from ast.Node, at position) *node {
 	t := from.GetToken()
 	if _, is := from.(*ast.NullNode); is {
-		return &node{at: at, plain: plainNull(t)}
+		return &node{at: at, unquoted: plainNull(t)}
 	}
 	before := len(*r.faults)
 	filled, whole := r.env.fillMasked(t.Value, r.faults)
 	if len(*r.faults) > before {
-		return &node{kind: text, at: at, missing: true}
+		return &node{kind: text, at: at, unset: true}
 	}
 	if quoted(t) || filled != t.Value && !whole {
 		return newText(filled, at)
 	}
 	if r.env.lookup == nil && whole {
-		return &node{kind: text, text: filled, plain: filled, at: at}
+		return &node{kind: text, text: filled, unquoted: filled, at: at}
 	}
 	made, err := resolve(filled, at)
 	if err != nil {
@@ -52,8 +52,8 @@ func plainNull(t *token.Token) string {
 }
 
 // resolve reads an unquoted text as YAML's core schema does.
-func resolve(plain string, at place) (*node, error) {
-	made := &node{kind: text, text: plain, at: at, plain: plain}
+func resolve(plain string, at position) (*node, error) {
+	made := &node{kind: text, text: plain, at: at, unquoted: plain}
 	switch plain {
 	case "", "~", "null", "Null", "NULL":
 		made.kind, made.text = null, ""

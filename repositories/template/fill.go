@@ -62,7 +62,7 @@ func (f *filler) node(node parse.Node) error {
 		if err != nil {
 			return err
 		}
-		if truth(value) {
+		if isTrue(value) {
 			return f.list(node.List)
 		}
 		return f.list(node.ElseList)

@@ -23,8 +23,8 @@ const (
 
 const indexOf = "index"
 
-// language are the functions that every template has.
-var language = []string{indexOf, "and", "or", "not", "eq", "ne"}
+// builtins are the functions that every template has.
+var builtins = []string{indexOf, "and", "or", "not", "eq", "ne"}
 
 // JSON is a value that the function json has written.
 type JSON string
@@ -48,7 +48,7 @@ func call(function string, arguments []any) (any, error) {
 	case ToJSON:
 		return toJSON(arguments[0]), nil
 	case "not":
-		return !truth(arguments[0]), nil
+		return !isTrue(arguments[0]), nil
 	case "and":
 		return choose(arguments, false), nil
 	case "or":
@@ -91,15 +91,15 @@ func toJSON(value any) JSON {
 
 // choose returns the first argument of the wanted truth, else the last.
 func choose(arguments []any, want bool) any {
-	i := slices.IndexFunc(arguments, func(value any) bool { return truth(value) == want })
+	i := slices.IndexFunc(arguments, func(value any) bool { return isTrue(value) == want })
 	if i < 0 {
 		i = len(arguments) - 1
 	}
 	return arguments[i]
 }
 
-// truth is text/template's: what is empty is false.
-func truth(value any) bool {
+// isTrue is text/template's: what is empty is false.
+func isTrue(value any) bool {
 	switch value := value.(type) {
 	case nil:
 		return false

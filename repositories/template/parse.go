@@ -25,7 +25,7 @@ func Parse(text string, functions ...string) (*Template, error) {
 	if len(set) > 1 {
 		return nil, fmt.Errorf("{{define}} and {{block}} are not supported")
 	}
-	r := &reader{functions: append(slices.Clone(language), functions...)}
+	r := &checker{functions: append(slices.Clone(builtins), functions...)}
 	if tree.Root == nil {
 		return &Template{root: &parse.ListNode{}}, nil
 	}
@@ -39,13 +39,13 @@ func Parse(text string, functions ...string) (*Template, error) {
 // which they stand in it, each once.
 func (t *Template) Names() []string { return t.names }
 
-// reader goes through a tree once, to refuse what Fill does not know.
-type reader struct {
+// checker goes through a tree once, to refuse what Fill does not know.
+type checker struct {
 	functions []string
 	names     []string
 }
 
-func (r *reader) list(list *parse.ListNode) error {
+func (r *checker) list(list *parse.ListNode) error {
 	if list == nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (r *reader) list(list *parse.ListNode) error {
 	return nil
 }
 
-func (r *reader) node(node parse.Node) error {
+func (r *checker) node(node parse.Node) error {
 	switch node := node.(type) {
 	case *parse.TextNode, *parse.CommentNode:
 		return nil
@@ -76,7 +76,7 @@ func (r *reader) node(node parse.Node) error {
 	}
 }
 
-func (r *reader) pipe(pipe *parse.PipeNode) error {
+func (r *checker) pipe(pipe *parse.PipeNode) error {
 	if len(pipe.Decl) > 0 {
 		return unsupported(pipe)
 	}
@@ -89,7 +89,7 @@ func (r *reader) pipe(pipe *parse.PipeNode) error {
 }
 
 // command reads one command; a piped one gets one more argument, the last.
-func (r *reader) command(command *parse.CommandNode, piped bool) error {
+func (r *checker) command(command *parse.CommandNode, piped bool) error {
 	name, is := command.Args[0].(*parse.IdentifierNode)
 	switch {
 	case !is && (len(command.Args) > 1 || piped):
@@ -118,7 +118,7 @@ func (r *reader) command(command *parse.CommandNode, piped bool) error {
 }
 
 // index reads {{index . "name"}}, for names that are no identifiers.
-func (r *reader) index(command *parse.CommandNode) error {
+func (r *checker) index(command *parse.CommandNode) error {
 	if len(command.Args) == 3 {
 		name, literal := command.Args[2].(*parse.StringNode)
 		if _, dot := command.Args[1].(*parse.DotNode); dot && literal {
@@ -129,7 +129,7 @@ func (r *reader) index(command *parse.CommandNode) error {
 	return fmt.Errorf(`{{%s}}: index is for names that are no identifiers, as in {{index . "a-name"}}`, command)
 }
 
-func (r *reader) argument(argument parse.Node) error {
+func (r *checker) argument(argument parse.Node) error {
 	switch argument := argument.(type) {
 	case *parse.FieldNode:
 		if len(argument.Ident) > 1 {
@@ -146,7 +146,7 @@ func (r *reader) argument(argument parse.Node) error {
 	}
 }
 
-func (r *reader) add(name string) {
+func (r *checker) add(name string) {
 	if !slices.Contains(r.names, name) {
 		r.names = append(r.names, name)
 	}
