@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"earshot/api"
+	"earshot/api/auth"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
 // keysOf knows the keys of a real store, and makes none.
 type keysOf struct {
-	api.Keys
+	auth.Keys
 	api.KeyKeeper
 }
 

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -11,9 +10,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 
+	"earshot/api/admission"
+	"earshot/api/answer"
+	"earshot/api/auth"
+	"earshot/api/server"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/trigger"
@@ -31,7 +32,7 @@ type Options struct {
 	// Keys keeps the keys of apps, and Tokens signs those of sessions. Missing: there
 	// are none.
 	Keys   KeyStore
-	Tokens Tokens
+	Tokens auth.Tokens
 	// Origins knows which pages may call. Missing: none.
 	Origins Origins
 	// Identities verifies ID tokens. Missing: no user is ever verified.
@@ -56,9 +57,6 @@ type Options struct {
 	// Metrics is shown at /metrics and gets the counter of requests. Missing: a
 	// registry of its own.
 	Metrics *prometheus.Registry
-	// Traces makes the spans of the requests. Missing: spans are made, so that the
-	// context travels on, and exported nowhere.
-	Traces trace.TracerProvider
 	// NewID makes the ids of messages and repositories whose client chose none.
 	// Missing: 26 random letters and digits.
 	NewID func() string
@@ -70,10 +68,10 @@ type Options struct {
 func New(options Options) http.Handler {
 	options = options.withDefaults()
 	router := echo.New()
-	router.HTTPErrorHandler = writeError
+	router.HTTPErrorHandler = answer.WriteError
 	table := options.routes()
 	router.Use(
-		traced(options.Traces),
+		traced,
 		logged(options.Logger, options.Now),
 		counted(options.Metrics),
 		answered,
@@ -82,18 +80,19 @@ func New(options Options) http.Handler {
 		crossOrigin(options.Origins),
 	)
 	if options.AdminKey.Empty() {
-		router.Use(guarded(openPaths(table)))
+		router.Use(auth.Guarded(openPaths(table)))
 	}
-	router.Use(authenticated(options.authenticator(), openPaths(table)))
-	may, gates := accessTable(), options.admissions()
+	router.Use(auth.Authenticated(options.authenticator(), openPaths(table)))
+	may := accessTable()
+	gates := admission.NewControl(options.Turns, options.Requests, options.Waiting, options.Metrics)
 	for _, endpoint := range table {
 		endpoint.register(router, may[endpoint.method+" "+endpoint.path], gates)
 	}
 	return router
 }
 
-func (o Options) authenticator() authenticator {
-	return authenticator{admin: o.AdminKey, keys: o.Keys, tokens: o.Tokens, now: o.Now}
+func (o Options) authenticator() auth.Authenticator {
+	return auth.Authenticator{Admin: o.AdminKey, Keys: o.Keys, Tokens: o.Tokens, Now: o.Now, QueryPath: pathSessionEvents}
 }
 
 func (o Options) withDefaults() Options {
@@ -103,9 +102,6 @@ func (o Options) withDefaults() Options {
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()
 	}
-	if o.Traces == nil {
-		o.Traces = sdktrace.NewTracerProvider()
-	}
 	if o.NewID == nil {
 		o.NewID = rand.Text
 	}
@@ -113,13 +109,7 @@ func (o Options) withDefaults() Options {
 		o.Now = time.Now
 	}
 	if o.WriteTime == 0 {
-		o.WriteTime = paceTime
-	}
-	o.Turns = cmp.Or(o.Turns, defaultTurns)
-	o.Requests = cmp.Or(o.Requests, defaultRequests)
-	o.Waiting = cmp.Or(o.Waiting, defaultWaiting)
-	if o.Streams == 0 {
-		o.Streams = mostStreams
+		o.WriteTime = server.DefaultWriteTime
 	}
 	if o.Keys == nil {
 		o.Keys = noKeys{}

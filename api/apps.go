@@ -6,6 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/answer"
+	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/store"
 )
@@ -35,7 +37,7 @@ func (h apps) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeList(c, items, next)
+	return answer.List(c, items, next)
 }
 
 func (h apps) put(c echo.Context) error {
@@ -52,24 +54,24 @@ func (h apps) put(c echo.Context) error {
 	}
 	if dry, err := isPreview(c); dry || err != nil {
 		return previewed(c, err, func() (string, error) {
-			return h.preview.PreviewApp(c.Request().Context(), app, principalOf(c).rootKey)
+			return h.preview.PreviewApp(c.Request().Context(), app, auth.PrincipalOf(c).RootKey)
 		})
 	}
 	created, err := h.store.PutApp(c.Request().Context(), app)
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, createdOr(http.StatusOK, created), app)
+	return answer.JSON(c, answer.CreatedOr(http.StatusOK, created), app)
 }
 
 // mayPut keeps an app's key from creating the app anew when it has just been deleted.
 func (h apps) mayPut(c echo.Context) error {
-	if principalOf(c).admin {
+	if auth.PrincipalOf(c).Admin {
 		return nil
 	}
 	_, err := h.store.App(c.Request().Context(), c.Param("appId"))
 	if errors.Is(err, store.ErrNotFound) {
-		return forbidden()
+		return auth.Forbidden()
 	}
 	return err
 }
@@ -79,7 +81,7 @@ func (h apps) get(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, app)
+	return answer.JSON(c, http.StatusOK, app)
 }
 
 func (h apps) delete(c echo.Context) error {
@@ -121,7 +123,7 @@ func isPreview(c echo.Context) (bool, error) {
 	case given[0] == "true":
 		return true, nil
 	}
-	return false, badRequest("dryRun " + quoteShort(given[0]) + " is neither true nor false")
+	return false, answer.BadRequest("dryRun " + answer.Quote(given[0]) + " is neither true nor false")
 }
 
 // previewed answers with what the write would do.
@@ -133,5 +135,5 @@ func previewed(c echo.Context, err error, ask func() (string, error)) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, preview{operation})
+	return answer.JSON(c, http.StatusOK, preview{operation})
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/answer"
+	"earshot/api/server"
 	"earshot/repositories"
 	"earshot/repositories/bodies"
 	"earshot/repositories/store"
@@ -25,7 +27,7 @@ import (
 func readBody(c echo.Context) ([]byte, error) {
 	body, err := readOptional(c)
 	if err == nil && len(body) == 0 {
-		return nil, badRequest("a JSON body is needed and there is none")
+		return nil, answer.BadRequest("a JSON body is needed and there is none")
 	}
 	return body, err
 }
@@ -51,14 +53,14 @@ func readingProblem(err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return late()
 	default:
-		return badRequest("the body broke off before its end")
+		return answer.BadRequest("the body broke off before its end")
 	}
 }
 
 // late is the problem of a body that did not come in time. What is left of it would be
 // read as the next request, so the connection ends.
 func late() error {
-	return newProblem(http.StatusRequestTimeout, "the body did not arrive within "+bodyTime.String()).with("Connection", "close")
+	return answer.NewProblem(http.StatusRequestTimeout, "the body did not arrive within "+server.BodyTime.String()).With("Connection", "close")
 }
 
 // drained reads the body of a request that needs none, before it is answered: net/http
@@ -95,17 +97,17 @@ func drain(request *http.Request) error {
 // taken for JSON, which is all that is read here.
 func checkEncoding(header http.Header) error {
 	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return unsupported("Content-Encoding "+quoteShort(encoding)+" is not read; send the body as it is").with("Accept-Encoding", "identity")
+		return unsupported("Content-Encoding "+answer.Quote(encoding)+" is not read; send the body as it is").With("Accept-Encoding", "identity")
 	}
 	given := header.Get("Content-Type")
 	if given == "" || isJSON(given) {
 		return nil
 	}
-	return unsupported("Content-Type " + quoteShort(given) + " is not read; send application/json")
+	return unsupported("Content-Type " + answer.Quote(given) + " is not read; send application/json")
 }
 
-func unsupported(detail string) *problem {
-	return newProblem(http.StatusUnsupportedMediaType, detail).with("Accept", echo.MIMEApplicationJSON)
+func unsupported(detail string) *answer.Problem {
+	return answer.NewProblem(http.StatusUnsupportedMediaType, detail).With("Accept", echo.MIMEApplicationJSON)
 }
 
 // isJSON accepts application/json and its +json kin (RFC 6839) in UTF-8.
@@ -128,11 +130,11 @@ func isJSON(given string) bool {
 var bodiesSchema []byte
 
 const (
-	// mostText is the longest text of a message, in bytes: ten times what people
+	// maxText is the longest text of a message, in bytes: ten times what people
 	// write, and still far within what a model reads.
-	mostText = 64 << 10
-	// mostMessageID is the longest messageId, in characters.
-	mostMessageID = 128
+	maxText = 64 << 10
+	// maxMessageID is the longest messageId, in characters.
+	maxMessageID = 128
 )
 
 // newBodies compiles the schema with the rules about single texts that it refers to.
@@ -142,8 +144,8 @@ func newBodies() *bodies.Definitions {
 		"tool-name":    repositories.CheckToolName,
 		"message-id":   checkMessageID,
 		"message-text": checkText,
-		"key-life":     func(text string) error { return checkLife(text, mostKeyLife, "720h") },
-		"token-life":   func(text string) error { return checkLife(text, mostTokenLife, "1h") },
+		"key-life":     func(text string) error { return checkLife(text, maxKeyLife, "720h") },
+		"token-life":   func(text string) error { return checkLife(text, maxTokenLife, "1h") },
 	})
 }
 
@@ -179,8 +181,8 @@ func decodeDirect(bodies *bodies.Definitions, body []byte) (trigger.Direct, erro
 // and front-ends have their own forms. What does not print would only confuse.
 func checkMessageID(id string) error {
 	foreign := strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) })
-	if foreign || id == "" || utf8.RuneCountInString(id) > mostMessageID {
-		return fmt.Errorf("must be 1 to %d printable characters without spaces", mostMessageID)
+	if foreign || id == "" || utf8.RuneCountInString(id) > maxMessageID {
+		return fmt.Errorf("must be 1 to %d printable characters without spaces", maxMessageID)
 	}
 	return nil
 }
@@ -189,18 +191,18 @@ func checkText(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("must not be empty")
 	}
-	if len(text) > mostText {
-		return fmt.Errorf("is %d bytes long; the most is %d", len(text), mostText)
+	if len(text) > maxText {
+		return fmt.Errorf("is %d bytes long; the most is %d", len(text), maxText)
 	}
 	return nil
 }
 
 // How long credentials may be good.
 const (
-	// mostKeyLife is ten years: longer is for ever, and that is said by leaving it out.
-	mostKeyLife = 10 * 365 * 24 * time.Hour
-	// mostTokenLife is what the contract gives a session token.
-	mostTokenLife = 24 * time.Hour
+	// maxKeyLife is ten years: longer is for ever, and that is said by leaving it out.
+	maxKeyLife = 10 * 365 * 24 * time.Hour
+	// maxTokenLife is what the contract gives a session token.
+	maxTokenLife = 24 * time.Hour
 )
 
 // askedKey is a key that is to be made.
@@ -237,7 +239,7 @@ func decodeTokenLife(bodies *bodies.Definitions, body []byte) (time.Duration, er
 func checkLife(text string, most time.Duration, example string) error {
 	life, err := time.ParseDuration(text)
 	if err != nil || life < time.Second || life > most {
-		return fmt.Errorf("%s is no duration of at least 1s and at most %s, as in %s", quoteShort(text), hours(most), example)
+		return fmt.Errorf("%s is no duration of at least 1s and at most %s, as in %s", answer.Quote(text), hours(most), example)
 	}
 	return nil
 }

@@ -2,15 +2,13 @@ package api
 
 import (
 	"context"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/server"
 	"earshot/repositories"
 )
 
@@ -103,43 +101,8 @@ func appInPath(path string) (string, bool) {
 	return appID, ok && repositories.CheckID("appId", appID) == nil
 }
 
-// guarded protects a service that asks for no key from the pages in its developer's
-// browser, which could otherwise do all there. It refuses requests for a host that is
-// not this machine by name, as a page whose own name was pointed here would send (DNS
-// rebinding), and those from pages of elsewhere, unless the app allows their origin.
-func guarded(open map[string]bool) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			origin := c.Request().Header.Get(echo.HeaderOrigin)
-			allowed := c.Response().Header().Get(echo.HeaderAccessControlAllowOrigin) != ""
-			switch {
-			case needsNoKey(c, open):
-			case !isLoopback(c.Request().Host):
-				return newProblem(http.StatusForbidden, "without keys this service answers on loopback names alone, as 127.0.0.1 or localhost")
-			case origin != "" && !allowed && !sameOrigin(origin, c.Request().Host):
-				return newProblem(http.StatusForbidden, "pages of "+quoteShort(origin)+" may not call: add the origin to settings.allowedOrigins of the app")
-			}
-			return next(c)
-		}
-	}
-}
-
-func isLoopback(host string) bool {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = host
-	}
-	address, err := netip.ParseAddr(strings.Trim(name, "[]"))
-	return strings.EqualFold(name, "localhost") || err == nil && address.IsLoopback()
-}
-
-func sameOrigin(origin, host string) bool {
-	parsed, err := url.Parse(origin)
-	return err == nil && strings.EqualFold(parsed.Host, host)
-}
-
-// mostBody is the longest body that is read, in bytes (section 3 of the contract).
-const mostBody = 1 << 20
+// maxBody is the longest body that is read, in bytes (section 3 of the contract).
+const maxBody = 1 << 20
 
 // hardened bounds what is read and says how the answer may be used: never as another
 // type, never in a frame, and never kept by a cache unless a handler says otherwise.
@@ -153,12 +116,12 @@ func hardened(limit time.Duration) echo.MiddlewareFunc {
 			header.Set("Cache-Control", "no-store")
 			request := c.Request()
 			if request.ProtoMajor > 1 {
-				c.Response().Writer = newPacedWriter(c.Response().Writer, limit)
+				c.Response().Writer = server.PacedWriter(c.Response().Writer, limit)
 			}
-			if request.ContentLength > mostBody {
-				return &http.MaxBytesError{Limit: mostBody}
+			if request.ContentLength > maxBody {
+				return &http.MaxBytesError{Limit: maxBody}
 			}
-			request.Body = http.MaxBytesReader(c.Response().Writer, request.Body, mostBody)
+			request.Body = http.MaxBytesReader(c.Response().Writer, request.Body, maxBody)
 			if request.Method == http.MethodOptions { // is answered by no route
 				return drained(next)(c)
 			}

@@ -3,20 +3,24 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/answer"
+	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/bodies"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 )
 
 // KeyStore knows and keeps the keys of apps.
 type KeyStore interface {
-	Keys
+	auth.Keys
 	KeyKeeper
 }
 
@@ -60,15 +64,15 @@ func (h appKeys) post(c echo.Context) error {
 		return err
 	}
 	key, text, err := h.store.CreateKey(c.Request().Context(), c.Param("appId"), store.NewKey{
-		Name: asked.Name, Scopes: asked.Scopes, Lifetime: asked.lifetime, By: principalOf(c).keyID,
+		Name: asked.Name, Scopes: asked.Scopes, Lifetime: asked.lifetime, By: auth.PrincipalOf(c).KeyID,
 	})
 	if errors.Is(err, store.ErrKey) || errors.Is(err, store.ErrKeyExpired) {
-		return unauthorized(err) // the key that asks has ended meanwhile
+		return auth.Unauthorized(err) // the key that asks has ended meanwhile
 	}
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusCreated, madeKey{key, text.Reveal()})
+	return answer.JSON(c, http.StatusCreated, madeKey{key, text.Reveal()})
 }
 
 func (h appKeys) list(c echo.Context) error {
@@ -80,7 +84,7 @@ func (h appKeys) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeList(c, items, next)
+	return answer.List(c, items, next)
 }
 
 func (h appKeys) revoke(c echo.Context) error {
@@ -100,8 +104,8 @@ type appReader interface {
 
 // sessionTokens serves the tokens that a back-end hands to the browser of a session.
 type sessionTokens struct {
-	lives  Lives
-	tokens Tokens
+	lives  auth.Lives
+	tokens auth.Tokens
 	bodies *bodies.Definitions
 	now    func() time.Time
 }
@@ -124,18 +128,18 @@ func (h sessionTokens) post(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	who := principalOf(c)
+	who := auth.PrincipalOf(c)
 	token := store.SessionToken{
-		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), KeyID: who.keyID, Expires: h.now().Add(life).UTC().Truncate(time.Second), Life: alive,
+		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), KeyID: who.KeyID, Expires: h.now().Add(life).UTC().Truncate(time.Second), Life: alive,
 	}
-	if !who.expires.IsZero() && who.expires.Before(token.Expires) {
-		token.Expires = who.expires
+	if !who.Expires.IsZero() && who.Expires.Before(token.Expires) {
+		token.Expires = who.Expires
 	}
 	signed, err := h.tokens.SignToken(token)
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusCreated, madeToken{signed.Reveal(), token.Expires})
+	return answer.JSON(c, http.StatusCreated, madeToken{signed.Reveal(), token.Expires})
 }
 
 // read returns how long the token is to be good. The body may be left out.
@@ -145,4 +149,43 @@ func (h sessionTokens) read(c echo.Context) (time.Duration, error) {
 		return defaultTokenLife, err
 	}
 	return decodeTokenLife(h.bodies, body)
+}
+
+// noKeys and noTokens stand for what a service was not given: no key or token is one.
+type noKeys struct{}
+
+func (noKeys) CheckKey(context.Context, secret.Secret) (string, store.AppKey, error) {
+	return "", store.AppKey{}, store.ErrKey
+}
+
+func (noKeys) KeyValid(context.Context, string, string) (store.AppKey, error) {
+	return store.AppKey{}, store.ErrKey
+}
+
+func (noKeys) Generation(context.Context, string, string) (store.Generation, error) {
+	return store.Generation{}, nil
+}
+
+func (noKeys) LifeOf(context.Context, string, string) (store.Generation, error) {
+	return store.Generation{}, nil
+}
+
+func (noKeys) CreateKey(context.Context, string, store.NewKey) (store.AppKey, secret.Secret, error) {
+	return store.AppKey{}, secret.Secret{}, fmt.Errorf("%w: this service keeps no keys", keyspace.ErrUnavailable)
+}
+
+func (noKeys) AppKeys(context.Context, string, string, int) ([]store.AppKey, string, error) {
+	return nil, "", nil
+}
+
+func (noKeys) RevokeKey(context.Context, string, string) error { return store.ErrNotFound }
+
+type noTokens struct{}
+
+func (noTokens) SignToken(store.SessionToken) (secret.Secret, error) {
+	return secret.Secret{}, fmt.Errorf("%w: this service signs no tokens", keyspace.ErrUnavailable)
+}
+
+func (noTokens) OpenToken(secret.Secret) (store.SessionToken, error) {
+	return store.SessionToken{}, store.ErrToken
 }

@@ -14,8 +14,8 @@ const (
 	// writeTime is how long a client may take for one event. One that takes nothing
 	// for so long is gone, or too slow.
 	writeTime = 10 * time.Second
-	// comeBack is when a browser whose stream broke off connects again, in ms.
-	comeBack = 2000
+	// retryAfter is when a browser whose stream broke off connects again, in ms.
+	retryAfter = 2000
 )
 
 // eventWriter writes a stream of server-sent events.
@@ -35,7 +35,7 @@ func (w *eventWriter) begin(after uint64) error {
 	w.out.Header().Set("Content-Type", "text/event-stream")
 	w.out.Header().Set("X-Accel-Buffering", "no") // nginx would collect events
 	w.out.WriteHeader(http.StatusOK)
-	fmt.Fprintf(&w.text, "retry: %d\nid: %d\n\n", comeBack, after)
+	fmt.Fprintf(&w.text, "retry: %d\nid: %d\n\n", retryAfter, after)
 	return w.flush()
 }
 

@@ -5,20 +5,19 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
-	"earshot/repositories"
+	"earshot/api/admission"
+	"earshot/api/answer"
+	"earshot/api/auth"
 	"earshot/trigger/effect"
 )
 
 const (
 	pathAppEvents     = "/v1/apps/:appId/events"
 	pathSessionEvents = "/v1/apps/:appId/sessions/:sessionId/events"
-	// tokenQuery is where a browser's EventSource sends its session token.
-	tokenQuery = "access_token"
 )
 
 // Events reads the stream of events for any number of followers.
@@ -35,15 +34,15 @@ type Events interface {
 type events struct {
 	apps    appReader
 	events  Events
-	by      authenticator
-	limit   *streamLimit
+	by      auth.Authenticator
+	limit   *admission.StreamLimit
 	closing <-chan struct{}
 }
 
 func (h events) routes() []route {
 	return []route{
-		{method: http.MethodGet, path: pathAppEvents, handle: h.stream, kind: aStream},
-		{method: http.MethodGet, path: pathSessionEvents, handle: h.stream, query: []string{tokenQuery}, kind: aStream},
+		{method: http.MethodGet, path: pathAppEvents, handle: h.stream, kind: admission.Stream},
+		{method: http.MethodGet, path: pathSessionEvents, handle: h.stream, query: []string{auth.TokenQuery}, kind: admission.Stream},
 	}
 }
 
@@ -53,10 +52,9 @@ func (h events) stream(c echo.Context) error {
 	if _, err := h.apps.App(ctx, c.Param("appId")); err != nil {
 		return err
 	}
-	leave, ok := h.limit.enter(scopeOf(c))
-	if !ok {
-		return newProblem(http.StatusTooManyRequests, "too many event streams are open: an app may have "+strconv.Itoa(h.limit.most)+
-			" on one replica, a session "+strconv.Itoa(mostSessionStreams)+" of them").with("Retry-After", "5")
+	leave, err := h.limit.Enter(scopeOf(c))
+	if err != nil {
+		return err
 	}
 	defer leave()
 	after, err := h.start(ctx, c.Request().Header.Get("Last-Event-ID"))
@@ -71,14 +69,14 @@ func (h events) stream(c echo.Context) error {
 	if err := out.begin(after); err != nil || c.Request().Method == http.MethodHead {
 		return nil
 	}
-	h.pump(ctx, out, published, principalOf(c))
+	h.pump(ctx, out, published, auth.PrincipalOf(c))
 	return nil
 }
 
 // start is where the stream begins: behind the last event that the client has, or now.
 func (h events) start(ctx context.Context, last string) (uint64, error) {
 	if h.events == nil {
-		return 0, newProblem(http.StatusServiceUnavailable, "this service reads no events").with("Retry-After", soon)
+		return 0, answer.NewProblem(http.StatusServiceUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
 	}
 	if last == "" {
 		after, err := h.events.Now(ctx)
@@ -89,15 +87,14 @@ func (h events) start(ctx context.Context, last string) (uint64, error) {
 	}
 	after, err := strconv.ParseUint(last, 10, 64)
 	if err != nil {
-		return 0, badRequest("Last-Event-ID " + quoteShort(last) + " is none of this stream's: send the id of its last event, unchanged")
+		return 0, answer.BadRequest("Last-Event-ID " + answer.Quote(last) + " is none of this stream's: send the id of its last event, unchanged")
 	}
 	return after, nil
 }
 
 func unreadable(cause error) error {
-	found := newProblem(http.StatusServiceUnavailable, "the events cannot be read now; connect again, with Last-Event-ID where there is one").with("Retry-After", soon)
-	found.cause = cause
-	return found
+	return answer.NewProblem(http.StatusServiceUnavailable, "the events cannot be read now; connect again, with Last-Event-ID where there is one").
+		With("Retry-After", answer.Soon).Because(cause)
 }
 
 const (
@@ -113,11 +110,11 @@ const (
 
 // pump writes events until somebody ends it: the client, the tail, the end of its key
 // or of this process.
-func (h events) pump(ctx context.Context, out *eventWriter, published <-chan effect.Published, who principal) {
+func (h events) pump(ctx context.Context, out *eventWriter, published <-chan effect.Published, who auth.Principal) {
 	beats, checks := time.NewTicker(heartbeat), time.NewTicker(recheck)
 	defer beats.Stop()
 	defer checks.Stop()
-	checked := h.by.now()
+	checked := h.by.Now()
 	for {
 		select {
 		case event, open := <-published:
@@ -141,70 +138,19 @@ func (h events) pump(ctx context.Context, out *eventWriter, published <-chan eff
 }
 
 // stillOpen reports whether the stream's key or token is still good.
-func (h events) stillOpen(ctx context.Context, who principal, checked *time.Time) bool {
-	if !who.expires.IsZero() && !h.by.now().Before(who.expires) {
+func (h events) stillOpen(ctx context.Context, who auth.Principal, checked *time.Time) bool {
+	if !who.Expires.IsZero() && !h.by.Now().Before(who.Expires) {
 		return false
 	}
-	err := h.by.stillGood(ctx, who)
+	err := h.by.StillGood(ctx, who)
 	if err == nil {
-		*checked = h.by.now()
+		*checked = h.by.Now()
 		return true
 	}
-	return isUnavailable(err) && h.by.now().Sub(*checked) < unchecked
+	return answer.IsUnavailable(err) && h.by.Now().Sub(*checked) < unchecked
 }
 
 // shows keeps definitions from front-ends: their tokens do not read repositories.
-func shows(who principal, event effect.Published) bool {
-	return !who.frontEnd() || !strings.HasPrefix(event.Subject, "tool.changed.")
-}
-
-const (
-	// mostStreams is how many event streams an app may have open on one replica: each
-	// is a connection and a buffer, and other apps need theirs.
-	mostStreams = 10_000
-	// mostSessionStreams is how many of them may be one session's. A session is one
-	// conversation, in a few windows; more is a token that somebody plays with.
-	mostSessionStreams = 100
-)
-
-// streamLimit counts the open event streams of each app and session.
-type streamLimit struct {
-	most int
-	mu   sync.Mutex
-	open map[repositories.Scope]int
-}
-
-func newStreamLimit(most int) *streamLimit {
-	return &streamLimit{most: most, open: map[repositories.Scope]int{}}
-}
-
-// enter takes a place among the app's streams, and among the session's where there is
-// one.
-func (r *streamLimit) enter(scope repositories.Scope) (leave func(), ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	app := repositories.Scope{AppID: scope.AppID}
-	if r.open[app] >= r.most || scope != app && r.open[scope] >= mostSessionStreams {
-		return nil, false
-	}
-	r.open[app]++
-	if scope != app {
-		r.open[scope]++
-	}
-	return func() { r.leave(app, scope) }, true
-}
-
-func (r *streamLimit) leave(app, scope repositories.Scope) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.free(app)
-	if scope != app {
-		r.free(scope)
-	}
-}
-
-func (r *streamLimit) free(scope repositories.Scope) {
-	if r.open[scope]--; r.open[scope] == 0 {
-		delete(r.open, scope)
-	}
+func shows(who auth.Principal, event effect.Published) bool {
+	return !who.FrontEnd() || !strings.HasPrefix(event.Subject, "tool.changed.")
 }

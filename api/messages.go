@@ -2,9 +2,13 @@ package api
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/admission"
+	"earshot/api/answer"
+	"earshot/api/auth"
 	"earshot/matcher"
 	"earshot/repositories/bodies"
 	"earshot/trigger"
@@ -21,7 +25,7 @@ type messages struct {
 func (h messages) routes() []route {
 	const path = "/v1/apps/:appId/sessions/:sessionId/messages"
 	return []route{
-		{method: http.MethodPost, path: path, handle: h.post, reads: true, kind: aTurn},
+		{method: http.MethodPost, path: path, handle: h.post, reads: true, kind: admission.Turn},
 		{method: http.MethodGet, path: path, handle: h.history, query: pageQuery},
 	}
 }
@@ -39,11 +43,11 @@ func (h messages) post(c echo.Context) error {
 	if prefers(c.Request().Header, "respond-async") {
 		return h.accept(c, message)
 	}
-	answer, err := h.engine.Post(c.Request().Context(), message)
+	stored, err := h.engine.Post(c.Request().Context(), message)
 	if err != nil {
-		return naming(err, message.ID)
+		return withMessageID(err, message.ID)
 	}
-	return writeStored(c, http.StatusOK, answer)
+	return answer.Stored(c, http.StatusOK, stored)
 }
 
 func (h messages) accept(c echo.Context, message trigger.Message) error {
@@ -52,7 +56,7 @@ func (h messages) accept(c echo.Context, message trigger.Message) error {
 		return err
 	}
 	c.Response().Header().Set("Preference-Applied", "respond-async")
-	return writeJSON(c, http.StatusAccepted, accepted{id})
+	return answer.JSON(c, http.StatusAccepted, accepted{id})
 }
 
 // read makes a message of the request. The id is made here where the client gave
@@ -66,8 +70,8 @@ func (h messages) read(c echo.Context) (trigger.Message, error) {
 	if err != nil {
 		return message, err
 	}
-	if principalOf(c).frontEnd() && message.Actor != matcher.ActorUser {
-		return message, forbidden() // a browser speaks for its user alone
+	if auth.PrincipalOf(c).FrontEnd() && message.Actor != matcher.ActorUser {
+		return message, auth.Forbidden() // a browser speaks for its user alone
 	}
 	if message.ID == "" {
 		message.ID = h.newID()
@@ -79,11 +83,11 @@ func (h messages) read(c echo.Context) (trigger.Message, error) {
 	return message, err
 }
 
-// naming adds the message's id to the problem of one that may have been kept without
+// withMessageID adds the message's id to the problem of one that may have been kept without
 // being decided: posting it again under that id tries again, and under another would
 // be a second message.
-func naming(err error, messageID string) error {
-	found := *problemOf(err)
+func withMessageID(err error, messageID string) error {
+	found := *answer.ProblemOf(err)
 	if found.Status < http.StatusInternalServerError {
 		return err
 	}
@@ -100,5 +104,19 @@ func (h messages) history(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeList(c, items, next)
+	return answer.List(c, items, next)
+}
+
+// prefers reports whether the request asks for a preference (RFC 7240). A value or
+// parameters of the preference are not looked at: respond-async has none.
+func prefers(header http.Header, preference string) bool {
+	for _, line := range header.Values("Prefer") {
+		for item := range strings.SplitSeq(line, ",") {
+			name, _, _ := strings.Cut(item, ";")
+			if strings.EqualFold(strings.TrimSpace(name), preference) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,10 +15,10 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"earshot/api/answer"
 )
 
 // answered turns the error of a handler into an answer, so that the middleware around
@@ -36,7 +37,7 @@ func answered(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 		}
 		c.Set(errorKey, err)
-		writeError(err, c)
+		answer.WriteError(err, c)
 		return nil
 	}
 }
@@ -92,7 +93,7 @@ func outcome(c echo.Context) []slog.Attr {
 		slog.String("route", routeName(c)),
 		slog.Int("status", c.Response().Status),
 		slog.Int64("bytes", c.Response().Size),
-		slog.String("request", requestID(c)),
+		slog.String("request", answer.RequestID(c)),
 		slog.String("trace", trace.SpanContextFromContext(c.Request().Context()).TraceID().String()),
 	}
 	if ids, ok := c.Get(idsKey).([]slog.Attr); ok {
@@ -126,36 +127,28 @@ func methodName(method string) string {
 	}
 }
 
-// traced continues the trace of the caller (W3C Trace Context), or begins one, with a
-// span of our own for the request.
-func traced(provider trace.TracerProvider) echo.MiddlewareFunc {
-	tracer := provider.Tracer("earshot/api")
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			request := c.Request()
-			ctx := propagation.TraceContext{}.Extract(request.Context(), propagation.HeaderCarrier(request.Header))
-			ctx, span := tracer.Start(ctx, routeName(c), trace.WithSpanKind(trace.SpanKindServer))
-			defer span.End()
-			c.SetRequest(request.WithContext(ctx))
-			err := next(c)
-			describeSpan(span, c)
-			return err
-		}
+// traced continues the trace of the caller (W3C Trace Context), or begins one, with a span
+// id of our own for the request: logs, events and calls carry it on.
+func traced(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		request := c.Request()
+		ctx := propagation.TraceContext{}.Extract(request.Context(), propagation.HeaderCarrier(request.Header))
+		span := spanBelow(trace.SpanContextFromContext(ctx))
+		c.SetRequest(request.WithContext(trace.ContextWithSpanContext(ctx, span)))
+		return next(c)
 	}
 }
 
-// describeSpan says what the request was and how it ended, in OpenTelemetry's own terms
-// (semantic conventions for HTTP servers: only a 5xx is an error of a server's span).
-func describeSpan(span trace.Span, c echo.Context) {
-	status := c.Response().Status
-	span.SetAttributes(
-		attribute.String("http.request.method", methodName(c.Request().Method)),
-		attribute.String("http.route", routeName(c)),
-		attribute.Int("http.response.status_code", status),
-	)
-	if status >= http.StatusInternalServerError {
-		span.SetStatus(codes.Error, http.StatusText(status))
+// spanBelow returns a new span of the caller's trace, or of a new one that is sampled.
+func spanBelow(caller trace.SpanContext) trace.SpanContext {
+	var traceID trace.TraceID
+	var spanID trace.SpanID
+	_, _ = rand.Read(traceID[:]) // never fails
+	_, _ = rand.Read(spanID[:])
+	if !caller.IsValid() {
+		caller = trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, TraceFlags: trace.FlagsSampled})
 	}
+	return caller.WithSpanID(spanID).WithRemote(false)
 }
 
 // traceParent writes the request's span in the form in which a message carries it.
@@ -163,12 +156,6 @@ func traceParent(ctx context.Context) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	return carrier.Get("traceparent")
-}
-
-// requestID names the request in the log and in the answer to an internal error: the
-// id of its span, which is its own even where callers share a trace.
-func requestID(c echo.Context) string {
-	return trace.SpanContextFromContext(c.Request().Context()).SpanID().String()
 }
 
 // routeName is the route as the table has it, so that logs and metrics have few of

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
 )
 
 // Paths of the probes, which are asked for every few seconds.
@@ -51,15 +53,15 @@ func (h probes) routes() []route {
 // health answers as long as the process can: it looks at nothing else, since a restart
 // would heal nothing else.
 func (h probes) health(c echo.Context) error {
-	return writeJSON(c, http.StatusOK, map[string]string{"status": "alive"})
+	return answer.JSON(c, http.StatusOK, map[string]string{"status": "alive"})
 }
 
 func (h probes) ready(c echo.Context) error {
 	if down := h.down(c.Request().Context()); len(down) > 0 {
-		return newProblem(http.StatusServiceUnavailable, "not ready: "+strings.Join(down, "; ")).
-			with("Retry-After", soon)
+		return answer.NewProblem(http.StatusServiceUnavailable, "not ready: "+strings.Join(down, "; ")).
+			With("Retry-After", answer.Soon)
 	}
-	return writeJSON(c, http.StatusOK, map[string]string{"status": "ready"})
+	return answer.JSON(c, http.StatusOK, map[string]string{"status": "ready"})
 }
 
 // down asks all services at once and says which do not answer, in their order, and then

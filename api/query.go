@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/answer"
 	"earshot/repositories"
 	"earshot/trigger"
 )
@@ -16,10 +17,10 @@ import (
 // Bounds of a page of a list.
 const (
 	defaultLimit = 50
-	mostLimit    = 200
-	// mostCursor is room for the longest messageId, which is in the cursor of a
+	maxLimit     = 200
+	// maxCursor is room for the longest messageId, which is in the cursor of a
 	// history: 128 characters of up to 4 bytes, in base64.
-	mostCursor = 1024
+	maxCursor = 1024
 )
 
 // pageQuery are the parameters of every list.
@@ -32,7 +33,7 @@ func knownQuery(taken []string) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			given, err := url.ParseQuery(c.Request().URL.RawQuery)
 			if err != nil {
-				return badRequest("the query is not well-formed: " + err.Error())
+				return answer.BadRequest("the query is not well-formed: " + err.Error())
 			}
 			if err := checkQuery(given, taken); err != nil {
 				return err
@@ -47,7 +48,7 @@ func checkQuery(given url.Values, taken []string) error {
 	for name, values := range given {
 		switch {
 		case !slices.Contains(taken, name):
-			wrong = append(wrong, "query parameter "+quoteShort(name)+" is not known here")
+			wrong = append(wrong, "query parameter "+answer.Quote(name)+" is not known here")
 		case len(values) > 1:
 			wrong = append(wrong, "query parameter "+strconv.Quote(name)+" is given more than once")
 		}
@@ -56,7 +57,7 @@ func checkQuery(given url.Values, taken []string) error {
 		return nil
 	}
 	slices.Sort(wrong)
-	return badRequest(strings.Join(wrong, "; ") + "; this version takes " + listed(taken))
+	return answer.BadRequest(strings.Join(wrong, "; ") + "; this version takes " + listed(taken))
 }
 
 func listed(names []string) string {
@@ -66,42 +67,29 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// quoteShort quotes what a client sent, but not at any length.
-func quoteShort(text string) string {
-	const most = 64
-	if len(text) > most {
-		text = text[:most] + "…"
-	}
-	return strconv.Quote(text)
-}
-
 // pageOf reads limit and after.
 func pageOf(c echo.Context) (trigger.Page, error) {
 	page := trigger.Page{After: c.QueryParam("after"), Limit: defaultLimit}
-	if len(page.After) > mostCursor {
-		return page, badCursor()
+	if len(page.After) > maxCursor {
+		return page, answer.BadCursor()
 	}
 	text := c.QueryParam("limit")
 	if text == "" {
 		return page, nil
 	}
 	limit, err := strconv.Atoi(text)
-	if err != nil || limit < 1 || limit > mostLimit {
-		return page, badRequest("limit " + quoteShort(text) + " is no whole number from 1 to " + strconv.Itoa(mostLimit))
+	if err != nil || limit < 1 || limit > maxLimit {
+		return page, answer.BadRequest("limit " + answer.Quote(text) + " is no whole number from 1 to " + strconv.Itoa(maxLimit))
 	}
 	page.Limit = limit
 	return page, nil
-}
-
-func badCursor() *problem {
-	return badRequest("after is not a cursor: give it the next of an earlier page, unchanged")
 }
 
 // pageByID reads limit and after of a list whose cursors are ids.
 func pageByID(c echo.Context) (trigger.Page, error) {
 	page, err := pageOf(c)
 	if err == nil && page.After != "" && repositories.CheckID("after", page.After) != nil {
-		return page, badCursor()
+		return page, answer.BadCursor()
 	}
 	return page, err
 }
@@ -124,7 +112,7 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 			ids = append(ids, slog.String(name, values[i]))
 		}
 		if len(wrong) > 0 {
-			return badRequest(strings.Join(wrong, "; "))
+			return answer.BadRequest(strings.Join(wrong, "; "))
 		}
 		c.Set(idsKey, ids)
 		return next(c)

@@ -1,10 +1,14 @@
 package api
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"earshot/api/admission"
+	"earshot/api/auth"
+	"earshot/api/docs"
+	"earshot/repositories"
 )
 
 // route is one operation: what it answers to and what is checked before its handler
@@ -21,7 +25,7 @@ type route struct {
 	// reads says that the handler reads the body. That of all others is drained.
 	reads bool
 	// kind says by which bound its requests are admitted; open ones are by none.
-	kind work
+	kind admission.Kind
 }
 
 // routes lists everything that is served.
@@ -34,7 +38,7 @@ func (o Options) routes() []route {
 	all = append(all, toolRepositories{o.Store, o.Store, o.Store, o.NewID}.routes()...)
 	all = append(all, messages{o.Engine, people, bodies, o.NewID}.routes()...)
 	all = append(all, triggers{o.Engine, people, bodies}.routes()...)
-	all = append(all, events{o.Store, o.Events, by, newStreamLimit(o.Streams), o.Closing}.routes()...)
+	all = append(all, events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing}.routes()...)
 	all = append(all, appKeys{o.Keys, bodies}.routes()...)
 	all = append(all, sessionTokens{o.Keys, o.Tokens, bodies, o.Now}.routes()...)
 	all = append(all, sessions{o.Store}.routes()...)
@@ -43,22 +47,41 @@ func (o Options) routes() []route {
 	return withDocumentation(all)
 }
 
+// withDocumentation adds the routes that describe the table and, in it, themselves.
+// It panics where what is embedded in the program cannot be read.
+func withDocumentation(table []route) []route {
+	d := &docs.Documents{}
+	table = append(table,
+		route{method: http.MethodGet, path: "/openapi.json", handle: d.ServeOpenAPI, open: true},
+		route{method: http.MethodGet, path: "/asyncapi.json", handle: d.ServeAsyncAPI, open: true},
+		route{method: http.MethodGet, path: "/docs", handle: d.ServePage, open: true},
+	)
+	described := make([]docs.Route, len(table))
+	for i, r := range table {
+		described[i] = docs.Route{Method: r.method, Path: r.path, Query: r.query, Open: r.open}
+	}
+	if err := d.Build(described, repositories.DefinitionSchema(), bodiesSchema); err != nil {
+		panic("the description of the API is damaged: " + err.Error())
+	}
+	return table
+}
+
 // register adds the route to the router, a GET as HEAD as well: net/http leaves the
 // body of that away.
-func (r route) register(router *echo.Echo, may access, gates admissions) {
+func (r route) register(router *echo.Echo, may auth.Access, gates *admission.Control) {
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
 	}
 	var before []echo.MiddlewareFunc
 	if !r.open {
-		before = append(before, checkedIDs, authorized(may), knownQuery(r.query))
+		before = append(before, checkedIDs, auth.Authorized(may), knownQuery(r.query))
 	}
 	if !r.reads {
 		before = append(before, drained)
 	}
-	if !r.open && r.kind != aStream {
-		before = append(before, gates.admitted(r.kind))
+	if !r.open && r.kind != admission.Stream {
+		before = append(before, gates.Admitted(r.kind))
 	}
 	router.Match(methods, r.path, r.handle, before...)
 }
@@ -72,21 +95,4 @@ func openPaths(table []route) map[string]bool {
 		}
 	}
 	return open
-}
-
-// routed puts the router's own errors into words: no such path, or no such method on
-// it, in which case the router has set Allow already (RFC 9110, section 15.5.6).
-func routed(err error, c echo.Context) error {
-	var routing *echo.HTTPError
-	if !errors.As(err, &routing) {
-		return err
-	}
-	switch routing.Code {
-	case http.StatusNotFound:
-		return newProblem(routing.Code, "there is nothing at this path; /docs lists what there is")
-	case http.StatusMethodNotAllowed:
-		return newProblem(routing.Code, quoteShort(c.Request().Method)+" is not allowed here, but "+c.Response().Header().Get(echo.HeaderAllow))
-	default:
-		return newProblem(routing.Code, http.StatusText(routing.Code))
-	}
 }

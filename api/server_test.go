@@ -12,25 +12,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/api/server"
 )
 
 func TestTheServerLimitsWhatAClientMaySend(t *testing.T) {
 	handler := http.NotFoundHandler()
-	server := api.NewServer("127.0.0.1:0", handler)
-	require.Equal(t, "127.0.0.1:0", server.Addr)
-	require.NotNil(t, server.Handler)
-	require.Equal(t, 10*time.Second, server.ReadHeaderTimeout)
-	require.Equal(t, 30*time.Second, server.ReadTimeout)
-	require.Greater(t, server.IdleTimeout, time.Minute)
-	require.Zero(t, server.WriteTimeout, "answers wait for tools and streams stay open")
+	serving := server.New("127.0.0.1:0", handler)
+	require.Equal(t, "127.0.0.1:0", serving.Addr)
+	require.NotNil(t, serving.Handler)
+	require.Equal(t, 10*time.Second, serving.ReadHeaderTimeout)
+	require.Equal(t, 30*time.Second, serving.ReadTimeout)
+	require.Greater(t, serving.IdleTimeout, time.Minute)
+	require.Zero(t, serving.WriteTimeout, "answers wait for tools and streams stay open")
 }
 
 func TestAHeaderOver64KiBIsRefused(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server := api.NewServer("", api.New(api.Options{Store: &storeDouble{}, Engine: &engineDouble{}}))
-	go server.Serve(listener) //nolint:errcheck // ends with Close
-	t.Cleanup(func() { server.Close() })
+	serving := server.New("", api.New(api.Options{Store: &storeDouble{}, Engine: &engineDouble{}}))
+	go serving.Serve(listener) //nolint:errcheck // ends with Close
+	t.Cleanup(func() { serving.Close() })
 
 	connection, err := net.Dial("tcp", listener.Addr().String())
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/api/server"
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -45,12 +46,12 @@ func start(t testing.TB, change ...func(*api.Options)) *service {
 	for _, alter := range change {
 		alter(&options)
 	}
-	server := httptest.NewUnstartedServer(api.New(options))
-	server.Listener = api.Listener{Listener: server.Listener, Within: options.WriteTime}
-	server.Start()
-	t.Cleanup(server.Close)
-	s.url = server.URL
-	s.description = describe(t, server.URL)
+	serving := httptest.NewUnstartedServer(api.New(options))
+	serving.Listener = server.Listener{Listener: serving.Listener, Within: options.WriteTime}
+	serving.Start()
+	t.Cleanup(serving.Close)
+	s.url = serving.URL
+	s.description = describe(t, serving.URL)
 	return s
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/api/server"
 	"earshot/repositories/secret"
 	"earshot/trigger"
 )
@@ -44,27 +45,27 @@ func onSockets(t *testing.T, secure bool, read, write time.Duration, change ...f
 	for _, alter := range change {
 		alter(&options)
 	}
-	server := api.NewServer("", api.New(options))
-	server.ReadTimeout = read
+	serving := server.New("", api.New(options))
+	serving.ReadTimeout = read
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	s := sockets{inner.Addr().String(), make(chan struct{}, 1000)}
-	server.ConnState = func(_ net.Conn, state http.ConnState) {
+	serving.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateClosed {
 			s.closed <- struct{}{}
 		}
 	}
-	listener := api.Listener{Listener: inner, Within: write}
+	listener := server.Listener{Listener: inner, Within: write}
 	if secure {
 		borrowed := httptest.NewUnstartedServer(nil)
 		borrowed.StartTLS()
-		server.TLSConfig = &tls.Config{Certificates: borrowed.TLS.Certificates}
+		serving.TLSConfig = &tls.Config{Certificates: borrowed.TLS.Certificates}
 		borrowed.Close()
-		go server.ServeTLS(listener, "", "") //nolint:errcheck // ends with Close
+		go serving.ServeTLS(listener, "", "") //nolint:errcheck // ends with Close
 	} else {
-		go server.Serve(listener) //nolint:errcheck // ends with Close
+		go serving.Serve(listener) //nolint:errcheck // ends with Close
 	}
-	t.Cleanup(func() { server.Close() })
+	t.Cleanup(func() { serving.Close() })
 	return s
 }
 

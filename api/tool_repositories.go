@@ -6,6 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/answer"
+	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/fault"
 )
@@ -47,7 +49,7 @@ func (h toolRepositories) list(c echo.Context) error {
 	for i, item := range items {
 		shown[i] = withTools(item)
 	}
-	return writeList(c, shown, next)
+	return answer.List(c, shown, next)
 }
 
 func (h toolRepositories) post(c echo.Context) error {
@@ -73,7 +75,7 @@ func (h toolRepositories) post(c echo.Context) error {
 // used anywhere.
 func decodeRepository(c echo.Context, id string, body []byte) (*repositories.Repository, error) {
 	repository, err := repositories.DecodeRepository(scopeOf(c), id, body)
-	if err == nil && principalOf(c).owner() {
+	if err == nil && auth.PrincipalOf(c).Owner() {
 		repository.GrantModules()
 	}
 	return repository, err
@@ -90,14 +92,14 @@ func (h toolRepositories) put(c echo.Context) error {
 	}
 	if dry, err := isPreview(c); dry || err != nil {
 		return previewed(c, err, func() (string, error) {
-			return h.preview.PreviewRepository(c.Request().Context(), repository, principalOf(c).rootKey)
+			return h.preview.PreviewRepository(c.Request().Context(), repository, auth.PrincipalOf(c).RootKey)
 		})
 	}
 	created, err := h.writer.PutRepository(c.Request().Context(), repository)
 	if err != nil {
 		return err
 	}
-	return h.answer(c, createdOr(http.StatusOK, created), c.Request().URL.Path, repository)
+	return h.answer(c, answer.CreatedOr(http.StatusOK, created), c.Request().URL.Path, repository)
 }
 
 func (h toolRepositories) patch(c echo.Context) error {
@@ -109,14 +111,14 @@ func (h toolRepositories) patch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if principalOf(c).owner() {
+	if auth.PrincipalOf(c).Owner() {
 		patch.GrantModules()
 	}
 	repository, created, err := h.writer.PatchRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), patch)
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, createdOr(http.StatusOK, created), withTools(repository))
+	return answer.JSON(c, answer.CreatedOr(http.StatusOK, created), withTools(repository))
 }
 
 func (h toolRepositories) get(c echo.Context) error {
@@ -124,7 +126,7 @@ func (h toolRepositories) get(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, withTools(repository))
+	return answer.JSON(c, http.StatusOK, withTools(repository))
 }
 
 func (h toolRepositories) delete(c echo.Context) error {
@@ -139,7 +141,7 @@ func (h toolRepositories) answer(c echo.Context, status int, location string, pu
 	if status == http.StatusCreated {
 		c.Response().Header().Set(echo.HeaderLocation, location)
 	}
-	return writeJSON(c, status, withTools(h.stored(c.Request().Context(), put)))
+	return answer.JSON(c, status, withTools(h.stored(c.Request().Context(), put)))
 }
 
 // stored reads back what was put. The write is done: where another has removed it

@@ -2,17 +2,10 @@ package api_test
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"earshot/api"
 	"earshot/trigger"
 )
 
@@ -43,23 +36,4 @@ func TestWithoutAValidTraceOneIsBegun(t *testing.T) {
 		seen[got] = true
 	}
 	require.Len(t, seen, 4)
-}
-
-func TestTheSpanOfARequestSaysHowItEnded(t *testing.T) {
-	spans := tracetest.NewSpanRecorder()
-	s := start(t, func(o *api.Options) { o.Traces = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)) })
-	s.engine.err = errors.New("planted")
-	s.call("POST", messagesPath, hello)
-	s.call("GET", "/v1/apps/-planted", "")
-
-	ended := spans.Ended()
-	failed, refused := ended[len(ended)-2], ended[len(ended)-1]
-	require.Equal(t, "/v1/apps/:appId/sessions/:sessionId/messages", failed.Name())
-	require.Equal(t, codes.Error, failed.Status().Code)
-	require.Contains(t, failed.Attributes(), attribute.Int("http.response.status_code", 500))
-	require.Equal(t, codes.Unset, refused.Status().Code)
-	require.Contains(t, refused.Attributes(), attribute.Int("http.response.status_code", 400))
-	for _, span := range ended {
-		require.NotContains(t, fmt.Sprint(span.Name(), span.Attributes(), span.Status(), span.Events()), "planted")
-	}
 }

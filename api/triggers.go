@@ -7,6 +7,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/admission"
+	"earshot/api/answer"
+	"earshot/api/auth"
 	"earshot/repositories/bodies"
 	"earshot/trigger"
 )
@@ -26,8 +29,8 @@ func (h triggers) routes() []route {
 	)
 	listQuery := append(slices.Clone(pageQuery), "state", "name")
 	return []route{
-		{method: http.MethodPost, path: app, handle: h.fire, reads: true, kind: aTurn},
-		{method: http.MethodPost, path: session, handle: h.fire, reads: true, kind: aTurn},
+		{method: http.MethodPost, path: app, handle: h.fire, reads: true, kind: admission.Turn},
+		{method: http.MethodPost, path: session, handle: h.fire, reads: true, kind: admission.Turn},
 		{method: http.MethodGet, path: app, handle: h.list, query: listQuery},
 		{method: http.MethodGet, path: session, handle: h.list, query: listQuery},
 		{method: http.MethodGet, path: one, handle: h.get},
@@ -46,22 +49,22 @@ func (h triggers) fire(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if principalOf(c).frontEnd() && direct.Source != trigger.SourceUI {
-		return forbidden() // a task or an agent is no browser
+	if auth.PrincipalOf(c).FrontEnd() && direct.Source != trigger.SourceUI {
+		return auth.Forbidden() // a task or an agent is no browser
 	}
 	who, err := h.users.of(c)
 	if err != nil {
 		return err
 	}
 	direct.AppID, direct.SessionID, direct.Claims = c.Param("appId"), c.Param("sessionId"), who.claims
-	direct.FrontEnd = principalOf(c).frontEnd()
+	direct.FrontEnd = auth.PrincipalOf(c).FrontEnd()
 	direct.TraceParent = traceParent(c.Request().Context())
 	match, err := h.engine.Fire(c.Request().Context(), direct)
 	if err != nil {
 		return who.explained(err)
 	}
 	locate(c, match)
-	return writeStored(c, http.StatusCreated, match)
+	return answer.Stored(c, http.StatusCreated, match)
 }
 
 // locate says where the record of a trigger is to be read.
@@ -88,7 +91,7 @@ func (h triggers) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeList(c, items, next)
+	return answer.List(c, items, next)
 }
 
 // checkState accepts the states of a record, and none for all of them.
@@ -97,7 +100,7 @@ func checkState(state string) error {
 	case "", trigger.StatePending, trigger.StateDelivered, trigger.StateFailed:
 		return nil
 	}
-	return badRequest("state " + quoteShort(state) + " is none of pending, delivered, failed")
+	return answer.BadRequest("state " + answer.Quote(state) + " is none of pending, delivered, failed")
 }
 
 func (h triggers) get(c echo.Context) error {
@@ -105,7 +108,7 @@ func (h triggers) get(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, record)
+	return answer.JSON(c, http.StatusOK, record)
 }
 
 func (h triggers) retry(c echo.Context) error {
@@ -127,20 +130,20 @@ func (h triggers) retryAll(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusAccepted, matched{retried})
+	return answer.JSON(c, http.StatusAccepted, matched{retried})
 }
 
 // purge removes failed triggers. The state has to be named, so that nobody who leaves
 // the query out loses the records of an app.
 func (h triggers) purge(c echo.Context) error {
 	if state := c.QueryParam("state"); state != trigger.StateFailed {
-		return badRequest("only failed triggers can be purged: add ?state=failed")
+		return answer.BadRequest("only failed triggers can be purged: add ?state=failed")
 	}
 	removed, err := h.engine.Purge(c.Request().Context(), failedQuery(c))
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, matched{removed})
+	return answer.JSON(c, http.StatusOK, matched{removed})
 }
 
 func failedQuery(c echo.Context) trigger.Query {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/answer"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
 )
@@ -73,7 +74,7 @@ func (u user) explained(err error) error {
 	if !errors.As(err, &lacks) || len(u.refused) == 0 {
 		return err
 	}
-	found := *problemOf(err)
+	found := *answer.ProblemOf(err)
 	found.Detail += "; " + strings.Join(u.refused, "; ")
 	return &found
 }

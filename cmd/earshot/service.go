@@ -14,6 +14,7 @@ import (
 
 	"earshot/api"
 	"earshot/api/identity"
+	"earshot/api/server"
 	"earshot/cmd/earshot/redisdb"
 	"earshot/emitter"
 	"earshot/httpcall"
@@ -133,7 +134,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		return err
 	}
 	closing := make(chan struct{})
-	s.http = api.NewServer(s.config.Addr, api.New(api.Options{
+	s.http = server.New(s.config.Addr, api.New(api.Options{
 		Store: s.store, Engine: s.engine, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Closing: closing,
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
@@ -149,7 +150,7 @@ func (s *service) listen() (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with --addr or EARSHOT_ADDR", s.config.Addr, err)
 	}
-	s.listener = api.Listener{Listener: s.listener}
+	s.listener = server.Listener{Listener: s.listener}
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 // given to them.
 var realTime = map[string]string{
 	"api.eventWriter.write":            ofDeadlines,
-	"api.pace.step":                    ofDeadlines,
+	"api/server.pace.step":             ofDeadlines,
 	"httpcall.tokenFrom":               "oauth2 says when a token ends by the real clock",
 	"matcher/llm/gemini.client.header": ofDeadlines,
 

@@ -1,11 +1,12 @@
-package api
+// Package auth finds out who makes a request, the admin, an app by one of its keys or the
+// front-end of a session by its token, and refuses those who may not do what they ask.
+package auth
 
 import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,13 +14,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/answer"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 )
-
-// challenge says how to authenticate (RFC 6750, section 3).
-const challenge = `Bearer realm="earshot"`
 
 // Keys knows the keys of apps. Its errors are store.ErrKey, ErrKeyExpired and
 // ErrUnavailable.
@@ -44,25 +43,27 @@ type Tokens interface {
 }
 
 // authenticator finds out who makes a request.
-type authenticator struct {
-	admin  secret.Secret // empty: whoever sends no key of an app is the admin
-	keys   Keys
-	tokens Tokens
-	now    func() time.Time
+type Authenticator struct {
+	Admin  secret.Secret // empty: whoever sends no key of an app is the admin
+	Keys   Keys
+	Tokens Tokens
+	Now    func() time.Time
+	// queryPath is the route that takes a session token in its query as well.
+	QueryPath string
 }
 
 // authenticated finds out who makes a request, and refuses those that nobody knows.
 // Routes that are open, unknown paths outside /v1 and OPTIONS, which tells no more than
 // the open /openapi.json, need no key.
-func authenticated(by authenticator, open map[string]bool) echo.MiddlewareFunc {
+func Authenticated(by Authenticator, open map[string]bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			if needsNoKey(c, open) {
 				return next(c)
 			}
-			who, err := by.principal(c.Request().Context(), credential(c))
+			who, err := by.principal(c.Request().Context(), by.credential(c))
 			if err != nil {
-				return unauthorized(err)
+				return Unauthorized(err)
 			}
 			c.Set(principalKey, who)
 			return next(c)
@@ -78,13 +79,13 @@ func needsNoKey(c echo.Context, open map[string]bool) bool {
 // credential reads what the request authenticates with; empty for nothing. A browser's
 // EventSource can send no header, so a stream of events takes a session token, which
 // is short-lived, in its query as well (RFC 6750, section 2.3).
-func credential(c echo.Context) secret.Secret {
+func (a Authenticator) credential(c echo.Context) secret.Secret {
 	scheme, token, _ := strings.Cut(c.Request().Header.Get("Authorization"), " ")
 	if strings.EqualFold(scheme, "Bearer") {
 		return secret.New(strings.TrimSpace(token))
 	}
-	if c.Path() == pathSessionEvents && strings.HasPrefix(c.QueryParam(tokenQuery), store.SessionTokenPrefix) {
-		return secret.New(c.QueryParam(tokenQuery))
+	if c.Path() == a.QueryPath && strings.HasPrefix(c.QueryParam(TokenQuery), store.SessionTokenPrefix) {
+		return secret.New(c.QueryParam(TokenQuery))
 	}
 	return secret.Secret{}
 }
@@ -95,61 +96,61 @@ var (
 	errSessionOver  = errors.New("the session token has ended with its session")
 )
 
-func (a authenticator) principal(ctx context.Context, sent secret.Secret) (principal, error) {
+func (a Authenticator) principal(ctx context.Context, sent secret.Secret) (Principal, error) {
 	switch text := sent.Reveal(); {
 	case a.isAdmin(sent):
-		return principal{admin: true}, nil
+		return Principal{Admin: true}, nil
 	case strings.HasPrefix(text, store.AppKeyPrefix):
 		return a.byKey(ctx, sent)
 	case strings.HasPrefix(text, store.SessionTokenPrefix):
 		return a.byToken(ctx, sent)
-	case a.admin.Empty():
-		return principal{admin: true}, nil
+	case a.Admin.Empty():
+		return Principal{Admin: true}, nil
 	case sent.Empty():
-		return principal{}, errNoKey
+		return Principal{}, errNoKey
 	default:
-		return principal{}, store.ErrKey
+		return Principal{}, store.ErrKey
 	}
 }
 
 // isAdmin compares hashes, which are of one length, in constant time: neither the
 // length of the key nor how much of it was right shows in the time of the answer.
-func (a authenticator) isAdmin(sent secret.Secret) bool {
-	want, got := sha256.Sum256([]byte(a.admin.Reveal())), sha256.Sum256([]byte(sent.Reveal()))
-	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && !a.admin.Empty()
+func (a Authenticator) isAdmin(sent secret.Secret) bool {
+	want, got := sha256.Sum256([]byte(a.Admin.Reveal())), sha256.Sum256([]byte(sent.Reveal()))
+	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && !a.Admin.Empty()
 }
 
-func (a authenticator) byKey(ctx context.Context, sent secret.Secret) (principal, error) {
-	appID, key, err := a.keys.CheckKey(ctx, sent)
-	return principal{appID: appID, scopes: key.Scopes, keyID: key.ID, rootKey: key.Root(), expires: key.Expires}, err
+func (a Authenticator) byKey(ctx context.Context, sent secret.Secret) (Principal, error) {
+	appID, key, err := a.Keys.CheckKey(ctx, sent)
+	return Principal{appID: appID, scopes: key.Scopes, KeyID: key.ID, RootKey: key.Root(), Expires: key.Expires}, err
 }
 
 // byToken reads a session token. It ends with the key that it was asked for with, so
 // that whoever revokes a key that got out has revoked what was made with it, and with its
 // app and session: others may live under these names later.
-func (a authenticator) byToken(ctx context.Context, sent secret.Secret) (principal, error) {
-	token, err := a.tokens.OpenToken(sent)
+func (a Authenticator) byToken(ctx context.Context, sent secret.Secret) (Principal, error) {
+	token, err := a.Tokens.OpenToken(sent)
 	if err != nil {
-		return principal{}, err
+		return Principal{}, err
 	}
-	if !a.now().Before(token.Expires) {
-		return principal{}, errTokenExpired
+	if !a.Now().Before(token.Expires) {
+		return Principal{}, errTokenExpired
 	}
-	who := principal{appID: token.AppID, sessionID: token.SessionID, keyID: token.KeyID, expires: token.Expires, life: token.Life}
-	return who, a.stillGood(ctx, who)
+	who := Principal{appID: token.AppID, SessionID: token.SessionID, KeyID: token.KeyID, Expires: token.Expires, life: token.Life}
+	return who, a.StillGood(ctx, who)
 }
 
 // stillGood returns why a principal is one no more.
-func (a authenticator) stillGood(ctx context.Context, who principal) error {
-	if who.keyID != "" {
-		if _, err := a.keys.KeyValid(ctx, who.appID, who.keyID); err != nil {
+func (a Authenticator) StillGood(ctx context.Context, who Principal) error {
+	if who.KeyID != "" {
+		if _, err := a.Keys.KeyValid(ctx, who.appID, who.KeyID); err != nil {
 			return err
 		}
 	}
-	if !who.frontEnd() {
+	if !who.FrontEnd() {
 		return nil
 	}
-	life, err := a.keys.LifeOf(ctx, who.appID, who.sessionID)
+	life, err := a.Keys.LifeOf(ctx, who.appID, who.SessionID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && life != who.life {
 		return errSessionOver
 	}
@@ -157,28 +158,28 @@ func (a authenticator) stillGood(ctx context.Context, who principal) error {
 }
 
 // unauthorized makes the answer to a request that nobody is known to make.
-func unauthorized(err error) error {
+func Unauthorized(err error) error {
 	switch {
 	case errors.Is(err, keyspace.ErrUnavailable):
 		return err
 	case errors.Is(err, errNoKey):
-		return newProblem(http.StatusUnauthorized, err.Error()).with("WWW-Authenticate", challenge)
+		return answer.NewProblem(http.StatusUnauthorized, err.Error()).With("WWW-Authenticate", answer.Challenge)
 	case errors.Is(err, store.ErrKey), errors.Is(err, store.ErrKeyExpired), errors.Is(err, store.ErrToken), errors.Is(err, errTokenExpired), errors.Is(err, errSessionOver):
-		return newProblem(http.StatusUnauthorized, err.Error()).with("WWW-Authenticate", challenge+`, error="invalid_token"`)
+		return answer.NewProblem(http.StatusUnauthorized, err.Error()).With("WWW-Authenticate", answer.Challenge+`, error="invalid_token"`)
 	}
 	return err
 }
 
 // principal is who makes a request: the admin, the holder of an app's key, or the
 // front-end of one session.
-type principal struct {
-	admin     bool
+type Principal struct {
+	Admin     bool
 	appID     string
-	sessionID string // of a session token
+	SessionID string // of a session token
 	scopes    []store.Permission
-	keyID     string           // by which it can be revoked
-	rootKey   string           // with which it shares what is counted by key
-	expires   time.Time        // zero for never
+	KeyID     string           // by which it can be revoked
+	RootKey   string           // with which it shares what is counted by key
+	Expires   time.Time        // zero for never
 	life      store.Generation // of a session token
 }
 
@@ -186,67 +187,57 @@ type principal struct {
 const principalKey = "earshot.principal"
 
 // principalOf returns who makes the request; nobody on routes that are open.
-func principalOf(c echo.Context) principal {
-	who, _ := c.Get(principalKey).(principal)
+func PrincipalOf(c echo.Context) Principal {
+	who, _ := c.Get(principalKey).(Principal)
 	return who
 }
 
 // frontEnd reports whether it is a session token, held by a browser.
-func (p principal) frontEnd() bool { return p.sessionID != "" }
+func (p Principal) FrontEnd() bool { return p.SessionID != "" }
 
 // owner reports whether the principal may change the app of the route, for which it was
 // let in.
-func (p principal) owner() bool { return p.admin || slices.Contains(p.scopes, store.PermitApp) }
+func (p Principal) Owner() bool { return p.Admin || slices.Contains(p.scopes, store.PermitApp) }
 
 // may reports whether the principal may use a route with these ids in its path.
-func (p principal) may(a access, appID, sessionID string) bool {
+func (p Principal) may(a Access, appID, sessionID string) bool {
 	switch {
-	case p.admin:
+	case p.Admin:
 		return true
 	case p.appID == "" || p.appID != appID:
 		return false
-	case p.frontEnd():
-		return a.frontEnd && p.sessionID == sessionID
+	case p.FrontEnd():
+		return a.FrontEnd && p.SessionID == sessionID
 	default:
-		return slices.ContainsFunc(a.scopes, func(s store.Permission) bool { return slices.Contains(p.scopes, s) })
+		return slices.ContainsFunc(a.Scopes, func(s store.Permission) bool { return slices.Contains(p.scopes, s) })
 	}
 }
 
-// noKeys and noTokens stand for what a service was not given: no key or token is one.
-type noKeys struct{}
-
-func (noKeys) CheckKey(context.Context, secret.Secret) (string, store.AppKey, error) {
-	return "", store.AppKey{}, store.ErrKey
+// access is who may use a route beside the admin.
+type Access struct {
+	Scopes   []store.Permission // of the app's keys: any one of them
+	FrontEnd bool               // the session's tokens as well
 }
 
-func (noKeys) KeyValid(context.Context, string, string) (store.AppKey, error) {
-	return store.AppKey{}, store.ErrKey
+// authorized lets those through who may use the route. It stands before everything
+// that could tell what there is: to others an app that exists and one that does not
+// are the same.
+func Authorized(a Access) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			if !PrincipalOf(c).may(a, c.Param("appId"), c.Param("sessionId")) {
+				return Forbidden()
+			}
+			return next(c)
+		}
+	}
 }
 
-func (noKeys) Generation(context.Context, string, string) (store.Generation, error) {
-	return store.Generation{}, nil
+// forbidden is the one answer to those who may not, whatever the reason.
+func Forbidden() *answer.Problem {
+	return answer.NewProblem(http.StatusForbidden, "this key or token is not good for this").
+		With("WWW-Authenticate", answer.Challenge+`, error="insufficient_scope"`)
 }
 
-func (noKeys) LifeOf(context.Context, string, string) (store.Generation, error) {
-	return store.Generation{}, nil
-}
-
-func (noKeys) CreateKey(context.Context, string, store.NewKey) (store.AppKey, secret.Secret, error) {
-	return store.AppKey{}, secret.Secret{}, fmt.Errorf("%w: this service keeps no keys", keyspace.ErrUnavailable)
-}
-
-func (noKeys) AppKeys(context.Context, string, string, int) ([]store.AppKey, string, error) {
-	return nil, "", nil
-}
-
-func (noKeys) RevokeKey(context.Context, string, string) error { return store.ErrNotFound }
-
-type noTokens struct{}
-
-func (noTokens) SignToken(store.SessionToken) (secret.Secret, error) {
-	return secret.Secret{}, fmt.Errorf("%w: this service signs no tokens", keyspace.ErrUnavailable)
-}
-
-func (noTokens) OpenToken(secret.Secret) (store.SessionToken, error) {
-	return store.SessionToken{}, store.ErrToken
-}
+// tokenQuery is where a browser's EventSource sends its session token.
+const TokenQuery = "access_token"

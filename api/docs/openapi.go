@@ -1,12 +1,10 @@
-package api
+package docs
 
 import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"earshot/repositories"
 )
 
 // The description of the API: its operations, and the components that they refer to.
@@ -23,18 +21,23 @@ type object = map[string]any
 
 // openapi builds the OpenAPI 3.1 document of the given routes. What is embedded is
 // part of the program, hence an error is a mistake in it that every test would show.
-func openapi(table []route) (object, error) {
-	var document, components, definitions, bodies object
+func openapi(table []Route, schemas [][]byte) (object, error) {
+	var document, components object
 	for _, part := range []struct {
 		text []byte
 		into *object
-	}{{openapiPaths, &document}, {openapiComponents, &components}, {repositories.DefinitionSchema(), &definitions}, {bodiesSchema, &bodies}} {
+	}{{openapiPaths, &document}, {openapiComponents, &components}} {
 		if err := json.Unmarshal(part.text, part.into); err != nil {
 			return nil, fmt.Errorf("an embedded description is not JSON: %w", err)
 		}
 	}
-	addDefinitions(components["schemas"].(object), definitions)
-	addDefinitions(components["schemas"].(object), bodies)
+	for _, text := range schemas {
+		var schema object
+		if err := json.Unmarshal(text, &schema); err != nil {
+			return nil, fmt.Errorf("an embedded schema is not JSON: %w", err)
+		}
+		addDefinitions(components["schemas"].(object), schema)
+	}
 	document["components"] = components
 	for _, endpoint := range table {
 		if operation, ok := operationOf(document, endpoint); ok {
@@ -45,9 +48,9 @@ func openapi(table []route) (object, error) {
 }
 
 // operationOf finds the operation that describes a route.
-func operationOf(document object, endpoint route) (object, bool) {
-	item, _ := document["paths"].(object)[templated(endpoint.path)].(object)
-	operation, ok := item[strings.ToLower(endpoint.method)].(object)
+func operationOf(document object, endpoint Route) (object, bool) {
+	item, _ := document["paths"].(object)[templated(endpoint.Path)].(object)
+	operation, ok := item[strings.ToLower(endpoint.Method)].(object)
 	return operation, ok
 }
 
@@ -64,9 +67,9 @@ func templated(path string) string {
 
 // complete adds to an operation what holds for its route by the table: the parameters
 // of the path and the query, and the answers that the middleware gives.
-func complete(operation object, endpoint route) {
+func complete(operation object, endpoint Route) {
 	parameters, _ := operation["parameters"].([]any)
-	for _, name := range append(parametersOf(endpoint.path), endpoint.query...) {
+	for _, name := range append(parametersOf(endpoint.Path), endpoint.Query...) {
 		parameters = append(parameters, reference("parameters", name))
 	}
 	if parameters != nil {
@@ -74,7 +77,7 @@ func complete(operation object, endpoint route) {
 	}
 	responses := operation["responses"].(object)
 	responses["default"] = reference("responses", "Problem")
-	if endpoint.open {
+	if endpoint.Open {
 		operation["security"] = []any{}
 		return
 	}

@@ -1,93 +1,12 @@
-package api
+package docs
 
 import (
-	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"encoding/json"
-	"html/template"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/labstack/echo/v4"
 )
-
-var (
-	//go:embed docs.html
-	docsPage string
-	//go:embed asyncapi.json
-	asyncapi []byte
-)
-
-// documentation serves the descriptions of the API, all made once.
-type documentation struct {
-	openapi, page []byte
-	// policy lets a browser use the page's own style and nothing else: no script, no
-	// frame, no other host.
-	policy string
-}
-
-// withDocumentation adds the routes that describe the table and, in it, themselves.
-// It panics where what is embedded in the program cannot be read.
-func withDocumentation(table []route) []route {
-	d := &documentation{}
-	table = append(table,
-		route{method: http.MethodGet, path: "/openapi.json", handle: d.serveOpenAPI, open: true},
-		route{method: http.MethodGet, path: "/asyncapi.json", handle: d.serveAsyncAPI, open: true},
-		route{method: http.MethodGet, path: "/docs", handle: d.servePage, open: true},
-	)
-	if err := d.build(table); err != nil {
-		panic("the description of the API is damaged: " + err.Error())
-	}
-	return table
-}
-
-func (d *documentation) build(table []route) error {
-	document, err := openapi(table)
-	if err != nil {
-		return err
-	}
-	var described object
-	if err := json.Unmarshal(asyncapi, &described); err != nil {
-		return err
-	}
-	if d.openapi, err = json.Marshal(document); err != nil {
-		return err
-	}
-	parsed, err := template.New("docs").Parse(docsPage)
-	if err != nil {
-		return err
-	}
-	var page bytes.Buffer
-	err = parsed.Execute(&page, pageOfDocs(table, document, described))
-	d.page, d.policy = page.Bytes(), policyOf(page.Bytes())
-	return err
-}
-
-// policyOf allows the one style sheet that stands in the page, by its hash.
-func policyOf(page []byte) string {
-	_, rest, _ := bytes.Cut(page, []byte("<style>"))
-	style, _, _ := bytes.Cut(rest, []byte("</style>"))
-	hash := sha256.Sum256(style)
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
-		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-}
-
-func (d *documentation) serveOpenAPI(c echo.Context) error {
-	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, d.openapi)
-}
-
-func (d *documentation) serveAsyncAPI(c echo.Context) error {
-	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, asyncapi)
-}
-
-func (d *documentation) servePage(c echo.Context) error {
-	c.Response().Header().Set("Content-Security-Policy", d.policy)
-	return c.HTMLBlob(http.StatusOK, d.page)
-}
 
 // What the page /docs shows, taken out of the descriptions for programs, so that the
 // two cannot say different things.
@@ -132,7 +51,7 @@ func (r reader) follow(value any) object {
 	return r.follow(target)
 }
 
-func pageOfDocs(table []route, document, described object) docsData {
+func pageOfDocs(table []Route, document, described object) docsData {
 	r := reader{document}
 	info := r.follow(document["info"])
 	data := docsData{
@@ -151,7 +70,7 @@ func pageOfDocs(table []route, document, described object) docsData {
 }
 
 // operations lists those of one tag, in the order of the table.
-func (r reader) operations(table []route, tag string) []docsOperation {
+func (r reader) operations(table []Route, tag string) []docsOperation {
 	var found []docsOperation
 	for _, endpoint := range table {
 		operation, ok := operationOf(r.document, endpoint)
@@ -162,11 +81,11 @@ func (r reader) operations(table []route, tag string) []docsOperation {
 	return found
 }
 
-func (r reader) operation(endpoint route, operation object) docsOperation {
+func (r reader) operation(endpoint Route, operation object) docsOperation {
 	shown := docsOperation{
-		ID: word(operation, "operationId"), Method: endpoint.method, Path: templated(endpoint.path),
+		ID: word(operation, "operationId"), Method: endpoint.Method, Path: templated(endpoint.Path),
 		Summary: word(operation, "summary"), Description: word(operation, "description"),
-		Open: endpoint.open, Example: r.example(r.follow(operation["requestBody"])),
+		Open: endpoint.Open, Example: r.example(r.follow(operation["requestBody"])),
 	}
 	parameters, _ := operation["parameters"].([]any)
 	for _, parameter := range parameters {

@@ -1,11 +1,13 @@
-package api
+// Package answer writes what the API answers: values and pages of lists as JSON, and every
+// error as a problem (RFC 9457), which ProblemOf makes of the errors of the store, the
+// engine and the matcher.
+package answer
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 )
@@ -18,15 +20,15 @@ type list[T any] struct {
 }
 
 // writeList answers with a page; an empty one is an empty list and not null.
-func writeList[T any](c echo.Context, items []T, next string) error {
+func List[T any](c echo.Context, items []T, next string) error {
 	if items == nil {
 		items = []T{}
 	}
-	return writeJSON(c, http.StatusOK, list[T]{Items: items, Next: next})
+	return JSON(c, http.StatusOK, list[T]{Items: items, Next: next})
 }
 
 // writeJSON answers with a value.
-func writeJSON(c echo.Context, status int, value any) error {
+func JSON(c echo.Context, status int, value any) error {
 	return writeAs(c, echo.MIMEApplicationJSON, status, value)
 }
 
@@ -44,7 +46,7 @@ func writeAs(c echo.Context, contentType string, status int, value any) error {
 }
 
 // createdOr is the status of a write.
-func createdOr(status int, created bool) int {
+func CreatedOr(status int, created bool) int {
 	if created {
 		return http.StatusCreated
 	}
@@ -52,23 +54,9 @@ func createdOr(status int, created bool) int {
 }
 
 // writeStored answers with JSON that the engine has stored, byte for byte.
-func writeStored(c echo.Context, status int, stored json.RawMessage) error {
+func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	if len(stored) == 0 {
 		return errors.New("the engine has no answer and no error")
 	}
 	return c.Blob(status, echo.MIMEApplicationJSON, stored)
-}
-
-// prefers reports whether the request asks for a preference (RFC 7240). A value or
-// parameters of the preference are not looked at: respond-async has none.
-func prefers(header http.Header, preference string) bool {
-	for _, line := range header.Values("Prefer") {
-		for item := range strings.SplitSeq(line, ",") {
-			name, _, _ := strings.Cut(item, ";")
-			if strings.EqualFold(strings.TrimSpace(name), preference) {
-				return true
-			}
-		}
-	}
-	return false
 }

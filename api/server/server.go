@@ -1,4 +1,6 @@
-package api
+// Package server holds connections to their limits: how long a client may take for what it
+// sends and for what it is sent, and how much of either there may be.
+package server
 
 import (
 	"net"
@@ -15,32 +17,32 @@ const (
 	// bodyTime is how long it may take for a whole request, from the first byte of the
 	// header to the last of the body: 1 MiB at 35 KiB/s. net/http lifts the deadline
 	// where the body ends, so that it bounds neither an answer nor an event stream.
-	bodyTime = 30 * time.Second
+	BodyTime = 30 * time.Second
 	// idleTime is longer than the 60 s for which proxies commonly keep a connection,
 	// so that it is they who close it and no request is lost on one just closed.
 	idleTime = 75 * time.Second
-	// mostHeader is room for an ID token of each of several services, in bytes.
-	mostHeader = 64 << 10
+	// maxHeader is room for an ID token of each of several services, in bytes.
+	maxHeader = 64 << 10
 )
 
-// NewServer returns a server for the handler of New, with limits against slow and
+// New returns a server for the handler of New, with limits against slow and
 // greedy clients. It does not limit the time of the answer, which waits for tools and
 // streams events: serve it on a Listener, which cuts off those who do not take theirs.
-func NewServer(addr string, handler http.Handler) *http.Server {
+func New(addr string, handler http.Handler) *http.Server {
 	return &http.Server{
 		Addr:              addr,
 		Handler:           handler,
 		ReadHeaderTimeout: headerTime,
-		ReadTimeout:       bodyTime,
+		ReadTimeout:       BodyTime,
 		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    mostHeader,
+		MaxHeaderBytes:    maxHeader,
 	}
 }
 
 const (
 	// paceTime is how long a client may take nothing of its answer (section 3 of the
 	// contract).
-	paceTime = 30 * time.Second
+	DefaultWriteTime = 30 * time.Second
 	// paceStep is how much of an answer is written under one deadline, in bytes. It
 	// makes the slowest client that is kept one of about 2 KiB/s: the kernel reports
 	// room for more when a third of sendBuffer is free.
@@ -111,7 +113,7 @@ func (l Listener) Accept() (net.Conn, error) {
 	}
 	within := l.Within
 	if within == 0 {
-		within = paceTime
+		within = DefaultWriteTime
 	}
 	return &pacedConn{conn, &pace{within: within, set: conn.SetWriteDeadline}}, nil
 }
@@ -150,7 +152,9 @@ type pacedWriter struct {
 	*pace
 }
 
-func newPacedWriter(out http.ResponseWriter, within time.Duration) http.ResponseWriter {
+// PacedWriter returns a writer of one stream of HTTP/2 whose client has so long to take
+// something of it.
+func PacedWriter(out http.ResponseWriter, within time.Duration) http.ResponseWriter {
 	return &pacedWriter{out, &pace{within: within, set: http.NewResponseController(out).SetWriteDeadline}}
 }
 

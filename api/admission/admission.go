@@ -1,0 +1,98 @@
+// Package admission is the admission control of a replica: it bounds the requests and the
+// event streams that are open at once, fairly between apps and between the sessions of one,
+// and refuses the rest before anything of them is read.
+package admission
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"earshot/api/answer"
+	"earshot/api/auth"
+)
+
+// Defaults of what a replica does at once.
+const (
+	// defaultTurns is how many messages and direct triggers are under work. Each takes
+	// some 150 KiB, and many only wait for a model: one app, which gets at most half of
+	// them, has 256 turns of two seconds under way at 128 messages a second.
+	defaultTurns = 512
+	// defaultRequests is how many others are: a page or a definition of 1 MiB takes
+	// some megabytes while it is read and written.
+	defaultRequests = 64
+	// defaultWaiting is how many of either kind wait for their turn, each a connection
+	// and a goroutine.
+	defaultWaiting = 2000
+	// waitTime is how long one waits. It is part of the 30 s that its body may take.
+	waitTime = 10 * time.Second
+)
+
+// Kind is what a route asks of a replica, by which its requests are bounded.
+type Kind int
+
+const (
+	// Request reads or writes definitions, records or keys.
+	Request Kind = iota
+	// Turn is a message or a direct trigger, which may wait for a model or a tool.
+	Turn
+	// Stream stays open, and is counted with its kind.
+	Stream
+)
+
+// Control bound the requests of each kind. They are bounded apart, so that a flood of
+// messages does not keep anybody from revoking the key that it comes with.
+type Control struct {
+	turns, requests *queue
+	refused         *prometheus.CounterVec
+}
+
+// newControl makes the bounds of one replica. Where a number is zero it has its default.
+func NewControl(turns, requests, waiting int, registry *prometheus.Registry) *Control {
+	waiting = cmp.Or(waiting, defaultWaiting)
+	return &Control{
+		turns:    newQueue(cmp.Or(turns, defaultTurns), waiting, waitTime),
+		requests: newQueue(cmp.Or(requests, defaultRequests), waiting, waitTime),
+		refused:  refusedCounter(registry),
+	}
+}
+
+// refusedCounter counts requests that were answered 503 without being looked at.
+func refusedCounter(registry *prometheus.Registry) *prometheus.CounterVec {
+	counter := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "earshot_http_refused_total",
+		Help: "Requests that were refused because too many were under work, by kind: turn or request.",
+	}, []string{"kind"})
+	var there prometheus.AlreadyRegisteredError
+	if errors.As(registry.Register(counter), &there) {
+		return there.ExistingCollector.(*prometheus.CounterVec)
+	}
+	return counter
+}
+
+// admitted lets a request wait for its turn among those of its app, and refuses it
+// before anything of it is read or stored where there are too many.
+func (g *Control) Admitted(kind Kind) echo.MiddlewareFunc {
+	gate, label := g.turns, "turn"
+	if kind == Request {
+		gate, label = g.requests, "request"
+	}
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			leave, err := gate.enter(c.Request().Context(), c.Param("appId"), auth.PrincipalOf(c).SessionID)
+			if errors.Is(err, errBusy) {
+				g.refused.WithLabelValues(label).Inc()
+				return answer.NewProblem(http.StatusServiceUnavailable, "too many requests of this app are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)
+			}
+			if err != nil {
+				return err
+			}
+			defer leave()
+			return next(c)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+const (
+	// A session's token is in a browser: a conversation in a few windows. It runs as
+	// many requests of a kind, and sessionWaiting more wait, so that nobody with one
+	// token keeps the app's other sessions out.
+	sessionRunning = 16
+	sessionWaiting = 64
+)
+
+// errBusy means that a request is neither taken nor queued.
+var errBusy = errors.New("too much is under work here")
+
+// queue bounds what is under work at once, fairly between apps. An app gets at most
+// as much as is then left for the others: alone half of all, and beside another that
+// takes what it can a third. What has to wait is served one app after the other, and
+// within an app one session after the other.
+type queue struct {
+	max, maxWaiting int
+	patience        time.Duration
+
+	mu               sync.Mutex
+	running, waiting int
+	tenants          map[string]*tenant
+	order            []*tenant // that have somebody waiting; the first is served next
+}
+
+// tenant is what one app has under work.
+type tenant struct {
+	id               string
+	running, waiting int
+	flows            map[string]*flow
+	order            []*flow
+}
+
+// flow is the requests of one session's tokens, or all those with keys.
+type flow struct {
+	session string
+	running int
+	queue   []*waiter
+}
+
+// waiter is a request in its queue. Admitted is closed when it may go on.
+type waiter struct{ admitted chan struct{} }
+
+func newQueue(most, mostWaiting int, patience time.Duration) *queue {
+	return &queue{max: most, maxWaiting: mostWaiting, patience: patience, tenants: map[string]*tenant{}}
+}
+
+// enter waits for the request's turn. The error is errBusy, or ctx's own; without one
+// leave must be called when the request is done.
+func (a *queue) enter(ctx context.Context, app, session string) (leave func(), err error) {
+	a.mu.Lock()
+	t, f := a.flowOf(app, session)
+	if len(f.queue) == 0 && a.mayRun(t, f) {
+		a.run(t, f)
+		a.mu.Unlock()
+		return func() { a.leave(t, f) }, nil
+	}
+	if !a.mayWait(t, f) {
+		a.tidy(t, f)
+		a.mu.Unlock()
+		return nil, errBusy
+	}
+	w := a.enqueue(t, f)
+	a.mu.Unlock()
+	if err := a.wait(ctx, t, f, w); err != nil {
+		return nil, err
+	}
+	return func() { a.leave(t, f) }, nil
+}
+
+// flowOf finds whom a request counts for.
+func (a *queue) flowOf(app, session string) (*tenant, *flow) {
+	t := a.tenants[app]
+	if t == nil {
+		t = &tenant{id: app, flows: map[string]*flow{}}
+		a.tenants[app] = t
+	}
+	f := t.flows[session]
+	if f == nil {
+		f = &flow{session: session}
+		t.flows[session] = f
+	}
+	return t, f
+}
+
+func (a *queue) mayRun(t *tenant, f *flow) bool {
+	free := a.max - a.running
+	return t.running < free && (f.session == "" || f.running < sessionRunning)
+}
+
+func (a *queue) mayWait(t *tenant, f *flow) bool {
+	free := a.maxWaiting - a.waiting
+	return t.waiting < free && (f.session == "" || len(f.queue) < sessionWaiting)
+}
+
+func (a *queue) run(t *tenant, f *flow) {
+	a.running, t.running, f.running = a.running+1, t.running+1, f.running+1
+}
+
+func (a *queue) enqueue(t *tenant, f *flow) *waiter {
+	w := &waiter{make(chan struct{})}
+	if t.waiting == 0 {
+		a.order = append(a.order, t)
+	}
+	if len(f.queue) == 0 {
+		t.order = append(t.order, f)
+	}
+	f.queue = append(f.queue, w)
+	a.waiting, t.waiting = a.waiting+1, t.waiting+1
+	return w
+}
+
+func (a *queue) wait(ctx context.Context, t *tenant, f *flow, w *waiter) error {
+	timer := time.NewTimer(a.patience)
+	defer timer.Stop()
+	err := errBusy
+	select {
+	case <-w.admitted:
+		return nil
+	case <-timer.C:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, other := range f.queue {
+		if other == w {
+			f.queue = append(f.queue[:i:i], f.queue[i+1:]...)
+			a.left(t, f)
+			a.tidy(t, f)
+			return err
+		}
+	}
+	return nil // it was admitted in the same moment
+}
+
+// left counts one who waits no more.
+func (a *queue) left(t *tenant, f *flow) {
+	a.waiting, t.waiting = a.waiting-1, t.waiting-1
+	if len(f.queue) == 0 {
+		t.order = without(t.order, f)
+	}
+	if t.waiting == 0 {
+		a.order = without(a.order, t)
+	}
+}
+
+func (a *queue) leave(t *tenant, f *flow) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.running, t.running, f.running = a.running-1, t.running-1, f.running-1
+	for a.admitNext() {
+	}
+	a.tidy(t, f)
+}
+
+// admitNext lets the next one in, and reports whether there was one who may.
+func (a *queue) admitNext() bool {
+	for _, t := range a.order {
+		for _, f := range t.order {
+			if !a.mayRun(t, f) {
+				continue
+			}
+			next := f.queue[0]
+			f.queue = f.queue[1:]
+			a.order, t.order = append(without(a.order, t), t), append(without(t.order, f), f)
+			a.left(t, f)
+			a.run(t, f)
+			close(next.admitted)
+			return true
+		}
+	}
+	return false
+}
+
+// tidy forgets whom nothing counts for.
+func (a *queue) tidy(t *tenant, f *flow) {
+	if f.running == 0 && len(f.queue) == 0 {
+		delete(t.flows, f.session)
+	}
+	if len(t.flows) == 0 {
+		delete(a.tenants, t.id)
+	}
+}
+
+// without returns a list without a member, as a list of its own.
+func without[T comparable](all []T, member T) []T {
+	rest := make([]T, 0, len(all))
+	for _, one := range all {
+		if one != member {
+			rest = append(rest, one)
+		}
+	}
+	return rest
+}

@@ -1,0 +1,48 @@
+package auth
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+)
+
+// guarded protects a service that asks for no key from the pages in its developer's
+// browser, which could otherwise do all there. It refuses requests for a host that is
+// not this machine by name, as a page whose own name was pointed here would send (DNS
+// rebinding), and those from pages of elsewhere, unless the app allows their origin.
+func Guarded(open map[string]bool) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			origin := c.Request().Header.Get(echo.HeaderOrigin)
+			allowed := c.Response().Header().Get(echo.HeaderAccessControlAllowOrigin) != ""
+			switch {
+			case needsNoKey(c, open):
+			case !isLoopback(c.Request().Host):
+				return answer.NewProblem(http.StatusForbidden, "without keys this service answers on loopback names alone, as 127.0.0.1 or localhost")
+			case origin != "" && !allowed && !sameOrigin(origin, c.Request().Host):
+				return answer.NewProblem(http.StatusForbidden, "pages of "+answer.Quote(origin)+" may not call: add the origin to settings.allowedOrigins of the app")
+			}
+			return next(c)
+		}
+	}
+}
+
+func isLoopback(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	address, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return strings.EqualFold(name, "localhost") || err == nil && address.IsLoopback()
+}
+
+func sameOrigin(origin, host string) bool {
+	parsed, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(parsed.Host, host)
+}
