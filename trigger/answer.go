@@ -10,10 +10,10 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// carryOut makes the first attempt at what a decision owes, writes the reply, and
+// deliverDecision makes the first attempt at what a decision owes, writes the reply, and
 // stores the answer. The decision stands by now: whatever fails here is delivered
 // later and takes nothing back.
-func (e *Engine) carryOut(ctx context.Context, t *turn, p *plan, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
+func (e *Engine) deliverDecision(ctx context.Context, t *turn, p *plan, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
 	r := e.newFirstAttempts(p)
 	if err := r.run(ctx); err != nil {
 		return nil, err

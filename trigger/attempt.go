@@ -15,7 +15,7 @@ import (
 // attempt is one try to deliver an effect, with what came of it.
 type attempt struct {
 	effect.Effect
-	owed    keyspace.Entry
+	entry   keyspace.Entry
 	fails   int           // before this attempt
 	revived int           // how often it was retried by hand after it had died
 	age     time.Duration // since it is owed
@@ -28,11 +28,11 @@ type attempt struct {
 // firstCall is the first attempt at a call, within the lease that the decision has given.
 func (r *firstAttempts) firstCall(ctx context.Context, call plannedEffect) attempt {
 	if r.plan.few && !call.Call.Repeatable() {
-		return attempt{Effect: call.Effect, owed: call.owed, at: r.engine.now().UTC(), outcome: notSafe, pause: r.engine.jitter(time.Second)}
+		return attempt{Effect: call.Effect, entry: call.entry, at: r.engine.now().UTC(), outcome: notSafe, pause: r.engine.jitter(time.Second)}
 	}
-	ctx, cancel := context.WithDeadline(ctx, r.endOf(call.owed))
+	ctx, cancel := context.WithDeadline(ctx, r.endOf(call.entry))
 	defer cancel()
-	return r.engine.first(ctx, call.Effect, call.owed)
+	return r.engine.first(ctx, call.Effect, call.entry)
 }
 
 // notSafe is the outcome of a call that must not be made twice while a failover of Redis
@@ -41,7 +41,7 @@ var notSafe = effect.Outcome{Verdict: effect.Retry, Deferred: true, Reason: effe
 
 // first is the first attempt at an effect.
 func (e *Engine) first(ctx context.Context, effect effect.Effect, owed keyspace.Entry) attempt {
-	return e.deliver(ctx, attempt{Effect: effect, owed: owed})
+	return e.deliver(ctx, attempt{Effect: effect, entry: owed})
 }
 
 // deliver makes the attempt.
@@ -148,7 +148,7 @@ func stateOf(verdict effect.Verdict, done string) string {
 
 // apply shows the attempt in the match that it belongs to.
 func (a attempt) apply(match *Match) {
-	switch a.owed.Part {
+	switch a.entry.Part {
 	case partEvent:
 		state := a.eventState()
 		match.Event = &state
@@ -165,7 +165,7 @@ func (a attempt) apply(match *Match) {
 func (a attempt) report() (ledger.Outcome, error) {
 	r := ledger.Outcome{
 		ID: a.ID, Event: a.Kind == effect.KindEvent, Verdict: verdicts[a.outcome.Verdict], Pause: a.pause.Milliseconds(),
-		Trigger: a.owed.Trigger, Part: a.owed.Part,
+		Trigger: a.entry.Trigger, Part: a.entry.Part,
 	}
 	if !a.outcome.Deferred {
 		r.Counts = 1
@@ -182,7 +182,7 @@ func (a attempt) report() (ledger.Outcome, error) {
 	}
 	r.State = string(encoded)
 	logged, err := exactjson.Encode(Attempt{
-		Effect: a.owed.Part, Number: a.Attempt, Time: a.at, Status: a.outcome.Status, Reason: a.outcome.Reason, Error: a.outcome.Error,
+		Effect: a.entry.Part, Number: a.Attempt, Time: a.at, Status: a.outcome.Status, Reason: a.outcome.Reason, Error: a.outcome.Error,
 	})
 	r.Attempt = string(logged)
 	return r, err

@@ -23,13 +23,13 @@ import (
 //
 //	KEYS outbox and effect of each, then the ledger
 //	ARGV appId, then the Entry of each
-var owing = keyspace.NewScript(keyspace.OweLua, `
-for i = 1, others, 2 do owe(KEYS[i + 1], cjson.decode(ARGV[(i + 3) / 2]), ARGV[1], KEYS[i], '') end
+var owing = keyspace.NewScript(keyspace.EffectLua, `
+for i = 1, others, 2 do enqueue(KEYS[i + 1], cjson.decode(ARGV[(i + 3) / 2]), ARGV[1], KEYS[i], '') end
 return 'ok'
 `)
 
 // owe owes n events in a session, numbered from 0, as an outage of NATS leaves them.
-func (w *world) owe(app, session string, n int) {
+func (w *world) enqueue(app, session string, n int) {
 	w.oweIn(app, n, func(int) string { return session })
 }
 
@@ -95,7 +95,7 @@ func TestBacklogOfASessionCostsAFewRoundTripsPerHundred(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		n := many(server, 5000)
 		w := idleWorld(t, server, 0)
-		w.owe("clinic", "s1", n)
+		w.enqueue("clinic", "s1", n)
 		single := &singles{}
 		_, engine := w.replica(single)
 		w.run(engine)
@@ -138,7 +138,7 @@ func TestEventThatFailsWithinARunHoldsBackThoseBehindIt(t *testing.T) {
 			}
 			return effect.Outcome{Verdict: effect.Done}
 		})
-		w.owe("clinic", "s1", 300)
+		w.enqueue("clinic", "s1", 300)
 		w.rest()
 		require.Equal(t, upTo(300), w.events.order("s1"))
 		attempts, _ := w.events.count()
@@ -159,7 +159,7 @@ func TestEventWithoutItsBodyHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 0)
-		w.owe("clinic", "s1", 10)
+		w.enqueue("clinic", "s1", 10)
 		keys := keyspace.KeysOf("clinic")
 		for _, gone := range []string{"s1.0", "s1.1", "s1.5", "s1.9"} {
 			require.NoError(t, server.Client().Del(t.Context(), keys.Effect(gone)).Err())
@@ -182,7 +182,7 @@ func TestOutboxIsGivenBackAtShutdown(t *testing.T) {
 			once.Do(func() { close(begun); <-release })
 			return effect.Outcome{Verdict: effect.Done}
 		})
-		w.owe("clinic", "s1", 400)
+		w.enqueue("clinic", "s1", 400)
 		_, doomed := w.replica()
 		ctx, stop := context.WithCancel(t.Context())
 		go doomed.Run(ctx)
@@ -251,8 +251,8 @@ func TestMetricsCountEventsBehindOthers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		gauges := w.watch()
 		w.events.answers(down)
-		w.owe("clinic", "s1", 30)
-		w.owe("clinic", "s2", 12)
+		w.enqueue("clinic", "s1", 30)
+		w.enqueue("clinic", "s2", 12)
 		w.until("all of them are owed", func() bool { return gauges("earshot_effects_due") == 42 })
 		w.events.answers(nil)
 		w.until("nothing is", func() bool { return gauges("earshot_effects_due") == 0 })

@@ -47,7 +47,7 @@ func (e *Engine) commitment(p *plan) (ledger.Commitment, error) {
 		Unfinished: p.unfinished, Decision: string(decision), Version: e.newID(), TTL: e.store.SessionTTL().Milliseconds(),
 		Lease: p.answerWithin(e.lease).Milliseconds(), Firings: []ledger.Firing{}, Effects: []keyspace.Entry{}, FrontEnd: p.frontEnd,
 	}
-	for i, fire := range p.fires {
+	for i, fire := range p.firings {
 		committed, err := p.firing(i, fire)
 		if err != nil {
 			return ledger.Commitment{}, err
@@ -55,7 +55,7 @@ func (e *Engine) commitment(p *plan) (ledger.Commitment, error) {
 		doc.Firings = append(doc.Firings, committed)
 	}
 	for _, effect := range p.effects {
-		doc.Effects = append(doc.Effects, effect.owed)
+		doc.Effects = append(doc.Effects, effect.entry)
 	}
 	return doc, nil
 }
@@ -65,7 +65,7 @@ func (e *Engine) commitment(p *plan) (ledger.Commitment, error) {
 func (p *plan) answerWithin(lease time.Duration) time.Duration {
 	for _, delivery := range p.effects {
 		if delivery.Kind == effect.KindCall {
-			lease = max(lease, time.Duration(delivery.owed.Lease)*time.Millisecond)
+			lease = max(lease, time.Duration(delivery.entry.Lease)*time.Millisecond)
 		}
 	}
 	return lease
@@ -109,7 +109,7 @@ func (m Match) parts() map[string]any {
 func takenBy(p *plan) ledger.Holding {
 	all := ledger.Holding{Turn: p.Turn, Token: p.token}
 	if p.Message == "" {
-		all.Trigger = p.fires[0].triggerID
+		all.Trigger = p.firings[0].triggerID
 	}
 	for _, delivery := range p.effects {
 		if delivery.Kind == effect.KindCall {

@@ -107,6 +107,7 @@ func TestCallThatCannotSucceedFails(t *testing.T) {
 		answer, err := w.say("m1", `book {"day":"monday"}`)
 		require.NoError(t, err)
 		require.Equal(t, "failed", answer.Matches[0].Call.State)
+		w.rest()
 		result := w.events.payloads("tool.result.clinic.s1.book")[0]
 		require.Equal(t, false, result["ok"])
 		require.Equal(t, "auth", result["reason"])

@@ -99,7 +99,7 @@ func (e *Engine) closeDirect(r *firstAttempts) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := r.save(e.life, ledger.Report{Trigger: r.plan.fires[0].triggerID, Answer: string(answer)})
+	held, err := r.save(e.life, ledger.Report{Trigger: r.plan.firings[0].triggerID, Answer: string(answer)})
 	return json.RawMessage(held), err
 }
 

@@ -37,8 +37,8 @@ func TestDirectTriggerWithoutASession(t *testing.T) {
 		require.Equal(t, "tool.trigger.clinic._.book", match.Event.Subject)
 		payload := w.events.payloads("tool.trigger.clinic._.book")[0]
 		require.NotContains(t, payload, "sessionId")
+		w.rest() // on a busy machine the result comes behind the answer
 		require.Len(t, w.events.payloads("tool.result.clinic._.book"), 1)
-		w.rest()
 	})
 }
 

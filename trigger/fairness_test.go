@@ -104,7 +104,7 @@ func TestSlowHostsOfAnAppHoldUpNoOther(t *testing.T) {
 
 		w.call("quick", 1)
 		w.until("the other app's call is delivered", func() bool { return w.delivered("quick") })
-		w.owe("clinic", "s1", 3)
+		w.enqueue("clinic", "s1", 3)
 		w.until("the slow app's events are published", func() bool { return len(w.events.order("s1")) == 3 })
 		w.recover("m1")
 		require.Equal(t, 2, slow.held("clinic"), "its calls are still held")
@@ -209,7 +209,7 @@ func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
 		_, replica := w.replica(width)
 		w.run(replica)
 		w.until("as many are held as one app may have", func() bool { return slow.held("clinic") == 2 })
-		w.owe(neighbour, "s", 1)
+		w.enqueue(neighbour, "s", 1)
 		w.until("the neighbour's is published", func() bool { return len(w.events.order("s")) == 1 })
 		require.Equal(t, 2, slow.held("clinic"))
 		require.Less(t, width.seen(), 20)

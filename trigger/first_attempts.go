@@ -103,7 +103,7 @@ func (r *firstAttempts) publish(ctx context.Context) {
 			r.tries <- delivery.leave(notTried)
 			continue
 		}
-		a := r.engine.first(ctx, delivery.Effect, delivery.owed)
+		a := r.engine.first(ctx, delivery.Effect, delivery.entry)
 		held = a.outcome.Verdict == effect.Retry
 		r.tries <- a
 	}
@@ -111,7 +111,7 @@ func (r *firstAttempts) publish(ctx context.Context) {
 
 // leave is the attempt at an event that another makes.
 func (p plannedEffect) leave(outcome effect.Outcome) attempt {
-	return attempt{Effect: p.Effect, owed: p.owed, outcome: outcome, left: true}
+	return attempt{Effect: p.Effect, entry: p.entry, outcome: outcome, left: true}
 }
 
 // take notes an attempt, and lets an ended call owe its tool.result.
@@ -148,7 +148,7 @@ func (r *firstAttempts) announce(ctx context.Context, a attempt) {
 		r.engine.log.Error("result.lost", "trigger", a.TriggerID, "error", err)
 		return
 	}
-	if r.first && !r.expired(a.owed) {
+	if r.first && !r.expired(a.entry) {
 		if published := r.engine.first(ctx, delivery, owed); published.outcome.Verdict == effect.Done {
 			return
 		}

@@ -69,7 +69,7 @@ func idleWorld(t testing.TB, server *redistest.Server, workers int) *world {
 	require.NoError(t, err)
 	w := &world{
 		t: t, server: server, sealer: sealer, matcher: &words{}, events: &outside{}, calls: &outside{},
-		trips: &trips{}, ttl: time.Hour, lease: time.Second, workers: workers,
+		trips: &trips{}, ttl: time.Hour, lease: 3 * time.Second, workers: workers,
 	}
 	w.store, w.engine = w.replica(w.trips)
 	w.app("clinic", "{}")

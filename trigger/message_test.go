@@ -32,8 +32,8 @@ func TestMessageSetsOffATool(t *testing.T) {
 		require.Equal(t, &trigger.EventState{Subject: "tool.trigger.clinic.s1.book", State: "published"}, match.Event)
 		require.Equal(t, &trigger.EventState{Subject: "app.clinic.calendar.request", State: "published"}, match.Emitter)
 		require.Equal(t, &trigger.CallState{State: "delivered", Status: 200, Attempts: 1, Result: json.RawMessage(`{"ok":true}`)}, match.Call)
+		w.rest() // on a busy machine the result comes behind the answer
 		require.Equal(t, []string{"tool.trigger.clinic.s1.book", "app.clinic.calendar.request", "tool.result.clinic.s1.book"}, w.events.subjects())
-		w.rest()
 	})
 }
 
@@ -58,6 +58,7 @@ func TestEventCarriesWhatTheContractNames(t *testing.T) {
 		}
 		require.Equal(t, payload, w.events.payloads("app.clinic.calendar.request")[0], "the emitter's event is the same")
 
+		w.rest()
 		result := w.events.payloads("tool.result.clinic.s1.book")[0]
 		require.Equal(t, true, result["ok"])
 		require.Equal(t, payload["id"], result["triggerId"])

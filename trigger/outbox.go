@@ -23,7 +23,7 @@ func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attem
 	}
 	run := make([]attempt, len(found))
 	for i, one := range found {
-		a := attempt{Effect: effectOf(of.app, one), owed: one.Entry, fails: one.Fails, age: one.Age, revived: one.Revived}
+		a := attempt{Effect: effectOf(of.app, one), entry: one.Entry, fails: one.Fails, age: one.Age, revived: one.Revived}
 		a.Event = &effect.Event{}
 		if err := decode(one.Body, a.Event); err != nil {
 			return nil, err
@@ -176,7 +176,7 @@ func (p *plan) outbox() outbox { return outbox{p.App, p.Session} }
 func (p *plan) ownEvents() []plannedEffect {
 	var own []plannedEffect
 	for _, delivery := range p.effects {
-		if delivery.Kind == effect.KindEvent && delivery.owed.Session == p.Session {
+		if delivery.Kind == effect.KindEvent && delivery.entry.Session == p.Session {
 			own = append(own, delivery)
 		}
 	}

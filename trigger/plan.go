@@ -19,7 +19,7 @@ type plan struct {
 	ledger.Turn // without a message for a direct trigger
 	token       string
 	answer      Answer
-	fires       []plannedFiring
+	firings     []plannedFiring
 	// unfinished is what the session keeps of calls that lack values (JSON, or empty).
 	unfinished string
 	// effects are in the order in which they reach JetStream.
@@ -50,7 +50,7 @@ type plannedFiring struct {
 // plannedEffect is an effect with its place in the answer.
 type plannedEffect struct {
 	effect.Effect
-	owed  keyspace.Entry
+	entry keyspace.Entry
 	match int // index into answer.Matches; -1 where it belongs to none
 }
 
@@ -102,7 +102,7 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	if err := p.effectsOf(id, tool, payload); err != nil {
 		return err
 	}
-	p.fires = append(p.fires, plannedFiring{id, triggerID, repository, p.record(found)})
+	p.firings = append(p.firings, plannedFiring{id, triggerID, repository, p.record(found)})
 	return p.retire(repository)
 }
 
@@ -200,7 +200,7 @@ func (p *planner) add(owed keyspace.Entry, delivery effect.Effect) {
 	}
 	delivery.ID, delivery.Kind, delivery.AppID, delivery.SessionID = owed.ID, effect.Kind(owed.Kind), p.App, owed.Session
 	delivery.TriggerID, delivery.Attempt, delivery.TraceParent = owed.Trigger, 1, p.traceParent
-	p.effects = append(p.effects, plannedEffect{Effect: delivery, owed: owed, match: match})
+	p.effects = append(p.effects, plannedEffect{Effect: delivery, entry: owed, match: match})
 }
 
 // retire adds the event that a triggerOnce repository is gone.

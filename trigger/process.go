@@ -38,7 +38,7 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 	}
 	t.decided = true
 	e.logDecision(t, p, result.Stage, e.now().Sub(started))
-	answer, err := e.carryOut(e.life, t, p, request, result) // the decision stands, whoever has the turn
+	answer, err := e.deliverDecision(e.life, t, p, request, result) // the decision stands, whoever has the turn
 	if err == nil && p.few {
 		return nil, keyspace.ErrReplicas
 	}

@@ -104,7 +104,7 @@ func (e *Engine) takeCall(ctx context.Context, appID, id string) error {
 
 // attemptAt makes the next attempt at a call, unless none may be made.
 func (e *Engine) attemptAt(ctx context.Context, c *claimed) attempt {
-	a := attempt{Effect: c.Effect, owed: c.Entry, fails: c.Fails, revived: c.Revived, age: c.Age, at: e.now().UTC()}
+	a := attempt{Effect: c.Effect, entry: c.Entry, fails: c.Fails, revived: c.Revived, age: c.Age, at: e.now().UTC()}
 	switch {
 	case c.Begun:
 		a.outcome = unknown
@@ -130,7 +130,7 @@ var crashed = effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest,
 
 // write writes what came of an effect, with the tool.result that an ended call owes.
 func (e *Engine) write(ctx context.Context, a attempt, token string) error {
-	r := ledger.Report{App: a.AppID, Session: a.owed.Session, Token: token, Next: e.nextHolder()}
+	r := ledger.Report{App: a.AppID, Session: a.entry.Session, Token: token, Next: e.nextHolder()}
 	if a.ends() {
 		_, owed, err := e.resultEvent(a)
 		if err != nil {

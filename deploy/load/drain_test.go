@@ -107,7 +107,7 @@ func drain(b *testing.B, shape shape, n int) {
 	b.StopTimer()
 	server := redistest.Run(b)
 	db := &keyspace.DB{UniversalClient: server.Client()}
-	owe(b, db, shape, n)
+	enqueue(b, db, shape, n)
 	hook, nats := &asked{}, &outage{Deliverer: published(b)}
 	db.AddHook(hook)
 	engine := replica(b, db, nats)
@@ -174,10 +174,10 @@ func drained(b *testing.B, client redis.UniversalClient) bool {
 //
 //	KEYS outbox, effect and trigger of each, then the ledger
 //	ARGV appId, then the Entry of each
-var owing = keyspace.NewScript(keyspace.OweLua, `
+var owing = keyspace.NewScript(keyspace.EffectLua, `
 for i = 1, others, 3 do
   redis.call('HSET', KEYS[i + 2], 'record', '{}', 'open', 1, 'dead', 0)
-  owe(KEYS[i + 1], cjson.decode(ARGV[(i + 5) / 3]), ARGV[1], KEYS[i], '')
+  enqueue(KEYS[i + 1], cjson.decode(ARGV[(i + 5) / 3]), ARGV[1], KEYS[i], '')
 end
 return 'ok'
 `)
@@ -187,7 +187,7 @@ func event(app, session string) *effect.Event {
 	return &effect.Event{Subject: "tool.trigger." + app + "." + session + ".ring", ID: "e", Type: "earshot.tool.trigger", Data: data}
 }
 
-func owe(b *testing.B, db *keyspace.DB, shape shape, n int) {
+func enqueue(b *testing.B, db *keyspace.DB, shape shape, n int) {
 	byApp := map[string][]int{}
 	for i := range n {
 		app, _ := shape.of(i)

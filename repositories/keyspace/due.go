@@ -38,10 +38,10 @@ func (k Keys) Ledger() []string {
 //
 //	schedule(app, lane, member, time)  makes a member due, or moves it
 //	unschedule(lane, member)           takes it out
-//	enqueue(outbox, box, app, id, token, lease)
+//	push(outbox, box, app, id, token, lease)
 //	    puts an event behind those of an outbox, whose member in its lane is box. Where
 //	    there were none, the outbox is due, or leased to the token if there is one
-//	dequeue(outbox)                    drops the first event
+//	pop(outbox)                    drops the first event
 //
 // A turn, a call and an event are counted once each, however often a script runs.
 const DueLua = `
@@ -58,13 +58,13 @@ end
 local function unschedule(lane, member)
   count(lane, -redis.call('ZREM', ledger[lane], member))
 end
-local function enqueue(outbox, box, app, id, token, lease)
+local function push(outbox, box, app, id, token, lease)
   redis.call('INCRBY', ledger.owed, 1)
   if redis.call('RPUSH', outbox, id) > 1 then return end
   if token ~= '' then redis.call('HSET', ledger.holders, box, token) end
   schedule(app, 'outboxes', box, token ~= '' and now() + lease or now())
 end
-local function dequeue(outbox)
+local function pop(outbox)
   if redis.call('LPOP', outbox) then redis.call('INCRBY', ledger.owed, -1) end
 end
 `

@@ -41,7 +41,7 @@ func EventEntry(id, session, body string) Entry {
 // Box is the outbox of a session, as a member of its lane.
 func Box(sessionID string) string { return OrNone(sessionID) }
 
-// OweLua defines, beside what DueLua does, owe(key, e, app, outbox, token), which writes
+// EffectLua defines, beside what DueLua does, enqueue(key, e, app, outbox, token), which writes
 // an effect into the ledger:
 //
 //	key    the effect's hash
@@ -52,8 +52,8 @@ func Box(sessionID string) string { return OrNone(sessionID) }
 //
 // Events have no lease of their own: their outbox has. A call that is made once has the
 // field begun: the token of an attempt that has begun, empty where none has.
-const OweLua = DueLua + `
-local function owe(key, e, app, outbox, token)
+const EffectLua = DueLua + `
+local function enqueue(key, e, app, outbox, token)
   local leased = token ~= '' and e.order ~= '1'
   local time = leased and now() + e.lease or now()
   redis.call('HSET', key, 'kind', e.kind, 'body', e.body, 'session', e.session,
@@ -62,7 +62,7 @@ local function owe(key, e, app, outbox, token)
     'claims', leased and 1 or 0, 'tries', leased and 1 or 0, 'fails', 0, 'state', 'due')
   if e.once then redis.call('HSET', key, 'begun', leased and token or '') end
   if e.order == '1' then
-    enqueue(outbox, e.box, app, e.id, token, e.lease)
+    push(outbox, e.box, app, e.id, token, e.lease)
   else
     schedule(app, 'calls', e.id, time)
   end

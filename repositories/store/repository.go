@@ -27,7 +27,7 @@ import (
 //
 // A second run finds that the first one took place and answers as it did: by then its
 // event may be published, and its repository fired and gone again.
-var writeRepository, dropRepository = keyspace.NewScript(keyspace.OweLua, writeRepositoryLua), keyspace.NewFreeingScript(keyspace.OweLua, writeRepositoryLua)
+var writeRepository, dropRepository = keyspace.NewScript(keyspace.EffectLua, writeRepositoryLua), keyspace.NewFreeingScript(keyspace.EffectLua, writeRepositoryLua)
 
 const writeRepositoryLua = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
@@ -48,7 +48,7 @@ if ARGV[6] == '' then
 else
   redis.call('ZADD', KEYS[3], now() + tonumber(ARGV[7]), ARGV[5] .. '/' .. ARGV[6])
 end
-owe(KEYS[5], owed, ARGV[5], KEYS[4], '')
+enqueue(KEYS[5], owed, ARGV[5], KEYS[4], '')
 redis.call('SET', KEYS[6], ARGV[11], 'PX', ARGV[9])
 return 'ok'
 `

@@ -9,9 +9,9 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// mostClaims is how often an effect or a turn may be claimed without an outcome. One
+// maxClaims is how often an effect or a turn may be claimed without an outcome. One
 // that takes its workers down with it must not do so for ever.
-const mostClaims = 5
+const maxClaims = 5
 
 // accept stores a message, or finds what became of it, and takes the lease of its
 // turn where nobody has it. With an empty message it claims a turn that is there. In
@@ -203,7 +203,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	crash.At(crash.AcceptBefore)
 	raw, err := run(ctx, l.db, append(keys, k.Ledger()...),
 		a.Turn.Message, a.Message, a.Token, milliseconds(a.Lease), a.History, a.Version,
-		milliseconds(a.Life), a.Member(), a.App, mostClaims, a.Answer, a.Claims, milliseconds(a.Remembers), a.Says, a.App+"/"+a.Session, a.Messages)
+		milliseconds(a.Life), a.Member(), a.App, maxClaims, a.Answer, a.Claims, milliseconds(a.Remembers), a.Says, a.App+"/"+a.Session, a.Messages)
 	crash.At(crash.AcceptReply)
 	few := errors.Is(err, keyspace.ErrReplicas)
 	if err != nil && !few {

@@ -73,7 +73,7 @@ return {status, 'kind', found[1], 'body', found[2], 'session', found[3], 'trigge
 // Claim takes the lease of a call; nil where it is not to be had.
 func (l *Ledger) Claim(ctx context.Context, appID, id, token string) (*Claimed, error) {
 	k := keyspace.KeysOf(appID)
-	raw, err := claim.Run(ctx, l.db, append([]string{k.Effect(id)}, k.Ledger()...), id, appID, token, mostClaims)
+	raw, err := claim.Run(ctx, l.db, append([]string{k.Effect(id)}, k.Ledger()...), id, appID, token, maxClaims)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ for i = 2, others do
   local e = redis.call('HMGET', KEYS[i], 'body', 'session', 'trigger', 'part', 'tries', 'fails', 'created', 'revived', 'state')
   if not e[1] or e[9] == 'dead' then
     if #events > 0 then break end
-    dequeue(outbox)
+    pop(outbox)
   else
     bytes = bytes + #e[1]
     if #events > 0 and bytes > most then break end

@@ -29,7 +29,7 @@ import (
 //
 // A second run, by a client that lost the reply, finds the first one's token beside
 // the decision and answers as it did.
-var commit = keyspace.NewScript(keyspace.OweLua, turnLua, rateLua, crash.Script(`
+var commit = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, crash.Script(`
 local doc, at = cjson.decode(ARGV[1]), now()
 local function reply() return {'ok', 'holder', redis.call('HGET', ledger.holders, doc.box) or ''} end
 local function again(key, field)
@@ -76,7 +76,7 @@ for i, firing in ipairs(doc.firings) do
 end
 for i, e in ipairs(doc.effects) do
   local ours = e.session == doc.session
-  owe(KEYS[10 + #doc.firings + i], e, doc.app, ours and KEYS[6] or KEYS[7], ours and doc.token or '')
+  enqueue(KEYS[10 + #doc.firings + i], e, doc.app, ours and KEYS[6] or KEYS[7], ours and doc.token or '')
 end
 if doc.session ~= '' then redis.call('ZADD', KEYS[5], at + doc.ttl, doc.app .. '/' .. doc.session) end
 if doc.message ~= '' then

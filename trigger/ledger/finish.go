@@ -27,7 +27,7 @@ import (
 // A dead effect is kept, so that it can be revived, and goes with the record of its trigger.
 // One that belongs to no trigger, or to one that is gone, leaves nothing. A second run finds
 // the effects gone or their tokens cleared, and changes nothing.
-var finish = keyspace.NewFreeingScript(keyspace.OweLua, turnLua, tallyLua, `
+var finish = keyspace.NewFreeingScript(keyspace.EffectLua, turnLua, tallyLua, `
 local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
 local held = redis.call('HGET', ledger.holders, doc.box) == doc.token
 local function settle(trigger, o)
@@ -84,7 +84,7 @@ for i, o in ipairs(doc.outcomes) do
     if o.verdict == 'retry' then
       again(key, o)
     else
-      if o.event then dequeue(KEYS[1]) else unschedule('calls', o.id) end
+      if o.event then pop(KEYS[1]) else unschedule('calls', o.id) end
       local orphan = o.part == '' or redis.call('EXISTS', trigger) == 0
       if o.verdict == 'done' or orphan then
         redis.call('DEL', key)
@@ -101,7 +101,7 @@ for i, o in ipairs(doc.outcomes) do
 end
 if held then pass() end
 for i, e in ipairs(doc.owes) do
-  if applied[e.after] then owe(KEYS[5 + 2 * #doc.outcomes + i], e, doc.app, KEYS[1], doc.next) end
+  if applied[e.after] then enqueue(KEYS[5 + 2 * #doc.outcomes + i], e, doc.app, KEYS[1], doc.next) end
 end
 local holds = doc.next ~= '' and redis.call('HGET', ledger.holders, doc.box) == doc.next and '1' or '0'
 local id = doc.message

@@ -158,7 +158,7 @@ for i = 6, others - 1 do
     redis.call('HINCRBY', KEYS[i], 'revived', 1)
     if redis.call('HEXISTS', KEYS[i], 'begun') == 1 then redis.call('HSET', KEYS[i], 'begun', '') end
     if redis.call('HGET', KEYS[i], 'order') == '1' then
-      enqueue(KEYS[4], ARGV[3], ARGV[2], id, '', 0)
+      push(KEYS[4], ARGV[3], ARGV[2], id, '', 0)
     else
       schedule(ARGV[2], 'calls', id, at)
     end
