@@ -150,19 +150,19 @@ func newBodies() *bodies.Definitions {
 }
 
 // decodeMessage reads the body of a posted message; app and session are the path's.
-func decodeMessage(bodies *bodies.Definitions, body []byte) (trigger.Message, error) {
+func decodeMessage(definitions *bodies.Definitions, body []byte) (trigger.Message, error) {
 	var given struct {
 		MessageID string `json:"messageId"`
 		Actor     string `json:"actor"`
 		Text      string `json:"text"`
 	}
-	err := bodies.Decode("Message", body, &given)
+	err := definitions.Decode("Message", body, &given)
 	return trigger.Message{ID: given.MessageID, Actor: given.Actor, Text: given.Text}, err
 }
 
 // decodeDirect reads the body of a direct trigger; app and session are the path's. The
 // numbers among the values keep the digits that were sent, as json.Number.
-func decodeDirect(bodies *bodies.Definitions, body []byte) (trigger.Direct, error) {
+func decodeDirect(definitions *bodies.Definitions, body []byte) (trigger.Direct, error) {
 	var given struct {
 		Name         string         `json:"name"`
 		RepositoryID string         `json:"repositoryId"`
@@ -170,7 +170,7 @@ func decodeDirect(bodies *bodies.Definitions, body []byte) (trigger.Direct, erro
 		Source       string         `json:"source"`
 		TriggerID    string         `json:"triggerId"`
 	}
-	err := bodies.Decode("Direct", body, &given)
+	err := definitions.Decode("Direct", body, &given)
 	return trigger.Direct{
 		Name: given.Name, RepositoryID: given.RepositoryID, Values: given.Values,
 		Source: given.Source, TriggerID: given.TriggerID,
@@ -213,9 +213,9 @@ type askedKey struct {
 	lifetime  time.Duration      // zero for no end
 }
 
-func decodeKey(bodies *bodies.Definitions, body []byte) (askedKey, error) {
+func decodeKey(definitions *bodies.Definitions, body []byte) (askedKey, error) {
 	var asked askedKey
-	if err := bodies.Decode("KeyRequest", body, &asked); err != nil {
+	if err := definitions.Decode("KeyRequest", body, &asked); err != nil {
 		return asked, err
 	}
 	asked.lifetime, _ = time.ParseDuration(asked.ExpiresIn) // was checked; empty is none
@@ -223,11 +223,11 @@ func decodeKey(bodies *bodies.Definitions, body []byte) (askedKey, error) {
 }
 
 // decodeTokenLife reads how long a session token is to be good.
-func decodeTokenLife(bodies *bodies.Definitions, body []byte) (time.Duration, error) {
+func decodeTokenLife(definitions *bodies.Definitions, body []byte) (time.Duration, error) {
 	var asked struct {
 		ExpiresIn string `json:"expiresIn"`
 	}
-	if err := bodies.Decode("TokenRequest", body, &asked); err != nil {
+	if err := definitions.Decode("TokenRequest", body, &asked); err != nil {
 		return 0, err
 	}
 	if asked.ExpiresIn == "" {

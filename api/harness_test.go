@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -14,10 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/api/auth"
 	"earshot/api/server"
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
+	"earshot/trigger/effect"
 )
 
 const adminKey = "correct-horse-battery-staple"
@@ -143,4 +146,23 @@ func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
+}
+
+// keysOf knows the keys of a real store, and makes none.
+type keysOf struct {
+	auth.Keys
+	api.KeyKeeper
+}
+
+var _ api.KeyStore = keysOf{Keys: (*store.Store)(nil)}
+
+// quietEvents are a stream on which nothing happens, and which is over at once.
+type quietEvents struct{}
+
+func (quietEvents) Now(context.Context) (uint64, error) { return 0, nil }
+
+func (quietEvents) Follow(context.Context, string, string, uint64) (<-chan effect.Published, error) {
+	over := make(chan effect.Published)
+	close(over)
+	return over, nil
 }
