@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -13,7 +12,6 @@ import (
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/store"
 	"earshot/trigger/ledger"
 )
 
@@ -124,8 +122,6 @@ func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (
 	}
 	return nil, &matcher.Unavailable{Reason: "the message was given up after several workers crashed on it"}
 }
-
-func noApp(appID string) error { return fmt.Errorf("app %q: %w", appID, store.ErrNotFound) }
 
 // finishLater processes a turn that nobody waits for.
 func (e *Engine) finishLater(t *turn) {

@@ -162,23 +162,6 @@ func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status ledger
 	return status, err
 }
 
-// loadScope reads what is in scope now.
-func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope, error) {
-	fields, session, err := e.ledger.Definitions(ctx, appID, sessionID)
-	if err != nil {
-		return scope{}, err
-	}
-	if fields.Record == "" {
-		return scope{}, noApp(appID)
-	}
-	state, err := e.apps.load(e.store, appID, nil, fields)
-	if err != nil {
-		return scope{}, err
-	}
-	sessions, err := loadAll(e.store, appID, session)
-	return scope{app: state.app, own: state.repositories, session: sessions}, err
-}
-
 // errLost is why the context of a turn ended: its lease is another's.
 var errLost = errors.New("the lease of the turn was lost")
 

@@ -2,6 +2,8 @@ package trigger
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -22,6 +24,25 @@ type scope struct {
 	// claims are the verified claims of who asks.
 	claims parameters.Claims
 }
+
+// loadScope reads what is in scope now.
+func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope, error) {
+	fields, session, err := e.ledger.Definitions(ctx, appID, sessionID)
+	if err != nil {
+		return scope{}, err
+	}
+	if fields.Record == "" {
+		return scope{}, noApp(appID)
+	}
+	state, err := e.apps.load(e.store, appID, nil, fields)
+	if err != nil {
+		return scope{}, err
+	}
+	sessions, err := loadAll(e.store, appID, session)
+	return scope{app: state.app, own: state.repositories, session: sessions}, err
+}
+
+func noApp(appID string) error { return fmt.Errorf("app %q: %w", appID, store.ErrNotFound) }
 
 // ranked lists the repositories in the order in which they win a name: the session's
 // before the app's, exclusive ones before others, then by id.

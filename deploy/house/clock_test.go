@@ -36,7 +36,7 @@ var realServers = []string{"emitter/natstest", "repositories/redistest", "trigge
 // TestTimeIsInjected looks for the real clock outside of the programs: its value may be
 // the default of a clock that is given (o.Now = time.Now), and is asked nowhere else.
 func TestTimeIsInjected(t *testing.T) {
-	found := findings{}
+	found, excuses := findings{}, newReasons("realTime", realTime)
 	for _, s := range production(t) {
 		if s.folder() == "cmd" || s.folder() == "deploy" || slices.Contains(realServers, s.pkg()) {
 			continue
@@ -44,13 +44,14 @@ func TestTimeIsInjected(t *testing.T) {
 		for _, declaration := range s.file.Decls {
 			name := s.pkg() + "." + nameOf(declaration)
 			for _, node := range clocks(declaration) {
-				if realTime[name] == "" {
+				if !excuses.has(name) {
 					found.add(s.pkg(), "%s: %s asks the real clock: give it one, or say in realTime why not", s.at(node), name)
 				}
 			}
 		}
 	}
 	found.report(t)
+	excuses.report(t)
 }
 
 // clocks lists where a declaration reads the real clock.

@@ -23,3 +23,30 @@ func (f findings) report(t *testing.T) {
 		}
 	}
 }
+
+// reasons are the exceptions of a rule. One that the rule does not need any more is at
+// fault itself.
+type reasons struct {
+	list   string // the name of the variable
+	of     map[string]string
+	needed map[string]bool
+}
+
+func newReasons(list string, of map[string]string) reasons {
+	return reasons{list, of, map[string]bool{}}
+}
+
+// has reports whether there is a reason for what the rule has found.
+func (r reasons) has(name string) bool {
+	r.needed[name] = true
+	return r.of[name] != ""
+}
+
+func (r reasons) report(t *testing.T) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(r.of)) {
+		if !r.needed[name] {
+			t.Errorf("%s: remove %q, which keeps the rule", r.list, name)
+		}
+	}
+}

@@ -14,9 +14,6 @@ const (
 	maxPackageFiles  = 25 // tests aside
 )
 
-// shortFiles have a reason to stand alone.
-var shortFiles = map[string]string{}
-
 func TestFunctionsAreShort(t *testing.T) {
 	found := findings{}
 	for _, s := range production(t) {
@@ -36,10 +33,11 @@ func TestFilesAreOneIdeaLong(t *testing.T) {
 		if lines > maxFileLines {
 			found.add(s.pkg(), "%s has %d lines, %d is the limit: it has more than one idea", s.path, lines, maxFileLines)
 		}
-		// A package's documentation may be a file of its own, and what is built on some systems has to be.
-		reason := len(s.file.Decls) == 0 || s.forSomeBuilds() || alone[s.path] || shortFiles[s.path] != ""
+		// The documentation of a package may be a file of its own, and what is built on some
+		// systems has to be.
+		reason := len(s.file.Decls) == 0 || s.forSomeBuilds() || alone[s.path]
 		if lines < minFileLines && !reason {
-			found.add(s.pkg(), "%s has %d lines: move them to the file that they belong to, or say in shortFiles why not", s.path, lines)
+			found.add(s.pkg(), "%s has %d lines: move them to the file that they belong to", s.path, lines)
 		}
 	}
 	found.report(t)
