@@ -1,5 +1,5 @@
 // Package trigger is the heart of Earshot: a message becomes a turn, a turn becomes
-// fires, a fire becomes effects.
+// firings of tools, a firing becomes effects.
 //
 // The promise, which everything here serves:
 //
@@ -11,7 +11,7 @@
 //     lease of the dead process has ended, within a second.
 //   - Events of one session reach JetStream in the order in which they were decided.
 //
-// It holds because one Redis script decides (commit.go): it checks the lease of the
+// It holds because one Redis script decides (ledger/commit.go): it checks the lease of the
 // turn and the generation of every repository that fires, writes all effects and
 // closes the turn, in one slot, and gives the same answer when it runs twice. All
 // after it is replay of a decision that is already made.
