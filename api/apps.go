@@ -108,7 +108,7 @@ func (h sessions) close(c echo.Context) error {
 // previewQuery is the parameter of a write that can say what it would do.
 var previewQuery = []string{"dryRun"}
 
-// preview is the answer to a write that was not to be done.
+// preview is the answer to a write with dryRun: what it would have done.
 type preview struct {
 	Operation string `json:"operation"`
 }

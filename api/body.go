@@ -205,7 +205,7 @@ const (
 	maxTokenLife = 24 * time.Hour
 )
 
-// askedKey is a key that is to be made.
+// askedKey is the body of a request for a new key.
 type askedKey struct {
 	Name      string             `json:"name"`
 	Scopes    []store.Permission `json:"scopes"`

@@ -18,7 +18,7 @@ import (
 	"earshot/repositories/store"
 )
 
-// KeyStore knows and keeps the keys of apps.
+// KeyStore looks up and manages the keys of apps.
 type KeyStore interface {
 	auth.Keys
 	KeyKeeper
@@ -48,7 +48,7 @@ func (h appKeys) routes() []route {
 	}
 }
 
-// madeKey is a key with its text, which is in no other answer.
+// madeKey is a new key with its secret, which no other answer has.
 type madeKey struct {
 	store.AppKey
 	Key string `json:"key"`
@@ -151,7 +151,8 @@ func (h sessionTokens) read(c echo.Context) (time.Duration, error) {
 	return decodeTokenLife(h.bodies, body)
 }
 
-// noKeys and noTokens stand for what a service was not given: no key or token is one.
+// noKeys and noTokens are the null objects of a service without keys: every key and every
+// token is refused.
 type noKeys struct{}
 
 func (noKeys) CheckKey(context.Context, secret.Secret) (string, store.AppKey, error) {

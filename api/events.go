@@ -20,7 +20,7 @@ const (
 	pathSessionEvents = "/v1/apps/:appId/sessions/:sessionId/events"
 )
 
-// Events reads the stream of events for any number of followers.
+// Events reads the stream of events for any number of subscribers.
 type Events interface {
 	// Now is where one begins who wants what comes.
 	Now(ctx context.Context) (uint64, error)

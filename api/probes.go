@@ -25,7 +25,7 @@ const (
 // commonly wait for a second by default; two leave room for those that wait longer.
 const readyTime = 2 * time.Second
 
-// Check asks one backing service whether it answers.
+// Check is the readiness check of one backing service.
 type Check struct {
 	Name string // shown to everybody, as in redis or nats
 	// Ready returns what is wrong. The error goes to the log alone, for it may name
@@ -37,7 +37,7 @@ type Check struct {
 // what it returns, which goes on after the name of the service, as in "is full".
 type Public interface{ Public() string }
 
-// probes tells an orchestrator how the process is.
+// probes serves the liveness and readiness probes of orchestrators.
 type probes struct {
 	checks []Check
 	logger *slog.Logger

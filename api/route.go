@@ -11,8 +11,8 @@ import (
 	"earshot/repositories"
 )
 
-// route is one operation: what it answers to and what is checked before its handler
-// runs.
+// route is one operation of the API: its method and path, its handler, and what is
+// checked before the handler runs.
 type route struct {
 	method string
 	path   string // as echo writes it: /v1/apps/:appId

@@ -118,7 +118,7 @@ func (h triggers) retry(c echo.Context) error {
 	return c.NoContent(http.StatusAccepted)
 }
 
-// matched is the answer of what was done to all failed triggers that match.
+// matched is the answer of a bulk operation: how many failed triggers it was done to.
 type matched struct {
 	Triggers int `json:"triggers"`
 }

@@ -19,13 +19,13 @@ type Identities interface {
 	Verify(ctx context.Context, service repositories.AuthService, token string) (claims map[string]any, err error)
 }
 
-// users finds out which users stand behind a request.
+// users verifies the ID tokens of a request.
 type users struct {
 	apps       appReader
 	identities Identities
 }
 
-// user is what ID tokens say of a user, and why others say nothing.
+// user is the verified claims of a user, and why other tokens were refused.
 type user struct {
 	claims  parameters.Claims
 	refused []string

@@ -32,7 +32,7 @@ const (
 	waitTime = 10 * time.Second
 )
 
-// Kind is what a route asks of a replica, by which its requests are bounded.
+// Kind is the class of work that a request is, by which it is limited.
 type Kind int
 
 const (
@@ -44,14 +44,15 @@ const (
 	Stream
 )
 
-// Control bound the requests of each kind. They are bounded apart, so that a flood of
-// messages does not keep anybody from revoking the key that it comes with.
+// Control is the admission control of a replica. Each kind of request has a limit of its
+// own, so that a flood of messages does not keep anybody from revoking the key that it
+// comes with.
 type Control struct {
 	turns, requests *queue
 	refused         *prometheus.CounterVec
 }
 
-// newControl makes the bounds of one replica. Where a number is zero it has its default.
+// NewControl makes the bounds of one replica. Where a number is zero it has its default.
 func NewControl(turns, requests, waiting int, registry *prometheus.Registry) *Control {
 	waiting = cmp.Or(waiting, defaultWaiting)
 	return &Control{
@@ -74,7 +75,7 @@ func refusedCounter(registry *prometheus.Registry) *prometheus.CounterVec {
 	return counter
 }
 
-// admitted lets a request wait for its turn among those of its app, and refuses it
+// Admitted lets a request wait for its turn among those of its app, and refuses it
 // before anything of it is read or stored where there are too many.
 func (g *Control) Admitted(kind Kind) echo.MiddlewareFunc {
 	gate, label := g.turns, "turn"

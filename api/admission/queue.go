@@ -18,7 +18,7 @@ const (
 // errBusy means that a request is neither taken nor queued.
 var errBusy = errors.New("too much is under work here")
 
-// queue bounds what is under work at once, fairly between apps. An app gets at most
+// queue limits the requests that run at once, fairly between apps. An app gets at most
 // as much as is then left for the others: alone half of all, and beside another that
 // takes what it can a third. What has to wait is served one app after the other, and
 // within an app one session after the other.
@@ -32,7 +32,7 @@ type queue struct {
 	order            []*tenant // that have somebody waiting; the first is served next
 }
 
-// tenant is what one app has under work.
+// tenant is the running and the waiting requests of one app.
 type tenant struct {
 	id               string
 	running, waiting int

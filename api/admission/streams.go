@@ -19,19 +19,19 @@ const (
 	maxSessionStreams = 100
 )
 
-// streamLimit counts the open event streams of each app and session.
+// StreamLimit limits how many event streams each app and session has open at once.
 type StreamLimit struct {
 	max  int
 	mu   sync.Mutex
 	open map[repositories.Scope]int
 }
 
-// newStreamLimit bounds the streams of an app, by 10,000 where most is zero.
+// NewStreamLimit bounds the streams of an app, by 10,000 where most is zero.
 func NewStreamLimit(most int) *StreamLimit {
 	return &StreamLimit{max: cmp.Or(most, defaultStreams), open: map[repositories.Scope]int{}}
 }
 
-// enter counts one more stream of the app, and of the session where there is one. Its
+// Enter counts one more stream of the app, and of the session where there is one. Its
 // error is the problem that answers the request.
 func (r *StreamLimit) Enter(scope repositories.Scope) (leave func(), err error) {
 	r.mu.Lock()

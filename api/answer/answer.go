@@ -19,7 +19,7 @@ type list[T any] struct {
 	Next  string `json:"next,omitempty"`
 }
 
-// writeList answers with a page; an empty one is an empty list and not null.
+// List answers with a page; an empty one is an empty list and not null.
 func List[T any](c echo.Context, items []T, next string) error {
 	if items == nil {
 		items = []T{}
@@ -27,7 +27,7 @@ func List[T any](c echo.Context, items []T, next string) error {
 	return JSON(c, http.StatusOK, list[T]{Items: items, Next: next})
 }
 
-// writeJSON answers with a value.
+// JSON answers with a value.
 func JSON(c echo.Context, status int, value any) error {
 	return writeAs(c, echo.MIMEApplicationJSON, status, value)
 }
@@ -45,7 +45,7 @@ func writeAs(c echo.Context, contentType string, status int, value any) error {
 	return c.Blob(status, contentType, text.Bytes())
 }
 
-// createdOr is the status of a write.
+// CreatedOr is the status of a write.
 func CreatedOr(status int, created bool) int {
 	if created {
 		return http.StatusCreated
@@ -53,7 +53,7 @@ func CreatedOr(status int, created bool) int {
 	return status
 }
 
-// writeStored answers with JSON that the engine has stored, byte for byte.
+// Stored answers with JSON that the engine has stored, byte for byte.
 func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	if len(stored) == 0 {
 		return errors.New("the engine has no answer and no error")

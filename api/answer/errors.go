@@ -21,7 +21,7 @@ import (
 // later is the Retry-After, in seconds, of what somebody has to do something about.
 const later = "5"
 
-// problemOf maps an error to what clients see of it. An error that nothing here knows
+// ProblemOf maps an error to what clients see of it. An error that nothing here knows
 // is ours: 500, and its text stays in the log.
 func ProblemOf(err error) *Problem {
 	var own *Problem

@@ -1,14 +1,11 @@
 package answer
 
 import (
-	"net/http"
-
-	"github.com/labstack/echo/v4"
-
 	"errors"
-
+	"net/http"
 	"strconv"
 
+	"github.com/labstack/echo/v4"
 	"go.opentelemetry.io/otel/trace"
 
 	"earshot/repositories/fault"
@@ -24,7 +21,7 @@ const (
 
 const problemJSON = "application/problem+json"
 
-// problem is an error as clients see it (RFC 9457).
+// Problem is an error as clients see it (RFC 9457).
 type Problem struct {
 	Type   string     `json:"type"`
 	Title  string     `json:"title"`
@@ -40,12 +37,12 @@ type Problem struct {
 	cause error
 }
 
-// newProblem returns a problem that its status and detail describe in full.
+// NewProblem returns a problem that its status and detail describe in full.
 func NewProblem(status int, detail string) *Problem {
 	return &Problem{Type: typeBlank, Title: http.StatusText(status), Status: status, Detail: detail}
 }
 
-// badRequest returns the problem of a request that is at fault outside its body.
+// BadRequest returns the problem of a request that is at fault outside its body.
 func BadRequest(detail string) *Problem { return NewProblem(http.StatusBadRequest, detail) }
 
 // Error returns what the log is to say: the cause, where there is one.
@@ -59,7 +56,7 @@ func (p *Problem) Error() string {
 // Unwrap returns what the problem was made from.
 func (p *Problem) Unwrap() error { return p.cause }
 
-// with adds a header to the answer.
+// With adds a header to the answer.
 func (p *Problem) With(name, value string) *Problem {
 	if p.header == nil {
 		p.header = map[string]string{}
@@ -68,7 +65,7 @@ func (p *Problem) With(name, value string) *Problem {
 	return p
 }
 
-// because adds what the problem was made from, for the log.
+// Because adds what the problem was made from, for the log.
 func (p *Problem) Because(err error) *Problem {
 	p.cause = err
 	return p
@@ -84,7 +81,7 @@ func (p *Problem) write(c echo.Context) error {
 	return writeAs(c, problemJSON, p.Status, p)
 }
 
-// writeError answers with the problem of err unless an answer is already under way.
+// WriteError answers with the problem of err unless an answer is already under way.
 func WriteError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
@@ -96,7 +93,7 @@ func WriteError(err error, c echo.Context) {
 	_ = found.write(c) // fails only where nobody is there to read it
 }
 
-// soon is the Retry-After, in seconds, of what is a matter of moments: a failover of
+// Soon is the Retry-After, in seconds, of what is a matter of moments: a failover of
 // Redis, a replica that is being replaced.
 const Soon = "1"
 
@@ -117,7 +114,7 @@ func routed(err error, c echo.Context) error {
 	}
 }
 
-// quoteShort quotes what a client sent, but not at any length.
+// Quote quotes what a client sent, but not at any length.
 func Quote(text string) string {
 	const most = 64
 	if len(text) > most {
@@ -131,11 +128,11 @@ func BadCursor() *Problem {
 	return BadRequest("after is not a cursor: give it the next of an earlier page, unchanged")
 }
 
-// requestID names the request in the log and in the answer to an internal error: the
+// RequestID names the request in the log and in the answer to an internal error: the
 // id of its span, which is its own even where callers share a trace.
 func RequestID(c echo.Context) string {
 	return trace.SpanContextFromContext(c.Request().Context()).SpanID().String()
 }
 
-// challenge says how to authenticate (RFC 6750, section 3).
+// Challenge says how to authenticate (RFC 6750, section 3).
 const Challenge = `Bearer realm="earshot"`

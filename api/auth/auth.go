@@ -20,7 +20,7 @@ import (
 	"earshot/repositories/store"
 )
 
-// Keys knows the keys of apps. Its errors are store.ErrKey, ErrKeyExpired and
+// Keys looks the API keys of apps up. Its errors are store.ErrKey, ErrKeyExpired and
 // ErrUnavailable.
 type Keys interface {
 	CheckKey(ctx context.Context, key secret.Secret) (appID string, found store.AppKey, err error)
@@ -42,17 +42,18 @@ type Tokens interface {
 	OpenToken(given secret.Secret) (store.SessionToken, error)
 }
 
-// authenticator finds out who makes a request.
+// Authenticator authenticates requests by the admin key, the keys of apps and session
+// tokens.
 type Authenticator struct {
 	Admin  secret.Secret // empty: whoever sends no key of an app is the admin
 	Keys   Keys
 	Tokens Tokens
 	Now    func() time.Time
-	// queryPath is the route that takes a session token in its query as well.
+	// QueryPath is the route that takes a session token in its query as well.
 	QueryPath string
 }
 
-// authenticated finds out who makes a request, and refuses those that nobody knows.
+// Authenticated finds out who makes a request, and refuses those that nobody knows.
 // Routes that are open, unknown paths outside /v1 and OPTIONS, which tells no more than
 // the open /openapi.json, need no key.
 func Authenticated(by Authenticator, open map[string]bool) echo.MiddlewareFunc {
@@ -140,7 +141,7 @@ func (a Authenticator) byToken(ctx context.Context, sent secret.Secret) (Princip
 	return who, a.StillGood(ctx, who)
 }
 
-// stillGood returns why a principal is one no more.
+// StillGood returns why a principal is one no more.
 func (a Authenticator) StillGood(ctx context.Context, who Principal) error {
 	if who.KeyID != "" {
 		if _, err := a.Keys.KeyValid(ctx, who.appID, who.KeyID); err != nil {
@@ -157,7 +158,7 @@ func (a Authenticator) StillGood(ctx context.Context, who Principal) error {
 	return err
 }
 
-// unauthorized makes the answer to a request that nobody is known to make.
+// Unauthorized returns the problem of a request whose caller is not authenticated.
 func Unauthorized(err error) error {
 	switch {
 	case errors.Is(err, keyspace.ErrUnavailable):
@@ -170,8 +171,8 @@ func Unauthorized(err error) error {
 	return err
 }
 
-// principal is who makes a request: the admin, the holder of an app's key, or the
-// front-end of one session.
+// Principal is the authenticated caller of a request: the admin, the holder of an app's
+// key, or the front-end of one session.
 type Principal struct {
 	Admin     bool
 	appID     string
@@ -183,19 +184,19 @@ type Principal struct {
 	life      store.Generation // of a session token
 }
 
-// principalKey is where authenticated leaves the principal.
+// principalKey is where Authenticated leaves the principal.
 const principalKey = "earshot.principal"
 
-// principalOf returns who makes the request; nobody on routes that are open.
+// PrincipalOf returns who makes the request; nobody on routes that are open.
 func PrincipalOf(c echo.Context) Principal {
 	who, _ := c.Get(principalKey).(Principal)
 	return who
 }
 
-// frontEnd reports whether it is a session token, held by a browser.
+// FrontEnd reports whether it is a session token, held by a browser.
 func (p Principal) FrontEnd() bool { return p.SessionID != "" }
 
-// owner reports whether the principal may change the app of the route, for which it was
+// Owner reports whether the principal may change the app of the route, for which it was
 // let in.
 func (p Principal) Owner() bool { return p.Admin || slices.Contains(p.scopes, store.PermitApp) }
 
@@ -213,13 +214,13 @@ func (p Principal) may(a Access, appID, sessionID string) bool {
 	}
 }
 
-// access is who may use a route beside the admin.
+// Access is the permissions that a route asks for. The admin has all.
 type Access struct {
 	Scopes   []store.Permission // of the app's keys: any one of them
 	FrontEnd bool               // the session's tokens as well
 }
 
-// authorized lets those through who may use the route. It stands before everything
+// Authorized lets those through who may use the route. It stands before everything
 // that could tell what there is: to others an app that exists and one that does not
 // are the same.
 func Authorized(a Access) echo.MiddlewareFunc {
@@ -233,11 +234,11 @@ func Authorized(a Access) echo.MiddlewareFunc {
 	}
 }
 
-// forbidden is the one answer to those who may not, whatever the reason.
+// Forbidden is the one answer to those who may not, whatever the reason.
 func Forbidden() *answer.Problem {
 	return answer.NewProblem(http.StatusForbidden, "this key or token is not good for this").
 		With("WWW-Authenticate", answer.Challenge+`, error="insufficient_scope"`)
 }
 
-// tokenQuery is where a browser's EventSource sends its session token.
+// TokenQuery is where a browser's EventSource sends its session token.
 const TokenQuery = "access_token"

@@ -12,7 +12,7 @@ import (
 	"earshot/api/answer"
 )
 
-// guarded protects a service that asks for no key from the pages in its developer's
+// Guarded protects a service that asks for no key from the pages in its developer's
 // browser, which could otherwise do all there. It refuses requests for a host that is
 // not this machine by name, as a page whose own name was pointed here would send (DNS
 // rebinding), and those from pages of elsewhere, unless the app allows their origin.

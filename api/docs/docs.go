@@ -21,14 +21,14 @@ var (
 	asyncapi []byte
 )
 
-// describedRoute is a route as the descriptions need it.
+// Route is a route as the descriptions need it.
 type Route struct {
 	Method, Path string
 	Query        []string // the parameters that it takes
 	Open         bool     // it needs no key
 }
 
-// documentation serves the descriptions of the API: what build makes of them, once.
+// Documents serves the descriptions of the API, as Build has made them.
 type Documents struct {
 	openapi, page []byte
 	// policy lets a browser use the page's own style and nothing else: no script, no
@@ -36,7 +36,7 @@ type Documents struct {
 	policy string
 }
 
-// build makes the descriptions of a table of routes and of the JSON Schemas that their
+// Build makes the descriptions of a table of routes and of the JSON Schemas that their
 // bodies are checked against. Its error is a mistake in what is embedded in the program.
 func (d *Documents) Build(table []Route, schemas ...[]byte) error {
 	document, err := openapi(table, schemas)
@@ -69,17 +69,17 @@ func policyOf(page []byte) string {
 		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-// serveOpenAPI answers with the OpenAPI document.
+// ServeOpenAPI answers with the OpenAPI document.
 func (d *Documents) ServeOpenAPI(c echo.Context) error {
 	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, d.openapi)
 }
 
-// serveAsyncAPI answers with the AsyncAPI document.
+// ServeAsyncAPI answers with the AsyncAPI document.
 func (d *Documents) ServeAsyncAPI(c echo.Context) error {
 	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, asyncapi)
 }
 
-// servePage answers with the page for people.
+// ServePage answers with the page for people.
 func (d *Documents) ServePage(c echo.Context) error {
 	c.Response().Header().Set("Content-Security-Policy", d.policy)
 	return c.HTMLBlob(http.StatusOK, d.page)

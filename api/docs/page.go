@@ -34,7 +34,7 @@ type (
 	docsChannel   struct{ Address, Description, Example string }
 )
 
-// reader walks a description.
+// reader reads a description, and resolves the references in it.
 type reader struct{ document object }
 
 // follow returns the object at a key, behind a reference where there is one.

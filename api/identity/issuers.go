@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// mostIssuers bounds how many issuers are remembered.
-	mostIssuers = 1024
-	// discovered is how long a discovery document holds. The keys behind it are asked
+	// maxIssuers bounds how many issuers are remembered.
+	maxIssuers = 1024
+	// discoveryTTL is how long a discovery document holds. The keys behind it are asked
 	// for anew whenever a token has one that is not known, which is how issuers rotate.
-	discovered = 12 * time.Hour
-	// missed is how long an issuer that could not be asked is not asked again.
-	missed = 10 * time.Second
+	discoveryTTL = 12 * time.Hour
+	// failureTTL is how long an issuer that could not be asked is not asked again.
+	failureTTL = 10 * time.Second
 	// An issuer is asked askBurst times in a row and then once in askEvery: made-up
 	// tokens with made-up keys must not become requests to it.
 	askEvery = 3 * time.Second
 	askBurst = 10
-	// mostAnswer is the longest answer of an issuer that is read, in bytes.
-	mostAnswer = 1 << 20
+	// maxAnswer is the longest answer of an issuer that is read, in bytes.
+	maxAnswer = 1 << 20
 )
 
-var errAsked = errors.New("the issuer was asked too often")
+var errRateLimited = errors.New("the issuer was asked too often")
 
-// issuers keeps what was discovered of issuers.
+// issuers is a cache of the discovery documents of issuers.
 type issuers struct {
 	transport http.RoundTripper
 	now       func() time.Time
@@ -43,7 +43,7 @@ type issuers struct {
 	limits *lru.Cache[string, *rate.Limiter]
 }
 
-// issuer is what was discovered, or why nothing was.
+// issuer is the discovered metadata of an issuer, or why there is none.
 type issuer struct {
 	keys  oidc.KeySet
 	err   error
@@ -51,8 +51,8 @@ type issuer struct {
 }
 
 func newIssuers(transport http.RoundTripper, now func() time.Time) *issuers {
-	known, _ := lru.New[string, issuer](mostIssuers) // fails for a size of 0 only
-	limits, _ := lru.New[string, *rate.Limiter](mostIssuers)
+	known, _ := lru.New[string, issuer](maxIssuers) // fails for a size of 0 only
+	limits, _ := lru.New[string, *rate.Limiter](maxIssuers)
 	return &issuers{transport: transport, now: now, known: known, limits: limits}
 }
 
@@ -93,9 +93,9 @@ func (i *issuers) discover(url string) issuer {
 		err = provider.Claims(&document)
 	}
 	if err != nil {
-		return issuer{err: err, until: i.now().Add(missed)}
+		return issuer{err: err, until: i.now().Add(failureTTL)}
 	}
-	return issuer{keys: &keySet{url: document.Keys, client: client}, until: i.now().Add(discovered)}
+	return issuer{keys: &keySet{url: document.Keys, client: client}, until: i.now().Add(discoveryTTL)}
 }
 
 // limit outlives what is discovered, so that it cannot be got round by failing.
@@ -110,7 +110,7 @@ func (i *issuers) limit(url string) *rate.Limiter {
 	return limit
 }
 
-// bounded limits how often and how much an issuer is asked for.
+// bounded limits the rate of requests to an issuer, and the size of its answers.
 type bounded struct {
 	next  http.RoundTripper
 	limit *rate.Limiter
@@ -119,7 +119,7 @@ type bounded struct {
 // RoundTrip makes a request, and cuts the answer off at its bound.
 func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !b.limit.Allow() {
-		return nil, errAsked
+		return nil, errRateLimited
 	}
 	response, err := b.next.RoundTrip(request)
 	if err != nil {
@@ -128,6 +128,6 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	response.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.LimitReader(response.Body, mostAnswer), response.Body}
+	}{io.LimitReader(response.Body, maxAnswer), response.Body}
 	return response, nil
 }

@@ -122,7 +122,7 @@ func reasonOf(err error) string {
 	switch {
 	case errors.As(err, &expired):
 		return "it has expired"
-	case errors.Is(err, errUnreachable), errors.Is(err, errAsked), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errUnreachable), errors.Is(err, errRateLimited), errors.Is(err, context.DeadlineExceeded):
 		return errUnreachable.Error()
 	case errors.Is(err, errLong):
 		return errLong.Error()

@@ -14,7 +14,7 @@ const (
 	// headerTime is how long a client may take to send a request's header. Slower
 	// ones hold a connection for nothing (the Slowloris attack).
 	headerTime = 10 * time.Second
-	// bodyTime is how long it may take for a whole request, from the first byte of the
+	// BodyTime is how long it may take for a whole request, from the first byte of the
 	// header to the last of the body: 1 MiB at 35 KiB/s. net/http lifts the deadline
 	// where the body ends, so that it bounds neither an answer nor an event stream.
 	BodyTime = 30 * time.Second
@@ -40,7 +40,7 @@ func New(addr string, handler http.Handler) *http.Server {
 }
 
 const (
-	// paceTime is how long a client may take nothing of its answer (section 3 of the
+	// DefaultWriteTime is how long a client may take nothing of its answer (section 3 of the
 	// contract).
 	DefaultWriteTime = 30 * time.Second
 	// paceStep is how much of an answer is written under one deadline, in bytes. It
