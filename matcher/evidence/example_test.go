@@ -1,0 +1,45 @@
+package evidence_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log"
+	"time"
+
+	"earshot/matcher"
+	"earshot/matcher/evidence"
+	"earshot/repositories"
+)
+
+// Find looks up in the conversation the values that a model has found. The form in which
+// a value was said does not matter; a value that nobody said has no evidence. The message
+// that is being matched has no id here.
+func ExampleFind() {
+	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "booking", []byte(`{"tools": [
+		{"name": "book", "description": "Book an appointment", "schema": [
+			{"parameter": "day", "type": "string"},
+			{"parameter": "people", "type": "integer"},
+			{"parameter": "doctor", "type": "string"}]}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	request := matcher.Request{
+		History: []matcher.Utterance{{ID: "m1", Actor: matcher.ActorUser, Text: "We are three."}},
+		Text:    "Book us in for tomorrow, please",
+		Now:     time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC),
+	}
+	values := map[string]any{"day": "2026-11-21", "people": json.Number("3"), "doctor": "Dr. Weber"}
+
+	found := evidence.Find(request, values, repository.Tool("book"))
+	for _, name := range []string{"day", "people", "doctor"} {
+		if said := found[name]; said != nil {
+			fmt.Printf("%s: %q in message %q\n", name, said.Words, said.MessageID)
+		} else {
+			fmt.Println(name + ": nobody said so")
+		}
+	}
+	// Output:
+	// day: "tomorrow" in message ""
+	// people: "three" in message "m1"
+	// doctor: nobody said so
+}

@@ -1,0 +1,42 @@
+package retrieval_test
+
+import (
+	"fmt"
+	"log"
+
+	"earshot/matcher"
+	"earshot/matcher/retrieval"
+	"earshot/repositories"
+)
+
+// Of more tools than a model handles well it is offered those whose words are nearest to
+// the message. A session's own tools are always among them while they fit.
+func ExampleRetriever_Retrieve() {
+	var request matcher.Request
+	register := func(scope repositories.Scope, body string) {
+		repository, err := repositories.DecodeRepository(scope, "r", []byte(body))
+		if err != nil {
+			log.Fatal(err)
+		}
+		for i := range repository.Tools {
+			request.Candidates = append(request.Candidates, matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]})
+		}
+	}
+	register(repositories.Scope{AppID: "home"}, `{"tools": [
+		{"name": "call-taxi", "description": "Call a taxi"},
+		{"name": "get-weather", "description": "Get the weather forecast"},
+		{"name": "order-coffee", "description": "Order a coffee"},
+		{"name": "switch-lamp-on", "description": "Switch the lamp on"}]}`)
+	register(repositories.Scope{AppID: "home", SessionID: "s1"}, `{"tools": [{"name": "undo", "description": "Undo the last step"}]}`)
+	request.Text = "will the weather be fine?"
+
+	kept, cut := retrieval.New().Retrieve(request, 2)
+	for _, candidate := range kept {
+		fmt.Println("offer", candidate.Tool.Name)
+	}
+	fmt.Println("cut", len(cut))
+	// Output:
+	// offer get-weather
+	// offer undo
+	// cut 3
+}

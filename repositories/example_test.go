@@ -1,0 +1,53 @@
+package repositories_test
+
+import (
+	"errors"
+	"fmt"
+
+	"earshot/repositories"
+	"earshot/repositories/fault"
+)
+
+// The path of a request says whose a repository is, the body what is in it. What models
+// are shown is one JSON Schema, whichever language the parameters were given in; a
+// parameter with a fixed value is not in it.
+func ExampleDecodeRepository() {
+	scope := repositories.Scope{AppID: "clinic", SessionID: "s1"}
+	repository, err := repositories.DecodeRepository(scope, "booking", []byte(`{
+		"options": {"triggerOnce": true},
+		"tools": [{"name": "book", "description": "Book an appointment", "schema": [
+			{"parameter": "day", "type": "string", "description": "wished day", "required": true},
+			{"parameter": "desk", "type": "string", "value": "A"}]}]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tool := repository.Tool("book")
+	fmt.Println(repository.ID, repository.Options.TriggerOnce, tool.Params().Names())
+	fmt.Println(string(tool.Params().ModelSchema()))
+	// Output:
+	// booking true [day desk]
+	// {"type":"object","properties":{"day":{"type":"string","description":"wished day"}},"required":["day"]}
+}
+
+// All that is wrong with a body is found at once, each fault with its place as a JSON
+// Pointer and, where one is near, the name that was probably meant.
+func ExampleDecodeRepository_faults() {
+	_, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "booking", []byte(`{
+		"tools": [
+			{"name": "book it", "description": "Book an appointment"},
+			{"name": "cancel", "descripton": "Cancel one", "schema": [{"parameter": "day", "type": "text"}]}]}`))
+	var faults fault.List
+	if errors.As(err, &faults) {
+		listed, more := faults.Listed()
+		for _, found := range listed {
+			fmt.Println(found.Pointer, "-", found.Detail)
+		}
+		fmt.Println("and", more, "more")
+	}
+	// Output:
+	// /tools/0/name - name "book it" is no tool name: 1 to 64 of A-Z a-z 0-9 _ -
+	// /tools/1/descripton - unknown field "descripton"; did you mean "description"?
+	// /tools/1/schema/0/type - "text" is not one of "string", "number", "integer", "float", "boolean", "object", "array", "map"
+	// and 0 more
+}
