@@ -44,11 +44,11 @@ type Utterance struct {
 	ID    string
 	Actor string
 	Text  string
-	// Fired are the tools that the message set off.
+	// Fired lists the tool calls that the message triggered.
 	Fired []PastCall
 }
 
-// PastCall is a tool that an earlier message set off, with what came of it.
+// PastCall is a tool call that an earlier message triggered, with its outcome.
 type PastCall struct {
 	TriggerID string
 	Name      string
@@ -59,13 +59,14 @@ type PastCall struct {
 	Error string
 }
 
-// Candidate is a tool in scope. Names are unique among the candidates of a request.
+// Candidate is a tool in scope, with the repository that it comes from. Names are unique
+// among the candidates of a request.
 type Candidate struct {
 	Repository *repositories.Repository
 	Tool       *repositories.Tool
 }
 
-// Request is one message with all that is needed to match it.
+// Request is one message with everything needed to match it.
 type Request struct {
 	App        *repositories.App
 	History    []Utterance // oldest first, without the message itself
@@ -78,7 +79,7 @@ type Request struct {
 	Chat bool
 }
 
-// Match is a tool that the message calls for, with values that have passed the
+// Match is a tool call that the message asks for, with argument values that have passed the
 // tool's checks.
 type Match struct {
 	Candidate
@@ -90,7 +91,8 @@ type Match struct {
 	Evidence map[string]*Evidence
 }
 
-// Rejected is a tool that the message calls for with values that are at fault.
+// Rejected is a tool call that the message asks for and that is not made, because required
+// values are missing or invalid.
 type Rejected struct {
 	Candidate
 	Values  map[string]any
@@ -98,7 +100,7 @@ type Rejected struct {
 	Errors  []parameters.ValueFault
 }
 
-// Result is what the matcher found.
+// Result is the outcome of matching one message.
 type Result struct {
 	Stage    string
 	Matches  []Match
@@ -131,8 +133,8 @@ type Unavailable struct {
 // Error says what went wrong.
 func (u *Unavailable) Error() string { return fmt.Sprintf("the LLM is not available: %s", u.Reason) }
 
-// Evidence is where the conversation has a value. Of a value of several parts (a
-// list, a date with a time) the parts may stand in several messages.
+// Evidence is the place in the conversation where a value was said. The parts of a compound
+// value (a list, a date with a time) may come from several messages.
 type Evidence struct {
 	// MessageID is the newest message that has the value or a part of it; empty for
 	// the message that is being matched.
@@ -141,11 +143,10 @@ type Evidence struct {
 	Words string `json:"words"`
 }
 
-// HistoryStart returns the index of the first of total earlier messages that a model
-// shown at most limit of them sees. It moves in steps of a quarter of the limit, not
-// with every message, so that consecutive turns begin with the same messages and
-// providers find them in their cache. Whoever loads a part of the history only must
-// begin at this index.
+// HistoryStart returns the index of the first of total earlier messages that a model shown
+// at most limit of them sees. It moves in steps of a quarter of the limit, not with every
+// message, so that consecutive turns begin with the same messages and providers find them
+// in their cache. A caller that loads only part of the history must begin at this index.
 func HistoryStart(total, limit int) int {
 	if total <= limit {
 		return 0
@@ -155,11 +156,11 @@ func HistoryStart(total, limit int) int {
 }
 
 // Unfinished is a call that an earlier message began and that lacks a value. It is not
-// lost: what the next message says is laid over what is known, and the call is made
-// when it is complete.
+// lost: the values of the next message are merged into those already known, and the call is
+// made when it is complete.
 type Unfinished struct {
 	Candidate
-	// Values are those that earlier messages gave and that are in order.
+	// Values are the valid values that earlier messages gave.
 	Values map[string]any
 	// Missing names the parameters that still lack a value.
 	Missing []string
@@ -174,8 +175,8 @@ func (r Request) Pending(c Candidate) (Unfinished, bool) {
 	return r.Unfinished[at], true
 }
 
-// Complete lays the arguments of a call over the values of an unfinished one of the
-// same tool. A value that is given again is a correction and replaces the old one.
+// Complete merges the arguments of a call into the values of an unfinished call of the same
+// tool. A value that is given again is a correction and replaces the old one.
 func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any {
 	begun, is := r.Pending(c)
 	if !is {
@@ -193,5 +194,5 @@ func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any 
 	return whole
 }
 
-// Abandons reports whether a text says that what was begun is not wanted any more.
+// Abandons reports whether a text cancels a call that was begun.
 func Abandons(said string) bool { return text.Abandons(said) }

@@ -1,5 +1,6 @@
-// Package chain is the whole matcher: a text that equals a button-like tool, then an LLM
-// where one is configured, else the offline matcher, and evidence for what they find.
+// Package chain puts the complete matcher together: exact text of a button-like tool first,
+// then an LLM if one is configured, otherwise the offline matcher, and evidence for the
+// values that they find.
 package chain
 
 import (
@@ -11,14 +12,14 @@ import (
 	"earshot/matcher/offline"
 )
 
-// Chain is the whole matcher: the text that equals a button-like tool first, then an
-// LLM where one is configured, else the offline matcher.
+// Chain is the complete Matcher: exact text of a button-like tool first, then an LLM if one
+// is configured, otherwise the offline matcher.
 type Chain struct {
 	rest      matcher.Matcher
 	describes string
 }
 
-// New returns the matcher for the options.
+// New returns the matcher for the options; the zero value needs no LLM.
 func New(options llm.Options) *Chain {
 	if !options.Configured() {
 		return &Chain{

@@ -7,10 +7,10 @@ import (
 	"earshot/matcher/text"
 )
 
-// Exact matches a text that is, but for case, accents, punctuation and spacing, the
-// name, the description or an example of one tool whose values are all given: a
-// button of a front-end, in effect. It needs no LLM. Where two tools have the same
-// words nothing is decided.
+// Exact matches a text that equals the name, the description or an example of a tool that
+// needs no further values, apart from case, accents, punctuation and spacing: in effect a
+// button of a front-end. It needs no LLM. If two tools have the same words, nothing is
+// decided.
 func Exact(request matcher.Request) (matcher.Result, bool) {
 	said := text.Key(request.Text)
 	if said == "" {

@@ -12,16 +12,17 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// Find says for every value that a matcher has inferred where it stands in
-// the conversation: in the newest message that has it, nil where none has it. Hidden
-// parameters are left out, and so are defaults that nobody spoke of.
+// Find locates every value that a matcher has inferred in the conversation: its Evidence is
+// in the newest message that has the value, nil if no message has it. Hidden parameters are
+// left out, and so are defaults that nobody mentioned.
 //
-// The user's words count and the agent's, all of which the message being matched
-// comes after. Words are compared without case, accents, spacing and punctuation,
-// numbers, dates and times of day without their form; relative dates are resolved
-// against request.Now, in older messages as well. What a word means is not looked at:
-// "cheap" is no evidence for "inexpensive", nor "LA" for "Los Angeles". Of all values
-// together the first 512 parts are looked up, and further ones not found. The cost grows with the length of the conversation, not its square.
+// The messages of the user and of the agent count, up to the one that is being matched.
+// Words are compared without case, accents, spacing and punctuation, numbers, dates and
+// times of day without their form; relative dates are resolved against request.Now, in
+// older messages as well. The meaning of words is not considered: "cheap" is no evidence
+// for "inexpensive", nor "LA" for "Los Angeles". Of all values together the first 512 parts
+// are looked up, and further ones not found. The cost grows with the length of the
+// conversation, not its square.
 func Find(request matcher.Request, values map[string]any, tool *repositories.Tool) map[string]*matcher.Evidence {
 	found := make(map[string]*matcher.Evidence, len(values))
 	s := newSearch(request)
@@ -61,7 +62,7 @@ func Ungrounded(request matcher.Request, reading parameters.Reading, tool *repos
 	return faults
 }
 
-// part is a scalar of a value and its place in it, as in [2].day.
+// part is a scalar inside a value, with its path, as in [2].day.
 type part struct {
 	at    string
 	value any
@@ -113,8 +114,8 @@ func (p describedParameter) defaulted(value any) bool {
 	return ok && unescaped(text) == fmt.Sprint(p.Default)
 }
 
-// unescaped takes the delimiters of an escaped value away: quotes, backticks or
-// square brackets around it, and a closing one doubled inside.
+// unescaped removes the delimiters of an escaped value: quotes, backticks or square
+// brackets around it, and a closing one doubled inside.
 func unescaped(text string) string {
 	if len(text) < 2 {
 		return text
@@ -126,7 +127,7 @@ func unescaped(text string) string {
 	return strings.ReplaceAll(text[1:len(text)-1], closing+closing, closing)
 }
 
-// written is a value as JSON.
+// written encodes a value as JSON.
 func written(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -37,8 +37,8 @@ type token struct {
 	spaced, tight, last int
 }
 
-// tokenize splits a text as split does, but all of it, and without reading
-// contractions: the pieces of a name are compared, not the grammar of a command.
+// tokenize splits a text like text.Split, but the whole of it and without expanding
+// contractions: names are compared piece by piece, and grammar does not matter.
 func tokenize(said string) []token {
 	var found []token
 	for at := 0; at < len(said); {

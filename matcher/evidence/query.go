@@ -11,7 +11,8 @@ import (
 	"earshot/matcher/text"
 )
 
-// query is what a scalar may be written as. Any of its forms will do.
+// query is a search for one scalar in all the forms in which it may be written. Any of them
+// will do.
 type query struct {
 	raw    string      // a text without a letter or digit, which is looked for as it is
 	texts  []string    // runs of words, each with a space around it

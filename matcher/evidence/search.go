@@ -14,8 +14,8 @@ import (
 // the whole conversation, and a model may send a list of any length.
 const maxParts = 512
 
-// search looks values up in one conversation. What it reads of a message it keeps, so
-// that further values cost little. It is for one goroutine.
+// search looks values up in one conversation. It keeps what it has read of each message, so
+// that further values cost little. It is not safe for concurrent use.
 type search struct {
 	messages []*message // newest first
 	now      time.Time
@@ -41,13 +41,13 @@ func (s *search) add(id, actor, text string) {
 	s.messages = append(s.messages, p)
 }
 
-// hit is where a scalar stands.
+// hit is a place where a scalar was found.
 type hit struct {
 	message int // index of the message
 	words   string
 }
 
-// value finds all parts of a value. missing is the first part that stands nowhere; a
+// value finds all parts of a value. missing is the first part that was found nowhere; a
 // value without parts has neither evidence nor a missing part.
 func (s *search) value(name string, value any) (evidence *matcher.Evidence, missing *part) {
 	parts := partsOf(nil, "", value)
@@ -106,7 +106,7 @@ func partsOf(parts []part, at string, value any) []part {
 	return parts
 }
 
-// part finds a scalar: as a whole or, where it is a date with a time, in two places.
+// part finds a scalar: as a whole or, if it is a date with a time, in two places.
 func (s *search) part(name string, p part) ([]hit, bool) {
 	if s.parts++; s.parts > maxParts {
 		return nil, false

@@ -11,7 +11,7 @@ type segment struct {
 	offset int // of the stretch in the message
 }
 
-// spans are values in their canonical form with the first place that has them.
+// spans map values in canonical form to the first place where they occur.
 type spans map[string]span
 
 // note records what words of a segment may mean.

@@ -14,7 +14,8 @@ func (p *message) truth(name []text.Word, want bool) (span, bool) {
 		return span{}, false
 	}
 	if said, found, ok := p.statement(topic); ok {
-		// What the agent asked, the user's answer settles, which was looked at before.
+		// A question of the agent is settled by the user's answer, which was looked at
+		// before.
 		asked := p.actor != matcher.ActorUser && p.answer != nil && p.answer.replies()
 		return found, said == want && !asked
 	}

@@ -8,7 +8,7 @@ import (
 	"earshot/matcher/text"
 )
 
-// hourAndMinute is a time of day as it was said.
+// hourAndMinute is a time of day as it was expressed in the text.
 type hourAndMinute struct {
 	hour, minute int
 	half         string // a or p; empty where it was not said
@@ -18,8 +18,8 @@ type hourAndMinute struct {
 	stretch      bool   // it may be a stretch of time: "3 to 5 pm"
 }
 
-// values are the times of day that are meant: both halves of the day where it was not
-// said which.
+// values are the possible times of day: one in each half of the day if the text does not
+// say which.
 func (t hourAndMinute) values() []string {
 	switch {
 	case t.hour > 24 || t.minute > 59:

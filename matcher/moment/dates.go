@@ -27,7 +27,7 @@ func (r *Text) date(i int) (Reading, bool) {
 	return Reading{}, false
 }
 
-// beginsDate keeps the readers from words that begin no date, which most words are.
+// beginsDate spares the readers the words that cannot begin a date, which most words are.
 func (r *Text) beginsDate(i int) bool {
 	w := r.At(i)
 	return text.StartsWithDigit(w) || slices.ContainsFunc(dateLists, func(list text.List) bool { return list.Has(w) })
@@ -44,7 +44,7 @@ func (r *Text) today() time.Time {
 
 func (r *Text) in(days int) string { return r.today().AddDate(0, 0, days).Format(time.DateOnly) }
 
-// dayOf returns the day as a list of one, or none where there is no such day.
+// dayOf returns the day as a list of one, or an empty list if there is no such day.
 func dayOf(year, month, number int) []string {
 	date := time.Date(year, time.Month(month), number, 0, 0, 0, 0, time.UTC)
 	if date.Day() != number || month < 1 || month > 12 {
@@ -74,7 +74,7 @@ func (r *Text) dated(first, end, year, month, number int) (Reading, bool) {
 	return found, ok
 }
 
-// settled makes a reading of days, if there are any.
+// settled makes a reading from days, if there are any.
 func (r *Text) settled(first, end int, days []string) (Reading, bool) {
 	if len(days) == 0 {
 		return Reading{}, false

@@ -8,8 +8,8 @@ import (
 	"earshot/matcher/text"
 )
 
-// Decimal writes a number without sign of plus, exponent and idle zeros: two
-// numbers are equal where these texts are.
+// Decimal writes a number in canonical form, without plus sign, exponent and insignificant
+// zeros: two numbers are equal if and only if these texts are.
 func Decimal(text string) (string, bool) {
 	if !decimalText.MatchString(text) {
 		return "", false

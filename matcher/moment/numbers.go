@@ -36,8 +36,8 @@ func (r *Text) Numbers(i int) []Reading {
 	return all
 }
 
-// AllNumbers returns the readings of all numbers, left to right. A number in figures
-// hides none after it: the 300 of "room 2 300 guests" is one too.
+// AllNumbers returns the readings of all numbers, left to right. A number in figures does
+// not hide the one after it: the 300 of "room 2 300 guests" is one too.
 func (r *Text) AllNumbers() []Reading {
 	var all []Reading
 	for i := 0; i < len(r.Words); {
@@ -50,8 +50,8 @@ func (r *Text) AllNumbers() []Reading {
 	return all
 }
 
-// number makes a reading of decimals in any form. It is exact where there is one alone,
-// and one that JSON takes.
+// number makes a reading from decimals in any form. It is exact if there is only one and
+// JSON accepts it as written.
 func (r *Text) number(first, end int, forms []string) Reading {
 	var values []string
 	for _, form := range forms {
@@ -201,8 +201,8 @@ func WithoutMarks(norm string) string {
 	return strings.NewReplacer(".", "", ",", "").Replace(norm)
 }
 
-// OnlyNumber is the number that the whole text is, a currency or a unit aside. An
-// ordinal word is none: "second" is a class before it is a 2.
+// OnlyNumber reads a text that consists of a number alone, apart from a currency or a unit.
+// An ordinal word does not count: "second" is a class before it is a 2.
 func (r *Text) OnlyNumber() []string {
 	if len(r.Words) == 0 || text.Ordinals.Has(r.Words[len(r.Words)-1].Norm) {
 		return nil

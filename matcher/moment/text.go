@@ -12,20 +12,21 @@ import (
 	"earshot/matcher/text"
 )
 
-// Reading is what words of a text may mean as a date, a time of day or a number. Those
-// who fill a value take what is exact; those who look for a value that somebody else
-// wrote take any of the values.
+// Reading is an interpretation of some words of a text as a date, a time of day or a
+// number. A caller that fills in a value takes the exact one; a caller that looks for
+// evidence of a value accepts any of them.
 type Reading struct {
 	First, End int // the words, from first to before end
 	From, To   int // the same in bytes, the sign of a number included
-	// Values are all that the words may mean: days as 2006-01-02, times as 15:04, numbers
-	// as plain decimals. There are none where the kind alone is known, as of "next week".
+	// Values are all possible meanings of the words: days as 2006-01-02, times as 15:04,
+	// numbers as plain decimals. There are none if only the kind is known, as with "next
+	// week".
 	Values []string
-	// Exact is the one that is meant, a number as it was written; empty where the words
-	// do not settle it.
+	// Exact is the one value that is meant, a number as it was written; empty if the words
+	// are ambiguous.
 	Exact string
-	// Doubtful is true where the words may be something else: the 5 of "for 5" is no
-	// time in itself, the second of "the second class" no day.
+	// Doubtful is true if the words may not be a moment or number at all: the 5 of "for 5"
+	// is no time in itself, the second of "the second class" no day.
 	Doubtful bool
 }
 
@@ -49,8 +50,8 @@ func (r *Text) Dates() []Reading { return r.each(r.date) }
 // Clocks returns the readings of times of day, left to right.
 func (r *Text) Clocks() []Reading { return r.each(r.clock) }
 
-// each collects what read finds. What may be something else does not hide what its words
-// are part of.
+// each collects what read finds. A doubtful reading does not hide one that shares
+// its words.
 func (r *Text) each(read func(int) (Reading, bool)) []Reading {
 	var all []Reading
 	for i := 0; i < len(r.Words); {
@@ -67,8 +68,8 @@ func (r *Text) each(read func(int) (Reading, bool)) []Reading {
 	return all
 }
 
-// Format writes a date as 2006-01-02, a time as 15:04, or both with a space between
-// them in a layout of package time; nothing where they lack a part of it.
+// Format writes a date as 2006-01-02, a time as 15:04, or both with a space between them in
+// a layout of package time; or returns an empty string if they lack a part of it.
 func Format(exact, layout string) string {
 	for _, known := range []string{"2006-01-02 15:04", time.DateOnly, "15:04"} {
 		at, err := time.Parse(known, exact)
@@ -137,7 +138,7 @@ func (r *Text) Surface(first, end int) string {
 	return r.Source[r.Words[first].Start:r.Words[end-1].End]
 }
 
-// Gap is what stands between a word and the next.
+// Gap is the text between a word and the next.
 func (r *Text) Gap(i int) string {
 	if i+1 >= len(r.Words) {
 		return r.Source[r.Words[i].End:]

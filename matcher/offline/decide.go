@@ -7,19 +7,19 @@ import (
 	"earshot/matcher/text"
 )
 
-// The confidence that a text calls for the tool nearest to it is a logistic model of
-// three figures: how like the tool's words it is, how far ahead of the next tool, and
-// how much of it the tool knows. The weights were fitted on scopes of 1 to 150 tools
-// and the bar was set on other texts: at it about one fire in twenty is wrong where
-// 150 tools compete, and one in a hundred with a handful.
+// The confidence that a text calls for the tool nearest to it is a logistic model of three
+// figures: how similar it is to the tool's words, how far ahead of the next tool that is,
+// and how much of the text the tool's words cover. The weights were fitted on scopes of 1
+// to 150 tools and the bar was set on other texts: with it about one firing in twenty is
+// wrong where 150 tools compete, and one in a hundred with a handful.
 const (
 	confidenceBase   = -3.9
 	similarityWeight = 5
 	marginWeight     = 16
 	coverageWeight   = 2
 	confidenceBar    = 0.7
-	// leastRival is the likeness of all that people talk about beside tools: it keeps
-	// one tool alone in scope from winning for want of others.
+	// leastRival is the assumed similarity of everything else that people talk about: it
+	// keeps the only tool in scope from winning for lack of competition.
 	leastRival float32 = 0.1
 	// leastMargin is for tools that share all the words of the text.
 	leastMargin float32 = 0.03
@@ -63,9 +63,9 @@ func confidence(similarity, margin, covered float32) float32 {
 	return confidenceBase + similarityWeight*similarity + marginWeight*margin + coverageWeight*covered
 }
 
-// unspoken reports whether the text is in a mood in which the tool is not spoken of, as
-// far as is known. "When is my appointment?" and "my appointment was fine" have all the
-// words of a tool that books one, and are no bookings.
+// unspoken reports whether the text is in a mood that, as far as is known, does not call
+// for the tool. "When is my appointment?" and "my appointment was fine" have all the words
+// of a tool that books one, and are no bookings.
 func unspoken(p *retrieval.Document, m text.Mood, similarity float32) bool {
 	return !p.Moods[m] && similarity < sameWords
 }
@@ -150,7 +150,7 @@ func thanks(p *retrieval.Document, words []text.Word, m text.Mood) bool {
 	return false
 }
 
-// opposites are pairs of which a tool does the one or the other.
+// opposites are pairs of words of opposite meaning: a tool does one or the other.
 var opposites = mutual(text.Opposites.Entries())
 
 func mutual(pairs []string) map[string][]string {

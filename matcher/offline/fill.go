@@ -9,9 +9,9 @@ import (
 	"earshot/repositories"
 )
 
-// valuesOf reads the values that the text gives for the tool's parameters. A value is
-// taken where one reading is sure: words that could belong to two parameters are
-// given to neither, and nothing is made up.
+// valuesOf reads the values that the text gives for the tool's parameters. A value is taken
+// only if its reading is certain: words that could belong to two parameters are given to
+// neither, and nothing is made up.
 func valuesOf(text string, tool *repositories.Tool, now time.Time) map[string]any {
 	r := newFiller(text, tool, now)
 	for _, read := range []func(){
@@ -23,8 +23,8 @@ func valuesOf(text string, tool *repositories.Tool, now time.Time) map[string]an
 	return r.values
 }
 
-// filler holds what is known while the values of one text are read. Each reading
-// takes the words that it uses away from the readings after it.
+// filler is the state of reading one text's values. Each reader marks the words that it
+// uses as taken, and later readers leave them alone.
 type filler struct {
 	*moment.Text
 	taken  []bool // by word
@@ -34,7 +34,7 @@ type filler struct {
 	verb   string          // the first word of the tool's name
 }
 
-// slot is a parameter that waits for its value.
+// slot is a parameter that has no value yet.
 type slot struct {
 	shown.Parameter
 	name  []text.Word     // the words of its name
@@ -73,7 +73,7 @@ func (r *filler) fill(s *slot, value any, first, end int) {
 	r.open = kept
 }
 
-// slots returns the open slots that fulfil the condition.
+// slots returns the open slots that satisfy the condition.
 func (r *filler) slots(want func(*slot) bool) []*slot {
 	var found []*slot
 	for _, s := range r.open {

@@ -8,14 +8,14 @@ import (
 	"earshot/matcher/text"
 )
 
-// mention is a value that stands in the words from first to before end.
+// mention is an occurrence of a value in the text, in the words from first to before end.
 type mention struct {
 	value      any
 	first, end int
 }
 
-// readAllowed fills parameters whose allowed values the text has literally. Where two
-// of them stand there the choice is open, and nothing is filled.
+// readAllowed fills parameters with allowed values that occur literally in the text. If two
+// of them do, the choice is open and nothing is filled.
 func (r *filler) readAllowed() {
 	for _, s := range r.byNeed() {
 		if len(s.Allowed) == 0 || isNumeric(s) || s.Type == "boolean" || s.Type == "array" {
@@ -27,8 +27,8 @@ func (r *filler) readAllowed() {
 	}
 }
 
-// byNeed returns the open slots, the required ones first: where two parameters take
-// the same words, the one that cannot do without gets them.
+// byNeed returns the open slots, the required ones first: where two parameters take the
+// same words, the one that cannot do without them gets them.
 func (r *filler) byNeed() []*slot {
 	ordered := append([]*slot(nil), r.open...)
 	sort.SliceStable(ordered, func(i, j int) bool { return ordered[i].Required && !ordered[j].Required })
@@ -157,8 +157,8 @@ func (r *filler) denied(i int) bool {
 	return false
 }
 
-// topic is what a boolean is about: hasLiveMusic is about live and music. The tool's
-// own name says nothing about its parameters.
+// topic returns the words that a boolean is about: for hasLiveMusic, live and music. The
+// tool's own name says nothing about its parameters.
 func (r *filler) topic(s *slot) map[string]bool {
 	found := map[string]bool{}
 	for _, w := range s.name {

@@ -18,8 +18,8 @@ var (
 	layoutParts   = strings.NewReplacer("hh:mm", "15:04", "yyyy", "2006", "mm", "01", "dd", "02", "ss", "05", "t", "T")
 )
 
-// layout is the form of date or time that a description asks for, as package time
-// writes it; empty where it asks for none, and the words as said will do.
+// layout is the form of date or time that a description asks for, as package time writes
+// it; empty if it asks for none, and the words will do as they were said.
 func layout(description string) string {
 	if written := writtenLayout.FindString(description); written != "" {
 		return layoutParts.Replace(strings.ToLower(written))

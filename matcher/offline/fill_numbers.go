@@ -29,7 +29,7 @@ func isNumeric(s *slot) bool { return s.Type == "integer" || s.Type == "number" 
 // isAmount reports whether the slot is a string that holds a number.
 func (s *slot) isAmount() bool { return isText(s) && len(s.Allowed) == 0 && s.namedBy(amountNames) }
 
-// units are the stems of what numbers are measured in.
+// units are the stems of units of measurement.
 var units = text.UnitNames.Stems()
 
 var amountNames = text.AmountNames.Stems()

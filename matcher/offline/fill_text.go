@@ -9,7 +9,7 @@ import (
 	"earshot/matcher/text"
 )
 
-// form is a way of writing that tells what a value is.
+// form is a pattern that identifies a kind of value by the way it is written.
 type form struct {
 	names   map[string]bool // stems of parameter names that ask for it
 	pattern *regexp.Regexp
@@ -49,16 +49,16 @@ func (r *filler) readPatterns() {
 	}
 }
 
-// relation ties a kind of parameter to the prepositions that bring its value: the
+// relation connects a kind of parameter with the prepositions that introduce its value: the
 // destination of "to Paris", the origin of "from London".
 type relation struct {
 	names map[string]bool // stems of parameter names, or of descriptions
 	cues  text.List
 	// byName looks at the parameter's name alone.
 	byName bool
-	// proper takes names with a capital alone.
+	// proper accepts only capitalised names.
 	proper bool
-	// article takes what is no name: "in the kitchen".
+	// article accepts a phrase with an article, which is not a name: "in the kitchen".
 	article bool
 }
 

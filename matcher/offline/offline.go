@@ -22,8 +22,8 @@ type Matcher struct{ indexes *retrieval.Cache }
 // New returns a matcher that needs no LLM.
 func New() *Matcher { return &Matcher{indexes: retrieval.NewCache()} }
 
-// Match finds the tool that the text calls for. A tool whose required values are not
-// all in the text is Rejected, not a Match. It returns no error.
+// Match finds the tool that the text calls for. A tool whose required values are not all in
+// the text is Rejected, not a Match. The error is always nil.
 func (o *Matcher) Match(_ context.Context, request matcher.Request) (matcher.Result, error) {
 	if len(request.Candidates) == 0 {
 		return matcher.Result{Stage: matcher.StageNone}, nil
@@ -42,7 +42,7 @@ func (o *Matcher) Match(_ context.Context, request matcher.Request) (matcher.Res
 	return found, nil
 }
 
-// take checks the candidate's values and files it as matched or rejected.
+// take checks the candidate's values and records it as matched or rejected.
 func take(r *matcher.Result, candidate matcher.Candidate, values map[string]any, request matcher.Request) {
 	reading := candidate.Tool.Params().Read(request.Complete(candidate, values))
 	if len(reading.Errors) > 0 {
@@ -52,17 +52,17 @@ func take(r *matcher.Result, candidate matcher.Candidate, values map[string]any,
 	r.Matches = append(r.Matches, matcher.Match{Candidate: candidate, Values: reading.Values, Coerced: reading.Coerced})
 }
 
-// Reply writes nothing: there is no model to write it.
+// Reply returns the empty string: there is no model to write a reply.
 func (o *Matcher) Reply(context.Context, matcher.Request, []matcher.PastCall) (string, error) {
 	return "", nil
 }
 
-// maxAnswerWords is how long a text may be that is taken as a whole for the one value
-// that is missing.
+// maxAnswerWords is the longest text, in words, that is taken as a whole for the one
+// missing value.
 const maxAnswerWords = 4
 
-// continued finds the unfinished call that a text goes on with: it has one of the
-// values that are missing, or it is short and can be nothing but the one that is.
+// continued finds the unfinished call that a text continues: the text contains one of the
+// missing values, or it is short and can be nothing but the only missing one.
 func continued(request matcher.Request, words []text.Word) (matcher.Unfinished, map[string]any) {
 	if declines(words) {
 		return matcher.Unfinished{}, nil

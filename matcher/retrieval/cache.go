@@ -12,8 +12,8 @@ import (
 // examples each takes 2 to 3 MB, a usual one a hundredth of that.
 const maxIndexes = 64
 
-// Cache keeps compiled indexes by the revisions of the repositories that they
-// were made of; a write gives a new revision and so a new index.
+// Cache keeps compiled indexes, keyed by the revisions of the repositories that they were
+// built from; a write makes a new revision and therefore a new index.
 type Cache struct {
 	compiled *lru.Cache[[sha256.Size]byte, *Index]
 }

@@ -8,7 +8,7 @@ import (
 	"earshot/repositories"
 )
 
-// Document is what a tool's own words are, by where they stand.
+// Document is a tool in the index: its own words, by the field that they come from.
 type Document struct {
 	// Name holds the stems of the tool's name that carry a subject, or those of its
 	// description where the name has none.
@@ -18,7 +18,7 @@ type Document struct {
 	Known map[string]bool
 	// Title holds every stem of its name and description.
 	Title map[string]bool
-	// Moods are those in which the tool is spoken of.
+	// Moods are the moods of sentences that call for the tool.
 	Moods [text.MoodCount]bool
 }
 
@@ -46,7 +46,7 @@ func newDocument(tool *repositories.Tool) Document {
 }
 
 // hear finds the moods of the tool's examples. Orders and wishes call for any tool;
-// questions also for one that by its own account informs.
+// questions also call for one whose own words say that it informs.
 func (p *Document) hear(tool *repositories.Tool) {
 	p.Moods[text.Fragment], p.Moods[text.Wish] = true, true
 	for _, example := range tool.Examples {
@@ -65,7 +65,8 @@ func (p *Document) learn(said string) {
 	}
 }
 
-// Coverage is the share of the text's subjects that the tool's own words know.
+// Coverage is the fraction of the text's subjects that occur among the tool's own words,
+// from 0 to 1.
 func (p *Document) Coverage(words []text.Word) float32 {
 	var all, known float32
 	for _, w := range words {

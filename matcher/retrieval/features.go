@@ -6,9 +6,9 @@ import (
 	"earshot/matcher/text"
 )
 
-// Weights of a text's features against each other. Word pairs tell "how much" from
-// "how many"; pieces of words find appointments in appointment and survive typing
-// errors. Function words count half: "where is" and "what is" differ.
+// Relative weights of a text's features. Word pairs tell "how much" from "how many"; pieces
+// of words find appointments in appointment and survive typing errors. Function words count
+// half: "where is" and "what is" differ.
 const (
 	pairWeight     = 0.6
 	pieceWeight    = 0.25

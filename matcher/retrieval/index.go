@@ -12,8 +12,8 @@ import (
 	"earshot/repositories"
 )
 
-// Index is what the words of a set of candidates say, compiled for comparing many
-// texts with them. It is never changed once it is made.
+// Index is a search index over the words of a set of candidates, compiled so that many
+// texts can be compared with them. It is immutable.
 type Index struct {
 	Documents []Document
 	numbers   map[uint64]int32 // feature → its number
@@ -46,8 +46,8 @@ func compile(candidates []matcher.Candidate) *Index {
 	return l
 }
 
-// maxCompared bounds what one tool can make others pay for: more examples than this
-// are compared with as exact texts alone.
+// maxCompared bounds what one tool can make others pay for: more examples than this are
+// only compared as exact texts.
 const maxCompared = 100
 
 // samplesOf lists the texts that stand for a tool: its name, its description and its
@@ -143,8 +143,8 @@ func (l *Index) vector(bag []feature) []posting {
 	return shares
 }
 
-// nearestWeight is the say of a tool's nearest sample beside that of its centre. The
-// centre alone forgets the odd example, the nearest alone trusts it too much.
+// nearestWeight is the weight of a tool's nearest sample relative to that of its centre.
+// The centre alone forgets the odd example, the nearest alone trusts it too much.
 const nearestWeight = 0.3
 
 // Similar compares a text with every tool: 0 for nothing in common, 1 for the same.

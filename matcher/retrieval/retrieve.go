@@ -22,18 +22,17 @@ const (
 	recent = 6
 )
 
-// Retriever chooses which tools a model is offered where more are in scope than it
-// handles well. It needs no model itself: the words decide. It keeps what it has
-// compiled, and is safe for concurrent use.
+// Retriever chooses which tools a model is offered when more are in scope than it handles
+// well. It needs no model itself, only the words. It caches the indexes that it compiles
+// and is safe for concurrent use.
 type Retriever struct{ indexes *Cache }
 
 // New returns a retriever.
 func New() *Retriever { return &Retriever{indexes: NewCache()} }
 
-// Retrieve parts the candidates into at most limit to offer and those that are cut,
-// both sorted as they came. Tools of a session's own repositories and of exclusive
-// ones are pinned: all others are cut before any of them. A limit below one cuts
-// nothing.
+// Retrieve splits the candidates into at most limit to offer and those that are cut, both
+// in their original order. Tools of a session's own repositories and of exclusive ones are
+// pinned: all others are cut before any of them. A limit below one cuts nothing.
 func (r *Retriever) Retrieve(request matcher.Request, limit int) (kept, cut []matcher.Candidate) {
 	if limit < 1 || len(request.Candidates) <= limit {
 		return request.Candidates, nil
@@ -52,7 +51,7 @@ func (r *Retriever) Retrieve(request matcher.Request, limit int) (kept, cut []ma
 	return kept, cut
 }
 
-// Retrieve does what Retriever.Retrieve does, and compiles the words anew each time.
+// Retrieve is Retriever.Retrieve without the cache: it compiles the words anew each time.
 func Retrieve(request matcher.Request, limit int) (kept, cut []matcher.Candidate) {
 	if limit < 1 || len(request.Candidates) <= limit {
 		return request.Candidates, nil
@@ -67,7 +66,7 @@ func pinned(request matcher.Request, candidate matcher.Candidate) bool {
 	return begun || candidate.Repository.SessionID != "" || candidate.Repository.Options.Exclusive
 }
 
-// ranked lists the places of the candidates, pinned ones first, then the best.
+// ranked lists the indices of the candidates, pinned ones first, then by score.
 func (r *Retriever) ranked(request matcher.Request) []int {
 	scores := r.indexes.Of(request.Candidates).relevant(request)
 	places := make([]int, len(scores))

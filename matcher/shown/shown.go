@@ -64,7 +64,8 @@ func (s schema) parameter(name string) Parameter {
 	return p
 }
 
-// kind is the type; of several, as in ["string","null"], the first that is a value.
+// kind is the type; if there are several, as in ["string","null"], the first other than
+// null.
 func (s schema) kind() string {
 	switch kind := s.Type.(type) {
 	case string:

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// List is one of the lists of words that every language has in its table: grammar, not
-// vocabulary of any domain. Words are folded: lower case, no accents. A word is looked
-// up in all languages at once, since people mix them and messages do not say theirs.
+// List names one of the word lists in every language's table: grammar, not vocabulary of
+// any domain. Words are folded: lower case, no accents. A word is looked up in all
+// languages at once, since people mix them and messages do not say theirs.
 type List int
 
 // The lists, by what they are for.
@@ -39,14 +39,14 @@ const (
 	Negations      // words that deny a sentence
 	UnableWords    // words after which a negation is of what one can do
 	WantingWords   // words after which a negation is of a wish
-	UndoingWords   // words that want something undone
-	DroppingWords  // orders to leave something be
+	UndoingWords   // words that ask for something to be undone
+	DroppingWords  // orders to leave something alone
 	PartingWords   // thanks and good-byes
 	YesWords       // values of a boolean: "refundable: yes"
 	NoWords        // the same for false
 	AffirmingWords // answers that agree
 	RefusingWords  // answers that do not
-	Opposites      // pairs of which a tool does the one or the other
+	Opposites      // pairs of opposites: a tool does one or the other
 
 	// Dates, times and numbers.
 
@@ -121,7 +121,7 @@ const (
 // semicolons; a word may have a value, as in march=3.
 type language map[List]string
 
-// languages are all that are known. To add one, write its table and name it here.
+// languages are all supported languages. To add one, write its table and name it here.
 var languages = []language{english, german, french, italian, spanish}
 
 // entry is what a list has for a word: a value, which may be a number.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Mood is what a sentence does.
+// Mood is the grammatical mood of a sentence: whether it orders, wishes, asks or tells.
 type Mood uint8
 
 // Moods.
@@ -17,7 +17,7 @@ const (
 	MoodCount             // how many moods there are
 )
 
-// MoodOf reads the mood from the first words and the marks of a request.
+// MoodOf reads the mood from the first words and the punctuation of a request.
 func MoodOf(text string, words []Word) Mood {
 	first := Opening(words)
 	switch {
@@ -35,7 +35,7 @@ func MoodOf(text string, words []Word) Mood {
 	return Fragment
 }
 
-// Opening is the place of the first word that is no greeting or filler, or -1.
+// Opening is the index of the first word that is not a greeting or filler, or -1.
 func Opening(words []Word) int {
 	for i, w := range words {
 		if !Fillers.Has(w.Norm) {
@@ -45,8 +45,8 @@ func Opening(words []Word) int {
 	return -1
 }
 
-// asking reports whether the words begin as a question for knowledge does. "What
-// about" and "why don't you" suggest; "can you" and "would you" order.
+// asking reports whether the words begin like a question for information. "What about" and
+// "why don't you" suggest; "can you" and "would you" order.
 func asking(words []Word) bool {
 	if !QuestionWords.Has(words[0].Norm) {
 		return false
@@ -79,7 +79,7 @@ func orders(words []Word) bool {
 	return PoliteVerbs.Has(words[0].Norm) && PolitePersons.Has(words[1].Norm)
 }
 
-// Abandons reports whether a text says that what was begun is not wanted any more.
+// Abandons reports whether a text cancels something that was begun.
 func Abandons(text string) bool {
 	var said []string
 	for _, w := range Split(text) {

@@ -1,5 +1,5 @@
-// Package text reads what people write: words and their stems, the mood of a sentence,
-// and what the languages that are known call things. It knows no tools.
+// Package text reads what people write: words and their stems, the mood of a sentence, and
+// the grammar words of every language that is supported. It knows nothing of tools.
 package text
 
 import (
@@ -13,7 +13,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// MaxWords bounds what is read of one text: no command is longer, and the work per
+// MaxWords bounds how many words of a text are read: no command is longer, and the work per
 // message stays bounded whatever is sent.
 const MaxWords = 256
 
@@ -85,7 +85,7 @@ func Unspaced(r rune) bool {
 	return r >= 0x3040 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
-// Fold takes case and accents away, so that Zürich, ZURICH and zurich are one word.
+// Fold removes case and accents, so that Zürich, ZURICH and zurich are one word.
 func Fold(text string) string {
 	text = strings.ToLower(text)
 	if isASCII(text) {
@@ -115,7 +115,7 @@ func isASCII(text string) bool {
 	return true
 }
 
-// expand writes a contraction out: "don't" and "dont" are do and not.
+// expand spells a contraction out: "don't" and "dont" are do and not.
 func expand(folded string) []string {
 	if full, ok := Contractions.Value(strings.ReplaceAll(folded, "'", "")); ok {
 		return strings.Fields(full)
@@ -132,7 +132,8 @@ func expand(folded string) []string {
 	return []string{strings.ReplaceAll(folded, "'", "")}
 }
 
-// Key is the text without case, accents, punctuation and spacing differences.
+// Key normalizes a text for comparison: case, accents, punctuation and spacing make no
+// difference.
 func Key(text string) string {
 	var b strings.Builder
 	for field := range strings.FieldsFuncSeq(Fold(text), func(r rune) bool { return !InWord(r) }) {
@@ -171,7 +172,7 @@ func breaks(runes []rune, i int) bool {
 	return false
 }
 
-// Clip cuts a text to at most limit bytes, at a character, and says so.
+// Clip truncates a text to at most limit bytes, at a character boundary, and marks the cut.
 func Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -179,9 +180,9 @@ func Clip(text string, limit int) string {
 	return fmt.Sprintf("%s… (cut, %d bytes in all)", fault.Cut(text, limit), len(text))
 }
 
-// Stem takes the commonest English endings away, so that book, books, booked and
-// booking are one word. It is light on purpose: a wrong join of two words costs more
-// than a missed one, since pieces of words are compared as well.
+// Stem removes the commonest English endings, so that book, books, booked and booking are
+// one word. It is light on purpose: a wrong join of two words costs more than a missed one,
+// since pieces of words are compared as well.
 func Stem(w string) string {
 	w = Singular(w)
 	switch {
@@ -196,7 +197,7 @@ func Stem(w string) string {
 	return w
 }
 
-// Singular takes an English plural's ending away.
+// Singular removes the ending of an English plural.
 func Singular(w string) string {
 	switch {
 	case len(w) < 4 || !strings.HasSuffix(w, "s"):
@@ -241,5 +242,5 @@ func IsSubject(w Word) bool {
 // StartsWithDigit reports whether the word begins with an ASCII digit.
 func StartsWithDigit(w string) bool { return w != "" && w[0] >= '0' && w[0] <= '9' }
 
-// Units are the stems of what numbers are measured in.
+// Units are the stems of units of measurement.
 var Units = UnitNames.Stems()
