@@ -13,12 +13,12 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// checkedCall is one call of an answer and what was made of it.
+// checkedCall is one tool call of an answer, with the result of checking it.
 type checkedCall struct {
 	call      provider.Call
 	candidate matcher.Candidate
-	// known is false for a tool that is not in scope; duplicate is true for a call
-	// that an earlier one of the same answer equals.
+	// known is false for a tool that is not in scope; duplicate is true for a call that
+	// repeats an earlier one of the same answer.
 	known     bool
 	duplicate bool
 	repaired  bool
@@ -37,7 +37,7 @@ type checkedAnswer struct {
 	calls []checkedCall
 }
 
-// read takes an answer apart. Calls in the text count where there are no others.
+// read parses an answer. Calls inside the text count only if there are no others.
 func (t *llmTurn) read(answer provider.Completion) checkedAnswer {
 	text, calls := withoutThoughts(answer.Text), answer.Calls
 	if len(calls) == 0 {
@@ -91,8 +91,8 @@ func (t *llmTurn) check(call provider.Call) checkedCall {
 	return found
 }
 
-// key is equal for calls of one tool with the same values. What cannot be read
-// equals only itself.
+// key is equal for calls of one tool with the same values. A call whose arguments cannot be
+// read is equal to no other.
 func (f checkedCall) key() string {
 	if !f.known {
 		return f.call.ID
@@ -103,8 +103,8 @@ func (f checkedCall) key() string {
 	return f.candidate.Tool.Name + " " + arguments.Encode(f.reading.Values)
 }
 
-// shownFaults returns the faults but for those of parameters that the model is not
-// shown: they are none of its making, and not even their names are its business.
+// shownFaults returns the faults without those of parameters that are hidden from the
+// model: it did not cause them, and must not learn even their names.
 func (f checkedCall) shownFaults() []parameters.ValueFault {
 	params := f.candidate.Tool.Params()
 	shown := properties(params.ModelSchema())
@@ -113,7 +113,7 @@ func (f checkedCall) shownFaults() []parameters.ValueFault {
 	})
 }
 
-// verdict is what the model is told of a call when its answer goes back.
+// verdict is what the model is told about a call when its answer is sent back.
 func (f checkedCall) verdict() string {
 	switch {
 	case !f.known:

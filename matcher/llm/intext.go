@@ -28,10 +28,10 @@ var (
 // maxInText bounds the text that is searched for calls, in bytes.
 const maxInText = 64 << 10
 
-// readInText finds the calls that stand in a model's text, and returns the text
-// without them. Calls between marks are taken whatever they name; JSON that stands
-// bare or in a Markdown fence is a call only where known accepts its name, since it may
-// as well be what the user asked to see.
+// readInText finds the calls that stand in a model's text, and returns the text without
+// them. Calls between marks are taken whatever they name; Bare JSON, or JSON in a Markdown
+// fence, is a call only if known accepts its name, since it may just as well be what the
+// user asked to see.
 func readInText(text string, known func(name string) bool) (calls []provider.Call, rest string) {
 	if len(text) > maxInText {
 		return nil, text
@@ -67,7 +67,7 @@ func (s *inText) take(form *regexp.Regexp, read func(parts []string) ([]provider
 	})
 }
 
-// bare takes calls that stand in the text as JSON without any mark.
+// bare takes calls that are written in the text as JSON without any mark.
 func (s *inText) bare(known func(string) bool) {
 	var kept strings.Builder
 	for rest := s.rest; ; {
@@ -88,9 +88,9 @@ func (s *inText) bare(known func(string) bool) {
 	}
 }
 
-// markedCalls reads what stands between marks: one call, a list of them, or several
-// one after the other. Where it cannot be read but for the name, the call is kept as
-// it stands, so that it goes back to the model instead of getting lost.
+// markedCalls reads what stands between marks: one call, a list of them, or several one
+// after the other. If only the name can be read, the call is kept as it is, so that it goes
+// back to the model instead of getting lost.
 func markedCalls(text string) []provider.Call {
 	var calls []provider.Call
 	for rest := text; ; {
@@ -151,9 +151,9 @@ var (
 	thinkEnd = regexp.MustCompile(`</think(?:ing)?>`)
 )
 
-// withoutThoughts takes a model's reasoning out of its text: it is not meant for the
-// user, and a call that is only considered there is not made. Some servers give the
-// opening mark themselves, so that everything before a lone closing one is reasoning.
+// withoutThoughts removes a model's reasoning from its text: it is not meant for the user,
+// and a call that is only considered there is not made. Some servers give the opening mark
+// themselves, so that everything before a lone closing one is reasoning.
 func withoutThoughts(text string) string {
 	text = thought.ReplaceAllString(text, "")
 	if ends := thinkEnd.FindAllStringIndex(text, -1); ends != nil {
@@ -248,7 +248,7 @@ func callsInList(list []any) ([]provider.Call, bool) {
 	return calls, len(calls) > 0
 }
 
-// callIn reads one call. An object without arguments is none: it could be anything
+// callIn reads one call. An object without arguments is not a call: it could be anything
 // that has a name.
 func callIn(object map[string]any) ([]provider.Call, bool) {
 	name, named := firstOf(object, "name", "function", "tool").(string)
@@ -263,7 +263,7 @@ func callIn(object map[string]any) ([]provider.Call, bool) {
 	return []provider.Call{{Name: name, Arguments: text}}, true
 }
 
-// firstOf returns the first member of the object that is there.
+// firstOf returns the first of the named members that the object has.
 func firstOf(object map[string]any, members ...string) any {
 	for _, member := range members {
 		if value, has := object[member]; has {

@@ -1,5 +1,5 @@
-// Package llm matches by asking a model with tool calling: it lays out the request,
-// reads and checks the answer, and sends faulty calls back once.
+// Package llm matches by asking a model with tool calling: it lays out the request, parses
+// and checks the answer, and sends faulty calls back once.
 package llm
 
 import (
@@ -27,7 +27,8 @@ const (
 	MaxTools = 128
 )
 
-// Options configure the matcher. The zero value is the offline matcher.
+// Options configure the matcher. The zero value names no LLM: package chain then matches
+// offline.
 type Options struct {
 	// BaseURL is an OpenAI-compatible endpoint up to its version, as in
 	// https://api.openai.com/v1, which is what an empty one means.
@@ -36,10 +37,9 @@ type Options struct {
 	// Model is asked where the app's settings name none.
 	Model string
 	// Anthropic, Gemini and Cohere are asked through their own APIs, by the apps whose
-	// settings name them. Where OpenAI is not configured, the first of them that is
-	// stands in as the default. A BaseURL of Gemini with /projects/…/locations/… in its
-	// path is Vertex AI, which without a key takes Google's application default
-	// credentials.
+	// settings name them. If OpenAI is not configured, the first of them that is becomes
+	// the default. A BaseURL of Gemini with /projects/…/locations/… in its path is Vertex
+	// AI, which without a key takes Google's application default credentials.
 	Anthropic, Gemini, Cohere provider.Config
 	// Timeout is the time for one request.
 	Timeout time.Duration
@@ -57,7 +57,7 @@ type Options struct {
 	Observe func(Exchange)
 }
 
-// Exchange is one request to the LLM, for metrics.
+// Exchange describes one completed request to an LLM, for metrics.
 type Exchange struct {
 	Model string
 	Took  time.Duration
@@ -84,15 +84,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// LLM matches by asking a model with tool calling, once per message and a second time
-// where its first answer has faults. It is safe for concurrent use.
+// LLM is a Matcher that asks a model with tool calling, once per message and a second time
+// if its first answer has faults. It is safe for concurrent use.
 type LLM struct {
 	options   Options
 	providers map[string]connection
 	retriever *retrieval.Retriever
 }
 
-// New returns the matcher that asks the providers of the options.
+// New returns a matcher that asks the providers that the options configure.
 func New(options Options) *LLM {
 	options = options.withDefaults()
 	llm := &LLM{options: options, providers: map[string]connection{}, retriever: retrieval.New()}
@@ -103,8 +103,8 @@ func New(options Options) *LLM {
 	return llm
 }
 
-// Match asks which tools the message calls for. With nothing in scope and no reply
-// wanted there is no request.
+// Match asks which tools the message calls for. If nothing is in scope and no reply is
+// wanted, no request is made.
 func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
 	if len(request.Candidates) == 0 && !request.Chat {
 		return matcher.Result{Stage: matcher.StageNone}, nil
@@ -125,8 +125,8 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 	return turn.result(first, second), nil
 }
 
-// Reply asks for the text of the answer, with the results of the tools in hand and
-// no tool on offer, so that nothing is set off by it.
+// Reply asks for the text of the answer. The model is shown the results of the tools and is
+// offered no tool, so that a reply triggers nothing.
 func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matcher.PastCall) (string, error) {
 	turn, err := l.newTurn(request)
 	if err != nil {
@@ -156,7 +156,7 @@ func (l *LLM) ask(ctx context.Context, model provider.Client, request provider.R
 	return answer, err
 }
 
-// explain tells a caller who went away from an LLM that took too long.
+// explain distinguishes a caller who went away from an LLM that took too long.
 func (l *LLM) explain(caller, limited context.Context, err error) error {
 	var unavailable *matcher.Unavailable
 	switch {

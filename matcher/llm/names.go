@@ -13,7 +13,7 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// toolNames knows the candidates by what a model calls them.
+// toolNames maps the names that a model uses to the candidates.
 type toolNames struct {
 	aliasOf map[string]string            // a tool's name → what the model is shown
 	byAlias map[string]matcher.Candidate // the way back
@@ -51,10 +51,10 @@ func (n *toolNames) alias(name string) string {
 	return safeName(name, toolName, map[string]bool{})
 }
 
-// find returns the candidate that a model means: the one of that name, else the only
-// one whose name equals it without the prefix that some providers set before it
+// find returns the candidate that a model means: the one of that name, else the only one
+// whose name equals it without the prefix that some providers set before it
 // (functions.book, default_api:book), then without case, then without the difference
-// between hyphens and underscores. Where two would do, none is meant.
+// between hyphens and underscores. If two match equally well, neither is taken.
 func (n *toolNames) find(named string) (matcher.Candidate, bool) {
 	if candidate, known := n.byAlias[named]; known {
 		return candidate, true
@@ -138,8 +138,8 @@ func properties(schema json.RawMessage) []string {
 	var object struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	// What is no object has no properties; the schema is our own, checked when the
-	// tool was registered.
+	// What is not an object has no properties; the schema is our own, checked when the tool
+	// was registered.
 	_ = json.Unmarshal(schema, &object)
 	return slices.Sorted(maps.Keys(object.Properties))
 }
@@ -159,9 +159,9 @@ func propertyAliases(names []string) map[string]string {
 	return back
 }
 
-// shownValues renders the values of an earlier call as the model would have written
-// them. Only what a tool in scope shows to models is repeated to one: static, ignored
-// and authenticated values are none of its business.
+// shownValues renders the values of an earlier call as the model would have written them.
+// Only what a tool in scope shows to models is repeated to one: static, ignored and
+// authenticated values stay hidden from it.
 func (n *toolNames) shownValues(name string, values map[string]any) string {
 	candidate, known := n.byAlias[n.alias(name)]
 	if !known || candidate.Tool.Name != name {

@@ -46,8 +46,8 @@ func systemText(request matcher.Request) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// nowMessage tells the model what changes from message to message: the time, and what
-// was begun and not finished.
+// nowMessage tells the model what changes from message to message: the time, and the calls
+// that were begun and not finished.
 func nowMessage(request matcher.Request) string {
 	return strings.TrimSpace(clockMessage(request.Now) + "\n" + unfinishedText(request))
 }
@@ -118,7 +118,7 @@ func (t *llmTurn) pastCalls(fired []matcher.PastCall) []provider.Message {
 	return messages
 }
 
-// outcome says what came of a call.
+// outcome renders the result of a call.
 func outcome(fired matcher.PastCall) string {
 	switch {
 	case fired.Error != "":
@@ -130,9 +130,9 @@ func outcome(fired matcher.PastCall) string {
 	}
 }
 
-// newID makes the id of a call that has none a provider would know. It is the same
-// for the same call in every request, and of Mistral's form, the narrowest: nine
-// letters or digits.
+// newID makes an id for a call that has none the provider would recognise. It is the same
+// for the same call in every request, in the form that Mistral demands, the narrowest of
+// all: nine letters or digits.
 func (t *llmTurn) newID(parts ...string) string {
 	for n := 0; ; n++ {
 		seed, _ := json.Marshal([]any{parts, n})

@@ -23,7 +23,7 @@ const (
 	providerCohere    = "cohere"
 )
 
-// vendor is one that there could be.
+// vendor is a provider that could be configured.
 type vendor struct {
 	provider.Config
 	name string
@@ -54,14 +54,14 @@ func (o Options) first() vendor {
 	return known[0]
 }
 
-// connection is a provider that can be asked, or why it cannot.
+// connection is a provider's client, or the reason why there is none.
 type connection struct {
 	client provider.Client
 	err    error
 }
 
-// connect opens the provider. One that cannot be had is unavailable to every message that
-// needs it, and no other is affected.
+// connect makes the provider's client. A provider that cannot be connected is unavailable
+// to the messages that need it, and no others are affected.
 func (p vendor) connect(network provider.Network) connection {
 	if !p.Configured() {
 		return connection{err: &matcher.Unavailable{Reason: fmt.Sprintf(
@@ -93,8 +93,8 @@ func (l *LLM) choose(app *repositories.App) (provider.Client, string, error) {
 	return chosen.client, model, chosen.err
 }
 
-// host names an endpoint without its path and query, and without what credentials its
-// URL may hold.
+// host names an endpoint without its path and query, and without any credentials in its
+// URL.
 func host(baseURL string) string {
 	parsed, err := url.Parse(baseURL)
 	if err != nil || parsed.Host == "" {
@@ -110,7 +110,7 @@ func (o Options) Describe() string {
 	return fmt.Sprintf("the LLM %s at %s matches, within %s for each request%s", first.Model, host(first.BaseURL), o.Timeout, o.others())
 }
 
-// others names the configured providers beside the default one.
+// others lists the configured providers other than the default.
 func (o Options) others() string {
 	var names []string
 	for _, one := range o.vendors() {

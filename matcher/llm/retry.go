@@ -9,10 +9,10 @@ import (
 	"earshot/matcher/llm/provider"
 )
 
-// retry sends an answer with faults back, once, and returns what the model made of
-// them; the zero answer where there is nothing to put right. Where this second request
-// fails the first answer stands: its sound calls are known to be meant, and to lose
-// them would help nobody, while its faulty ones are rejected as they are.
+// retry sends an answer with faults back once and returns the model's corrected answer, or
+// the zero answer if there is nothing to correct. If this second request fails, the first
+// answer stands: its sound calls are kept, since losing them would help nobody, and its
+// faulty ones are rejected as they are.
 func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (checkedAnswer, error) {
 	if !slices.ContainsFunc(first.calls, checkedCall.correctable) {
 		return checkedAnswer{}, nil
@@ -46,9 +46,9 @@ func sentBack(first checkedAnswer) []provider.Message {
 // correctable reports whether the model can do anything about the call's faults.
 func (f checkedCall) correctable() bool { return f.faulty() && len(f.shownFaults()) > 0 }
 
-// result puts the two answers together: sound calls of the first stand, in their
-// order; a faulty one is replaced by the second answer's next call of the same tool.
-// Other calls of the second answer are not asked for and do not count.
+// result merges the two answers: sound calls of the first stand, in their order; a faulty
+// one is replaced by the second answer's next call of the same tool. Other calls of the
+// second answer were not asked for and are ignored.
 func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 	result := matcher.Result{Stage: matcher.StageLLM}
 	if len(t.request.Candidates) == 0 {
@@ -80,8 +80,8 @@ func spares(first, second checkedAnswer) []checkedCall {
 	})
 }
 
-// replace returns the next spare call of the same tool, and takes it out; the faulty
-// call itself where there is none.
+// replace removes and returns the next spare call of the same tool, or returns the faulty
+// call itself if there is none.
 func replace(faulty checkedCall, spare *[]checkedCall) checkedCall {
 	at := slices.IndexFunc(*spare, func(again checkedCall) bool {
 		return again.candidate.Tool == faulty.candidate.Tool
@@ -94,7 +94,7 @@ func replace(faulty checkedCall, spare *[]checkedCall) checkedCall {
 	return chosen
 }
 
-// add files a call under what it came to.
+// add records a call as a match or as rejected, as its check came out.
 func add(r *matcher.Result, found checkedCall) {
 	switch {
 	case found.sound():

@@ -17,7 +17,7 @@ const (
 	maxExampleBytes = 120
 )
 
-// llmTurn is one message on its way through the model.
+// llmTurn is the state of matching one message with the model.
 type llmTurn struct {
 	request matcher.Request
 	names   *toolNames

@@ -1,4 +1,4 @@
-// Package anthropic asks Anthropic's Messages API.
+// Package anthropic is the client of Anthropic's Messages API.
 package anthropic
 
 import (

@@ -11,16 +11,16 @@ import (
 	"earshot/matcher/text"
 )
 
-// maxWraps is how often arguments may be encoded into a string over and over.
+// maxWraps bounds how many times arguments may be encoded as a string inside a string.
 const maxWraps = 3
 
 var errNoObject = errors.New("the arguments are not a JSON object")
 
-// Read reads what a model wrote as a call's arguments. Nothing is no
-// arguments. What is not strict JSON is repaired where one reading is certain: a
-// Markdown fence, a doubly encoded object, an object alone in a list, and what relax
-// takes. Anything else is an error, above all what was cut short: the part that is
-// lost cannot be known. Numbers are json.Number, digit for digit.
+// Read parses what a model wrote as a call's arguments. An empty text means no arguments.
+// Text that is not strict JSON is repaired if only one reading is possible: a Markdown
+// fence, a doubly encoded object, an object alone in a list, and what relax takes. Anything
+// else is an error, above all a text that was cut short: the part that is lost cannot be
+// known. Numbers are json.Number, digit for digit.
 func Read(text string) (arguments map[string]any, repaired bool, err error) {
 	for range maxWraps {
 		value, mended, err := ReadValue(text)
@@ -64,7 +64,7 @@ func ReadValue(text string) (value any, repaired bool, err error) {
 
 var fence = regexp.MustCompile("(?s)^```[A-Za-z_]*\\s*(.*?)\\s*```$")
 
-// unfence takes a text out of the Markdown fence around it.
+// unfence removes the Markdown fence around a text.
 func unfence(text string) string {
 	if inner := fence.FindStringSubmatch(text); inner != nil {
 		return inner[1]
@@ -72,8 +72,7 @@ func unfence(text string) string {
 	return text
 }
 
-// Encode is the way back from a value to text, for arguments that were read out of a
-// larger text.
+// Encode converts a value back to text, for arguments that were read out of a larger text.
 func Encode(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -94,8 +93,8 @@ func Text(arguments string) string {
 	return arguments
 }
 
-// Object is sentArguments for providers that take objects alone. No arguments are
-// an empty one.
+// Object is Text for providers that accept only objects. No arguments become an empty
+// object.
 func Object(arguments string) json.RawMessage {
 	value, err := Decode(arguments)
 	switch value.(type) {

@@ -10,12 +10,12 @@ import (
 	"earshot/matcher/text"
 )
 
-// relax rewrites a text that is nearly JSON, token by token, into one that is:
-// strings in other quotes or with raw line breaks, keys without quotes, Python's
-// True, False and None, a comma before the closing bracket, brackets too many at the
-// end. It adds nothing that is missing: a text that was cut short, a number that is
-// none or a string that ends twice stays broken, and decodeStrict refuses it. General
-// repairers complete such texts, which is to invent a value.
+// relax rewrites a text that is nearly JSON, token by token, into one that is: strings in
+// other quotes or with raw line breaks, keys without quotes, Python's True, False and None,
+// a comma before the closing bracket, brackets too many at the end. It adds nothing that is
+// missing: a text that was cut short, an invalid number or a string that ends twice stays
+// broken, and Decode refuses it. General repairers complete such texts, which means
+// inventing a value.
 func relax(text string) (string, error) {
 	r := relaxer{rest: text}
 	for {
@@ -107,7 +107,7 @@ func (r *relaxer) quoted(text string, closing rune) error {
 // jsonEscape writes a character as JSON's four-digit escape (RFC 8259, section 7).
 func jsonEscape(c rune) string { return fmt.Sprintf(`\u%04x`, c) }
 
-// escape copies an escape sequence. \' is none of JSON's, and can mean the quote alone.
+// escape copies an escape sequence. \' is not one of JSON's, and can only mean the quote.
 func (r *relaxer) escape(c rune) {
 	if c != '\'' {
 		r.out.WriteByte('\\')
@@ -122,8 +122,8 @@ var (
 	literals   = map[string]string{"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 )
 
-// bare copies what stands without quotes: a key, a literal, or a number, which
-// decodeStrict judges.
+// bare copies what stands without quotes: a key, a literal, or a number, which Decode
+// checks.
 func (r *relaxer) bare() error {
 	if number := bareNumber.FindString(r.rest); number != "" {
 		r.out.WriteString(number + " ")

@@ -14,8 +14,8 @@ import (
 // maxDepth bounds how deep a value may nest.
 const maxDepth = 64
 
-// errDoubled marks a text that gives one member two values. It is well-formed, and
-// RFC 8259 leaves open which value holds, so that no reading is certain.
+// errDoubled is the error for an object that gives one member two values. It is
+// well-formed, and RFC 8259 leaves open which value holds, so that no reading is certain.
 var errDoubled = errors.New("a member is given twice, with different values")
 
 // Decode decodes a text that is one JSON value and nothing else. Numbers stay
@@ -84,7 +84,7 @@ func decodeList(decoder *json.Decoder, depth int) (any, error) {
 	return list, unexpected(err)
 }
 
-// unexpected words the end of the text for the model that wrote it.
+// unexpected describes a premature end of the text to the model that wrote it.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the text ends before the value does")

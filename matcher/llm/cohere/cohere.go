@@ -1,4 +1,4 @@
-// Package cohere asks Cohere's chat.
+// Package cohere is the client of Cohere's chat API.
 package cohere
 
 import (
@@ -88,8 +88,8 @@ func (n toolNames) free(base string) string {
 	return alias
 }
 
-// neutral is the way back from what the model called. A name that was not given to it
-// stays as it is.
+// neutral maps a name that the model called back to the tool's. A name that was not given
+// to it stays as it is.
 func (n toolNames) neutral(name string) string {
 	if given, known := n.from[name]; known {
 		return given

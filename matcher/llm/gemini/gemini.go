@@ -1,4 +1,5 @@
-// Package gemini asks Google's generateContent, of the Gemini API and of Vertex AI.
+// Package gemini is the client of Google's generateContent, in the Gemini API and in Vertex
+// AI.
 package gemini
 
 import (

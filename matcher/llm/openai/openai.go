@@ -1,4 +1,4 @@
-// Package openai asks OpenAI, and all that is compatible with it.
+// Package openai is the client of OpenAI's chat completions and of all compatible servers.
 package openai
 
 import (
@@ -35,7 +35,7 @@ func New(network provider.Network, given provider.Config) (provider.Client, erro
 	return &client{client: openai.NewClientWithConfig(config), key: key}, nil
 }
 
-// azure gives Azure's endpoints the key under the name that they want.
+// azure sends the key to Azure's endpoints in the header that they expect.
 type azure struct {
 	next http.RoundTripper
 	key  string
@@ -82,8 +82,8 @@ func usageOf(usage openai.Usage) provider.Usage {
 
 // messageOrder remembers whether an endpoint takes system messages within the conversation.
 // OpenAI does, and caches best that way. Mistral wants them first, and an assistant's
-// message between a tool's result and the user's next; so do the chat templates of
-// several open models. Each tells so with a refusal that names the role.
+// message between a tool's result and the user's next; so do the chat templates of several
+// open models. Each says so with a refusal that names the role.
 type messageOrder struct{ strict atomic.Bool }
 
 var refusesOrder = regexp.MustCompile(`(?i)unexpected role|system message must|roles must alternate|message_order|only the first message can be a system`)
@@ -122,7 +122,7 @@ func inOrder(request provider.Request) provider.Request {
 	return request
 }
 
-// merged joins neighbouring texts of one speaker, so that the speakers alternate.
+// merged joins consecutive texts of one speaker, so that the speakers alternate.
 func merged(messages []provider.Message) []provider.Message {
 	var joined []provider.Message
 	for _, one := range messages {

@@ -9,17 +9,19 @@ import (
 	"strings"
 )
 
-// ServerError is an error that came with a good status, as proxies send it.
+// ServerError is an error in the body of an answer with a good status, as some proxies send
+// it.
 type ServerError struct{ Text string }
 
 // Error is the server's own text.
 func (e *ServerError) Error() string { return e.Text }
 
-// ErrUnreadableCalls is for an answer whose calls cannot be told, a name missing among them.
+// ErrUnreadableCalls means that an answer has calls that cannot be read, for example
+// without a name.
 var ErrUnreadableCalls = errors.New("the answer's tool calls cannot be read")
 
-// RawMessage is a message with calls as OpenAI, all that is compatible with it, and
-// Cohere write it. Raw members come in several types.
+// RawMessage is a message with tool calls in the JSON of OpenAI, of compatible servers and
+// of Cohere. Members of type json.RawMessage come in several JSON types.
 type (
 	RawMessage struct {
 		Content      json.RawMessage `json:"content"`
@@ -39,7 +41,7 @@ type (
 	}
 )
 
-// Calls reads a list of calls, or one alone.
+// Calls reads a list of calls, or a single one.
 func (m *RawMessage) Calls() ([]Call, error) {
 	raw, readable := m.rawCalls()
 	if !readable {
@@ -125,8 +127,8 @@ func ErrorText(raw json.RawMessage) string {
 	return ""
 }
 
-// RawText reads a text that may come as a number, as null, or as a list of parts of
-// which some are reasoning.
+// RawText reads a text that may come as a number, as null, or as a list of parts, leaving
+// out parts that are reasoning.
 func RawText(raw json.RawMessage) string {
 	var written string
 	if json.Unmarshal(raw, &written) == nil {
@@ -152,14 +154,15 @@ func RawText(raw json.RawMessage) string {
 	return strings.Join(texts, "")
 }
 
-// TokenCount reads a count that may be written as a fraction. What is none is zero.
+// TokenCount reads a count that may be written as a fraction. Anything that is not a number
+// counts as zero.
 func TokenCount(raw json.RawMessage) int {
 	var n float64
 	_ = json.Unmarshal(raw, &n)
 	return int(min(max(0, n), math.MaxInt32))
 }
 
-// TokenCounts keeps the counts of an answer's usage.
+// TokenCounts reads the token counts of an answer's usage, by their names.
 func TokenCounts(raw json.RawMessage) map[string]int {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &members) // no usage, no counts

@@ -1,5 +1,5 @@
-// Package provider is what all providers of LLMs have in common: the neutral form of
-// a request and of an answer, and the way over HTTP.
+// Package provider is what all LLM providers have in common: the neutral form of a request
+// and of an answer, and the HTTP transport.
 package provider
 
 import (
@@ -16,14 +16,14 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Client is an LLM with tool calling, whoever provides it. complete sends one
-// request and makes no second attempt of its own at an answer that it did not like.
-// Its error is an *Unavailable, or the context's.
+// Client is an LLM with tool calling, whoever provides it. Complete sends one request and
+// does not ask again because it dislikes an answer. Its error is a *matcher.Unavailable, or
+// the context's.
 type Client interface {
 	Complete(ctx context.Context, request Request) (Completion, error)
 }
 
-// Role says whose a message is.
+// Role is the author of a message.
 type Role string
 
 // Roles of a conversation.
@@ -34,11 +34,13 @@ const (
 	ToolResult Role = "tool" // the result of a call
 )
 
-// Request is what a model is asked, in no provider's dialect.
+// Request is a request to a model in a neutral form, which each provider translates into
+// its own.
 type Request struct {
 	Model    string
 	Messages []Message
-	// Tools may be called, in any number; with none of them the model can only talk.
+	// Tools may be called, any number of them; without any the model can only answer with
+	// text.
 	Tools []Tool
 }
 
@@ -47,48 +49,47 @@ type Message struct {
 	Role  Role
 	Text  string
 	Calls []Call // of the assistant
-	// CallID is the call whose result a message of roleTool is; Failed says that the
-	// result is none.
+	// CallID is the call that a message of role ToolResult answers; Failed says that the
+	// call failed.
 	CallID string
 	Failed bool
 }
 
-// Tool is a tool that is offered. Name and the names of the top-level
-// properties are ones that every provider takes.
+// Tool is a tool that is offered to the model. Its name and the names of its top-level
+// properties are valid for every provider.
 type Tool struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage
-	// Passing is true for a tool of a session's own, which other sessions do not offer.
+	// SessionScoped is true for a session's own tool, which other sessions do not offer.
 	SessionScoped bool
 }
 
-// Call is a call as the model wrote it: Arguments should be a JSON object.
+// Call is a tool call as the model wrote it: Arguments should be a JSON object.
 type Call struct {
 	ID        string
 	Name      string
 	Arguments string
-	// Echo is what the provider sent with the call for itself alone, and wants back
-	// with it as it came.
+	// Echo is opaque data that the provider sent with the call and wants back unchanged.
 	Echo string
 }
 
-// Completion is the model's answer.
+// Completion is the model's answer to a Request.
 type Completion struct {
 	Text  string
 	Calls []Call
 	Usage Usage
 }
 
-// Usage counts the tokens of one request, as far as the provider tells.
+// Usage counts the tokens of one request, as far as the provider reports them.
 type Usage struct {
 	Prompt     int // all of the request
 	Cached     int // of Prompt, those that came cheaper out of the provider's cache
 	Completion int
 }
 
-// Config says how one provider of LLMs is reached through its own API. The zero
-// value is a provider that is not configured.
+// Config is the configuration of one LLM provider that is reached through its own API. The
+// zero value is a provider that is not configured.
 type Config struct {
 	Key secret.Secret
 	// BaseURL is where the provider is; empty is its own address. The version of the
@@ -112,11 +113,12 @@ func (p Config) WithDefaults(baseURL, model string) Config {
 var (
 	versioned = regexp.MustCompile(`/(v[0-9]+[a-z0-9]*)/?$`)
 
-	// ErrBaseURL is for a base URL that is none. It does not show it: it may carry credentials.
+	// ErrBaseURL means that a base URL is invalid. It does not show the URL, which may
+	// carry credentials.
 	ErrBaseURL = errors.New("its base URL cannot be read: give it as in https://api.example.com")
 )
 
-// Endpoint parts a base URL from the version at its end.
+// Endpoint splits a base URL into the URL proper and the version at its end.
 func Endpoint(baseURL string) (base *url.URL, version string, err error) {
 	base, err = url.Parse(baseURL)
 	if err != nil || base.Host == "" {
@@ -129,7 +131,8 @@ func Endpoint(baseURL string) (base *url.URL, version string, err error) {
 	return base, version, nil
 }
 
-// Network is what requests are sent with.
+// Network holds what all providers send requests with: the HTTP client, a time limit and
+// the clock.
 type Network struct {
 	HTTPClient *http.Client
 	// Timeout bounds what a request needs before it is sent, as a token.
@@ -138,8 +141,8 @@ type Network struct {
 	Now func() time.Time
 }
 
-// Side is what one of the two sides of a conversation says before the other speaks.
-// Providers other than OpenAI have the user and the model alternate, and the user
+// Side is a run of messages by one of the two sides of a conversation, until the other
+// speaks. Providers other than OpenAI have the user and the model alternate, and the user
 // begin.
 type Side struct {
 	Model    bool // it is the model's, else the user's
@@ -150,9 +153,10 @@ type Side struct {
 // model: nothing, or what has been cut.
 const noBeginning = "(The conversation begins here.)"
 
-// Alternate parts a request's messages into the rules, which such providers take outside
-// the conversation, and the conversation. Later words of the system and the results of
-// tools are the user's side. Blank texts are refused by some and say nothing.
+// Alternate splits a request's messages into the rules, which such providers take outside
+// the conversation, and the sides of the conversation. Later words of the system and the
+// results of tools are the user's side. Blank texts are left out, since some providers
+// refuse them.
 func Alternate(messages []Message) (rules string, parted []Side) {
 	if len(messages) > 0 && messages[0].Role == System {
 		rules, messages = messages[0].Text, messages[1:]
@@ -174,8 +178,8 @@ func Alternate(messages []Message) (rules string, parted []Side) {
 	return rules, parted
 }
 
-// CallsByID lists the calls of the messages by their ids, and their tools' names in the
-// order in which they come.
+// CallsByID maps the ids of the messages' calls to the calls, and lists the names of their
+// tools in order.
 func CallsByID(messages []Message) (byID map[string]Call, names []string) {
 	byID, seen := map[string]Call{}, map[string]bool{}
 	for _, one := range messages {

@@ -21,9 +21,9 @@ import (
 	"earshot/repositories/unreached"
 )
 
-// CheckNotCut returns an error for an answer that its server did not finish: what is cut
-// short or filtered out is trouble, never a match. It knows the words of all providers,
-// since compatible endpoints pass through those of the model behind them.
+// CheckNotCut returns an error for an answer that its server did not finish: an answer that
+// was truncated or filtered must never become a match. It knows the finish reasons of all
+// providers, since compatible endpoints pass through those of the model behind them.
 func CheckNotCut(reason string) error {
 	switch strings.ToLower(reason) {
 	case "length", "max_tokens", "model_length", "model_context_window_exceeded", "error_limit":
@@ -37,8 +37,8 @@ func CheckNotCut(reason string) error {
 	}
 }
 
-// CheckFinishReason is whole for a provider whose reasons for a sound end are documented: any
-// other is a failure. None at all is sound.
+// CheckFinishReason is CheckNotCut for a provider that documents its reasons for a sound
+// end: any other reason is an error. An empty reason is sound.
 func CheckFinishReason(reason string, sound ...string) error {
 	if reason == "" || slices.Contains(sound, reason) {
 		return nil
@@ -49,10 +49,10 @@ func CheckFinishReason(reason string, sound ...string) error {
 	return &matcher.Unavailable{Reason: fmt.Sprintf("the model failed with finish_reason %q", text.Clip(reason, MaxFinish))}
 }
 
-// MaxFinish bounds a reason that is shown, in bytes.
+// MaxFinish is the maximum length, in bytes, of a finish reason in an error.
 const MaxFinish = 60
 
-// refusal says what a server answered instead of a completion.
+// refusal makes an error from what a server answered instead of a completion.
 func (t *Transport) refusal(response *http.Response, body []byte) error {
 	reason := strings.TrimSpace(fmt.Sprintf("it answered HTTP %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 	switch response.StatusCode {
@@ -71,8 +71,8 @@ func (t *Transport) refusal(response *http.Response, body []byte) error {
 // invalidToken is Cohere's status for a key that it does not know.
 const invalidToken = 498
 
-// Failure words an error of a request without the URL, which may carry credentials, and
-// without addresses.
+// Failure describes why a request failed, without the URL, which may carry credentials, and
+// without network addresses.
 func Failure(ctx context.Context, err error, key string) error {
 	var known *matcher.Unavailable
 	if errors.As(err, &known) {
@@ -92,7 +92,7 @@ func Failure(ctx context.Context, err error, key string) error {
 	return &matcher.Unavailable{Reason: said}
 }
 
-// Unreadable says why an answer with a good status is none.
+// Unreadable makes an error for an answer that came with a good status and cannot be read.
 func (t *Transport) Unreadable(err error) error {
 	var known *matcher.Unavailable
 	var failed *ServerError
@@ -106,8 +106,8 @@ func (t *Transport) Unreadable(err error) error {
 	}
 }
 
-// errorMessage returns a server's own words, of the error bodies that are in use; nothing of
-// HTML and the like.
+// errorMessage extracts the server's own words from the usual forms of error bodies; it
+// returns an empty string for HTML and the like.
 func (t *Transport) errorMessage(body []byte) string {
 	var parsed map[string]json.RawMessage
 	if json.Unmarshal(body, &parsed) != nil {
@@ -124,8 +124,8 @@ func (t *Transport) errorMessage(body []byte) string {
 // maxReason bounds a server's words in an error, in bytes.
 const maxReason = 200
 
-// Scrub makes a server's words fit for an error: short, on one line, and without any
-// word that shares a piece with the key, since servers echo it, whole or in part.
+// Scrub makes a server's words safe to show in an error: short, on one line, and without
+// any word that contains a part of the key, since servers echo keys in whole or in part.
 func Scrub(said, key string) string {
 	printable := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

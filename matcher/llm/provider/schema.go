@@ -9,7 +9,8 @@ import (
 	"earshot/matcher/llm/arguments"
 )
 
-// Subset is what a provider takes of JSON Schema: keywords, and values of format.
+// Subset is the part of JSON Schema that a provider accepts: keywords, and values of the
+// keyword format.
 type Subset struct {
 	Keywords []string
 	Formats  []string
@@ -27,9 +28,9 @@ var (
 	}
 )
 
-// Reduce brings a schema down to the subset. What is left out is said in the
-// description where words can say it; our own check is always against the whole.
-// Numbers keep their digits.
+// Reduce reduces a schema to the subset. Rules that are left out are added to the
+// description if words can express them; arguments are always checked against the whole
+// schema. Numbers keep their digits.
 func (s Subset) Reduce(schema json.RawMessage) json.RawMessage {
 	value, err := arguments.Decode(string(schema))
 	if err != nil {
@@ -48,7 +49,7 @@ func (s Subset) reduced(value any) any {
 		_, refers := object["$ref"]
 		switch inner := object[keyword]; {
 		case refers && !strings.HasPrefix(keyword, "$"):
-			// A reference stands alone for those who take it.
+			// Providers that accept a reference want it without other keywords.
 		case s.takes(keyword, inner):
 			kept[keyword] = s.inner(keyword, inner)
 		case slices.Contains(toldInWords, keyword):

@@ -18,14 +18,14 @@ import (
 // kilobytes.
 const maxAnswer = 4 << 20
 
-// Transport stands between us and a provider. It turns every refusal into an
-// *Unavailable, so that nothing is tried again below the caller. A redirect is a refusal
-// too: the key is meant for the endpoint alone.
+// Transport is an http.RoundTripper for requests to a provider. It turns every refusal into
+// a *matcher.Unavailable, so that nothing below the caller retries. A redirect is a refusal
+// too: the key is meant only for the endpoint.
 type Transport struct {
 	network Network
 	Next    http.RoundTripper
 	key     string
-	// normalise, where given, rewrites the body of an answer.
+	// Normalise, if set, rewrites the body of an answer.
 	Normalise func(body []byte) ([]byte, error)
 }
 
@@ -41,7 +41,7 @@ func (t *Transport) Client() *http.Client {
 	return &client
 }
 
-// Post sends a request of JSON and returns the body of its answer.
+// Post sends a JSON request and returns the body of the answer.
 func (t *Transport) Post(ctx context.Context, to *url.URL, header http.Header, body any) ([]byte, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -85,7 +85,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// readBody takes the whole body, and an error where there is no whole one to take.
+// readBody reads the whole body, or fails if it is incomplete or too long.
 func readBody(ctx context.Context, body io.ReadCloser) ([]byte, error) {
 	defer func() { _ = body.Close() }() // read to its end or given up: nothing to learn
 	text, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
