@@ -170,31 +170,26 @@ func (s *Sealer) openInto(appID, text string, record any, credentials func() []r
 	return nil
 }
 
-// A repository is stored as "revision generation flags record". The words before the
-// record are what scripts decide by; the record is opaque to them, since Lua's JSON
-// would round its numbers.
-
-// flagOnce marks a triggerOnce repository.
-const flagOnce = "once"
+// A repository is stored as "revision generation record". The words before the record are
+// what scripts decide by; the record is opaque to them, since Lua's JSON would round its
+// numbers.
 
 // encode writes the stored form of a repository.
 func (s *Sealer) encode(repository *repositories.Repository) (string, error) {
 	record, err := s.sealRecord(repository.AppID, repository, repository.Credentials())
-	flags := "-"
-	if repository.Options.TriggerOnce {
-		flags = flagOnce
-	}
-	return strings.Join([]string{repository.Revision, repository.Generation, flags, record}, " "), err
+	return strings.Join([]string{repository.Revision, repository.Generation, record}, " "), err
 }
 
-// decode reads the stored form of a repository and compiles its parameters.
+// decode reads the stored form of a repository and compiles its parameters. Earlier
+// versions wrote one more word before the record.
 func (s *Sealer) decode(appID, stored string) (*repositories.Repository, error) {
-	words := strings.SplitN(stored, " ", 4)
-	if len(words) != 4 {
+	at := strings.IndexByte(stored, '{')
+	words := strings.Fields(stored[:max(at, 0)])
+	if len(words) < 2 {
 		return nil, fmt.Errorf("a stored repository of app %s is damaged", appID)
 	}
 	repository := &repositories.Repository{}
-	if err := s.openInto(appID, words[3], repository, repository.Credentials); err != nil {
+	if err := s.openInto(appID, stored[at:], repository, repository.Credentials); err != nil {
 		return nil, err
 	}
 	repository.Revision, repository.Generation = words[0], words[1]

@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 )
 
 const sources = `{"sources":[
@@ -47,4 +49,27 @@ func TestCredentialsOfSourcesAreMaskedAndKept(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.PutApp(t.Context(), unknown)
 	require.ErrorContains(t, err, `/sources/0/password: "***" stands for a stored credential, and none is stored here: give the credential itself`)
+}
+
+func TestRepositoriesOfEarlierVersionsAreReadAndDamagedOnesAreNot(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
+		_, err := put(t, definitions, session, "r", `{"options":{"triggerOnce":true},"tools":[{"name":"a"}]}`)
+		require.NoError(t, err)
+		key := keyspace.KeysOf("clinic").Repos("s1")
+		stored := server.Client().HGet(t.Context(), key, "r").Val()
+		written := func(text string) error {
+			require.NoError(t, server.Client().HSet(t.Context(), key, "r", text).Err())
+			found, err := storeOn(t, server, 'k').Repository(t.Context(), session, "r")
+			if err == nil {
+				require.NotNil(t, found.Tool("a"))
+				require.True(t, found.Options.TriggerOnce)
+			}
+			return err
+		}
+		require.NoError(t, written(stored))
+		require.NoError(t, written(strings.Replace(stored, " {", " once {", 1)), "they wrote one word more before the record")
+		for _, damaged := range []string{"", "revision", "revision generation", `revision {"record":{}}`, stored[:len(stored)-1]} {
+			require.Error(t, written(damaged), damaged)
+		}
+	})
 }
