@@ -121,7 +121,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Store is what the API needs of the definitions. Every method returns an error that
-// is store.ErrNotFound where the app or the thing itself is missing.
+// is repositories.ErrNotFound where the app or the thing itself is missing.
 type Store interface {
 	AppStore
 	RepositoryReader

@@ -9,7 +9,6 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
-	"earshot/repositories/store"
 )
 
 // apps serves /v1/apps.
@@ -70,7 +69,7 @@ func (h apps) mayPut(c echo.Context) error {
 		return nil
 	}
 	_, err := h.store.App(c.Request().Context(), c.Param("appId"))
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, repositories.ErrNotFound) {
 		return auth.Forbidden()
 	}
 	return err

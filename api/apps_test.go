@@ -8,7 +8,6 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/secret"
-	"earshot/repositories/store"
 )
 
 func clinic() *repositories.App {
@@ -62,7 +61,7 @@ func TestDeleteAppAnswersNothing(t *testing.T) {
 
 func TestAMissingAppIs404(t *testing.T) {
 	s := start(t)
-	s.store.err = fmt.Errorf("app %q: %w", "clinic", store.ErrNotFound)
+	s.store.err = fmt.Errorf("app %q: %w", "clinic", repositories.ErrNotFound)
 	for _, method := range []string{"GET", "DELETE"} {
 		s.call(method, "/v1/apps/clinic", "").problem(404, `app "clinic": not found`)
 	}

@@ -179,7 +179,7 @@ func (noKeys) AppKeys(context.Context, string, string, int) ([]store.AppKey, str
 	return nil, "", nil
 }
 
-func (noKeys) RevokeKey(context.Context, string, string) error { return store.ErrNotFound }
+func (noKeys) RevokeKey(context.Context, string, string) error { return repositories.ErrNotFound }
 
 type noTokens struct{}
 

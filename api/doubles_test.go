@@ -110,7 +110,7 @@ func (s *storeDouble) Repository(_ context.Context, scope repositories.Scope, id
 		return nil, s.err
 	}
 	if len(s.repositories) == 0 {
-		return nil, store.ErrNotFound
+		return nil, repositories.ErrNotFound
 	}
 	return s.repositories[0], nil
 }

@@ -25,7 +25,6 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
-	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -268,7 +267,7 @@ func TestWithoutAStreamToReadItIs503(t *testing.T) {
 	s := start(t)
 	s.store.apps = []*repositories.App{{ID: "clinic"}}
 	s.call("GET", sessionEvents, "").problem(503)
-	s.store.err = store.ErrNotFound
+	s.store.err = repositories.ErrNotFound
 	s.call("GET", sessionEvents, "").problem(404)
 	w := live(t, everything, func(o *api.Options) { o.Events = quietEvents{} })
 	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")

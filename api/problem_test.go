@@ -14,7 +14,6 @@ import (
 	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/parameters"
-	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/ledger"
 )
@@ -48,7 +47,7 @@ func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
 		problem string
 		after   string
 	}{
-		{fmt.Errorf("app %q: %w", "clinic", store.ErrNotFound), 404, "about:blank", ""},
+		{fmt.Errorf("app %q: %w", "clinic", repositories.ErrNotFound), 404, "about:blank", ""},
 		{fmt.Errorf("trigger %q: %w", "t1", trigger.ErrNotFound), 404, "about:blank", ""},
 		{fmt.Errorf("tool %q: %w", "book", trigger.ErrNotInScope), 404, "about:blank", ""},
 		{&repositories.Unverified{Tool: "book", Services: []string{"corp"}}, 401, "about:blank", ""},

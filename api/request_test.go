@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
-	"earshot/repositories/store"
 )
 
 func TestAnUnknownPathIsA404Problem(t *testing.T) {
@@ -59,7 +58,7 @@ func TestHeadAnswersAsGetDoesWithoutTheBody(t *testing.T) {
 		require.Empty(t, head.body)
 		require.Equal(t, get.Header.Get("Content-Type"), head.Header.Get("Content-Type"), path)
 	}
-	s.store.err = store.ErrNotFound
+	s.store.err = repositories.ErrNotFound
 	require.Equal(t, 404, s.call("HEAD", "/v1/apps/clinic", "").StatusCode)
 }
 

@@ -8,7 +8,6 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
-	"earshot/repositories/store"
 )
 
 // owners are the two places where repositories live.
@@ -118,6 +117,6 @@ func TestCloseSession(t *testing.T) {
 	s := start(t)
 	s.call("DELETE", "/v1/apps/clinic/sessions/s1", "").is(204, "")
 	require.Equal(t, asked{"CloseSession", []any{"clinic", "s1"}}, s.store.last())
-	s.store.err = store.ErrNotFound
+	s.store.err = repositories.ErrNotFound
 	s.call("DELETE", "/v1/apps/clinic/sessions/s1", "").problem(404)
 }

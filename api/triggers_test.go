@@ -8,7 +8,6 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/parameters"
-	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -68,7 +67,7 @@ func TestValuesThatDoNotFitAre422WithTheirPlaces(t *testing.T) {
 
 func TestFireMapsTheErrorsOfTheEngine(t *testing.T) {
 	for err, status := range map[error]int{
-		trigger.ErrNotInScope: 404, &repositories.Unverified{Tool: "book", Services: []string{"corp"}}: 401, trigger.ErrConflict: 409, store.ErrNotFound: 404,
+		trigger.ErrNotInScope: 404, &repositories.Unverified{Tool: "book", Services: []string{"corp"}}: 401, trigger.ErrConflict: 409, repositories.ErrNotFound: 404,
 	} {
 		s := start(t)
 		s.engine.err = err

@@ -12,11 +12,10 @@ import (
 	"earshot/httpcall/guard"
 	"earshot/repositories"
 	"earshot/repositories/crash"
-	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
-// Apps finds the app that a call belongs to. Its errors wrap store.ErrNotFound
+// Apps finds the app that a call belongs to. Its errors wrap repositories.ErrNotFound
 // where there is none. It is asked once for every attempt.
 type Apps interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)
@@ -189,7 +188,7 @@ func (c *Caller) app(ctx context.Context, delivery effect.Effect) (*repositories
 	defer cancel()
 	app, err := c.apps.App(ctx, appID)
 	switch {
-	case errors.Is(err, store.ErrNotFound), err == nil && app == nil:
+	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
 		return nil, effect.Permanent(effect.ReasonRequest, "app %q is gone, and with it the keys that its calls are signed with", appID)
 	case err != nil:
 		c.log.WarnContext(ctx, "call.deferred", "app", appID, "error", err.Error())

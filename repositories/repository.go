@@ -1,6 +1,7 @@
 package repositories
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -9,6 +10,9 @@ import (
 
 	"earshot/repositories/fault"
 )
+
+// ErrNotFound means that there is no such app or repository.
+var ErrNotFound = errors.New("not found")
 
 // Scope says whose a repository is: an app's, or one session's of it.
 type Scope struct {

@@ -10,7 +10,6 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
-	"earshot/repositories/store"
 	"earshot/trigger"
 )
 
@@ -173,6 +172,6 @@ func TestMessageOfAnAgentNeedsNoClaims(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, w.everythingStored(), "anna@example.org")
 		_, err = w.engine.Post(t.Context(), trigger.Message{AppID: "nobody", SessionID: "s1", Actor: matcher.ActorUser, Text: "hello", Claims: anna()})
-		require.True(t, errors.Is(err, store.ErrNotFound))
+		require.True(t, errors.Is(err, repositories.ErrNotFound))
 	})
 }

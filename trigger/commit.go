@@ -7,10 +7,10 @@ import (
 	"net"
 	"time"
 
+	"earshot/repositories"
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/store"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 )
@@ -31,7 +31,7 @@ func (e *Engine) commit(ctx context.Context, p *plan) (ledger.Status, error) {
 		return "", err
 	}
 	if p.few = found.Few; found.Status == ledger.NoApp {
-		return "", fmt.Errorf("app %q: %w", p.App, store.ErrNotFound)
+		return "", fmt.Errorf("app %q: %w", p.App, repositories.ErrNotFound)
 	}
 	p.holder = found.Holder
 	return found.Status, nil

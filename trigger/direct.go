@@ -16,7 +16,7 @@ import (
 // Fire fires a tool without the matcher and returns the JSON of a Match. The same
 // TriggerID again returns the answer of then.
 //
-// Errors: store.ErrNotFound without the app, ErrNotInScope,
+// Errors: repositories.ErrNotFound without the app, ErrNotInScope,
 // *repositories.Unverified, *ValuesError, *ledger.RateError, ErrConflict,
 // keyspace.ErrUnavailable.
 func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {

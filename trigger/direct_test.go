@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/repositories/store"
+	"earshot/repositories"
 	"earshot/trigger"
 )
 
@@ -127,6 +127,6 @@ func TestTriggersAreListedNewestFirst(t *testing.T) {
 		_, err = w.engine.Trigger(t.Context(), "other", "t0")
 		require.ErrorIs(t, err, trigger.ErrNotFound)
 		_, _, err = w.engine.Triggers(t.Context(), trigger.Query{AppID: "nobody", Page: trigger.Page{Limit: 2}})
-		require.ErrorIs(t, err, store.ErrNotFound)
+		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }

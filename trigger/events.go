@@ -8,6 +8,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/cloudevent"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/parameters"
@@ -123,7 +124,7 @@ func eventOf(kind string, about eventHeader, name string, says eventPayload) (ev
 	if name != "" {
 		subject += "." + name
 	}
-	data, cut, err := keyspace.EncodeWithin(says.forms()...)
+	data, cut, err := cloudevent.EncodeWithin(says.forms()...)
 	return effect.Event{
 		Subject: subject, ID: about.ID, Type: "earshot.tool." + kind, Time: about.Time, Data: data,
 		Source: store.SourceOf(repositories.Scope{AppID: about.AppID, SessionID: about.SessionID}),

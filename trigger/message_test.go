@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
-	"earshot/repositories/store"
+	"earshot/repositories"
 	"earshot/trigger"
 )
 
@@ -178,7 +178,7 @@ func TestMatcherSeesEarlierTriggersWithTheirResults(t *testing.T) {
 func TestMessageToAnAppThatIsNotThere(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "nobody", SessionID: "s1", Actor: "user", Text: "hello"})
-		require.ErrorIs(t, err, store.ErrNotFound)
+		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/store"
 	"earshot/trigger"
 )
 
@@ -96,7 +95,7 @@ func TestOneMessageFiresOneToolOfATriggerOnceRepository(t *testing.T) {
 		require.Equal(t, "no", answer.Matches[0].Name)
 		require.Equal(t, "greet", answer.Matches[1].Name)
 		_, err = w.store.Repository(t.Context(), repositories.Scope{AppID: "clinic", SessionID: "s1"}, "choice")
-		require.ErrorIs(t, err, store.ErrNotFound)
+		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/repositories/keyspace"
+	"earshot/repositories/cloudevent"
 	"earshot/trigger/effect"
 )
 
@@ -39,7 +39,7 @@ func TestEventsThatWouldBeTooLongAreCut(t *testing.T) {
 			"twice in it": []any{"text"}, "in values alone": []any{"text", "schema", "values"}, "rejected": []any{"text"},
 		}, omitted)
 		for _, effect := range w.events.taken {
-			require.LessOrEqual(t, len(effect.Event.Data), keyspace.MostPayload, effect.Event.Subject)
+			require.LessOrEqual(t, len(effect.Event.Data), cloudevent.MaxPayload, effect.Event.Subject)
 		}
 		for _, effect := range w.calls.taken {
 			var whole struct {

@@ -24,7 +24,7 @@ var turnPauses = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 5
 //
 // It goes on after ctx has ended, since the message is accepted by then.
 //
-// Errors: store.ErrNotFound without the app, keyspace.ErrUnavailable,
+// Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable,
 // *ledger.RateError, ErrReused, *matcher.Unavailable where nothing was decided, ErrClosed.
 func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 	id, message, err := e.prepare(ctx, m)

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"earshot/matcher"
+	"earshot/repositories"
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/store"
 	"earshot/trigger/ledger"
 )
 
@@ -86,7 +86,7 @@ func (e *Engine) leaveUndecided(t *turn, cause error, retry time.Duration) error
 		e.metrics.messages.WithLabelValues("error").Inc()
 		e.giveUp(ledger.Holding{Turn: t.Turn, Token: t.token}, cause)
 		return cause
-	case errors.Is(cause, errLost), errors.Is(cause, ErrClosed), errors.Is(cause, store.ErrNotFound):
+	case errors.Is(cause, errLost), errors.Is(cause, ErrClosed), errors.Is(cause, repositories.ErrNotFound):
 		e.metrics.messages.WithLabelValues("error").Inc()
 		return cause
 	default:

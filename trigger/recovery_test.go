@@ -13,7 +13,6 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -198,7 +197,7 @@ func TestRegistrationThatHasFiredBeforeItsReplyCameIsNotMadeAgain(t *testing.T) 
 		require.NoError(t, err)
 		require.True(t, fired)
 		_, err = w.store.Repository(t.Context(), session("s1"), "choice")
-		require.ErrorIs(t, err, store.ErrNotFound)
+		require.ErrorIs(t, err, repositories.ErrNotFound)
 		answer, err := w.say("m2", "yes")
 		require.NoError(t, err)
 		require.Empty(t, answer.Matches)

@@ -42,7 +42,7 @@ func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope,
 	return scope{app: state.app, own: state.repositories, session: sessions}, err
 }
 
-func noApp(appID string) error { return fmt.Errorf("app %q: %w", appID, store.ErrNotFound) }
+func noApp(appID string) error { return fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound) }
 
 // ranked lists the repositories in the order in which they win a name: the session's
 // before the app's, exclusive ones before others, then by id.

@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -29,7 +30,7 @@ type Keys interface {
 }
 
 // Lives tells an app and a session from earlier ones of the same names. Both fail with
-// store.ErrNotFound without the app.
+// repositories.ErrNotFound without the app.
 type Lives interface {
 	Generation(ctx context.Context, appID, sessionID string) (store.Generation, error)
 	// LifeOf is the Generation of a moment ago, which costs less.
@@ -152,7 +153,7 @@ func (a Authenticator) StillGood(ctx context.Context, who Principal) error {
 		return nil
 	}
 	life, err := a.Keys.LifeOf(ctx, who.appID, who.SessionID)
-	if errors.Is(err, store.ErrNotFound) || err == nil && life != who.life {
+	if errors.Is(err, repositories.ErrNotFound) || err == nil && life != who.life {
 		return errSessionOver
 	}
 	return err

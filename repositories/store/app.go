@@ -34,7 +34,7 @@ func again(ctx context.Context, write func() error) error {
 	return fmt.Errorf("%w: %d other writers were faster", keyspace.ErrUnavailable, rounds)
 }
 
-// App returns an app, or ErrNotFound.
+// App returns an app, or repositories.ErrNotFound.
 func (s *Store) App(ctx context.Context, appID string) (*repositories.App, error) {
 	fields, err := s.db.HMGet(ctx, keyspace.KeysOf(appID).App(), "rev", "record").Result()
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Store) App(ctx context.Context, appID string) (*repositories.App, error
 	revision, _ := fields[0].(string)
 	record, exists := fields[1].(string)
 	if !exists {
-		return nil, fmt.Errorf("app %q: %w", appID, ErrNotFound)
+		return nil, fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
 	}
 	return s.LoadApp(appID, revision, record)
 }
@@ -121,7 +121,7 @@ func (s *Store) Apps(ctx context.Context, after string, limit int) ([]*repositor
 	items, room := make([]*repositories.App, 0, len(ids)), &repositories.Room{}
 	for i, id := range ids {
 		app, err := s.App(ctx, id)
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, repositories.ErrNotFound) {
 			continue // deleted since
 		}
 		if err != nil {
@@ -239,7 +239,7 @@ func (s *Store) AllowsOrigin(ctx context.Context, appID, origin string) (bool, e
 		}
 		return app.Settings.AllowedOrigins, nil
 	})
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, repositories.ErrNotFound) {
 		return false, nil
 	}
 	return slices.Contains(allowed, origin) || slices.Contains(allowed, "*"), err

@@ -89,13 +89,13 @@ func TestRevokedKeyIsOneNoMore(t *testing.T) {
 			_, _, err := replica.CheckKey(t.Context(), secret)
 			require.NoError(t, err)
 		}
-		require.ErrorIs(t, k.RevokeKey(t.Context(), "other", made.ID), store.ErrNotFound)
+		require.ErrorIs(t, k.RevokeKey(t.Context(), "other", made.ID), repositories.ErrNotFound)
 		require.NoError(t, k.RevokeKey(t.Context(), "clinic", made.ID))
 		for _, replica := range []*keeper{k, other} {
 			_, _, err := replica.CheckKey(t.Context(), secret)
 			require.ErrorIs(t, err, store.ErrKey)
 		}
-		require.ErrorIs(t, k.RevokeKey(t.Context(), "clinic", made.ID), store.ErrNotFound)
+		require.ErrorIs(t, k.RevokeKey(t.Context(), "clinic", made.ID), repositories.ErrNotFound)
 	})
 }
 

@@ -194,7 +194,7 @@ func (s *Store) addKey(ctx context.Context, appID string, made storedKey) error 
 	case err != nil:
 		return err
 	case reply == "noapp":
-		return fmt.Errorf("app %q: %w", appID, ErrNotFound)
+		return fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
 	case reply == "orphan":
 		return ErrKey
 	case reply == "full":

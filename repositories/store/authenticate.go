@@ -56,7 +56,7 @@ func (s *Store) AppKeys(ctx context.Context, appID, after string, limit int) ([]
 		return nil, "", keyspace.Unavailable(err)
 	}
 	if exists.Val() == 0 {
-		return nil, "", fmt.Errorf("app %q: %w", appID, ErrNotFound)
+		return nil, "", fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
 	}
 	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(all.Val())), func(id string) bool { return id <= after })
 	ids, next := cut(ids, limit)
@@ -110,7 +110,7 @@ for _, id in ipairs(gone) do redis.call('HDEL', KEYS[1], id) redis.call('HDEL', 
 return gone
 `)
 
-// RevokeKey removes a key with those that it has made, or returns ErrNotFound. When it
+// RevokeKey removes a key with those that it has made, or returns repositories.ErrNotFound. When it
 // returns, no replica takes any of them: it waits for as long as others may have them in
 // mind.
 func (s *Store) RevokeKey(ctx context.Context, appID, keyID string) error {
@@ -124,7 +124,7 @@ func (s *Store) RevokeKey(ctx context.Context, appID, keyID string) error {
 		s.access.forget(fmt.Sprintf("%s %s", appID, id))
 	}
 	if len(gone) == 0 {
-		return fmt.Errorf("key %q: %w", keyID, ErrNotFound)
+		return fmt.Errorf("key %q: %w", keyID, repositories.ErrNotFound)
 	}
 	return forgotten(ctx)
 }

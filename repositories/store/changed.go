@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"earshot/repositories"
+	"earshot/repositories/cloudevent"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 )
@@ -47,11 +48,11 @@ func (s *Store) ChangeEntry(repository *repositories.Repository, operation strin
 		ID: changeID(repository, operation), Time: s.now().UTC(), Operation: operation, Record: public(repository),
 		AppID: repository.AppID, SessionID: repository.SessionID, RepositoryID: repository.ID,
 	}
-	data, _, err := keyspace.EncodeWithin(event.forms()...)
+	data, _, err := cloudevent.EncodeWithin(event.forms()...)
 	if err != nil {
 		return keyspace.Entry{}, err
 	}
-	body, err := exactjson.Encode(keyspace.Event{
+	body, err := exactjson.Encode(cloudevent.Event{
 		Subject: "tool.changed." + repository.AppID + "." + repository.ID,
 		ID:      event.ID, Type: "earshot.tool.changed", Source: SourceOf(repository.Scope()),
 		Time: event.Time, Data: data,

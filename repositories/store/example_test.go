@@ -44,7 +44,7 @@ func Example() {
 	found, err := apps.Repository(ctx, scope, "booking")
 	fmt.Println(found.Tools[0].Description, err)
 	_, err = apps.Repository(ctx, repositories.Scope{AppID: "clinic", SessionID: "s1"}, "booking")
-	fmt.Println(errors.Is(err, store.ErrNotFound))
+	fmt.Println(errors.Is(err, repositories.ErrNotFound))
 	// Output:
 	// true <nil>
 	// true <nil>

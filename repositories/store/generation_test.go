@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
 	"earshot/repositories/store"
@@ -19,7 +20,7 @@ func TestGenerationsTellEarlierLivesOfANameApart(t *testing.T) {
 			return found
 		}
 		_, err := definitions.Generation(t.Context(), "elsewhere", "s1")
-		require.ErrorIs(t, err, store.ErrNotFound)
+		require.ErrorIs(t, err, repositories.ErrNotFound)
 		first := generation()
 		require.NotEmpty(t, first.App)
 		require.Empty(t, first.Session)

@@ -83,7 +83,7 @@ func (s *Store) write(ctx context.Context, repository *repositories.Repository, 
 	case reply == "conflict":
 		return errConflict
 	case reply == "noapp":
-		return fmt.Errorf("app %q: %w", scope.AppID, ErrNotFound)
+		return fmt.Errorf("app %q: %w", scope.AppID, repositories.ErrNotFound)
 	case reply == "full":
 		return &repositories.LimitError{Limit: "repositoriesPerSession", Most: most}
 	}
@@ -186,7 +186,7 @@ func (s *Store) replace(ctx context.Context, app *repositories.App, there, next 
 	return s.write(ctx, next, there.Revision, stored, operation, app.Settings.Limits.Repositories(next.Scope()))
 }
 
-// Repository returns a repository, or ErrNotFound.
+// Repository returns a repository, or repositories.ErrNotFound.
 func (s *Store) Repository(ctx context.Context, scope repositories.Scope, id string) (*repositories.Repository, error) {
 	stored, err := s.db.HGet(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID), id).Result()
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *Store) Repositories(ctx context.Context, scope repositories.Scope, afte
 		return nil, "", keyspace.Unavailable(err)
 	}
 	if exists.Val() == 0 {
-		return nil, "", fmt.Errorf("app %q: %w", scope.AppID, ErrNotFound)
+		return nil, "", fmt.Errorf("app %q: %w", scope.AppID, repositories.ErrNotFound)
 	}
 	ids := slices.Sorted(slices.Values(all.Val()))
 	ids = ids[sort.Search(len(ids), func(i int) bool { return ids[i] > after }):]
@@ -266,7 +266,7 @@ func (s *Store) sizes(ctx context.Context, key string, fields []string) ([]int64
 	return sizes, keyspace.Unavailable(err)
 }
 
-// DeleteRepository removes a repository, or returns ErrNotFound.
+// DeleteRepository removes a repository, or returns repositories.ErrNotFound.
 func (s *Store) DeleteRepository(ctx context.Context, scope repositories.Scope, id string) error {
 	return again(ctx, func() error {
 		there, err := s.Repository(ctx, scope, id)

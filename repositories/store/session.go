@@ -136,7 +136,7 @@ type Generation struct {
 }
 
 // Generation reads the generation of an app and of a session, which need not have been
-// used yet. Without the app it fails with ErrNotFound.
+// used yet. Without the app it fails with repositories.ErrNotFound.
 func (s *Store) Generation(ctx context.Context, appID, sessionID string) (Generation, error) {
 	keys := keyspace.KeysOf(appID)
 	pipe := s.db.Pipeline()
@@ -145,7 +145,7 @@ func (s *Store) Generation(ctx context.Context, appID, sessionID string) (Genera
 		return Generation{}, keyspace.Unavailable(err)
 	}
 	if app.Val()[0] == nil {
-		return Generation{}, fmt.Errorf("app %q: %w", appID, ErrNotFound)
+		return Generation{}, fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
 	}
 	found := Generation{}
 	found.App, _ = app.Val()[1].(string) // none in apps that were made before there were any

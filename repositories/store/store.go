@@ -18,9 +18,6 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// ErrNotFound means that there is no such app or repository.
-var ErrNotFound = errors.New("not found")
-
 // cached is how many compiled definitions a process keeps.
 const cached = 8192
 
@@ -38,7 +35,7 @@ type Options struct {
 }
 
 // Store keeps apps and repositories in Redis. What it returns is shared and must not
-// be changed. Its errors wrap ErrNotFound, ErrUnavailable, or are Faults.
+// be changed. Its errors wrap repositories.ErrNotFound, ErrUnavailable, or are Faults.
 type Store struct {
 	db      *keyspace.DB
 	sealer  *Sealer
@@ -143,10 +140,10 @@ func (s *Store) OpenTool(appID, sealed string) (*repositories.Tool, error) {
 	return &alone.Tools[0], nil
 }
 
-// absent turns the error of a missing key into ErrNotFound.
+// absent turns the error of a missing key into repositories.ErrNotFound.
 func absent(err error) error {
 	if errors.Is(err, redis.Nil) {
-		return ErrNotFound
+		return repositories.ErrNotFound
 	}
 	return keyspace.Unavailable(err)
 }

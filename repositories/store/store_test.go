@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/cloudevent"
 	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
@@ -70,9 +71,9 @@ func TestRepositoryIsCreatedReplacedAndDeleted(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, found.Tool("a"))
 		require.NoError(t, definitions.DeleteRepository(t.Context(), session, "r"))
-		require.ErrorIs(t, definitions.DeleteRepository(t.Context(), session, "r"), store.ErrNotFound)
+		require.ErrorIs(t, definitions.DeleteRepository(t.Context(), session, "r"), repositories.ErrNotFound)
 		_, err = definitions.Repository(t.Context(), session, "r")
-		require.ErrorIs(t, err, store.ErrNotFound)
+		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }
 
@@ -174,7 +175,7 @@ func TestRepositoryMayNotReferToWhatItsAppLacks(t *testing.T) {
 		var faults fault.List
 		require.ErrorAs(t, err, &faults)
 		_, err = put(t, definitions, repositories.Scope{AppID: "nobody"}, "r", `{"tools":[]}`)
-		require.ErrorIs(t, err, store.ErrNotFound)
+		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }
 
@@ -214,9 +215,9 @@ func TestDeletedAppTakesEverythingAlong(t *testing.T) {
 		_, err = put(t, definitions, repositories.Scope{AppID: "clinic"}, "own", `{"tools":[]}`)
 		require.NoError(t, err)
 		require.NoError(t, definitions.DeleteApp(t.Context(), "clinic"))
-		require.ErrorIs(t, definitions.DeleteApp(t.Context(), "clinic"), store.ErrNotFound)
+		require.ErrorIs(t, definitions.DeleteApp(t.Context(), "clinic"), repositories.ErrNotFound)
 		_, err = definitions.App(t.Context(), "clinic")
-		require.ErrorIs(t, err, store.ErrNotFound)
+		require.ErrorIs(t, err, repositories.ErrNotFound)
 		require.True(t, putApp(t, definitions, "clinic", "{}"), "it is another app now")
 		for _, scope := range []repositories.Scope{session, {AppID: "clinic"}} {
 			items, _, err := definitions.Repositories(t.Context(), scope, "", 10)
@@ -312,9 +313,9 @@ func TestChangeThatIsTooLongNamesItsRepository(t *testing.T) {
 			require.NoError(t, err)
 			owed, err := store.ChangeEntry(repository, "created")
 			require.NoError(t, err)
-			var event keyspace.Event
+			var event cloudevent.Event
 			require.NoError(t, json.Unmarshal([]byte(owed.Body), &event))
-			require.LessOrEqual(t, len(event.Data), keyspace.MostPayload)
+			require.LessOrEqual(t, len(event.Data), cloudevent.MaxPayload)
 			var change struct {
 				RepositoryID string
 				Omitted      []string

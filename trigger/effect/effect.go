@@ -9,7 +9,7 @@ import (
 	"encoding/json"
 
 	"earshot/repositories"
-	"earshot/repositories/keyspace"
+	"earshot/repositories/cloudevent"
 )
 
 // Kind is the kind of an effect, and says who delivers it.
@@ -42,7 +42,7 @@ type Effect struct {
 }
 
 // Event is the event that an effect of KindEvent publishes.
-type Event = keyspace.Event
+type Event = cloudevent.Event
 
 // Call is the HTTP request or the SQL statement of an effect of KindCall.
 type Call struct {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"earshot/repositories"
-	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -93,7 +92,7 @@ func (r *Runner) app(ctx context.Context, delivery effect.Effect) (*repositories
 	defer cancel()
 	app, err := r.apps.App(ctx, delivery.AppID)
 	switch {
-	case errors.Is(err, store.ErrNotFound), err == nil && app == nil:
+	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
 		return nil, effect.Permanent(effect.ReasonRequest, "app %q is gone, and its sources with it", delivery.AppID)
 	case err != nil:
 		r.log.WarnContext(ctx, "statement.deferred", "app", delivery.AppID, "error", err.Error())
@@ -116,7 +115,7 @@ func sourceOf(app *repositories.App, tool *repositories.Tool) (repositories.Sour
 	return source, nil
 }
 
-// Apps finds the app that a call belongs to. Its errors wrap store.ErrNotFound
+// Apps finds the app that a call belongs to. Its errors wrap repositories.ErrNotFound
 // where there is none.
 type Apps interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)

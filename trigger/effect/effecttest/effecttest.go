@@ -12,7 +12,6 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/parameters"
-	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -24,7 +23,7 @@ func (a Apps) App(_ context.Context, id string) (*repositories.App, error) {
 	if app, ok := a[id]; ok {
 		return app, nil
 	}
-	return nil, fmt.Errorf("app %q: %w", id, store.ErrNotFound)
+	return nil, fmt.Errorf("app %q: %w", id, repositories.ErrNotFound)
 }
 
 // UnreachableApps is a store that does not answer.
