@@ -30,8 +30,8 @@ type Module struct {
 	TokenURL string        `json:"tokenUrl"`
 	Audience string        `json:"audience,omitempty"`
 	Scopes   []string      `json:"scopes,omitempty"`
-	// Hosts are those that tools may use the module towards, beside that of TokenURL,
-	// where they were written by somebody who may not change the app.
+	// Hosts are the hosts, besides that of TokenURL, to which the module's token may be
+	// sent by tools that were written by somebody who may not change the app.
 	Hosts []string `json:"hosts,omitempty"`
 }
 
@@ -44,7 +44,8 @@ type AuthService struct {
 	Audience string `json:"audience,omitempty"`
 }
 
-// Settings of an app. The zero value is what an app has that gives none.
+// Settings are an app's choices about matching, replies and limits. The zero value holds
+// the defaults.
 type Settings struct {
 	// ChatModeEnabled asks for a reply of the LLM to every message.
 	ChatModeEnabled bool `json:"chatModeEnabled"`
@@ -70,7 +71,7 @@ type LLM struct {
 	Tools string `json:"tools,omitempty"`
 }
 
-// Module returns the app's module of that id.
+// Module returns the app's module with that id, and whether there is one.
 func (a *App) Module(id string) (Module, bool) {
 	for _, module := range a.Modules {
 		if module.ID == id {
@@ -88,7 +89,7 @@ func (m Module) OAuthClient() string {
 	return m.ID
 }
 
-// Limits of an app. The zero value has the defaults.
+// Limits are the rate limits and quotas of an app. The zero value has the defaults.
 type Limits struct {
 	// Rates over all replicas: what users and front-ends post, and what is fired
 	// directly, by the whole app and by one of its sessions.
@@ -102,12 +103,12 @@ type Limits struct {
 	// Counts, which have no default.
 	ToolsPerRepository     Limit `json:"toolsPerRepository,omitzero"`
 	RepositoriesPerSession Limit `json:"repositoriesPerSession,omitzero"`
-	// Off takes off every limit: the app's limits are null.
+	// Off removes all limits: the app's limits are null.
 	Off bool `json:"-"`
 }
 
-// Limit is how many there may be: 0 where the app says nothing, so that the default
-// holds, or noLimit.
+// Limit is the maximum number of something: 0 if the app sets none, so that the default
+// applies, or noLimit.
 type Limit int
 
 // noLimit is a limit that the app has taken off: null, or 0, in JSON.
@@ -186,7 +187,7 @@ func (l Limits) Rates() string {
 		sessionsInFull*stored, stored)
 }
 
-// ErrFull means that an app has as many of something as it may have.
+// ErrFull means that an app has reached the maximum number of something.
 var ErrFull = errors.New("there is no room")
 
 // LimitError means that a write would exceed a count that the app's settings limit.
@@ -200,8 +201,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s is limited to %d: remove what is not needed, or raise settings.limits.%[1]s of the app", e.Limit, e.Most)
 }
 
-// CheckTools holds a repository against the limit on its tools. One that is over a
-// limit that was set later stays as it is until it is written.
+// CheckTools checks a repository against the limit on its number of tools. A repository
+// over a limit that was set later stays as it is until the next write.
 func (l Limits) CheckTools(r *Repository) error {
 	if most := l.most(l.ToolsPerRepository, 0); most > 0 && len(r.Tools) > most {
 		return &LimitError{Limit: "toolsPerRepository", Most: most}

@@ -13,20 +13,21 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Credential is one credential of a definition: where it is in the body, and under
-// which name it is kept. The name holds ids, not positions, so that a credential
+// Credential is a reference to one credential of a definition: where it is in the body, and
+// under which name it is kept. The name holds ids, not positions, so that a credential
 // stays with its module or tool when their order changes.
 type Credential struct {
 	Name    string
 	pointer string
 	Get     func() secret.Secret
 	Set     func(secret.Secret)
-	// to is where it goes. It needs the app for tools that work on one of its sources.
+	// to is its destination. It needs the app for tools that work on one of its sources.
 	// Nil where it goes nowhere.
 	to func(app *App) destination
-	// Shown marks the value of a header that everybody may read.
+	// Shown marks the value of a header that is not confidential.
 	Shown bool
-	// Kept marks what nobody sends: it stays for as long as it is for the same.
+	// Kept marks a credential that no client sends: it is kept for as long as its
+	// destination is the same.
 	Kept bool
 }
 
@@ -34,8 +35,8 @@ func fieldCredential(name, pointer string, field *secret.Secret, to func(*App) d
 	return Credential{Name: name, pointer: pointer, Get: func() secret.Secret { return *field }, Set: func(s secret.Secret) { *field = s }, to: to}
 }
 
-// Credentials of the app, all places where it can hold one. Its signing secret goes
-// nowhere: signatures are made with it.
+// Credentials returns all places where the app can hold a credential. Its signing secret
+// has no destination: signatures are made with it.
 func (a *App) Credentials() []Credential {
 	list := []Credential{fieldCredential("signingSecret", "/signingSecret", &a.SigningSecret, nil)}
 	for i := range a.Modules {
@@ -56,7 +57,7 @@ func (s *Source) credentials(pointer string) []Credential {
 	return append(list, s.QueryParams.credentials(name+"/queryParams/", pointer+"/queryParams", to)...)
 }
 
-// Credentials of the repository's tools.
+// Credentials returns all places where the repository's tools can hold a credential.
 func (r *Repository) Credentials() []Credential {
 	var list []Credential
 	for i := range r.Tools {
@@ -111,9 +112,9 @@ func (c Credential) towards(app *App) string {
 	return c.to(app).text()
 }
 
-// KeepMasked replaces every mask by the credential of the same name in stored, and names
-// the masks that stand for nothing, or for what was given for another destination. What
-// is given anew is bound to where it goes.
+// KeepMasked replaces every mask with the credential of the same name in stored, and
+// returns a fault for each mask without a stored credential or with one for another
+// destination. A new credential is bound to its destination.
 func KeepMasked(app *App, given, stored []Credential) error {
 	kept := map[string]secret.Secret{}
 	for _, c := range stored {
@@ -140,8 +141,8 @@ func KeepMasked(app *App, given, stored []Credential) error {
 	return faults.Err()
 }
 
-// bind notes for what a credential is given. One that was stored before keeps what it
-// was given for.
+// bind records the destination of a new credential. A stored one keeps the destination that
+// it was given for.
 func (c Credential) bind(app *App) {
 	if secret := c.Get(); !secret.Empty() && secret.Towards() == "" {
 		secret = secret.For(c.towards(app))
@@ -149,8 +150,8 @@ func (c Credential) bind(app *App) {
 	}
 }
 
-// CheckDestination returns an error where the app has moved what the tool works on since
-// the tool's credentials were given: they do not go along.
+// CheckDestination returns an error if the app has changed the tool's source to another
+// destination since the tool's credentials were given: they are not sent there.
 func (t *Tool) CheckDestination(app *App) error {
 	for _, c := range t.credentials("") {
 		if secret := c.Get(); !c.Shown && !secret.Empty() && secret.Towards() != c.towards(app) {
@@ -161,9 +162,9 @@ func (t *Tool) CheckDestination(app *App) error {
 	return nil
 }
 
-// destination is what decides where a credential goes and as whom, by the names of the
-// fields that say it. A credential is stored with it: whoever may change a definition
-// cannot have what another has given sent elsewhere.
+// destination is where a credential is sent and as which user: the values of the fields
+// that decide it, by their names. A credential is stored with it, so that somebody who may
+// change a definition cannot redirect a credential that somebody else has given.
 type destination map[string]string
 
 // text is the form that is stored and compared; equal destinations have equal ones.

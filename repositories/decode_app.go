@@ -15,9 +15,9 @@ import (
 	"earshot/repositories/fault"
 )
 
-// DecodeApp reads the body of an app. The id is that of the path; an appId in the
-// body must agree with it. A credential that is Masked stands for the one that is
-// stored. All faults are returned at once, as Faults.
+// DecodeApp reads the body of an app. The id is that of the path; an appId in the body must
+// agree with it. A credential that is secret.Masked stands for the stored one. All faults
+// are returned at once, as a fault.List.
 func DecodeApp(id string, body []byte) (*App, error) {
 	d, err := decode("App", body)
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *decoding) services(services []AuthService) {
 	}
 }
 
-// sourceTypes are the sources that there are.
+// sourceTypes are the supported types of sources.
 var sourceTypes = []string{SourcePostgres, SourceSQLite, SourceHTTP}
 
 // checkSourceType tells a type that is misspelt from one of Toolbox's that this

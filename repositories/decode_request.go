@@ -41,7 +41,7 @@ func (d *decoding) request(r *Request, at string) {
 	}
 }
 
-// auth infers the way of authentication from the credentials where it is not said.
+// auth infers the authentication method from the credentials if none is given.
 func (d *decoding) auth(r *Request, at string) {
 	if r.Auth != "" {
 		return
@@ -85,7 +85,7 @@ func (d *decoding) needs(there bool, pointer, what string) {
 	}
 }
 
-// headers checks the names; those that differ in case alone are one header.
+// headers checks the names; those that differ only in case are the same header.
 func (d *decoding) headers(headers Headers, at string) {
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {

@@ -8,10 +8,10 @@ import (
 	"earshot/repositories/fault"
 )
 
-// DecodeRepository reads the body of a repository. Scope and id are those of the
-// path; ids in the body must agree with them. An empty id means that the path names
-// none: the body may, and where it does not the caller makes one up. All faults are
-// returned at once, as Faults.
+// DecodeRepository reads the body of a repository. Scope and id are those of the path; ids
+// in the body must agree with them. An empty id means that the path has none: the body may
+// give one, and if it does not, the caller generates it. All faults are returned at once,
+// as a fault.List.
 func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) {
 	d, err := decode("Repository", body)
 	if err != nil {
@@ -51,8 +51,8 @@ func DecodePatch(scope Scope, id string, body []byte) (*Patch, error) {
 	return p, nil
 }
 
-// place holds the ids of a body against its path and takes out what is ours to say:
-// the times are read back by clients and sent again with the rest.
+// place compares the ids of a body with its path and removes the fields that only the
+// service sets: clients read the times and send them back with the rest.
 func (d *decoding) place(scope Scope, id string) {
 	d.Agree("appId", scope.AppID)
 	d.Agree("sessionId", scope.SessionID)

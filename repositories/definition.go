@@ -14,8 +14,8 @@ import (
 var definitionSchema []byte
 
 // DefinitionSchema returns the JSON Schema (draft 2020-12) of everything that can be
-// registered, one $defs entry for each: App, Repository, Patch, Tool and their parts.
-// What it cannot say, such as that a module exists, the decoders check beside it.
+// registered, one $defs entry for each: App, Repository, Patch, Tool and their parts. Rules
+// that it cannot express, such as that a module exists, are checked in Go.
 func DefinitionSchema() json.RawMessage { return slices.Clone(definitionSchema) }
 
 var loadDefinitions = sync.OnceValue(func() *bodies.Definitions {
@@ -24,7 +24,7 @@ var loadDefinitions = sync.OnceValue(func() *bodies.Definitions {
 	return d
 })
 
-// instead says what there is in place of a field that is not supported.
+// instead names the alternative to a field that is not supported.
 var instead = map[string]string{
 	"allowedIpRanges":       "which addresses may be reached is the operator's decision (EARSHOT_PRIVATE_URLS)",
 	"customBlockedIpRanges": "which addresses may be reached is the operator's decision (EARSHOT_PRIVATE_URLS)",

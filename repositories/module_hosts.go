@@ -23,8 +23,8 @@ func checkModuleHost(text string) error {
 	return nil
 }
 
-// Reaches reports whether every tool may use the module towards a host, whatever the
-// port. As in certificates, a * stands for one label.
+// Reaches reports whether every tool may send the module's token to a host, on any port. As
+// in certificates, a * stands for one label.
 func (m Module) Reaches(host string) bool {
 	host = plainHost(host)
 	if token, err := url.Parse(m.TokenURL); err == nil && plainHost(token.Hostname()) == host {
@@ -47,7 +47,7 @@ func plainHost(host string) string {
 	return host
 }
 
-// moduleUse is what a grant to use a module anywhere is for.
+// moduleUse is the destination of a grant to use a module with any host.
 func (t *Tool) moduleUse(*App) destination {
 	if t.Source != "" {
 		return destination{"moduleId": t.Request.ModuleID, "source": t.Source}
@@ -55,11 +55,12 @@ func (t *Tool) moduleUse(*App) destination {
 	return endpoint(t.URL).with(destination{"moduleId": t.Request.ModuleID})
 }
 
-// granted marks what somebody who may change the app has let use its module anywhere.
+// granted marks a request whose module may be used with any host, as somebody who may
+// change the app has allowed.
 var granted = secret.New("granted")
 
-// GrantModules lets the tools use the modules that they name towards any host. Call it
-// where whoever gave the repository may change the app.
+// GrantModules lets the tools use the modules that they name with any host. Call it only if
+// the author of the repository may change the app.
 func (r *Repository) GrantModules() { grantModules(r.Tools) }
 
 // GrantModules does for the tools of a patch what it does for those of a Repository.
@@ -78,9 +79,9 @@ func (r *Request) MayUse(module Module, host string) bool {
 	return !r.anywhere.Empty() || module.Reaches(host)
 }
 
-// CheckModuleHosts finds the tools that would send the token of a module where only
-// somebody who may change the app can. What a PATCH of others leaves as it is there is
-// nobody's fault: its calls are looked at.
+// CheckModuleHosts finds the tools that would send a module's token to a host that only
+// somebody who may change the app can allow. Tools that a PATCH leaves unchanged are not at
+// fault: they are checked when they are called.
 func (r *Repository) CheckModuleHosts(app *App, there *Repository) error {
 	var faults fault.List
 	for i := range r.Tools {
@@ -100,7 +101,7 @@ func (r *Repository) CheckModuleHosts(app *App, there *Repository) error {
 	return faults.Err()
 }
 
-// callee returns the host that the tool calls, and the field that says it.
+// callee returns the host that the tool calls, and the field that names it.
 func (t *Tool) callee(app *App) (field, host string) {
 	field, text := "url", t.URL
 	if t.Source != "" {

@@ -2,27 +2,28 @@ package repositories
 
 import "encoding/json"
 
-// maxPage is how long a page of a list is, in bytes of JSON (section 3 of the
-// contract). What its items are made of is read in parts of about that size as well.
+// maxPage is the maximum size of a page of a list, in bytes of JSON (section 3 of the
+// contract). The stored items are read from Redis in batches of about that size as well.
 const maxPage = 1 << 20
 
 // pageFrame is room for what stands around the items: field names, a cursor.
 const pageFrame = 2 << 10
 
-// Room is what is left of a page.
+// Room is the number of bytes that are left on a page of a list. The zero value is an empty
+// page.
 type Room struct {
 	used int
 	any  bool
 }
 
-// Takes reports whether an item fits, and takes its room. The first one always does: an
-// item that is longer than a page is a page of its own.
+// Takes reports whether an item fits on the page, and reserves its bytes. The first item
+// always fits: one that is longer than a page gets a page of its own.
 func (r *Room) Takes(item any) bool {
 	var size counter
 	encoder := json.NewEncoder(&size)
 	encoder.SetEscapeHTML(false)
 	if encoder.Encode(item) != nil {
-		return true // whoever writes it says why it cannot be written
+		return true // the caller that writes it reports the error
 	}
 	if r.any && r.used+int(size) > maxPage-pageFrame {
 		return false
@@ -39,7 +40,7 @@ func (c *counter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Fitting returns how many of the items with these sizes are read together: those that
+// Fitting returns how many items of these sizes, in bytes, are read together: as many as
 // make up a page, and at least one.
 func Fitting(sizes []int64) int {
 	total := int64(0)

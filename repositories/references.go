@@ -7,8 +7,9 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Check compares the repository with the app that it is for: the modules, the
-// sources and the authentication services that its tools name must be the app's. It returns Faults.
+// Check compares the repository with the app that it is for: the modules, the sources and
+// the authentication services that its tools name must be the app's. It returns a
+// fault.List.
 func (r *Repository) Check(app *App) error {
 	var faults fault.List
 	for i := range r.Tools {
@@ -41,8 +42,8 @@ func checkModule(faults *fault.List, at string, request *Request, app *App) {
 // sourceOf is the type of source that a type of tool works on.
 var sourceOf = map[string]string{ToolPostgres: SourcePostgres, ToolSQLite: SourceSQLite, ToolHTTP: SourceHTTP}
 
-// checkSource checks that the tool's source is there, of the right type, and that a
-// path stays within it.
+// checkSource checks that the tool's source exists and has the right type, and that a path
+// stays within it.
 func checkSource(faults *fault.List, at string, tool *Tool, app *App) {
 	if tool.Type == "" {
 		return
@@ -87,7 +88,7 @@ func checkService(faults *fault.List, at, name string, app *App) {
 	}
 }
 
-// unknownName says that an app lacks something, and what it has instead.
+// unknownName describes a name that the app does not have, and lists those that it has.
 func unknownName(what, name string, known []string) string {
 	text := fmt.Sprintf("the app has no %s %s", what, fault.Show(name))
 	switch hint := fault.DidYouMean(name, known); {

@@ -14,13 +14,13 @@ import (
 // ErrNotFound means that there is no such app or repository.
 var ErrNotFound = errors.New("not found")
 
-// Scope says whose a repository is: an app's, or one session's of it.
+// Scope is the owner of a repository: an app, or one of its sessions.
 type Scope struct {
 	AppID     string
 	SessionID string // empty for the app's own
 }
 
-// Repository is a named group of tools with options.
+// Repository is a named group of tools with options, which an app or a session registers.
 type Repository struct {
 	AppID     string  `json:"appId"`
 	SessionID string  `json:"sessionId,omitempty"`
@@ -31,23 +31,23 @@ type Repository struct {
 	Created time.Time `json:"created,omitzero"`
 	Updated time.Time `json:"updated,omitzero"`
 
-	// Generation is random for each registration: what was matched in one
-	// generation does not fire in another, and a triggerOnce repository fires once
-	// in each. A PATCH of what is there keeps it.
+	// Generation is random for each registration: a match made in one generation does not
+	// fire in another, and a triggerOnce repository fires once in each. A PATCH of an
+	// existing repository keeps it.
 	Generation string `json:"-"`
-	// Revision is random for each write.
+	// Revision is random for each write, also for a PATCH.
 	Revision string `json:"-"`
 }
 
 // Options of a repository.
 type Options struct {
-	// TriggerOnce takes the repository away with the first fire of one of its tools.
+	// TriggerOnce removes the repository when the first of its tools fires.
 	TriggerOnce bool `json:"triggerOnce"`
 	// Exclusive makes its tools win over all others, and suppresses replies.
 	Exclusive bool `json:"exclusive"`
 }
 
-// Scope returns whose the repository is.
+// Scope returns the owner of the repository.
 func (r *Repository) Scope() Scope { return Scope{AppID: r.AppID, SessionID: r.SessionID} }
 
 // Tool returns the repository's tool of that name, or nil.
@@ -87,8 +87,8 @@ func (p *Patch) Apply(to *Repository) {
 	to.Tools = tools
 }
 
-// Clone copies a repository as deep as its credentials lie, so that the copy can be
-// given other ones. What is deeper is never changed and stays shared.
+// Clone copies a repository down to its credentials, so that the copy can be given other
+// ones. Anything below them is never changed and stays shared.
 func (r *Repository) Clone() *Repository {
 	next := *r
 	next.Tools = slices.Clone(r.Tools)
@@ -116,7 +116,7 @@ func (r *Request) clone() *Request {
 	return &next
 }
 
-// Clone copies an app as deep as its credentials lie.
+// Clone copies an app down to its credentials.
 func (a *App) Clone() *App {
 	next := *a
 	next.Modules = slices.Clone(a.Modules)
@@ -146,7 +146,7 @@ func CheckID(field, id string) error {
 	return fmt.Errorf("%s %q is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit", field, fault.Clip(id))
 }
 
-// CheckToolName returns an error where name cannot name a tool.
+// CheckToolName returns an error if name is not a valid name of a tool.
 func CheckToolName(name string) error {
 	if namePattern.MatchString(name) {
 		return nil

@@ -27,7 +27,7 @@ const (
 	MostRetryFor = 24 * time.Hour
 )
 
-// Request configures a tool's call.
+// Request is the configuration of a tool's HTTP call.
 type Request struct {
 	// Auth is one of the ways above. Where it is missing, the credentials that are
 	// given say it: basic, bearer or moduleId; with none of them the call is not
@@ -52,7 +52,7 @@ type Request struct {
 	anywhere secret.Secret
 }
 
-// Basic credentials (RFC 7617).
+// Basic holds the credentials of HTTP basic authentication (RFC 7617).
 type Basic struct {
 	Username string        `json:"username"`
 	Password secret.Secret `json:"password"`
@@ -64,7 +64,7 @@ const (
 	GrantPassword          = "password"
 )
 
-// Bearer says how to get a token (RFC 6749).
+// Bearer is the configuration for obtaining a bearer token (RFC 6749).
 type Bearer struct {
 	ClientType   string        `json:"clientType"` // a grant, one of the above
 	ClientID     string        `json:"clientId,omitempty"`
@@ -77,7 +77,7 @@ type Bearer struct {
 	Scopes       []string      `json:"scopes,omitempty"`
 }
 
-// Duration is a time.Duration that reads and writes as "10s".
+// Duration is a time.Duration whose JSON form is a text such as "10s".
 type Duration time.Duration
 
 // MarshalText writes the form that UnmarshalText reads.
@@ -98,7 +98,7 @@ func (d Duration) Or(fallback time.Duration) time.Duration {
 	return time.Duration(d)
 }
 
-// AttemptTimeout is the time that one attempt of the call may take.
+// AttemptTimeout is the time limit of one attempt at the call.
 func (r *Request) AttemptTimeout() time.Duration {
 	if r == nil {
 		return DefaultTimeout
@@ -106,7 +106,7 @@ func (r *Request) AttemptTimeout() time.Duration {
 	return r.Timeout.Or(DefaultTimeout)
 }
 
-// GiveUpAfter is how long the call is tried.
+// GiveUpAfter is how long the call is retried before it is given up.
 func (r *Request) GiveUpAfter() time.Duration {
 	if r == nil {
 		return DefaultRetryFor
@@ -119,8 +119,8 @@ func (r *Request) Repeatable() bool {
 	return r == nil || r.Idempotent == nil || *r.Idempotent
 }
 
-// Headers are a call's own headers. Their values are kept like credentials, since
-// many are: sealed at rest, in no event and no log.
+// Headers are a call's own HTTP headers. Their values are treated like credentials, since
+// many are: sealed at rest, and never in an event or a log.
 type Headers map[string]secret.Secret
 
 // credentialHeader finds the headers whose value is shown to nobody. Others, such as
@@ -139,8 +139,8 @@ func (h Headers) MarshalJSON() ([]byte, error) {
 	return exactjson.Encode(shown)
 }
 
-// Credentials returns the values that are shown to nobody, in no order, so that
-// whoever sends them can keep them out of what comes back.
+// Credentials returns the confidential values in no particular order, so that a caller can
+// remove them from the answer of the endpoint.
 func (h Headers) Credentials() []secret.Secret {
 	var list []secret.Secret
 	for name, value := range h {

@@ -19,20 +19,20 @@ const (
 	SourceHTTP     = "http"
 )
 
-// Source is a database or an HTTP API of the app, which tools of a type work on. The
-// fields are Toolbox's; those that another type of source has are empty.
+// Source is a database or an HTTP API of the app, which tools of the matching type use. The
+// fields are Toolbox's; those of other types of sources are empty.
 type Source struct {
 	Name string `json:"name"`
 	Type string `json:"type"` // one of the above
 
-	// Host, Port and User say where a postgres database is, and who asks it.
+	// Host, Port and User are the address of a postgres database and its user.
 	Host     string        `json:"host,omitempty"`
 	Port     string        `json:"port,omitempty"` // 5432 where it is empty
 	User     string        `json:"user,omitempty"`
 	Password secret.Secret `json:"password,omitzero"`
 	// Database is the name of a postgres database or the path of a sqlite file.
 	Database string `json:"database,omitempty"`
-	// ReadOnly makes statements fail that would change a database.
+	// ReadOnly makes statements that would change a database fail.
 	ReadOnly bool `json:"readOnly,omitempty"`
 
 	// BaseURL is what the paths of http tools are resolved against.
@@ -62,8 +62,8 @@ func (a *App) Source(name string) (Source, bool) {
 	return Source{}, false
 }
 
-// AttemptTimeout is the time that one attempt of the tool may take: the tool's own,
-// its source's, or the default.
+// AttemptTimeout is the time limit of one attempt at the tool's call: the tool's own, its
+// source's, or the default.
 func (a *App) AttemptTimeout(t *Tool) time.Duration {
 	if t.Request != nil && t.Request.Timeout != 0 {
 		return time.Duration(t.Request.Timeout)
@@ -129,5 +129,5 @@ type sample struct{}
 // Literal returns the text as it is.
 func (sample) Literal(text string) string { return text }
 
-// Paste returns what no path is changed by.
+// Paste returns a text that does not change the structure of a path.
 func (sample) Paste(any) (string, error) { return "x", nil }

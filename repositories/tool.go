@@ -9,10 +9,11 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// CatchAll is the name of the tool that takes a message which nothing else matched.
+// CatchAll is the name of the tool that fires when nothing else matches a message.
 const CatchAll = "collect-user-message"
 
-// Tool is what a user's words can set off.
+// Tool is an action that a user's words can trigger: an event, and optionally an HTTP call
+// or an SQL statement.
 type Tool struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -75,8 +76,8 @@ const (
 // RunsStatement reports whether the tool is a SQL tool.
 func (t *Tool) RunsStatement() bool { return t.Type == ToolPostgres || t.Type == ToolSQLite }
 
-// Calls reports whether the tool does something that has a result when it fires, beside
-// its events: a call of a URL, a request to an http source, a statement.
+// Calls reports whether firing the tool has a result, besides its events: a call of a URL,
+// a request to an http source, a statement.
 func (t *Tool) Calls() bool { return t.URL != "" || t.Type != "" }
 
 // lists are the tool's lists of parameters, in the order in which they make one flat
@@ -88,8 +89,8 @@ func (t *Tool) lists() []parameters.List {
 	}
 }
 
-// Given returns the parameters as they were given, for the events: a list, or an
-// object where they are a JSON Schema. Several lists come out as one.
+// Given returns the parameters as they were given, for the events: a list, or an object
+// where they are a JSON Schema. Several lists are joined into one.
 func (t *Tool) Given() json.RawMessage {
 	var members []json.RawMessage
 	var only json.RawMessage
@@ -146,9 +147,9 @@ func ParameterNames(raw json.RawMessage) []string {
 	return names
 }
 
-// Compile compiles the parameters of all tools. A repository that comes from a store
-// needs it; one from a decoder has been compiled. It fails where a record was written
-// by a version that took what this one refuses, and then names all of it as Faults.
+// Compile compiles the parameters of all tools. A repository that comes from a store needs
+// it; one from a decoder has been compiled. It fails if a record was written by a version
+// that accepted what this one refuses; the error is a fault.List.
 func (r *Repository) Compile() error {
 	var faults fault.List
 	with := &parameters.Budget{}

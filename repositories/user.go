@@ -8,10 +8,11 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// Unverified means that a tool cannot be used for want of a verified user.
+// Unverified is the error for a tool that needs a verified user and has none.
 type Unverified struct {
 	Tool string
-	// Services lists those of which one must be verified; empty where that holds.
+	// Services lists the authentication services of which one must be verified; empty if
+	// one is.
 	Services []string
 	// Faults names the authenticated parameters that cannot be filled.
 	Faults []parameters.ValueFault
@@ -40,9 +41,10 @@ func tokenHeaders(services []string) []string {
 	return names
 }
 
-// For returns the tool as it is for a user with these claims: its authenticated
-// parameters have the claims' values, which win as static ones do. The error is an
-// *Unverified where it cannot be used. A tool that asks for nobody is returned as it is.
+// For returns the tool as it is for a user with these claims: its authenticated parameters
+// have the claims' values, which take precedence like static values. The error is an
+// *Unverified if the tool cannot be used. A tool that needs no verified user is returned
+// unchanged.
 func (t *Tool) For(claims parameters.Claims) (*Tool, error) {
 	if len(t.AuthRequired) == 0 && !t.Params().Authenticated() {
 		return t, nil
@@ -60,8 +62,8 @@ func (t *Tool) For(claims parameters.Claims) (*Tool, error) {
 	return &next, nil
 }
 
-// NeededClaims returns of the claims what the tools of the repositories ask for, and no
-// more: it is what may be stored.
+// NeededClaims returns only those claims that the tools of the repositories ask for: no
+// others may be stored.
 func NeededClaims(c parameters.Claims, by []*Repository) parameters.Claims {
 	needed := parameters.Claims{}
 	for _, repository := range by {

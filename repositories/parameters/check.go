@@ -10,9 +10,9 @@ import (
 	"earshot/repositories/fault"
 )
 
-// check holds a value against the parameter, strictly and in the order of the
-// contract: type, allowed, excluded, least, most. A value is named for the first
-// rule that it breaks, each member of a list or map on its own.
+// check validates a value strictly against the parameter, in the order of the contract:
+// type, allowed, excluded, minimum, maximum. It reports the first rule that a value breaks,
+// for each member of a list or map separately.
 func (p *compiledParameter) check(value any, at string) []flaw {
 	if flaws := p.pasteFlaws(value, at); len(flaws) > 0 {
 		return flaws
@@ -42,8 +42,8 @@ func (p *compiledParameter) checkMembers(value any, at string) []flaw {
 	return flaws
 }
 
-// checkValue checks one value of a map: against valueType where there is one, else
-// only for what no reader could take.
+// checkValue checks one value of a map: against valueType where there is one, otherwise
+// only for what no reader could handle.
 func (p *compiledParameter) checkValue(value any, at string) []flaw {
 	if p.values != nil {
 		return p.values.check(value, at)

@@ -9,9 +9,9 @@ import (
 	"earshot/repositories/schema"
 )
 
-// Claims are what verified ID tokens say of a user: by authentication service, then
-// by claim. A service that is in it was verified, even where it says nothing. Numbers
-// are json.Number.
+// Claims are what verified ID tokens say of a user: by authentication service, then by
+// claim. A service in the map was verified, even if it has no claims. Numbers are
+// json.Number.
 type Claims map[string]map[string]any
 
 // Verified reports whether the ID token of a service was verified.
@@ -20,10 +20,10 @@ func (c Claims) Verified(service string) bool {
 	return ok
 }
 
-// Authenticate returns the parameters with those that come from ID tokens filled. A
-// claim is checked like any other value, and strictly. The faults name those that have
-// no claim, and claims that break a rule. Default and required do not apply (as in
-// Toolbox): a tool that asks who somebody is does not run for nobody.
+// Authenticate returns a copy of the parameters in which those that come from ID tokens
+// have their values. A claim is checked like any other value, and strictly. The faults name
+// parameters without a claim, and claims that break a rule. Default and required do not
+// apply (as in Toolbox): a tool that asks for the user's identity does not run without one.
 func (p *Parameters) Authenticate(claims Claims) (*Parameters, []ValueFault) {
 	next := *p
 	next.list, next.byName = slices.Clone(p.list), maps.Clone(p.byName)
@@ -111,7 +111,7 @@ func (p *Parameters) KeepClaims(c, into Claims) {
 // Authenticated reports whether ID tokens fill parameters.
 func (p *Parameters) Authenticated() bool { return p.authenticated }
 
-// Keep copies one claim under its path, which lookUp finds as a name.
+// Keep copies one claim into another Claims, under its dotted path as the name.
 func (c Claims) Keep(service, field string, into Claims) {
 	if !c.Verified(service) {
 		return

@@ -8,9 +8,9 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// coerce reads a model's value as the parameter means it, as far as nothing is lost
-// by it, and reports whether the form of the value changed. What it cannot read it
-// returns as it came, for check to name.
+// coerce converts a model's value to what the parameter wants if nothing is lost, and
+// reports whether the form of the value changed. A value that it cannot convert is returned
+// unchanged, for check to report.
 func (p *compiledParameter) coerce(value any) (any, bool) {
 	read, changed := p.kind.read(value)
 	switch read := read.(type) {
@@ -51,8 +51,8 @@ func (p *compiledParameter) coerceMap(values map[string]any, changed bool) (any,
 	return values, changed
 }
 
-// lone makes a list of a value that was sent where a list is wanted, if it would do
-// as its only member.
+// lone wraps a single value in a list if a list is wanted and the value is valid as its
+// only member.
 func (p *compiledParameter) lone(value any) (any, bool) {
 	if p.items == nil || value == nil {
 		return value, false
@@ -181,8 +181,8 @@ func readJSON(value any, opening byte) (any, bool) {
 	return decoded, true
 }
 
-// absent reports whether a model's value says that there is none: null, or the word
-// for it, unless the parameter takes that word by name.
+// absent reports whether a model's value stands for no value: null, or the word "null",
+// unless the parameter explicitly allows that word.
 func (p *compiledParameter) absent(value any) bool {
 	if value == nil || p.refused != nil && equal(value, p.refused) {
 		return true

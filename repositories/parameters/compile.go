@@ -9,10 +9,9 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Compile makes the one form of a tool's parameters of the lists that it was given in,
-// in their order; the list of Toolbox may be a JSON Schema instead. The faults' pointers
-// begin at the tool; with faults, what is returned is of use for its names alone, and may
-// be nil.
+// Compile compiles a tool's lists of parameters, in their order, into one form; the Toolbox
+// list may be a JSON Schema instead. The faults' pointers are relative to the tool. If
+// there are faults, the result is only good for its names, and may be nil.
 func Compile(lists []List, with *Budget) (*Parameters, fault.List) {
 	lists = slices.DeleteFunc(slices.Clone(lists), func(l List) bool { return !Present(l.Raw) })
 	root, faults := schemaOf(lists)
@@ -119,8 +118,8 @@ func (p *Parameters) coerce(of *compiledParameter, value any) (any, bool) {
 	return of.coerce(value)
 }
 
-// check also reports whether the value can be used: one that a schema will judge as
-// part of the whole can, even with a flaw, so that all its flaws are found.
+// check also reports whether the value can be used: a value that a schema will validate as
+// part of the whole is usable even with a flaw, so that all its flaws are found.
 func (p *Parameters) check(of *compiledParameter, value any) (flaws []flaw, usable bool) {
 	if of.property == nil {
 		flaws = of.check(value, "")
@@ -154,7 +153,7 @@ type definition struct {
 	AuthServices   []Claim     `json:"authServices"`
 }
 
-// dialect is what the two lists differ in.
+// dialect is a language of parameter lists: what the lists differ in.
 type dialect struct {
 	Field    string // of the tool
 	key      string // of the name
@@ -162,7 +161,7 @@ type dialect struct {
 	pasted   bool   // values become a part of a statement's text
 }
 
-// List is one of a tool's lists of parameters.
+// List is one of a tool's lists of parameters, as JSON in one of the dialects.
 type List struct {
 	dialect
 	Raw json.RawMessage
@@ -171,7 +170,7 @@ type List struct {
 // Of returns a list in the dialect.
 func (d dialect) Of(raw json.RawMessage) List { return List{d, raw} }
 
-// The languages of the lists.
+// The dialects of parameter lists, by the fields of a tool in which they are given.
 var (
 	SERMAS     = dialect{Field: "schema", key: "parameter", required: false}
 	Toolbox    = dialect{Field: "parameters", key: "name", required: true}
@@ -204,7 +203,7 @@ func compileList(raw json.RawMessage, in dialect, with *Budget) ([]*compiledPara
 	return parameters, faults
 }
 
-// compile makes the parameter and reports what can never be satisfied.
+// compile compiles the parameter and reports rules that can never be satisfied.
 func (d *definition) compile(in dialect, with *Budget, at string, faults *fault.List) *compiledParameter {
 	p := d.rules(with)
 	p.name, p.place, p.pasted = d.Name, at, in.pasted
@@ -224,7 +223,7 @@ func (d *definition) compile(in dialect, with *Budget, at string, faults *fault.
 	return p
 }
 
-// rules compiles what holds for a parameter and for the items of one alike.
+// rules compiles the rules that parameters and the items of arrays have in common.
 func (d *definition) rules(with *Budget) *compiledParameter {
 	p := &compiledParameter{
 		description: d.Description,

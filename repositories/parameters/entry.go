@@ -48,7 +48,7 @@ func newEntries(given []any, in *Budget) []entry {
 	return entries
 }
 
-// literal reports whether the entry stands for itself alone.
+// literal reports whether the entry matches only itself.
 func (e entry) literal() bool { return e.pattern == nil }
 
 // allows reports whether the entry equals the value or matches all of it.
@@ -112,8 +112,8 @@ func scalarTexts(value any) []string {
 	}
 }
 
-// regexSigns are what nobody writes into a literal: a group with options or
-// lookaround, a class by letter, a repeated dot, a counted repetition, an anchor.
+// regexSigns are character sequences that nobody writes in a literal: a group with options
+// or lookaround, a class by letter, a repeated dot, a counted repetition, an anchor.
 var regexSigns = regexp.MustCompile(`\(\?[:=!<PiUms]|\\[dDwWsSbBpP]|\.[*+]|\\[1-9]|\{[0-9]+,?[0-9]*\}|^\^|[^\\]\$$`)
 
 // brokenRegex returns the entry's fault where it is clearly meant as a regular

@@ -8,8 +8,8 @@ import (
 	"earshot/repositories/fault"
 )
 
-// findings collects what makes a definition impossible to satisfy, so that it is
-// refused when it is registered and not when somebody needs it.
+// findings collects the faults of a definition that can never be satisfied, so that it is
+// refused at registration and not when somebody needs it.
 type findings struct {
 	faults *fault.List
 	at     string
@@ -24,7 +24,7 @@ func (f *findings) add(field, format string, args ...any) {
 	f.faults.Add(f.at+fault.Point(field), format, args...)
 }
 
-// rules reports the rules of a definition that do not go together.
+// rules reports rules of a definition that contradict each other.
 func (f *findings) rules(d *definition, p *compiledParameter) {
 	if !slices.Contains(kinds, p.kind) {
 		f.add("type", "%s is not a type: %s%s", fault.Show(p.kind), fault.OneOf(kinds), fault.DidYouMean(string(p.kind), kinds))
@@ -102,8 +102,8 @@ func (p *compiledParameter) wholeHint() string {
 	return ""
 }
 
-// comparable reports whether an entry can have a bearing on values of the type: it
-// is of the type, or a text that is compared with a scalar's.
+// comparable reports whether an entry can apply to values of the type: it is of the type,
+// or a text that is compared with a scalar's.
 func (p *compiledParameter) comparable(given any) bool {
 	switch given := given.(type) {
 	case string:
@@ -175,7 +175,7 @@ func (f *findings) fixed(p *compiledParameter, field string, given any) *fixed {
 	return &fixed{given: given, used: p.escaped(given)}
 }
 
-// unfillable reports a required parameter that nobody may fill.
+// unfillable reports a required parameter that can never be filled.
 func (f *findings) unfillable(p *compiledParameter) {
 	if p.ignored && p.required && p.static == nil && p.fallback == nil && len(p.claims) == 0 {
 		f.add("ignore", "nobody fills the parameter: it is required and ignored; give it a value or a default")

@@ -61,16 +61,16 @@ type compiledParameter struct {
 	refused  any  // its default, where its own schema refuses it
 }
 
-// Claim names a field of a verified ID token: authServices.
+// Claim is a reference to a field of a verified ID token, as authServices lists them.
 type Claim struct {
 	Service string `json:"name"`
 	Field   string `json:"field"`
 }
 
-// fixed is a value of the definition: as it was given, and as it is handed on.
+// fixed is a default or static value: as it was given, and after escaping.
 type fixed struct{ given, used any }
 
-// bound is minValue or maxValue: as it was given, and to compare with.
+// bound is minValue or maxValue: as it was given, and as a decimal.
 type bound struct {
 	given  string
 	number exactjson.Decimal
@@ -90,7 +90,7 @@ func (p *compiledParameter) services() string {
 	return strings.Join(names, " or ")
 }
 
-// flaw is one thing that is wrong with a value, and where inside it: a path such as
+// flaw is one validation error of a value, with its place inside the value: a path such as
 // [2].day, empty for the value itself.
 type flaw struct{ at, detail string }
 
@@ -110,8 +110,8 @@ func index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
 
 func member(at, key string) string { return at + "." + fault.Clip(key) }
 
-// Parameter describes one parameter to those who look for its value or tell a model
-// about it in prose. All rules are in Parameters.Check; this is a view.
+// Parameter is a read-only description of one parameter, for code that looks for its value
+// or describes it to a model in prose. Parameters.Check has the complete rules.
 type Parameter struct {
 	Name        string
 	Description string
@@ -124,10 +124,10 @@ type Parameter struct {
 	Default any
 	// Allowed are the allowed values where all of them are literal, else nil.
 	Allowed []any
-	// Hidden says that models neither see nor fill it.
+	// Hidden says that models neither see nor fill the parameter.
 	Hidden bool
-	// Grounded says that a model's value has to stand in the conversation. It is for
-	// whoever knows the conversation to hold to; Check and Read do not.
+	// Grounded says that a model's value has to stand in the conversation. Check and Read
+	// ignore it: whoever knows the conversation enforces it.
 	Grounded bool
 	// Items describes the members of an array; nil where nothing is known of them.
 	Items *Parameter
@@ -146,12 +146,13 @@ func (p *Parameters) List() []Parameter {
 	return list
 }
 
-// Placed is a parameter for those who check the definition that it is in.
+// Placed is a Parameter with its place in the definition, for code that checks the
+// definition.
 type Placed struct {
 	Parameter
-	// Kind is the type in the word of its list, which has others for some.
+	// Kind is the type as its list calls it: float and map are not translated.
 	Kind string
-	// Place is where it stands in its tool, as a JSON Pointer.
+	// Place is a JSON Pointer to it, relative to the tool.
 	Place string
 	// Claims are the fields of ID tokens that fill it, of which one has to be there.
 	Claims []Claim

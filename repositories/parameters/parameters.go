@@ -1,6 +1,8 @@
-// Package parameters compiles the parameters of a tool, which are given as lists (of SERMAS
-// or of Toolbox) or as a JSON Schema, to one form, and holds values against it: strictly
-// those of a program, and with coercion what a model has written.
+// Package parameters compiles the parameters of a tool, given as lists (of SERMAS or
+// Toolbox) or as a JSON Schema, into one form and checks values against it: Check takes a
+// program's values strictly, Read coerces what a model has written. Compile returns all
+// faults of a definition as a fault.List, Check and Read return all faults of the values as
+// ValueFaults. The size of regular expressions and JSON Schemas is bounded by a Budget.
 package parameters
 
 import (
@@ -25,7 +27,7 @@ type Parameters struct {
 	authenticated bool
 }
 
-// ValueFault is one thing that is wrong with a value.
+// ValueFault is one validation error of a value.
 type ValueFault struct {
 	// Parameter is the name of the parameter, or the unknown name that was given.
 	Parameter string `json:"parameter"`
@@ -34,7 +36,7 @@ type ValueFault struct {
 	Detail string `json:"detail"`
 }
 
-// Reading is what came of a model's arguments.
+// Reading is the result of reading a model's arguments.
 type Reading struct {
 	// Values are complete: static values and defaults included. Numbers are
 	// json.Number with the digits that were sent. A value at fault is not in it.
@@ -49,7 +51,7 @@ type Reading struct {
 	Dropped []string
 }
 
-// Infers reports whether there is any value that a matcher has to find.
+// Infers reports whether there is any parameter that a matcher has to fill.
 func (p *Parameters) Infers() bool {
 	for _, parameter := range p.list {
 		if !parameter.hidden() {
@@ -78,8 +80,8 @@ func (p *Parameters) Names() []string {
 	return names
 }
 
-// Hidden reports whether the parameter is kept from models: ignored, static, or
-// filled from a verified ID token. It is false for a name that there is not.
+// Hidden reports whether the parameter is kept from models: ignored, static, or filled from
+// a verified ID token. It is false for an unknown name.
 func (p *Parameters) Hidden(name string) bool {
 	parameter, ok := p.byName[name]
 	return ok && parameter.hidden()
@@ -112,13 +114,13 @@ func (p *Parameters) Read(arguments map[string]any) Reading {
 	return run.Reading
 }
 
-// Whose values an evaluation takes.
+// The two modes of an evaluation, by the source of its values.
 const (
 	strict  = false // a program's
 	lenient = true  // a model's
 )
 
-// evaluation is one way of values through the parameters.
+// evaluation is one pass of values through the parameters.
 type evaluation struct {
 	Reading
 	parameters *Parameters
@@ -160,8 +162,8 @@ func (s *evaluation) null(p *compiledParameter, sent bool) {
 	s.absent(p)
 }
 
-// unverified reports that a parameter's claim is missing. Nothing that is sent takes
-// its place, and neither does a default.
+// unverified reports that a parameter's claim is missing. Neither a value that is sent nor
+// a default takes its place.
 func (s *evaluation) unverified(p *compiledParameter) {
 	if p.required {
 		s.miss(p, "cannot be filled: it comes from a verified ID token of "+p.services()+", and there is none")
@@ -258,7 +260,7 @@ func (s *evaluation) keep(name string, value any) bool {
 	return true
 }
 
-// finish holds the values as a whole against the JSON Schema, where there is one.
+// finish validates the values as a whole against the JSON Schema, if there is one.
 func (s *evaluation) finish() {
 	if s.parameters.schema == nil {
 		return
@@ -274,8 +276,8 @@ func (s *evaluation) finish() {
 	}
 }
 
-// atFault reports whether a parameter has a fault already; that it is not among the
-// values is then no second one.
+// atFault reports whether a parameter has a fault already; its absence from the values is
+// then not a second one.
 func (s *evaluation) atFault(name string) bool {
 	return slices.ContainsFunc(s.Errors, func(f ValueFault) bool { return f.Parameter == name })
 }

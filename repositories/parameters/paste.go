@@ -10,9 +10,9 @@ import (
 	"earshot/repositories/fault"
 )
 
-// ControlCharacter returns the first control character of a text. None may be pasted
-// into a statement: a zero byte ends the text where the database reads it, and with it
-// all that the statement says after the value.
+// ControlCharacter returns the first control character of a text. No control character may
+// be pasted into a statement: for the database a zero byte ends the text, and with it
+// everything in the statement after the value.
 func ControlCharacter(text string) (found rune, has bool) {
 	at := strings.IndexFunc(text, unicode.IsControl)
 	if at < 0 {
@@ -50,8 +50,8 @@ func controlFlaws(value any, at string) []flaw {
 	return flaws
 }
 
-// Escapes that a string may ask for. A value that is pasted into a statement is put
-// between the delimiters, and a closing one inside it is doubled.
+// Escapes that a string parameter may ask for. A value that is pasted into a statement is
+// put between the delimiters, and a closing one inside it is doubled.
 const (
 	escapeSingleQuotes   = "single-quotes"
 	escapeDoubleQuotes   = "double-quotes"
@@ -59,8 +59,8 @@ const (
 	escapeSquareBrackets = "square-brackets"
 )
 
-// delimiters returns the opening and the closing delimiter of an escape; both are
-// empty where there is none of that name.
+// delimiters returns the opening and the closing delimiter of an escape; both are empty if
+// there is no escape of that name.
 func delimiters(escape string) (opening, closing string) {
 	switch escape {
 	case escapeSingleQuotes:

@@ -15,7 +15,7 @@ import (
 	"earshot/repositories/schema"
 )
 
-// rootSchema is a tool's parameters that were given as a JSON Schema.
+// rootSchema is the JSON Schema in which a tool's parameters were given.
 type rootSchema struct {
 	compiled *jsonschema.Schema
 	cost     int // how many schemas apply to one place
@@ -77,7 +77,7 @@ func requiredNames(document map[string]any) map[string]bool {
 	return names
 }
 
-// isOpen reports whether the schema speaks of properties beyond the named ones.
+// isOpen reports whether the schema explicitly allows properties other than the named ones.
 func isOpen(s *jsonschema.Schema) bool {
 	if additional, ok := s.AdditionalProperties.(bool); ok && !additional {
 		return len(s.PatternProperties) > 0
@@ -107,7 +107,7 @@ func (r *rootSchema) takes(name string) bool {
 	return false
 }
 
-// validate holds the values as a whole against the schema.
+// validate validates the values as a whole against the schema.
 func (r *rootSchema) validate(values map[string]any) []ValueFault {
 	if most := maxChecks / r.cost; schema.Weight(values, most+1) > most {
 		return []ValueFault{{Detail: fmt.Sprintf("the values are too many to check: with this schema at most %d, those in lists and objects counted", most)}}
@@ -157,8 +157,8 @@ func faultOf(l schema.Violation, values map[string]any) ValueFault {
 // is one that nothing can be loaded from.
 const schemaURL = "earshot:///parameters"
 
-// noLoader refuses every reference that leaves the schema: what a tool means must
-// not depend on who answers under a URL, nor make the service ask there.
+// noLoader refuses every reference to another document: the meaning of a tool must not
+// depend on who answers at a URL, nor make the service request it.
 type noLoader struct{}
 
 // Load implements jsonschema.URLLoader.
@@ -188,7 +188,7 @@ func compileSchema(document map[string]any, with *Budget) (*jsonschema.Schema, f
 	return compiled, nil
 }
 
-// schemaFaults says what the compiler has against a schema.
+// schemaFaults turns the compiler's errors into faults.
 func schemaFaults(err error, document any) fault.List {
 	var invalid *jsonschema.SchemaValidationError
 	var regex *jsonschema.InvalidRegexError
@@ -211,9 +211,9 @@ func schemaFaults(err error, document any) fault.List {
 	return faults
 }
 
-// maxSchemaCost bounds how many schemas one value is held against in one place. A
-// schema of a hundred lines whose allOf and $ref double at each step would else keep
-// a processor busy for years.
+// maxSchemaCost bounds how many schemas one value is held against in one place. A schema of
+// a hundred lines whose allOf and $ref double at each step would otherwise keep a processor
+// busy for years.
 const maxSchemaCost = 5000
 
 // How many values JSON Schemas are made of, each object, list and scalar being one. The

@@ -12,9 +12,9 @@ import (
 	"earshot/repositories/schema"
 )
 
-// coercion reads a model's value as a JSON Schema means it, as far as nothing is
-// lost by it. It is guided by the types that the schema names; the check of the
-// whole decides afterwards. The budget bounds it on schemas that refer in circles.
+// coercion converts a model's value to what a JSON Schema wants, if nothing is lost. It is
+// guided by the types that the schema names; the check of the whole decides afterwards. The
+// budget bounds it on schemas that refer in circles.
 type coercion struct {
 	budget  int
 	changed bool
@@ -164,8 +164,8 @@ func (c *coercion) member(object map[string]any, name string, s *jsonschema.Sche
 	object[name] = read
 }
 
-// checkIntegers finds what JSON Schema would let through and a program may not send:
-// 5.0 where only integers are wanted. All else is the schema's own business.
+// checkIntegers finds what JSON Schema would let through and a program may not send: 5.0
+// where only integers are wanted. The schema checks everything else.
 func checkIntegers(value any, s *jsonschema.Schema, at string) []flaw {
 	if s == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"earshot/repositories/schema"
 )
 
-// annotations are what a property of a JSON Schema says beside its rules. The last
-// four are the words of the lists; a validator passes over them.
+// annotations are the keywords of a property that are not validation rules. The last four
+// are the words of the lists; a validator passes over them.
 type annotations struct {
 	Description  string  `json:"description"`
 	Default      any     `json:"default"`

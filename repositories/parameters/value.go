@@ -34,9 +34,8 @@ func DecodeValues(raw []byte) (map[string]any, error) {
 	}
 }
 
-// normal brings what a Go program may hand over to what a JSON decoder makes, so
-// that all rules see json.Number. It copies lists and maps, whose owner may go on
-// using them.
+// normal converts Go values to those that a JSON decoder makes, so that all rules see
+// json.Number. It copies lists and maps, whose owner may go on using them.
 func normal(value any) any {
 	switch value := value.(type) {
 	case []any:
@@ -80,8 +79,8 @@ func normalScalar(value any) any {
 	}
 }
 
-// equal compares two values of the same meaning: numbers by value, 1 as 1.0, all
-// else as it stands.
+// equal reports whether two values mean the same: numbers are compared by value, so that 1
+// equals 1.0, and everything else exactly.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
