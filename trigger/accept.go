@@ -16,7 +16,8 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// turn is a message that this process has the lease of, with all that was read.
+// turn is a message that this process holds the lease of, with everything that was read
+// about it.
 type turn struct {
 	ledger.Turn
 	token   string
@@ -42,8 +43,8 @@ type storedMessage struct {
 	claims parameters.Claims
 }
 
-// says names what a message says: one that is sent again under its id must say the same.
-// When, and with which claims, is no part of that.
+// says is a hash of a message's content: a message that is sent again under the same id
+// must have the same. The time and the claims are not part of it.
 func (m *storedMessage) says() string {
 	if m == nil {
 		return ""
@@ -51,15 +52,14 @@ func (m *storedMessage) says() string {
 	return hash(m.Actor, m.Text)
 }
 
-// accepted is what the ledger has found of a message, with its turn where the lease was
-// taken.
+// accepted is the ledger's answer about a message, with its turn if the lease was taken.
 type accepted struct {
 	ledger.Accepted
 	turn *turn
 }
 
-// accept asks the ledger for a turn. A nil message claims one that is there; canned is the
-// answer of a message that is not matched.
+// accept asks the ledger for a turn. If message is nil, it claims an existing turn. canned
+// is the fixed answer for a message that is not matched against tools.
 func (e *Engine) accept(ctx context.Context, id ledger.Turn, token string, message *storedMessage, canned string) (accepted, error) {
 	text, claims, err := message.encode()
 	if err != nil {
@@ -113,8 +113,8 @@ func (e *Engine) readTurn(id ledger.Turn, token string, had *appState, found *le
 	return t, nil
 }
 
-// needed returns of a message's claims those that tools in scope ask for, and nothing
-// for messages that fire nothing. It costs a round trip for those who bring a token.
+// needed returns those of a message's claims that tools in scope ask for, and none for
+// messages that fire nothing. It costs a round trip, only for messages with a token.
 func (e *Engine) needed(ctx context.Context, m Message) (parameters.Claims, error) {
 	if len(m.Claims) == 0 || m.Actor == matcher.ActorAgent {
 		return nil, nil
@@ -126,8 +126,8 @@ func (e *Engine) needed(ctx context.Context, m Message) (parameters.Claims, erro
 	return repositories.NeededClaims(m.Claims, slices.Concat(s.session, s.own)), nil
 }
 
-// encode writes a message and its claims as the ledger keeps them; both are empty for
-// a turn that is claimed.
+// encode writes a message and its claims as the ledger keeps them; both are empty if an
+// existing turn is claimed.
 func (m *storedMessage) encode() (text, claims string, err error) {
 	if m == nil {
 		return "", "", nil

@@ -29,7 +29,8 @@ func (e *Engine) deliverDecision(ctx context.Context, t *turn, p *plan, request 
 	return e.close(ctx, r)
 }
 
-// close stores the answer with the last outcomes, and returns the one that holds.
+// close stores the answer with the last outcomes, and returns the answer that is valid:
+// another replica may have stored one before.
 func (e *Engine) close(ctx context.Context, r *firstAttempts) (json.RawMessage, error) {
 	answer, err := exactjson.Encode(r.plan.answer)
 	if err != nil {
@@ -40,12 +41,12 @@ func (e *Engine) close(ctx context.Context, r *firstAttempts) (json.RawMessage, 
 	return json.RawMessage(held), err
 }
 
-// repliesTo reports whether there may be a reply: no exclusive repository has the
-// turn, and neither a tool that fired nor the app asks for silence.
+// repliesTo reports whether there may be a reply: no exclusive repository is in scope, and
+// neither a tool that fired nor the app suppresses replies.
 func repliesTo(s scope, answer Answer) bool { return !s.exclusive() && !answer.SkipResponse }
 
-// wantsModelReply reports whether the model is to write a reply with the results in
-// hand.
+// wantsModelReply reports whether the model should write a reply, given the results of the
+// calls.
 func wantsModelReply(request matcher.Request, s scope, answer Answer) bool {
 	return request.Chat && len(answer.Matches) > 0 && repliesTo(s, answer) && returnedDirect(answer) == nil
 }
@@ -107,7 +108,7 @@ func quote(text string) json.RawMessage {
 }
 
 // rebuild makes the answer of a turn whose process died after the decision: what was
-// decided, with the states of now.
+// decided, with the current states.
 func (e *Engine) rebuild(ctx context.Context, id ledger.Turn, decision string) (json.RawMessage, error) {
 	var answer Answer
 	if err := decode(decision, &answer); err != nil {

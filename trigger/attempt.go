@@ -12,7 +12,7 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// attempt is one try to deliver an effect, with what came of it.
+// attempt is one attempt to deliver an effect, with its outcome.
 type attempt struct {
 	effect.Effect
 	entry   keyspace.Entry
@@ -22,7 +22,7 @@ type attempt struct {
 	at      time.Time
 	outcome effect.Outcome
 	pause   time.Duration // before the next one, of a Retry
-	left    bool          // made, or to be made, by whoever has the outbox: not ours to write
+	left    bool          // left to the holder of the outbox: not ours to write
 }
 
 // firstCall is the first attempt at a call, within the lease that the decision has given.
@@ -54,7 +54,7 @@ func (e *Engine) deliver(ctx context.Context, a attempt) attempt {
 	return a
 }
 
-// ends are the points between an attempt and the writing down of its outcome.
+// ends are the crash points between an attempt and the recording of its outcome.
 var ends = map[effect.Verdict]crash.Point{effect.Done: crash.AttemptDone, effect.Retry: crash.AttemptRetried, effect.Dead: crash.AttemptDead}
 
 // delivererOf chooses who delivers an effect.
@@ -86,8 +86,8 @@ func (e *Engine) outcome(ctx context.Context, deliverer effect.Deliverer, delive
 	return deliverer.Deliver(ctx, delivery)
 }
 
-// assess decides what follows from an outcome: how long to wait, or whether to give
-// up.
+// assess decides what follows from an outcome: how long to wait before the next attempt, or
+// whether to give up.
 func (e *Engine) assess(a *attempt) {
 	if a.Kind == effect.KindEvent {
 		e.stalled.Store(a.outcome.Verdict == effect.Retry && !a.outcome.Forbidden) // a denial is one subject's
@@ -105,9 +105,9 @@ func (e *Engine) assess(a *attempt) {
 	}
 }
 
-// giveUpAfter is for how long the effect is tried. Events are tried for ever, but for
-// those that the broker denies to us: one would hold up its session until somebody sees
-// to it.
+// giveUpAfter is how long delivery is retried. Events are retried for ever, except those
+// that the broker denies to us: such an event would block its session until an operator
+// steps in.
 func (a *attempt) giveUpAfter() (limit time.Duration, limited bool) {
 	if a.Kind == effect.KindCall {
 		return a.Call.Request.GiveUpAfter(), true
@@ -115,10 +115,10 @@ func (a *attempt) giveUpAfter() (limit time.Duration, limited bool) {
 	return repositories.DefaultRetryFor, a.outcome.Forbidden
 }
 
-// notTried is the outcome of an event that waits for another one before it.
+// notTried is the outcome of an event that waits for an earlier one.
 var notTried = effect.Outcome{Verdict: effect.Retry, Deferred: true, Error: "waits for an earlier event of the session"}
 
-// ends reports whether a call has come to its end, whichever.
+// ends reports whether a call has ended, successfully or not.
 func (a attempt) ends() bool { return a.Kind == effect.KindCall && a.outcome.Verdict != effect.Retry }
 
 // eventState is where the event stands after the attempt.
@@ -203,9 +203,9 @@ var callPauses = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second,
 // when it is back.
 var eventPauses = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
 
-// pauseAfter is the pause after a failure, fails having gone before. What the other
-// side asked for is honoured between the pause and its double: neither an eager nor a
-// careless endpoint sets our pace.
+// pauseAfter is the pause after a failure, fails having gone before. A pause that the other
+// side asks for is honoured between our pause and its double, so that no endpoint sets our
+// pace.
 func (e *Engine) pauseAfter(kind effect.Kind, fails int, asked time.Duration) time.Duration {
 	ladder := callPauses
 	if kind == effect.KindEvent {
@@ -220,8 +220,8 @@ func (e *Engine) pauseAfter(kind effect.Kind, fails int, asked time.Duration) ti
 
 var verdicts = map[effect.Verdict]string{effect.Done: "done", effect.Retry: "retry", effect.Dead: "dead"}
 
-// finish writes a report until Redis has answered or ctx ends. It returns the answer that
-// holds, and goes on with the session's outbox where more is in it.
+// finish writes a report, retrying until Redis has answered or ctx ends. It returns the
+// answer that is valid, and goes on with the session's outbox if there is more in it.
 func (e *Engine) finish(ctx context.Context, r ledger.Report) (answer string, err error) {
 	holds, answer, err := e.record(ctx, r)
 	if holds {

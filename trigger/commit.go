@@ -15,7 +15,7 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// commit decides by the ledger, and notes in the plan who has the session's outbox.
+// commit has the ledger decide, and records in the plan who holds the session's outbox.
 func (e *Engine) commit(ctx context.Context, p *plan) (ledger.Status, error) {
 	doc, err := e.commitment(p)
 	if err != nil {
@@ -60,8 +60,8 @@ func (e *Engine) commitment(p *plan) (ledger.Commitment, error) {
 	return doc, nil
 }
 
-// answerWithin is how long the replica that fires may take to its answer, while it
-// lives: the lease of a turn, or the longest of its calls.
+// answerWithin is how long the replica that fires may take until its answer, if it stays
+// alive: the lease of a turn, or the longest of its calls.
 func (p *plan) answerWithin(lease time.Duration) time.Duration {
 	for _, delivery := range p.effects {
 		if delivery.Kind == effect.KindCall {
@@ -105,7 +105,7 @@ func (m Match) parts() map[string]any {
 	return parts
 }
 
-// takenBy is what the decision of a plan takes.
+// takenBy lists the leases that the decision of a plan takes.
 func takenBy(p *plan) ledger.Holding {
 	all := ledger.Holding{Turn: p.Turn, Token: p.token}
 	if p.Message == "" {
@@ -119,20 +119,20 @@ func takenBy(p *plan) ledger.Holding {
 	return all
 }
 
-// releases is how often something is given back, at growing intervals, until something was
-// there: a Redis that has stopped for a moment may run what took it after what gives it
-// back.
+// releases is how many times a release is tried, at growing intervals, until there was
+// something to release: a Redis that has stopped for a moment may run the script that takes
+// a lease after the one that releases it.
 const releases = 5
 
-// giveUp gives back what a token may have taken where err leaves that open. It returns at
-// once.
+// giveUp releases the leases that a token may have taken, if err leaves open whether it
+// did. It returns at once.
 func (e *Engine) giveUp(held ledger.Holding, err error) {
 	if errors.Is(err, keyspace.ErrUnavailable) && !errors.Is(err, keyspace.ErrReplicas) && !unreached(err) {
 		e.handBack(held)
 	}
 }
 
-// handBack gives back what a token may have taken, and returns at once.
+// handBack releases the leases that a token may have taken, and returns at once.
 func (e *Engine) handBack(held ledger.Holding) {
 	e.work(func() {
 		ctx, cancel := context.WithTimeout(e.life, max(e.lease, keyspace.EventLease))
@@ -159,7 +159,7 @@ func (e *Engine) release(ctx context.Context, held ledger.Holding) (had bool, er
 	return had, err
 }
 
-// unreached reports whether there was no connection at all: nothing was taken then.
+// unreached reports whether there was no connection at all, so that no lease was taken.
 func unreached(err error) bool {
 	var network *net.OpError
 	return errors.As(err, &network) && network.Op == "dial"

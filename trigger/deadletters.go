@@ -25,14 +25,14 @@ func (e *Engine) RetryAll(ctx context.Context, q Query) (int, error) {
 	return count, err
 }
 
-// Purge removes all failed triggers that match, with what they still owe, and returns
-// their number. One of which an effect is being delivered stays.
+// Purge removes all failed triggers that match, with their undelivered effects, and returns
+// their number. A trigger with an effect that is being delivered stays.
 func (e *Engine) Purge(ctx context.Context, q Query) (int, error) {
 	return e.eachFailed(ctx, q, func(record Record) (bool, error) { return e.purge(ctx, q.AppID, record.TriggerID) })
 }
 
-// eachFailed does something to each failed trigger that matches, and counts those to
-// which it was done. The list is read as it stands at the beginning.
+// eachFailed applies a function to each failed trigger that matches, and counts those that
+// it succeeded for. The list is read as it stands at the beginning.
 func (e *Engine) eachFailed(ctx context.Context, q Query, do func(Record) (bool, error)) (int, error) {
 	q.State, q.Page = StateFailed, Page{Limit: chunk}
 	count := 0
@@ -65,8 +65,8 @@ func (e *Engine) purge(ctx context.Context, appID, triggerID string) (bool, erro
 	return e.ledger.Purge(ctx, appID, stored.record.SessionID, triggerID, stored.firing)
 }
 
-// Retry makes the failed effects of a trigger due again. Retrying one of which
-// nothing has failed is no error.
+// Retry makes the failed effects of a trigger due again. Retrying a trigger without failed
+// effects is no error.
 func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
 	stored, err := e.readTrigger(ctx, appID, triggerID)
 	if err != nil {

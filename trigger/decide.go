@@ -39,7 +39,8 @@ func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 	return &p.plan, err
 }
 
-// unmatched fires the catch-all where there is one, or says that nothing matched.
+// unmatched fires the catch-all if there is one, and otherwise adds the event that nothing
+// matched.
 func (p *planner) unmatched(s scope) error {
 	candidates, catchAll := s.candidates()
 	if catchAll != nil {
@@ -77,8 +78,8 @@ func oncePerRepository(matches []matcher.Match) []matcher.Match {
 	})
 }
 
-// skipsResponse tells a front-end whether it should keep silent: a tool that fired
-// says so, the app says so of all tools, or an exclusive repository has the turn.
+// skipsResponse tells a front-end whether it should keep silent: a tool that fired says so,
+// the app says so of all tools, or or an exclusive repository is in scope.
 func skipsResponse(s scope, matches []Match) bool {
 	if s.exclusive() || len(matches) > 0 && s.app.Settings.SkipToolResponse {
 		return true
@@ -86,8 +87,8 @@ func skipsResponse(s scope, matches []Match) bool {
 	return slices.ContainsFunc(matches, func(m Match) bool { return m.SkipResponse })
 }
 
-// carriedOver keeps of a finding what still holds in a scope that has changed since:
-// tools that stand in the same repository as they did.
+// carriedOver keeps those matches that are still valid in a scope that has changed since:
+// tools that are unchanged in the same repository.
 func carriedOver(result matcher.Result, s scope) matcher.Result {
 	kept := result
 	kept.Matches, kept.Rejected = nil, nil
@@ -106,7 +107,7 @@ func carriedOver(result matcher.Result, s scope) matcher.Result {
 	return kept
 }
 
-// same finds the candidate's tool in the scope, unless it was changed.
+// same finds the candidate's tool in the scope if it is unchanged.
 func (s scope) same(c matcher.Candidate) (matcher.Candidate, bool) {
 	for _, repository := range s.ranked() {
 		if repository.ID != c.Repository.ID || repository.SessionID != c.Repository.SessionID {
@@ -141,8 +142,8 @@ type unfinished struct {
 	candidate matcher.Candidate
 }
 
-// readUnfinished reads what a session keeps, but for what is too old or whose tool is
-// not in scope any more.
+// readUnfinished reads the unfinished calls of a session, without those that are too old or
+// whose tool is no longer in scope.
 func readUnfinished(text string, s scope, now time.Duration) []unfinished {
 	var stored, open []unfinished
 	if text == "" || decode(text, &stored) != nil {
@@ -161,7 +162,7 @@ func readUnfinished(text string, s scope, now time.Duration) []unfinished {
 	return open
 }
 
-// toMatcher shows unfinished calls to a matcher.
+// toMatcher converts unfinished calls to the matcher's type.
 func toMatcher(list []unfinished) []matcher.Unfinished {
 	var shown []matcher.Unfinished
 	for _, u := range list {
@@ -190,7 +191,7 @@ func keptUnfinished(t *turn, result matcher.Result) (string, error) {
 	return string(text), err
 }
 
-// soundValues are the values of a rejected call that are in order.
+// soundValues are the valid values of a rejected call.
 func soundValues(rejected matcher.Rejected) map[string]any {
 	values := maps.Clone(orEmpty(rejected.Values))
 	for _, name := range faulty(rejected) {
@@ -199,7 +200,7 @@ func soundValues(rejected matcher.Rejected) map[string]any {
 	return values
 }
 
-// faulty names the parameters of a rejected call that lack a good value.
+// faulty names the parameters of a rejected call without a valid value.
 func faulty(rejected matcher.Rejected) []string {
 	names := slices.Clone(rejected.Missing)
 	for _, fault := range rejected.Errors {

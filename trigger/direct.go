@@ -13,8 +13,8 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// Fire fires a tool without the matcher and returns the JSON of a Match. The same
-// TriggerID again returns the answer of then.
+// Fire fires a tool without the matcher and returns the JSON of a Match. Firing again with
+// the same TriggerID returns the first answer and fires nothing.
 //
 // Errors: repositories.ErrNotFound without the app, ErrNotInScope,
 // *repositories.Unverified, *ValuesError, *ledger.RateError, ErrConflict,
@@ -46,7 +46,7 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 	return nil, fmt.Errorf("%w: its repository changes faster than it can be fired", ErrNotInScope)
 }
 
-// planDirect finds the tool, checks the values and plans the fire.
+// planDirect finds the tool, checks the values and plans the firing.
 func (e *Engine) planDirect(ctx context.Context, d Direct) (*plan, error) {
 	s, err := e.loadScope(ctx, d.AppID, d.SessionID)
 	if err != nil {
@@ -103,7 +103,7 @@ func (e *Engine) closeDirect(r *firstAttempts) (json.RawMessage, error) {
 	return json.RawMessage(held), err
 }
 
-// fireBefore returns what came of an earlier direct trigger of the same id; nil where
+// fireBefore returns the answer of an earlier direct trigger with the same id, or nil if
 // there was none.
 func (e *Engine) fireBefore(ctx context.Context, d Direct) (json.RawMessage, error) {
 	record, err := e.readTrigger(ctx, d.AppID, d.TriggerID)
@@ -116,9 +116,9 @@ func (e *Engine) fireBefore(ctx context.Context, d Direct) (json.RawMessage, err
 	return e.waitForAnswer(ctx, d, d.TriggerID)
 }
 
-// firedMeanwhile returns what an earlier request of the same id has fired while this one
-// found that nothing can be: a triggerOnce repository is gone because of it. Else it
-// returns the fault.
+// firedMeanwhile returns the answer of an earlier request with the same id that fired while
+// this one found the tool out of scope: it may be the one that took the triggerOnce
+// repository away. Otherwise it returns the fault.
 func (e *Engine) firedMeanwhile(ctx context.Context, d Direct, fault error) (json.RawMessage, error) {
 	if d.TriggerID == "" {
 		return nil, fault
@@ -129,8 +129,8 @@ func (e *Engine) firedMeanwhile(ctx context.Context, d Direct, fault error) (jso
 	return nil, fault
 }
 
-// waitForAnswer waits for the answer of a trigger that another request fired, for as
-// long as that request may take; then it is made out of the states of now, for all.
+// waitForAnswer waits for the answer of a trigger that another request fired, for as long
+// as that request may take; after that the answer is made from the current states, for all.
 func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) (json.RawMessage, error) {
 	for i := 0; ; i++ {
 		stored, err := e.readTrigger(ctx, d.AppID, triggerID)
@@ -140,7 +140,7 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 		case stored == nil:
 			return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
 		case !stored.fits(d):
-			return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrConflict) // of what may be no business of the caller's
+			return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrConflict) // the caller may not be entitled to see more
 		case stored.answer != "":
 			return json.RawMessage(stored.answer), nil
 		case !stored.answering:
@@ -152,13 +152,13 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 	}
 }
 
-// fits reports whether a stored trigger is one that the direct trigger may repeat.
+// fits reports whether the direct trigger is a repetition of the stored one.
 func (s *storedTrigger) fits(d Direct) bool {
 	return s.record.Name == d.Name && s.record.SessionID == d.SessionID
 }
 
-// keepMatch stores the answer of a trigger that was made out of the states of now, unless
-// another was faster, and returns the one that holds.
+// keepMatch stores the answer of a trigger that was made from the current states, unless
+// another replica was faster, and returns the stored one.
 func (e *Engine) keepMatch(ctx context.Context, appID, triggerID string, match Match) (json.RawMessage, error) {
 	text, err := exactjson.Encode(match)
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 
 // Numbers that depend on each other; NewEngine refuses an Options whose do not fit.
 const (
-	// DefaultLease is how long a turn is held without a sign of life. What a dead
-	// process held goes on after that.
+	// DefaultLease is how long a turn is held without a renewal. The work of a process that
+	// died is resumed after that.
 	DefaultLease = 15 * time.Second
-	// DefaultPoll is how often the ledger is looked at for what is due.
+	// DefaultPoll is the interval at which the ledger is polled for work that is due.
 	DefaultPoll = 250 * time.Millisecond
 	// DefaultLinger is how long the outcome of an event waits for the call of the
 	// same trigger, so that one round trip writes both.
@@ -32,10 +32,10 @@ const (
 	// time, and likewise the outboxes and the turns that it takes up. Of each an app
 	// has a quarter at most.
 	DefaultWorkers = 256
-	// DefaultSweep is the pause between two looks at what is over: nothing stays for
+	// DefaultSweep is the interval at which expired records are removed: none stays for
 	// much longer than a minute.
 	DefaultSweep = 10 * time.Second
-	// parting is how long what is broken off at the end may take to be given back.
+	// parting is how long Stop waits for interrupted work to release its leases.
 	parting = time.Second
 	// heartbeats is how many times a lease is renewed within its length.
 	heartbeats = 3
@@ -43,19 +43,19 @@ const (
 	wakes = 256
 )
 
-// Options are what an Engine is made of.
+// Options are the dependencies and settings of an Engine. DB, Store, Matcher, Events and
+// Calls are required; zero values of the others mean the defaults.
 type Options struct {
 	DB      *keyspace.DB
 	Store   *store.Store
 	Matcher matcher.Matcher
 	Events  effect.Deliverer // of KindEvent
 	Calls   effect.Deliverer // of KindCall, over HTTP
-	// Statements delivers the calls of SQL tools; nil where there is no such thing,
-	// and then they fail.
+	// Statements delivers the calls of SQL tools; if it is nil, these calls fail.
 	Statements effect.Deliverer
 	Logger     *slog.Logger
 	Metrics    *Metrics // nil: none
-	// History is how many messages a matcher sees.
+	// History is how many earlier messages a matcher sees; 0 means 40.
 	History int
 	Lease   time.Duration
 	Poll    time.Duration
@@ -71,8 +71,8 @@ type Options struct {
 	LogTexts bool
 }
 
-// Engine turns messages into decisions and decisions into effects. Any number of
-// engines on the same Redis are one service.
+// Engine processes messages: it turns them into decisions, and decisions into effects. Any
+// number of engines on the same Redis form one service. It is safe for concurrent use.
 type Engine struct {
 	ledger  *ledger.Ledger
 	store   *store.Store
@@ -95,7 +95,7 @@ type Engine struct {
 	jitter       func(time.Duration) time.Duration
 	logTexts     bool
 
-	// life ends when the engine must drop what it does; running counts what it does.
+	// life ends when the engine must drop its work; running counts the work in flight.
 	life    context.Context
 	die     context.CancelFunc
 	running sync.WaitGroup
@@ -103,15 +103,15 @@ type Engine struct {
 	slots   map[keyspace.Lane]*slots
 	wake    chan int // partitions to be looked at
 	busy    sync.Map // members of the ledger that a worker of this process has
-	// stalled says that the last event was not published: others behind it need not
-	// be waited for.
+	// stalled says that the last event was not published: nobody needs to wait for those
+	// behind it.
 	stalled atomic.Bool
 	waiting waiting
 	name    string // of this process, as its tokens begin
 }
 
-// NewEngine returns an Engine. It works on messages at once, and on what is due in the
-// ledger while Run runs.
+// NewEngine returns an Engine. Post and Fire work at once; retries, and the work of
+// replicas that died, are taken up while Run runs.
 func NewEngine(o Options) (*Engine, error) {
 	o = o.withDefaults()
 	if o.Lease < heartbeats*o.Poll {
@@ -175,7 +175,7 @@ func spread(pause time.Duration) time.Duration {
 	return time.Duration(float64(pause) * (0.8 + 0.4*mathrand.Float64()))
 }
 
-// Wake makes Run look at once at what is owed for an app.
+// Wake makes Run look at once for work that is due for an app.
 func (e *Engine) Wake(appID string) {
 	select {
 	case e.wake <- keyspace.PartitionOf(appID):
@@ -183,9 +183,9 @@ func (e *Engine) Wake(appID string) {
 	}
 }
 
-// Stop waits for what is in flight, at most until ctx ends; what is not finished then
-// is broken off, given back where Redis answers, and goes on elsewhere. Stop the senders of
-// messages and Run first.
+// Stop waits for the work in flight, at most until ctx ends. Unfinished work is then
+// interrupted, its leases are released if Redis answers, and another replica resumes it.
+// Stop the senders of messages and Run first.
 func (e *Engine) Stop(ctx context.Context) error {
 	crash.At(crash.ShutdownBegun)
 	e.closing.Store(true)
@@ -221,11 +221,11 @@ func (e *Engine) work(f func()) {
 	})
 }
 
-// untilRoom is the pause before a turn is claimed again that a full Redis has no room for.
+// untilRoom is the pause before a turn that a full Redis has no room for is claimed again.
 const untilRoom = 5 * time.Second
 
-// watchMemory notes whether Redis is full, and logs it when that changes. Of one that
-// does not answer nothing new is known.
+// watchMemory records whether Redis is full, and logs when that changes. If Redis does not
+// answer, the last state is kept.
 func (e *Engine) watchMemory(ctx context.Context, was bool) (full bool) {
 	err := e.store.Ping(ctx)
 	full = errors.Is(err, keyspace.ErrMemory)

@@ -17,7 +17,7 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// eventHeader is what the payloads of a turn's events have in common.
+// eventHeader holds the fields that the payloads of a turn's events have in common.
 type eventHeader struct {
 	ID        string    `json:"id"`
 	Time      time.Time `json:"ts"`
@@ -25,8 +25,8 @@ type eventHeader struct {
 	Text      string    `json:"text,omitempty"`
 	AppID     string    `json:"appId"`
 	SessionID string    `json:"sessionId,omitempty"`
-	// Omitted names the fields that were left out of an event, which would be too long
-	// with them. They can be read over REST.
+	// Omitted names the fields that were left out because the event would be too long with
+	// them. They can be read over REST.
 	Omitted []string `json:"omitted,omitempty"`
 }
 
@@ -46,7 +46,7 @@ type triggerPayload struct {
 	Values       map[string]any  `json:"values"`
 }
 
-// forms are the payload in full and ever shorter.
+// forms are the full payload and ever shorter versions of it.
 func (f triggerPayload) forms() []any {
 	worded, described, bare := f, f, f
 	worded.eventHeader = f.without("text")
@@ -61,7 +61,7 @@ type rejectedPayload struct {
 	Rejected
 }
 
-// forms are the payload in full and ever shorter.
+// forms are the full payload and ever shorter versions of it.
 func (r rejectedPayload) forms() []any {
 	worded, bare := r, r
 	worded.eventHeader = r.without("text")
@@ -76,7 +76,7 @@ type notMatchingPayload struct {
 	Tools        []string `json:"tools"`
 }
 
-// forms are the payload in full and ever shorter.
+// forms are the full payload and ever shorter versions of it.
 func (u notMatchingPayload) forms() []any {
 	worded, bare := u, u
 	worded.eventHeader = u.without("text")
@@ -114,11 +114,12 @@ const (
 	eventNotMatching = "notmatching"
 )
 
-// eventPayload is what an event says, in one or several forms, each shorter than the one before.
+// eventPayload is the payload of an event in one or several forms, each shorter than the
+// one before.
 type eventPayload interface{ forms() []any }
 
 // eventOf wraps a payload, in the first form that fits into an event, and reports whether
-// that is not all of it. The last word of the subject is left out where name is empty.
+// it had to be shortened. The last word of the subject is left out where name is empty.
 func eventOf(kind string, about eventHeader, name string, says eventPayload) (event effect.Event, cut bool, err error) {
 	subject := "tool." + kind + "." + about.AppID + "." + orNone(about.SessionID)
 	if name != "" {

@@ -14,8 +14,8 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// firstAttempts is the first attempt at all that a decision owes, by the replica that decided.
-// Events go out one after the other, calls at the same time. Outcomes are written
+// firstAttempts makes the first attempt at all effects of a decision, on the replica that
+// decided. Events go out one after the other, calls at the same time. Outcomes are written
 // together where that does not hold up the session's next events.
 type firstAttempts struct {
 	engine  *Engine
@@ -68,8 +68,8 @@ func (r *firstAttempts) run(ctx context.Context) error {
 	return nil
 }
 
-// breakOff writes what came of what was under way when the process was told to drop it, so
-// that others can go on at once.
+// breakOff records the outcomes of the attempts in flight when the process is told to stop,
+// so that other replicas can go on at once.
 func (r *firstAttempts) breakOff(ctx context.Context) error {
 	for r.events+r.calls > 0 {
 		r.take(ctx, <-r.tries) // whoever delivers returns soon after ctx has ended
@@ -94,8 +94,8 @@ func (r *firstAttempts) start(ctx context.Context) {
 	}
 }
 
-// publish delivers the events in order. Behind one that is not published, none is: the
-// ledger has them.
+// publish delivers the events in order. After one that cannot be published it stops; the
+// rest stay in the ledger.
 func (r *firstAttempts) publish(ctx context.Context) {
 	held := false
 	for _, delivery := range r.plan.ownEvents() {
@@ -109,12 +109,12 @@ func (r *firstAttempts) publish(ctx context.Context) {
 	}
 }
 
-// leave is the attempt at an event that another makes.
+// leave is the attempt at an event that is left to another replica.
 func (p plannedEffect) leave(outcome effect.Outcome) attempt {
 	return attempt{Effect: p.Effect, entry: p.entry, outcome: outcome, left: true}
 }
 
-// take notes an attempt, and lets an ended call owe its tool.result.
+// take records an attempt, and adds the tool.result of a call that has ended.
 func (r *firstAttempts) take(ctx context.Context, a attempt) {
 	if a.Kind == effect.KindEvent {
 		r.events--
@@ -156,8 +156,8 @@ func (r *firstAttempts) announce(ctx context.Context, a attempt) {
 	r.results[a.ID] = owed
 }
 
-// expired reports whether a call has outlived its lease: what came of it may be another's
-// to tell by now.
+// expired reports whether the lease of a call has ended: another replica may have taken it
+// over by now.
 func (r *firstAttempts) expired(call keyspace.Entry) bool { return !time.Now().Before(r.endOf(call)) }
 
 // endOf is when the lease that the decision gave a call ends, by the clock of this process.
@@ -165,8 +165,8 @@ func (r *firstAttempts) endOf(call keyspace.Entry) time.Time {
 	return r.plan.begun.Add(time.Duration(call.Lease) * time.Millisecond)
 }
 
-// save writes the outcomes that are not written, and what they owe. It returns the
-// answer that holds, where the report has one.
+// save writes the outcomes that are not written yet, and the effects that follow from them.
+// It returns the stored answer if the report has one.
 func (r *firstAttempts) save(ctx context.Context, closing ledger.Report) (answer string, err error) {
 	closing.App, closing.Session, closing.Token, closing.Next = r.plan.App, r.plan.Session, r.plan.token, r.engine.nextHolder()
 	for i, a := range r.unsaved {
@@ -222,12 +222,12 @@ func (p *plan) matchOf(effectID string) *Match {
 	return nil
 }
 
-// headWait is how long a request waits for its events where others stand before them.
-// They take a few milliseconds where NATS answers.
+// headWait is how long a request waits for its events if earlier ones of the session are
+// not published yet. They take a few milliseconds where NATS answers.
 const headWait = time.Second
 
-// await waits for events that whoever has the outbox publishes: this process tells, of
-// another one the ledger is asked. Nobody waits where NATS is known to be away.
+// await waits for events that the holder of the outbox publishes. If that is this process,
+// it is told; otherwise it asks the ledger. Nobody waits while NATS is known to be away.
 func (r *firstAttempts) await(ctx context.Context) {
 	defer r.engine.waiting.leave(r.plan)
 	ctx, cancel := context.WithTimeout(ctx, headWait)
@@ -272,7 +272,8 @@ func (r *firstAttempts) settle(left map[string]plannedEffect, id string, outcome
 	}
 }
 
-// ask reads what became of events. One that the ledger has no more is published.
+// ask reads the states of events. An event that is no longer in the ledger has been
+// published.
 func (r *firstAttempts) ask(ctx context.Context, left map[string]plannedEffect) {
 	states, _ := r.engine.ledger.EffectStates(ctx, r.plan.App, slices.Collect(maps.Keys(left))) // what was not read is asked for again
 	for id, state := range states {

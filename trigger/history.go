@@ -13,8 +13,8 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// History lists the messages of a session, oldest first, with what each set off. A
-// session that is not there has none.
+// History lists the messages of a session, oldest first, with what each set off. A session
+// that does not exist has none.
 func (e *Engine) History(ctx context.Context, appID, sessionID string, page Page) ([]Entry, string, error) {
 	if err := e.appExists(ctx, appID); err != nil {
 		return nil, "", err
@@ -35,8 +35,8 @@ func (e *Engine) History(ctx context.Context, appID, sessionID string, page Page
 	return entries, next, err
 }
 
-// page reads messages as far as a page has room, and says how many they are. What
-// belongs to one message, as its reply, is on the page of the message.
+// page reads as many messages as fit on a page, and returns their number. What belongs to a
+// message, such as its reply, is on the same page.
 func (e *Engine) page(ctx context.Context, appID, sessionID string, ids []string) (entries []Entry, whole int, err error) {
 	entries, room := []Entry{}, &repositories.Room{}
 	sizes, err := e.ledger.MessageSizes(ctx, appID, sessionID, ids)
@@ -174,7 +174,7 @@ func withReplies(entries []Entry) []Entry {
 	return list
 }
 
-// callResult is what a session keeps of a call that ended, for later matching.
+// callResult is the result of an ended call, as a session keeps it for later matching.
 type callResult struct {
 	TriggerID string          `json:"triggerId"`
 	Result    json.RawMessage `json:"result,omitempty"`

@@ -10,12 +10,12 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// Ids are deterministic: a decision that is made twice, by whatever failure, names its
-// effects the same both times, so that JetStream and an idempotent receiver absorb
+// Ids are deterministic: a decision that is made twice, because of whatever failure, gives
+// its effects the same ids both times, so that JetStream and an idempotent receiver absorb
 // the second. Values never enter, since a model may find others the second time.
 
-// firingID names the n-th fire of a tool by a turn. A triggerOnce repository has one
-// name per generation, whoever fires it: two racing turns make the same id.
+// firingID is the id of the n-th firing of a tool by a turn. A triggerOnce repository has
+// one id per generation, whoever fires it: two racing turns make the same id.
 func firingID(of ledger.Turn, life store.Generation, repository *repositories.Repository, tool string, n int) string {
 	if repository.Options.TriggerOnce {
 		return hash("once", repository.AppID, repository.SessionID, repository.ID, repository.Generation)
@@ -23,8 +23,9 @@ func firingID(of ledger.Turn, life store.Generation, repository *repositories.Re
 	return hash("fire", turnHash(of, life), repository.ID, repository.Generation, tool, strconv.Itoa(n))
 }
 
-// directID names the fire of a trigger whose client has named it. Such a name is
-// unique in its app only, and those of effects have to be in the stream of all apps.
+// directID is the id of a firing for which the client has given a triggerId. A client's id
+// is unique only within its app, but the ids of effects must be unique in the stream of all
+// apps.
 func directID(triggerID string, repository *repositories.Repository) string {
 	return hash("direct", repository.AppID, triggerID, repository.Generation)
 }

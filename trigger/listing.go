@@ -13,7 +13,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Query asks for trigger records.
+// Query selects trigger records.
 type Query struct {
 	AppID     string
 	SessionID string // empty: all of the app
@@ -22,11 +22,11 @@ type Query struct {
 	Page      Page
 }
 
-// ErrCursor means that a cursor is none that a list has given.
+// ErrCursor means that a cursor was not issued by this list.
 var ErrCursor = errors.New("the cursor is none that this list has given")
 
-// Triggers lists trigger records, newest first. One that enters or leaves the list
-// while it is paged through moves no other one to another page.
+// Triggers lists trigger records, newest first. Records that are added or removed between
+// two pages do not move others to another page.
 func (e *Engine) Triggers(ctx context.Context, q Query) ([]Record, string, error) {
 	if err := e.appExists(ctx, q.AppID); err != nil {
 		return nil, "", err
@@ -110,8 +110,8 @@ func (q Query) index() string {
 	}
 }
 
-// position is where a trigger stands in a list: lists are by time and, of one time, by
-// id, both falling. A place stays what it is when its trigger leaves the list.
+// position is the place of a trigger in a list: lists are sorted by time and then by id,
+// both descending. A place stays what it is when its trigger leaves the list.
 type position struct {
 	score float64
 	id    string

@@ -26,7 +26,7 @@ type Message struct {
 	Claims parameters.Claims
 }
 
-// Answer is what came of a message. Its JSON is the answer of the REST call.
+// Answer is the outcome of a message. Its JSON is the response of the REST call.
 type Answer struct {
 	MessageID string          `json:"messageId"`
 	Matches   []Match         `json:"matches"`
@@ -44,7 +44,7 @@ const (
 	StateFailed    = "failed"    // given up; listed among the dead letters
 )
 
-// Match is one trigger as the answers show it.
+// Match is one trigger as answers and lists show it.
 type Match struct {
 	TriggerID    string         `json:"triggerId"`
 	RepositoryID string         `json:"repositoryId"`
@@ -58,14 +58,14 @@ type Match struct {
 	SkipResponse bool           `json:"skipResponse"`
 }
 
-// EventState is where an event of a trigger stands.
+// EventState is the delivery state of an event of a trigger.
 type EventState struct {
 	Subject string `json:"subject"`
 	State   string `json:"state"`
 	Error   string `json:"error,omitempty"`
 }
 
-// CallState is where the call of a trigger stands.
+// CallState is the delivery state of a trigger's call.
 type CallState struct {
 	State     string          `json:"state"`
 	Status    int             `json:"status,omitempty"`
@@ -76,7 +76,8 @@ type CallState struct {
 	Error     string          `json:"error,omitempty"`
 }
 
-// Rejected is a tool that a message called for with values that are at fault.
+// Rejected is a tool that a message called for and that did not fire, because values were
+// missing or invalid.
 type Rejected struct {
 	RepositoryID string                  `json:"repositoryId"`
 	Name         string                  `json:"name"`
@@ -85,7 +86,7 @@ type Rejected struct {
 	Errors       []parameters.ValueFault `json:"errors"`
 }
 
-// Direct asks to fire a tool without the matcher.
+// Direct is a request to fire a tool without the matcher.
 type Direct struct {
 	AppID        string
 	SessionID    string // empty: app-scoped tools only
@@ -95,7 +96,8 @@ type Direct struct {
 	Source       string // SourceUI, SourceTask or SourceAgent
 	// TriggerID is the client's idempotency key; Fire makes one where it is empty.
 	TriggerID string
-	// FrontEnd says that a session's token fires: it counts as a message as well.
+	// FrontEnd says that the request came with a session's token: it counts as a message as
+	// well.
 	FrontEnd    bool
 	TraceParent string
 	// Claims are what verified ID tokens say of the user; they are not kept.
@@ -110,7 +112,7 @@ const (
 	SourceAgent   = "agent"
 )
 
-// Entry is a message of the history with what it set off.
+// Entry is a message of the history with the triggers that it set off.
 type Entry struct {
 	MessageID string    `json:"messageId"`
 	Actor     string    `json:"actor"`
@@ -132,7 +134,7 @@ const (
 	EntryFailed  = "failed"
 )
 
-// Record is a stored trigger.
+// Record is the stored record of a trigger, with its delivery state and all attempts.
 type Record struct {
 	Match
 	AppID     string          `json:"appId"`
@@ -147,13 +149,13 @@ type Record struct {
 	Repaired bool                         `json:"repaired,omitempty"`
 	Coerced  []string                     `json:"coerced,omitempty"`
 	Evidence map[string]*matcher.Evidence `json:"evidence,omitempty"`
-	// State is pending while an effect is owed, failed when one was given up, else
-	// delivered.
+	// State is pending while an effect is undelivered, failed if one was given up, and
+	// otherwise delivered.
 	State    string    `json:"state"`
 	Attempts []Attempt `json:"attempts"`
 }
 
-// Attempt is one try to deliver an effect of a trigger.
+// Attempt is one attempt to deliver an effect of a trigger.
 type Attempt struct {
 	Effect string        `json:"effect"` // event, emitter, call or result
 	Number int           `json:"attempt"`
@@ -163,15 +165,15 @@ type Attempt struct {
 	Error  string        `json:"error,omitempty"`
 }
 
-// Page asks for a part of a list.
+// Page selects a page of a list.
 type Page struct {
 	After string // cursor, as an earlier page gave it; empty for the first
 	Limit int
 }
 
 var (
-	// ErrNotInScope means that no tool of that name can be fired there: there is
-	// none, it is another session's, or its triggerOnce repository was just taken.
+	// ErrNotInScope means that no tool of that name can be fired there: it does not exist,
+	// it belongs to another session, or its triggerOnce repository has just been taken.
 	ErrNotInScope = errors.New("no such tool is in scope")
 	// ErrNotFound means that there is no trigger of that id in the app.
 	ErrNotFound = errors.New("no such trigger")
@@ -183,7 +185,7 @@ var (
 	ErrClosed = errors.New("the session was closed")
 )
 
-// ValuesError means that a program's values do not fit the tool.
+// ValuesError is the validation error for the values of a direct trigger.
 type ValuesError struct {
 	Name   string
 	Faults []parameters.ValueFault

@@ -12,7 +12,7 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// Metrics are what an Engine counts. The names are the contract's.
+// Metrics are the Prometheus metrics of an Engine. The contract fixes their names.
 type Metrics struct {
 	messages      *prometheus.CounterVec
 	effects       *prometheus.CounterVec
@@ -72,7 +72,8 @@ func (m *Metrics) full(full bool) {
 	}
 }
 
-// backlog notes what all partitions hold, and for how long the first of it has been due.
+// backlog records how much work all partitions hold, and for how long the oldest has been
+// due.
 func (m *Metrics) backlog(found ledger.Due) {
 	m.oldestSeconds.Set(found.Oldest.Seconds())
 	m.due.Set(found.Backlog.Owed)

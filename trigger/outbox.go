@@ -11,7 +11,8 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// claimRun takes the first events of an outbox; none where it is not to be had.
+// claimRun claims an outbox and returns its first events, or none if the outbox cannot be
+// claimed.
 func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attempt, error) {
 	found, err := e.ledger.ClaimRun(ctx, of.app, of.session, token)
 	if err != nil {
@@ -34,8 +35,8 @@ func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attem
 	return run, nil
 }
 
-// drain publishes what is in an outbox, run after run for as long as it has the lease,
-// until nothing is left or NATS does not take it.
+// drain publishes the events of an outbox, run after run while it holds the lease, until
+// none is left or NATS refuses one.
 func (e *Engine) drain(appID, sessionID, token string) {
 	of := outbox{appID, sessionID}
 	for token != "" {
@@ -47,8 +48,8 @@ func (e *Engine) drain(appID, sessionID, token string) {
 	}
 }
 
-// publishRun publishes one run. It returns the token under which this process has the
-// outbox then; empty where it does not.
+// publishRun publishes one run. It returns the token under which this process still holds
+// the outbox, or an empty string if it does not.
 func (e *Engine) publishRun(of outbox, token string) (string, error) {
 	ctx, cancel := context.WithTimeout(e.life, keyspace.EventLease)
 	defer cancel()
@@ -72,7 +73,7 @@ func (e *Engine) publishRun(of outbox, token string) (string, error) {
 	}
 	e.waiting.tell(of, tried)
 	if !holds {
-		e.Wake(of.app) // it may have been given back for the sake of others
+		e.Wake(of.app) // it may have been released so that others get their turn
 		return "", nil
 	}
 	return r.Next, nil
@@ -99,21 +100,21 @@ func (e *Engine) nextHolder() string {
 	return e.token()
 }
 
-// token is a new token of a lease; it shows whose it is.
+// token makes a new lease token that begins with the name of this process.
 func (e *Engine) token() string { return e.name + e.newID() }
 
 // outbox names the unpublished events of a session, or of all that has none.
 type outbox struct{ app, session string }
 
-// waiting are the requests of this process whose events stand behind others: whoever has
-// the outbox here publishes them as well, and tells.
+// waiting are the requests of this process whose events are behind others in an outbox: the
+// worker that holds the outbox publishes them too and notifies the requests.
 type waiting struct {
 	mu     sync.Mutex
 	events map[outbox]map[string]chan<- attempt // by the event's id
 }
 
-// join lets a plan hear of its events. It is called before they are owed, so that
-// nothing is missed.
+// join subscribes a plan to the outcomes of its events. It is called before they are in the
+// outbox, so that none is missed.
 func (w *waiting) join(p *plan) {
 	own := p.ownEvents()
 	p.told = make(chan attempt, len(own)) // nobody who tells is held up
@@ -141,8 +142,8 @@ func (w *waiting) leave(p *plan) {
 	}
 }
 
-// tell tells what came of events, after it was written. Behind one that is to be tried
-// again, nobody needs to wait.
+// tell notifies waiting requests of the outcomes of events after these were recorded.
+// Nobody needs to wait behind an event that will be retried.
 func (w *waiting) tell(of outbox, attempts []attempt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

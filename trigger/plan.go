@@ -14,7 +14,7 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// plan is a decision that is ready to be committed: the fires, and all that they owe.
+// plan is a decision that is ready to be committed: the firings, and all their effects.
 type plan struct {
 	ledger.Turn // without a message for a direct trigger
 	token       string
@@ -24,7 +24,7 @@ type plan struct {
 	unfinished string
 	// effects are in the order in which they reach JetStream.
 	effects []plannedEffect
-	// frontEnd says that a session's token fires directly.
+	// frontEnd says that a direct trigger came with a session's token.
 	frontEnd bool
 	// holder has the session's outbox once the plan is committed; told hears of the
 	// plan's events where that is not the plan.
@@ -65,7 +65,7 @@ type planner struct {
 	now         time.Time
 	text        string
 	traceParent string
-	fired       map[string]int   // fires so far, by repository and tool
+	fired       map[string]int   // firings so far, by repository and tool
 	life        store.Generation // empty without a message
 }
 
@@ -76,12 +76,12 @@ func newPlanner(e *Engine, id ledger.Turn, token string, app *repositories.App, 
 	}
 }
 
-// about describes an event of the plan.
+// about makes the header of an event of the plan.
 func (p *planner) about(id string) eventHeader {
 	return eventHeader{ID: id, Time: p.now, MessageID: p.Message, Text: p.text, AppID: p.App, SessionID: p.Session}
 }
 
-// fire adds a fire with its effects. triggerID is the client's, or empty.
+// fire adds a firing with its effects. triggerID is the client's, or empty.
 func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	tool, repository := found.Tool, found.Repository
 	id := p.nextID(found.Candidate)
@@ -106,14 +106,14 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	return p.retire(repository)
 }
 
-// nextID names the next fire of a tool by this turn.
+// nextID makes the id of the next firing of a tool by this turn.
 func (p *planner) nextID(c matcher.Candidate) string {
 	counted := c.Repository.ID + " " + c.Tool.Name
 	p.fired[counted]++
 	return firingID(p.Turn, p.life, c.Repository, c.Tool.Name, p.fired[counted]-1)
 }
 
-// record is what is stored of the latest fire.
+// record makes the stored record of the latest firing.
 func (p *planner) record(found matcher.Match) Record {
 	return Record{
 		Match: p.answer.Matches[len(p.answer.Matches)-1], AppID: p.App, SessionID: p.Session, MessageID: p.Message,
@@ -134,7 +134,7 @@ func (p *planner) evidence(found matcher.Match) map[string]*matcher.Evidence {
 	return named
 }
 
-// effectsOf adds the event, the emitter's event and the call of a fire.
+// effectsOf adds the event, the emitter's event and the call of a firing.
 func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload triggerPayload) error {
 	match := &p.answer.Matches[len(p.answer.Matches)-1]
 	event, cut, err := eventOf(eventTrigger, payload.eventHeader, tool.Name, payload)
@@ -175,8 +175,8 @@ func (p *planner) event(id, part string, event effect.Event) error {
 	return err
 }
 
-// call adds a call. What it needs goes along, since the tool may be gone by the time
-// that it is made.
+// call adds a call. It includes all that it needs, since the tool may be gone by the time
+// the call is made.
 func (p *planner) call(id string, tool *repositories.Tool, payload triggerPayload, event json.RawMessage) error {
 	sealed, err := p.store.SealTool(p.App, tool)
 	if err != nil {

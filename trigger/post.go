@@ -15,17 +15,19 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// turnPauses between two looks at a turn that another has, growing up to the last.
+// turnPauses are the pauses between two looks at a turn that another replica holds, growing
+// up to the last.
 var turnPauses = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond}
 
-// Post accepts a message and works on it until it is decided and the first attempt at
-// its effects is over. It returns the JSON of an Answer. A message that was posted
-// before gets the answer of then; one that is under way is waited for.
+// Post accepts a message and works on it until it is decided and the first attempt at its
+// effects is over. It returns the JSON of an Answer. For a message that was posted before
+// it returns the same answer again; if that message is still being processed, it waits.
 //
-// It goes on after ctx has ended, since the message is accepted by then.
+// Processing goes on after ctx has ended, since the message is accepted by then.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable,
-// *ledger.RateError, ErrReused, *matcher.Unavailable where nothing was decided, ErrClosed.
+// *ledger.RateError, ErrReused, *matcher.Unavailable if the LLM gave no usable answer and
+// nothing was decided, ErrClosed.
 func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 	id, message, err := e.prepare(ctx, m)
 	if err != nil {
@@ -95,8 +97,9 @@ func (e *Engine) acceptOnce(ctx context.Context, id ledger.Turn, message *stored
 	return found, e.unsafe(found)
 }
 
-// unsafe refuses a request that was accepted and is not on enough replicas of Redis. Its
-// work goes on, so that the same request finds it done when they have caught up.
+// unsafe returns an error for a request that was accepted but is not on enough replicas of
+// Redis. The work goes on, so that a retry of the request finds it done when they have
+// caught up.
 func (e *Engine) unsafe(found accepted) error {
 	switch found.Status {
 	case ledger.Taken:
@@ -108,7 +111,7 @@ func (e *Engine) unsafe(found accepted) error {
 	return keyspace.ErrReplicas
 }
 
-// conclude brings a message that is not another's to its answer.
+// conclude processes a message until it has an answer, unless another replica holds it.
 func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (json.RawMessage, error) {
 	switch found.Status {
 	case ledger.NoApp:
@@ -130,10 +133,10 @@ func (e *Engine) finishLater(t *turn) {
 	}
 }
 
-// clientRetries leaves the next try of a turn to its client.
+// clientRetries, as a pause, leaves the next try of a turn to its client.
 const clientRetries time.Duration = -1
 
-// deadline is how long a message that nobody waits for is tried: a late reaction in a
+// deadline is how long a message that nobody waits for is retried: a late reaction in a
 // chat is a wrong one.
 const deadline = 2 * time.Minute
 
@@ -146,7 +149,7 @@ func (e *Engine) nextTry(t *turn) time.Duration {
 	return e.jitter(max(time.Second, min(t.age, 30*time.Second)))
 }
 
-// retryUntilAvailable repeats a write for as long as Redis is not available and ctx lasts. Every
+// retryUntilAvailable repeats a write while Redis is unavailable and until ctx ends. Every
 // script is safe to run again, so a lost reply does no harm.
 func (e *Engine) retryUntilAvailable(ctx context.Context, write func() error) error {
 	pauses := backoff.NewExponentialBackOff()
@@ -162,7 +165,7 @@ func (e *Engine) retryUntilAvailable(ctx context.Context, write func() error) er
 	}
 }
 
-// sleep waits, and reports whether it did to the end.
+// sleep waits, and reports whether it waited for the whole time.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -15,12 +15,12 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// replans bounds how often a decision is made again because a repository was changed
+// replans bounds how many times a decision is made anew because a repository was changed
 // while the message was matched.
 const replans = 20
 
-// process takes a turn from its lease to its answer: match, decide, deliver, reply.
-// retry is the pause before the next try where nothing can be decided.
+// process takes a turn from its lease to its answer: match, decide, deliver, reply. retry
+// is the pause before the next try if nothing can be decided.
 func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) {
 	crash.At(crash.TurnClaimed)
 	ctx, release := e.hold(e.life, t)
@@ -45,8 +45,7 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 	return answer, err
 }
 
-// dropped gives a turn back that the work on it panicked over. One that is decided is left
-// to the ledger.
+// dropped releases a turn after a panic. A turn that is decided is left to the ledger.
 func (e *Engine) dropped(t *turn) {
 	if fault := recover(); fault != nil {
 		if !t.decided {
@@ -76,8 +75,7 @@ func (e *Engine) match(ctx context.Context, t *turn, request matcher.Request) (m
 	return result, err
 }
 
-// leaveUndecided gives the turn back, unless it is another's or nobody's any more, and returns
-// the cause.
+// leaveUndecided releases the turn, unless this process has lost it, and returns the cause.
 func (e *Engine) leaveUndecided(t *turn, cause error, retry time.Duration) error {
 	kept, outcome := cause, "undecided"
 	switch unavailable := (*matcher.Unavailable)(nil); {
@@ -101,8 +99,8 @@ func (e *Engine) leaveUndecided(t *turn, cause error, retry time.Duration) error
 	return cause
 }
 
-// decideAndCommit decides, and decides again on what is there now where a repository
-// was changed in between.
+// decideAndCommit decides, and decides again on the current state if a repository was
+// changed in between.
 func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Result) (*plan, error) {
 	for range replans {
 		p, err := e.decide(t, result)
@@ -131,8 +129,8 @@ func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Re
 	return nil, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}
 }
 
-// gone says why a turn that was accepted is not there. One that Redis has lost is there
-// again when its client sends the message again.
+// gone explains why an accepted turn does not exist any more. A turn that Redis has lost is
+// restored when its client sends the message again.
 func (e *Engine) gone(ctx context.Context, t *turn) error {
 	closed, err := e.store.Closed(ctx, t.App, t.Session)
 	if err != nil {
@@ -144,8 +142,8 @@ func (e *Engine) gone(ctx context.Context, t *turn) error {
 	return fmt.Errorf("%w: it has lost the message, as in a failover", keyspace.ErrUnavailable)
 }
 
-// commitPersistently commits within the lease, through a Redis that is away for a
-// moment. The commit answers the same each time.
+// commitPersistently commits within the lease, retrying while Redis is away for a moment.
+// Each retry gives the same answer.
 func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status ledger.Status, err error) {
 	p.begun = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, e.lease/heartbeats)
@@ -162,7 +160,7 @@ func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status ledger
 	return status, err
 }
 
-// errLost is why the context of a turn ended: its lease is another's.
+// errLost means that the context of a turn ended because another replica has its lease.
 var errLost = errors.New("the lease of the turn was lost")
 
 // hold keeps the lease of a turn until the returned function is called. The context
@@ -190,13 +188,13 @@ func (e *Engine) renew(ctx context.Context, t *turn, cancel context.CancelCauseF
 	}
 }
 
-// failure is what a session keeps of a turn that was not decided.
+// failure is why a turn was not decided, as a session keeps it.
 type failure struct {
 	Error string `json:"error"`
 }
 
-// giveBack writes the failure of a turn. A negative pause leaves the next try to the
-// client.
+// giveBack releases a turn and records its failure. A negative pause leaves the next try to
+// the client.
 func (e *Engine) giveBack(ctx context.Context, t *turn, cause error, pause time.Duration) error {
 	text, err := exactjson.Encode(failure{Error: cause.Error()})
 	if err != nil {
@@ -206,19 +204,20 @@ func (e *Engine) giveBack(ctx context.Context, t *turn, cause error, pause time.
 	return e.retryUntilAvailable(ctx, func() error { return e.ledger.Undecided(ctx, t.Turn, t.token, string(text), pause) })
 }
 
-// errWorker means that the work on a request panicked. What it had leased is taken up
-// again when the lease has ended.
+// errWorker means that the work on a request panicked. Its work is taken up again when the
+// lease has ended.
 var errWorker = errors.New("the work on the request failed inside Earshot")
 
-// detached does the work of a request apart from it, and waits for the outcome: the work
-// goes on when the client has left, since what it is about is accepted by then.
+// detached runs the work of a request independently of the request's context and waits for
+// the outcome: the work goes on when the client has left, since the message is accepted by
+// then.
 func (e *Engine) detached(ctx context.Context, work func() (json.RawMessage, error)) (json.RawMessage, error) {
 	type outcome struct {
 		answer json.RawMessage
 		err    error
 	}
-	// The channel has room, so that one who left is not waited for. A panic closes
-	// it unused.
+	// The channel is buffered, so that nobody waits for a receiver that has left. A panic
+	// closes it unused.
 	done := make(chan outcome, 1)
 	e.work(func() {
 		defer close(done)

@@ -89,7 +89,7 @@ func readAttempts(lines string) []Attempt {
 	return list
 }
 
-// fill sets the states of a match to those that are stored; empty ones are left.
+// fill sets the states of a match to the stored ones; empty ones are left unchanged.
 func (m *Match) fill(event, emitter, call string) error {
 	return errors.Join(fillPart(&m.Event, event), fillPart(&m.Emitter, emitter), fillPart(&m.Call, call))
 }
@@ -102,8 +102,8 @@ func fillPart[T any](part **T, text string) error {
 	return decode(text, *part)
 }
 
-// fillStates sets the states of matches to those of now. A trigger whose record is
-// gone keeps the state that it had in the answer.
+// fillStates sets the states of matches to the current ones. A trigger whose record is gone
+// keeps the state that it had in the answer.
 func (e *Engine) fillStates(ctx context.Context, appID string, matches []Match) error {
 	stored, err := e.readTriggers(ctx, appID, triggerIDs(matches))
 	if err != nil {

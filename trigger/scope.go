@@ -15,13 +15,13 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// scope is what can be fired in one place: the app's repositories and, in a session,
-// the session's.
+// scope is the set of repositories whose tools can be fired: the app's and, in a session,
+// also the session's.
 type scope struct {
 	app     *repositories.App
 	own     []*repositories.Repository
 	session []*repositories.Repository
-	// claims are the verified claims of who asks.
+	// claims are the verified claims of the user who asks.
 	claims parameters.Claims
 }
 
@@ -69,8 +69,9 @@ func trueFirst(a, b bool) int {
 }
 
 // candidates lists the tools in scope, one of each name, sorted by name. A tool that
-// requires a verified user, or takes a value from its token, is in scope of those alone
-// who bring one. The catch-all is apart: it takes what nothing else matched.
+// requires a verified user, or takes a value from the user's token, is in scope only for
+// requests with such a token. The catch-all is returned separately: it fires when nothing
+// else matches.
 func (s scope) candidates() (tools []matcher.Candidate, catchAll *matcher.Candidate) {
 	seen := map[string]bool{}
 	for _, repository := range s.ranked() {
@@ -109,16 +110,16 @@ func (s scope) find(name, repositoryID string) (matcher.Candidate, bool) {
 	return matcher.Candidate{}, false
 }
 
-// exclusive reports whether an exclusive repository with tools is in scope.
+// exclusive reports whether a non-empty exclusive repository is in scope.
 func (s scope) exclusive() bool {
 	return slices.ContainsFunc(s.ranked(), func(r *repositories.Repository) bool {
 		return r.Options.Exclusive && len(r.Tools) > 0
 	})
 }
 
-// appCache keeps what apps own, compiled, by the version that every change of the app
-// or of its repositories renews. The version is compared in the script that accepts a
-// message, so that no replica ever decides by an old one.
+// appCache keeps apps with their compiled repositories, by a version that every change of
+// the app or of its repositories renews. The version is compared in the script that accepts
+// a message, so that no replica ever decides by an old one.
 type appCache struct {
 	states *lru.Cache[string, *appState]
 }
@@ -136,7 +137,7 @@ func newAppCache() appCache {
 	return appCache{states: states}
 }
 
-// get returns what is cached of an app; an empty state where nothing is.
+// get returns the cached state of an app, or an empty state.
 func (c appCache) get(appID string) *appState {
 	if state, hit := c.states.Get(appID); hit {
 		return state
@@ -144,8 +145,8 @@ func (c appCache) get(appID string) *appState {
 	return &appState{}
 }
 
-// load returns the state of those fields, and keeps it. Without a record it is the
-// state that the caller had, whose version the script has found to be the current.
+// load returns the state of those fields, and keeps it. Without a record, the state that
+// the caller had is current, as the script has found by its version.
 func (c appCache) load(store *store.Store, appID string, had *appState, fields ledger.AppFields) (*appState, error) {
 	if fields.Record == "" {
 		return had, nil

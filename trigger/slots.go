@@ -2,10 +2,10 @@ package trigger
 
 import "sync"
 
-// slots bound what a process works on at the same time out of one kind of lane. An app
-// may have a quarter of them, and no more than are free: however many apps have a
-// backlog, one that comes later finds room at once, and what is slow in one app holds up
-// nothing of another.
+// slots are a semaphore that bounds how much a process works on at the same time in one
+// kind of lane. An app may have a quarter of them at most: however many apps have a
+// backlog, one that comes later finds a free slot at once, and a slow app does not delay
+// another.
 type slots struct {
 	most int
 
@@ -19,7 +19,7 @@ func newSlots(most int) *slots {
 	return &slots{most: most, used: map[string]int{}, wanted: map[string]bool{}}
 }
 
-// share is how many an app may have at most.
+// share is how many slots an app may have at most.
 func (s *slots) share() int { return max(1, s.most/4) }
 
 // take takes a slot for an app, or remembers that it wants one.
@@ -51,14 +51,14 @@ func (s *slots) give(app string) []string {
 	return apps
 }
 
-// of is how many an app has.
+// of is how many slots an app has.
 func (s *slots) of(app string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used[app]
 }
 
-// scarce reports whether somebody waits for a slot.
+// scarce reports whether some app waits for a slot.
 func (s *slots) scarce() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

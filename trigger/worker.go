@@ -39,7 +39,7 @@ func (e *Engine) Run(ctx context.Context) {
 
 var everyPartition = ledger.AllPartitions()
 
-// woken lists the partitions that something is owed in, from the first one on.
+// woken lists the partitions with work that is due, beginning with the first.
 func (e *Engine) woken(first int) []int {
 	partitions := []int{first}
 	for {
@@ -72,8 +72,7 @@ func (e *Engine) takeOne(ctx context.Context, l ledger.Lane, member string) {
 	}
 }
 
-// takeTurn goes on with a turn whose process has died, or that could not be decided
-// before.
+// takeTurn resumes a turn whose process has died, or that could not be decided before.
 func (e *Engine) takeTurn(ctx context.Context, app, member string) error {
 	session, message, _ := strings.Cut(member, "/")
 	id := ledger.Turn{App: app, Session: session, Message: message}
@@ -88,8 +87,8 @@ func (e *Engine) takeTurn(ctx context.Context, app, member string) error {
 	return nil
 }
 
-// takeCall makes the next attempt at a call, and writes what came of it. Its lease bounds
-// both; what is not written by then is done again, under the same id.
+// takeCall makes the next attempt at a call and records the outcome. Both must happen
+// within its lease; otherwise the attempt is repeated under the same id.
 func (e *Engine) takeCall(ctx context.Context, appID, id string) error {
 	token, begun := e.token(), time.Now()
 	c, err := e.claim(ctx, appID, id, token)
@@ -119,16 +118,17 @@ func (e *Engine) attemptAt(ctx context.Context, c *claimed) attempt {
 	return a
 }
 
-// unknown is the outcome of a call that began on a replica which was not heard of again.
+// unknown is the outcome of a call that began on a replica that died before it recorded an
+// outcome.
 var unknown = effect.Outcome{
 	Verdict: effect.Dead, Reason: effect.ReasonUnknown,
 	Error: "the replica that made the call ended before it wrote down what came of it; the tool is not idempotent, so the call is not made again by itself",
 }
 
-// crashed is the outcome of an effect that took its workers down with it.
+// crashed is the outcome of an effect whose attempts repeatedly crashed their workers.
 var crashed = effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "crashed_worker: it was claimed five times and never came to an outcome"}
 
-// write writes what came of an effect, with the tool.result that an ended call owes.
+// write records the outcome of an effect, with the tool.result of a call that has ended.
 func (e *Engine) write(ctx context.Context, a attempt, token string) error {
 	r := ledger.Report{App: a.AppID, Session: a.entry.Session, Token: token, Next: e.nextHolder()}
 	if a.ends() {
@@ -162,8 +162,8 @@ func (e *Engine) expire(ctx context.Context, members []string) {
 	}
 }
 
-// look takes up what is due in partitions. Of a cluster that is away in part it takes up
-// what is on the other nodes.
+// look takes up the work that is due in partitions. If a part of the cluster is away, it
+// takes up what is on the other nodes.
 func (e *Engine) look(ctx context.Context, partitions []int) error {
 	// As much of a lane as its app may have slots, and one member more, so that it is seen
 	// where they do not suffice.
@@ -210,13 +210,13 @@ func (e *Engine) start(ctx context.Context, l ledger.Lane, member string) bool {
 	return true
 }
 
-// claimed is an effect that this process has the lease of.
+// claimed is an effect that this process holds the lease of.
 type claimed struct {
 	effect.Effect
 	ledger.Claimed
 }
 
-// claim takes the lease of a call; nil where it is not to be had.
+// claim takes the lease of a call, or returns nil if it is not available.
 func (e *Engine) claim(ctx context.Context, appID, id, token string) (*claimed, error) {
 	found, err := e.ledger.Claim(ctx, appID, id, token)
 	if err != nil {
@@ -257,8 +257,8 @@ func (c *claimed) readBody(definitions *store.Store) error {
 	return nil
 }
 
-// sweepUp removes what is over from time to time, until ctx ends, and looks whether Redis
-// is full. All replicas do: what one has removed, another does not find.
+// sweepUp periodically removes expired records, until ctx ends, and checks whether Redis is
+// full. All replicas do so: what one has removed, another does not find.
 func (e *Engine) sweepUp(ctx context.Context) {
 	full := false
 	for sleep(ctx, e.jitter(e.sweep)) {
