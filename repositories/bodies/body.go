@@ -13,9 +13,10 @@ import (
 	"earshot/repositories/schema"
 )
 
-// Body is the way of one body: to a tree, through its schema, without what is at
-// fault into structs, and through the rules that a schema cannot say, which its owner
-// adds. No step stops at the faults of another, so that all are named at once.
+// Body is a request body while it is decoded: parsed into a tree, validated against its
+// schema, decoded into structs without the parts at fault, and checked by rules that a
+// schema cannot express, which the caller adds. No step stops at the faults of another, so
+// that all are reported at once.
 type Body struct {
 	body   []byte
 	tree   any
@@ -49,7 +50,7 @@ func (d *Definitions) Read(name string, body []byte) (*Body, error) {
 	return b, nil
 }
 
-// Object returns the body as far as it is one.
+// Object returns the body as an object, or nil if it is not one.
 func (b *Body) Object() map[string]any {
 	object, _ := b.tree.(map[string]any)
 	return object
@@ -81,7 +82,7 @@ func (b *Body) Add(pointer, format string, args ...any) {
 	b.Another(pointer, format, args...)
 }
 
-// Another records a fault in a place that may have others.
+// Another records a fault even if the place has others.
 func (b *Body) Another(pointer, format string, args ...any) {
 	b.faults.Add(pointer, format, args...)
 }

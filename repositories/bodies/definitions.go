@@ -14,10 +14,9 @@ import (
 	"earshot/repositories/schema"
 )
 
-// Definitions are compiled schemas, by name, and the document that they are in. They
-// read bodies in one way: every fault at once with its place, unknown fields with the
-// nearest known name, numbers with the digits that were sent. They are safe for
-// concurrent use.
+// Definitions are the compiled JSON Schemas of a document, by name. They read all bodies in
+// the same way: every fault at once with its place, unknown fields with the nearest known
+// name, numbers with the digits that were sent. They are safe for concurrent use.
 type Definitions struct {
 	document map[string]any
 	compiled map[string]*jsonschema.Schema
@@ -54,8 +53,7 @@ func Compile(schema []byte, formats map[string]func(string) error) *Definitions 
 	return d
 }
 
-// ofString makes a format of a rule about strings; other types are none of its
-// business.
+// ofString makes a format of a rule about strings; it ignores other types.
 func ofString(check func(string) error) func(any) error {
 	return func(value any) error {
 		text, ok := value.(string)

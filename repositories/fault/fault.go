@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Fault is one thing that is wrong with a body, and where.
+// Fault is one validation error of a body, with its place.
 type Fault struct {
 	// Pointer is the place in the body as a JSON Pointer (RFC 6901); empty for the
 	// body as a whole.
@@ -24,8 +24,8 @@ type Fault struct {
 // room for half a million, and nobody reads on.
 const Most = 100
 
-// List is everything that is wrong with a body. It is an error so that a decoder
-// can return it, and it is never returned empty.
+// List is all validation errors of a body. It implements error so that a decoder can return
+// it, and is never returned empty.
 type List []Fault
 
 // Error lists the faults, one after the other.
@@ -73,7 +73,7 @@ func (f *List) Skip(n int) {
 	*f = append(*f, Fault{more: n})
 }
 
-// Count is how many were found.
+// Count returns how many faults were found, listed or not.
 func (f List) Count() int {
 	listed, more := f.Listed()
 	return len(listed) + more
@@ -114,10 +114,10 @@ func Point(tokens ...any) string {
 
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Clip keeps a hostile value from filling an error.
+// Clip truncates a value for an error, so that a hostile one does not fill it.
 func Clip(text string) string { return ClipTo(text, 80) }
 
-// ClipTo cuts a text to at most limit bytes and shows that it did.
+// ClipTo truncates a text to at most limit bytes and marks the cut.
 func ClipTo(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -125,7 +125,7 @@ func ClipTo(text string, limit int) string {
 	return Cut(text, limit) + "…"
 }
 
-// Cut cuts a text to at most limit bytes, between characters.
+// Cut truncates a text to at most limit bytes, at a character boundary.
 func Cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -8,9 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Clock is the time of the server that holds a key. The nodes of a cluster are
-// machines with clocks of their own, and the scores that scripts write are by the
-// clock of the node that ran them: they are compared with no other.
+// Clock is the time of the Redis server that holds a key. The nodes of a cluster are
+// machines with clocks of their own, and the scores that scripts write are by the clock of
+// the node that ran them: they are compared with no other.
 type Clock struct {
 	server *redis.TimeCmd
 	node   *redis.StringSliceCmd

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrUnavailable means that Redis did not answer, or is not able to serve now.
-// Nothing is known of what was asked for; scripts are safe to run again.
+// ErrUnavailable means that Redis did not answer, or is not able to serve now. It is not
+// known whether the request took effect; scripts are safe to run again.
 var ErrUnavailable = errors.New("the store is not available")
 
 // ErrMemory means that Redis has no memory left for what was to be written, and nothing
@@ -22,10 +22,10 @@ type memoryError struct{}
 // Error says what is wrong.
 func (memoryError) Error() string { return "redis is full: it is at its maxmemory" }
 
-// Public says it to everybody, after the word redis.
+// Public is the text for clients, which follows the word redis.
 func (memoryError) Public() string { return "is full" }
 
-// DB is the Redis that all replicas share.
+// DB is the connection to the Redis that all replicas share.
 type DB struct {
 	redis.UniversalClient
 	// Embedded marks the store of earshot dev, miniredis, whose Lua does not read
@@ -75,7 +75,7 @@ func (s *Script) Run(ctx context.Context, db *DB, keys []string, args ...any) (a
 	return reply, Unavailable(err)
 }
 
-// Fields are the values of a reply as texts; empty for those that there are not.
+// Fields are the values of a reply as texts; missing ones are empty.
 func Fields(reply []any) []string {
 	fields := make([]string, len(reply))
 	for i, item := range reply {
@@ -84,8 +84,8 @@ func Fields(reply []any) []string {
 	return fields
 }
 
-// notOurFault are the error replies of a server that cannot serve now. Passwords are
-// changed on servers and clients at different times.
+// notOurFault lists the error replies of a server that is temporarily unable to serve.
+// Passwords are changed on servers and clients at different times.
 var notOurFault = []string{
 	"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "MOVED", "ASK", "OOM", "NOREPLICAS", "MISCONF", "BUSY", "UNKILLABLE",
 	"WRONGPASS", "NOAUTH", "NOPERM", "ERR max number of clients",

@@ -1,6 +1,6 @@
 package keyspace
 
-// Lane tells what is due apart by who works on it.
+// Lane is a queue of an app's due work of one kind: turns, calls or outboxes.
 type Lane string
 
 // The lanes of an app.

@@ -8,8 +8,7 @@ import (
 // publish may take, several times.
 const EventLease = 10 * time.Second
 
-// Entry is an effect as a script writes it into the ledger. Package trigger delivers
-// what is owed; this package only owes tool.changed.
+// Entry is an effect as a script writes it into the ledger. Package trigger delivers it.
 type Entry struct {
 	ID      string `json:"id"`
 	Kind    string `json:"kind"`    // event or call
@@ -30,7 +29,7 @@ type Entry struct {
 	Once bool `json:"once,omitempty"`
 }
 
-// EventEntry is an event that is owed, without the trigger that it may belong to.
+// EventEntry makes an outbox entry for an event, without the trigger that it may belong to.
 func EventEntry(id, session, body string) Entry {
 	return Entry{ID: id, Kind: "event", Body: body, Session: session, Order: "1", Box: Box(session), Lease: EventLease.Milliseconds()}
 }

@@ -1,6 +1,7 @@
-// Package keyspace is how the state of Earshot lies in Redis: the names of all keys, how
-// Lua scripts run on them, and what every script that writes the ledger shares: lanes of
-// what is due, outboxes, and the effects that they hold.
+// Package keyspace is the layout of Earshot's state in Redis: the names of all keys, how
+// Lua scripts run on them, and what all scripts that write the ledger share: lanes of due
+// work, outboxes, and the effects in them. All keys of an app are in one hash slot. Errors
+// wrap ErrUnavailable if Redis did not answer; times are in milliseconds.
 package keyspace
 
 import (
@@ -16,7 +17,7 @@ const Partitions = 64
 // NoSession stands for the session where there is none, in subjects and in keys.
 const NoSession = "_"
 
-// Keys names the keys of one app in Redis. It is the only place that knows names.
+// Keys builds the names of one app's keys in Redis. No other code builds names of keys.
 type Keys struct{ tag, app string }
 
 // KeysOf returns the keys of an app.

@@ -15,9 +15,10 @@ import (
 // is safe to ask for again.
 var ErrReplicas = fmt.Errorf("%w: too few of its replicas have what was written", ErrUnavailable)
 
-// Replicas says how many replicas of Redis must have what matters before it counts.
+// Replicas says how many replicas of Redis must have acknowledged a critical write before
+// it counts.
 type Replicas struct {
-	Count   int           // 0: Redis's word is enough
+	Count   int           // 0: the master's reply is enough
 	Timeout time.Duration // how long they are waited for; below the client's read timeout
 }
 

@@ -12,7 +12,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Violation is one finding of the validator: a place in the value and what is wrong there.
+// Violation is one validation error: a place in the value and what is wrong there.
 type Violation struct {
 	At     []string
 	Detail string // begins with the verb, unless it names the value itself

@@ -4,15 +4,15 @@ package secret
 
 import "log/slog"
 
-// Masked is what stands for a credential wherever one would be shown. A client that
-// sends it back keeps the credential that is stored.
+// Masked is shown in place of a credential everywhere. A client that sends it back keeps
+// the credential that is stored.
 const Masked = "***"
 
 // Secret is a credential. It cannot be printed, logged or marshalled by accident:
 // every way out of the type but Reveal gives Masked, or nothing where it is empty.
 //
-// One that is stored knows where it may go and as whom , and is of no
-// use elsewhere.
+// A stored secret is bound to the destination and the user that it was given for, and is
+// rejected anywhere else.
 type Secret struct{ text, towards string }
 
 // New wraps the plain text of a credential.
@@ -22,11 +22,11 @@ func New(text string) Secret { return Secret{text: text} }
 // request that it authenticates, or the cipher that stores it.
 func (s Secret) Reveal() string { return s.text }
 
-// Towards is where the credential may go and as whom, as the store bound it; empty where
+// Towards is the destination and user that the store has bound the credential to; empty if
 // it is not bound yet.
 func (s Secret) Towards() string { return s.towards }
 
-// For returns the credential bound to where it may go and as whom.
+// For returns the credential bound to a destination and user.
 func (s Secret) For(towards string) Secret { return Secret{text: s.text, towards: towards} }
 
 // Empty reports whether there is no credential.

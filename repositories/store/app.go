@@ -13,15 +13,15 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// errConflict means that somebody else wrote in between; the write is made again on
-// what is there now.
+// errConflict means that somebody else wrote in between; the write is repeated on the
+// current state.
 var errConflict = errors.New("written by another at the same time")
 
-// rounds bounds how often a write is made again. Each round that fails is one in
-// which another's write succeeded.
+// rounds bounds how many times a write is repeated. In each round that fails another write
+// has succeeded.
 const rounds = 200
 
-// again repeats a write for as long as it meets another's.
+// again repeats a write as long as it conflicts with another.
 func again(ctx context.Context, write func() error) error {
 	for range rounds {
 		if err := write(); !errors.Is(err, errConflict) {
@@ -156,8 +156,8 @@ func (s *Store) appIDs(ctx context.Context, after string, limit int) ([]string, 
 	return ids[:min(len(ids), limit)], nil
 }
 
-// cut shortens a list that was read one longer than the page, and returns the cursor
-// of the next page, empty for none.
+// cut shortens a list that was read with one item more than the page, and returns the
+// cursor of the next page, or an empty string on the last one.
 func cut(ids []string, limit int) ([]string, string) {
 	if len(ids) <= limit {
 		return ids, ""
@@ -179,8 +179,9 @@ return 'ok'
 `)
 
 // DeleteApp removes an app with its sessions, its trigger records and its repositories,
-// each of which owes its tool.changed. Effects that are owed already are still tried. When
-// it returns, no replica takes a key or a session token of the app any more.
+// each with its tool.changed event. Effects that are already in the ledger are still
+// delivered. When it returns, no replica accepts a key or a session token of the app any
+// more.
 func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 	if _, err := s.App(ctx, appID); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Permission is what an app key may be good for: one of its scopes.
+// Permission is one scope of an app key: a group of REST calls that the key may make.
 type Permission string
 
 // The permissions of section 9 of the contract.
@@ -29,7 +29,7 @@ const (
 	PermitApp      Permission = "app"      // the app and its keys
 )
 
-// AppKey is a key of an app as it is listed. The key itself is shown once, when it is
+// AppKey is the listed form of an app's API key. The key itself is shown once, when it is
 // made, and stored as a hash.
 type AppKey struct {
 	ID     string       `json:"keyId"`
@@ -46,7 +46,8 @@ type AppKey struct {
 	root string
 }
 
-// Root is the id of the key that its line begins with, which the admin has made.
+// Root is the id of the first key in the chain of keys that made this one; the admin has
+// made it.
 func (k AppKey) Root() string {
 	if k.root == "" {
 		return k.ID
@@ -90,20 +91,21 @@ func hashKey(key secret.Secret) string {
 
 func sameHash(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// maxLine is how many keys may stand between a key and the admin.
+// maxLine is the maximum number of keys between a key and the admin.
 const maxLine = 16
 
-// NewKey is a key that is asked for.
+// NewKey is a request for an app key.
 type NewKey struct {
 	Name   string
 	Scopes []Permission
-	// Lifetime is how long it is good; zero for until it is revoked.
+	// Lifetime is how long the key is valid; zero means until it is revoked.
 	Lifetime time.Duration
 	// By is the key of the same app that asks; empty for the admin.
 	By string
 }
 
-// ScopeError means that a key asks for another that may do more than itself.
+// ScopeError is the error for a key that asks for another key with more permissions than
+// its own.
 type ScopeError struct {
 	Beyond []int // which of the scopes that were asked for
 	Has    []Permission

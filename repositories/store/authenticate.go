@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// keyFresh is how old the reading of a key may be that a request is let in by. A
+	// keyFresh is the maximum age of the cached key that a request is authenticated with. A
 	// revocation takes effect everywhere within it, and RevokeKey waits for that.
 	keyFresh = 250 * time.Millisecond
 	// maxKeys bounds the keys of an app.

@@ -12,7 +12,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// SourceOf is the CloudEvents source of what happens in a scope.
+// SourceOf returns the CloudEvents source of events in a scope.
 func SourceOf(scope repositories.Scope) string {
 	return "/apps/" + scope.AppID + "/sessions/" + keyspace.OrNone(scope.SessionID)
 }
@@ -30,7 +30,7 @@ type change struct {
 	Omitted []string `json:"omitted,omitempty"`
 }
 
-// forms are the payload in full, with the names of the tools alone, and without them.
+// forms are the full payload, one with only the names of the tools, and one without tools.
 func (c change) forms() []any {
 	named, bare := c, c
 	named.Omitted, bare.Omitted = []string{"record.tools"}, []string{"record.tools"}
@@ -42,7 +42,8 @@ func (c change) forms() []any {
 	return []any{c, named, bare}
 }
 
-// ChangeEntry is the event tool.changed that a change of a repository owes.
+// ChangeEntry makes the tool.changed event for a change of a repository, as an entry of the
+// outbox.
 func (s *Store) ChangeEntry(repository *repositories.Repository, operation string) (keyspace.Entry, error) {
 	event := change{
 		ID: changeID(repository, operation), Time: s.now().UTC(), Operation: operation, Record: public(repository),

@@ -13,16 +13,16 @@ import (
 	"earshot/repositories/secret"
 )
 
-// What a write would do to what is stored.
+// The effects that a write would have on the stored definition.
 const (
 	WouldCreate = "created"
 	WouldUpdate = "updated"
 	WouldLeave  = "unchanged"
 )
 
-// PreviewApp says what PutApp would do, and fails as it would. Credentials are compared
-// as well, which nobody can do outside: there they are masked. by is the root of the key
-// that asks, empty for the admin; it fails with a *CompareError where that asks too often.
+// PreviewApp says what PutApp would do, and fails as it would. It also compares
+// credentials, which a client cannot do since it only sees masks. by is the root of the key
+// that asks, empty for the admin; a key that asks too often gets a *CompareError.
 func (s *Store) PreviewApp(ctx context.Context, given *repositories.App, by string) (string, error) {
 	if err := s.mayCompare(ctx, given.ID, by, given.Credentials()); err != nil {
 		return "", err
@@ -56,7 +56,7 @@ func (s *Store) PreviewRepository(ctx context.Context, given *repositories.Repos
 	return would(there.Revision, next, there, next.Credentials(), there.Credentials())
 }
 
-// would compares what is to be with what is.
+// would compares the given definition with the stored one.
 func would(revision string, next, there any, given, stored []repositories.Credential) (string, error) {
 	if revision == "" {
 		return WouldCreate, nil
@@ -92,8 +92,8 @@ const (
 	compareSpan = time.Minute
 )
 
-// CompareError means that a key has compared as many credentials as it may in a minute.
-// Nothing was compared.
+// CompareError is a rate limit error: a key has compared as many credentials as it may in a
+// minute. Nothing was compared.
 type CompareError struct{ RetryAfter time.Duration }
 
 // Error names the limit and the pause.

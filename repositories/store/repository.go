@@ -91,9 +91,9 @@ func (s *Store) write(ctx context.Context, repository *repositories.Repository, 
 	return nil
 }
 
-// PutRepository creates a repository or replaces it: its generation is new, whatever
-// was there. Masked credentials keep what is stored. It fails with Faults where the
-// repository refers to what its app lacks.
+// PutRepository creates a repository or replaces it: its generation is new, whatever was
+// there. Masked credentials keep what is stored. It returns a fault.List if the repository
+// refers to something that its app does not have.
 func (s *Store) PutRepository(ctx context.Context, repository *repositories.Repository) (created bool, err error) {
 	_, created, err = s.change(ctx, repository.Scope(), repository.ID, func(*repositories.Repository) (*repositories.Repository, error) {
 		next := repository.Clone()
@@ -103,8 +103,8 @@ func (s *Store) PutRepository(ctx context.Context, repository *repositories.Repo
 	return created, err
 }
 
-// PatchRepository adds tools to a repository, and creates it where it is missing. Of
-// any number of patches at the same time none is lost.
+// PatchRepository adds tools to a repository, and creates it if it does not exist.
+// Concurrent patches are all applied.
 func (s *Store) PatchRepository(ctx context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (*repositories.Repository, bool, error) {
 	return s.change(ctx, scope, id, func(there *repositories.Repository) (*repositories.Repository, error) {
 		next := there.Clone()
@@ -151,7 +151,7 @@ func (s *Store) forChange(ctx context.Context, scope repositories.Scope, id stri
 	return app, there, err
 }
 
-// settle gives the repository the credentials that it keeps of what is there, and holds
+// settle fills in the credentials that the repository keeps from the stored one, and checks
 // it against its app.
 func settle(r *repositories.Repository, app *repositories.App, there *repositories.Repository) error {
 	if err := repositories.KeepMasked(app, r.Credentials(), there.Credentials()); err != nil {
@@ -218,8 +218,8 @@ func (s *Store) Repositories(ctx context.Context, scope repositories.Scope, afte
 	return items, next, err
 }
 
-// page reads repositories as far as a page has room. What is deleted meanwhile is left
-// out.
+// page reads as many repositories as fit on a page. Those that are deleted meanwhile are
+// left out.
 func (s *Store) page(ctx context.Context, scope repositories.Scope, ids []string) ([]*repositories.Repository, error) {
 	key := keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)
 	sizes, err := s.sizes(ctx, key, ids)

@@ -30,8 +30,8 @@ type Sealer struct {
 	signers [][]byte // keys of session tokens; the first one signs
 }
 
-// NewSealer returns a Sealer that seals with the first key and opens with all: the
-// others are keys of before a rotation.
+// NewSealer returns a Sealer that encrypts with key and decrypts with all of them: old
+// holds the keys from before a rotation. Each has KeySize bytes.
 func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
 	s := &Sealer{keys: map[string]cipher.AEAD{}}
 	for _, k := range append([][]byte{key}, old...) {
@@ -108,8 +108,9 @@ func (s *Sealer) open(appID, field, towards, sealed string) (secret.Secret, erro
 	return secret.New(string(plain)).For(towards), nil
 }
 
-// boundTo is what a sealed credential is authenticated with. What goes nowhere, and what
-// was sealed before destinations were known, has none.
+// boundTo is the additional data that a sealed credential is authenticated with.
+// Credentials without a destination, and those sealed before destinations were recorded,
+// are bound to none.
 func boundTo(appID, field, towards string) []byte {
 	bound := "earshot\x00" + appID + "\x00" + field
 	if towards != "" {

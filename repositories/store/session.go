@@ -52,18 +52,18 @@ local at = redis.call('HGET', KEYS[1], 'at')
 return at and now() - at < tonumber(ARGV[1]) and 1 or 0
 `)
 
-// Closed reports whether a session was closed in the last ten minutes. What a session
-// had may be gone for another reason: a failover of Redis drops what the old master had
+// Closed reports whether a session was closed in the last ten minutes. The data of a
+// session may be gone for another reason: a failover of Redis drops what the old master had
 // taken last.
 func (s *Store) Closed(ctx context.Context, appID, sessionID string) (bool, error) {
 	found, err := wasClosed.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Closed(sessionID)}, justClosed.Milliseconds())
 	return found == int64(1), err
 }
 
-// CloseSession removes a session: its history and its repositories, each of which owes
-// its tool.changed. Effects that are owed already are still delivered. Closing a
-// session that is not there is no error. When it returns, no replica takes a token of the
-// session any more.
+// CloseSession removes a session: its history and its repositories, each with its
+// tool.changed event. Effects that are already in the ledger are still delivered. Closing a
+// session that does not exist is no error. When it returns, no replica accepts a token of
+// the session any more.
 func (s *Store) CloseSession(ctx context.Context, appID, sessionID string) error {
 	if _, err := s.App(ctx, appID); err != nil {
 		return err
@@ -124,12 +124,13 @@ func (s *Store) ExpireSession(ctx context.Context, member string) error {
 // call is tried for at most 24 hours, and its record is kept from then on.
 const lateEnd = 48 * time.Hour
 
-// Generation tells what lives under a name now from what lived under it before. It is
-// random, and stands in the ids of what a session sets off and in its tokens.
+// Generation distinguishes an app or session from an earlier one with the same id. It is
+// random, and is part of the ids of a session's triggers and of its tokens.
 //
-// A session's is empty until it is closed for the first time, and renewed each time it
-// is. Thus nothing needs to be written when a session begins, and a failover that loses
-// the last writes leaves the generation of a living session as it was.
+// A session's generation is empty until the session is closed for the first time, and is
+// renewed each time it is closed. Thus nothing needs to be written when a session begins,
+// and a failover that loses the last writes leaves the generation of a living session as it
+// was.
 type Generation struct {
 	App     string `json:"app,omitempty"`
 	Session string `json:"session,omitempty"`
@@ -153,8 +154,8 @@ func (s *Store) Generation(ctx context.Context, appID, sessionID string) (Genera
 	return found, nil
 }
 
-// LifeOf is Generation as it was at most keyFresh ago: what a request with a session token
-// is let in by. Whoever ends a life waits for that long.
+// LifeOf returns the Generation from a cache that is at most keyFresh old; requests with a
+// session token are authenticated by it. Whoever closes a session waits for that long.
 func (s *Store) LifeOf(ctx context.Context, appID, sessionID string) (Generation, error) {
 	return s.lives.get(appID+" "+sessionID, func() (Generation, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
@@ -163,7 +164,7 @@ func (s *Store) LifeOf(ctx context.Context, appID, sessionID string) (Generation
 	})
 }
 
-// forgotten waits until no replica lets anybody in by what is over now.
+// forgotten waits until no replica accepts a credential that has just been revoked.
 func forgotten(ctx context.Context) error {
 	select {
 	case <-time.After(keyFresh):
@@ -173,6 +174,6 @@ func forgotten(ctx context.Context) error {
 	}
 }
 
-// Remembers is how long the generation of a session is kept after it was closed, or
-// used since: until nothing of its earlier lives is left.
+// Remembers is how long the generation of a session is kept after it was closed or last
+// used: until nothing of its earlier generations is left.
 func (s *Store) Remembers() time.Duration { return s.keep.longest() + lateEnd }

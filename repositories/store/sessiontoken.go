@@ -12,8 +12,9 @@ import (
 	"earshot/repositories/secret"
 )
 
-// SessionToken is what a front-end may hold: it is good for one session, for a while.
-// It is stored nowhere; the service knows its own by their signature.
+// SessionToken is the content of a bearer token for a front-end: it is valid for one
+// session and for a limited time. It is not stored; the service recognises its own tokens
+// by their signature.
 type SessionToken struct {
 	AppID     string    `json:"app"`
 	SessionID string    `json:"session"`
@@ -28,7 +29,7 @@ type SessionToken struct {
 // SessionTokenPrefix begins every session token.
 const SessionTokenPrefix = "es_"
 
-// ErrToken means that a session token is not one of ours.
+// ErrToken means that a session token was not issued by this service.
 var ErrToken = errors.New("the session token is not valid")
 
 // SignToken writes a token and its signature: HMAC-SHA256 under a key that is derived
@@ -42,8 +43,8 @@ func (s *Sealer) SignToken(token SessionToken) (secret.Secret, error) {
 	return secret.New(text + "." + signature(s.signers[0], text)), nil
 }
 
-// OpenToken reads a token whose signature is right, by the secret key or an old one.
-// Whether its time is up is the caller's to look at.
+// OpenToken reads a token whose signature is right, by the secret key or an old one. The
+// caller checks whether it has expired.
 func (s *Sealer) OpenToken(given secret.Secret) (SessionToken, error) {
 	text, signed, found := strings.Cut(given.Reveal(), ".")
 	if !found || !s.signed(text, signed) {

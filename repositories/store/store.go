@@ -1,5 +1,8 @@
-// Package store keeps apps, repositories, keys and sessions in Redis, where all replicas
-// read the same truth. Credentials are sealed there, each for the one place where it goes.
+// Package store keeps apps, repositories, app keys and sessions in Redis, which all
+// replicas share. Credentials are encrypted at rest, each bound to its destination. Reads
+// return repositories.ErrNotFound for what does not exist, and writes of invalid
+// definitions a fault.List. An error that wraps keyspace.ErrUnavailable means that Redis
+// did not answer; the same call can be made again.
 package store
 
 import (
@@ -21,12 +24,12 @@ import (
 // cached is how many compiled definitions a process keeps.
 const cached = 8192
 
-// Options are what a Store needs beside Redis.
+// Options are the settings of a Store. Sealer is required wherever credentials are stored.
 type Options struct {
 	Sealer *Sealer
 	// SessionTTL is the idle time after which a session expires.
 	SessionTTL time.Duration
-	// Retention is how much is kept of what is over.
+	// Retention returns the retention with its defaults filled in.
 	Retention Retention
 	// Now and NewID are injected by tests; they default to time.Now and to random
 	// ids of 128 bits.
@@ -34,8 +37,9 @@ type Options struct {
 	NewID func() string
 }
 
-// Store keeps apps and repositories in Redis. What it returns is shared and must not
-// be changed. Its errors wrap repositories.ErrNotFound, ErrUnavailable, or are Faults.
+// Store reads and writes definitions in Redis: apps, repositories, keys and sessions. It is
+// safe for concurrent use. What it returns is shared and must not be changed. Its errors
+// wrap repositories.ErrNotFound or keyspace.ErrUnavailable, or are a fault.List.
 type Store struct {
 	db      *keyspace.DB
 	sealer  *Sealer
@@ -71,8 +75,9 @@ func New(db *keyspace.DB, options Options) *Store {
 	return s
 }
 
-// OnChange sets what is called, with the app's id, after a change that owes an event, so that the event
-// need not wait for the next look at the ledger. Set it before the Store is used.
+// OnChange sets a function that is called with the app's id after a change that has an
+// event to publish, so that the event need not wait for the next poll of the ledger. Set it
+// before the Store is used.
 func (s *Store) OnChange(wake func(appID string)) { s.changed = wake }
 
 // SessionTTL is the idle time after which a session expires.
@@ -98,7 +103,7 @@ func (s *Store) Ping(ctx context.Context) error {
 // that is full, or a replica.
 const mayWrite = "#!lua\nreturn 1"
 
-// Load decodes the stored form of a repository, out of the cache where it can.
+// Load decodes the stored form of a repository, or takes it from the cache.
 func (s *Store) Load(appID, stored string) (*repositories.Repository, error) {
 	revision := revisionOf(stored)
 	if repository, hit := s.repos.Get(revision); hit {
@@ -111,7 +116,7 @@ func (s *Store) Load(appID, stored string) (*repositories.Repository, error) {
 	return repository, err
 }
 
-// LoadApp decodes the stored form of an app, out of the cache where it can.
+// LoadApp decodes the stored form of an app, or takes it from the cache.
 func (s *Store) LoadApp(appID, revision, stored string) (*repositories.App, error) {
 	if app, hit := s.apps.Get(revision); hit {
 		return app, nil
@@ -124,8 +129,8 @@ func (s *Store) LoadApp(appID, revision, stored string) (*repositories.App, erro
 	return app, nil
 }
 
-// SealTool encodes a tool with its credentials sealed, for a call that the ledger
-// owes after the tool itself is gone.
+// SealTool encodes a tool with its credentials sealed, for a call that may be made after
+// the tool itself is gone.
 func (s *Store) SealTool(appID string, tool *repositories.Tool) (string, error) {
 	alone := &repositories.Repository{AppID: appID, Tools: []repositories.Tool{*tool}}
 	return s.sealer.sealRecord(appID, alone, alone.Credentials())
@@ -148,9 +153,9 @@ func absent(err error) error {
 	return keyspace.Unavailable(err)
 }
 
-// fresh keeps what was read for a moment, so that what is asked for with every request
-// is read a few times a second. Nothing that it returns was read longer ago than its
-// span, counted from before the read: whoever changes something and waits for the span
+// fresh is a cache with a short time to live, so that what every request asks for is read
+// from Redis only a few times a second. Nothing that it returns was read longer ago than
+// its span, counted from before the read: whoever changes something and waits for the span
 // knows that no replica uses the old state any more.
 type fresh[V any] struct {
 	span   time.Duration
@@ -209,7 +214,8 @@ func (f *fresh[V]) forget(key string) {
 	f.reads.Forget(key)
 }
 
-// Retention is how much is kept of what is over. Zero fields have the defaults.
+// Retention says how long records of triggers, and how many messages of a session, are
+// kept. Zero fields have the defaults.
 type Retention struct {
 	// Done and Dead are how long the records of triggers are kept: of those that have
 	// delivered everything, and of those that have failed.
@@ -235,5 +241,5 @@ func (r Retention) withDefaults() Retention {
 // longest is the longest that a record of a session that was closed is kept.
 func (r Retention) longest() time.Duration { return max(r.Done, r.Dead) }
 
-// Retention is how much is kept of what is over.
+// Retention is how long records, and how many messages, are kept.
 func (s *Store) Retention() Retention { return s.keep }

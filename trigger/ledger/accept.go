@@ -123,7 +123,8 @@ return {'taken', 'message', message, 'age', tostring(at - tonumber(get(turn.arri
   'app', app[2] or '', 'session', redis.call('HGET', KEYS[9], 'generation') or ''}
 `)
 
-// Acceptance asks for a turn: that of a message, or one that is there already.
+// Acceptance is a request for the lease of a turn: that of a new message, or an existing
+// one.
 type Acceptance struct {
 	Turn
 	Token string // of the lease
@@ -144,7 +145,7 @@ type Acceptance struct {
 	Messages int
 }
 
-// Status is what Accept has found.
+// Status is the result of a script of the ledger.
 type Status string
 
 // What Accept finds.
@@ -160,7 +161,7 @@ const (
 	Taken    Status = "taken"    // the lease is the caller's
 )
 
-// Accepted is what Accept has found.
+// Accepted is the reply of Accept.
 type Accepted struct {
 	Status
 	Answer   string // of Answered
@@ -170,7 +171,7 @@ type Accepted struct {
 	Few bool
 }
 
-// TakenTurn is what stands in the ledger of a turn whose lease was taken.
+// TakenTurn is the ledger's data on a turn whose lease was taken.
 type TakenTurn struct {
 	Message string
 	Age, At time.Duration // since it was accepted; now: by the clock of Redis
@@ -188,7 +189,7 @@ type TakenTurn struct {
 // be empty.
 type Past struct{ ID, Message, Decision, Results, Reply string }
 
-// Accept asks for a turn. A *RateError says that a limit is reached. Of an error that
+// Accept asks for a turn. A *RateError says that a limit is reached. After an error that
 // wraps keyspace.ErrUnavailable it is not known whether the turn was taken.
 func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	k := a.keys()

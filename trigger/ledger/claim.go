@@ -70,7 +70,7 @@ return {status, 'kind', found[1], 'body', found[2], 'session', found[3], 'trigge
   'revived', found[12] or '0', 'lease', found[11]}
 `)
 
-// Claim takes the lease of a call; nil where it is not to be had.
+// Claim takes the lease of a call, or returns nil if it is not available.
 func (l *Ledger) Claim(ctx context.Context, appID, id, token string) (*Claimed, error) {
 	k := keyspace.KeysOf(appID)
 	raw, err := claim.Run(ctx, l.db, append([]string{k.Effect(id)}, k.Ledger()...), id, appID, token, maxClaims)
@@ -144,8 +144,8 @@ schedule(app, 'outboxes', box, at + tonumber(ARGV[4]))
 return {'ok', 'events', events}
 `)
 
-// ClaimRun takes the lease of an outbox, or renews it, and returns its first events; none
-// where it is not to be had.
+// ClaimRun takes the lease of an outbox, or renews it, and returns its first events, or
+// none if it is not available.
 func (l *Ledger) ClaimRun(ctx context.Context, appID, sessionID, token string) ([]Claimed, error) {
 	k := keyspace.KeysOf(appID)
 	for {

@@ -130,7 +130,7 @@ const (
 	AlreadyFired Status = "exists" // a direct trigger of this id was fired before
 )
 
-// Decision is what came of a Commitment.
+// Decision is the reply to a Commitment.
 type Decision struct {
 	Status
 	// Holder has the session's outbox, empty where nobody does: the commitment's own token

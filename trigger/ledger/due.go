@@ -16,7 +16,7 @@ import (
 // partition in the round trip that reads all partitions.
 const peeked = 32
 
-// Due is what partitions hold that is to be worked on now.
+// Due is the work of partitions that is due now.
 type Due struct {
 	Lanes []Lane
 	// Idle are the sessions that may have expired, as appId/sessionId.
@@ -35,7 +35,7 @@ type Lane struct {
 	Members []string
 }
 
-// Backlog is what is owed, and how many triggers have failed.
+// Backlog counts the outstanding work and the failed triggers.
 type Backlog struct{ Owed, Dead float64 }
 
 // AllPartitions lists the partitions by their numbers.

@@ -120,7 +120,7 @@ end
 return {'ok', 'answer', doc.answer, 'holds', holds}
 `)
 
-// Report says what came of effects, and closes a turn or a direct trigger.
+// Report records the outcomes of effects, and closes a turn or a direct trigger.
 type Report struct {
 	App      string    `json:"app"`
 	Session  string    `json:"session"`
@@ -139,7 +139,7 @@ type Report struct {
 	Reply   string `json:"reply"`
 }
 
-// Outcome is what came of one effect.
+// Outcome is the recorded outcome of one attempt at an effect.
 type Outcome struct {
 	ID      string `json:"id"`
 	Event   bool   `json:"event"`   // one of the outbox
@@ -155,7 +155,7 @@ type Outcome struct {
 	Result  string `json:"result"` // JSON of the callResult, where a call has ended
 }
 
-// Owed is an effect that an outcome owes.
+// Owed is a new effect that follows from an outcome.
 type Owed struct {
 	keyspace.Entry
 	After int `json:"after"` // the outcome that owes it, counted from 1

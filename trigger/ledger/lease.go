@@ -113,7 +113,7 @@ end
 return had
 `)
 
-// Holding is what a token may have taken.
+// Holding lists the leases that a token may hold.
 type Holding struct {
 	Turn    // without a message where it is no turn
 	Token   string
@@ -121,7 +121,7 @@ type Holding struct {
 	Calls   []string // ids
 }
 
-// Release gives back what a token has taken, and reports whether there was anything.
+// Release releases the leases of a token, and reports whether there were any.
 func (l *Ledger) Release(ctx context.Context, h Holding) (had bool, err error) {
 	k := h.keys()
 	keys := []string{k.Turns(h.Session), k.Trigger(h.Trigger), k.Outbox(h.Session)}

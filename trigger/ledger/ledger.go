@@ -1,8 +1,8 @@
-// Package ledger is what Redis knows of messages, triggers and their effects, and the
-// scripts that change it: accept a message, decide it, deliver what that owes, write down
-// what came of it. Each script stands beside the function that runs it, with its keys,
-// arguments and reply; each is safe to run again by a client that lost the reply, and
-// takes all of what it is asked for or nothing.
+// Package ledger is the durable state of messages, triggers and their effects in Redis,
+// with the scripts that change it: accept a message, decide it, claim its effects for
+// delivery, record the outcomes. Each script stands beside the function that runs it, with
+// its keys, arguments and reply; each is safe to run again by a client that lost the reply,
+// and takes all of what it is asked for or nothing.
 //
 // The package knows no tool, no model and no transport: what it keeps of them is JSON that
 // it does not look into.
@@ -15,7 +15,8 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Ledger reads and writes what all replicas share.
+// Ledger runs the scripts and reads the state that all replicas share. It is safe for
+// concurrent use.
 type Ledger struct{ db *keyspace.DB }
 
 // New returns the ledger of a Redis.

@@ -51,8 +51,8 @@ local function overRate(app, rates, srates, add)
 end
 `
 
-// RateError means that an app or a session has posted as much as it may in a minute.
-// Nothing was stored.
+// RateError is a rate limit error: an app or a session has posted as much as it may in a
+// minute. Nothing was stored.
 type RateError struct {
 	Limit      string        // as settings.limits names it
 	Most       int           // its number, for the app or the session
