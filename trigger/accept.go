@@ -43,9 +43,9 @@ type storedMessage struct {
 	claims parameters.Claims
 }
 
-// says is a hash of a message's content: a message that is sent again under the same id
+// hash is a hash of a message's content: a message that is sent again under the same id
 // must have the same. The time and the claims are not part of it.
-func (m *storedMessage) says() string {
+func (m *storedMessage) hash() string {
 	if m == nil {
 		return ""
 	}
@@ -67,7 +67,7 @@ func (e *Engine) accept(ctx context.Context, id ledger.Turn, token string, messa
 	}
 	had := e.apps.get(id.App)
 	found, err := e.ledger.Accept(ctx, ledger.Acceptance{
-		Turn: id, Token: token, Lease: e.lease, Message: text, Says: message.says(), Claims: claims, Answer: canned,
+		Turn: id, Token: token, Lease: e.lease, Message: text, Says: message.hash(), Claims: claims, Answer: canned,
 		History: e.historyLimit, Version: had.version,
 		Life: e.store.SessionTTL(), Remembers: e.store.Remembers(), Messages: e.store.Retention().Messages,
 	})

@@ -170,11 +170,9 @@ func (a attempt) report() (ledger.Outcome, error) {
 	if !a.outcome.Deferred {
 		r.Counts = 1
 	}
-	var state any = a.eventState
+	var state any = a.callState()
 	if a.Kind == effect.KindEvent {
 		state = a.eventState()
-	} else {
-		state = a.callState()
 	}
 	encoded, err := exactjson.Encode(state)
 	if err != nil {

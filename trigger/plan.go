@@ -76,8 +76,8 @@ func newPlanner(e *Engine, id ledger.Turn, token string, app *repositories.App, 
 	}
 }
 
-// about makes the header of an event of the plan.
-func (p *planner) about(id string) eventHeader {
+// header makes the header of an event of the plan.
+func (p *planner) header(id string) eventHeader {
 	return eventHeader{ID: id, Time: p.now, MessageID: p.Message, Text: p.text, AppID: p.App, SessionID: p.Session}
 }
 
@@ -92,7 +92,7 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 		id = directID(triggerID, repository)
 	}
 	payload := triggerPayload{
-		eventHeader: p.about(triggerID), RepositoryID: repository.ID, Source: source,
+		eventHeader: p.header(triggerID), RepositoryID: repository.ID, Source: source,
 		Name: tool.Name, Schema: tool.Given(), Values: orEmpty(found.Values),
 	}
 	p.answer.Matches = append(p.answer.Matches, Match{
@@ -231,8 +231,8 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 	}
 	p.answer.Rejected = append(p.answer.Rejected, shown)
 	id := firingID(p.Turn, p.life, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
-	about := p.about(id)
-	event, _, err := eventOf(eventRejected, about, rejected.Tool.Name, rejectedPayload{eventHeader: about, Rejected: shown})
+	header := p.header(id)
+	event, _, err := eventOf(eventRejected, header, rejected.Tool.Name, rejectedPayload{eventHeader: header, Rejected: shown})
 	if err != nil {
 		return err
 	}
@@ -241,14 +241,14 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 
 // notMatching adds the event that tools were in scope and none matched.
 func (p *planner) notMatching(candidates []matcher.Candidate) error {
-	about := p.about(hash("notmatching", turnHash(p.Turn, p.life)))
-	payload := notMatchingPayload{eventHeader: about}
+	header := p.header(hash("notmatching", turnHash(p.Turn, p.life)))
+	payload := notMatchingPayload{eventHeader: header}
 	payload.Repositories, payload.Tools = candidateNames(candidates)
-	event, _, err := eventOf(eventNotMatching, about, "", payload)
+	event, _, err := eventOf(eventNotMatching, header, "", payload)
 	if err != nil {
 		return err
 	}
-	return p.event(about.ID, "", event)
+	return p.event(header.ID, "", event)
 }
 
 func orEmpty(values map[string]any) map[string]any {

@@ -57,7 +57,7 @@ func (c *checking) list(s *jsonschema.Schema, list []any, at []string) {
 	apart := map[string]bool{}
 	for i := range few {
 		apart[strconv.Itoa(i)] = true
-		few[i] = hollow(few[i])
+		few[i] = emptied(few[i])
 	}
 	c.report(s.Validate(few), few, at, apart)
 	for i, member := range list {
@@ -76,7 +76,7 @@ func (c *checking) object(s *jsonschema.Schema, object map[string]any, at []stri
 			apart[name] = true
 		}
 		if _, named := s.Properties[name]; named || !known {
-			shell[name] = hollow(member)
+			shell[name] = emptied(member)
 		}
 	}
 	c.report(s.Validate(shell), shell, at, apart)
@@ -98,8 +98,8 @@ func memberSchema(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	return additional
 }
 
-// hollow returns a value of the same type with nothing in it.
-func hollow(value any) any {
+// emptied returns a value of the same type with nothing in it.
+func emptied(value any) any {
 	switch value.(type) {
 	case []any:
 		return []any{}

@@ -13,22 +13,22 @@ import (
 // check validates a value strictly against the parameter, in the order of the contract:
 // type, allowed, excluded, minimum, maximum. It reports the first rule that a value breaks,
 // for each member of a list or map separately.
-func (p *compiledParameter) check(value any, at string) []flaw {
+func (p *compiledParameter) check(value any, at string) []violation {
 	if flaws := p.pasteFlaws(value, at); len(flaws) > 0 {
 		return flaws
 	}
-	detail := p.kind.flaw(value)
+	detail := p.kind.violation(value)
 	if detail == "" {
 		detail = p.ruleFlaw(value)
 	}
 	if detail != "" {
-		return []flaw{{at, detail}}
+		return []violation{{at, detail}}
 	}
 	return p.checkMembers(value, at)
 }
 
-func (p *compiledParameter) checkMembers(value any, at string) []flaw {
-	var flaws []flaw
+func (p *compiledParameter) checkMembers(value any, at string) []violation {
+	var flaws []violation
 	switch value := value.(type) {
 	case []any:
 		for i := range value {
@@ -44,19 +44,19 @@ func (p *compiledParameter) checkMembers(value any, at string) []flaw {
 
 // checkValue checks one value of a map: against valueType where there is one, otherwise
 // only for what no reader could handle.
-func (p *compiledParameter) checkValue(value any, at string) []flaw {
+func (p *compiledParameter) checkValue(value any, at string) []violation {
 	if p.values != nil {
 		return p.values.check(value, at)
 	}
 	return checkAnything(value, at)
 }
 
-func checkAnything(value any, at string) []flaw {
-	var flaws []flaw
+func checkAnything(value any, at string) []violation {
+	var flaws []violation
 	switch value := value.(type) {
 	case json.Number:
 		if detail := exactjson.NumberFlaw(value); detail != "" {
-			return []flaw{{at, detail}}
+			return []violation{{at, detail}}
 		}
 	case []any:
 		for i := range value {
@@ -68,13 +68,13 @@ func checkAnything(value any, at string) []flaw {
 		}
 	case nil, string, bool:
 	default:
-		return []flaw{{at, fault.Show(value) + " is not a JSON value"}}
+		return []violation{{at, fault.Show(value) + " is not a JSON value"}}
 	}
 	return flaws
 }
 
-// flaw says why a value is not of the type, or nothing. Nothing is converted.
-func (k kind) flaw(value any) string {
+// violation says why a value is not of the type, or nothing. Nothing is converted.
+func (k kind) violation(value any) string {
 	switch value := value.(type) {
 	case string:
 		return k.unless(k == kindString, value)

@@ -67,14 +67,14 @@ func (p *compiledParameter) claimed(claims Claims) (value any, absent string) {
 	return nil, "cannot be filled: it comes from a verified ID token of " + p.services() + ", and there is none"
 }
 
-func (p *compiledParameter) claimFlaws(value any) []flaw {
+func (p *compiledParameter) claimFlaws(value any) []violation {
 	if p.property == nil {
 		return p.check(value, "")
 	}
-	var flaws []flaw
+	var flaws []violation
 	if err := p.property.Validate(value); err != nil {
 		for _, one := range schema.Violations(err) {
-			flaws = append(flaws, flaw{detail: one.Text(value)})
+			flaws = append(flaws, violation{detail: one.Text(value)})
 		}
 	}
 	return flaws

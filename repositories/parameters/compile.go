@@ -120,7 +120,7 @@ func (p *Parameters) coerce(of *compiledParameter, value any) (any, bool) {
 
 // check also reports whether the value can be used: a value that a schema will validate as
 // part of the whole is usable even with a flaw, so that all its flaws are found.
-func (p *Parameters) check(of *compiledParameter, value any) (flaws []flaw, usable bool) {
+func (p *Parameters) check(of *compiledParameter, value any) (flaws []violation, usable bool) {
 	if of.property == nil {
 		flaws = of.check(value, "")
 		return flaws, len(flaws) == 0
@@ -214,7 +214,7 @@ func (d *definition) compile(in dialect, with *Budget, at string, faults *fault.
 	if d.Required != nil {
 		p.required = *d.Required
 	}
-	found := newFindings(faults, at)
+	found := newFaultCollector(faults, at)
 	found.rules(d, p)
 	p.fallback = found.fixed(p, "default", d.Default)
 	p.static = found.fixed(p, "value", d.Value)

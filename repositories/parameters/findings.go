@@ -8,24 +8,24 @@ import (
 	"earshot/repositories/fault"
 )
 
-// findings collects the faults of a definition that can never be satisfied, so that it is
+// faultCollector collects the faults of a definition that can never be satisfied, so that it is
 // refused at registration and not when somebody needs it.
-type findings struct {
+type faultCollector struct {
 	faults *fault.List
 	at     string
 	before int // how many faults there were before
 }
 
-func newFindings(faults *fault.List, at string) *findings {
-	return &findings{faults: faults, at: at, before: faults.Count()}
+func newFaultCollector(faults *fault.List, at string) *faultCollector {
+	return &faultCollector{faults: faults, at: at, before: faults.Count()}
 }
 
-func (f *findings) add(field, format string, args ...any) {
+func (f *faultCollector) add(field, format string, args ...any) {
 	f.faults.Add(f.at+fault.Point(field), format, args...)
 }
 
 // rules reports rules of a definition that contradict each other.
-func (f *findings) rules(d *definition, p *compiledParameter) {
+func (f *faultCollector) rules(d *definition, p *compiledParameter) {
 	if !slices.Contains(kinds, p.kind) {
 		f.add("type", "%s is not a type: %s%s", fault.Show(p.kind), fault.OneOf(kinds), fault.DidYouMean(string(p.kind), kinds))
 		return
@@ -41,7 +41,7 @@ func (f *findings) rules(d *definition, p *compiledParameter) {
 }
 
 // misplaced reports fields that the type has no use for.
-func (f *findings) misplaced(d *definition) {
+func (f *faultCollector) misplaced(d *definition) {
 	if d.MinValue != "" && !d.Type.numeric() {
 		f.add("minValue", "is for numbers, and the type is %s", d.Type)
 	}
@@ -65,7 +65,7 @@ func (f *findings) misplaced(d *definition) {
 	}
 }
 
-func (f *findings) bounds(d *definition, p *compiledParameter) {
+func (f *faultCollector) bounds(d *definition, p *compiledParameter) {
 	if d.MinValue != "" && p.least == nil {
 		f.add("minValue", "%s is out of the range of a number", fault.Clip(d.MinValue.String()))
 	}
@@ -79,7 +79,7 @@ func (f *findings) bounds(d *definition, p *compiledParameter) {
 
 // entries reports lists of values of which none can ever equal a value of the type,
 // regular expressions that do not compile, and the one that excludes everything.
-func (f *findings) entries(field string, entries []entry, p *compiledParameter) {
+func (f *faultCollector) entries(field string, entries []entry, p *compiledParameter) {
 	apt := len(entries) == 0
 	for i, e := range entries {
 		apt = apt || p.comparable(e.given)
@@ -111,12 +111,12 @@ func (p *compiledParameter) comparable(given any) bool {
 	case json.Number:
 		return p.kind.numeric() && exactjson.NumberFlaw(given) == ""
 	default:
-		return p.kind.flaw(given) == ""
+		return p.kind.violation(given) == ""
 	}
 }
 
 // unreachable reports an allow-list of literals that the other rules all refuse.
-func (f *findings) unreachable(p *compiledParameter) {
+func (f *faultCollector) unreachable(p *compiledParameter) {
 	if len(p.allowed) == 0 || p.kind == kindArray || p.kind.mapping() {
 		return
 	}
@@ -138,17 +138,17 @@ func (f *findings) unreachable(p *compiledParameter) {
 }
 
 // fresh reports whether nothing has been found about this definition so far.
-func (f *findings) fresh() bool {
+func (f *faultCollector) fresh() bool {
 	return f.faults.Count() == f.before
 }
 
-func (f *findings) items(d *definition, p *compiledParameter) {
+func (f *faultCollector) items(d *definition, p *compiledParameter) {
 	if d.Items == nil {
 		f.add("items", "is missing: an array says what its members are")
 		p.items = &compiledParameter{}
 		return
 	}
-	inner := newFindings(f.faults, f.at+fault.Point("items"))
+	inner := newFaultCollector(f.faults, f.at+fault.Point("items"))
 	inner.rules(d.Items, p.items)
 	if len(d.Items.AuthServices) > 0 {
 		inner.add("authServices", "is for parameters, not for the items of one")
@@ -163,20 +163,20 @@ func (f *findings) items(d *definition, p *compiledParameter) {
 
 // fixed compiles a default or a static value, which has to pass the parameter's own
 // rules. Null is none.
-func (f *findings) fixed(p *compiledParameter, field string, given any) *fixed {
+func (f *faultCollector) fixed(p *compiledParameter, field string, given any) *fixed {
 	if given == nil {
 		return nil
 	}
 	if f.fresh() {
 		for _, found := range p.check(given, "") {
-			f.add(field, "%s", p.faultsOf([]flaw{found})[0].Detail)
+			f.add(field, "%s", p.faultsOf([]violation{found})[0].Detail)
 		}
 	}
 	return &fixed{given: given, used: p.escaped(given)}
 }
 
 // unfillable reports a required parameter that can never be filled.
-func (f *findings) unfillable(p *compiledParameter) {
+func (f *faultCollector) unfillable(p *compiledParameter) {
 	if p.ignored && p.required && p.static == nil && p.fallback == nil && len(p.claims) == 0 {
 		f.add("ignore", "nobody fills the parameter: it is required and ignored; give it a value or a default")
 	}

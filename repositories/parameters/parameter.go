@@ -90,12 +90,12 @@ func (p *compiledParameter) services() string {
 	return strings.Join(names, " or ")
 }
 
-// flaw is one validation error of a value, with its place inside the value: a path such as
+// violation is one validation error of a value, with its place inside the value: a path such as
 // [2].day, empty for the value itself.
-type flaw struct{ at, detail string }
+type violation struct{ at, detail string }
 
 // faultsOf turns flaws of the parameter's value into faults of a call.
-func (p *compiledParameter) faultsOf(flaws []flaw) []ValueFault {
+func (p *compiledParameter) faultsOf(flaws []violation) []ValueFault {
 	faults := make([]ValueFault, len(flaws))
 	for i, found := range flaws {
 		faults[i] = ValueFault{Parameter: p.name, Detail: found.detail}

@@ -23,19 +23,19 @@ func ControlCharacter(text string) (found rune, has bool) {
 
 // pasteFlaws names the control characters in a value that is pasted, in its members and
 // their names, whatever the rules of the parameter would let through.
-func (p *compiledParameter) pasteFlaws(value any, at string) []flaw {
+func (p *compiledParameter) pasteFlaws(value any, at string) []violation {
 	if !p.pasted {
 		return nil
 	}
 	return controlFlaws(value, at)
 }
 
-func controlFlaws(value any, at string) []flaw {
-	var flaws []flaw
+func controlFlaws(value any, at string) []violation {
+	var flaws []violation
 	switch value := value.(type) {
 	case string:
 		if found, has := ControlCharacter(value); has {
-			return []flaw{{at, fmt.Sprintf("%s has the control character U+%04X, which is never pasted into a statement", fault.Show(value), found)}}
+			return []violation{{at, fmt.Sprintf("%s has the control character U+%04X, which is never pasted into a statement", fault.Show(value), found)}}
 		}
 	case []any:
 		for i := range value {

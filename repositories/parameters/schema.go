@@ -60,7 +60,7 @@ func newRoot(document map[string]any, raw json.RawMessage, compiled *jsonschema.
 	for _, name := range keysInOrder(raw, "properties", properties) {
 		property := compiled.Properties[name]
 		at := fault.Point("parameters", "properties", name)
-		p.list = append(p.list, compileProperty(name, properties[name], property, required[name], newFindings(&faults, at)))
+		p.list = append(p.list, compileProperty(name, properties[name], property, required[name], newFaultCollector(&faults, at)))
 	}
 	p.model = schemaModel(document, p.list)
 	return p, faults

@@ -166,18 +166,18 @@ func (c *coercion) member(object map[string]any, name string, s *jsonschema.Sche
 
 // checkIntegers finds what JSON Schema would let through and a program may not send: 5.0
 // where only integers are wanted. The schema checks everything else.
-func checkIntegers(value any, s *jsonschema.Schema, at string) []flaw {
+func checkIntegers(value any, s *jsonschema.Schema, at string) []violation {
 	if s == nil {
 		return nil
 	}
 	if s.Types == nil && s.Ref != nil && s.Ref.Ref == nil {
 		s = s.Ref
 	}
-	var flaws []flaw
+	var flaws []violation
 	switch value := value.(type) {
 	case json.Number:
 		if detail := literalFlaw(value, s); detail != "" {
-			return []flaw{{at, detail}}
+			return []violation{{at, detail}}
 		}
 	case []any:
 		for i := range value {

@@ -24,7 +24,7 @@ type annotations struct {
 }
 
 // compileProperty compiles one property of the root.
-func compileProperty(name string, given any, property *jsonschema.Schema, required bool, found *findings) *compiledParameter {
+func compileProperty(name string, given any, property *jsonschema.Schema, required bool, found *faultCollector) *compiledParameter {
 	p := &compiledParameter{name: name, place: found.at, required: required, property: property}
 	p.nullable = property.Validate(nil) == nil
 	if types := schemaTypes(property); len(types) > 0 {
@@ -76,7 +76,7 @@ func (p *compiledParameter) useDefault(given any) {
 }
 
 // fixedProperty takes a static value, which has to fit the property.
-func (f *findings) fixedProperty(p *compiledParameter, given any) *fixed {
+func (f *faultCollector) fixedProperty(p *compiledParameter, given any) *fixed {
 	if given == nil {
 		return nil
 	}
