@@ -102,7 +102,7 @@ func (w *world) replica(hooks ...redis.Hook) (*store.Store, *trigger.Engine) {
 // unhurried gives the first replica, and those that are added, a lease that the embedded
 // store keeps within when many messages come at once on a machine that does much else.
 func (w *world) unhurried() {
-	w.lease = time.Minute
+	w.lease = 10 * time.Minute
 	w.store, w.engine = w.replica(w.trips)
 }
 

@@ -407,12 +407,14 @@ func TestPostgresThatGoesAwayIsWaitedFor(t *testing.T) {
 	r := newRig(t, server.Source("db"))
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 
-	ended, tool := make(chan effect.Outcome), r.tool(waits)
-	release := server.Hold(7)
+	// It waits for nothing that an end of the server would set free.
+	ended, tool := make(chan effect.Outcome), r.tool(`"statement":"select 1 as v from pg_sleep(600)","request":{"timeout":"60s"}`)
 	go func() { ended <- r.Deliver(t.Context(), effectOf(tool, nil)) }()
-	require.Eventually(t, func() bool { return server.Waiting() == 1 }, 30*time.Second, 10*time.Millisecond)
+	sleeping := func() bool {
+		return server.Count("select count(*) from pg_stat_activity where wait_event = 'PgSleep'") == 1
+	}
+	require.Eventually(t, sleeping, 30*time.Second, 10*time.Millisecond)
 	server.Stop()
-	release()
 	outcome := <-ended
 	require.Equal(t, effect.Retry, outcome.Verdict, outcome.Error)
 
