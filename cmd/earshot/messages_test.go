@@ -326,7 +326,7 @@ func TestMetricsAreThoseOfTheContract(t *testing.T) {
 	})
 	for _, line := range []string{
 		`earshot_messages_total{outcome="matched"} 1`, `earshot_match_seconds_count 1`, `earshot_llm_seconds_count 1`,
-		`earshot_llm_tokens_total{kind="prompt"} 100`, `earshot_effects_total{kind="call",outcome="dead"} 1`, `earshot_effects_oldest_seconds 0`,
+		`earshot_llm_tokens_total{kind="prompt"} 100`, `earshot_llm_tokens_total{kind="cached"} 64`, `earshot_effects_total{kind="call",outcome="dead"} 1`, `earshot_effects_oldest_seconds 0`,
 	} {
 		require.Contains(t, shown, "\n"+line+"\n")
 	}

@@ -21,6 +21,7 @@ import (
 	"earshot/httpcall/guard"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
+	"earshot/matcher/llm/provider"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger"
@@ -113,6 +114,7 @@ func (s *service) openEngine() (err error) {
 		BaseURL: s.config.OpenAIBaseURL, Key: s.config.OpenAIKey, Model: s.config.OpenAIModel,
 		Anthropic: s.config.Anthropic, Gemini: s.config.Gemini, Cohere: s.config.Cohere,
 		Timeout: s.config.LLMTimeout, History: s.config.History, Logger: s.log, Now: s.env.now, Observe: models.observe,
+		HTTPClient: provider.NewHTTPClient(s.config.MaxTurns),
 	})
 	s.engine, err = trigger.NewEngine(trigger.Options{
 		DB: s.db, Store: s.store, Matcher: s.matcher, Events: s.emitter, Calls: s.caller, Statements: s.runner,
@@ -207,7 +209,7 @@ func newLLMMetrics() *llmMetrics {
 			Name: "earshot_llm_seconds", Help: "Time of one request to the LLM.", Buckets: prometheus.ExponentialBuckets(0.01, 2, 12),
 		}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "earshot_llm_tokens_total", Help: "Tokens that the LLM has counted.",
+			Name: "earshot_llm_tokens_total", Help: "Tokens that the LLM has counted; those of kind cached are among those of kind prompt.",
 		}, []string{"kind"}),
 	}
 }
@@ -215,6 +217,7 @@ func newLLMMetrics() *llmMetrics {
 func (m *llmMetrics) observe(exchange llm.Exchange) {
 	m.seconds.Observe(exchange.Took.Seconds())
 	m.tokens.WithLabelValues("prompt").Add(float64(exchange.Usage.Prompt))
+	m.tokens.WithLabelValues("cached").Add(float64(exchange.Usage.Cached))
 	m.tokens.WithLabelValues("completion").Add(float64(exchange.Usage.Completion))
 }
 

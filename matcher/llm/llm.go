@@ -23,6 +23,8 @@ const (
 	DefaultTimeout = 20 * time.Second
 	DefaultHistory = 40
 	DefaultLimit   = 32
+	// DefaultMessages is how many messages may be under work at once.
+	DefaultMessages = 512
 	// MaxTools is how many tools a request may carry at all: OpenAI's limit.
 	MaxTools = 128
 )
@@ -48,6 +50,7 @@ type Options struct {
 	// Limit is how many tools it is offered; more are cut by Retrieve.
 	Limit int
 
+	// HTTPClient asks all providers; provider.NewHTTPClient makes it where none is given.
 	HTTPClient *http.Client
 	Logger     *slog.Logger
 	// Now is the clock for Retry-After given as a date.
@@ -73,7 +76,9 @@ func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.History = cmp.Or(o.History, DefaultHistory)
 	o.Limit = min(max(1, cmp.Or(o.Limit, DefaultLimit)), MaxTools)
-	o.HTTPClient = cmp.Or(o.HTTPClient, http.DefaultClient)
+	if o.HTTPClient == nil {
+		o.HTTPClient = provider.NewHTTPClient(DefaultMessages)
+	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"earshot/matcher"
 )
@@ -17,6 +20,32 @@ import (
 // maxAnswer bounds the body of an answer, in bytes. What a model writes is a few
 // kilobytes.
 const maxAnswer = 4 << 20
+
+// NewHTTPClient returns the client that all providers are asked with. It keeps as many
+// connections to each of them as messages may be under work at once, so that none of them
+// dials and shakes hands again; http.DefaultTransport keeps two. Over HTTP/2 messages share
+// connections. A proxy is taken from the environment, as in HTTPS_PROXY. How long an
+// answer may take is for the context of its request.
+func NewHTTPClient(messages int) *http.Client {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{Transport: &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		TLSHandshakeTimeout:   10 * time.Second,
+		TLSClientConfig:       &tls.Config{ClientSessionCache: tls.NewLRUClientSessionCache(0), MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   max(1, messages),
+		IdleConnTimeout:       90 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		// A request is tens of kilobytes of tools and history, an answer one or two: to
+		// unpack that costs more than it saves.
+		WriteBufferSize:        16 << 10,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: 256 << 10,
+		// All messages share a connection of HTTP/2, and one that is dead says nothing.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
+	}}
+}
 
 // Transport is an http.RoundTripper for requests to a provider. It turns every refusal into
 // a *matcher.Unavailable, so that nothing below the caller retries. A redirect is a refusal
