@@ -81,7 +81,7 @@ func (t *llmTurn) check(call provider.Call) checkedCall {
 		arguments, repaired, err = nil, true, nil
 	}
 	found.repaired = repaired
-	given := unalias(arguments, params.ModelSchema())
+	given := offerOf(found.candidate, t.names.alias(found.candidate.Tool.Name)).named(arguments)
 	found.reading = params.Read(t.request.Complete(found.candidate, given))
 	if err != nil {
 		fault := parameters.ValueFault{Detail: err.Error()}

@@ -22,7 +22,6 @@ const anthropicAsked = `{
        "people": {"type": "integer", "minimum": 1, "maximum": 9007199254740993}}, "required": ["day"]}},
     {"name": "light-on", "input_schema": {"type": "object", "properties": {}}}
   ],
-  "tool_choice": {"type": "auto"},
   "messages": [
     {"role": "user", "content": [{"type": "text", "text": "(The conversation begins here.)"}]},
     {"role": "assistant", "content": [{"type": "text", "text": "Hello."}]},

@@ -14,7 +14,7 @@ import (
 // The conversation as version 2 of Cohere's chat wants it: results as documents, names
 // without hyphens, no choice of tools.
 const cohereAsked = `{
-  "model": "m", "stream": false,
+  "model": "m",
   "tools": [
     {"type": "function", "function": {"name": "book", "description": "User wants an appointment",
      "parameters": {"type": "object", "properties": {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -128,6 +130,52 @@ func BenchmarkMessagesAtOnce(b *testing.B) {
 					require.NoError(b, matchAll(b.Context(), model, request))
 				}
 				b.ReportMetric(float64(endpoint.dials.Load())/float64(b.N), "dials/op")
+			})
+		}
+	}
+}
+
+// answering is a provider that answers at once with the same body, without a network.
+type answering string
+
+// RoundTrip implements http.RoundTripper.
+func (a answering) RoundTrip(request *http.Request) (*http.Response, error) {
+	_, err := io.Copy(io.Discard, request.Body)
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(a)))}, err
+}
+
+// wideRequest has so many tools of a usual size in scope, and a history.
+func wideRequest(t testing.TB, tools int) matcher.Request {
+	t.Helper()
+	written := make([]string, tools)
+	for i := range written {
+		written[i] = fmt.Sprintf(`{"name":"book-%d","description":"Books one of the rooms on floor %[1]d for a meeting","examples":["a room on floor %[1]d","book floor %[1]d"],"schema":[
+			{"parameter":"day","type":"string","description":"wished day, as in 2026-12-01","required":true},
+			{"parameter":"people","type":"integer","description":"how many people will come","minValue":1,"maxValue":40},
+			{"parameter":"size","type":"string","description":"of the room","allowedValues":["small","middle","large"]}]}`, i)
+	}
+	request := matchertest.Request(t, "a room on floor 3 on monday", written...)
+	for i := range 5 {
+		request.History = append(request.History, matcher.Utterance{Actor: matcher.ActorUser, Text: fmt.Sprintf("something that was said before, %d", i)},
+			matcher.Utterance{Actor: matcher.ActorAgent, Text: "and what was answered to it"})
+	}
+	return request
+}
+
+// BenchmarkRequest matches one message, without network and model: what it costs to write
+// a request and to read its answer.
+func BenchmarkRequest(b *testing.B) {
+	for _, one := range providers() {
+		for _, tools := range []int{10, 32, 64} {
+			b.Run(fmt.Sprintf("%s/%d", one.name, tools), func(b *testing.B) {
+				options := llm.Options{Limit: tools, HTTPClient: &http.Client{Transport: answering(one.text("none"))}}
+				one.set(&options, provider.Config{Key: secret.New(matchertest.Key), BaseURL: "http://llm.example", Model: "m"})
+				model, request := llm.New(options), wideRequest(b, tools)
+				b.ReportAllocs()
+				for b.Loop() {
+					_, err := model.Match(b.Context(), request)
+					require.NoError(b, err)
+				}
 			})
 		}
 	}

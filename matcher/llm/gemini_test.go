@@ -23,7 +23,6 @@ const geminiAsked = `{
        "day": {"type": "string", "description": "wished day (pattern ^[a-z]+$)"},
        "people": {"type": "integer", "minimum": 1, "maximum": 9007199254740993}}, "required": ["day"]}},
     {"name": "light-on", "parametersJsonSchema": {"type": "object", "properties": {}}}]}],
-  "toolConfig": {"functionCallingConfig": {"mode": "AUTO"}}, "generationConfig": {},
   "contents": [
     {"role": "user", "parts": [{"text": "(The conversation begins here.)"}]},
     {"role": "model", "parts": [{"text": "Hello."}]},

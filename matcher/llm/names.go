@@ -13,42 +13,55 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// toolNames maps the names that a model uses to the candidates.
+// toolNames maps the names that a model uses to the candidates. Nearly all names are what
+// providers take, and of many candidates a model is shown a few, so that the others are
+// looked at only when they are needed.
 type toolNames struct {
-	aliasOf map[string]string            // a tool's name → what the model is shown
-	byAlias map[string]matcher.Candidate // the way back
-	all     []matcher.Candidate
+	all     []matcher.Candidate // sorted by name
+	aliases map[string]string   // name → alias, of names that providers refuse; nil until one is met
+	names   map[string]string   // the way back
 }
 
 func newToolNames(candidates []matcher.Candidate) *toolNames {
-	n := &toolNames{aliasOf: map[string]string{}, byAlias: map[string]matcher.Candidate{}, all: candidates}
-	taken := map[string]bool{}
-	for _, candidate := range candidates {
-		if toolName.MatchString(candidate.Tool.Name) {
-			taken[candidate.Tool.Name] = true
-		}
-	}
-	for _, candidate := range candidates {
-		name := candidate.Tool.Name
-		alias := name
-		if !toolName.MatchString(name) {
-			alias = safeName(name, toolName, taken)
-		}
-		n.aliasOf[name], n.byAlias[alias] = alias, candidate
-	}
-	return n
+	return &toolNames{all: candidates}
 }
 
 // alias returns what the model is shown for a tool. Tools of earlier messages
 // need not be in scope any more.
 func (n *toolNames) alias(name string) string {
-	if wire, known := n.aliasOf[name]; known {
-		return wire
-	}
-	if toolName.MatchString(name) {
+	if validToolName(name) {
 		return name
 	}
-	return safeName(name, toolName, map[string]bool{})
+	if n.aliases == nil {
+		n.aliases, n.names = map[string]string{}, map[string]string{}
+		for _, candidate := range n.all { // in their order, so that each message gives the same aliases
+			if !validToolName(candidate.Tool.Name) {
+				n.addAlias(candidate.Tool.Name)
+			}
+		}
+	}
+	if alias, known := n.aliases[name]; known {
+		return alias
+	}
+	return n.addAlias(name)
+}
+
+func (n *toolNames) addAlias(name string) string {
+	alias := safeName(name, validToolName, func(alias string) bool {
+		_, is := n.candidate(alias)
+		return is || n.names[alias] != ""
+	})
+	n.aliases[name], n.names[alias] = alias, name
+	return alias
+}
+
+// candidate returns the candidate whose name is exactly this one.
+func (n *toolNames) candidate(name string) (matcher.Candidate, bool) {
+	at, is := slices.BinarySearchFunc(n.all, name, func(c matcher.Candidate, name string) int { return cmp.Compare(c.Tool.Name, name) })
+	if !is {
+		return matcher.Candidate{}, false
+	}
+	return n.all[at], true
 }
 
 // find returns the candidate that a model means: the one of that name, else the only one
@@ -56,7 +69,7 @@ func (n *toolNames) alias(name string) string {
 // (functions.book, default_api:book), then without case, then without the difference
 // between hyphens and underscores. If two match equally well, neither is taken.
 func (n *toolNames) find(named string) (matcher.Candidate, bool) {
-	if candidate, known := n.byAlias[named]; known {
+	if candidate, known := n.candidate(cmp.Or(n.names[named], named)); known {
 		return candidate, true
 	}
 	named = strings.TrimSpace(named)
@@ -82,24 +95,35 @@ func (n *toolNames) find(named string) (matcher.Candidate, bool) {
 // What every provider takes. OpenAI's rule for tools lets a name begin with a digit,
 // Gemini's does not; Anthropic's is the narrowest for properties.
 var (
-	toolName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 	propertyName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 	unsafeRune   = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 )
 
-// safeName makes a name that rule accepts and that is not taken, and takes it.
-func safeName(name string, rule *regexp.Regexp, taken map[string]bool) string {
+// validToolName reports whether every provider takes the name for a tool: a letter or _,
+// then letters, digits, _ and -, at most 64 in all.
+func validToolName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c != '-' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return 0 < len(name) && len(name) <= 64
+}
+
+// safeName makes a name that is valid and not taken.
+func safeName(name string, valid, taken func(string) bool) string {
 	const room = 4 // for the number that tells equal aliases apart
 	base := unsafeRune.ReplaceAllString(name, "_")
-	if base == "" || !rule.MatchString(base[:1]) {
+	if base == "" || !valid(base[:1]) {
 		base = "_" + base
 	}
 	base = base[:min(len(base), 64-room)]
 	alias := base
-	for n := 2; taken[alias]; n++ {
+	for n := 2; taken(alias); n++ {
 		alias = base + "_" + strconv.Itoa(n)
 	}
-	taken[alias] = true
 	return alias
 }
 
@@ -146,14 +170,11 @@ func properties(schema json.RawMessage) []string {
 
 // propertyAliases returns alias → name for the names that need one.
 func propertyAliases(names []string) map[string]string {
-	taken := map[string]bool{}
-	for _, name := range names {
-		taken[name] = true
-	}
 	back := map[string]string{}
 	for _, name := range names {
 		if !propertyName.MatchString(name) {
-			back[safeName(name, propertyName, taken)] = name
+			alias := safeName(name, propertyName.MatchString, func(alias string) bool { return slices.Contains(names, alias) || back[alias] != "" })
+			back[alias] = name
 		}
 	}
 	return back
@@ -163,14 +184,14 @@ func propertyAliases(names []string) map[string]string {
 // Only what a tool in scope shows to models is repeated to one: static, ignored and
 // authenticated values stay hidden from it.
 func (n *toolNames) shownValues(name string, values map[string]any) string {
-	candidate, known := n.byAlias[n.alias(name)]
-	if !known || candidate.Tool.Name != name {
+	candidate, known := n.candidate(name)
+	if !known {
 		return "{}"
 	}
 	shown := map[string]any{}
-	schema, back := safeSchema(candidate.Tool.Params().ModelSchema())
-	for _, wire := range properties(schema) {
-		if value, has := values[cmp.Or(back[wire], wire)]; has {
+	offered := offerOf(candidate, n.alias(name))
+	for _, wire := range offered.shown {
+		if value, has := values[cmp.Or(offered.back[wire], wire)]; has {
 			shown[wire] = value
 		}
 	}
@@ -179,17 +200,4 @@ func (n *toolNames) shownValues(name string, values map[string]any) string {
 		return "{}"
 	}
 	return string(text)
-}
-
-// unalias gives a model's arguments the names of their parameters back.
-func unalias(arguments map[string]any, schema json.RawMessage) map[string]any {
-	back := propertyAliases(properties(schema))
-	if len(back) == 0 {
-		return arguments
-	}
-	named := make(map[string]any, len(arguments))
-	for wire, value := range arguments {
-		named[cmp.Or(back[wire], wire)] = value
-	}
-	return named
 }

@@ -48,8 +48,8 @@ func TestRequestOffersToolsByNameWithTheirSchemas(t *testing.T) {
 	require.Equal(t, []string{"book", "cancel-booking", "light_on"}, body.ToolNames())
 	require.JSONEq(t, string(request.Candidates[2].Tool.Params().ModelSchema()), string(body.Tools[0].Parameters))
 	require.NotContains(t, string(body.Body), "desk", "an ignored parameter is hidden")
-	require.Equal(t, "auto", body.ToolChoice)
-	require.True(t, *body.Parallel)
+	require.Empty(t, body.ToolChoice, "the model chooses by default")
+	require.Nil(t, body.Parallel, "o1, o3, o3-mini and o4-mini refuse to be told the default")
 	require.Equal(t, "test-model", body.Model)
 	require.NotContains(t, string(body.Body), "temperature", "reasoning models refuse it")
 }

@@ -45,24 +45,57 @@ func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 }
 
 // tools returns the definitions that are offered, at most limit of them.
-func (t *llmTurn) tools(retriever *retrieval.Retriever, limit int) []provider.Tool {
+func (t *llmTurn) tools(retriever *retrieval.Retriever, limit int) []*provider.Tool {
 	offered := t.request.Candidates
 	if len(offered) > limit {
 		offered, _ = retriever.Retrieve(t.request, limit)
 		offered = offered[:min(len(offered), MaxTools)]
 	}
-	definitions := make([]provider.Tool, len(offered))
+	definitions := make([]*provider.Tool, len(offered))
 	for i, candidate := range offered {
-		schema, _ := safeSchema(candidate.Tool.Params().ModelSchema())
-		definitions[i] = provider.Tool{
-			Name:          t.names.alias(candidate.Tool.Name),
-			Description:   describe(candidate),
-			Schema:        schema,
-			SessionScoped: candidate.Repository.SessionID != "",
-		}
+		definitions[i] = offerOf(candidate, t.names.alias(candidate.Tool.Name)).tool
 	}
-	slices.SortFunc(definitions, func(a, b provider.Tool) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(definitions, func(a, b *provider.Tool) int { return cmp.Compare(a.Name, b.Name) })
 	return definitions
+}
+
+// offer is a tool as models are shown it.
+type offer struct {
+	tool *provider.Tool
+	// shown are the sorted names of the top-level properties, and back leads from those
+	// that are not the names of parameters to these.
+	shown []string
+	back  map[string]string
+}
+
+// offerForm is what an offer depends on beside the tool.
+type offerForm struct {
+	alias         string
+	sessionScoped bool
+}
+
+// offerOf returns how a tool is offered under an alias. It is worked out once in the life of
+// the tool.
+func offerOf(candidate matcher.Candidate, alias string) *offer {
+	params, form := candidate.Tool.Params(), offerForm{alias, candidate.Repository.SessionID != ""}
+	return params.Derived(form, func() any {
+		schema, back := safeSchema(params.ModelSchema())
+		return &offer{shown: properties(schema), back: back, tool: &provider.Tool{
+			Name: alias, Description: describe(candidate), Schema: schema, SessionScoped: form.sessionScoped,
+		}}
+	}).(*offer)
+}
+
+// named returns the arguments of a model under the names of their parameters.
+func (o *offer) named(arguments map[string]any) map[string]any {
+	if len(o.back) == 0 {
+		return arguments
+	}
+	named := make(map[string]any, len(arguments))
+	for wire, value := range arguments {
+		named[cmp.Or(o.back[wire], wire)] = value
+	}
+	return named
 }
 
 // describe adds a few of the tool's examples to its description: what a user would

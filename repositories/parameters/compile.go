@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
@@ -91,6 +92,7 @@ func duplicates(list []*compiledParameter, in dialect, seen map[string]bool) fau
 
 // index prepares the look-ups by name.
 func (p *Parameters) index() {
+	p.derived = &sync.Map{}
 	p.byName = make(map[string]*compiledParameter, len(p.list))
 	p.folded = make(map[string]string, len(p.list))
 	shared := map[string]bool{}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"earshot/repositories/fault"
 )
@@ -23,6 +24,8 @@ type Parameters struct {
 	folded map[string]string // name without case, - and _, to the one visible parameter of it
 	schema *rootSchema       // nil for the lists
 	model  json.RawMessage
+	// derived is what others made of the model's schema, nil for parameters made by hand.
+	derived *sync.Map
 	// authenticated says that there are parameters which ID tokens fill.
 	authenticated bool
 }
@@ -69,6 +72,20 @@ func (p *Parameters) ModelSchema() json.RawMessage {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	return p.model
+}
+
+// Derived returns what derive makes of the schema that models are shown, from the second
+// call on as the first one made it: it lives as long as the parameters. A form, of which
+// there are to be few, tells apart what is made of one schema.
+func (p *Parameters) Derived(form any, derive func() any) any {
+	if p.derived == nil {
+		return derive()
+	}
+	if made, is := p.derived.Load(form); is {
+		return made
+	}
+	made, _ := p.derived.LoadOrStore(form, derive())
+	return made
 }
 
 // Names returns the names of all parameters in the order in which they were given.

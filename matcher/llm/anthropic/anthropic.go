@@ -33,12 +33,15 @@ func New(network provider.Network, given provider.Config) (provider.Client, erro
 	if key != "" {
 		header.Set("X-Api-Key", key)
 	}
-	return &client{provider.NewTransport(network, key), base.JoinPath("v1", "messages"), header}, nil
+	transport := provider.NewTransport(network, key)
+	transport.Essential = []string{"max_tokens", "messages", "model", "system", "tools"}
+	transport.Marks = map[string]string{"cache_control": cacheMark}
+	return &client{transport, base.JoinPath("v1", "messages"), header}, nil
 }
 
 // Complete implements provider.Client.
 func (a *client) Complete(ctx context.Context, request provider.Request) (provider.Completion, error) {
-	body, err := a.transport.Post(ctx, a.url, a.header, newRequest(request))
+	body, err := a.transport.Post(ctx, a.url, a.header, newBody(request))
 	if err != nil {
 		return provider.Completion{}, err
 	}

@@ -22,7 +22,6 @@ type (
 		Model      string        `json:"model"`
 		System     []*jsonBlock  `json:"system,omitempty"`
 		ToolChoice *jsonChoice   `json:"tool_choice,omitempty"`
-		Tools      []jsonTool    `json:"tools,omitempty"`
 	}
 	jsonMessage struct {
 		Content []*jsonBlock  `json:"content"`
@@ -45,10 +44,9 @@ type (
 		thought json.RawMessage
 	}
 	jsonTool struct {
-		InputSchema  json.RawMessage `json:"input_schema"`
-		Name         string          `json:"name"`
-		Description  string          `json:"description,omitempty"`
-		CacheControl *jsonCache      `json:"cache_control,omitempty"`
+		InputSchema json.RawMessage `json:"input_schema"`
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
 	}
 	jsonCache struct {
 		Type string `json:"type"`
@@ -61,6 +59,9 @@ type (
 // ephemeral marks the end of what the provider can find in its cache next time.
 var ephemeral = &jsonCache{Type: "ephemeral"}
 
+// cacheMark is how it stands in a request.
+const cacheMark = `,"cache_control":{"type":"ephemeral"}`
+
 // MarshalJSON implements json.Marshaler.
 func (b jsonBlock) MarshalJSON() ([]byte, error) {
 	if b.thought != nil {
@@ -70,10 +71,10 @@ func (b jsonBlock) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(b))
 }
 
-// newRequest renders a request for the Messages API. What it can find in its
+// newBody renders a request for the Messages API. What it can find in its
 // cache next time ends in three places: after the tools of the app, after the rules,
 // and after the history. The clock comes after all of them.
-func newRequest(request provider.Request) jsonRequest {
+func newBody(request provider.Request) provider.Body {
 	rules, parted := provider.Alternate(request.Messages)
 	rendered := jsonRequest{Model: request.Model, MaxTokens: maxTokens}
 	if rules != "" {
@@ -88,8 +89,9 @@ func newRequest(request provider.Request) jsonRequest {
 		last = message.Content[len(message.Content)-1]
 		rendered.Messages = append(rendered.Messages, message)
 	}
-	rendered.Tools, rendered.ToolChoice = toolsOf(request)
-	return rendered
+	tools, choice := toolsOf(request)
+	rendered.ToolChoice = choice
+	return provider.Body{Model: request.Model, Rest: rendered, Tools: tools}
 }
 
 // blocksOf renders what one side says. What stands before the clock, here or at
@@ -147,24 +149,28 @@ func thoughtsOf(call provider.Call) []*jsonBlock {
 // would otherwise keep the app's out of the cache of other sessions. A conversation
 // with calls in it is refused without tools: where none is offered the ones that were
 // called stand there, and none of them may be.
-func toolsOf(request provider.Request) ([]jsonTool, *jsonChoice) {
+func toolsOf(request provider.Request) ([]json.RawMessage, *jsonChoice) {
 	offered := slices.Clone(request.Tools)
 	if len(offered) == 0 {
 		return mentioned(request.Messages)
 	}
-	slices.SortStableFunc(offered, func(a, b provider.Tool) int { return cmp.Compare(sessionLast(a), sessionLast(b)) })
-	rendered := make([]jsonTool, len(offered))
+	slices.SortStableFunc(offered, func(a, b *provider.Tool) int { return cmp.Compare(sessionLast(a), sessionLast(b)) })
+	rendered := make([]json.RawMessage, len(offered))
 	for i, tool := range offered {
-		rendered[i] = jsonTool{Name: tool.Name, Description: tool.Description, InputSchema: inputSchema(tool.Schema)}
+		rendered[i] = tool.Written("anthropic", definitionOf)
 		if !tool.SessionScoped && (i+1 == len(offered) || offered[i+1].SessionScoped) {
-			rendered[i].CacheControl = ephemeral
+			rendered[i] = slices.Concat(rendered[i][:len(rendered[i])-1], []byte(cacheMark), []byte("}"))
 		}
 	}
-	return rendered, &jsonChoice{Type: "auto"}
+	return rendered, nil
+}
+
+func definitionOf(tool *provider.Tool) any {
+	return jsonTool{Name: tool.Name, Description: tool.Description, InputSchema: inputSchema(tool.Schema)}
 }
 
 // sessionLast sorts the tools of a session after the others.
-func sessionLast(tool provider.Tool) int {
+func sessionLast(tool *provider.Tool) int {
 	if tool.SessionScoped {
 		return 1
 	}
@@ -172,14 +178,14 @@ func sessionLast(tool provider.Tool) int {
 }
 
 // mentioned renders the tools that were called, of which none may be.
-func mentioned(messages []provider.Message) ([]jsonTool, *jsonChoice) {
+func mentioned(messages []provider.Message) ([]json.RawMessage, *jsonChoice) {
 	_, names := provider.CallsByID(messages)
 	if len(names) == 0 {
 		return nil, nil
 	}
-	rendered := make([]jsonTool, len(names))
+	rendered := make([]json.RawMessage, len(names))
 	for i, name := range names {
-		rendered[i] = jsonTool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}
+		rendered[i], _ = json.Marshal(jsonTool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)})
 	}
 	return rendered, &jsonChoice{Type: "none"}
 }

@@ -33,13 +33,15 @@ func New(network provider.Network, given provider.Config) (provider.Client, erro
 	if key != "" {
 		header.Set("Authorization", "Bearer "+key)
 	}
-	return &client{provider.NewTransport(network, key), base.JoinPath("v2", "chat"), header}, nil
+	transport := provider.NewTransport(network, key)
+	transport.Essential = []string{"messages", "model", "tools"}
+	return &client{transport, base.JoinPath("v2", "chat"), header}, nil
 }
 
 // Complete implements provider.Client.
 func (c *client) Complete(ctx context.Context, request provider.Request) (provider.Completion, error) {
 	names := newToolNames(request)
-	body, err := c.transport.Post(ctx, c.url, c.header, newRequest(request, names))
+	body, err := c.transport.Post(ctx, c.url, c.header, newBody(request, names))
 	if err != nil {
 		return provider.Completion{}, err
 	}

@@ -25,8 +25,6 @@ type (
 	jsonRequest struct {
 		Model    string        `json:"model"`
 		Messages []jsonMessage `json:"messages"`
-		Tools    []jsonTool    `json:"tools,omitempty"`
-		Stream   bool          `json:"stream"`
 	}
 	jsonMessage struct {
 		ToolCallID string        `json:"tool_call_id,omitempty"`
@@ -63,10 +61,10 @@ type (
 	}
 )
 
-// newRequest renders a request for chat. There is no choice of tools to send:
+// newBody renders a request for chat. There is no choice of tools to send:
 // Cohere's is to demand calls or to forbid them. The clock is a block of its own before
 // the user's text.
-func newRequest(request provider.Request, names toolNames) jsonRequest {
+func newBody(request provider.Request, names toolNames) provider.Body {
 	rules, parted := provider.Alternate(request.Messages)
 	rendered := jsonRequest{Model: request.Model}
 	if rules != "" {
@@ -79,10 +77,19 @@ func newRequest(request provider.Request, names toolNames) jsonRequest {
 			rendered.Messages = append(rendered.Messages, userMessages(one.Messages)...)
 		}
 	}
-	for _, tool := range request.Tools {
-		rendered.Tools = append(rendered.Tools, jsonTool{Type: "function", Function: jsonDefinition{
-			Name: names.to[tool.Name], Description: tool.Description, Parameters: schemaSubset.Reduce(tool.Schema),
-		}})
+	return provider.Body{Model: request.Model, Rest: rendered, Tools: toolsOf(request.Tools, names)}
+}
+
+// toolsOf renders the tools. What Cohere calls one may depend on what others are called.
+func toolsOf(tools []*provider.Tool, names toolNames) []json.RawMessage {
+	rendered := make([]json.RawMessage, len(tools))
+	for i, tool := range tools {
+		name := names.to[tool.Name]
+		rendered[i] = tool.Written("cohere "+name, func(tool *provider.Tool) any {
+			return jsonTool{Type: "function", Function: jsonDefinition{
+				Name: name, Description: tool.Description, Parameters: schemaSubset.Reduce(tool.Schema),
+			}}
+		})
 	}
 	return rendered
 }

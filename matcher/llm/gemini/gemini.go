@@ -46,6 +46,7 @@ func New(network provider.Network, given provider.Config) (provider.Client, erro
 	}
 	g := &client{key: given.Key.Reveal()}
 	g.transport = provider.NewTransport(network, g.key)
+	g.transport.Essential = []string{"contents", "systemInstruction", "tools"}
 	g.vertex = strings.HasSuffix(parsed.Hostname(), "aiplatform.googleapis.com")
 	if found := vertexPath.FindStringSubmatch(parsed.Path); found != nil {
 		g.vertex, g.project = true, found[1]
@@ -78,7 +79,7 @@ func (g *client) Complete(ctx context.Context, request provider.Request) (provid
 	if err != nil {
 		return provider.Completion{}, provider.Failure(ctx, err, g.key)
 	}
-	body, err := g.transport.Post(ctx, g.base.JoinPath(path+":generateContent"), header, newRequest(request))
+	body, err := g.transport.Post(ctx, g.base.JoinPath(path+":generateContent"), header, newBody(request))
 	if err != nil {
 		return provider.Completion{}, err
 	}

@@ -28,11 +28,8 @@ const (
 // The body of a request to generateContent.
 type (
 	jsonRequest struct {
-		Contents          []jsonContent   `json:"contents"`
-		GenerationConfig  struct{}        `json:"generationConfig"`
-		SystemInstruction *jsonContent    `json:"systemInstruction,omitempty"`
-		ToolConfig        *jsonToolConfig `json:"toolConfig,omitempty"`
-		Tools             []jsonTools     `json:"tools,omitempty"`
+		Contents          []jsonContent `json:"contents"`
+		SystemInstruction *jsonContent  `json:"systemInstruction,omitempty"`
 	}
 	jsonContent struct {
 		Parts []jsonPart `json:"parts"`
@@ -54,46 +51,39 @@ type (
 		Name     string                     `json:"name"`
 		Response map[string]json.RawMessage `json:"response"`
 	}
-	jsonTools struct {
-		Functions []jsonFunction `json:"functionDeclarations"`
-	}
 	jsonFunction struct {
 		Description string          `json:"description,omitempty"`
 		Name        string          `json:"name"`
 		Parameters  json.RawMessage `json:"parametersJsonSchema"`
 	}
-	jsonToolConfig struct {
-		Calling jsonCalling `json:"functionCallingConfig"`
-	}
-	jsonCalling struct {
-		Mode string `json:"mode"`
-	}
 )
 
-// newRequest renders a request for generateContent. The clock is a part of its own
+// newBody renders a request for generateContent. The clock is a part of its own
 // before the user's text.
-func newRequest(request provider.Request) jsonRequest {
+func newBody(request provider.Request) provider.Body {
 	rules, parted := provider.Alternate(request.Messages)
 	rendered := jsonRequest{Contents: contentsOf(parted, request)}
 	if rules != "" {
 		rendered.SystemInstruction = &jsonContent{Role: userRole, Parts: []jsonPart{{Text: rules}}}
 	}
-	if len(request.Tools) > 0 {
-		rendered.Tools = []jsonTools{{Functions: functionsOf(request.Tools)}}
-		rendered.ToolConfig = &jsonToolConfig{Calling: jsonCalling{Mode: "AUTO"}}
-	}
 	if signs.MatchString(request.Model) {
 		signUnsigned(rendered.Contents)
 	}
-	return rendered
+	return provider.Body{Model: request.Model, Rest: rendered, Tools: toolsOf(request.Tools)}
 }
 
-func functionsOf(tools []provider.Tool) []jsonFunction {
-	rendered := make([]jsonFunction, len(tools))
-	for i, tool := range tools {
-		rendered[i] = jsonFunction{Name: tool.Name, Description: tool.Description, Parameters: schemaSubset.Reduce(tool.Schema)}
+// toolsOf renders the tools: a list of one, which has them all.
+func toolsOf(tools []*provider.Tool) []json.RawMessage {
+	if len(tools) == 0 {
+		return nil
 	}
-	return rendered
+	rendered := make([]json.RawMessage, len(tools))
+	for i, tool := range tools {
+		rendered[i] = tool.Written("gemini", func(tool *provider.Tool) any {
+			return jsonFunction{Name: tool.Name, Description: tool.Description, Parameters: schemaSubset.Reduce(tool.Schema)}
+		})
+	}
+	return []json.RawMessage{provider.WithList([]byte("{}"), "functionDeclarations", rendered)}
 }
 
 // contentsOf renders the conversation. The results of calls are a content of their

@@ -4,6 +4,7 @@ package openai
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -31,8 +32,26 @@ func New(network provider.Network, given provider.Config) (provider.Client, erro
 	config.BaseURL = given.BaseURL
 	transport := provider.NewTransport(network, key)
 	transport.Next, transport.Normalise = azure{next: transport.Next, key: key}, normalise
-	config.HTTPClient = transport.Client()
+	transport.Essential = []string{"model", "messages", "tools"}
+	config.HTTPClient = sender{transport}
 	return &client{client: openai.NewClientWithConfig(config), key: key}, nil
+}
+
+// sender sends the requests of go-openai with their tools, which go-openai would write anew
+// for each message.
+type sender struct{ transport *provider.Transport }
+
+// asked is the key under which a context has the request that go-openai writes.
+type asked struct{}
+
+// Do implements openai.HTTPDoer.
+func (s sender) Do(request *http.Request) (*http.Response, error) {
+	body := make([]byte, request.ContentLength) // as go-openai gives it out of a buffer
+	if _, err := io.ReadFull(request.Body, body); err != nil {
+		return nil, err
+	}
+	of, _ := request.Context().Value(asked{}).(provider.Request)
+	return s.transport.Send(request, of.Model, provider.WithList(body, "tools", toolsOf(of.Tools)))
 }
 
 // azure sends the key to Azure's endpoints in the header that they expect.
@@ -91,6 +110,7 @@ var refusesOrder = regexp.MustCompile(`(?i)unexpected role|system message must|r
 // create sends the request, in the strict order where the endpoint is known to want
 // it. The refusal that tells so costs one more request, once for the process.
 func (o *client) create(ctx context.Context, request provider.Request) (openai.ChatCompletionResponse, error) {
+	ctx = context.WithValue(ctx, asked{}, request)
 	if o.order.strict.Load() {
 		return o.client.CreateChatCompletion(ctx, newRequest(inOrder(request)))
 	}

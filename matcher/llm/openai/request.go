@@ -1,14 +1,16 @@
 package openai
 
 import (
+	"encoding/json"
+
 	"github.com/sashabaranov/go-openai"
 
 	"earshot/matcher/llm/arguments"
 	"earshot/matcher/llm/provider"
 )
 
-// newRequest renders a request for chat completions. Temperature and the like are left
-// alone: reasoning models refuse them.
+// newRequest renders a request for chat completions but for its tools, which sender adds.
+// Temperature and the like are left alone: reasoning models refuse them.
 func newRequest(request provider.Request) openai.ChatCompletionRequest {
 	rendered := openai.ChatCompletionRequest{Model: request.Model}
 	for _, one := range request.Messages {
@@ -19,17 +21,19 @@ func newRequest(request provider.Request) openai.ChatCompletionRequest {
 			ToolCallID: one.CallID,
 		})
 	}
-	for _, tool := range request.Tools {
-		rendered.Tools = append(rendered.Tools, openai.Tool{
-			Type: openai.ToolTypeFunction,
-			Function: &openai.FunctionDefinition{
+	return rendered
+}
+
+// toolsOf renders the tools. That the model chooses among them, and may call several, is
+// the default, which some models refuse to be told.
+func toolsOf(tools []*provider.Tool) []json.RawMessage {
+	rendered := make([]json.RawMessage, len(tools))
+	for i, tool := range tools {
+		rendered[i] = tool.Written("openai", func(tool *provider.Tool) any {
+			return openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
 				Name: tool.Name, Description: tool.Description, Parameters: tool.Schema,
-			},
+			}}
 		})
-	}
-	if len(rendered.Tools) > 0 {
-		// Both are refused in a request without tools.
-		rendered.ToolChoice, rendered.ParallelToolCalls = "auto", true
 	}
 	return rendered
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"earshot/repositories/secret"
@@ -41,7 +42,7 @@ type Request struct {
 	Messages []Message
 	// Tools may be called, any number of them; without any the model can only answer with
 	// text.
-	Tools []Tool
+	Tools []*Tool
 }
 
 // Message is one message of the conversation as the model sees it.
@@ -56,13 +57,51 @@ type Message struct {
 }
 
 // Tool is a tool that is offered to the model. Its name and the names of its top-level
-// properties are valid for every provider.
+// properties are valid for every provider. A tool is made once
+// for many requests and never changed.
 type Tool struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage
 	// SessionScoped is true for a session's own tool, which other sessions do not offer.
 	SessionScoped bool
+
+	written sync.Map // form → json.RawMessage
+}
+
+// Written returns the tool as JSON, which is written for the first request alone. A form,
+// of which there are to be few, names all that the writing depends on beside the tool.
+func (t *Tool) Written(form string, write func(*Tool) any) json.RawMessage {
+	if known, is := t.written.Load(form); is {
+		return known.(json.RawMessage)
+	}
+	text, _ := json.Marshal(write(t)) // our own schema and texts
+	known, _ := t.written.LoadOrStore(form, json.RawMessage(text))
+	return known.(json.RawMessage)
+}
+
+// WithList adds a member to the end of an object: a list of elements that are JSON already,
+// which json.Marshal would read and check again, several times over.
+func WithList(object []byte, name string, elements []json.RawMessage) []byte {
+	if len(elements) == 0 {
+		return object
+	}
+	size := len(object) + len(name) + len(elements) + 8
+	for _, element := range elements {
+		size += len(element)
+	}
+	with := append(make([]byte, 0, size), object[:len(object)-1]...)
+	if len(object) > len("{}") {
+		with = append(with, ',')
+	}
+	with = append(append(append(with, '"'), name...), `":[`...)
+	for i, element := range elements {
+		if i > 0 {
+			with = append(with, ',')
+		}
+		with = append(with, element...)
+	}
+	return append(with, "]}"...)
 }
 
 // Call is a tool call as the model wrote it: Arguments should be a JSON object.

@@ -52,7 +52,8 @@ func CheckFinishReason(reason string, sound ...string) error {
 // MaxFinish is the maximum length, in bytes, of a finish reason in an error.
 const MaxFinish = 60
 
-// refusal makes an error from what a server answered instead of a completion.
+// refusal makes an error from what a server answered instead of a completion: a *badRequest
+// if it may say which part of the request it does not accept.
 func (t *Transport) refusal(response *http.Response, body []byte) error {
 	reason := strings.TrimSpace(fmt.Sprintf("it answered HTTP %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 	switch response.StatusCode {
@@ -65,7 +66,11 @@ func (t *Transport) refusal(response *http.Response, body []byte) error {
 		}
 	}
 	pause := cmp.Or(retryAfter(response.Header, t.network.Now()), retryInfo(body))
-	return &matcher.Unavailable{Reason: reason, RetryAfter: pause}
+	unavailable := &matcher.Unavailable{Reason: reason, RetryAfter: pause}
+	if response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnprocessableEntity {
+		return &badRequest{unavailable, body}
+	}
+	return unavailable
 }
 
 // invalidToken is Cohere's status for a key that it does not know.

@@ -56,11 +56,17 @@ type Transport struct {
 	key     string
 	// Normalise, if set, rewrites the body of an answer.
 	Normalise func(body []byte) ([]byte, error)
+	// Essential are the members of a request that are never left out, whatever the
+	// provider says of them. Marks are what stands below the top and can be left out, by
+	// name, as it is written in requests.
+	Essential []string
+	Marks     map[string]string
+	refused   *refusals
 }
 
 // NewTransport returns a transport over the network's HTTP client.
 func NewTransport(network Network, key string) *Transport {
-	return &Transport{network: network, Next: cmp.Or(network.HTTPClient.Transport, http.DefaultTransport), key: key}
+	return &Transport{network: network, Next: cmp.Or(network.HTTPClient.Transport, http.DefaultTransport), key: key, refused: newRefusals()}
 }
 
 // Client returns the network's HTTP client with the transport in it.
@@ -70,13 +76,21 @@ func (t *Transport) Client() *http.Client {
 	return &client
 }
 
+// Body is what Post sends: the tools, which are JSON already, are the last member of the
+// rest.
+type Body struct {
+	Model string
+	Rest  any
+	Tools []json.RawMessage
+}
+
 // Post sends a JSON request and returns the body of the answer.
-func (t *Transport) Post(ctx context.Context, to *url.URL, header http.Header, body any) ([]byte, error) {
-	text, err := json.Marshal(body)
+func (t *Transport) Post(ctx context.Context, to *url.URL, header http.Header, body Body) ([]byte, error) {
+	text, err := json.Marshal(body.Rest)
 	if err != nil {
 		return nil, &matcher.Unavailable{Reason: fmt.Sprintf("the request cannot be written: %s", err)}
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), nil)
 	if err != nil {
 		return nil, &matcher.Unavailable{Reason: ErrBaseURL.Error()}
 	}
@@ -84,11 +98,33 @@ func (t *Transport) Post(ctx context.Context, to *url.URL, header http.Header, b
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "earshot")
-	response, err := t.Client().Do(request)
+	response, err := t.Send(request, body.Model, WithList(text, "tools", body.Tools))
 	if err != nil {
 		return nil, Failure(ctx, err, t.key)
 	}
 	return io.ReadAll(response.Body) // out of memory: it was read before
+}
+
+// Send sends a request with the body, without what the model is known to refuse. Where it
+// refuses something else that can be left out, the request is sent without it, once.
+func (t *Transport) Send(request *http.Request, model string, body []byte) (*http.Response, error) {
+	for _, name := range t.refused.of(model) {
+		body = t.without(body, name)
+	}
+	response, err := t.send(request, body)
+	if name := t.spared(err, body); name != "" {
+		t.refused.add(model, name)
+		return t.send(request, t.without(body, name))
+	}
+	return response, err
+}
+
+func (t *Transport) send(request *http.Request, body []byte) (*http.Response, error) {
+	request = request.WithContext(request.Context())
+	request.ContentLength = int64(len(body))
+	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	request.Body, _ = request.GetBody()
+	return t.Client().Do(request)
 }
 
 // RoundTrip implements http.RoundTripper.
