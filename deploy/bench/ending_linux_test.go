@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// However the bench ends, what it has started ends too: Redis, NATS, the double, the
+// floor and Earshot.
+func TestNothingOutlivesTheBench(t *testing.T) {
+	program := earshot(t)
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		t.Run(signal.String(), func(t *testing.T) {
+			command := exec.Command(os.Args[0], "-earshot", program, "-for", "1h")
+			command.Env = append(os.Environ(), whole+"=1", "TMPDIR="+t.TempDir())
+			require.NoError(t, command.Start())
+			var children []int
+			require.Eventually(t, func() bool {
+				children = childrenOf(t, command.Process.Pid)
+				return len(children) == 5
+			}, time.Minute, 10*time.Millisecond)
+			require.NoError(t, command.Process.Signal(signal))
+			require.Error(t, command.Wait())
+			require.Eventually(t, func() bool { return !anyRuns(children) }, time.Minute, 10*time.Millisecond)
+		})
+	}
+}
+
+// childrenOf lists the processes that a process has started.
+func childrenOf(t *testing.T, parent int) (pids []int) {
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		pid, state, of := 0, "", 0
+		_, _ = fmt.Sscan(string(text), &pid)
+		_, _ = fmt.Sscan(rest, &state, &of)
+		if of == parent {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// anyRuns reports whether one of the processes is there and not yet waited for by init.
+func anyRuns(pids []int) bool {
+	for _, pid := range pids {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if _, rest, _ := strings.Cut(string(text), ") "); err == nil && !strings.HasPrefix(rest, "Z") {
+			return true
+		}
+	}
+	return false
+}

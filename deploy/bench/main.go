@@ -1,0 +1,176 @@
+// Command bench measures what a message costs, beside the least that it could: it
+// starts Redis, NATS, a double of an LLM, the floor and Earshot, each in a process of
+// its own, and ends them all. See README.md for how to read what it prints:
+//
+//	go run ./deploy/bench                  # floor and Earshot in turns
+//	go run ./deploy/bench -grow tools      # how the cost grows
+//	go run ./deploy/bench -direct          # direct triggers
+//	go run ./deploy/bench -memory          # bytes in Redis
+//	go run ./deploy/bench -for 1s -warmup 500ms -rounds 1    # a try
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"earshot/deploy/bench/rig"
+)
+
+// options are the flags.
+type options struct {
+	memoryOnly, directOnly   bool
+	dimension                string
+	connections, points      []int
+	tools, matches, sessions int
+	things, rounds           int
+	rate                     float64
+	warmup, measured         time.Duration
+	servers                  rig.Options
+	out                      io.Writer
+}
+
+// bench is a run of the command.
+type bench struct {
+	options
+	world      *rig.World
+	nextNumber int
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if err := command(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func command(ctx context.Context) error {
+	if role, given, err := rig.RoleToPlay(); given {
+		if err != nil {
+			return err
+		}
+		return role.Play(ctx)
+	}
+	o := options{out: os.Stdout}
+	if err := o.parse(flag.CommandLine, os.Args[1:]); err != nil {
+		return err
+	}
+	return run(ctx, o)
+}
+
+func (o *options) parse(set *flag.FlagSet, args []string) error {
+	o.connections = []int{64, 1}
+	set.StringVar(&o.dimension, "grow", "", "how the cost grows with `WHAT`: "+dimensionNames())
+	set.BoolVar(&o.directOnly, "direct", false, "direct triggers, without a session, within one, and over all, at 1, 32 and 128 connections")
+	set.BoolVar(&o.memoryOnly, "memory", false, "bytes in Redis for each session, message, trigger and tool")
+	set.Func("connections", "`N,N` requests under way at once (default 64,1; with -direct 1,32,128; -grow and -memory take the first, 8)", numbersInto(&o.connections))
+	set.Func("points", "`N,N` where -grow measures, instead of its own", numbersInto(&o.points))
+	set.IntVar(&o.tools, "tools", 10, "tools in scope")
+	set.IntVar(&o.matches, "matches", 1, "tools that each message calls for, 1 to 8")
+	set.IntVar(&o.sessions, "sessions", 2000, "sessions that requests are spread over; 1 is one for all, 0 none: direct triggers instead of messages")
+	set.IntVar(&o.things, "things", 2000, "of each kind that -memory adds")
+	set.IntVar(&o.rounds, "rounds", 3, "times that floor and Earshot take turns")
+	set.Float64Var(&o.rate, "rate", 0, "requests begun each second, whatever the answers (an open loop); 0: as many as are answered")
+	set.DurationVar(&o.warmup, "warmup", 2*time.Second, "before counting, each time")
+	set.DurationVar(&o.measured, "for", 5*time.Second, "counted, each time")
+	set.DurationVar(&o.servers.Think, "think", 0, "how long the LLM takes for an answer")
+	set.BoolVar(&o.servers.Sync, "sync", false, "NATS has an event on the disk before it acknowledges it")
+	set.StringVar(&o.servers.Earshot, "earshot", "", "a built `PROGRAM` to measure, instead of this source")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	given := map[string]bool{}
+	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	switch {
+	case given["connections"]:
+	case o.directOnly:
+		o.connections = []int{1, 32, 128}
+	case o.memoryOnly || o.dimension != "":
+		o.connections = []int{8}
+	}
+	return o.check(set.NArg())
+}
+
+func (o *options) check(rest int) error {
+	switch {
+	case rest > 0:
+		return fmt.Errorf("%d arguments that are no flags", rest)
+	case o.matches < 1 || o.matches > 8 || o.matches > o.tools || o.tools > maxTools:
+		return fmt.Errorf("-tools %d -matches %d: 1 to 8 matches of at most %d tools", o.tools, o.matches, maxTools)
+	case o.rounds < 1 || o.measured <= 0 || o.sessions < 0 || o.things < 1 || o.rate < 0:
+		return fmt.Errorf("-rounds %d -for %s -sessions %d -things %d -rate %g: there is nothing to measure", o.rounds, o.measured, o.sessions, o.things, o.rate)
+	}
+	return nil
+}
+
+// numbersInto reads a list of positive numbers.
+func numbersInto(list *[]int) func(string) error {
+	return func(text string) error {
+		*list = nil
+		for part := range strings.SplitSeq(text, ",") {
+			n, err := strconv.Atoi(part)
+			if err != nil || n < 0 {
+				return fmt.Errorf("%q is no number of things", part)
+			}
+			*list = append(*list, n)
+		}
+		return nil
+	}
+}
+
+// run builds what is missing, starts the servers, measures, and ends them.
+func run(ctx context.Context, o options) (err error) {
+	if o.servers.Dir, err = os.MkdirTemp("", "earshot-bench-"); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(o.servers.Dir) }()
+	if o.servers.Self, err = os.Executable(); err != nil {
+		return err
+	}
+	if o.servers.Earshot == "" {
+		if o.servers.Earshot, err = build(ctx, o.servers.Dir); err != nil {
+			return err
+		}
+	}
+	b := &bench{options: o}
+	if b.world, err = rig.Open(ctx, o.servers); err != nil {
+		return err
+	}
+	defer b.world.Close()
+	switch {
+	case o.dimension != "":
+		return b.grow(ctx, o.dimension)
+	case o.directOnly:
+		return b.direct(ctx)
+	case o.memoryOnly:
+		return b.memory(ctx)
+	}
+	return b.compare(ctx)
+}
+
+// build makes Earshot out of this source.
+func build(ctx context.Context, dir string) (path string, err error) {
+	path = filepath.Join(dir, "earshot")
+	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	compiler := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/earshot")
+	compiler.Dir = filepath.Dir(strings.TrimSpace(string(mod)))
+	if out, err := compiler.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build Earshot: %w\n%s", err, out)
+	}
+	return path, nil
+}
