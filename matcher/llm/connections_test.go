@@ -28,8 +28,18 @@ const crowd = 64
 // counted is an endpoint that answers at once and counts its connections.
 type counted struct {
 	*httptest.Server
+	asked atomic.Int64
 	dials atomic.Int64
 	http2 atomic.Int64 // requests over HTTP/2
+	// gathered, if not nil, has the first requests wait until so many are there that each
+	// has a connection of its own.
+	gathered *sync.WaitGroup
+}
+
+// gather has the first crowd answered when all of it is there.
+func (c *counted) gather() {
+	c.gathered = &sync.WaitGroup{}
+	c.gathered.Add(crowd)
 }
 
 // The ways in which an endpoint is spoken to.
@@ -44,6 +54,10 @@ func newCounted(t testing.TB, way string) *counted {
 	c.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 2 {
 			c.http2.Add(1)
+		}
+		if c.gathered != nil && c.asked.Add(1) <= crowd {
+			c.gathered.Done()
+			c.gathered.Wait()
 		}
 		_, _ = fmt.Fprint(w, openAISpoken().text("none")) // a client that went away is the test's business
 	}))
@@ -92,12 +106,13 @@ func matchAll(ctx context.Context, model *llm.LLM, request matcher.Request) erro
 
 func TestMessagesAtOnceKeepTheirConnections(t *testing.T) {
 	endpoint := newCounted(t, plain)
+	endpoint.gather()
 	model := llm.New(endpoint.options(provider.NewHTTPClient(crowd)))
 	request := matchertest.Request(t, "book monday", matchertest.BookTool)
 	for range 20 {
 		require.NoError(t, matchAll(t.Context(), model, request))
 	}
-	require.LessOrEqual(t, endpoint.dials.Load(), int64(crowd))
+	require.Equal(t, int64(crowd), endpoint.dials.Load())
 }
 
 func TestMessagesAtOnceShareAConnectionOfHTTP2(t *testing.T) {
