@@ -72,6 +72,10 @@ type Request struct {
 	History    []Utterance // oldest first, without the message itself
 	Text       string
 	Candidates []Candidate // sorted by name; without the catch-all
+	// Shared are the app's tools, whoever asks; nil where they are not known apart. Of
+	// the candidates those that are not among them are Own: a session's, above all.
+	Shared *Shared
+	Own    []Candidate
 	// Unfinished are calls that earlier messages began and that lack values.
 	Unfinished []Unfinished
 	Now        time.Time
@@ -168,7 +172,7 @@ type Unfinished struct {
 
 // Pending returns the unfinished call of a tool.
 func (r Request) Pending(c Candidate) (Unfinished, bool) {
-	at := slices.IndexFunc(r.Unfinished, func(u Unfinished) bool { return u.Tool == c.Tool })
+	at := slices.IndexFunc(r.Unfinished, func(u Unfinished) bool { return u.Repository == c.Repository && u.Tool.Name == c.Tool.Name })
 	if at < 0 {
 		return Unfinished{}, false
 	}

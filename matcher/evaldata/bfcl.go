@@ -8,17 +8,25 @@ import (
 // bfclCase is a line of the cases that are made of the Berkeley Function Calling
 // Leaderboard.
 type bfclCase struct {
-	ID    string `json:"id"`
-	Tools []struct {
-		Function struct {
-			Name        string         `json:"name"`
-			Description string         `json:"description"`
-			Parameters  map[string]any `json:"parameters"`
-		} `json:"function"`
-	} `json:"tools"`
+	ID       string                           `json:"id"`
+	Tools    []Function                       `json:"tools"`
 	Messages []struct{ Role, Content string } `json:"messages"`
 	// Answer lists calls; each parameter has the values that are accepted.
 	Answer []map[string]map[string][]any `json:"possible_answer"`
+}
+
+// Function is a tool in OpenAI's form.
+type Function struct {
+	Function struct {
+		Name        string         `json:"name"`
+		Description string         `json:"description"`
+		Parameters  map[string]any `json:"parameters"`
+	} `json:"function"`
+}
+
+// Definition is the function as a client registers it, under a name that a tool may have.
+func (f Function) Definition() map[string]any {
+	return map[string]any{"name": toolName(f.Function.Name), "description": f.Function.Description, "parameters": f.Function.Parameters}
 }
 
 // bfclContradiction is the case whose answer sorts words with a tool that takes
@@ -38,9 +46,7 @@ func (c bfclCase) read() Case {
 		read.Contradiction = "the expected values are not of the types that the tool declares"
 	}
 	for _, tool := range c.Tools {
-		read.Tools = append(read.Tools, map[string]any{
-			"name": toolName(tool.Function.Name), "description": tool.Function.Description, "parameters": tool.Function.Parameters,
-		})
+		read.Tools = append(read.Tools, tool.Definition())
 	}
 	for _, message := range c.Messages { // its few system messages are as good as a user's
 		read.Messages = append(read.Messages, Message{Actor: "user", Text: message.Content})

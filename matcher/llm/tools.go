@@ -48,7 +48,7 @@ func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 func (t *llmTurn) tools(retriever *retrieval.Retriever, limit int) []*provider.Tool {
 	offered := t.request.Candidates
 	if len(offered) > limit {
-		offered, _ = retriever.Retrieve(t.request, limit)
+		offered = retriever.Retrieve(t.request, limit)
 		offered = offered[:min(len(offered), MaxTools)]
 	}
 	definitions := make([]*provider.Tool, len(offered))

@@ -30,9 +30,12 @@ const (
 )
 
 // decide returns the candidate that the text calls for, if there is one beyond doubt.
-func decide(l *retrieval.Index, said string, words []text.Word) (int, bool) {
-	best, similarity, margin := lead(l, words)
-	p := &l.Documents[best]
+func decide(scope retrieval.Scope, said string, words []text.Word) (int, bool) {
+	best, margin, found := lead(scope, words)
+	if !found {
+		return 0, false
+	}
+	p, similarity := best.Document(), best.Score
 	covered := p.Coverage(words)
 	if covered < leastCoverage && similarity < sameWords {
 		return 0, false
@@ -41,22 +44,20 @@ func decide(l *retrieval.Index, said string, words []text.Word) (int, bool) {
 	if margin < leastMargin || refuses(p, words) || thanks(p, words, m) || unspoken(p, m, similarity) {
 		return 0, false
 	}
-	return best, confidence(similarity, margin, covered) >= confidenceBar
+	return best.Place, confidence(similarity, margin, covered) >= confidenceBar
 }
 
-// lead returns the tool nearest to the words, how near it is, and how far ahead of
-// the next.
-func lead(l *retrieval.Index, words []text.Word) (best int, similarity, margin float32) {
-	second := leastRival
-	for i, s := range l.Similar(words) {
-		switch {
-		case s > similarity:
-			best, similarity, second = i, s, max(second, similarity)
-		case s > second:
-			second = s
-		}
+// lead returns the tool nearest to the words, and how far ahead of the next it is.
+func lead(scope retrieval.Scope, words []text.Word) (best retrieval.Near, margin float32, found bool) {
+	nearest := scope.Nearest(words, 2)
+	if len(nearest) == 0 {
+		return retrieval.Near{}, 0, false
 	}
-	return best, similarity, similarity - second
+	second := leastRival
+	if len(nearest) > 1 {
+		second = max(second, nearest[1].Score)
+	}
+	return nearest[0], nearest[0].Score - second, true
 }
 
 func confidence(similarity, margin, covered float32) float32 {

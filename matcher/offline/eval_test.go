@@ -52,10 +52,29 @@ func clinc(t testing.TB) ([]matcher.Candidate, []clincCase) {
 
 func TestOfflineOnCLINC(t *testing.T) {
 	candidates, cases := clinc(t)
+	decidesWell(t, matcher.Request{Candidates: candidates}, cases)
+}
+
+// Every tenth tool is a session's here: what they add is weighed by the others.
+func TestOfflineOnCLINCWithASessionsTools(t *testing.T) {
+	candidates, cases := clinc(t)
+	request := matcher.Request{Candidates: candidates, Shared: &matcher.Shared{}}
+	for i, one := range candidates {
+		if i%10 == 0 {
+			request.Own = append(request.Own, one)
+		} else {
+			request.Shared.Tools = append(request.Shared.Tools, one)
+		}
+	}
+	decidesWell(t, request, cases)
+}
+
+func decidesWell(t *testing.T, request matcher.Request, cases []clincCase) {
 	o := offline.New()
 	var inScope, fires, right, outside, outsideFires float64
 	for _, c := range cases {
-		result, err := o.Match(t.Context(), matcher.Request{Text: c.Text, Candidates: candidates})
+		request.Text = c.Text
+		result, err := o.Match(t.Context(), request)
 		require.NoError(t, err)
 		fired := float64(len(result.Matches))
 		fires += fired
@@ -86,7 +105,7 @@ func TestRetrieveOnCLINC(t *testing.T) {
 				continue
 			}
 			all++
-			kept, _ := retriever.Retrieve(matcher.Request{Text: c.Text, Candidates: candidates}, limit)
+			kept := retriever.Retrieve(matcher.Request{Text: c.Text, Candidates: candidates}, limit)
 			if slices.Contains(matchertest.Names(kept), *c.Tool) {
 				among++
 			}

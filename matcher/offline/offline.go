@@ -30,7 +30,7 @@ func (o *Matcher) Match(_ context.Context, request matcher.Request) (matcher.Res
 	}
 	found := matcher.Result{Stage: matcher.StageOffline}
 	words := text.Split(request.Text)
-	best, ok := decide(o.indexes.Of(request.Candidates), request.Text, words)
+	best, ok := decide(o.indexes.Of(request), request.Text, words)
 	if ok {
 		candidate := request.Candidates[best]
 		take(&found, candidate, valuesOf(request.Text, candidate.Tool, request.Now), request)

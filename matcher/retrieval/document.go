@@ -3,7 +3,6 @@ package retrieval
 import (
 	"github.com/agext/levenshtein"
 
-	"earshot/matcher/shown"
 	"earshot/matcher/text"
 	"earshot/repositories"
 )
@@ -31,13 +30,8 @@ func newDocument(tool *repositories.Tool) Document {
 		p.learn(sample)
 	}
 	p.hear(tool)
-	for _, parameter := range shown.Parameters(tool.Params()) {
-		p.learn(text.Identifier(parameter.Name) + " " + parameter.Description)
-		for _, allowed := range parameter.Allowed {
-			if text, ok := allowed.(string); ok {
-				p.learn(text)
-			}
-		}
+	for _, said := range parameterTexts(tool) {
+		p.learn(said)
 	}
 	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
 		p.Title[w.Stem] = true

@@ -30,13 +30,11 @@ func ExampleRetriever_Retrieve() {
 	register(repositories.Scope{AppID: "home", SessionID: "s1"}, `{"tools": [{"name": "undo", "description": "Undo the last step"}]}`)
 	request.Text = "will the weather be fine?"
 
-	kept, cut := retrieval.New().Retrieve(request, 2)
+	kept := retrieval.New().Retrieve(request, 2)
 	for _, candidate := range kept {
 		fmt.Println("offer", candidate.Tool.Name)
 	}
-	fmt.Println("cut", len(cut))
 	// Output:
 	// offer get-weather
 	// offer undo
-	// cut 3
 }

@@ -3,25 +3,30 @@
 package retrieval
 
 import (
-	"maps"
+	"cmp"
 	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"earshot/matcher"
 	"earshot/matcher/text"
-	"earshot/repositories"
 )
 
-// Index is a search index over the words of a set of candidates, compiled so that many
-// texts can be compared with them. It is immutable.
-type Index struct {
-	Documents []Document
-	numbers   map[uint64]int32 // feature → its number
-	rarity    []float32        // by number: in how few tools the feature occurs
-	unseen    float32          // rarity of a feature that no tool has
-	samples   [][]posting      // by number: the samples that have it
-	centres   [][]posting      // by number: the tools that have it
-	owners    []int32          // sample → tool
+// index is what the words of a set of candidates say, compiled for comparing many
+// texts with them. It is never changed once it is made.
+type index struct {
+	candidates []matcher.Candidate
+	documents  []atomic.Pointer[Document] // made when they are first asked for
+	pinned     []int32                    // tools that come before all others
+	base       *index                     // whose weights hold here as well; nil for none
+	numbers    map[uint64]int32           // feature → its number
+	rarity     []float32                  // by number: in how few tools the feature occurs
+	unseen     float32                    // rarity of a feature that no tool has
+	samples    postings                   // by number: the samples that have it
+	centres    postings                   // by number: the tools that have it
+	ends       []int32                    // tool → the sample after its last
+	stems      map[string][]int32         // stem → the tools that know it
 }
 
 // posting is the share of a feature in a sample or a tool.
@@ -30,106 +35,49 @@ type posting struct {
 	weight float32
 }
 
-// compile reads the candidates' names, descriptions and examples.
-func compile(candidates []matcher.Candidate) *Index {
-	l := &Index{numbers: map[uint64]int32{}}
-	var bags [][]feature
-	for i, candidate := range candidates {
-		l.Documents = append(l.Documents, newDocument(candidate.Tool))
-		for _, sample := range samplesOf(candidate.Tool) {
-			bags = append(bags, featuresOf(text.Split(sample)))
-			l.owners = append(l.owners, int32(i))
-		}
-	}
-	l.weigh(bags)
-	l.index(bags)
-	return l
+// postings are lists by number, one behind the other.
+type postings struct {
+	ends []int32
+	all  []posting
 }
 
-// maxCompared bounds what one tool can make others pay for: more examples than this are
-// only compared as exact texts.
-const maxCompared = 100
-
-// samplesOf lists the texts that stand for a tool: its name, its description and its
-// examples, each as if a user had said it.
-func samplesOf(tool *repositories.Tool) []string {
-	examples := tool.Examples[:min(len(tool.Examples), maxCompared)]
-	samples := make([]string, 0, len(examples)+2)
-	samples = append(samples, text.Identifier(tool.Name))
-	if tool.Description != "" {
-		samples = append(samples, tool.Description)
+func (p postings) of(number int32) []posting {
+	begin := int32(0)
+	if number > 0 {
+		begin = p.ends[number-1]
 	}
-	return append(samples, examples...)
+	return p.all[begin:p.ends[number]]
 }
 
-// weigh numbers the features and finds out how rare each is among the tools (IDF).
-// With one tool in scope all are equally rare.
-func (l *Index) weigh(bags [][]feature) {
-	last := []int32{}  // by number: the last tool that had the feature
-	tools := []int32{} // by number: how many tools have it
-	for sample, bag := range bags {
-		for _, f := range bag {
-			number, ok := l.numbers[f.id]
-			if !ok {
-				number = int32(len(last))
-				l.numbers[f.id] = number
-				last, tools = append(last, -1), append(tools, 0)
-			}
-			if last[number] != l.owners[sample] {
-				last[number] = l.owners[sample]
-				tools[number]++
-			}
-		}
+// size is how many tools there are, those of the base included.
+func (l *index) size() int {
+	if l.base == nil {
+		return len(l.candidates)
 	}
-	all := float64(len(l.Documents))
-	l.unseen = float32(math.Log1p(all))
-	for _, n := range tools {
-		l.rarity = append(l.rarity, float32(math.Log1p(all/float64(n))))
-	}
+	return len(l.base.candidates) + len(l.candidates)
 }
 
-// index builds the postings of all samples, and of each tool's centre: the mean
-// direction of its samples.
-func (l *Index) index(bags [][]feature) {
-	l.samples = make([][]posting, len(l.rarity))
-	l.centres = make([][]posting, len(l.rarity))
-	centre := map[int32]float32{}
-	directions := make([][]posting, len(bags))
-	for sample, bag := range bags {
-		directions[sample] = l.vector(bag)
-		for _, share := range directions[sample] {
-			l.samples[share.of] = append(l.samples[share.of], posting{int32(sample), share.weight})
-			centre[share.of] += share.weight
-		}
-		if sample+1 == len(bags) || l.owners[sample+1] != l.owners[sample] {
-			l.addCentre(l.owners[sample], centre)
-			clear(centre)
+// elsewhere is the rarity of a feature that no tool here has.
+func (l *index) elsewhere(id uint64) float32 {
+	if l.base != nil {
+		if number, ok := l.base.numbers[id]; ok {
+			return l.base.rarity[number]
 		}
 	}
-	l.sharpen(directions)
-}
-
-func (l *Index) addCentre(tool int32, centre map[int32]float32) {
-	var square float64
-	for _, number := range slices.Sorted(maps.Keys(centre)) {
-		square += float64(centre[number]) * float64(centre[number])
-	}
-	length := float32(math.Sqrt(square))
-	for number, weight := range centre { // each goes to a list of its own: the order is no matter
-		l.centres[number] = append(l.centres[number], posting{tool, weight / length})
-	}
+	return l.unseen
 }
 
 // vector is the bag as a direction of length one. Features that no tool has are not
 // in it and yet make it longer: a text about something else is far from every tool.
-func (l *Index) vector(bag []feature) []posting {
+func (l *index) vector(bag []feature) []posting {
 	shares := make([]posting, 0, len(bag))
 	var square float64
 	for _, f := range bag {
 		weight := f.weight
 		number, ok := l.numbers[f.id]
 		if !ok {
-			square += float64(weight*l.unseen) * float64(weight*l.unseen)
+			weight *= l.elsewhere(f.id)
+			square += float64(weight) * float64(weight)
 			continue
 		}
 		weight *= l.rarity[number]
@@ -143,27 +91,108 @@ func (l *Index) vector(bag []feature) []posting {
 	return shares
 }
 
-// nearestWeight is the weight of a tool's nearest sample relative to that of its centre.
-// The centre alone forgets the odd example, the nearest alone trusts it too much.
+// nearestWeight is the say of a tool's nearest sample beside that of its centre. The
+// centre alone forgets the odd example, the nearest alone trusts it too much.
 const nearestWeight = 0.3
 
-// Similar compares a text with every tool: 0 for nothing in common, 1 for the same.
-func (l *Index) Similar(words []text.Word) []float32 {
-	centre := make([]float32, len(l.Documents))
-	nearest := make([]float32, len(l.Documents))
-	sample := make([]float32, len(l.owners))
-	direction := l.vector(featuresOf(words))
-	l.centre(direction, centre)
-	for _, share := range direction {
-		for _, p := range l.samples[share.of] {
-			sample[p.of] += p.weight * share.weight
+// Among many tools a feature that one in commonShare has says next to nothing, and to
+// go through all that have it would be most of the work.
+const (
+	commonFrom  = 256
+	commonShare = 8
+)
+
+// similar adds to the scores how like every tool the text is, times by: 0 for nothing in
+// common, 1 for the same.
+func (l *index) similar(words []text.Word, by float32, scores []float32) {
+	if len(words) == 0 || len(l.candidates) == 0 {
+		return
+	}
+	centres, samples := borrow(len(l.candidates)), borrow(int(l.ends[len(l.ends)-1]))
+	defer centres.giveBack()
+	defer samples.giveBack()
+	for _, share := range l.vector(featuresOf(words)) {
+		list := l.centres.of(share.of)
+		if len(l.candidates) >= commonFrom && len(list) > len(l.candidates)/commonShare {
+			continue
+		}
+		accumulate(list, share.weight, centres.of)
+		accumulate(l.samples.of(share.of), share.weight, samples.of)
+	}
+	sample := int32(0)
+	for tool, end := range l.ends {
+		nearest := float32(0)
+		for ; sample < end; sample++ {
+			nearest = max(nearest, samples.of[sample])
+		}
+		scores[tool] += by * (centres.of[tool] + nearestWeight*nearest) / (1 + nearestWeight)
+	}
+}
+
+func accumulate(list []posting, weight float32, into []float32) {
+	for _, p := range list {
+		into[p.of] += p.weight * weight
+	}
+}
+
+// covers adds to the scores which share of the text's subjects the words of every tool
+// know, times by. A subject counts by how few tools know it.
+func (l *index) covers(words []text.Word, by float32, scores []float32) {
+	var all float32
+	for _, w := range words {
+		if text.IsSubject(w) {
+			all += l.known(w.Stem)
 		}
 	}
-	for i, similarity := range sample {
-		nearest[l.owners[i]] = max(nearest[l.owners[i]], similarity)
+	for _, w := range words {
+		if !text.IsSubject(w) {
+			continue
+		}
+		share := by * l.known(w.Stem) / all
+		for _, tool := range l.stems[w.Stem] {
+			scores[tool] += share
+		}
 	}
-	for i := range centre {
-		centre[i] = (centre[i] + nearestWeight*nearest[i]) / (1 + nearestWeight)
-	}
-	return centre
 }
+
+// known is the rarity of a stem.
+func (l *index) known(stem string) float32 {
+	tools := len(l.stems[stem])
+	if l.base != nil {
+		tools += len(l.base.stems[stem])
+	}
+	if tools == 0 {
+		return l.unseen
+	}
+	return float32(math.Log1p(float64(l.size()) / float64(tools)))
+}
+
+// find returns the tool of that name.
+func (l *index) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(l.candidates, name, func(c matcher.Candidate, name string) int { return cmp.Compare(c.Tool.Name, name) })
+}
+
+// document returns what the tool's own words are.
+func (l *index) document(tool int) *Document {
+	if made := l.documents[tool].Load(); made != nil {
+		return made
+	}
+	made := newDocument(l.candidates[tool].Tool)
+	l.documents[tool].Store(&made)
+	return &made
+}
+
+// scratch is memory for scores, lent from message to message.
+type scratch struct{ of []float32 }
+
+var scratches = sync.Pool{New: func() any { return &scratch{} }}
+
+// borrow returns n zeros.
+func borrow(n int) *scratch {
+	s := scratches.Get().(*scratch)
+	s.of = slices.Grow(s.of[:0], n)[:n]
+	clear(s.of)
+	return s
+}
+
+func (s *scratch) giveBack() { scratches.Put(s) }

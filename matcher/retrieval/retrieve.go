@@ -10,104 +10,93 @@ import (
 
 // Weights of a candidate's rank beside the likeness of the text itself.
 const (
-	// knownWeight is for the share of the text's subjects that the tool's words know,
+	// coverageWeight is for the share of the text's subjects that the tool's words know,
 	// parameters included: "for four people" finds the tool with a party size.
-	knownWeight = 0.3
+	coverageWeight = 0.3
 	// historyWeight is for what was said before: "and tomorrow?" is about that.
 	historyWeight = 0.4
 	// firedWeight keeps a tool at hand that the conversation has set off: people
 	// correct and repeat.
 	firedWeight = 0.5
-	// recent is how many earlier messages count.
-	recent = 6
+	// recent is how many earlier messages count, and of them recentWords.
+	recent      = 6
+	recentWords = 128
+	// pinnedScore is more than all other parts of a score together.
+	pinnedScore = 100
 )
 
-// Retriever chooses which tools a model is offered when more are in scope than it handles
-// well. It needs no model itself, only the words. It caches the indexes that it compiles
-// and is safe for concurrent use.
+// Retriever chooses which tools a model is offered where more are in scope than it
+// handles well. It needs no model itself: the words decide. It keeps what it has
+// compiled, and is safe for concurrent use.
 type Retriever struct{ indexes *Cache }
 
 // New returns a retriever.
 func New() *Retriever { return &Retriever{indexes: NewCache()} }
 
-// Retrieve splits the candidates into at most limit to offer and those that are cut, both
-// in their original order. Tools of a session's own repositories and of exclusive ones are
-// pinned: all others are cut before any of them. A limit below one cuts nothing.
-func (r *Retriever) Retrieve(request matcher.Request, limit int) (kept, cut []matcher.Candidate) {
+// Retrieve returns at most limit of the candidates to offer, sorted as they came. Tools
+// of a session's own repositories and of exclusive ones are pinned: all others are cut
+// before any of them. A limit below one cuts nothing.
+func (r *Retriever) Retrieve(request matcher.Request, limit int) []matcher.Candidate {
 	if limit < 1 || len(request.Candidates) <= limit {
-		return request.Candidates, nil
+		return request.Candidates
 	}
-	keep := make([]bool, len(request.Candidates))
-	for _, place := range r.ranked(request)[:limit] {
-		keep[place] = true
+	best := r.indexes.Of(request).ranked(limit)
+	slices.SortFunc(best, func(a, b Near) int { return cmp.Compare(a.Place, b.Place) })
+	kept := make([]matcher.Candidate, len(best))
+	for i, one := range best {
+		kept[i] = request.Candidates[one.Place]
 	}
-	for i, candidate := range request.Candidates {
-		if keep[i] {
-			kept = append(kept, candidate)
-		} else {
-			cut = append(cut, candidate)
+	return kept
+}
+
+// ranked lists the candidates to offer, pinned ones first, then the best for the message
+// and what came before.
+func (s Scope) ranked(limit int) []Near {
+	best := top{most: limit}
+	words := text.Split(s.request.Text)
+	said, fired := past(s.request.History)
+	for _, p := range s.parts {
+		scores := borrow(len(p.candidates))
+		p.similar(words, 1, scores.of)
+		p.covers(words, coverageWeight, scores.of)
+		p.similar(said, historyWeight, scores.of)
+		s.lift(p, fired, scores.of)
+		s.choose(&best, p, scores.of)
+		scores.giveBack()
+	}
+	return best.list
+}
+
+// lift raises the scores of tools that the conversation is about: those that it has set
+// off, and above all others those that are there for this session or this moment, or in
+// the middle of being called.
+func (s Scope) lift(p part, fired []string, scores []float32) {
+	for _, name := range fired {
+		if tool, ok := p.find(name); ok {
+			scores[tool] += firedWeight
 		}
 	}
-	return kept, cut
-}
-
-// Retrieve is Retriever.Retrieve without the cache: it compiles the words anew each time.
-func Retrieve(request matcher.Request, limit int) (kept, cut []matcher.Candidate) {
-	if limit < 1 || len(request.Candidates) <= limit {
-		return request.Candidates, nil
+	for _, tool := range p.pinned {
+		scores[tool] += pinnedScore
 	}
-	return New().Retrieve(request, limit)
-}
-
-// pinned reports whether the candidate comes before all that are not: it is there for
-// this session, for this moment, or in the middle of being called.
-func pinned(request matcher.Request, candidate matcher.Candidate) bool {
-	_, begun := request.Pending(candidate)
-	return begun || candidate.Repository.SessionID != "" || candidate.Repository.Options.Exclusive
-}
-
-// ranked lists the indices of the candidates, pinned ones first, then by score.
-func (r *Retriever) ranked(request matcher.Request) []int {
-	scores := r.indexes.Of(request.Candidates).relevant(request)
-	places := make([]int, len(scores))
-	for i := range places {
-		places[i] = i
-		if pinned(request, request.Candidates[i]) {
-			scores[i] += pinnedScore
+	for _, begun := range s.request.Unfinished {
+		if tool, ok := p.find(begun.Tool.Name); ok && scores[tool] < pinnedScore {
+			scores[tool] += pinnedScore
 		}
 	}
-	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	return places
-}
-
-// pinnedScore is more than all other parts of a score together.
-const pinnedScore = 100
-
-// relevant scores each candidate for the message and what came before.
-func (l *Index) relevant(request matcher.Request) []float32 {
-	words := text.Split(request.Text)
-	scores := l.Similar(words)
-	for i := range l.Documents {
-		scores[i] += knownWeight * l.Documents[i].Coverage(words)
-	}
-	said, fired := past(request.History)
-	for i, similarity := range l.Similar(said) {
-		scores[i] += historyWeight * similarity
-		if fired[request.Candidates[i].Tool.Name] {
-			scores[i] += firedWeight
-		}
-	}
-	return scores
 }
 
 // past collects the words of the last messages, and the tools that they set off.
-func past(history []matcher.Utterance) (said []text.Word, fired map[string]bool) {
-	fired = map[string]bool{}
-	for _, utterance := range history[max(0, len(history)-recent):] {
-		said = append(said, text.Split(utterance.Text)...)
+func past(history []matcher.Utterance) (said []text.Word, fired []string) {
+	for _, utterance := range slices.Backward(history[max(0, len(history)-recent):]) {
+		if len(said) < recentWords {
+			said = append(text.Split(utterance.Text), said...)
+		}
 		for _, tool := range utterance.Fired {
-			fired[tool.Name] = true
+			if !slices.Contains(fired, tool.Name) {
+				fired = append(fired, tool.Name)
+			}
 		}
 	}
-	return said, fired
+	return said[max(0, len(said)-recentWords):], fired
 }

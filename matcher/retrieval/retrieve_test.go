@@ -2,6 +2,7 @@ package retrieval_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,9 +24,8 @@ func crowd(t testing.TB, n int, tools ...string) []matcher.Candidate {
 func TestRetrieveCutsNothingUpToTheLimit(t *testing.T) {
 	candidates := crowd(t, 5)
 	for _, limit := range []int{5, 6, 0, -1} {
-		kept, cut := retrieval.Retrieve(matcher.Request{Text: "anything", Candidates: candidates}, limit)
+		kept := retrieval.New().Retrieve(matcher.Request{Text: "anything", Candidates: candidates}, limit)
 		require.Equal(t, candidates, kept)
-		require.Empty(t, cut)
 	}
 }
 
@@ -36,23 +36,21 @@ func TestRetrieveKeepsWhatTheWordsAreAbout(t *testing.T) {
 		{"by name, description and examples", "could somebody get a cab for me", "call_taxi"},
 		{"by the parameters", "vegetarian menu", "plan"},
 	} {
-		kept, cut := retrieval.Retrieve(matcher.Request{Text: c.text, Candidates: candidates}, 3)
+		kept := retrieval.New().Retrieve(matcher.Request{Text: c.text, Candidates: candidates}, 3)
 		require.Len(t, kept, 3)
-		require.Len(t, cut, 41)
 		require.Contains(t, matchertest.Names(kept), c.want, c.rule)
 		require.IsIncreasing(t, matchertest.Names(kept), "sorted by name")
-		require.IsIncreasing(t, matchertest.Names(cut), "sorted by name")
 	}
 }
 
 func TestRetrieveSeesTheConversation(t *testing.T) {
 	candidates := crowd(t, 40, matchertest.TaxiTool, matchertest.WeatherTool)
 	said := []matcher.Utterance{{Actor: matcher.ActorUser, Text: "will it rain"}, {Actor: matcher.ActorAgent, Text: "For which day is the forecast?"}}
-	kept, _ := retrieval.Retrieve(matcher.Request{Text: "and tomorrow", History: said, Candidates: candidates}, 2)
+	kept := retrieval.New().Retrieve(matcher.Request{Text: "and tomorrow", History: said, Candidates: candidates}, 2)
 	require.Contains(t, matchertest.Names(kept), "get_weather")
 
 	fired := []matcher.Utterance{{Actor: matcher.ActorUser, Text: "ok", Fired: []matcher.PastCall{{Name: "call_taxi"}}}}
-	kept, _ = retrieval.Retrieve(matcher.Request{Text: "once more", History: fired, Candidates: candidates}, 2)
+	kept = retrieval.New().Retrieve(matcher.Request{Text: "once more", History: fired, Candidates: candidates}, 2)
 	require.Contains(t, matchertest.Names(kept), "call_taxi")
 }
 
@@ -63,10 +61,55 @@ func TestRetrievePinsToolsOfTheSessionAndExclusiveOnes(t *testing.T) {
 	candidates := append(append(crowd(t, 40, matchertest.TaxiTool), session...), exclusive...)
 	matchertest.Sort(candidates)
 
-	kept, _ := retrieval.Retrieve(matcher.Request{Text: "call a taxi", Candidates: candidates}, 3)
+	kept := retrieval.New().Retrieve(matcher.Request{Text: "call a taxi", Candidates: candidates}, 3)
 	require.Equal(t, []string{"call_taxi", "yotta", "zeta"}, matchertest.Names(kept))
-	kept, cut := retrieval.Retrieve(matcher.Request{Text: "call a taxi", Candidates: candidates}, 1)
+	kept = retrieval.New().Retrieve(matcher.Request{Text: "call a taxi", Candidates: candidates}, 1)
 	require.Len(t, kept, 1, "a limit is a limit, for the pinned as well")
 	require.Subset(t, []string{"yotta", "zeta"}, matchertest.Names(kept))
-	require.Len(t, cut, 42)
+}
+
+// ofSession are the candidates of a session with tools of its own beside an app's.
+func ofSession(t testing.TB, app []matcher.Candidate, hidden string, tools ...string) matcher.Request {
+	own := matchertest.InScope(t, repositories.Scope{AppID: "clinic", SessionID: "s1"}, "own", tools...)
+	all := slices.Clone(own)
+	for _, one := range app {
+		if one.Tool.Name != hidden && !slices.Contains(matchertest.Names(own), one.Tool.Name) {
+			all = append(all, one)
+		}
+	}
+	matchertest.Sort(all)
+	return matcher.Request{Shared: &matcher.Shared{Tools: app}, Own: own, Candidates: all}
+}
+
+func TestRetrieveOffersASessionsToolsBesideSharedOnes(t *testing.T) {
+	app := crowd(t, 40, matchertest.TaxiTool, matchertest.WeatherTool, matchertest.AppointmentTool)
+	matchertest.Sort(app)
+	request := ofSession(t, app, "get_weather", `{"name":"call_taxi","description":"Call a taxi to the back door"}`, `{"name":"zeta","description":"Zeta"}`)
+	for text, want := range map[string]string{
+		"a taxi, please":                  "call_taxi",
+		"can I have an appointment":       "request-for-appointment",
+		"the nightly job number 17 today": "job-017",
+	} {
+		request.Text = text
+		kept := retrieval.New().Retrieve(request, 3)
+		require.Len(t, kept, 3)
+		require.IsIncreasing(t, matchertest.Names(kept), "one of each name, sorted")
+		require.Subset(t, matchertest.Names(kept), []string{"call_taxi", "zeta", want})
+		for _, one := range kept {
+			require.Contains(t, request.Candidates, one)
+		}
+	}
+	request.Text = "the weather forecast"
+	require.NotContains(t, matchertest.Names(retrieval.New().Retrieve(request, len(request.Candidates)-1)), "get_weather", "it is not in scope")
+}
+
+func TestSharedToolsRankAsTheyDoAlone(t *testing.T) {
+	candidates := crowd(t, 40, matchertest.TaxiTool, matchertest.WeatherTool, matchertest.AppointmentTool)
+	matchertest.Sort(candidates)
+	for _, text := range []string{"call a cab", "rain", "job 7", "", "an appointment for the nightly job"} {
+		alone := matcher.Request{Text: text, Candidates: candidates}
+		shared := alone
+		shared.Shared = &matcher.Shared{Tools: candidates}
+		require.Equal(t, retrieval.New().Retrieve(alone, 5), retrieval.New().Retrieve(shared, 5), text)
+	}
 }

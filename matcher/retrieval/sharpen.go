@@ -15,29 +15,29 @@ const (
 )
 
 // sharpen runs the passes over the samples' directions.
-func (l *Index) sharpen(directions [][]posting) {
-	if tools := len(l.Documents); tools < 2 || tools*len(directions) > maxComparisons {
+func (b *builder) sharpen(directions [][]posting) {
+	if tools := len(b.candidates); tools < 2 || tools*len(directions) > maxComparisons {
 		return
 	}
-	scores := make([]float32, len(l.Documents))
+	scores := make([]float32, len(b.candidates))
 	for range sharpenings {
 		for sample, direction := range directions {
-			own := l.owners[sample]
-			l.centre(direction, scores)
+			own := b.owners[sample]
+			b.centre(direction, scores)
 			rival := strongest(scores, own)
 			if scores[own]-scores[rival] < clearance {
-				l.move(own, direction, step)
-				l.move(rival, direction, -step)
+				b.move(own, direction, step)
+				b.move(rival, direction, -step)
 			}
 		}
 	}
 }
 
 // centre scores the direction against every tool's centre.
-func (l *Index) centre(direction []posting, scores []float32) {
+func (b *builder) centre(direction []posting, scores []float32) {
 	clear(scores)
 	for _, share := range direction {
-		for _, p := range l.centres[share.of] {
+		for _, p := range b.centres[share.of] {
 			scores[p.of] += p.weight * share.weight
 		}
 	}
@@ -55,19 +55,19 @@ func strongest(scores []float32, own int32) int32 {
 }
 
 // move shifts the tool's centre along the direction.
-func (l *Index) move(tool int32, direction []posting, by float32) {
+func (b *builder) move(tool int32, direction []posting, by float32) {
 	for _, share := range direction {
-		l.shift(share.of, tool, by*share.weight)
+		b.shift(share.of, tool, by*share.weight)
 	}
 }
 
-func (l *Index) shift(number, tool int32, by float32) {
-	list := l.centres[number]
+func (b *builder) shift(number, tool int32, by float32) {
+	list := b.centres[number]
 	for i := range list {
 		if list[i].of == tool {
 			list[i].weight += by
 			return
 		}
 	}
-	l.centres[number] = append(list, posting{tool, by})
+	b.centres[number] = append(list, posting{tool, by})
 }

@@ -1,0 +1,96 @@
+package retrieval
+
+import (
+	"cmp"
+	"slices"
+
+	"earshot/matcher"
+	"earshot/matcher/text"
+)
+
+// Scope is what a request has in scope, ready to be compared with texts.
+type Scope struct {
+	request matcher.Request
+	parts   []part
+}
+
+// part is an index of some of the candidates.
+type part struct {
+	*index
+	kind kind
+}
+
+type kind int
+
+const (
+	wholeScope kind = iota // all candidates, in their order
+	sharedPart             // the app's tools, of which not all need be in scope
+	ownPart                // the request's own
+)
+
+// place returns the place among the candidates of a tool of the part.
+func (s Scope) place(p part, tool int) (int, bool) {
+	switch {
+	case p.kind == wholeScope, len(s.request.Candidates) == len(p.candidates) && s.request.Candidates[tool] == p.candidates[tool]:
+		return tool, true
+	case p.kind == sharedPart:
+		return s.request.InScope(p.candidates[tool])
+	}
+	return s.request.Place(p.candidates[tool].Tool.Name)
+}
+
+// Near is a candidate and how near a text is to it.
+type Near struct {
+	Place int // among the candidates
+	Score float32
+	index *index
+	tool  int
+}
+
+// Document returns what the tool's own words are.
+func (n Near) Document() *Document { return n.index.document(n.tool) }
+
+// Nearest returns the n candidates that the words are most like, the likest first: 0 for
+// nothing in common, 1 for the same.
+func (s Scope) Nearest(words []text.Word, n int) []Near {
+	best := top{most: n}
+	for _, p := range s.parts {
+		scores := borrow(len(p.candidates))
+		p.similar(words, 1, scores.of)
+		s.choose(&best, p, scores.of)
+		scores.giveBack()
+	}
+	return best.list
+}
+
+// choose puts the best of the part into the list.
+func (s Scope) choose(best *top, p part, scores []float32) {
+	for tool, score := range scores {
+		if !best.takes(score) {
+			continue
+		}
+		if place, in := s.place(p, tool); in {
+			best.add(Near{Place: place, Score: score, index: p.index, tool: tool})
+		}
+	}
+}
+
+// top is a list of the best, the best first; of equal ones those that stand before others.
+type top struct {
+	most int
+	list []Near
+}
+
+func (t *top) takes(score float32) bool {
+	return len(t.list) < t.most || t.most > 0 && score >= t.list[len(t.list)-1].Score
+}
+
+func (t *top) add(n Near) {
+	at, _ := slices.BinarySearchFunc(t.list, n, func(a, b Near) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Place, b.Place))
+	})
+	if at == t.most {
+		return
+	}
+	t.list = slices.Insert(t.list[:min(len(t.list), t.most-1)], at, n)
+}
