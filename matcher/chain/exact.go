@@ -1,10 +1,13 @@
 package chain
 
 import (
+	"hash/maphash"
+	"slices"
 	"unicode/utf8"
 
 	"earshot/matcher"
 	"earshot/matcher/text"
+	"earshot/repositories"
 )
 
 // Exact matches a text that equals the name, the description or an example of a tool that
@@ -16,20 +19,56 @@ func Exact(request matcher.Request) (matcher.Result, bool) {
 	if said == "" {
 		return matcher.Result{}, false
 	}
-	var found *matcher.Candidate
-	for i := range request.Candidates {
-		if !spelledAs(said, &request.Candidates[i]) {
-			continue
-		}
-		if found != nil {
-			return matcher.Result{}, false
-		}
-		found = &request.Candidates[i]
-	}
-	if found == nil || found.Tool.Params().Infers() {
+	found := spelled(request, said)
+	if len(found) != 1 || found[0].Tool.Params().Infers() {
 		return matcher.Result{}, false
 	}
-	return exactly(*found)
+	return exactly(found[0])
+}
+
+// spelled lists the candidates of which one of the texts is what was said. Those that are
+// shared are looked up, and only the others gone through.
+func spelled(request matcher.Request, said string) []matcher.Candidate {
+	var found []matcher.Candidate
+	own := request.Candidates
+	if request.Shared != nil {
+		own = request.Own
+		for _, tool := range matcher.Kept(request.Shared, spellingsOf)[maphash.String(seed, said)] {
+			place, in := request.InScope(request.Shared.Tools[tool])
+			if in && spelledAs(said, &request.Candidates[place]) {
+				found = append(found, request.Candidates[place])
+			}
+		}
+	}
+	for i := range own {
+		if spelledAs(said, &own[i]) {
+			found = append(found, own[i])
+		}
+	}
+	return found
+}
+
+// spellings are the tools by the hashes of the keys of their texts.
+type spellings map[uint64][]int32
+
+var seed = maphash.MakeSeed()
+
+func spellingsOf(tools []matcher.Candidate) spellings {
+	s := spellings{}
+	for i, candidate := range tools {
+		for _, own := range texts(candidate.Tool) {
+			key := maphash.String(seed, text.Key(own))
+			if known := s[key]; len(known) == 0 || known[len(known)-1] != int32(i) {
+				s[key] = append(known, int32(i))
+			}
+		}
+	}
+	return s
+}
+
+// texts lists what a button of the tool may say.
+func texts(tool *repositories.Tool) []string {
+	return append([]string{tool.Name, text.Identifier(tool.Name), tool.Description}, tool.Examples...)
 }
 
 func exactly(candidate matcher.Candidate) (matcher.Result, bool) {
@@ -42,16 +81,7 @@ func exactly(candidate matcher.Candidate) (matcher.Result, bool) {
 
 // spelledAs compares with each of the candidate's own texts.
 func spelledAs(said string, candidate *matcher.Candidate) bool {
-	tool := candidate.Tool
-	if spells(tool.Name, said) || spells(text.Identifier(tool.Name), said) || spells(tool.Description, said) {
-		return true
-	}
-	for _, example := range tool.Examples {
-		if spells(example, said) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts(candidate.Tool), func(own string) bool { return spells(own, said) })
 }
 
 // spells reports whether said is the key of the tool's own text. The first letter is looked at

@@ -8,6 +8,7 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/chain"
 	"earshot/matcher/matchertest"
+	"earshot/repositories"
 )
 
 func TestExactMatchesAButton(t *testing.T) {
@@ -47,4 +48,28 @@ func TestExactDecidesNothingBetweenTwo(t *testing.T) {
 	}
 	_, ok := chain.Exact(matcher.Request{Text: "go", Candidates: matchertest.InScope(t, matchertest.Scope, "r", one)})
 	require.True(t, ok)
+}
+
+func TestExactFindsButtonsAmongSharedTools(t *testing.T) {
+	app := matchertest.InScope(t, matchertest.Scope, "r",
+		`{"name":"one","description":"First","examples":["go on"]}`, `{"name":"two","description":"Second","examples":["Stop!","halt"]}`,
+		`{"name":"users","description":"For users alone","examples":["halt"]}`)
+	session := matchertest.InScope(t, repositories.Scope{AppID: "clinic", SessionID: "s1"}, "s", `{"name":"one","description":"Another first","examples":["stop"]}`)
+	request := matcher.Request{Shared: &matcher.Shared{Tools: app}, Own: session, Candidates: []matcher.Candidate{session[0], app[1]}}
+	for text, fires := range map[string]string{
+		"second": "two", "another FIRST": "one", "one": "one",
+		"halt":  "two", // which the user may use, unlike the other of these words
+		"go on": "",    // of the app's tool that the session's hides
+		"stop":  "",    // of two tools
+	} {
+		request.Text = text
+		result, ok := chain.Exact(request)
+		require.Equal(t, fires != "", ok, text)
+		if ok {
+			require.Equal(t, fires, result.Matches[0].Tool.Name, text)
+		}
+	}
+	request.Text = "another first"
+	result, _ := chain.Exact(request)
+	require.Equal(t, "s1", result.Matches[0].Repository.SessionID)
 }
