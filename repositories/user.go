@@ -41,12 +41,15 @@ func tokenHeaders(services []string) []string {
 	return names
 }
 
+// AsksForUser reports whether the tool can be used by verified users alone.
+func (t *Tool) AsksForUser() bool { return len(t.AuthRequired) > 0 || t.Params().Authenticated() }
+
 // For returns the tool as it is for a user with these claims: its authenticated parameters
 // have the claims' values, which take precedence like static values. The error is an
 // *Unverified if the tool cannot be used. A tool that needs no verified user is returned
 // unchanged.
 func (t *Tool) For(claims parameters.Claims) (*Tool, error) {
-	if len(t.AuthRequired) == 0 && !t.Params().Authenticated() {
+	if !t.AsksForUser() {
 		return t, nil
 	}
 	lacks := &Unverified{Tool: t.Name}

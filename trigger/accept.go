@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"earshot/matcher"
@@ -104,7 +103,7 @@ func (e *Engine) readTurn(id ledger.Turn, token string, had *appState, found *le
 	if err != nil {
 		return nil, err
 	}
-	t.scope = scope{app: own.app, own: own.repositories, session: sessions}
+	t.scope = scope{appState: own, session: sessions}
 	t.history = readHistory(id.Message, found.History)
 	if t.scope.claims, err = readClaims(found.Claims); err != nil {
 		return nil, err
@@ -123,7 +122,7 @@ func (e *Engine) needed(ctx context.Context, m Message) (parameters.Claims, erro
 	if err != nil {
 		return nil, err
 	}
-	return repositories.NeededClaims(m.Claims, slices.Concat(s.session, s.own)), nil
+	return repositories.NeededClaims(m.Claims, s.ranked()), nil
 }
 
 // encode writes a message and its claims as the ledger keeps them; both are empty if an

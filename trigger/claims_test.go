@@ -50,6 +50,29 @@ func TestToolForVerifiedUsersIsInScopeOfThoseAlone(t *testing.T) {
 	})
 }
 
+func TestOfEqualNamesTheFirstThatTheUserMayUseIsInScope(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", staffApp)
+		w.put("", "a", `{"tools":[{"name":"payroll","authRequired":["corp"]},{"name":"leave"}]}`)
+		w.put("", "b", `{"tools":[{"name":"payroll"},{"name":"leave","authRequired":["corp"]}]}`)
+		w.put("", "c", `{"options":{"exclusive":true},"tools":[{"name":"collect-user-message","authRequired":["corp"]}]}`)
+		w.put("", "d", `{"tools":[{"name":"collect-user-message"}]}`)
+		for user, from := range map[string][]string{"": {"b", "a", "d"}, "anna": {"a", "a", "c"}} {
+			claims := parameters.Claims{}
+			if user != "" {
+				claims = anna()
+			}
+			for i, text := range []string{"payroll", "leave", "good morning"} {
+				answer, err := w.sayAs(claims, "", text)
+				require.NoError(t, err)
+				require.Equal(t, []string{"leave", "payroll"}, w.offered())
+				require.Len(t, answer.Matches, 1)
+				require.Equal(t, from[i], answer.Matches[0].RepositoryID, text+" of "+user)
+			}
+		}
+	})
+}
+
 func TestAuthenticatedValueIsTheClaimAndNeverTheModelsWord(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.app("clinic", staffApp)

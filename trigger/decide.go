@@ -42,14 +42,14 @@ func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 // unmatched fires the catch-all if there is one, and otherwise adds the event that nothing
 // matched.
 func (p *planner) unmatched(s scope) error {
-	candidates, catchAll := s.candidates()
-	if catchAll != nil {
+	reach := s.candidates()
+	if catchAll := reach.catchAll; catchAll != nil {
 		values := orEmpty(catchAll.Tool.Params().Read(nil).Values)
 		values["value"] = p.text
 		return p.fire(matcher.Match{Candidate: *catchAll, Values: values}, SourceMessage, "")
 	}
-	if len(candidates) > 0 {
-		return p.notMatching(candidates)
+	if len(reach.all) > 0 {
+		return p.notMatching(reach.all)
 	}
 	return nil
 }
@@ -149,13 +149,11 @@ func readUnfinished(text string, s scope, now time.Duration) []unfinished {
 	if text == "" || decode(text, &stored) != nil {
 		return nil
 	}
-	candidates, _ := s.candidates()
+	reach := matcher.Request{Candidates: s.candidates().all}
 	for _, u := range stored {
-		at := slices.IndexFunc(candidates, func(c matcher.Candidate) bool {
-			return c.Tool.Name == u.Name && c.Repository.ID == u.RepositoryID && c.Repository.SessionID == u.SessionID
-		})
-		if at >= 0 && now-time.Duration(u.Since)*time.Millisecond < keepUnfinished {
-			u.candidate = candidates[at]
+		c, found := reach.Named(u.Name)
+		if found && c.Repository.ID == u.RepositoryID && c.Repository.SessionID == u.SessionID && now-time.Duration(u.Since)*time.Millisecond < keepUnfinished {
+			u.candidate = c
 			open = append(open, u)
 		}
 	}

@@ -56,9 +56,10 @@ func (e *Engine) dropped(t *turn) {
 }
 
 func (e *Engine) request(t *turn) matcher.Request {
-	candidates, _ := t.scope.candidates()
+	reach := t.scope.candidates()
 	return matcher.Request{
-		App: t.scope.app, History: t.history, Text: t.message.Text, Candidates: candidates, Unfinished: toMatcher(t.unfinished),
+		App: t.scope.app, History: t.history, Text: t.message.Text, Unfinished: toMatcher(t.unfinished),
+		Candidates: reach.all, Shared: t.scope.tools.shared, Own: reach.own,
 		Now: e.now(), Chat: t.scope.app.Settings.ChatModeEnabled && !t.scope.exclusive(),
 	}
 }

@@ -18,8 +18,7 @@ import (
 // scope is the set of repositories whose tools can be fired: the app's and, in a session,
 // also the session's.
 type scope struct {
-	app     *repositories.App
-	own     []*repositories.Repository
+	*appState
 	session []*repositories.Repository
 	// claims are the verified claims of the user who asks.
 	claims parameters.Claims
@@ -39,7 +38,7 @@ func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope,
 		return scope{}, err
 	}
 	sessions, err := loadAll(e.store, appID, session)
-	return scope{app: state.app, own: state.repositories, session: sessions}, err
+	return scope{appState: state, session: sessions}, err
 }
 
 func noApp(appID string) error { return fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound) }
@@ -47,14 +46,22 @@ func noApp(appID string) error { return fmt.Errorf("app %q: %w", appID, reposito
 // ranked lists the repositories in the order in which they win a name: the session's
 // before the app's, exclusive ones before others, then by id.
 func (s scope) ranked() []*repositories.Repository {
-	all := slices.Concat(s.session, s.own)
-	slices.SortFunc(all, func(a, b *repositories.Repository) int {
-		return cmp.Or(
-			trueFirst(a.SessionID != "", b.SessionID != ""),
-			trueFirst(a.Options.Exclusive, b.Options.Exclusive),
-			cmp.Compare(a.ID, b.ID))
+	return slices.Concat(s.rankedSession(), s.repositories)
+}
+
+func (s scope) rankedSession() []*repositories.Repository {
+	if len(s.session) == 0 {
+		return nil
+	}
+	return inRank(slices.Clone(s.session))
+}
+
+// inRank sorts the repositories of an app, or of a session.
+func inRank(list []*repositories.Repository) []*repositories.Repository {
+	slices.SortFunc(list, func(a, b *repositories.Repository) int {
+		return cmp.Or(trueFirst(a.Options.Exclusive, b.Options.Exclusive), cmp.Compare(a.ID, b.ID))
 	})
-	return all
+	return list
 }
 
 func trueFirst(a, b bool) int {
@@ -68,38 +75,14 @@ func trueFirst(a, b bool) int {
 	}
 }
 
-// candidates lists the tools in scope, one of each name, sorted by name. A tool that
-// requires a verified user, or takes a value from the user's token, is in scope only for
-// requests with such a token. The catch-all is returned separately: it fires when nothing
-// else matches.
-func (s scope) candidates() (tools []matcher.Candidate, catchAll *matcher.Candidate) {
-	seen := map[string]bool{}
-	for _, repository := range s.ranked() {
-		for i := range repository.Tools {
-			if seen[repository.Tools[i].Name] {
-				continue
-			}
-			tool, err := repository.Tools[i].For(s.claims)
-			if err != nil {
-				continue
-			}
-			seen[tool.Name] = true
-			candidate := matcher.Candidate{Repository: repository, Tool: tool}
-			if tool.Name == repositories.CatchAll {
-				catchAll = &candidate
-				continue
-			}
-			tools = append(tools, candidate)
-		}
-	}
-	slices.SortFunc(tools, func(a, b matcher.Candidate) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
-	return tools, catchAll
-}
-
 // find returns the tool that a program names, in the repository that it names or in
 // the one that wins the name.
 func (s scope) find(name, repositoryID string) (matcher.Candidate, bool) {
-	for _, repository := range s.ranked() {
+	in := s.rankedSession()
+	if repositoryID != "" {
+		in = s.ranked()
+	}
+	for _, repository := range in {
 		if repositoryID != "" && repository.ID != repositoryID {
 			continue
 		}
@@ -107,14 +90,15 @@ func (s scope) find(name, repositoryID string) (matcher.Candidate, bool) {
 			return matcher.Candidate{Repository: repository, Tool: tool}, true
 		}
 	}
-	return matcher.Candidate{}, false
+	if repositoryID != "" {
+		return matcher.Candidate{}, false
+	}
+	return s.tools.winner(name)
 }
 
 // exclusive reports whether a non-empty exclusive repository is in scope.
 func (s scope) exclusive() bool {
-	return slices.ContainsFunc(s.ranked(), func(r *repositories.Repository) bool {
-		return r.Options.Exclusive && len(r.Tools) > 0
-	})
+	return s.tools.exclusive || slices.ContainsFunc(s.session, isExclusive)
 }
 
 // appCache keeps apps with their compiled repositories, by a version that every change of
@@ -127,7 +111,8 @@ type appCache struct {
 type appState struct {
 	version      string
 	app          *repositories.App
-	repositories []*repositories.Repository
+	repositories []*repositories.Repository // in the order in which they win a name
+	tools        *appTools
 }
 
 const cachedApps = 1024
@@ -151,6 +136,9 @@ func (c appCache) load(store *store.Store, appID string, had *appState, fields l
 	if fields.Record == "" {
 		return had, nil
 	}
+	if known, hit := c.states.Get(appID); hit && known.version == fields.Version {
+		return known, nil // with all that has been compiled of it
+	}
 	app, err := store.LoadApp(appID, fields.Revision, fields.Record)
 	if err != nil {
 		return nil, err
@@ -159,7 +147,8 @@ func (c appCache) load(store *store.Store, appID string, had *appState, fields l
 	if err != nil {
 		return nil, err
 	}
-	state := &appState{version: fields.Version, app: app, repositories: own}
+	state := &appState{version: fields.Version, app: app, repositories: inRank(own)}
+	state.tools = newAppTools(state.repositories)
 	c.states.Add(appID, state)
 	return state, nil
 }

@@ -101,6 +101,9 @@ func lookUp(claims map[string]any, dotted string) any {
 
 // KeepClaims copies the claims that the parameters ask for.
 func (p *Parameters) KeepClaims(c, into Claims) {
+	if !p.authenticated {
+		return
+	}
 	for _, parameter := range p.list {
 		for _, claim := range parameter.claims {
 			c.Keep(claim.Service, claim.Field, into)
