@@ -15,9 +15,9 @@ const (
 	coverageWeight = 0.3
 	// historyWeight is for what was said before: "and tomorrow?" is about that.
 	historyWeight = 0.4
-	// firedWeight keeps a tool at hand that the conversation has set off: people
-	// correct and repeat.
-	firedWeight = 0.5
+	// firedScore keeps a tool on offer that the conversation has set off, before all that
+	// are not pinned: people correct and repeat.
+	firedScore = 10
 	// recent is how many earlier messages count, and of them recentWords.
 	recent      = 6
 	recentWords = 128
@@ -35,7 +35,8 @@ func New() *Retriever { return &Retriever{indexes: NewCache()} }
 
 // Retrieve returns at most limit of the candidates to offer, sorted as they came. Tools
 // of a session's own repositories and of exclusive ones are pinned: all others are cut
-// before any of them. A limit below one cuts nothing.
+// before any of them, and last of these the ones that the history has set off. A limit
+// below one cuts nothing.
 func (r *Retriever) Retrieve(request matcher.Request, limit int) []matcher.Candidate {
 	if limit < 1 || len(request.Candidates) <= limit {
 		return request.Candidates
@@ -73,7 +74,7 @@ func (s Scope) ranked(limit int) []Near {
 func (s Scope) lift(p part, fired []string, scores []float32) {
 	for _, name := range fired {
 		if tool, ok := p.find(name); ok {
-			scores[tool] += firedWeight
+			scores[tool] += firedScore
 		}
 	}
 	for _, tool := range p.pinned {
@@ -86,10 +87,10 @@ func (s Scope) lift(p part, fired []string, scores []float32) {
 	}
 }
 
-// past collects the words of the last messages, and the tools that they set off.
+// past collects the words of the last messages, and the tools that the history has set off.
 func past(history []matcher.Utterance) (said []text.Word, fired []string) {
-	for _, utterance := range slices.Backward(history[max(0, len(history)-recent):]) {
-		if len(said) < recentWords {
+	for i, utterance := range slices.Backward(history) {
+		if i >= len(history)-recent && len(said) < recentWords {
 			said = append(text.Split(utterance.Text), said...)
 		}
 		for _, tool := range utterance.Fired {

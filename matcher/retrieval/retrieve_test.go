@@ -52,6 +52,11 @@ func TestRetrieveSeesTheConversation(t *testing.T) {
 	fired := []matcher.Utterance{{Actor: matcher.ActorUser, Text: "ok", Fired: []matcher.PastCall{{Name: "call_taxi"}}}}
 	kept = retrieval.New().Retrieve(matcher.Request{Text: "once more", History: fired, Candidates: candidates}, 2)
 	require.Contains(t, matchertest.Names(kept), "call_taxi")
+	for range 30 {
+		fired = append(fired, matcher.Utterance{Actor: matcher.ActorUser, Text: "what is the weather forecast, will it rain?"})
+	}
+	kept = retrieval.New().Retrieve(matcher.Request{Text: "job 17 and job 18", History: fired, Candidates: candidates}, 2)
+	require.Contains(t, matchertest.Names(kept), "call_taxi", "what fired stays, however long ago")
 }
 
 func TestRetrievePinsToolsOfTheSessionAndExclusiveOnes(t *testing.T) {
