@@ -22,7 +22,7 @@ const (
 	DefaultModel   = "gpt-4o-mini"
 	DefaultTimeout = 20 * time.Second
 	DefaultHistory = 40
-	DefaultLimit   = 32
+	DefaultLimit   = 64
 	// DefaultMessages is how many messages may be under work at once.
 	DefaultMessages = 512
 	// MaxTools is how many tools a request may carry at all: OpenAI's limit.
