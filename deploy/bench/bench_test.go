@@ -68,7 +68,7 @@ func TestReportsHaveFigures(t *testing.T) {
 	}{
 		{"compare", func(*options) {}, []string{
 			`\| requests/s +\| [1-9]\d* +\| [1-9]\d* +\| \d+\.\d\d +\| .* to .* \|`, `\| p50 ms +\| \d+\.\d\d +\| \d+\.\d\d +\| \d`, `\| p99 ms`,
-			`\| CPU ms, server +\| 0\.\d*[1-9]\d* +\| \d+\.\d*[1-9]\d* +\| \d`, `\| allocations +\| [1-9]\d+ +\| [1-9]\d+`, `\| failed +\| 0 +\| 0 `,
+			`\| CPU ms, server +\| \d+\.\d{3} +\| \d+\.\d{3} +\|`, `\| allocations +\| [1-9]\d+ +\| [1-9]\d+`, `\| failed +\| 0 +\| 0 `,
 		}},
 		{"open loop", func(o *options) { o.rate, o.matches = 100, 1 }, []string{`## 100 requests/s`, `\| failed +\| 0 +\| 0 `}},
 		{"grow", func(o *options) { o.dimension, o.points = "sessions", []int{1, 10} }, []string{`(?m)^\| 1 +\| \d+ `, `(?m)^\| 10 +\| \d+ .*\| \d+\.\d\d +\| \d+\.\d +\|$`}},
