@@ -102,9 +102,29 @@ func (c *Cluster) Leader(stream string) *Server {
 	return nil
 }
 
-// settled tells whether a leader takes streams and sees all servers: one that it does not
-// see yet gets no stream, and one of three copies is refused.
+// settled tells whether the cluster takes a stream with a copy on every server: the leader
+// refuses one as long as it has not heard of all of them.
 func (c *Cluster) settled() bool {
+	if !c.led() {
+		return false
+	}
+	conn := c.connect()
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
+	defer cancel()
+	const probe = "natstest-probe"
+	if _, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: probe, Replicas: len(c.Servers)}); err != nil {
+		return false
+	}
+	return js.DeleteStream(ctx, probe) == nil
+}
+
+// led tells whether all servers are up to date and a leader sees all of them.
+func (c *Cluster) led() bool {
 	leader := false
 	for _, s := range c.Servers {
 		if !s.running.JetStreamIsCurrent() {
