@@ -1,6 +1,10 @@
 package matcher
 
-import "sync"
+import (
+	"slices"
+	"strings"
+	"sync"
+)
 
 // Shared are the tools of an app as long as none of them changes. Many messages have
 // them in scope; what a matcher compiles of them is compiled once, and lives as long.
@@ -40,14 +44,5 @@ func (r Request) Named(name string) (Candidate, bool) {
 
 // Place returns the place among the candidates of the tool of that name.
 func (r Request) Place(name string) (int, bool) {
-	low, high := 0, len(r.Candidates)
-	for low < high {
-		middle := (low + high) / 2
-		if r.Candidates[middle].Tool.Name < name {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low, low < len(r.Candidates) && r.Candidates[low].Tool.Name == name
+	return slices.BinarySearchFunc(r.Candidates, name, func(c Candidate, name string) int { return strings.Compare(c.Tool.Name, name) })
 }

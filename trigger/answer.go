@@ -117,11 +117,17 @@ func (e *Engine) rebuild(ctx context.Context, id ledger.Turn, decision string) (
 	if err := e.fillStates(ctx, id.App, answer.Matches); err != nil {
 		return nil, err
 	}
+	return e.keep(answer, func(text string) (string, error) { return e.ledger.KeepAnswer(ctx, id, text) })
+}
+
+// keep stores an answer that was made anew, unless another was faster, and returns the one
+// that holds.
+func (e *Engine) keep(answer any, store func(text string) (string, error)) (json.RawMessage, error) {
 	text, err := exactjson.Encode(answer)
 	if err != nil {
 		return nil, err
 	}
 	crash.At(crash.RebuildBefore)
-	kept, err := e.ledger.KeepAnswer(ctx, id, string(text))
+	kept, err := store(string(text))
 	return json.RawMessage(kept), err
 }

@@ -225,7 +225,7 @@ func TestTriggersOfASessionAtTheSameTimeDoNotPoll(t *testing.T) {
 		w.unhurried()
 		w.put("s1", "r", `{"tools":[{"name":"a"}]}`)
 		const n = 64
-		before := w.trips.made.Load()
+		before := w.trips.Made()
 		states := make(chan string, n)
 		for range n {
 			go func() {
@@ -242,7 +242,7 @@ func TestTriggersOfASessionAtTheSameTimeDoNotPoll(t *testing.T) {
 		}
 		w.rest()
 		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.a"), n)
-		require.Less(t, w.trips.made.Load()-before, int64(7*n), "scope, decision and outcome, and at most a run for each")
+		require.Less(t, w.trips.Made()-before, int64(7*n), "scope, decision and outcome, and at most a run for each")
 	})
 }
 

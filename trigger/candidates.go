@@ -133,7 +133,7 @@ func overlaid(under, over []matcher.Candidate) []matcher.Candidate {
 	}
 	list := make([]matcher.Candidate, 0, len(under)+len(over))
 	for _, one := range over {
-		at, same := slices.BinarySearchFunc(under, one.Tool.Name, func(c matcher.Candidate, name string) int { return cmp.Compare(c.Tool.Name, name) })
+		at, same := matcher.Request{Candidates: under}.Place(one.Tool.Name)
 		list = append(append(list, under[:at]...), one)
 		if same {
 			at++

@@ -7,7 +7,6 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
@@ -144,7 +143,9 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 		case stored.answer != "":
 			return json.RawMessage(stored.answer), nil
 		case !stored.answering:
-			return e.keepMatch(ctx, d.AppID, triggerID, stored.record.Match)
+			return e.keep(stored.record.Match, func(text string) (string, error) {
+				return e.ledger.KeepTriggersAnswer(ctx, d.AppID, triggerID, text)
+			})
 		}
 		if !sleep(ctx, turnPauses[min(i, len(turnPauses)-1)]) {
 			return nil, ctx.Err()
@@ -155,16 +156,4 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 // fits reports whether the direct trigger is a repetition of the stored one.
 func (s *storedTrigger) fits(d Direct) bool {
 	return s.record.Name == d.Name && s.record.SessionID == d.SessionID
-}
-
-// keepMatch stores the answer of a trigger that was made from the current states, unless
-// another replica was faster, and returns the stored one.
-func (e *Engine) keepMatch(ctx context.Context, appID, triggerID string, match Match) (json.RawMessage, error) {
-	text, err := exactjson.Encode(match)
-	if err != nil {
-		return nil, err
-	}
-	crash.At(crash.RebuildBefore)
-	kept, err := e.ledger.KeepTriggersAnswer(ctx, appID, triggerID, string(text))
-	return json.RawMessage(kept), err
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,7 +37,7 @@ type world struct {
 	engine  *trigger.Engine
 	keeper  *trigger.Engine // another replica, which looks at the ledger
 	// trips counts the round trips of the first replica.
-	trips *trips
+	trips *redistest.Trips
 	ttl   time.Duration
 	keep  store.Retention
 	lease time.Duration
@@ -69,7 +68,7 @@ func idleWorld(t testing.TB, server *redistest.Server, workers int) *world {
 	require.NoError(t, err)
 	w := &world{
 		t: t, server: server, sealer: sealer, matcher: &words{}, events: &outside{}, calls: &outside{},
-		trips: &trips{}, ttl: time.Hour, lease: 3 * time.Second, workers: workers,
+		trips: &redistest.Trips{}, ttl: time.Hour, lease: 3 * time.Second, workers: workers,
 	}
 	w.store, w.engine = w.replica(w.trips)
 	w.app("clinic", "{}")
@@ -365,27 +364,6 @@ func (o *outside) count() (attempts, taken int) {
 // down is the outcome of everything while the other side is away.
 func down(effect.Effect) effect.Outcome {
 	return effect.Outcome{Verdict: effect.Retry, Reason: effect.ReasonRequest, Error: "connection refused"}
-}
-
-// trips counts round trips to Redis: a command is one, and so is a pipeline.
-type trips struct{ made atomic.Int64 }
-
-func (c *trips) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.made.Add(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if cmds[0].Name() != "hello" && cmds[0].Name() != "client" { // a new connection's greeting
-			c.made.Add(1)
-		}
-		return next(ctx, cmds)
-	}
 }
 
 func session(id string) repositories.Scope { return repositories.Scope{AppID: "clinic", SessionID: id} }

@@ -35,9 +35,9 @@ func TestMessagesOverTheLimitAreRefusedAndNotStored(t *testing.T) {
 		require.NoError(t, say(w.engine, "s1", "m1"), "a repeat is no new message")
 
 		limited := &ledger.RateError{}
-		trips, asked := w.trips.made.Load(), len(w.matcher.asked)
+		trips, asked := w.trips.Made(), len(w.matcher.asked)
 		require.ErrorAs(t, say(w.engine, "s1", "m3"), &limited)
-		require.EqualValues(t, 1, w.trips.made.Load()-trips, "a refusal costs one round trip")
+		require.EqualValues(t, 1, w.trips.Made()-trips, "a refusal costs one round trip")
 		require.Len(t, w.matcher.asked, asked)
 		require.Equal(t, "sessionMessagesPerMinute", limited.Limit)
 		require.Greater(t, limited.RetryAfter, 50*time.Second)

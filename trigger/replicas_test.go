@@ -33,10 +33,10 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	w.put("s1", "booking", booking)
 	_, err := w.say("m0", "nothing") // the scripts are known now
 	require.NoError(t, err)
-	trips := w.trips.made.Load()
+	trips := w.trips.Made()
 	_, err = w.say("m1", `book {"day":"monday"}`)
 	require.NoError(t, err)
-	require.LessOrEqual(t, w.trips.made.Load()-trips, int64(3), "waiting costs no trip")
+	require.LessOrEqual(t, w.trips.Made()-trips, int64(3), "waiting costs no trip")
 
 	replica.Stop()
 	w.engine = hasty

@@ -4,10 +4,11 @@
 package answer
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
+
+	"earshot/repositories/exactjson"
 
 	"github.com/labstack/echo/v4"
 )
@@ -36,13 +37,11 @@ func JSON(c echo.Context, status int, value any) error {
 // is an error of ours and no half answer. Unlike encoding/json by default it leaves
 // & < > as they are; nosniff keeps a browser from reading the answer as a page.
 func writeAs(c echo.Context, contentType string, status int, value any) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	text, err := exactjson.Encode(value)
+	if err != nil {
 		return err
 	}
-	return c.Blob(status, contentType, text.Bytes())
+	return c.Blob(status, contentType, append(text, '\n'))
 }
 
 // CreatedOr is the status of a write.

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"io"
 	"os"
-	"os/exec"
 	"regexp"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/bench/rig"
+	"earshot/repositories/redistest"
 )
 
 // whole is the variable with which the test binary is the command.
@@ -44,9 +44,7 @@ func earshot(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("builds and starts Earshot")
 	}
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip("no redis-server: apt-get install redis-server")
-	}
+	redistest.Program(t)
 	path, err := built()
 	require.NoError(t, err)
 	return path

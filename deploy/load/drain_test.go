@@ -80,27 +80,6 @@ func (o *outage) Deliver(ctx context.Context, delivery effect.Effect) effect.Out
 	return o.Deliverer.Deliver(ctx, delivery)
 }
 
-// asked counts commands and round trips.
-type asked struct{ commands, trips atomic.Int64 }
-
-func (a *asked) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (a *asked) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		a.commands.Add(1)
-		a.trips.Add(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (a *asked) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		a.commands.Add(int64(len(cmds)))
-		a.trips.Add(1)
-		return next(ctx, cmds)
-	}
-}
-
 // drain owes n events, lets a replica meet the outage, and measures from the first event
 // after it to the last.
 func drain(b *testing.B, shape shape, n int) {
@@ -108,7 +87,7 @@ func drain(b *testing.B, shape shape, n int) {
 	server := redistest.Run(b)
 	db := &keyspace.DB{UniversalClient: server.Client()}
 	enqueue(b, db, shape, n)
-	hook, nats := &asked{}, &outage{Deliverer: published(b)}
+	hook, nats := &redistest.Trips{}, &outage{Deliverer: published(b)}
 	db.AddHook(hook)
 	engine := replica(b, db, nats)
 	ctx, stop := context.WithCancel(b.Context())
@@ -116,7 +95,7 @@ func drain(b *testing.B, shape shape, n int) {
 	go func() { defer close(ended); engine.Run(ctx) }()
 	require.Eventually(b, func() bool { return nats.refused.Load() > 0 }, time.Minute, time.Millisecond)
 	b.StartTimer()
-	before := hook.trips.Load()
+	before := hook.Made()
 	nats.back.Store(true)
 	client := server.Client()
 	require.Eventually(b, func() bool { return drained(b, client) }, time.Hour, 10*time.Millisecond)
@@ -128,7 +107,7 @@ func drain(b *testing.B, shape shape, n int) {
 	require.EqualValues(b, n, nats.taken.Load(), "each is published once")
 	b.ReportMetric(float64(n)/took.Seconds(), "events/s")
 	b.ReportMetric(float64(took.Microseconds())/float64(n), "µs/event")
-	b.ReportMetric(float64(hook.trips.Load()-before)/float64(n), "trips/event")
+	b.ReportMetric(float64(hook.Made()-before)/float64(n), "trips/event")
 	b.StartTimer()
 }
 

@@ -39,7 +39,7 @@ const SecretKeyMarks = "earshot:secretkey"
 // App is a hash: record, rev, version and rates (Limits.Rates) of the app.
 func (k Keys) App() string { return k.tag + "app:" + k.app }
 
-// Repos is a hash of a scope: repositoryId to the stored repository (see stored.go).
+// Repos is a hash of a scope: repositoryId to the stored repository (see store/seal.go).
 func (k Keys) Repos(sessionID string) string {
 	if sessionID == "" {
 		return k.tag + "repos:" + k.app

@@ -31,7 +31,7 @@ type Cluster struct {
 // that its cluster is whole. Further arguments go to every node.
 func RunCluster(t testing.TB, arguments ...string) *Cluster {
 	t.Helper()
-	n := newNodes(find(t), t.TempDir(), arguments...)
+	n := newNodes(Program(t), t.TempDir(), arguments...)
 	c := &Cluster{Server: newServer(t, n)}
 	c.Start()
 	for _, node := range n {

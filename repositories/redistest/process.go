@@ -49,7 +49,7 @@ func init() { redis.SetLogger(new(logging.VoidLogger)) }
 // are added to its command line, as in Run(t, "--maxmemory", "4mb").
 func Run(t testing.TB, arguments ...string) *Server {
 	t.Helper()
-	p := newProcess(find(t), t.TempDir(), arguments...)
+	p := newProcess(Program(t), t.TempDir(), arguments...)
 	s := newServer(t, p)
 	s.Start()
 	return s
@@ -69,7 +69,9 @@ func newProcess(program, dir string, extra ...string) *process {
 	}}
 }
 
-func find(t testing.TB) string {
+// Program is the path of the redis-server. Without one the test is skipped, or fails where
+// servers are required.
+func Program(t testing.TB) string {
 	t.Helper()
 	program := os.Getenv(envProgram)
 	if program == "" {

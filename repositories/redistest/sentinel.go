@@ -31,7 +31,7 @@ type Sentinel struct {
 // of the test, and returns when the replica is one that may be promoted.
 func RunSentinel(t testing.TB) *Sentinel {
 	t.Helper()
-	w := newWatch(find(t), t.TempDir())
+	w := newWatch(Program(t), t.TempDir())
 	s := &Sentinel{Server: newServer(t, w), watch: w}
 	s.Start()
 	return s

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -180,5 +181,33 @@ func (s *Server) follows() {
 			"master_link_status:up", "aof_rewrite_in_progress:0", "aof_rewrite_scheduled:0")
 	}); err != nil {
 		s.t.Fatalf("Redis at %s: %v", s.Addr(), err)
+	}
+}
+
+// Trips is a hook of a client that counts its round trips to Redis, without the
+// greetings of new connections. The zero value is ready.
+type Trips struct{ made atomic.Int64 }
+
+// Made is the number of round trips: a command is one, and so is a pipeline.
+func (c *Trips) Made() int64 { return c.made.Load() }
+
+// DialHook implements redis.Hook.
+func (c *Trips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements redis.Hook.
+func (c *Trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.made.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (c *Trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if name := cmds[0].Name(); name != "hello" && name != "client" {
+			c.made.Add(1)
+		}
+		return next(ctx, cmds)
 	}
 }

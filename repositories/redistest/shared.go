@@ -50,7 +50,7 @@ type clusters struct {
 // borrow gives the test a cluster that is empty and its own until it ends.
 func borrow(t testing.TB) *Server {
 	t.Helper()
-	program := find(t)
+	program := Program(t)
 	if shared == nil {
 		return RunCluster(t).Server
 	}

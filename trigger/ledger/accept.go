@@ -203,8 +203,8 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	}
 	crash.At(crash.AcceptBefore)
 	raw, err := run(ctx, l.db, append(keys, k.Ledger()...),
-		a.Turn.Message, a.Message, a.Token, milliseconds(a.Lease), a.History, a.Version,
-		milliseconds(a.Life), a.Member(), a.App, maxClaims, a.Answer, a.Claims, milliseconds(a.Remembers), a.Says, a.App+"/"+a.Session, a.Messages)
+		a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Version,
+		a.Life.Milliseconds(), a.Member(), a.App, maxClaims, a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App+"/"+a.Session, a.Messages)
 	crash.At(crash.AcceptReply)
 	few := errors.Is(err, keyspace.ErrReplicas)
 	if err != nil && !few {

@@ -154,7 +154,7 @@ func (l *Ledger) ClaimRun(ctx context.Context, appID, sessionID, token string) (
 			return nil, keyspace.Unavailable(err)
 		}
 		keys := []string{k.Outbox(sessionID)}
-		args := []any{appID, keyspace.Box(sessionID), token, milliseconds(keyspace.EventLease), runBytes}
+		args := []any{appID, keyspace.Box(sessionID), token, keyspace.EventLease.Milliseconds(), runBytes}
 		for _, id := range ids {
 			keys, args = append(keys, k.Effect(id)), append(args, id)
 		}

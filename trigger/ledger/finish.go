@@ -169,7 +169,7 @@ type Retention struct{ Done, Dead time.Duration }
 // another may have been given meanwhile, by a replica that took this one for dead; and
 // whether the report's next token has the outbox, in which more is left.
 func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer string, holds bool, err error) {
-	r.Keep, r.KeepDead = milliseconds(keep.Done), milliseconds(keep.Dead)
+	r.Keep, r.KeepDead = keep.Done.Milliseconds(), keep.Dead.Milliseconds()
 	text, err := r.encode()
 	if err != nil {
 		return "", false, err
@@ -185,7 +185,7 @@ func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer s
 
 // encode writes the report; Lua tells an empty list from a missing one.
 func (r Report) encode() (string, error) {
-	r.Lease, r.Box = milliseconds(keyspace.EventLease), keyspace.Box(r.Session)
+	r.Lease, r.Box = keyspace.EventLease.Milliseconds(), keyspace.Box(r.Session)
 	if r.Outcomes == nil {
 		r.Outcomes = []Outcome{}
 	}

@@ -23,7 +23,7 @@ return 'ok'
 // Extend renews the lease of a turn, and reports whether it still was the token's.
 func (l *Ledger) Extend(ctx context.Context, t Turn, token string, lease time.Duration) (held bool, err error) {
 	k := t.keys()
-	raw, err := extend.Run(ctx, l.db, []string{k.Turns(t.Session), k.Lane(keyspace.LaneTurns)}, t.Message, token, milliseconds(lease), t.Member())
+	raw, err := extend.Run(ctx, l.db, []string{k.Turns(t.Session), k.Lane(keyspace.LaneTurns)}, t.Message, token, lease.Milliseconds(), t.Member())
 	return raw == "ok", err
 }
 
@@ -49,7 +49,7 @@ return 'ok'
 // Undecided gives a turn back that could not be decided, with the failure (JSON). It is due
 // again after the pause; a negative one leaves the next try to the client.
 func (l *Ledger) Undecided(ctx context.Context, t Turn, token, failure string, pause time.Duration) error {
-	k, wait := t.keys(), milliseconds(pause)
+	k, wait := t.keys(), pause.Milliseconds()
 	if pause < 0 {
 		wait = -1
 	}
@@ -68,7 +68,7 @@ return 'ok'
 
 // Postpone makes a turn due later.
 func (l *Ledger) Postpone(ctx context.Context, t Turn, pause time.Duration) error {
-	_, err := postpone.Run(ctx, l.db, []string{t.keys().Lane(keyspace.LaneTurns)}, t.Member(), milliseconds(pause))
+	_, err := postpone.Run(ctx, l.db, []string{t.keys().Lane(keyspace.LaneTurns)}, t.Member(), pause.Milliseconds())
 	return err
 }
 

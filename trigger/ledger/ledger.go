@@ -10,7 +10,6 @@ package ledger
 
 import (
 	"context"
-	"time"
 
 	"earshot/repositories/keyspace"
 )
@@ -94,6 +93,3 @@ func (l *Ledger) keepAnswer(ctx context.Context, key, field, answer string) (str
 	text, _ := kept.(string)
 	return text, err
 }
-
-// milliseconds is how scripts take a time.
-func milliseconds(d time.Duration) int64 { return d.Milliseconds() }
