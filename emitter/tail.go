@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -22,32 +21,33 @@ var ErrNotReading = errors.New("the stream of events cannot be read now")
 const DefaultWatch = 5 * time.Second
 
 // Tail is a consumer of the stream that one process shares: it reads every event once and
-// hands it to any number of subscribers. It is safe for concurrent use.
+// hands it to any number of subscribers. Where there are none it reads nothing. It is safe
+// for concurrent use.
 type Tail struct {
 	emitter      *Emitter
 	log          *slog.Logger
 	hub          *hub
+	demand       *demand
 	catchUpSlots chan struct{} // one slot for each subscriber that catches up
 	every        time.Duration
-
-	mu    sync.Mutex
-	ready chan struct{} // closed while the stream is read
 }
 
-// Tail returns a reader of the stream. It reads while Run runs, and looks after itself
-// every so often; DefaultWatch where that is zero.
+// Tail returns a reader of the stream. It reads while Run runs and somebody follows, and
+// looks after itself every so often; DefaultWatch where that is zero. That is also how
+// long it goes on, once or twice, when the last one has left.
 func (e *Emitter) Tail(every time.Duration) *Tail {
 	if every == 0 {
 		every = DefaultWatch
 	}
+	subscribers := newHub()
 	return &Tail{
-		emitter: e, log: e.options.Logger, hub: newHub(), every: every,
-		catchUpSlots: make(chan struct{}, maxCatchUps), ready: make(chan struct{}),
+		emitter: e, log: e.options.Logger, hub: subscribers, demand: newDemand(subscribers.followed), every: every,
+		catchUpSlots: make(chan struct{}, maxCatchUps),
 	}
 }
 
-// Run reads until ctx ends, through all outages. What subscribers miss of the stream
-// while it was away, they get afterwards.
+// Run makes the stream, and reads it until ctx ends while somebody follows, through all
+// outages. What subscribers miss of the stream while it was away, they get afterwards.
 func (t *Tail) Run(ctx context.Context) {
 	defer t.hub.close()
 	pauses := backoff.NewExponentialBackOff()
@@ -55,6 +55,12 @@ func (t *Tail) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := t.emitter.options.Now()
 		err := t.read(ctx)
+		if err == nil {
+			t.hub.forget()
+			pauses.Reset()
+			t.demand.await(ctx)
+			continue
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -69,9 +75,10 @@ func (t *Tail) Run(ctx context.Context) {
 	}
 }
 
-// read follows the stream until something is wrong with it.
+// read follows the stream until something is wrong with it, or, without an error, until
+// nobody wants it.
 func (t *Tail) read(ctx context.Context) error {
-	if err := t.emitter.Ready(ctx); err != nil {
+	if err := t.emitter.Ready(ctx); err != nil || !t.demand.exists() {
 		return err
 	}
 	last, err := t.last(ctx)
@@ -91,16 +98,28 @@ func (t *Tail) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer reading.Stop()
-	t.setReady()
-	defer t.setUnready()
+	t.demand.setReady()
+	defer t.demand.setUnready()
 	trouble := make(chan error, 1)
 	go func() { trouble <- t.watch(ctx, consumer) }()
 	select {
-	case err := <-trouble:
-		return err
+	case err = <-trouble:
 	case <-reading.Closed():
-		return errors.New("the consumer was closed")
+		err = errors.New("the consumer was closed")
+	}
+	reading.Stop()
+	if err == nil {
+		t.remove(consumer)
+	}
+	return err
+}
+
+// remove spares NATS a consumer that nobody reads, which else it forgets in some minutes.
+func (t *Tail) remove(consumer jetstream.Consumer) {
+	ctx, cancel := context.WithTimeout(context.Background(), t.emitter.options.Timeout)
+	defer cancel()
+	if info := consumer.CachedInfo(); info != nil {
+		_ = t.emitter.js.DeleteConsumer(ctx, Stream, info.Name)
 	}
 }
 
@@ -111,7 +130,8 @@ func (t *Tail) receive(msg jetstream.Msg) {
 }
 
 // watch returns when the reader stands still while the stream goes on, or when the
-// stream is another than it was. Outages alone are the client library's to mend.
+// stream is another than it was; and, without an error, when nobody wants it any more.
+// Outages alone are the client library's to mend.
 func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
 	ticks := time.NewTicker(t.every)
 	defer ticks.Stop()
@@ -120,6 +140,9 @@ func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticks.C:
+		}
+		if t.demand.ended() {
+			return nil
 		}
 		last, err := t.last(ctx)
 		moved := t.hub.takeAdvanced()
@@ -155,42 +178,32 @@ func (t *Tail) last(ctx context.Context) (uint64, error) {
 	return held.CachedInfo().State.LastSeq, nil
 }
 
-func (t *Tail) setReady() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	close(t.ready)
-}
-
-func (t *Tail) setUnready() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.ready = make(chan struct{})
-}
-
-func (t *Tail) awaitReady(ctx context.Context) error {
-	t.mu.Lock()
-	ready := t.ready
-	t.mu.Unlock()
+// enter waits until the stream is read, which goes on at least until leave is called.
+func (t *Tail) enter(ctx context.Context) (leave func(), err error) {
+	ready, leave := t.demand.enter()
 	select {
 	case <-ready:
-		return nil
+		return leave, nil
 	default:
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.emitter.options.Timeout)
 	defer cancel()
 	select {
 	case <-ready:
-		return nil
+		return leave, nil
 	case <-ctx.Done():
-		return ErrNotReading
+		leave()
+		return nil, ErrNotReading
 	}
 }
 
 // Now is where the stream ends for a subscriber that begins now.
 func (t *Tail) Now(ctx context.Context) (uint64, error) {
-	if err := t.awaitReady(ctx); err != nil {
+	leave, err := t.enter(ctx)
+	if err != nil {
 		return 0, err
 	}
+	defer leave()
 	return t.hub.position(), nil
 }
 
@@ -202,11 +215,12 @@ func (t *Tail) Now(ctx context.Context) (uint64, error) {
 //
 // It fails with ErrNotReading.
 func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error) {
-	if err := t.awaitReady(ctx); err != nil {
+	leave, err := t.enter(ctx)
+	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	if after > t.hub.position() {
-		var err error
 		if after, err = t.knownSequence(ctx, after); err != nil {
 			return nil, err
 		}
@@ -227,11 +241,11 @@ func (t *Tail) serve(ctx context.Context, s *subscriber) {
 			t.hub.leave(s)
 			return
 		}
-		t.hub.leave(s)
 		if err != nil && ctx.Err() == nil {
 			t.log.Warn("tail.catchup", "app", s.app, "session", s.session, "error", err.Error())
 		}
 		if err != nil || s.state() == ended {
+			t.hub.leave(s)
 			return
 		}
 		s = t.hub.rejoin(s)

@@ -48,8 +48,8 @@ type subscriber struct {
 
 func newHub() *hub { return &hub{subscribers: map[audience]map[*subscriber]bool{}} }
 
-// begin sets where the reading begins, the first time; later it goes on where it was.
-// In a stream that ends before that, which must be another, it begins anew, and the
+// begin sets where the reading begins, the first time and after forget; later it goes on
+// where it was. In a stream that ends before that, which must be another, it begins anew, and the
 // subscribers as well.
 func (h *hub) begin(last uint64) {
 	h.mu.Lock()
@@ -59,6 +59,20 @@ func (h *hub) begin(last uint64) {
 	}
 	h.last, h.positioned = last, true
 	h.dropAll()
+}
+
+// forget lets the next reading begin anew. Nobody may follow.
+func (h *hub) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.positioned = false
+}
+
+// followed reports whether there are subscribers.
+func (h *hub) followed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.subscribers) > 0
 }
 
 // takeAdvanced reports whether an event came since it was asked before.
@@ -119,6 +133,10 @@ func (h *hub) release(s *subscriber, size int64) {
 func (h *hub) join(of audience, after uint64) *subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.joinLocked(of, after)
+}
+
+func (h *hub) joinLocked(of audience, after uint64) *subscriber {
 	s := &subscriber{
 		audience: of, seen: after, joinedAt: h.last, dropped: make(chan struct{}),
 		queue: make(chan effect.Published, queueLength), out: make(chan effect.Published),
@@ -130,16 +148,24 @@ func (h *hub) join(of audience, after uint64) *subscriber {
 	return s
 }
 
-// rejoin adds a subscriber again that has left, with a new queue, from what it has seen.
+// rejoin gives a subscriber a new queue, from what it has seen. There is no moment in which
+// nobody follows.
 func (h *hub) rejoin(s *subscriber) *subscriber {
-	next := h.join(s.audience, s.seen)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	next := h.joinLocked(s.audience, s.seen)
 	next.out = s.out
+	h.leaveLocked(s)
 	return next
 }
 
 func (h *hub) leave(s *subscriber) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.leaveLocked(s)
+}
+
+func (h *hub) leaveLocked(s *subscriber) {
 	delete(h.subscribers[s.audience], s)
 	for { // nobody fills it any more, and nobody empties it
 		select {

@@ -238,6 +238,39 @@ func TestThousandsOfFollowersHaveOneConsumer(t *testing.T) {
 	}
 }
 
+func TestNothingIsReadWhileNobodyFollows(t *testing.T) {
+	s := natstest.Run(t)
+	e, reader := tail(t, s)
+	js, err := jetstream.New(s.Connect())
+	require.NoError(t, err)
+	consumers := func() int {
+		stream, err := js.Stream(t.Context(), emitter.Stream)
+		if err != nil {
+			return -1
+		}
+		return stream.CachedInfo().State.Consumers
+	}
+	until(t, func() bool { return consumers() == 0 }) // the stream itself is made
+	publish(t, e, of("1", "tool.trigger.clinic.s1.book", "s1"))
+	require.Zero(t, consumers())
+
+	ctx, leave := context.WithCancel(t.Context())
+	at := now(t, reader)
+	require.EqualValues(t, 1, at, "where the stream ends, though nothing was read")
+	events, err := reader.Follow(ctx, "clinic", "s1", at)
+	require.NoError(t, err)
+	require.Equal(t, 1, consumers())
+	publish(t, e, of("2", "tool.trigger.clinic.s1.book", "s1"))
+	next(t, events, 1)
+	leave()
+	until(t, func() bool { return consumers() == 0 })
+
+	publish(t, e, of("3", "tool.trigger.clinic.s1.book", "s1"), of("4", "tool.result.clinic.s1.book", "s1"))
+	require.EqualValues(t, 4, now(t, reader))
+	got, _ := next(t, follow(t, reader, "s1", at), 3)
+	require.Equal(t, "tool.result.clinic.s1.book", got[2], "who comes back misses nothing")
+}
+
 func TestNobodyCanFollowAStreamThatWasNeverReached(t *testing.T) {
 	s := natstest.Run(t)
 	s.Stop()
