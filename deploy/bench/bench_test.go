@@ -72,6 +72,7 @@ func TestReportsHaveFigures(t *testing.T) {
 		{"grow", func(o *options) { o.dimension, o.points = "sessions", []int{1, 10} }, []string{`(?m)^\| 1 +\| \d+ `, `(?m)^\| 10 +\| \d+ .*\| \d+\.\d\d +\| \d+\.\d +\|$`}},
 		{"direct", func(o *options) { o.directOnly = true }, []string{`(?m)^\| 0 +\| 4 +\| [1-9]`, `(?m)^\| 1 +\| 4 +\| [1-9]`, `(?m)^\| 20 +\| 4 +\| [1-9]`}},
 		{"memory", func(o *options) { o.memoryOnly = true }, []string{`\| tool +\| -?\d+ +\| [1-9]\d* +\|`, `\| direct trigger without one +\| -?\d+ +\| [1-9]\d+`}},
+		{"hold", func(o *options) { o.hold, o.rate = 5*time.Second, 50 }, []string{`\| server RSS MiB +\| [1-9]\d*\.\d +\| [+-]\d`, `(?m)^\| keys in Redis but marks +\| [1-9].*\| (flat|grows|falls|unclear.*) +\|$`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -93,7 +94,7 @@ func flagSet() *flag.FlagSet {
 }
 
 func TestFlagsThatMeasureNothingAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"-matches", "9"}, {"-matches", "2", "-tools", "1"}, {"-for", "0s"}, {"-connections", "many"}, {"rest"}, {"-tools", "10001"}} {
+	for _, args := range [][]string{{"-matches", "9"}, {"-matches", "2", "-tools", "1"}, {"-for", "0s"}, {"-connections", "many"}, {"rest"}, {"-tools", "10001"}, {"-hold", "-1s"}, {"-hold", "1m", "-rate", "0"}} {
 		o := options{}
 		require.Error(t, o.parse(flagSet(), args), "%q", args)
 	}

@@ -6,6 +6,7 @@
 //	go run ./deploy/bench -grow tools      # how the cost grows
 //	go run ./deploy/bench -direct          # direct triggers
 //	go run ./deploy/bench -memory          # bytes in Redis
+//	go run ./deploy/bench -hold 1h         # what is held in memory under a constant load
 //	go run ./deploy/bench -for 1s -warmup 500ms -rounds 1    # a try
 package main
 
@@ -34,7 +35,7 @@ type options struct {
 	tools, matches, sessions int
 	things, rounds           int
 	rate                     float64
-	warmup, measured         time.Duration
+	warmup, measured, hold   time.Duration
 	servers                  rig.Options
 	out                      io.Writer
 }
@@ -75,7 +76,8 @@ func (o *options) parse(set *flag.FlagSet, args []string) error {
 	set.StringVar(&o.dimension, "grow", "", "how the cost grows with `WHAT`: "+dimensionNames())
 	set.BoolVar(&o.directOnly, "direct", false, "direct triggers, without a session, within one, and over all, at 1, 32 and 128 connections")
 	set.BoolVar(&o.memoryOnly, "memory", false, "bytes in Redis for each session, message, trigger and tool")
-	set.Func("connections", "`N,N` requests under way at once (default 64,1; with -direct 1,32,128; -grow and -memory take the first, 8)", numbersInto(&o.connections))
+	set.DurationVar(&o.hold, "hold", 0, "`HOW LONG` a constant load (-rate, default 50) is held: what server and Redis hold meanwhile, and whether it grows")
+	set.Func("connections", "`N,N` requests under way at once (default 64,1; with -direct 1,32,128; -grow, -memory and -hold take the first, 8, 8, 32)", numbersInto(&o.connections))
 	set.Func("points", "`N,N` where -grow measures, instead of its own", numbersInto(&o.points))
 	set.IntVar(&o.tools, "tools", 10, "tools in scope")
 	set.IntVar(&o.matches, "matches", 1, "tools that each message calls for, 1 to 8")
@@ -93,14 +95,27 @@ func (o *options) parse(set *flag.FlagSet, args []string) error {
 	}
 	given := map[string]bool{}
 	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	o.settle(given)
+	return o.check(set.NArg())
+}
+
+// settle fills in what is not given and depends on what is measured.
+func (o *options) settle(given map[string]bool) {
+	if o.hold > 0 && !given["rate"] {
+		o.rate = 50
+	}
+	if o.hold > 0 && !given["sessions"] {
+		o.sessions = livingSessions(o.rate, o.hold)
+	}
 	switch {
 	case given["connections"]:
 	case o.directOnly:
 		o.connections = []int{1, 32, 128}
+	case o.hold > 0:
+		o.connections = []int{32}
 	case o.memoryOnly || o.dimension != "":
 		o.connections = []int{8}
 	}
-	return o.check(set.NArg())
 }
 
 func (o *options) check(rest int) error {
@@ -109,8 +124,10 @@ func (o *options) check(rest int) error {
 		return fmt.Errorf("%d arguments that are no flags", rest)
 	case o.matches < 1 || o.matches > 8 || o.matches > o.tools || o.tools > maxTools:
 		return fmt.Errorf("-tools %d -matches %d: 1 to 8 matches of at most %d tools", o.tools, o.matches, maxTools)
-	case o.rounds < 1 || o.measured <= 0 || o.sessions < 0 || o.things < 1 || o.rate < 0:
-		return fmt.Errorf("-rounds %d -for %s -sessions %d -things %d -rate %g: there is nothing to measure", o.rounds, o.measured, o.sessions, o.things, o.rate)
+	case o.rounds < 1 || o.measured <= 0 || o.hold < 0 || o.sessions < 0 || o.things < 1 || o.rate < 0:
+		return fmt.Errorf("-rounds %d -for %s -hold %s -sessions %d -things %d -rate %g: there is nothing to measure", o.rounds, o.measured, o.hold, o.sessions, o.things, o.rate)
+	case o.hold > 0 && (o.rate == 0 || o.sessions == 0):
+		return fmt.Errorf("-hold %s -rate %g -sessions %d: a load that is held has a rate, and sessions that it goes to", o.hold, o.rate, o.sessions)
 	}
 	return nil
 }
@@ -156,6 +173,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.direct(ctx)
 	case o.memoryOnly:
 		return b.memory(ctx)
+	case o.hold > 0:
+		return b.holdLoad(ctx)
 	}
 	return b.compare(ctx)
 }

@@ -22,6 +22,7 @@ type workload struct {
 	matches  int // tools that a message calls for
 	sessions int // that messages are spread over; 0: none, which only direct triggers can do
 	first    int // number of the first session
+	messages int // that a session gets before another takes its place; 0: no end of them
 	direct   bool
 }
 
@@ -56,7 +57,7 @@ type match struct{ Event struct{ State string } }
 func (w workload) post(ctx context.Context, replicas []client, i int) error {
 	c, path := replicas[i%len(replicas)], "/v1/apps/"+w.app
 	if w.sessions > 0 {
-		path += fmt.Sprintf("/sessions/s%d", w.first+i%w.sessions)
+		path += fmt.Sprintf("/sessions/s%d", w.session(i))
 	}
 	if w.direct {
 		var answer match
@@ -67,6 +68,16 @@ func (w workload) post(ctx context.Context, replicas []client, i int) error {
 	var answer struct{ Matches []match }
 	err := c.send(ctx, http.MethodPost, path+"/messages", map[string]any{"actor": "user", "text": w.text(i)}, &answer)
 	return w.judge(answer.Matches, w.matches, err)
+}
+
+// session is the number of the session that the i-th request goes to. Sessions that take
+// the place of others do not all do so at the same time.
+func (w workload) session(i int) int {
+	place := i % w.sessions
+	if w.messages == 0 {
+		return w.first + place
+	}
+	return w.first + (i/w.sessions+place)/w.messages*w.sessions + place
 }
 
 func (w workload) judge(found []match, wanted int, err error) error {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,8 @@ const (
 	NameLoad   = "load"
 )
 
+const mallocs = "go_memstats_mallocs_total"
+
 // Usage reads what the servers and all that they use have used.
 func (w *World) Usage(ctx context.Context, servers ...*Server) (Usage, error) {
 	u := Usage{CPU: map[string]time.Duration{}}
@@ -37,11 +40,11 @@ func (w *World) Usage(ctx context.Context, servers ...*Server) (Usage, error) {
 	}
 	for _, s := range servers {
 		pids[s.process.command.Process.Pid] = NameServer
-		mallocs, err := s.metric(ctx, "go_memstats_mallocs_total")
+		metrics, err := s.Metrics(ctx, mallocs)
 		if err != nil {
 			return u, err
 		}
-		u.Mallocs += mallocs
+		u.Mallocs += metrics[mallocs]
 	}
 	for pid, name := range pids {
 		used, err := cpuOf(pid)
@@ -80,30 +83,40 @@ func cpuOf(pid int) (time.Duration, error) {
 	return time.Duration(total) * tick, nil
 }
 
-// metric reads one of the server's metrics that has no labels.
-func (s *Server) metric(ctx context.Context, name string) (float64, error) {
+// Metrics reads some of the server's metrics, which have no labels.
+func (s *Server) Metrics(ctx context.Context, names ...string) (map[string]float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/metrics", nil)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	request.Header.Set("Authorization", "Bearer "+AdminKey)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer response.Body.Close()
-	return metricIn(response.Body, name)
+	return metricsIn(response.Body, names)
 }
 
-func metricIn(text io.Reader, name string) (float64, error) {
-	lines := bufio.NewScanner(text)
+func metricsIn(text io.Reader, names []string) (map[string]float64, error) {
+	found, lines := map[string]float64{}, bufio.NewScanner(text)
 	for lines.Scan() {
-		if value, found := strings.CutPrefix(lines.Text(), name+" "); found {
-			return strconv.ParseFloat(value, 64)
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		if !slices.Contains(names, name) {
+			continue
+		}
+		var err error
+		if found[name], err = strconv.ParseFloat(value, 64); err != nil {
+			return nil, fmt.Errorf("/metrics has %s of %q", name, value)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return 0, fmt.Errorf("/metrics has no %s", name)
+	for _, name := range names {
+		if _, there := found[name]; !there {
+			return nil, fmt.Errorf("/metrics has no %s", name)
+		}
+	}
+	return found, nil
 }

@@ -146,8 +146,8 @@ func (w *World) Floor(ctx context.Context) (*Server, error) {
 	return w.serve(ctx, "floor", address, role.environment(), w.options.Self)
 }
 
-// Earshot starts one more replica.
-func (w *World) Earshot(ctx context.Context) (*Server, error) {
+// Earshot starts one more replica, with further variables in its environment.
+func (w *World) Earshot(ctx context.Context, further ...string) (*Server, error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (w *World) Earshot(ctx context.Context) (*Server, error) {
 		"OPENAI_API_KEY=none", "OPENAI_MODEL=double", "OPENAI_BASE_URL=" + w.model(), "EARSHOT_ADMIN_KEY=" + AdminKey,
 		"EARSHOT_SECRET_KEY=" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32))),
 	}
-	return w.serve(ctx, fmt.Sprintf("Earshot %d", len(w.servers)), address, env, w.options.Earshot, "serve")
+	return w.serve(ctx, fmt.Sprintf("Earshot %d", len(w.servers)), address, append(env, further...), w.options.Earshot, "serve")
 }
 
 // model is the LLM's URL as OPENAI_BASE_URL has it.

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pointsOf samples a value once a minute.
+func pointsOf(n int, value func(minute float64) float64) (points []point) {
+	for i := range n {
+		points = append(points, point{float64(i), value(float64(i))})
+	}
+	return points
+}
+
+func TestTrendIsTheLineOfLeastSquares(t *testing.T) {
+	exact, err := trendOf(pointsOf(61, func(at float64) float64 { return 100 + 2*at }))
+	require.NoError(t, err)
+	require.InDelta(t, 2, exact.slope, 1e-9)
+	require.InDelta(t, 0, exact.sure, 1e-9)
+	require.InDelta(t, 160, exact.mean, 1e-9)
+	require.InDelta(t, 60, exact.span, 1e-9)
+	// Worked out by hand: values 1 and 3 in turns, eight times. Their slope is 4/42.
+	turns, err := trendOf(pointsOf(8, func(at float64) float64 { return 2 - math.Cos(math.Pi*at) }))
+	require.NoError(t, err)
+	require.InDelta(t, 8.0/84, turns.slope, 1e-9)
+	require.InDelta(t, math.Sqrt((8-42*math.Pow(8.0/84, 2))/6/42), turns.sure, 1e-9)
+}
+
+// A heap goes up and down by a half all the time; what counts is whether it comes back to
+// the same.
+func TestVerdictTellsALeakFromASawtooth(t *testing.T) {
+	sawtooth := func(at float64) float64 { return 100 + 50*math.Mod(at*7, 11)/11 }
+	for _, test := range []struct {
+		name    string
+		value   func(float64) float64
+		verdict string
+	}{
+		{"constant", func(float64) float64 { return 40 }, flat},
+		{"nothing at all", func(float64) float64 { return 0 }, flat},
+		{"sawtooth", sawtooth, flat},
+		{"sawtooth that leaks a quarter in the time", func(at float64) float64 { return sawtooth(at) + at*31/1000 }, grows},
+		{"a few per cent", func(at float64) float64 { return 100 + at*3/1000 }, flat},
+		{"leak", func(at float64) float64 { return 100 + at*10/1000 }, grows},
+		{"what was full is emptied", func(at float64) float64 { return 1000 - at/2 }, falls},
+		{"steps up once", func(at float64) float64 { return 100 + 40*math.Floor(at/500) }, grows},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			found, err := trendOf(pointsOf(1000, test.value))
+			require.NoError(t, err)
+			require.Equal(t, test.verdict, found.verdict(), "%+v", found)
+		})
+	}
+}
+
+// Ten samples of a sawtooth, and a leak as large as its teeth, cannot be told apart.
+func TestVerdictOfTooLittleIsUnclear(t *testing.T) {
+	found, err := trendOf(pointsOf(10, func(at float64) float64 { return 100 + 50*math.Mod(at*7, 11)/11 + at }))
+	require.NoError(t, err)
+	require.Equal(t, unclear, found.verdict(), "%+v", found)
+	_, err = trendOf(pointsOf(enoughPoints-1, func(float64) float64 { return 1 }))
+	require.ErrorContains(t, err, "7 samples")
+}
