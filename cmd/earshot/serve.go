@@ -36,6 +36,7 @@ func newServe(env environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			paceCollector(env.lookup)
 			log.Info("service.started", "version", version, "url", s.URL(), "matcher", s.matcher.Describe())
 			return s.run(cmd.Context())
 		},
