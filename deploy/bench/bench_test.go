@@ -11,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/bench/load"
 	"earshot/deploy/bench/rig"
 	"earshot/repositories/redistest"
 )
@@ -73,6 +75,7 @@ func TestReportsHaveFigures(t *testing.T) {
 		{"direct", func(o *options) { o.directOnly = true }, []string{`(?m)^\| 0 +\| 4 +\| [1-9]`, `(?m)^\| 1 +\| 4 +\| [1-9]`, `(?m)^\| 20 +\| 4 +\| [1-9]`}},
 		{"memory", func(o *options) { o.memoryOnly = true }, []string{`\| tool +\| -?\d+ +\| [1-9]\d* +\|`, `\| direct trigger without one +\| -?\d+ +\| [1-9]\d+`}},
 		{"hold", func(o *options) { o.hold, o.rate = 5*time.Second, 50 }, []string{`\| server RSS MiB +\| [1-9]\d*\.\d +\| [+-]\d`, `(?m)^\| keys in Redis but marks +\| [1-9].*\| (flat|grows|falls|unclear.*) +\|$`}},
+		{"sql", func(o *options) { o.sqlOnly = true }, []string{`Toolbox is not compared: .*-toolbox`, `(?m)^\| 4 +\| [1-9].* 0 +\|$`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -85,6 +88,21 @@ func TestReportsHaveFigures(t *testing.T) {
 			}
 		})
 	}
+}
+
+// toolbox is the variable that names Google's Toolbox, which is not ours to bring along.
+const toolbox = "EARSHOT_BENCH_TOOLBOX"
+
+func TestToolboxAndEarshotCallTheSameTool(t *testing.T) {
+	o, out := shortRun(earshot(t)), bytes.Buffer{}
+	if o.toolbox = os.Getenv(toolbox); o.toolbox == "" {
+		t.Skip(toolbox + " names no program of Toolbox")
+	}
+	o.out, o.sqlOnly = &out, true
+	require.NoError(t, run(t.Context(), o))
+	require.Regexp(t, `\| for each request +\| Toolbox \| Earshot`, out.String())
+	require.Regexp(t, `\| p50 ms +\| \d+\.\d\d +\| \d+\.\d\d +\| \d+\.\d\d`, out.String())
+	require.Regexp(t, `\| failed +\| 0 +\| 0 `, out.String())
 }
 
 func flagSet() *flag.FlagSet {
@@ -114,6 +132,71 @@ func TestEveryToolHasANameOfItsOwnAndManyBringAWord(t *testing.T) {
 
 func TestTableHasTheMedianOfThePairs(t *testing.T) {
 	rates := func(floor, earshot float64) pair { return pair{figures{rate: floor}, figures{rate: earshot}} }
-	rows := pairTable([]pair{rates(100, 50), rates(200, 80), rates(10, 9)})
+	rows := pairTable("floor", []pair{rates(100, 50), rates(200, 80), rates(10, 9)})
 	require.Equal(t, []string{"requests/s", "100", "50", "0.50", "0.40 to 0.90"}, rows[1])
+}
+
+// A process that only one side uses has figures and no ratio.
+func TestTableHasNoRatioToNothing(t *testing.T) {
+	cpu := func(server, redis float64) figures {
+		return figures{cpu: map[string]float64{rig.NameServer: server, "Redis": redis}}
+	}
+	rows := pairTable("Toolbox", []pair{{cpu(0.2, 0), cpu(0.6, 0.5)}, {cpu(0.4, 0.001), cpu(0.8, 0.7)}})
+	require.Contains(t, rows, []string{"CPU ms, server", "0.300", "0.700", "2.50", "2.00 to 3.00"})
+	require.Contains(t, rows, []string{"CPU ms, Redis", "0.001", "0.600", "", ""})
+}
+
+func TestFiguresAreForEachRequestThatWasAnswered(t *testing.T) {
+	times := hdrhistogram.New(1, 1_000_000, 3)
+	for micros := range int64(100) {
+		require.NoError(t, times.RecordValue((micros+1)*1000))
+	}
+	result := load.Result{Times: times, Took: 2 * time.Second, Done: 100, Pending: 3, Failed: 7}
+	before := rig.Usage{CPU: map[string]time.Duration{"Redis": time.Second}, Mallocs: 5000}
+	after := rig.Usage{CPU: map[string]time.Duration{"Redis": time.Second + 50*time.Millisecond}, Mallocs: 25_000}
+	f := figuresOf(result, before, after)
+	require.InDelta(t, 50, f.rate, 1e-9)
+	require.InDelta(t, 0.5, f.cpu["Redis"], 1e-9)
+	require.InDelta(t, 200, f.mallocs, 1e-9)
+	require.InEpsilon(t, 50, f.p50, 1e-3)
+	require.InEpsilon(t, 99, f.p99, 1e-3)
+	require.Equal(t, []int64{3, 7}, []int64{f.pending, f.failed})
+}
+
+func TestRowOfDirectTriggersHasRatiosOfPairs(t *testing.T) {
+	of := func(rate, p50, cpu float64) figures {
+		return figures{rate: rate, p50: p50, cpu: map[string]float64{rig.NameServer: cpu, "Redis": 0.25}}
+	}
+	row := directRow(2000, 32, []pair{{of(1000, 2, 0.1), of(500, 6, 0.4)}})
+	require.Equal(t, []string{"2,000", "32", "500", "0.50", "6.00", "3.00", "0.00", "0.400", "4.00", "0.250", "0", "0"}, row)
+}
+
+func TestSessionsAreLeftOneByOne(t *testing.T) {
+	w := workload{sessions: 10, messages: 20, first: 1000}
+	said, living := map[int]int{}, map[int]bool{}
+	for i := range 2000 {
+		said[w.session(i)]++
+	}
+	for i := 1000; i < 1010; i++ {
+		living[w.session(i)] = true
+	}
+	require.Len(t, living, 10)
+	left := 0
+	for place := range 10 {
+		if w.session(1000+place) != w.session(1010+place) {
+			left++
+		}
+	}
+	require.LessOrEqual(t, left, 1, "not all at once")
+	require.Len(t, said, 10*10+9, "each place has ten, and all but one began in the middle of theirs")
+	for session, n := range said {
+		require.LessOrEqual(t, n, 20, "session %d", session)
+	}
+	require.Equal(t, 1007, workload{sessions: 10, first: 1000}.session(57))
+}
+
+func TestLivingSessionsSpeakAsLongAsThingsAreKept(t *testing.T) {
+	require.Equal(t, 5*time.Minute, kept(time.Hour))
+	require.Equal(t, 750, livingSessions(50, time.Hour)) // 50/s for 300 s, 20 messages each
+	require.Equal(t, 1, livingSessions(1, time.Second))
 }

@@ -8,8 +8,9 @@ import (
 	"earshot/deploy/bench/rig"
 )
 
-// pair is the same workload on both, one right after the other.
-type pair struct{ floor, earshot figures }
+// pair is the same workload on Earshot and on what it is compared with, one right after
+// the other.
+type pair struct{ other, earshot figures }
 
 // both are the services that are compared, on the same Redis, NATS and LLM.
 type both struct{ floor, earshot *rig.Server }
@@ -35,15 +36,23 @@ func (b *bench) startBoth(ctx context.Context, w workload) (both, error) {
 // pairs measures a workload in rounds: floor, Earshot, floor, Earshot. What else the
 // machine does meets both alike.
 func (b *bench) pairs(ctx context.Context, s both, w workload, p pressure) ([]pair, error) {
+	other := func() (figures, error) {
+		// What was said before is part of what a message costs: no round finds any.
+		w.first = b.numbers(w.sessions)
+		return b.measure(ctx, w.post, p, s.floor)
+	}
+	return b.inTurns(other, func() (figures, error) { return b.measure(ctx, w.post, p, s.earshot) })
+}
+
+// inTurns measures Earshot and what it is compared with, one after the other.
+func (b *bench) inTurns(other, earshot func() (figures, error)) ([]pair, error) {
 	rounds := make([]pair, b.rounds)
 	for i := range rounds {
 		var err error
-		// What was said before is part of what a message costs: no round finds any.
-		w.first = b.numbers(w.sessions)
-		if rounds[i].floor, err = b.measure(ctx, w, p, s.floor); err != nil {
-			return nil, fmt.Errorf("measure the floor: %w", err)
+		if rounds[i].other, err = other(); err != nil {
+			return nil, fmt.Errorf("measure what Earshot is compared with: %w", err)
 		}
-		if rounds[i].earshot, err = b.measure(ctx, w, p, s.earshot); err != nil {
+		if rounds[i].earshot, err = earshot(); err != nil {
 			return nil, fmt.Errorf("measure Earshot: %w", err)
 		}
 	}
@@ -63,23 +72,24 @@ func (b *bench) compare(ctx context.Context) error {
 			return err
 		}
 		b.note("## %s, %s, %d tools, %d called for, %s", b.at(connections), b.rounded(), w.tools, w.matches, w.spread())
-		b.table(pairTable(rounds))
+		b.table(pairTable("floor", rounds))
 	}
 	return nil
 }
 
 // pairTable has the median of all rounds, and the median ratio of the pairs with the
-// least and the greatest.
-func pairTable(rounds []pair) [][]string {
-	rows := [][]string{{"for each request", "floor", "Earshot", "ratio", "of the rounds"}}
+// least and the greatest. What took nothing on the other side, or too little for the clock
+// of the CPU, has none.
+func pairTable(other string, rounds []pair) [][]string {
+	rows := [][]string{{"for each request", other, "Earshot", "ratio", "of the rounds"}}
 	for _, q := range quantities {
-		var floor, earshot, ratios []float64
+		var others, earshot, ratios []float64
 		for _, round := range rounds {
-			f, e := q.of(round.floor), q.of(round.earshot)
-			floor, earshot, ratios = append(floor, f), append(earshot, e), append(ratios, e/f)
+			o, e := q.of(round.other), q.of(round.earshot)
+			others, earshot, ratios = append(others, o), append(earshot, e), append(ratios, e/o)
 		}
-		row := []string{q.name, fmt.Sprintf(q.format, median(floor)), fmt.Sprintf(q.format, median(earshot)), "", ""}
-		if median(floor) > 0 {
+		row := []string{q.name, fmt.Sprintf(q.format, median(others)), fmt.Sprintf(q.format, median(earshot)), "", ""}
+		if slices.Min(others) > 0 {
 			row[3] = fmt.Sprintf("%.2f", median(ratios))
 			row[4] = fmt.Sprintf("%.2f to %.2f", slices.Min(ratios), slices.Max(ratios))
 		}
@@ -119,7 +129,7 @@ func directRow(sessions, connections int, rounds []pair) []string {
 	of := func(pick func(figures) float64) (value, ratio float64) {
 		var values, ratios []float64
 		for _, round := range rounds {
-			values, ratios = append(values, pick(round.earshot)), append(ratios, pick(round.earshot)/pick(round.floor))
+			values, ratios = append(values, pick(round.earshot)), append(ratios, pick(round.earshot)/pick(round.other))
 		}
 		return median(values), median(ratios)
 	}

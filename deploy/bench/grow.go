@@ -82,7 +82,7 @@ func (b *bench) grow(ctx context.Context, name string) error {
 		if err := of.prepare(ctx, b, g, n); err != nil {
 			return fmt.Errorf("%d %s: %w", n, name, err)
 		}
-		if found[i], err = b.measure(ctx, g.workload, g.pressure, g.replicas...); err != nil {
+		if found[i], err = b.measure(ctx, g.workload.post, g.pressure, g.replicas...); err != nil {
 			return fmt.Errorf("%d %s: %w", n, name, err)
 		}
 		if memories[i], err = b.usedMemory(ctx); err != nil {
@@ -90,26 +90,35 @@ func (b *bench) grow(ctx context.Context, name string) error {
 		}
 	}
 	b.note("## %s, %s", name, b.at(b.connections[0]))
-	b.table(growthTable(name, of.points, found, memories))
+	b.table(growthTable(figureTable(name, of.points, found), found, memories))
 	return nil
 }
 
-func growthTable(name string, points []int, found []figures, memories []float64) [][]string {
-	head := []string{name}
+// figureTable has a row of all figures for each point.
+func figureTable(name string, points []int, found []figures) [][]string {
+	rows := [][]string{{name}}
 	for _, q := range quantities {
-		head = append(head, q.name)
+		rows[0] = append(rows[0], q.name)
 	}
-	rows := [][]string{append(head, "server, × the first", "Redis holds MiB")}
 	for i, f := range found {
 		row := []string{comma(points[i])}
 		for _, q := range quantities {
 			row = append(row, fmt.Sprintf(q.format, q.of(f)))
 		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// growthTable adds what grows to a table of figures.
+func growthTable(rows [][]string, found []figures, memories []float64) [][]string {
+	rows[0] = append(rows[0], "server, × the first", "Redis holds MiB")
+	for i, f := range found {
 		times := "–" // a first run that was too short for the clock of the CPU
 		if base := found[0].cpu[rig.NameServer]; base > 0 {
 			times = fmt.Sprintf("%.2f", f.cpu[rig.NameServer]/base)
 		}
-		rows = append(rows, append(row, times, fmt.Sprintf("%.1f", memories[i]/(1<<20))))
+		rows[i+1] = append(rows[i+1], times, fmt.Sprintf("%.1f", memories[i]/mebibyte))
 	}
 	return rows
 }

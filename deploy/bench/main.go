@@ -6,6 +6,7 @@
 //	go run ./deploy/bench -grow tools      # how the cost grows
 //	go run ./deploy/bench -direct          # direct triggers
 //	go run ./deploy/bench -memory          # bytes in Redis
+//	go run ./deploy/bench -sql             # a SQL tool, beside Toolbox with -toolbox PATH
 //	go run ./deploy/bench -hold 1h         # what is held in memory under a constant load
 //	go run ./deploy/bench -for 1s -warmup 500ms -rounds 1    # a try
 package main
@@ -30,6 +31,8 @@ import (
 // options are the flags.
 type options struct {
 	memoryOnly, directOnly   bool
+	sqlOnly                  bool
+	toolbox                  string
 	dimension                string
 	connections, points      []int
 	tools, matches, sessions int
@@ -76,8 +79,10 @@ func (o *options) parse(set *flag.FlagSet, args []string) error {
 	set.StringVar(&o.dimension, "grow", "", "how the cost grows with `WHAT`: "+dimensionNames())
 	set.BoolVar(&o.directOnly, "direct", false, "direct triggers, without a session, within one, and over all, at 1, 32 and 128 connections")
 	set.BoolVar(&o.memoryOnly, "memory", false, "bytes in Redis for each session, message, trigger and tool")
+	set.BoolVar(&o.sqlOnly, "sql", false, "a SQL tool as a direct trigger, over 200 sessions, at 1 and 32 connections")
+	set.StringVar(&o.toolbox, "toolbox", "", "Google's Toolbox, a built `PROGRAM`, for -sql to compare with")
 	set.DurationVar(&o.hold, "hold", 0, "`HOW LONG` a constant load (-rate, default 50) is held: what server and Redis hold meanwhile, and whether it grows")
-	set.Func("connections", "`N,N` requests under way at once (default 64,1; with -direct 1,32,128; -grow, -memory and -hold take the first, 8, 8, 32)", numbersInto(&o.connections))
+	set.Func("connections", "`N,N` requests under way at once (default 64,1; with -direct 1,32,128; with -sql 1,32; -grow, -memory and -hold take the first, 8, 8, 32)", numbersInto(&o.connections))
 	set.Func("points", "`N,N` where -grow measures, instead of its own", numbersInto(&o.points))
 	set.IntVar(&o.tools, "tools", 10, "tools in scope")
 	set.IntVar(&o.matches, "matches", 1, "tools that each message calls for, 1 to 8")
@@ -101,6 +106,10 @@ func (o *options) parse(set *flag.FlagSet, args []string) error {
 
 // settle fills in what is not given and depends on what is measured.
 func (o *options) settle(given map[string]bool) {
+	o.sqlOnly = o.sqlOnly || o.toolbox != ""
+	if o.sqlOnly && !given["sessions"] {
+		o.sessions = 200
+	}
 	if o.hold > 0 && !given["rate"] {
 		o.rate = 50
 	}
@@ -111,6 +120,8 @@ func (o *options) settle(given map[string]bool) {
 	case given["connections"]:
 	case o.directOnly:
 		o.connections = []int{1, 32, 128}
+	case o.sqlOnly:
+		o.connections = []int{1, 32}
 	case o.hold > 0:
 		o.connections = []int{32}
 	case o.memoryOnly || o.dimension != "":
@@ -175,6 +186,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.memory(ctx)
 	case o.hold > 0:
 		return b.holdLoad(ctx)
+	case o.sqlOnly:
+		return b.sqlCalls(ctx)
 	}
 	return b.compare(ctx)
 }

@@ -29,14 +29,17 @@ type figures struct {
 	mallocs                   float64            // objects that the server allocates, for a request
 }
 
-// measure sends a workload to replicas of a service: first to warm it up, then to count.
-func (b *bench) measure(ctx context.Context, w workload, p pressure, servers ...*rig.Server) (figures, error) {
+// post sends the i-th request to one of the replicas, and checks the answer.
+type post func(ctx context.Context, replicas []client, i int) error
+
+// measure sends requests to replicas of a service: first to warm it up, then to count.
+func (b *bench) measure(ctx context.Context, one post, p pressure, servers ...*rig.Server) (figures, error) {
 	clients := make([]client, len(servers))
 	for i, s := range servers {
 		clients[i] = newClient(s, p.connections)
 		defer clients[i].http.CloseIdleConnections()
 	}
-	send := func(ctx context.Context, i int) error { return w.post(ctx, clients, i) }
+	send := func(ctx context.Context, i int) error { return one(ctx, clients, i) }
 	plan := load.Plan{Connections: p.connections, Rate: p.rate, For: p.warmup, First: b.numbers(warmupNumbers)}
 	if p.warmup > 0 {
 		if _, err := load.Run(ctx, plan, send); err != nil {

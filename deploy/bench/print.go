@@ -18,6 +18,9 @@ func (p pressure) String() string {
 	if p.rate > 0 {
 		return fmt.Sprintf("%g requests/s over at most %d connections", p.rate, p.connections)
 	}
+	if p.connections == 1 {
+		return "one connection"
+	}
 	return fmt.Sprintf("%d connections", p.connections)
 }
 

@@ -40,6 +40,9 @@ func (w *World) Usage(ctx context.Context, servers ...*Server) (Usage, error) {
 	}
 	for _, s := range servers {
 		pids[s.process.command.Process.Pid] = NameServer
+		if s.silent {
+			continue
+		}
 		metrics, err := s.Metrics(ctx, mallocs)
 		if err != nil {
 			return u, err

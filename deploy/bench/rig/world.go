@@ -41,10 +41,12 @@ type World struct {
 // addresses are host and port of each.
 type addresses struct{ redis, nats, llm string }
 
-// Server is a floor or an Earshot.
+// Server is a floor, an Earshot or a Toolbox.
 type Server struct {
 	// URL is where its REST begins.
 	URL     string
+	health  string // path that answers 200 when it is ready
+	silent  bool   // it has no /metrics
 	process *process
 }
 
@@ -143,7 +145,7 @@ func (w *World) Floor(ctx context.Context) (*Server, error) {
 		return nil, err
 	}
 	role := Role{Name: roleFloor, Addr: address, Redis: "redis://" + w.address.redis, NATS: "nats://" + w.address.nats, LLM: w.model()}
-	return w.serve(ctx, "floor", address, role.environment(), w.options.Self)
+	return w.serve(ctx, "floor", &Server{URL: "http://" + address, health: "/readyz"}, role.environment(), w.options.Self)
 }
 
 // Earshot starts one more replica, with further variables in its environment.
@@ -157,24 +159,50 @@ func (w *World) Earshot(ctx context.Context, further ...string) (*Server, error)
 		"OPENAI_API_KEY=none", "OPENAI_MODEL=double", "OPENAI_BASE_URL=" + w.model(), "EARSHOT_ADMIN_KEY=" + AdminKey,
 		"EARSHOT_SECRET_KEY=" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32))),
 	}
-	return w.serve(ctx, fmt.Sprintf("Earshot %d", len(w.servers)), address, append(env, further...), w.options.Earshot, "serve")
+	s := &Server{URL: "http://" + address, health: "/readyz"}
+	return w.serve(ctx, fmt.Sprintf("Earshot %d", len(w.servers)), s, append(env, further...), w.options.Earshot, "serve")
+}
+
+// Apply brings an app of an Earshot to what files say.
+func (w *World) Apply(ctx context.Context, s *Server, app, files string) error {
+	command := exec.CommandContext(ctx, w.options.Earshot, "apply", "-f", files, "--app", app, "--server", s.URL)
+	command.Env = append(os.Environ(), "EARSHOT_KEY="+AdminKey)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("apply %s: %w\n%s", files, err, out)
+	}
+	return nil
+}
+
+// Toolbox starts Google's MCP Toolbox for Databases, a program that somebody else has
+// built, with a tools.yaml. Its CPU counts as the server's; it has no metrics.
+func (w *World) Toolbox(ctx context.Context, program, config string) (*Server, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	port, err := portOf(address)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{URL: "http://" + address, health: "/healthz", silent: true}
+	return w.serve(ctx, "Toolbox", s, nil, program, "--config", config, "--port", fmt.Sprint(port), "--disable-version-check", "--log-level", "ERROR")
 }
 
 // model is the LLM's URL as OPENAI_BASE_URL has it.
 func (w *World) model() string { return "http://" + w.address.llm + "/v1" }
 
-func (w *World) serve(ctx context.Context, name, address string, env []string, path string, args ...string) (*Server, error) {
+func (w *World) serve(ctx context.Context, name string, s *Server, env []string, path string, args ...string) (*Server, error) {
 	p, err := start(w.options.Dir, name, env, path, args...)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{URL: "http://" + address, process: p}
+	s.process = p
 	w.servers = append(w.servers, s)
 	return s, p.await(ctx, func() bool { return s.ready(ctx) })
 }
 
 func (s *Server) ready(ctx context.Context) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+s.health, nil)
 	if err != nil {
 		return false
 	}
