@@ -74,10 +74,10 @@ var kinds = []stored{
 	}},
 }
 
-// usage is what Redis uses: all of it, and the keys alone.
-type usage struct{ total, keys float64 }
+// usage is what Redis uses, all of it and the keys alone, and what NATS has on its disk.
+type usage struct{ total, keys, disk float64 }
 
-// memory prints how many bytes of Redis a thing of each kind takes.
+// memory prints how many bytes a thing of each kind takes in Redis and on NATS's disk.
 func (b *bench) memory(ctx context.Context) error {
 	s, err := b.world.Earshot(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (b *bench) memory(ctx context.Context) error {
 	if err := w.register(ctx, c); err != nil {
 		return err
 	}
-	rows := [][]string{{"Redis holds for each", "bytes of all", "bytes of its keys"}}
+	rows := [][]string{{"for each", "bytes of Redis", "bytes of its keys", "bytes on the disk of NATS"}}
 	for _, kind := range kinds {
 		took, err := b.growing(ctx, func() error { return b.add(ctx, kind, w, c) })
 		if err != nil {
@@ -101,13 +101,17 @@ func (b *bench) memory(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("tools: %w", err)
 	}
-	b.note("## bytes in Redis, of %d each", b.things)
+	b.note("## bytes in Redis and on the disk of NATS, of %d each", b.things)
 	b.table(append(rows, bytesRow("tool", took, many.tools)))
 	return nil
 }
 
 func bytesRow(name string, took usage, n int) []string {
-	return []string{name, fmt.Sprintf("%.0f", took.total/float64(n)), fmt.Sprintf("%.0f", took.keys/float64(n))}
+	row := []string{name}
+	for _, bytes := range []float64{took.total, took.keys, took.disk} {
+		row = append(row, fmt.Sprintf("%.0f", bytes/float64(n)))
+	}
+	return row
 }
 
 // add adds as many of a kind as things are asked for, one to each session.
@@ -120,7 +124,7 @@ func (b *bench) add(ctx context.Context, kind stored, w workload, c client) erro
 	return err
 }
 
-// growing is how much more Redis uses after something was done. What is written behind
+// growing is how much more is used after something was done. What is written behind
 // an answer may be missing, but for the last few requests.
 func (b *bench) growing(ctx context.Context, do func() error) (usage, error) {
 	before, err := b.used(ctx)
@@ -131,7 +135,7 @@ func (b *bench) growing(ctx context.Context, do func() error) (usage, error) {
 		return usage{}, err
 	}
 	after, err := b.used(ctx)
-	return usage{after.total - before.total, after.keys - before.keys}, err
+	return usage{after.total - before.total, after.keys - before.keys, after.disk - before.disk}, err
 }
 
 func (b *bench) used(ctx context.Context) (usage, error) {
@@ -139,7 +143,11 @@ func (b *bench) used(ctx context.Context) (usage, error) {
 	if err != nil {
 		return usage{}, err
 	}
-	used := usage{total: total}
+	disk, err := b.world.StreamBytes()
+	if err != nil {
+		return usage{}, err
+	}
+	used := usage{total: total, disk: float64(disk)}
 	keys := b.world.Redis.Scan(ctx, 0, "*", 1000).Iterator()
 	for keys.Next(ctx) {
 		// A key may have gone since it was listed, and counts as nothing.

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,6 +87,24 @@ func cpuOf(pid int) (time.Duration, error) {
 		total += n
 	}
 	return time.Duration(total) * tick, nil
+}
+
+// StreamBytes is the size of the files in which NATS keeps its streams.
+func (w *World) StreamBytes() (total int64, err error) {
+	err = filepath.WalkDir(w.natsDir(), func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		file, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a file of the server's own that was there for a moment
+		}
+		if err == nil {
+			total += file.Size()
+		}
+		return err
+	})
+	return total, err
 }
 
 // Metrics reads some of the server's metrics, which have no labels.

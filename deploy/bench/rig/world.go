@@ -109,7 +109,7 @@ func (w *World) startNATS(ctx context.Context) (err error) {
 	if w.address.nats, err = freeAddress(); err != nil {
 		return err
 	}
-	role := Role{Name: roleNATS, Addr: w.address.nats, Dir: filepath.Join(w.options.Dir, "nats"), Sync: w.options.Sync}
+	role := Role{Name: roleNATS, Addr: w.address.nats, Dir: w.natsDir(), Sync: w.options.Sync}
 	p, err := w.share("NATS", role.environment(), w.options.Self)
 	if err != nil {
 		return err
@@ -128,6 +128,8 @@ func (w *World) startLLM(ctx context.Context) (err error) {
 	}
 	return p.await(ctx, func() bool { return listens(w.address.llm) })
 }
+
+func (w *World) natsDir() string { return filepath.Join(w.options.Dir, "nats") }
 
 // share starts a process that all servers use.
 func (w *World) share(name string, env []string, path string, args ...string) (*process, error) {
