@@ -31,7 +31,7 @@ import (
 // time for an event must not grow with their number. Beside them, what NATS takes for
 // events of one publisher that waits for each acknowledgement:
 //
-//	go test -run '^$' -bench Drain -benchtime 1x ./deploy/load
+//	go test -run '^$' -bench Drain -benchtime 1x ./deploy/bench
 func BenchmarkDrain(b *testing.B) {
 	b.Run("broker/10000", func(b *testing.B) {
 		out, began := published(b), time.Now()
