@@ -61,6 +61,10 @@ type stored struct {
 var kinds = []stored{
 	{"idle session, one message said in it", func(ctx context.Context, w workload, c client, i int) error { return w.tell(ctx, c, i) }},
 	{"message more in it", func(ctx context.Context, w workload, c client, i int) error { return w.tell(ctx, c, i) }},
+	{"message that sets off none", func(ctx context.Context, w workload, c client, i int) error {
+		w.matches = 0
+		return w.post(ctx, []client{c}, i)
+	}},
 	{"message that sets off one tool", func(ctx context.Context, w workload, c client, i int) error {
 		return w.post(ctx, []client{c}, i)
 	}},
