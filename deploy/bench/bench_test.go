@@ -200,3 +200,21 @@ func TestLivingSessionsSpeakAsLongAsThingsAreKept(t *testing.T) {
 	require.Equal(t, 750, livingSessions(50, time.Hour)) // 50/s for 300 s, 20 messages each
 	require.Equal(t, 1, livingSessions(1, time.Second))
 }
+
+func TestRowOfGrowthIsBesideTheFirst(t *testing.T) {
+	of := func(cpu float64) figures { return figures{cpu: map[string]float64{rig.NameServer: cpu}} }
+	found := []figures{of(0.5), of(0.75), of(2)}
+	rows := growthTable(figureTable("tools", []int{1, 100, 10_000}, found), found, []float64{1 << 20, 3 << 19, 1 << 21})
+	var tails [][]string
+	for _, row := range rows {
+		require.Len(t, row, len(rows[0]))
+		tails = append(tails, append(row[:1:1], row[len(row)-2:]...))
+	}
+	require.Equal(t, [][]string{{"tools", "server, × the first", "Redis holds MiB"}, {"1", "1.00", "1.0"}, {"100", "1.50", "1.5"}, {"10,000", "4.00", "2.0"}}, tails)
+	idle := []figures{of(0), of(1)}
+	require.Contains(t, growthTable(figureTable("tools", []int{1, 2}, idle), idle, []float64{0, 0})[2], "–", "a first run that was too short")
+}
+
+func TestBytesAreOfOneThing(t *testing.T) {
+	require.Equal(t, []string{"tool", "300", "230", "-1"}, bytesRow("tool", usage{total: 1_500_000, keys: 1_150_000, disk: -5000}, 5000))
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -62,4 +63,26 @@ func TestVerdictOfTooLittleIsUnclear(t *testing.T) {
 	require.Equal(t, unclear, found.verdict(), "%+v", found)
 	_, err = trendOf(pointsOf(enoughPoints-1, func(float64) float64 { return 1 }))
 	require.ErrorContains(t, err, "7 samples")
+}
+
+// What is filled while the service warms up is no leak, and what may grow is not judged.
+func TestEachThingThatIsHeldIsJudgedAfterTheWarmUp(t *testing.T) {
+	var samples []sample
+	for i := range 241 {
+		at := float64(i) / 240 // of an hour
+		samples = append(samples, sample{time.Duration(i) * 15 * time.Second, []float64{50 + 200*min(at, 0.25), 30 + 12*at, 40, 90, 9000 - 6000*at, 800 * at}})
+	}
+	rows, err := verdictTable(samples, 15*time.Minute)
+	require.NoError(t, err)
+	verdicts := map[string]string{}
+	for _, row := range rows[1:] {
+		verdicts[row[0]] = row[len(row)-1]
+	}
+	require.Equal(t, map[string]string{
+		"server RSS MiB": flat, "server heap MiB": grows, "goroutines": flat, "Redis MiB but marks": flat,
+		"keys in Redis but marks": falls, marks: "kept for longer",
+	}, verdicts)
+	require.Contains(t, rows, []string{"server heap MiB", "37.5", "+12.00", "0.00", "+24.0 %", "+24.0 %", "+24.0 %", grows})
+	_, err = verdictTable(samples[:62], 15*time.Minute)
+	require.ErrorContains(t, err, "2 samples")
 }
