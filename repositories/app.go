@@ -66,9 +66,20 @@ type Prompt struct {
 	Text string `json:"text,omitempty"`
 }
 
-// LLM names models as provider/model, as in openai/gpt-4o-mini.
+// When the model is asked.
+const (
+	LLMAlways = "always" // of every message that is not exactly a button's
+	LLMUnsure = "unsure" // where the words alone leave a doubt
+)
+
+// LLM says which model is asked, when, and how much it is shown.
 type LLM struct {
+	// Tools is the model as provider/model, as in openai/gpt-4o-mini.
 	Tools string `json:"tools,omitempty"`
+	// When is LLMAlways or LLMUnsure; empty is the first.
+	When string `json:"when,omitempty"`
+	// MostTools is how many tools a request has at most; 0 leaves it to the service.
+	MostTools int `json:"mostTools,omitempty"`
 }
 
 // Module returns the app's module with that id, and whether there is one.

@@ -19,7 +19,7 @@ func TestDecodeAppReadsEveryField(t *testing.T) {
 	  "modules":[{"moduleId":"calendar","secret":"s","clientId":"c","tokenUrl":"https://id.example.org/token","audience":"a","scopes":["read"]}],
 	  "authServices":[{"name":"google","type":"google","clientId":"x"},{"name":"acme","type":"oidc","issuer":"https://acme.example.org","audience":"y"}],
 	  "sources":[],
-	  "settings":{"chatModeEnabled":true,"skipToolResponse":true,"prompt":{"text":"Be kind."},"llm":{"tools":"openai/meta-llama/Llama-3"},
+	  "settings":{"chatModeEnabled":true,"skipToolResponse":true,"prompt":{"text":"Be kind."},"llm":{"tools":"openai/meta-llama/Llama-3","when":"unsure","mostTools":128},
 	    "allowedOrigins":["https://clinic.example.org","http://localhost:3000","*"],
 	    "limits":{"messagesPerMinute":1,"sessionMessagesPerMinute":2,"toolsPerRepository":3,"repositoriesPerSession":4}},
 	  "signingSecret":"***"}`))
@@ -27,7 +27,7 @@ func TestDecodeAppReadsEveryField(t *testing.T) {
 	require.Equal(t, "clinic", app.ID)
 	require.Equal(t, "s", app.Modules[0].Secret.Reveal())
 	require.Equal(t, repositories.AuthService{Name: "acme", Type: "oidc", Issuer: "https://acme.example.org", Audience: "y"}, app.AuthServices[1])
-	require.Equal(t, "openai/meta-llama/Llama-3", app.Settings.LLM.Tools)
+	require.Equal(t, repositories.LLM{Tools: "openai/meta-llama/Llama-3", When: repositories.LLMUnsure, MostTools: 128}, app.Settings.LLM)
 	require.Equal(t, repositories.Limits{MessagesPerMinute: 1, SessionMessagesPerMinute: 2, ToolsPerRepository: 3, RepositoriesPerSession: 4}, app.Settings.Limits)
 	require.True(t, app.SigningSecret.IsMasked())
 
@@ -49,7 +49,7 @@ func TestDecodeAppNamesAllFaultsAtOnce(t *testing.T) {
 	  "modules":[{"moduleId":"a","secret":"s","tokenUrl":"https://id/"},{"moduleId":"a","secret":"s","tokenUrl":"id"},{"moduleId":"b c"},{"moduleId":"d","secret":"","tokenUrl":"https://u:p@id/"}],
 	  "authServices":[{"name":"g","type":"google"},{"name":"g","type":"oidc","issuer":"acme"},{"name":"h","type":"saml"}],
 	  "sources":[{"name":"pg","type":"postgres"},{}],
-	  "settings":{"chatmodeEnabled":true,"llm":{"tools":"gpt-4"},"allowedOrigins":["https://a/b","clinic"],"limits":{"messagesPerMinute":-1,"toolsPerRepository":1.5}}}`))
+	  "settings":{"chatmodeEnabled":true,"llm":{"tools":"gpt-4","when":"never","mostTools":129},"allowedOrigins":["https://a/b","clinic"],"limits":{"messagesPerMinute":-1,"toolsPerRepository":1.5}}}`))
 	require.Equal(t, []string{
 		`/appId: is "other", but the path says "clinic"`,
 		`/authServices/0/clientId: is missing: google needs it`,
@@ -71,7 +71,9 @@ func TestDecodeAppNamesAllFaultsAtOnce(t *testing.T) {
 		`/settings/chatmodeEnabled: unknown field "chatmodeEnabled"; did you mean "chatModeEnabled"?`,
 		`/settings/limits/messagesPerMinute: -1 is under the minimum of 0`,
 		`/settings/limits/toolsPerRepository: is a number, not an integer or null`,
+		`/settings/llm/mostTools: 129 is above the maximum of 128`,
 		`/settings/llm/tools: "gpt-4" is not provider/model, as in openai/gpt-4o-mini`,
+		`/settings/llm/when: "never" is not one of "always", "unsure"`,
 		`/sources/0/database: is missing: postgres needs it`,
 		`/sources/0/host: is missing: postgres needs it`,
 		`/sources/0/user: is missing: postgres needs it`,

@@ -10,25 +10,41 @@ import (
 	"earshot/matcher/evidence"
 	"earshot/matcher/llm"
 	"earshot/matcher/offline"
+	"earshot/repositories"
 )
 
 // Chain is the complete Matcher: exact text of a button-like tool first, then an LLM if one
 // is configured, otherwise the offline matcher.
 type Chain struct {
+	certain   map[string][]certain // by settings.llm.when, in the order in which they are tried
 	rest      matcher.Matcher
 	describes string
+}
+
+// certain decides what a message calls for from its words alone.
+type certain interface {
+	// Certain returns the decision, and whether the words leave no doubt about it. A
+	// decision that nothing is called for has no matches.
+	Certain(request matcher.Request) (matcher.Result, bool)
+}
+
+// deciders lists who may decide in place of the model. What is exactly a button's is the
+// button's whatever the settings say, and as yet nothing else is certain.
+func deciders() map[string][]certain {
+	return map[string][]certain{repositories.LLMAlways: {exact{}}, repositories.LLMUnsure: {exact{}}}
 }
 
 // New returns the matcher for the options; the zero value needs no LLM.
 func New(options llm.Options) *Chain {
 	if !options.Configured() {
 		return &Chain{
-			rest: offline.New(),
+			certain: deciders(),
+			rest:    offline.New(),
 			describes: "no LLM is configured: the offline matcher decides from words alone, and keeps silent where it is not sure; " +
 				"set OPENAI_API_KEY or OPENAI_BASE_URL for an LLM, or ANTHROPIC_API_KEY, GEMINI_API_KEY or COHERE_API_KEY",
 		}
 	}
-	return &Chain{rest: llm.New(options), describes: options.Describe()}
+	return &Chain{certain: deciders(), rest: llm.New(options), describes: options.Describe()}
 }
 
 // Describe says in one sentence what matches, for the log at start. It names no
@@ -37,7 +53,7 @@ func (c *Chain) Describe() string { return c.describes }
 
 // Match implements Matcher.
 func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
-	if result, exact := Exact(request); exact {
+	if result, sure := c.sure(request); sure {
 		return result, nil
 	}
 	if matcher.Abandons(request.Text) {
@@ -48,6 +64,25 @@ func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Res
 		result.Matches[i].Evidence = evidence.Find(request, match.Values, match.Tool)
 	}
 	return result, err
+}
+
+// sure returns the decision that needs no model.
+func (c *Chain) sure(request matcher.Request) (matcher.Result, bool) {
+	when := repositories.LLMAlways
+	if request.App != nil && request.App.Settings.LLM.When != "" {
+		when = request.App.Settings.LLM.When
+	}
+	for _, one := range c.certain[when] {
+		if result, sure := one.Certain(request); sure {
+			for i, match := range result.Matches {
+				if match.Tool.Params().Infers() {
+					result.Matches[i].Evidence = evidence.Find(request, match.Values, match.Tool)
+				}
+			}
+			return result, true
+		}
+	}
+	return matcher.Result{}, false
 }
 
 // Reply implements Matcher.

@@ -26,6 +26,12 @@ func Exact(request matcher.Request) (matcher.Result, bool) {
 	return exactly(found[0])
 }
 
+// exact is certain of what Exact matches.
+type exact struct{}
+
+// Certain implements certain.
+func (exact) Certain(request matcher.Request) (matcher.Result, bool) { return Exact(request) }
+
 // spelled lists the candidates of which one of the texts is what was said. Those that are
 // shared are looked up, and only the others gone through.
 func spelled(request matcher.Request, said string) []matcher.Candidate {

@@ -23,6 +23,9 @@ type checkedCall struct {
 	duplicate bool
 	repaired  bool
 	reading   parameters.Reading
+	// finds is true for a call that looks for tools by words.
+	finds bool
+	words string
 }
 
 // faulty reports whether the call must not set anything off as it is.
@@ -43,7 +46,7 @@ func (t *llmTurn) read(answer provider.Completion) checkedAnswer {
 	if len(calls) == 0 {
 		calls, text = readInText(text, func(name string) bool {
 			_, known := t.names.find(name)
-			return known
+			return known || name == t.finder && name != ""
 		})
 	}
 	read := checkedAnswer{text: text}
@@ -70,6 +73,9 @@ func (t *llmTurn) identified(i int, call provider.Call) provider.Call {
 // check finds the tool that a call names and reads its arguments.
 func (t *llmTurn) check(call provider.Call) checkedCall {
 	found := checkedCall{call: call}
+	if found.words, found.finds = t.finds(call); found.finds {
+		return found
+	}
 	found.candidate, found.known = t.names.find(call.Name)
 	if !found.known {
 		return found
@@ -113,9 +119,12 @@ func (f checkedCall) shownFaults() []parameters.ValueFault {
 	})
 }
 
-// verdict is what the model is told about a call when its answer is sent back.
-func (f checkedCall) verdict() string {
+// verdict is what the model is told about a call when its answer is sent back, with as many
+// tools as it looked for and were found.
+func (f checkedCall) verdict(found int) string {
 	switch {
+	case f.finds:
+		return foundText(found)
 	case !f.known:
 		return "There is no such tool. Do not call it."
 	case !f.correctable():

@@ -43,11 +43,13 @@ type Options struct {
 	// the default. A BaseURL of Gemini with /projects/…/locations/… in its path is Vertex
 	// AI, which without a key takes Google's application default credentials.
 	Anthropic, Gemini, Cohere provider.Config
-	// Timeout is the time for one request.
+	// Timeout is the time for one request, and for two where the second one is made with
+	// tools that the model looked for.
 	Timeout time.Duration
 	// History is how many earlier messages the model sees at most.
 	History int
-	// Limit is how many tools it is offered; more are cut by Retrieve.
+	// Limit is how many tools a request has at most, where the app's settings do not say;
+	// of more a model is offered some, and a function with which it looks for the others.
 	Limit int
 
 	// HTTPClient asks all providers; provider.NewHTTPClient makes it where none is given.
@@ -90,7 +92,8 @@ func (o Options) withDefaults() Options {
 }
 
 // LLM is a Matcher that asks a model with tool calling, once per message and a second time
-// if its first answer has faults. It is safe for concurrent use.
+// if its first answer has faults, or looks for tools that it is not offered. It is safe for
+// concurrent use.
 type LLM struct {
 	options   Options
 	providers map[string]connection
@@ -118,12 +121,19 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 	if err != nil {
 		return matcher.Result{}, err
 	}
-	answer, err := l.ask(ctx, turn.model, turn.ask)
+	turn.offer(l.retriever)
+	limited, cancel := context.WithTimeout(ctx, l.options.Timeout)
+	defer cancel()
+	answer, err := l.ask(limited, turn.model, turn.ask)
 	if err != nil {
 		return matcher.Result{}, err
 	}
-	first := turn.read(answer)
-	second, err := l.retry(ctx, turn, first)
+	first, second := turn.read(answer), checkedAnswer{}
+	if first.asksForMore() {
+		second, err = l.find(limited, turn, first)
+	} else {
+		second, err = l.retry(ctx, turn, first)
+	}
 	if err != nil {
 		return matcher.Result{}, err
 	}
@@ -137,10 +147,8 @@ func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matche
 	if err != nil {
 		return "", err
 	}
-	ask := turn.ask
-	ask.Messages = append(ask.Messages, turn.pastCalls(fired)...)
-	ask.Tools = nil
-	answer, err := l.ask(ctx, turn.model, ask)
+	turn.ask.Messages = append(turn.ask.Messages, turn.pastCalls(fired)...)
+	answer, err := l.ask(ctx, turn.model, turn.ask)
 	if err != nil {
 		return "", err
 	}

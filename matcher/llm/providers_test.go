@@ -140,7 +140,9 @@ func TestNoProviderIsOfferedMoreToolsThanItTakes(t *testing.T) {
 			result, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "do a thing", tools...))
 			require.NoError(t, err)
 			require.Equal(t, []string{"tool_199 {}"}, matchertest.Fired(result))
-			require.Len(t, one.tools(decoded(t, e.questions()[0].body).(map[string]any)), want)
+			offered := len(one.tools(decoded(t, e.questions()[0].body).(map[string]any)))
+			require.LessOrEqual(t, offered, want)
+			require.Greater(t, offered, want/2)
 		}
 	})
 }

@@ -18,7 +18,7 @@ func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (check
 		return checkedAnswer{}, nil
 	}
 	ask := t.ask
-	ask.Messages = append(slices.Clone(ask.Messages), sentBack(first)...)
+	ask.Messages = append(slices.Clone(ask.Messages), sentBack(first, 0)...)
 	answer, err := l.ask(ctx, t.model, ask)
 	var unavailable *matcher.Unavailable
 	if errors.As(err, &unavailable) {
@@ -32,12 +32,12 @@ func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (check
 }
 
 // sentBack renders an answer as the model gave it, followed by a verdict on each call.
-func sentBack(first checkedAnswer) []provider.Message {
+func sentBack(first checkedAnswer, tools int) []provider.Message {
 	messages := []provider.Message{{Role: provider.Assistant, Text: first.text}}
 	for _, found := range first.calls {
 		messages[0].Calls = append(messages[0].Calls, found.call)
 		messages = append(messages, provider.Message{
-			Role: provider.ToolResult, CallID: found.call.ID, Text: found.verdict(), Failed: !found.known || found.correctable(),
+			Role: provider.ToolResult, CallID: found.call.ID, Text: found.verdict(tools), Failed: !found.finds && !found.known || found.correctable(),
 		})
 	}
 	return messages
@@ -48,7 +48,8 @@ func (f checkedCall) correctable() bool { return f.faulty() && len(f.shownFaults
 
 // result merges the two answers: sound calls of the first stand, in their order; a faulty
 // one is replaced by the second answer's next call of the same tool. Other calls of the
-// second answer were not asked for and are ignored.
+// second answer count where the first one looked for tools; else they were not asked for
+// and are ignored.
 func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 	result := matcher.Result{Stage: matcher.StageLLM}
 	if len(t.request.Candidates) == 0 {
@@ -66,6 +67,11 @@ func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 			found = replace(found, &spare)
 		}
 		add(&result, found)
+	}
+	if first.asksForMore() {
+		for _, found := range spare {
+			add(&result, found)
+		}
 	}
 	return result
 }

@@ -9,6 +9,7 @@ import (
 	"earshot/matcher/llm/provider"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
+	"earshot/repositories"
 )
 
 // Limits on the examples that are shown with a tool.
@@ -24,18 +25,25 @@ type llmTurn struct {
 	model   provider.Client
 	ask     provider.Request
 	ids     map[string]bool // of the calls in the request
+	limit   int             // of the tools in a request
+	offered []matcher.Candidate
+	// finder is the name of the function that looks for tools which are not offered; empty
+	// where all are.
+	finder string
 }
 
-// newTurn lays out the request for a message: what changes least comes first. The
-// rules, the tools by name, the history, the clock, and last the message, alone.
+// newTurn lays out the request for a message: what changes least comes first. The tools,
+// the rules, the history, the clock, and last the message, alone.
 func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 	model, name, err := l.choose(request.App)
 	if err != nil {
 		return nil, err
 	}
-	t := &llmTurn{request: request, names: newToolNames(request.Candidates), model: model, ids: map[string]bool{}}
+	t := &llmTurn{
+		request: request, names: newToolNames(request.Candidates), model: model, ids: map[string]bool{},
+		limit: l.limit(request.App), ask: provider.Request{Model: name},
+	}
 	seen := request.History[matcher.HistoryStart(len(request.History), l.options.History):]
-	t.ask = provider.Request{Model: name, Tools: t.tools(l.retriever, l.options.Limit)}
 	t.ask.Messages = append(t.ask.Messages, provider.Message{Role: provider.System, Text: systemText(request)})
 	t.ask.Messages = append(t.ask.Messages, t.history(seen)...)
 	t.ask.Messages = append(t.ask.Messages,
@@ -44,18 +52,33 @@ func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 	return t, nil
 }
 
-// tools returns the definitions that are offered, at most limit of them.
-func (t *llmTurn) tools(retriever *retrieval.Retriever, limit int) []*provider.Tool {
-	offered := t.request.Candidates
-	if len(offered) > limit {
-		offered = retriever.Retrieve(t.request, limit)
-		offered = offered[:min(len(offered), MaxTools)]
+// limit is how many tools a request has at most.
+func (l *LLM) limit(app *repositories.App) int {
+	if app != nil && app.Settings.LLM.MostTools > 0 {
+		return min(app.Settings.LLM.MostTools, MaxTools)
 	}
-	definitions := make([]*provider.Tool, len(offered))
-	for i, candidate := range offered {
+	return l.options.Limit
+}
+
+// offer adds the tools to the request: all of them, by name, or those that the conversation
+// is about behind the function that looks for others.
+func (t *llmTurn) offer(retriever *retrieval.Retriever) {
+	if len(t.request.Candidates) > t.limit {
+		t.finder = t.names.finder()
+		t.offered = retriever.Offer(t.request, max(1, t.limit-1))
+		t.ask.Tools = append([]*provider.Tool{finderTool(t.finder)}, t.definitions(t.offered)...)
+		return
+	}
+	t.ask.Tools = t.definitions(t.request.Candidates)
+	slices.SortFunc(t.ask.Tools, func(a, b *provider.Tool) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// definitions returns the tools as they are offered.
+func (t *llmTurn) definitions(tools []matcher.Candidate) []*provider.Tool {
+	definitions := make([]*provider.Tool, len(tools))
+	for i, candidate := range tools {
 		definitions[i] = offerOf(candidate, t.names.alias(candidate.Tool.Name)).tool
 	}
-	slices.SortFunc(definitions, func(a, b *provider.Tool) int { return cmp.Compare(a.Name, b.Name) })
 	return definitions
 }
 

@@ -105,7 +105,7 @@ func TestRetrieveOnCLINC(t *testing.T) {
 				continue
 			}
 			all++
-			kept := retriever.Retrieve(matcher.Request{Text: c.Text, Candidates: candidates}, limit)
+			kept := retriever.Search(matcher.Request{Candidates: candidates}, c.Text, limit)
 			if slices.Contains(matchertest.Names(kept), *c.Tool) {
 				among++
 			}

@@ -21,12 +21,16 @@ const (
 
 // Cache keeps compiled indexes: that of an app's tools, with those of its sessions, as
 // long as the app's tools are shared.
-type Cache struct{ whole sessions }
+type Cache struct {
+	whole   sessions
+	offered *conversations
+}
 
 // app is what is kept with the tools that an app shares.
 type app struct {
-	tools *index
-	added sessions
+	tools   *index
+	added   sessions
+	offered *conversations
 }
 
 // sessions keep indexes by the revisions of the repositories that they were made of; a
@@ -34,7 +38,7 @@ type app struct {
 type sessions struct{ compiled *lru.Cache[uint64, *index] }
 
 // NewCache returns an empty cache.
-func NewCache() *Cache { return &Cache{whole: newSessions()} }
+func NewCache() *Cache { return &Cache{newSessions(), newConversations()} }
 
 func newSessions() sessions {
 	compiled, err := lru.New[uint64, *index](maxIndexes)
@@ -48,32 +52,44 @@ func newSessions() sessions {
 // It looks at none of those that are shared.
 func (c *Cache) Of(request matcher.Request) Scope {
 	if request.Shared == nil || len(request.Own) > 0 && len(request.Shared.Tools) <= wholeUpTo {
-		return Scope{request: request, parts: []part{{c.whole.of(request.Candidates, nil), wholeScope}}}
+		scope := newScope(request, request.Candidates, c.offered)
+		scope.parts = []part{{c.whole.of(scope, request.Candidates, nil), wholeScope}}
+		return scope
 	}
 	kept := matcher.Kept(request.Shared, newApp)
-	scope := Scope{request: request, parts: []part{{kept.tools, sharedPart}}}
+	scope := newScope(request, request.Own, kept.offered)
+	scope.parts = []part{{kept.tools, sharedPart}}
 	if len(request.Own) > 0 {
-		scope.parts = append(scope.parts, part{kept.added.of(request.Own, kept.tools), ownPart})
+		scope.parts = append(scope.parts, part{kept.added.of(scope, request.Own, kept.tools), ownPart})
 	}
 	return scope
 }
 
 func newApp(tools []matcher.Candidate) app {
-	return app{tools: compile(tools, nil), added: newSessions()}
+	return app{compile(tools, nil), newSessions(), newConversations()}
 }
 
-// of returns the index of the candidates beside the base. Repositories without a
-// revision, which no store has written, are compiled each time.
-func (s sessions) of(candidates []matcher.Candidate, base *index) *index {
-	key, ok := identity(candidates)
-	if !ok {
+// newScope returns a scope without its parts, of which the candidates are known by their
+// revisions. Repositories without a revision, which no store has written, are compiled each
+// time, and nothing is remembered of them.
+func newScope(request matcher.Request, candidates []matcher.Candidate, offered *conversations) Scope {
+	scope, known := Scope{request: request}, false
+	if scope.identity, known = identity(candidates); known {
+		scope.offered = offered
+	}
+	return scope
+}
+
+// of returns the index of the scope's candidates beside the base.
+func (s sessions) of(scope Scope, candidates []matcher.Candidate, base *index) *index {
+	if scope.offered == nil {
 		return compile(candidates, base)
 	}
-	if known, ok := s.compiled.Get(key); ok {
+	if known, ok := s.compiled.Get(scope.identity); ok {
 		return known
 	}
 	made := compile(candidates, base)
-	s.compiled.Add(key, made)
+	s.compiled.Add(scope.identity, made)
 	return made
 }
 

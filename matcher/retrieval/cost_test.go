@@ -19,24 +19,24 @@ func TestASessionsToolsCostWhatTheyAreAlone(t *testing.T) {
 		one := ofSession(t, app, "", `{"name":"zeta","description":"Zeta of the session"}`)
 		one.Text, one.Own[0].Repository.Revision = messages[0], "" // hence not kept
 		r := retrieval.New()
-		return testing.AllocsPerRun(5, func() { r.Retrieve(one, 8) })
+		return testing.AllocsPerRun(5, func() { r.Offer(one, 8) })
 	}
 	few, much := cost(100), cost(1000)
 	require.Less(t, much, 2*few)
 }
 
-func BenchmarkRetrieve(b *testing.B) {
+func BenchmarkOffer(b *testing.B) {
 	for _, n := range []int{10, 150, 1000, 1841, 10_000} {
 		candidates, messages := matchertest.Many(b, n)
 		r, limit := retrieval.New(), min(32, n-1)
 		one := request("", candidates)
 		one.Shared = &matcher.Shared{Tools: candidates}
-		r.Retrieve(one, limit)
+		r.Offer(one, limit)
 		b.Run(fmt.Sprintf("tools=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				one.Text = messages[i%len(messages)]
-				r.Retrieve(one, limit)
+				r.Offer(one, limit)
 			}
 		})
 	}

@@ -28,7 +28,7 @@ func pool(t testing.TB) []matcher.Candidate {
 	return matchertest.InScope(t, scope, "pool", tools...)
 }
 
-func TestRetrieveOnBFCL(t *testing.T) {
+func TestSearchOnBFCL(t *testing.T) {
 	candidates := pool(t)
 	r := retrieval.New()
 	for limit, least := range map[int]float64{8: 0.95, 16: 0.96, 32: 0.97, 64: 0.975} {
@@ -38,7 +38,7 @@ func TestRetrieveOnBFCL(t *testing.T) {
 				continue
 			}
 			all++
-			kept := r.Retrieve(request(c.Messages[0].Text, candidates), limit)
+			kept := r.Search(request("", candidates), c.Messages[0].Text, limit)
 			if subset(c.Calls, matchertest.Names(kept)) {
 				among++
 			}

@@ -10,8 +10,8 @@ import (
 )
 
 // Of more tools than a model handles well it is offered those whose words are nearest to
-// the message. A session's own tools are always among them while they fit.
-func ExampleRetriever_Retrieve() {
+// the message. A session's own tools come first.
+func ExampleRetriever_Offer() {
 	var request matcher.Request
 	register := func(scope repositories.Scope, body string) {
 		repository, err := repositories.DecodeRepository(scope, "r", []byte(body))
@@ -30,11 +30,11 @@ func ExampleRetriever_Retrieve() {
 	register(repositories.Scope{AppID: "home", SessionID: "s1"}, `{"tools": [{"name": "undo", "description": "Undo the last step"}]}`)
 	request.Text = "will the weather be fine?"
 
-	kept := retrieval.New().Retrieve(request, 2)
+	kept := retrieval.New().Offer(request, 2)
 	for _, candidate := range kept {
 		fmt.Println("offer", candidate.Tool.Name)
 	}
 	// Output:
-	// offer get-weather
 	// offer undo
+	// offer get-weather
 }

@@ -6,12 +6,17 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/text"
+	"earshot/repositories"
 )
 
 // Scope is what a request has in scope, ready to be compared with texts.
 type Scope struct {
 	request matcher.Request
 	parts   []part
+	// identity tells the tools from all others that share what was offered before, which
+	// is nil where it is not known.
+	identity uint64
+	offered  *conversations
 }
 
 // part is an index of some of the candidates.
@@ -37,6 +42,32 @@ func (s Scope) place(p part, tool int) (int, bool) {
 		return s.request.InScope(p.candidates[tool])
 	}
 	return s.request.Place(p.candidates[tool].Tool.Name)
+}
+
+// named returns the tool that a name stands for in the scope.
+func (s Scope) named(name string) (ref, bool) {
+	for i, p := range slices.Backward(s.parts) {
+		tool, found := p.find(name)
+		if !found {
+			continue
+		}
+		if _, in := s.place(p, tool); in {
+			return ref{int32(i), int32(tool)}, true
+		}
+	}
+	return ref{}, false
+}
+
+func (s Scope) tool(r ref) *repositories.Tool { return s.parts[r.part].candidates[r.tool].Tool }
+
+// ref returns the tool that is near.
+func (s Scope) ref(n Near) ref {
+	for i, p := range s.parts {
+		if p.index == n.index {
+			return ref{int32(i), int32(n.tool)}
+		}
+	}
+	return ref{part: -1} // it is of none of the parts
 }
 
 // Near is a candidate and how near a text is to it.

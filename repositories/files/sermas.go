@@ -37,7 +37,7 @@ func (c *collector) sermasApp(value *node) {
 var (
 	appFields      = []string{"name", "authServices", "sources", "settings", "signingSecret"}
 	settingsFields = []string{"chatModeEnabled", "skipToolResponse", "prompt", "llm", "allowedOrigins", "limits"}
-	modelFields    = []string{"tools"}
+	modelFields    = []string{"tools", "when", "mostTools"}
 )
 
 func (c *collector) sermasSettings(value *node) *node {

@@ -18,10 +18,10 @@ const maxTokens = 8192
 type (
 	jsonRequest struct {
 		MaxTokens  int           `json:"max_tokens"`
-		Messages   []jsonMessage `json:"messages"`
 		Model      string        `json:"model"`
-		System     []*jsonBlock  `json:"system,omitempty"`
 		ToolChoice *jsonChoice   `json:"tool_choice,omitempty"`
+		System     []*jsonBlock  `json:"system,omitempty"`
+		Messages   []jsonMessage `json:"messages"`
 	}
 	jsonMessage struct {
 		Content []*jsonBlock  `json:"content"`

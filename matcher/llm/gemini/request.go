@@ -28,8 +28,8 @@ const (
 // The body of a request to generateContent.
 type (
 	jsonRequest struct {
-		Contents          []jsonContent `json:"contents"`
 		SystemInstruction *jsonContent  `json:"systemInstruction,omitempty"`
+		Contents          []jsonContent `json:"contents"`
 	}
 	jsonContent struct {
 		Parts []jsonPart `json:"parts"`

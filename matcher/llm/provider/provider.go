@@ -80,8 +80,8 @@ func (t *Tool) Written(form string, write func(*Tool) any) json.RawMessage {
 	return known.(json.RawMessage)
 }
 
-// WithList adds a member to the end of an object: a list of elements that are JSON already,
-// which json.Marshal would read and check again, several times over.
+// WithList adds a member to the beginning of an object: a list of elements that are JSON
+// already, which json.Marshal would read and check again, several times over.
 func WithList(object []byte, name string, elements []json.RawMessage) []byte {
 	if len(elements) == 0 {
 		return object
@@ -90,18 +90,18 @@ func WithList(object []byte, name string, elements []json.RawMessage) []byte {
 	for _, element := range elements {
 		size += len(element)
 	}
-	with := append(make([]byte, 0, size), object[:len(object)-1]...)
-	if len(object) > len("{}") {
-		with = append(with, ',')
-	}
-	with = append(append(append(with, '"'), name...), `":[`...)
+	with := append(append(append(make([]byte, 0, size), `{"`...), name...), `":[`...)
 	for i, element := range elements {
 		if i > 0 {
 			with = append(with, ',')
 		}
 		with = append(with, element...)
 	}
-	return append(with, "]}"...)
+	with = append(with, ']')
+	if len(object) > len("{}") {
+		with = append(with, ',')
+	}
+	return append(with, object[1:]...)
 }
 
 // Call is a tool call as the model wrote it: Arguments should be a JSON object.

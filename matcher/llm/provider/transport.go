@@ -76,8 +76,8 @@ func (t *Transport) Client() *http.Client {
 	return &client
 }
 
-// Body is what Post sends: the tools, which are JSON already, are the last member of the
-// rest.
+// Body is what Post sends: the tools, which are JSON already, before the rest, since they
+// change least and providers cache what requests begin with.
 type Body struct {
 	Model string
 	Rest  any

@@ -1,0 +1,274 @@
+package retrieval
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"earshot/matcher"
+	"earshot/matcher/text"
+)
+
+// Where a provider has seen the beginning of a request it charges less for it, and tools
+// stand at the beginning. So what a conversation is offered does not follow each message: it
+// begins with a base, and grows behind it when a message is about something else.
+const (
+	// baseShare and moreShare are the eighths of the room that the first message fills,
+	// and that a later one adds at most. With little room it fills leastBase, and adds
+	// leastMore.
+	baseShare, moreShare, eighths = 5, 1, 8
+	leastBase, leastMore          = 32, 4
+	// leastScore is what a message needs to be about anything: "yes, please" is a little like
+	// many tools. firstOfBest and aboutAsNear say which tools it is about.
+	leastScore  = 0.2
+	firstOfBest = 3
+	aboutAsNear = 0.8
+	// alsoScore is what others need that are added with it, as a share of its score.
+	alsoScore = 0.3
+)
+
+// Offer returns at most limit of the candidates, in the order in which a model is to be
+// offered them: all of them, sorted as they came, where the limit allows or is below one.
+// Tools of a session's own repositories and of exclusive ones are pinned: they come first,
+// and all others are cut before any of them. Of the others it offers those that the messages
+// of the conversation are about, oldest first. Those of the last message are behind what was
+// offered before, and no tool that the conversation has set off is cut. When there is room
+// for no more, all but those and the base make room at once.
+//
+// It follows from the history that the request shows, and is the same on all replicas as
+// long as that shows the whole conversation. Later a replica goes on from what it offered.
+func (r *Retriever) Offer(request matcher.Request, limit int) []matcher.Candidate {
+	if limit < 1 || len(request.Candidates) <= limit {
+		return request.Candidates
+	}
+	o := newOffer(r.indexes.Of(request), limit)
+	return o.candidates(o.list(), limit)
+}
+
+// offer is what one conversation is offered beside what is pinned.
+type offer struct {
+	scope  Scope
+	pinned []ref
+	alone  [][]int32 // the pinned ones by part where they alone are more than fit; else nil
+	room   int
+	base   int
+	more   int
+}
+
+// ref is a tool of a part of the scope.
+type ref struct{ part, tool int32 }
+
+func newOffer(scope Scope, limit int) *offer {
+	o := &offer{scope: scope, room: limit}
+	for i, p := range scope.parts {
+		for _, tool := range p.index.pinned {
+			if _, in := scope.place(p, int(tool)); in {
+				o.pinned = append(o.pinned, ref{int32(i), tool})
+			}
+		}
+	}
+	slices.SortFunc(o.pinned, func(a, b ref) int { return strings.Compare(scope.tool(a).Name, scope.tool(b).Name) })
+	if len(o.pinned) < limit {
+		o.room -= len(o.pinned)
+	} else {
+		o.alone = make([][]int32, len(scope.parts))
+		for _, one := range o.pinned {
+			o.alone[one.part] = append(o.alone[one.part], one.tool)
+		}
+		for _, tools := range o.alone {
+			slices.Sort(tools)
+		}
+		o.pinned = nil
+	}
+	o.base = max(min(o.room, leastBase), o.room*baseShare/eighths)
+	o.more = min(o.room, max(leastMore, o.room*moreShare/eighths))
+	return o
+}
+
+// list follows the conversation from the newest message of which it is known what was
+// offered.
+func (o *offer) list() []ref {
+	history := o.scope.request.History
+	list, next := o.latest(history)
+	for ; next < len(history); next++ {
+		if history[next].Actor != matcher.ActorAgent {
+			list = o.fired(o.follow(list, history[:next], history[next].Text), history[:next+1])
+		}
+	}
+	list = o.follow(list, history, o.scope.request.Text)
+	o.scope.offered.keep(o.key(history, o.scope.request.Text), list)
+	return list
+}
+
+// latest returns what was offered for a message of the history, with what that has set off,
+// and the place behind it; nothing and 0 where nothing is known.
+func (o *offer) latest(history []matcher.Utterance) ([]ref, int) {
+	for i, said := range slices.Backward(history) {
+		if said.Actor == matcher.ActorAgent {
+			continue
+		}
+		if list, known := o.scope.offered.get(o.key(history[:i], said.Text)); known {
+			return o.fired(list, history[:i+1]), i + 1
+		}
+	}
+	return nil, 0
+}
+
+// follow adds to the list what the message is about, unless what is offered already is about
+// that.
+func (o *offer) follow(list []ref, history []matcher.Utterance, said string) []ref {
+	n := o.more
+	if len(list) < o.base {
+		n = o.base + len(o.pinned)
+	}
+	best := o.scope.ranked(text.Split(said), lately(history), n, o.alone)
+	if o.covers(list, best) {
+		return list
+	}
+	var added []ref
+	for _, one := range best {
+		named := o.scope.ref(one)
+		weak := len(list) >= o.base && one.Score < alsoScore*best[0].Score
+		if !weak && !o.offers(list, named) && len(added) < max(o.more, o.base-len(list)) {
+			added = append(added, named)
+		}
+	}
+	return o.add(list, added, history)
+}
+
+// covers reports whether the list has what a message is about: none of the first of the best
+// tools for it is missing that is about as near to it as the nearest that is offered.
+func (o *offer) covers(list []ref, best []Near) bool {
+	weak := len(list) > 0 && o.alone == nil && len(best) > 0 && best[0].Score < leastScore
+	if len(best) == 0 || weak {
+		return true
+	}
+	nearest := float32(0)
+	for _, one := range best {
+		if o.offers(list, o.scope.ref(one)) {
+			nearest = one.Score
+			break
+		}
+	}
+	return !slices.ContainsFunc(best[:min(len(best), firstOfBest)], func(one Near) bool {
+		return one.Score >= aboutAsNear*nearest && !o.offers(list, o.scope.ref(one))
+	})
+}
+
+func (o *offer) offers(list []ref, one ref) bool {
+	return slices.Contains(list, one) || slices.Contains(o.pinned, one)
+}
+
+// fired adds what the last message of the history has set off: people correct and repeat.
+func (o *offer) fired(list []ref, history []matcher.Utterance) []ref {
+	for _, call := range history[len(history)-1].Fired {
+		if one, in := o.scope.named(call.Name); in && !o.offers(list, one) {
+			list = o.add(list, []ref{one}, history)
+		}
+	}
+	return list
+}
+
+// add returns the list with more behind it. It leaves the list that it is given as it is.
+func (o *offer) add(list, more []ref, history []matcher.Utterance) []ref {
+	if len(list)+len(more) > o.room {
+		fired := o.setOff(history)
+		more = more[:min(len(more), max(1, o.room-len(fired)))]
+		list = o.evicted(list, o.room-len(more), fired)
+	}
+	return append(slices.Clip(list), more...)
+}
+
+// setOff are the tools that the history has set off.
+func (o *offer) setOff(history []matcher.Utterance) map[ref]bool {
+	fired := map[ref]bool{}
+	for _, utterance := range history {
+		for _, call := range utterance.Fired {
+			if one, in := o.scope.named(call.Name); in && !slices.Contains(o.pinned, one) {
+				fired[one] = true
+			}
+		}
+	}
+	return fired
+}
+
+// evicted returns at most n of the list: of the base and of what has fired, of which the
+// oldest goes last.
+func (o *offer) evicted(list []ref, n int, fired map[ref]bool) []ref {
+	var kept []ref
+	for i, one := range list {
+		if i < o.base || fired[one] {
+			kept = append(kept, one)
+		}
+	}
+	for i := len(kept) - 1; i >= 0 && len(kept) > n; i-- {
+		if !fired[kept[i]] {
+			kept = slices.Delete(kept, i, i+1)
+		}
+	}
+	return kept[max(0, len(kept)-n):]
+}
+
+// candidates are what is pinned, then the list, then calls that are in the middle of being
+// made, which come before the end of the list.
+func (o *offer) candidates(list []ref, limit int) []matcher.Candidate {
+	offered := make([]matcher.Candidate, 0, limit)
+	for _, one := range slices.Concat(o.pinned, list) {
+		if place, in := o.scope.place(o.scope.parts[one.part], int(one.tool)); in {
+			offered = append(offered, o.scope.request.Candidates[place])
+		}
+	}
+	var begun []matcher.Candidate
+	for _, unfinished := range o.scope.request.Unfinished {
+		one, in := o.scope.request.Named(unfinished.Tool.Name)
+		if in && len(begun) < limit && !slices.Contains(offered, one) {
+			begun = append(begun, one)
+		}
+	}
+	return append(offered[:min(len(offered), limit-len(begun))], begun...)
+}
+
+// maxConversations bounds the memory of what conversations were offered: a list takes half
+// a kilobyte. What is not remembered is worked out from the history.
+const maxConversations = 8192
+
+// conversations remember what they were offered for their last message.
+type conversations struct{ lists *lru.Cache[uint64, []ref] }
+
+func newConversations() *conversations {
+	lists, err := lru.New[uint64, []ref](maxConversations)
+	if err != nil {
+		panic(err) // only a size below one is refused
+	}
+	return &conversations{lists}
+}
+
+func (c *conversations) get(key uint64) ([]ref, bool) {
+	if c == nil {
+		return nil, false
+	}
+	return c.lists.Get(key)
+}
+
+func (c *conversations) keep(key uint64, list []ref) {
+	if c != nil {
+		c.lists.Add(key, list)
+	}
+}
+
+// remembered is how many messages tell a place in one conversation from all others.
+const remembered = 8
+
+// key is that of a message after a history, for these tools and this room.
+func (o *offer) key(history []matcher.Utterance, said string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	maphash.WriteComparable(&h, [2]uint64{o.scope.identity, uint64(o.room)})
+	for _, utterance := range history[max(0, len(history)-remembered):] {
+		maphash.WriteComparable(&h, [3]string{utterance.ID, utterance.Actor, utterance.Text})
+	}
+	maphash.WriteComparable(&h, said)
+	return h.Sum64()
+}
