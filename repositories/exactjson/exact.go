@@ -7,20 +7,47 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"sync"
 )
+
+// maxKept is the longest text whose memory is kept for the next one, in bytes.
+const maxKept = 64 << 10
+
+// writer is an encoder whose buffer is used again.
+type writer struct {
+	text    bytes.Buffer
+	encoder *json.Encoder
+}
+
+var writers = sync.Pool{New: func() any {
+	w := &writer{}
+	w.encoder = encoderTo(&w.text)
+	return w
+}}
+
+func encoderTo(text *bytes.Buffer) *json.Encoder {
+	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(false)
+	return encoder
+}
+
+func (w *writer) release() {
+	if w.text.Cap() <= maxKept {
+		w.text.Reset()
+		writers.Put(w)
+	}
+}
 
 // Encode writes a value as JSON for events, records and answers. Unlike json.Marshal it
 // leaves & < > as they are: nothing of that is put into a page, and a text of them would
 // be six times as long as what was said.
 func Encode(value any) ([]byte, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	w := writers.Get().(*writer)
+	defer w.release()
+	if err := w.encoder.Encode(value); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+	return bytes.Clone(w.text.Bytes()[:w.text.Len()-1]), nil // without the line's end
 }
 
 // EncodeOrNull writes a value that came out of JSON; null is what is written for another
@@ -33,11 +60,39 @@ func EncodeOrNull(value any) []byte {
 	return text
 }
 
-// Unmarshal is json.Unmarshal that keeps numbers as written.
+// reader is a decoder whose buffer is used again.
+type reader struct {
+	source  bytes.Reader
+	decoder *json.Decoder
+}
+
+var readers = sync.Pool{New: func() any {
+	r := &reader{}
+	r.decoder = json.NewDecoder(&r.source)
+	r.decoder.UseNumber()
+	return r
+}}
+
+// decode reads the first value of a text, and returns how long it is.
+func decode(raw []byte, into any) (length int, err error) {
+	r := readers.Get().(*reader)
+	r.source.Reset(raw)
+	began := r.decoder.InputOffset()
+	err = r.decoder.Decode(into)
+	length = int(r.decoder.InputOffset() - began)
+	// A decoder that has failed, or has something left, would bring that into the next text.
+	if err == nil && length == len(raw) && length <= maxKept {
+		r.source.Reset(nil)
+		readers.Put(r)
+	}
+	return length, err
+}
+
+// Unmarshal is json.Unmarshal that keeps numbers as written, and does not look at what
+// stands behind the value.
 func Unmarshal(raw []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	return decoder.Decode(into)
+	_, err := decode(raw, into)
+	return err
 }
 
 // ErrMore is the error of a text that goes on behind its value.
@@ -45,44 +100,60 @@ var ErrMore = errors.New("not JSON: there is more after the value")
 
 // Decode reads one JSON value and keeps its numbers as written.
 func Decode(raw []byte) (any, error) {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
 	var value any
-	if err := decoder.Decode(&value); err != nil {
+	length, err := decode(raw, &value)
+	if err != nil {
 		return nil, fmt.Errorf("not JSON: %w", err)
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+	if len(bytes.Trim(raw[length:], " \t\r\n")) > 0 {
 		return nil, ErrMore
 	}
 	return value, nil
 }
 
 // Object writes a JSON object whose fields keep the order in which they were
-// added; a Go map would sort them.
-type Object struct{ text bytes.Buffer }
+// added; a Go map would sort them. It must not be copied.
+type Object struct {
+	text    bytes.Buffer // without the closing brace
+	encoder *json.Encoder
+}
 
 // Add writes a field behind the others.
 func (o *Object) Add(name string, value any) error {
-	key, err := Encode(name)
+	if o.encoder == nil {
+		o.encoder = encoderTo(&o.text)
+	}
+	before, sign := o.text.Len(), byte(',')
+	if before == 0 {
+		sign = '{'
+	}
+	err := o.write(sign, name)
+	if err == nil {
+		err = o.write(':', value)
+	}
 	if err != nil {
+		o.text.Truncate(before)
+	}
+	return err
+}
+
+func (o *Object) write(sign byte, value any) error {
+	o.text.WriteByte(sign)
+	if err := o.encoder.Encode(value); err != nil {
 		return err
 	}
-	field, err := Encode(value)
-	if err != nil {
-		return err
-	}
-	if o.text.Len() > 0 {
-		o.text.WriteByte(',')
-	}
-	o.text.Write(key)
-	o.text.WriteByte(':')
-	o.text.Write(field)
+	o.text.Truncate(o.text.Len() - 1) // the line's end
 	return nil
 }
 
 // JSON returns the object.
 func (o *Object) JSON() json.RawMessage {
-	return json.RawMessage("{" + o.text.String() + "}")
+	if o.text.Len() == 0 {
+		return json.RawMessage("{}")
+	}
+	text := make([]byte, o.text.Len()+1)
+	text[copy(text, o.text.Bytes())] = '}'
+	return text
 }
 
 // Keys returns the keys of a JSON object in the order in which they stand.
