@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	finding "github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/schema"
 )
@@ -127,11 +128,15 @@ func stringsOf(values []any) []string {
 }
 
 // Decode reads a body that is to be of the named kind into target, by its JSON tags.
-// All that is wrong with the body is returned at once, as a fault.List.
+// All that is wrong with the body is returned at once, as a fault.List. The definition
+// must be closed: a field that it does not name could be taken for one that differs in case.
 func (d *Definitions) Decode(name string, body []byte, target any) error {
 	reading, err := d.Read(name, body)
 	if err != nil {
 		return err
+	}
+	if reading.Faultless() && exactjson.Unmarshal(body, target) == nil {
+		return nil
 	}
 	reading.Into(target)
 	return reading.Err()

@@ -46,6 +46,14 @@ type token struct {
 // Where it is made of too many values, what was read of it is returned, and cut is the
 // place where the reading ended.
 func readTree(body []byte) (tree any, faults fault.List, cut string) {
+	if tree, ok := readFlawless(body); ok {
+		return tree, nil, ""
+	}
+	return readTokens(body)
+}
+
+// readTokens is readTree for any body.
+func readTokens(body []byte) (tree any, faults fault.List, cut string) {
 	r := &treeReader{decoder: json.NewDecoder(bytes.NewReader(body))}
 	r.decoder.UseNumber()
 	tree, err := r.value()
@@ -91,7 +99,8 @@ func (r *treeReader) value() (any, error) {
 }
 
 func (r *treeReader) object() (any, error) {
-	object, again := map[string]any{}, map[string]bool{}
+	object := map[string]any{}
+	var again map[string]bool
 	r.at = append(r.at, token{named: true})
 	for r.decoder.More() {
 		read, err := r.decoder.Token()
@@ -106,6 +115,9 @@ func (r *treeReader) object() (any, error) {
 		}
 		if _, twice := object[name]; twice && !again[name] {
 			r.fault("is given more than once")
+			if again == nil {
+				again = map[string]bool{}
+			}
 			again[name] = true
 		}
 		object[name] = value
