@@ -70,7 +70,7 @@ func New(options Options) http.Handler {
 	router := echo.New()
 	router.HTTPErrorHandler = answer.WriteError
 	table := options.routes()
-	router.Use(
+	around := []echo.MiddlewareFunc{
 		traced,
 		logged(options.Logger, options.Now),
 		counted(options.Metrics),
@@ -78,11 +78,12 @@ func New(options Options) http.Handler {
 		recovered,
 		hardened(options.WriteTime),
 		crossOrigin(options.Origins),
-	)
-	if options.AdminKey.Empty() {
-		router.Use(auth.Guarded(openPaths(table)))
 	}
-	router.Use(auth.Authenticated(options.authenticator(), openPaths(table)))
+	if options.AdminKey.Empty() {
+		around = append(around, auth.Guarded(openPaths(table)))
+	}
+	around = append(around, auth.Authenticated(options.authenticator(), openPaths(table)))
+	router.Use(aroundAll(around...))
 	may := accessTable()
 	gates := admission.NewControl(options.Turns, options.Requests, options.Waiting, options.Metrics)
 	for _, endpoint := range table {

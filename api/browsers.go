@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -104,16 +105,21 @@ func appInPath(path string) (string, bool) {
 // maxBody is the longest body that is read, in bytes (section 3 of the contract).
 const maxBody = 1 << 20
 
+// hardening are headers of all answers. Their lists are shared: whoever sets one puts
+// another in its place.
+var hardening = http.Header{
+	"X-Content-Type-Options": {"nosniff"},
+	"X-Frame-Options":        {"DENY"},
+	"Referrer-Policy":        {"no-referrer"},
+	"Cache-Control":          {"no-store"},
+}
+
 // hardened bounds what is read and says how the answer may be used: never as another
 // type, never in a frame, and never kept by a cache unless a handler says otherwise.
 func hardened(limit time.Duration) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			header := c.Response().Header()
-			header.Set("X-Content-Type-Options", "nosniff")
-			header.Set("X-Frame-Options", "DENY")
-			header.Set("Referrer-Policy", "no-referrer")
-			header.Set("Cache-Control", "no-store")
+			maps.Copy(c.Response().Header(), hardening)
 			request := c.Request()
 			if request.ProtoMajor > 1 {
 				c.Response().Writer = server.PacedWriter(c.Response().Writer, limit)

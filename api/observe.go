@@ -80,22 +80,28 @@ func logged(logger *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			began := now()
 			err := next(c)
-			attributes := append(outcome(c), slog.Int64("ms", now().Sub(began).Milliseconds()))
-			logger.LogAttrs(c.Request().Context(), level(c), "http.request", attributes...)
+			ctx, at := c.Request().Context(), level(c)
+			if logger.Enabled(ctx, at) {
+				attributes := append(outcome(c), slog.Int64("ms", now().Sub(began).Milliseconds()))
+				logger.LogAttrs(ctx, at, "http.request", attributes...)
+			}
 			return err
 		}
 	}
 }
 
+// maxAttributes is how many a line has: those of outcome, three ids, an error, the time.
+const maxAttributes = 11
+
 func outcome(c echo.Context) []slog.Attr {
-	attributes := []slog.Attr{
+	attributes := append(make([]slog.Attr, 0, maxAttributes),
 		slog.String("method", methodName(c.Request().Method)),
 		slog.String("route", routeName(c)),
 		slog.Int("status", c.Response().Status),
 		slog.Int64("bytes", c.Response().Size),
 		slog.String("request", answer.RequestID(c)),
 		slog.String("trace", trace.SpanContextFromContext(c.Request().Context()).TraceID().String()),
-	}
+	)
 	if ids, ok := c.Get(idsKey).([]slog.Attr); ok {
 		attributes = append(attributes, ids...)
 	}

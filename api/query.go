@@ -31,6 +31,9 @@ var pageQuery = []string{"limit", "after"}
 func knownQuery(taken []string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
+			if c.Request().URL.RawQuery == "" {
+				return next(c)
+			}
 			given, err := url.ParseQuery(c.Request().URL.RawQuery)
 			if err != nil {
 				return answer.BadRequest("the query is not well-formed: " + err.Error())

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -83,7 +84,24 @@ func (r route) register(router *echo.Echo, may auth.Access, gates *admission.Con
 	if !r.open && r.kind != admission.Stream {
 		before = append(before, gates.Admitted(r.kind))
 	}
-	router.Match(methods, r.path, r.handle, before...)
+	router.Match(methods, r.path, chained(before...)(r.handle))
+}
+
+// chained makes one middleware of some, the first outermost. Echo would put them together
+// again for each request.
+func chained(all ...echo.MiddlewareFunc) echo.MiddlewareFunc {
+	return func(handle echo.HandlerFunc) echo.HandlerFunc {
+		for _, wrap := range slices.Backward(all) {
+			handle = wrap(handle)
+		}
+		return handle
+	}
+}
+
+// aroundAll is one middleware of some for all requests, whatever the router finds for them.
+func aroundAll(all ...echo.MiddlewareFunc) echo.MiddlewareFunc {
+	handle := chained(all...)(func(c echo.Context) error { return c.Handler()(c) })
+	return func(echo.HandlerFunc) echo.HandlerFunc { return handle }
 }
 
 // openPaths are the paths that are served without a key.
