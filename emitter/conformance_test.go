@@ -234,7 +234,7 @@ func ids(nats broker) []string {
 }
 
 // connect returns an emitter that is connected.
-func connect(t *testing.T, url string, options emitter.Options) *emitter.Emitter {
+func connect(t testing.TB, url string, options emitter.Options) *emitter.Emitter {
 	t.Helper()
 	e, err := emitter.Connect(url, options)
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 package emitter
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -80,44 +79,25 @@ func withoutURL(err error) error {
 
 var errLost = errors.New("the connection to NATS was lost before the answer came")
 
-// connectionWatch cancels the contexts of requests when the connection that their answers
-// would come over is lost. The client library goes on waiting until the time is up.
+// connectionWatch ends requests when the connection that their answers would come over is
+// lost. They must look at the connection's state after they have begun, not before: a loss
+// in between would go unnoticed.
 type connectionWatch struct {
-	conn   *nats.Conn
-	events chan nats.Status
-
-	mu   sync.Mutex
-	up   context.Context // ends when the connection is lost
-	down context.CancelFunc
+	conn     *nats.Conn
+	events   chan nats.Status
+	requests *requests
 }
 
-func watch(conn *nats.Conn) *connectionWatch {
-	w := &connectionWatch{conn: conn, events: conn.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)}
-	w.up, w.down = context.WithCancel(context.Background())
+func watch(conn *nats.Conn, all *requests) *connectionWatch {
+	w := &connectionWatch{conn, conn.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED), all}
 	go w.follow()
 	return w
 }
 
 func (w *connectionWatch) follow() {
 	for range w.events {
-		w.mu.Lock()
-		w.down()
-		w.up, w.down = context.WithCancel(context.Background())
-		w.mu.Unlock()
+		w.requests.end(errLost, func(string) bool { return true })
 	}
-	w.down()
-}
-
-// bind returns a context that ends with ctx, or with the connection; errLost is its
-// cause then. The caller must look at the connection's state after, not before: a
-// loss in between would go unnoticed.
-func (w *connectionWatch) bind(ctx context.Context) (context.Context, context.CancelFunc) {
-	w.mu.Lock()
-	up := w.up
-	w.mu.Unlock()
-	bound, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(up, func() { cancel(errLost) })
-	return bound, func() { stop(); cancel(nil) }
 }
 
 // close stops watching. It must be called once.

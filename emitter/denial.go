@@ -1,7 +1,6 @@
 package emitter
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,21 +32,16 @@ type denials struct {
 	logger *slog.Logger
 	now    func() time.Time
 
+	requests *requests
+
 	mu       sync.Mutex
-	waiting  map[*denial]struct{}
 	deniedAt map[string]time.Time // subjects, when they were last denied
 	// inbox is the denied subject on which all answers come, where it is denied.
 	inbox string
 }
 
-// denial cancels a request that waits for an answer on a subject.
-type denial struct {
-	subject string
-	end     context.CancelCauseFunc
-}
-
 func newDenials(o Options) *denials {
-	return &denials{logger: o.Logger, now: o.Now, waiting: map[*denial]struct{}{}, deniedAt: map[string]time.Time{}}
+	return &denials{logger: o.Logger, now: o.Now, requests: newRequests(), deniedAt: map[string]time.Time{}}
 }
 
 // violation is how a server names what it denies.
@@ -83,33 +77,23 @@ func (d *denials) deny(subject string, answers bool) {
 		d.logger.Error("publish.denied", "subject", subject,
 			"error", "NATS denies this to the user of Earshot; allow it to publish on the subjects of the events and on $JS.API.>, and to subscribe to _INBOX.>")
 	}
-	for waiter := range d.waiting {
-		if answers || waiter.subject == subject || strings.HasPrefix(subject, streamAPI) {
-			waiter.end(fmt.Errorf("%w for %q", errDenied, subject))
-		}
-	}
+	d.requests.end(fmt.Errorf("%w for %q", errDenied, subject), func(of string) bool {
+		return answers || of == subject || strings.HasPrefix(subject, streamAPI)
+	})
 }
 
 // streamAPI is where the stream is looked after, for every event.
 const streamAPI = "$JS.API.STREAM."
 
-// bind returns a context that ends when the subject is denied; errDenied is its cause
-// then. It has ended already where no answer can come.
-func (d *denials) bind(ctx context.Context, subject string) (context.Context, context.CancelFunc) {
-	bound, cancel := context.WithCancelCause(ctx)
-	waiter := &denial{subject, cancel}
+// unanswered returns why no answer can come, where that is so. A request must have begun
+// before.
+func (d *denials) unanswered() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.waiting[waiter] = struct{}{}
-	if d.inbox != "" {
-		cancel(fmt.Errorf("%w for %q", errDenied, d.inbox))
+	if d.inbox == "" {
+		return nil
 	}
-	return bound, func() {
-		d.mu.Lock()
-		delete(d.waiting, waiter)
-		d.mu.Unlock()
-		cancel(nil)
-	}
+	return fmt.Errorf("%w for %q", errDenied, d.inbox)
 }
 
 // allowed forgets a subject that something was published on.

@@ -51,7 +51,9 @@ func newEmitter(conn *nats.Conn, options Options, denied *denials) (*Emitter, er
 	if err != nil {
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Emitter{conn: conn, js: js, link: watch(conn), stream: newStream(js, options), denials: denied, options: options}, nil
+	return &Emitter{
+		conn: conn, js: js, link: watch(conn, denied.requests), stream: newStream(js, options), denials: denied, options: options,
+	}, nil
 }
 
 // Deliver publishes an event effect once, and waits for the stream's acknowledgement
@@ -103,11 +105,12 @@ func (e *Emitter) bounded(ctx context.Context, subject string, what func(context
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
 	defer cancel()
-	ctx, release := e.link.bind(ctx)
-	defer release()
-	ctx, forget := e.denials.bind(ctx, subject)
-	defer forget()
+	ctx, begun := e.denials.requests.begin(ctx, subject)
+	defer e.denials.requests.done(begun)
 	if err := e.connected(); err != nil {
+		return err
+	}
+	if err := e.denials.unanswered(); err != nil {
 		return err
 	}
 	err := what(ctx)
@@ -140,14 +143,14 @@ func (e *Emitter) publish(ctx context.Context, delivery effect.Effect) error {
 		}
 		seen = e.stream.checks.Load()
 	}
-	err := e.send(ctx, delivery, 0)
+	err := e.send(ctx, delivery, sendOnce)
 	if !streamMissing(err) {
 		return err
 	}
 	if err := e.stream.ensure(ctx, seen); err != nil {
 		return err
 	}
-	return e.send(ctx, delivery, settleTries)
+	return e.send(ctx, delivery, sendAgain)
 }
 
 // A stream that was just made, or has just changed its leader, is not known to every
@@ -157,18 +160,22 @@ const (
 	settleTries = 10
 )
 
-// send asks again up to tries times where nobody answers. Naming the stream keeps one
-// that took over our subjects from acknowledging in its place.
-func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries int) error {
+// sendOnce and sendAgain say how often a publish is tried where nobody answers.
+var (
+	sendOnce  = []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
+	sendAgain = []jetstream.PublishOpt{jetstream.WithRetryAttempts(settleTries), jetstream.WithRetryWait(settleWait)}
+)
+
+func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jetstream.PublishOpt) error {
 	out := message(delivery)
 	crash.At(crash.PublishBefore)
-	_, err := e.js.PublishMsg(ctx, out,
-		jetstream.WithMsgID(delivery.ID), jetstream.WithExpectStream(Stream),
-		jetstream.WithRetryAttempts(tries), jetstream.WithRetryWait(settleWait))
+	_, err := e.js.PublishMsg(ctx, out, tries...)
 	crash.At(crash.PublishAcked)
 	switch {
 	case err == nil:
-		e.stream.fullness.stored(out.Size())
+		if e.stream.fullness.isFull() {
+			e.stream.fullness.stored(out.Size())
+		}
 		e.denials.allowed(out.Subject)
 	case slices.Contains(fullCodes, code(err)):
 		e.stream.fullness.refused(out.Size(), err)

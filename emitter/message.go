@@ -14,58 +14,74 @@ import (
 )
 
 // message returns the event as a CloudEvent in binary mode: attributes in headers,
-// data as the payload. Header names of NATS keep their case.
+// data as the payload. Header names of NATS keep their case. The id is that by which the
+// stream drops repeats; naming the stream keeps one that took over our subjects from
+// acknowledging in its place.
 func message(delivery effect.Effect) *nats.Msg {
 	event := delivery.Event
-	out := nats.NewMsg(event.Subject)
-	out.Data = event.Data
-	for name, value := range map[string]string{
-		"ce-specversion": "1.0",
-		"ce-id":          event.ID,
-		"ce-type":        event.Type,
-		"ce-source":      event.Source,
-		"ce-time":        event.Time.UTC().Format(time.RFC3339Nano),
-	} {
-		out.Header.Set(name, escape(value))
-	}
-	out.Header.Set("content-type", "application/json")
+	h := headers{nats.Header{}, make([]string, 0, mostHeaders)}
+	h.set("ce-specversion", "1.0")
+	h.set("ce-id", escape(event.ID))
+	h.set("ce-type", escape(event.Type))
+	h.set("ce-source", escape(event.Source))
+	h.set("ce-time", escape(event.Time.UTC().Format(time.RFC3339Nano)))
+	h.set("content-type", "application/json")
 	if delivery.TraceParent != "" {
-		out.Header.Set("traceparent", escape(delivery.TraceParent))
+		h.set("traceparent", escape(delivery.TraceParent))
 	}
-	return out
+	h.set(jetstream.MsgIDHeader, delivery.ID)
+	h.set(jetstream.ExpectedStreamHeader, Stream)
+	return &nats.Msg{Subject: event.Subject, Header: h.Header, Data: event.Data}
+}
+
+// mostHeaders is how many a message has.
+const mostHeaders = 9
+
+// headers is a header whose lists of one value lie side by side.
+type headers struct {
+	nats.Header
+	values []string
+}
+
+func (h *headers) set(name, value string) {
+	h.values = append(h.values, value)
+	last := len(h.values)
+	h.Header[name] = h.values[last-1 : last : last]
 }
 
 // escape percent-encodes what a header may not hold, as the CloudEvents bindings ask
 // for it: all but printable ASCII, the space, the double quote, the percent sign.
 func escape(value string) string {
+	first := strings.IndexFunc(value, func(r rune) bool { return mustEscape(byte(min(r, 0xff))) })
+	if first < 0 {
+		return value
+	}
 	var b strings.Builder
-	for i := range len(value) {
-		switch c := value[i]; {
-		case c <= ' ', c > '~', c == '"', c == '%':
+	b.WriteString(value[:first])
+	for _, c := range []byte(value[first:]) {
+		if mustEscape(c) {
 			fmt.Fprintf(&b, "%%%02X", c)
-		default:
+		} else {
 			b.WriteByte(c)
 		}
 	}
 	return b.String()
 }
 
+func mustEscape(c byte) bool { return c <= ' ' || c > '~' || c == '"' || c == '%' }
+
 // isEventSubject reports whether the stream takes messages of the subject. One that it does
 // not take would wait for an acknowledgement for ever.
 func isEventSubject(subject string) bool {
-	if strings.ContainsAny(subject, "*> \t\r\n") {
+	if strings.ContainsAny(subject, "*> \t\r\n") || strings.Contains(subject, "..") || strings.HasSuffix(subject, ".") {
 		return false
 	}
-	tokens := strings.Split(subject, ".")
-	for _, token := range tokens {
-		if token == "" {
-			return false
-		}
+	first, rest, _ := strings.Cut(subject, ".")
+	second, _, _ := strings.Cut(rest, ".")
+	if first == "app" {
+		return strings.Count(subject, ".") == 3
 	}
-	if tokens[0] == "app" {
-		return len(tokens) == 4
-	}
-	return len(tokens) > 2 && tokens[0] == "tool" && isToolKind(tokens[1])
+	return first == "tool" && isToolKind(second) && strings.Count(subject, ".") > 1
 }
 
 func isToolKind(token string) bool {
