@@ -43,8 +43,10 @@ func TestReturnsAtOnceWhileNATSIsDown(t *testing.T) {
 
 func TestDeliveryUnderWayEndsWithTheConnection(t *testing.T) {
 	s := natstest.Run(t, func(o *server.Options) { o.JetStream = false })
-	asked, err := s.Connect().SubscribeSync("$JS.API.>") // a JetStream that hangs
+	hanging := s.Connect()
+	asked, err := hanging.SubscribeSync("$JS.API.>") // a JetStream that hangs
 	require.NoError(t, err)
+	require.NoError(t, hanging.Flush()) // the server knows of it
 	e := connect(t, s.URL(), emitter.Options{Timeout: time.Hour})
 	ended := make(chan effect.Outcome)
 	go func() { ended <- e.Deliver(t.Context(), event("e1", subject)) }()
