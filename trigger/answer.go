@@ -7,6 +7,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
 )
 
@@ -114,6 +115,8 @@ func (e *Engine) rebuild(ctx context.Context, id ledger.Turn, decision string) (
 	if err := decode(decision, &answer); err != nil {
 		return nil, err
 	}
+	// What that process may have answered is so by then, where the broker takes it.
+	e.drain(id.App, keyspace.Box(id.Session, ""), e.token())
 	if err := e.fillStates(ctx, id.App, answer.Matches); err != nil {
 		return nil, err
 	}

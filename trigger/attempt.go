@@ -179,11 +179,16 @@ func (a attempt) report() (ledger.Outcome, error) {
 		return r, err
 	}
 	r.State = string(encoded)
-	logged, err := exactjson.Encode(Attempt{
+	r.Attempt, err = a.logged()
+	return r, err
+}
+
+// logged is the attempt as the record of its trigger lists it.
+func (a attempt) logged() (string, error) {
+	text, err := exactjson.Encode(Attempt{
 		Effect: a.entry.Part, Number: a.Attempt, Time: a.at, Status: a.outcome.Status, Reason: a.outcome.Reason, Error: a.outcome.Error,
 	})
-	r.Attempt = string(logged)
-	return r, err
+	return string(text), err
 }
 
 // callPauses is how long a call waits after its first failure, its second, and so on;
@@ -223,18 +228,24 @@ var verdicts = map[effect.Verdict]string{effect.Done: "done", effect.Retry: "ret
 func (e *Engine) finish(ctx context.Context, r ledger.Report) (answer string, err error) {
 	holds, answer, err := e.record(ctx, r)
 	if holds {
-		e.work(func() { e.drain(r.App, r.Session, r.Next) })
+		e.work(func() { e.drain(r.App, r.Box, r.Next) })
 	}
 	return answer, err
 }
 
+// lasting is ctx, or a short time more where the engine's life is over: what was broken off is
+// written down all the same.
+func (e *Engine) lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	if e.life.Err() == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), parting)
+}
+
 // record writes a report, and reports whether r.Next has the outbox.
 func (e *Engine) record(ctx context.Context, r ledger.Report) (holds bool, answer string, err error) {
-	if e.life.Err() != nil { // what was broken off is given back all the same
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), parting)
-		defer cancel()
-		ctx = last
-	}
+	ctx, cancel := e.lasting(ctx)
+	defer cancel()
 	keep := e.store.Retention()
 	crash.At(crash.FinishBefore)
 	err = e.retryUntilAvailable(ctx, func() error {

@@ -49,7 +49,7 @@ func (w *world) oweIn(app string, n int, session func(int) string) {
 			event := effect.Event{Subject: "tool.trigger." + app + "." + session(i) + ".a", ID: id, Data: json.RawMessage(strconv.Itoa(i))}
 			body, err := json.Marshal(event)
 			require.NoError(w.t, err)
-			owed, err := json.Marshal(keyspace.EventEntry(id, session(i), string(body)))
+			owed, err := json.Marshal(keyspace.EventEntry(id, session(i), "", string(body)))
 			require.NoError(w.t, err)
 			keys, args = append(keys, k.Outbox(session(i)), k.Effect(id)), append(args, owed)
 		}

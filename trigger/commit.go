@@ -33,7 +33,7 @@ func (e *Engine) commit(ctx context.Context, p *plan) (ledger.Status, error) {
 	if p.few = found.Few; found.Status == ledger.NoApp {
 		return "", fmt.Errorf("app %q: %w", p.App, repositories.ErrNotFound)
 	}
-	p.holder = found.Holder
+	p.holder, p.batch = found.Holder, found.Batch
 	return found.Status, nil
 }
 
@@ -43,9 +43,8 @@ func (e *Engine) commitment(p *plan) (ledger.Commitment, error) {
 		return ledger.Commitment{}, err
 	}
 	doc := ledger.Commitment{
-		App: p.App, Session: p.Session, Message: p.Message, Member: p.Member(), Box: keyspace.Box(p.Session), Token: p.token,
-		Unfinished: p.unfinished, Decision: string(decision), Version: e.newID(), TTL: e.store.SessionTTL().Milliseconds(),
-		Lease: p.answerWithin(e.lease).Milliseconds(), Firings: []ledger.Firing{}, Effects: []keyspace.Entry{}, FrontEnd: p.frontEnd,
+		Turn: p.Turn, Box: p.box, Token: p.token, Unfinished: p.unfinished, Decision: string(decision), Matched: p.matched, Version: e.newID(),
+		TTL: e.store.SessionTTL().Milliseconds(), Lease: p.answerWithin(e.lease).Milliseconds(), Claims: p.claims, FrontEnd: p.frontEnd,
 	}
 	for i, fire := range p.firings {
 		committed, err := p.firing(i, fire)
@@ -54,8 +53,12 @@ func (e *Engine) commitment(p *plan) (ledger.Commitment, error) {
 		}
 		doc.Firings = append(doc.Firings, committed)
 	}
-	for _, effect := range p.effects {
-		doc.Effects = append(doc.Effects, effect.entry)
+	for _, delivery := range p.effects {
+		if p.owns(delivery) {
+			doc.Events = append(doc.Events, delivery.entry)
+		} else {
+			doc.Others = append(doc.Others, delivery.entry)
+		}
 	}
 	return doc, nil
 }
@@ -76,38 +79,26 @@ func (p *plan) firing(i int, fire plannedFiring) (ledger.Firing, error) {
 	if err != nil {
 		return ledger.Firing{}, err
 	}
-	states := map[string]string{}
-	for part, state := range p.answer.Matches[i].parts() {
-		text, err := exactjson.Encode(state)
-		if err != nil {
-			return ledger.Firing{}, err
-		}
-		states[part] = string(text)
-	}
+	states, err := statesOf(p.answer.Matches[i])
 	return ledger.Firing{
 		ID: fire.triggerID, Name: fire.id, Record: string(record), Repository: fire.repository.ID, Session: fire.repository.SessionID,
-		Revision: fire.repository.Revision, Once: fire.repository.Options.TriggerOnce, Open: len(states), States: states,
-	}, nil
+		Revision: fire.repository.Revision, Once: fire.repository.Options.TriggerOnce, Open: p.effectsOfMatch(i), States: states,
+	}, err
 }
 
-// parts are the states of the match's effects by their names.
-func (m Match) parts() map[string]any {
-	parts := map[string]any{}
-	if m.Event != nil {
-		parts[partEvent] = m.Event
+// effectsOfMatch counts the effects of a match.
+func (p *plan) effectsOfMatch(i int) (count int) {
+	for _, delivery := range p.effects {
+		if delivery.match == i {
+			count++
+		}
 	}
-	if m.Emitter != nil {
-		parts[partEmitter] = m.Emitter
-	}
-	if m.Call != nil {
-		parts[partCall] = m.Call
-	}
-	return parts
+	return count
 }
 
 // takenBy lists the leases that the decision of a plan takes.
 func takenBy(p *plan) ledger.Holding {
-	all := ledger.Holding{Turn: p.Turn, Token: p.token}
+	all := ledger.Holding{Turn: p.Turn, Token: p.token, Box: p.box}
 	if p.Message == "" {
 		all.Trigger = p.firings[0].triggerID
 	}

@@ -3,9 +3,6 @@ package trigger
 import (
 	"context"
 	"fmt"
-
-	"earshot/repositories/exactjson"
-	"earshot/repositories/keyspace"
 )
 
 // Dead letters are the triggers of which an effect was given up. They stay listed
@@ -84,30 +81,18 @@ func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
 
 // revive makes the dead effects of a trigger due again, under the ids that they had.
 func (e *Engine) revive(ctx context.Context, appID, triggerID string, stored *storedTrigger) error {
-	states := map[string]string{}
-	for _, part := range keyspace.Parts {
-		state, err := stored.record.pendingAgain(part)
-		if err != nil {
-			return err
+	again := stored.record.Match
+	for _, event := range []*EventState{again.Event, again.Emitter} {
+		if event != nil {
+			event.State, event.Error = StatePending, ""
 		}
-		states[part] = state
+	}
+	if call := again.Call; call != nil {
+		call.State, call.Reason, call.Error = StatePending, "", ""
+	}
+	states, err := statesOf(again)
+	if err != nil {
+		return err
 	}
 	return e.ledger.Revive(ctx, appID, stored.record.SessionID, triggerID, stored.firing, states)
-}
-
-// pendingAgain is the state of a part that is to be tried again; empty for a part
-// that the trigger does not have.
-func (r Record) pendingAgain(part string) (string, error) {
-	state, has := r.parts()[part]
-	if !has {
-		return "", nil
-	}
-	switch s := state.(type) {
-	case *EventState:
-		s.State, s.Error = StatePending, ""
-	case *CallState:
-		s.State, s.Reason, s.Error = StatePending, "", ""
-	}
-	text, err := exactjson.Encode(state)
-	return string(text), err
 }

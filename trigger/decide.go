@@ -15,8 +15,8 @@ import (
 // section 4: exclusive repositories win, a triggerOnce repository fires one tool, and
 // the catch-all takes what nothing else matched.
 func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
-	p := newPlanner(e, t.Turn, t.token, t.scope.app, t.message.Text, t.message.TraceParent)
-	p.life = t.generation
+	p := newPlanner(e, t.Turn, t.token, t.scope.appState, t.message.Text, t.message.TraceParent)
+	p.life, p.claims = t.generation, len(t.scope.claims) > 0
 	fires := oncePerRepository(exclusiveFirst(result.Matches))
 	for _, match := range fires {
 		if err := p.fire(match, SourceMessage, ""); err != nil {

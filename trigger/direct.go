@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"earshot/matcher"
-	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
@@ -62,15 +61,15 @@ func (e *Engine) planDirect(ctx context.Context, d Direct) (*plan, error) {
 	if len(faults) > 0 {
 		return nil, &ValuesError{Name: d.Name, Faults: faults}
 	}
-	return e.planFire(d, s.app, candidate, values)
+	return e.planFire(d, s.appState, candidate, values)
 }
 
-func (e *Engine) planFire(d Direct, app *repositories.App, candidate matcher.Candidate, values map[string]any) (*plan, error) {
+func (e *Engine) planFire(d Direct, state *appState, candidate matcher.Candidate, values map[string]any) (*plan, error) {
 	triggerID := d.TriggerID
 	if triggerID == "" && !candidate.Repository.Options.TriggerOnce {
 		triggerID = hash("direct", e.newID())
 	}
-	p := newPlanner(e, ledger.Turn{App: d.AppID, Session: d.SessionID}, e.token(), app, "", d.TraceParent)
+	p := newPlanner(e, ledger.Turn{App: d.AppID, Session: d.SessionID}, e.token(), state, "", d.TraceParent)
 	p.frontEnd = d.FrontEnd
 	if err := p.fire(matcher.Match{Candidate: candidate, Values: values}, d.Source, triggerID); err != nil {
 		return nil, err

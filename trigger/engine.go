@@ -105,9 +105,10 @@ type Engine struct {
 	busy    sync.Map // members of the ledger that a worker of this process has
 	// stalled says that the last event was not published: nobody needs to wait for those
 	// behind it.
-	stalled atomic.Bool
-	waiting waiting
-	name    string // of this process, as its tokens begin
+	stalled  atomic.Bool
+	waiting  waiting
+	settling *settling
+	name     string // of this process, as its tokens begin
 }
 
 // NewEngine returns an Engine. Post and Fire work at once; retries, and the work of
@@ -124,7 +125,7 @@ func NewEngine(o Options) (*Engine, error) {
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
 		life: life, die: die, slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),
-		waiting: waiting{events: map[outbox]map[string]chan<- attempt{}}, name: rand.Text() + ".",
+		waiting: waiting{events: map[outbox]map[string]chan<- attempt{}}, settling: newSettling(), name: rand.Text() + ".",
 	}, nil
 }
 

@@ -173,8 +173,8 @@ func (e *Engine) resultEvent(a attempt) (effect.Effect, keyspace.Entry, error) {
 	}
 	event.TraceParent = a.TraceParent
 	body, err := exactjson.Encode(event)
-	owed := keyspace.EventEntry(about.ID, a.SessionID, string(body))
-	owed.Trigger, owed.Part = a.TriggerID, partResult
+	owed := keyspace.EventEntry(about.ID, a.SessionID, a.TriggerID, string(body))
+	owed.Part = partResult
 	return effect.Effect{
 		ID: owed.ID, Kind: effect.KindEvent, AppID: a.AppID, SessionID: a.SessionID, TriggerID: a.TriggerID,
 		Attempt: 1, TraceParent: a.TraceParent, Event: &event,

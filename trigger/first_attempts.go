@@ -30,10 +30,12 @@ type firstAttempts struct {
 	// first says that all events were published and none is written: the session's
 	// next event waits for us.
 	first bool
+	// batch says that the events are one effect in the ledger.
+	batch bool
 }
 
 func (e *Engine) newFirstAttempts(p *plan) *firstAttempts {
-	r := &firstAttempts{engine: e, plan: p, first: p.first(), events: len(p.ownEvents()), results: map[string]keyspace.Entry{}}
+	r := &firstAttempts{engine: e, plan: p, first: p.first(), batch: p.batch, events: len(p.ownEvents()), results: map[string]keyspace.Entry{}}
 	for _, delivery := range p.effects {
 		if delivery.Kind == effect.KindCall {
 			r.calls++
@@ -47,6 +49,9 @@ func (e *Engine) newFirstAttempts(p *plan) *firstAttempts {
 // the caller to be written with the answer.
 func (r *firstAttempts) run(ctx context.Context) error {
 	crash.At(crash.EffectsBefore)
+	if r.batch {
+		return r.runBatch(ctx)
+	}
 	r.start(ctx)
 	var linger <-chan time.Time
 	for r.events+r.calls > 0 {
@@ -68,6 +73,34 @@ func (r *firstAttempts) run(ctx context.Context) error {
 	return nil
 }
 
+// runBatch publishes the events of a batch. Where one is to be tried again, each becomes an
+// effect of its own.
+func (r *firstAttempts) runBatch(ctx context.Context) error {
+	r.wakeOthers()
+	r.publish(ctx)
+	for r.events > 0 {
+		r.take(ctx, <-r.tries)
+	}
+	if r.first {
+		return nil
+	}
+	if err := r.unpack(ctx); err != nil || ctx.Err() == nil {
+		return err
+	}
+	return r.breakOff(ctx)
+}
+
+// unpack makes each event of the batch an effect of its own, of which the outcomes are
+// written one by one.
+func (r *firstAttempts) unpack(ctx context.Context) error {
+	ctx, cancel := r.engine.lasting(ctx)
+	defer cancel()
+	r.batch = false
+	return r.engine.retryUntilAvailable(ctx, func() error {
+		return r.engine.ledger.Unpack(ctx, r.plan.App, r.plan.box, r.plan.token)
+	})
+}
+
 // breakOff records the outcomes of the attempts in flight when the process is told to stop,
 // so that other replicas can go on at once.
 func (r *firstAttempts) breakOff(ctx context.Context) error {
@@ -84,13 +117,19 @@ func (r *firstAttempts) start(ctx context.Context) {
 			r.engine.work(func() { r.tries <- r.firstCall(ctx, delivery) })
 		}
 	}
-	if r.events+r.calls < len(r.plan.effects) {
-		r.engine.Wake(r.plan.App) // the end of an app's triggerOnce repository stands in the app's own outbox
-	}
+	r.wakeOthers()
 	if r.plan.first() {
 		r.engine.work(func() { r.publish(ctx) })
 	} else {
 		r.engine.work(func() { r.await(ctx) })
+	}
+}
+
+// wakeOthers has others publish the end of an app's triggerOnce repository, which stands in
+// the app's own outbox.
+func (r *firstAttempts) wakeOthers() {
+	if r.events+r.calls < len(r.plan.effects) {
+		r.engine.Wake(r.plan.App)
 	}
 }
 
@@ -168,7 +207,16 @@ func (r *firstAttempts) endOf(call keyspace.Entry) time.Time {
 // save writes the outcomes that are not written yet, and the effects that follow from them.
 // It returns the stored answer if the report has one.
 func (r *firstAttempts) save(ctx context.Context, closing ledger.Report) (answer string, err error) {
-	closing.App, closing.Session, closing.Token, closing.Next = r.plan.App, r.plan.Session, r.plan.token, r.engine.nextHolder()
+	if r.batch && r.inTime() {
+		return r.saveBatch(closing)
+	}
+	if r.batch {
+		if err := r.unpack(ctx); err != nil {
+			return "", err
+		}
+	}
+	closing.App, closing.Session, closing.Box = r.plan.App, r.plan.Session, r.plan.box
+	closing.Token, closing.Next = r.plan.token, r.engine.nextHolder()
 	for i, a := range r.unsaved {
 		outcome, err := a.reportWith(r.results[a.ID].ID != "")
 		if err != nil {
@@ -193,6 +241,22 @@ func (r *firstAttempts) save(ctx context.Context, closing ledger.Report) (answer
 	return answer, err
 }
 
+// inTime reports whether no other replica can have answered: the lease of the turn, or of
+// the direct trigger, has not ended, nor will it until the answer is given.
+func (r *firstAttempts) inTime() bool { return time.Since(r.plan.begun) < r.engine.lease/2 }
+
+// saveBatch has a batch settled, of which all events are published. Nobody waits for it: what
+// the answer says is decided and published.
+func (r *firstAttempts) saveBatch(closing ledger.Report) (answer string, err error) {
+	settlement, err := r.settlement(closing)
+	if err != nil {
+		return "", err
+	}
+	r.unsaved, r.batch, r.first = nil, false, false
+	r.engine.settle(settlement)
+	return closing.Answer, nil
+}
+
 // leavesWork reports whether something is due at once after the report.
 func leavesWork(r ledger.Report) bool {
 	return len(r.Owes) > 0 || slices.ContainsFunc(r.Outcomes, func(o ledger.Outcome) bool {
@@ -214,12 +278,20 @@ func (a attempt) reportWith(owesResult bool) (ledger.Outcome, error) {
 
 // matchOf returns the match of the answer that an effect belongs to, or nil.
 func (p *plan) matchOf(effectID string) *Match {
-	for _, effect := range p.effects {
-		if effect.ID == effectID && effect.match >= 0 {
-			return &p.answer.Matches[effect.match]
-		}
+	if i := p.matchAt(effectID); i >= 0 {
+		return &p.answer.Matches[i]
 	}
 	return nil
+}
+
+// matchAt is the index of that match, or -1.
+func (p *plan) matchAt(effectID string) int {
+	for _, effect := range p.effects {
+		if effect.ID == effectID {
+			return effect.match
+		}
+	}
+	return -1
 }
 
 // headWait is how long a request waits for its events if earlier ones of the session are

@@ -170,6 +170,24 @@ func (w *world) until(what string, condition func() bool) {
 	require.Eventually(w.t, condition, 10*time.Second, 5*time.Millisecond, what)
 }
 
+// settled waits until what the first replica has answered is written; it asks for a
+// trigger, which is one round trip.
+func (w *world) settled() {
+	w.t.Helper()
+	_, err := w.engine.Trigger(w.t.Context(), "clinic", "none")
+	require.ErrorIs(w.t, err, trigger.ErrNotFound)
+}
+
+// expired lets the time of a session be over.
+func (w *world) expired(session string) {
+	w.t.Helper()
+	client, keys := w.server.Client(), keyspace.KeysOf("clinic")
+	require.NoError(w.t, client.ZAdd(w.t.Context(), keys.Idle(), redis.Z{Score: 1, Member: "clinic/" + session}).Err())
+	if client.Exists(w.t.Context(), keys.Turns(session)).Val() == 1 {
+		require.NoError(w.t, client.HSet(w.t.Context(), keys.Turns(session), "used", 1).Err())
+	}
+}
+
 // rest waits until nothing is owed any more.
 func (w *world) rest() {
 	w.t.Helper()

@@ -19,6 +19,7 @@ func (e *Engine) History(ctx context.Context, appID, sessionID string, page Page
 	if err := e.appExists(ctx, appID); err != nil {
 		return nil, "", err
 	}
+	e.settledReads(ctx, appID)
 	from, ids, err := e.historyPage(ctx, appID, sessionID, page)
 	if err != nil {
 		return nil, "", err

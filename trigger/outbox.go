@@ -14,9 +14,9 @@ import (
 // claimRun claims an outbox and returns its first events, or none if the outbox cannot be
 // claimed.
 func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attempt, error) {
-	found, err := e.ledger.ClaimRun(ctx, of.app, of.session, token)
+	found, err := e.ledger.ClaimRun(ctx, of.app, of.box, token)
 	if err != nil {
-		e.giveUp(ledger.Holding{Turn: ledger.Turn{App: of.app, Session: of.session}, Token: token}, err)
+		e.giveUp(ledger.Holding{Turn: ledger.Turn{App: of.app}, Token: token, Box: of.box}, err)
 		return nil, err
 	}
 	if len(found) > 0 {
@@ -37,12 +37,12 @@ func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attem
 
 // drain publishes the events of an outbox, run after run while it holds the lease, until
 // none is left or NATS refuses one.
-func (e *Engine) drain(appID, sessionID, token string) {
-	of := outbox{appID, sessionID}
+func (e *Engine) drain(appID, box, token string) {
+	of := outbox{appID, box}
 	for token != "" {
 		next, err := e.publishRun(of, token)
 		if err != nil && e.life.Err() == nil {
-			e.log.Warn("outbox.unfinished", "app", of.app, "session", of.session, "error", err.Error())
+			e.log.Warn("outbox.unfinished", "app", of.app, "outbox", of.box, "error", err.Error())
 		}
 		token = next
 	}
@@ -59,7 +59,7 @@ func (e *Engine) publishRun(of outbox, token string) (string, error) {
 		return "", err
 	}
 	tried := e.publishInOrder(ctx, run, begun)
-	r := ledger.Report{App: of.app, Session: of.session, Token: token, Next: e.nextHolder()}
+	r := ledger.Report{App: of.app, Box: of.box, Token: token, Next: e.nextHolder()}
 	for _, a := range tried {
 		outcome, err := a.report()
 		if err != nil {
@@ -103,8 +103,8 @@ func (e *Engine) nextHolder() string {
 // token makes a new lease token that begins with the name of this process.
 func (e *Engine) token() string { return e.name + e.newID() }
 
-// outbox names the unpublished events of a session, or of all that has none.
-type outbox struct{ app, session string }
+// outbox names unpublished events that wait for each other; see keyspace.Box.
+type outbox struct{ app, box string }
 
 // waiting are the requests of this process whose events are behind others in an outbox: the
 // worker that holds the outbox publishes them too and notifies the requests.
@@ -170,14 +170,19 @@ func putOff(here map[string]chan<- attempt) {
 }
 
 // outbox is where the plan's own events stand.
-func (p *plan) outbox() outbox { return outbox{p.App, p.Session} }
+func (p *plan) outbox() outbox { return outbox{p.App, p.box} }
 
-// ownEvents are the events that stand in the outbox of the plan's session. The end of
-// an app's triggerOnce repository does not.
+// owns reports whether an effect is an event of the plan's own outbox. The end of an app's
+// triggerOnce repository is not.
+func (p *plan) owns(delivery plannedEffect) bool {
+	return delivery.Kind == effect.KindEvent && delivery.entry.Box == p.box
+}
+
+// ownEvents are the events of the plan's own outbox.
 func (p *plan) ownEvents() []plannedEffect {
 	var own []plannedEffect
 	for _, delivery := range p.effects {
-		if delivery.Kind == effect.KindEvent && delivery.entry.Session == p.Session {
+		if p.owns(delivery) {
 			own = append(own, delivery)
 		}
 	}

@@ -24,12 +24,19 @@ type plan struct {
 	unfinished string
 	// effects are in the order in which they reach JetStream.
 	effects []plannedEffect
+	// matched is the version of the app that it was matched by; claims says that verified
+	// claims of the user are kept for it.
+	matched string
+	claims  bool
 	// frontEnd says that a direct trigger came with a session's token.
 	frontEnd bool
-	// holder has the session's outbox once the plan is committed; told hears of the
-	// plan's events where that is not the plan.
+	// box is the outbox of the plan's own events. holder has it once the plan is committed;
+	// told hears of the plan's events where that is not the plan.
+	box    string
 	holder string
 	told   chan attempt
+	// batch says that the plan's own events are one effect in the ledger.
+	batch bool
 	// begun is when the decision was sent to Redis, from which its leases count here.
 	begun time.Time
 	// few says that too few replicas of Redis have the decision. It is carried out all
@@ -69,10 +76,10 @@ type planner struct {
 	life        store.Generation // empty without a message
 }
 
-func newPlanner(e *Engine, id ledger.Turn, token string, app *repositories.App, text, traceParent string) *planner {
+func newPlanner(e *Engine, id ledger.Turn, token string, state *appState, text, traceParent string) *planner {
 	return &planner{
-		plan:  plan{Turn: id, token: token, answer: Answer{MessageID: id.Message, Matches: []Match{}, Rejected: []Rejected{}}},
-		store: e.store, of: app, now: e.now().UTC(), text: text, traceParent: traceParent, fired: map[string]int{},
+		plan:  plan{Turn: id, token: token, box: keyspace.Box(id.Session, ""), matched: state.version, answer: Answer{MessageID: id.Message, Matches: []Match{}, Rejected: []Rejected{}}},
+		store: e.store, of: state.app, now: e.now().UTC(), text: text, traceParent: traceParent, fired: map[string]int{},
 	}
 }
 
@@ -90,6 +97,9 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 		triggerID = id
 	case !repository.Options.TriggerOnce:
 		id = directID(triggerID, repository)
+	}
+	if p.Session == "" {
+		p.box = keyspace.Box("", triggerID)
 	}
 	payload := triggerPayload{
 		eventHeader: p.header(triggerID), RepositoryID: repository.ID, Source: source,
@@ -169,8 +179,8 @@ func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload trigge
 func (p *planner) event(id, part string, event effect.Event) error {
 	event.TraceParent = p.traceParent
 	body, err := exactjson.Encode(event)
-	owed := keyspace.EventEntry(id, p.Session, string(body))
-	owed.Part = part
+	owed := keyspace.EventEntry(id, p.Session, "", string(body))
+	owed.Part, owed.Box = part, p.box
 	p.add(owed, effect.Effect{Event: &event})
 	return err
 }

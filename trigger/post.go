@@ -90,6 +90,7 @@ func (e *Engine) acceptOnce(ctx context.Context, id ledger.Turn, message *stored
 		}
 		canned = string(answer)
 	}
+	e.settling.waitFor(ctx, outbox{id.App, keyspace.Box(id.Session, "")})
 	found, err := e.accept(ctx, id, e.token(), message, canned)
 	if err != nil || !found.Few {
 		return found, err

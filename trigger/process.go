@@ -146,6 +146,7 @@ func (e *Engine) gone(ctx context.Context, t *turn) error {
 // commitPersistently commits within the lease, retrying while Redis is away for a moment.
 // Each retry gives the same answer.
 func (e *Engine) commitPersistently(ctx context.Context, p *plan) (status ledger.Status, err error) {
+	e.settling.waitFor(ctx, p.outbox())
 	p.begun = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, e.lease/heartbeats)
 	defer cancel()

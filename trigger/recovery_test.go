@@ -278,16 +278,15 @@ func TestEventIsPublishedHoweverManyWorkersDieOverIt(t *testing.T) {
 func TestSessionDoesNotExpireUnderAMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "booking", booking)
-		client, idle := w.server.Client(), keyspace.KeysOf("clinic").Idle()
 		w.matcher.intercept(func(matcher.Request) error {
-			client.ZAdd(context.Background(), idle, redis.Z{Score: 1, Member: "clinic/s1"})
+			w.expired("s1")
 			return w.store.ExpireSession(context.Background(), "clinic/s1")
 		})
 		answer, err := w.say("m1", `book {"day":"monday"}`)
 		require.NoError(t, err)
 		require.Len(t, answer.Matches, 1)
 		w.rest()
-		client.ZAdd(context.Background(), idle, redis.Z{Score: 1, Member: "clinic/s1"})
+		w.expired("s1")
 		require.NoError(t, w.store.ExpireSession(t.Context(), "clinic/s1"))
 		w.until("the session is gone when it is idle again", func() bool {
 			items, _, err := w.store.Repositories(context.Background(), session("s1"), "", 10)

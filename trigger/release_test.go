@@ -67,8 +67,8 @@ func TestMessageWhoseAcceptanceWasNotHeardOfGoesOnAtOnce(t *testing.T) {
 func TestDecisionThatWasNotHeardOfIsCarriedOutAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "shop", payment)
-		w.lease = 3 * time.Second // a third of which is for the decision
-		lost := &deaf{word: `"decision":`}
+		w.lease = 3 * time.Second        // a third of which is for the decision
+		lost := &deaf{word: `"schema":`} // which a record has, and no outcome
 		lost.on.Store(true)
 		_, w.engine = w.replica(lost)
 		_, err := w.say("m1", "pay")

@@ -31,7 +31,7 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	_, answering := w.replica(w.trips)
 	w.engine = answering
 	w.put("s1", "booking", booking)
-	_, err := w.say("m0", "nothing") // the scripts are known now
+	_, err := w.say("m0", `book {"day":"sunday"}`) // the scripts are known now
 	require.NoError(t, err)
 	trips := w.trips.Made()
 	_, err = w.say("m1", `book {"day":"monday"}`)
@@ -62,7 +62,7 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	_, err = w.fire(direct)
 	require.NoError(t, err)
 	w.rest()
-	require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 4)
+	require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 5)
 	w.events.distinct(t)
 }
 

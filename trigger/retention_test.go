@@ -210,9 +210,8 @@ func TestNothingStaysForEverButWhatSomebodyConfigured(t *testing.T) {
 		require.NoError(t, err)
 		w.rest()
 		client := w.server.Client()
-		for _, session := range []string{"s1", "s2"} { // their time is over
-			require.NoError(t, client.ZAdd(t.Context(), keyspace.KeysOf("clinic").Idle(), redis.Z{Score: 1, Member: "clinic/" + session}).Err())
-		}
+		w.expired("s1")
+		w.expired("s2")
 		var left []string
 		w.until("all else is gone, or will be", func() bool {
 			left = slices.DeleteFunc(w.server.Keys(), func(key string) bool {

@@ -62,9 +62,6 @@ func (e *Engine) takeOne(ctx context.Context, l ledger.Lane, member string) {
 	case keyspace.LaneCalls:
 		err = e.takeCall(ctx, l.App, member)
 	case keyspace.LaneOutboxes:
-		if member == keyspace.NoSession {
-			member = ""
-		}
 		e.drain(l.App, member, e.token())
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, keyspace.ErrMemory) {
@@ -130,7 +127,9 @@ var crashed = effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest,
 
 // write records the outcome of an effect, with the tool.result of a call that has ended.
 func (e *Engine) write(ctx context.Context, a attempt, token string) error {
-	r := ledger.Report{App: a.AppID, Session: a.entry.Session, Token: token, Next: e.nextHolder()}
+	r := ledger.Report{
+		App: a.AppID, Session: a.entry.Session, Box: keyspace.Box(a.entry.Session, a.TriggerID), Token: token, Next: e.nextHolder(),
+	}
 	if a.ends() {
 		_, owed, err := e.resultEvent(a)
 		if err != nil {

@@ -181,8 +181,8 @@ func enqueue(b *testing.B, db *keyspace.DB, shape shape, n int) {
 				id := fmt.Sprintf("%032x", i)
 				body, err := json.Marshal(event(app, session))
 				require.NoError(b, err)
-				effect := keyspace.EventEntry(id+".event", session, string(body))
-				effect.Trigger, effect.Part = id, "event"
+				effect := keyspace.EventEntry(id+".event", session, id, string(body))
+				effect.Part = "event"
 				owed, err := json.Marshal(effect)
 				require.NoError(b, err)
 				keys, args = append(keys, k.Outbox(session), k.Effect(effect.ID), k.Trigger(id)), append(args, owed)

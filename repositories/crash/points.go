@@ -35,9 +35,13 @@ const (
 	AttemptDone      Point = "attempt.done"      // an effect succeeded, not written down
 	AttemptRetried   Point = "attempt.retried"   // an effect is to be tried again, not written down
 	AttemptDead      Point = "attempt.dead"      // an effect is given up, not written down
+	SettleBefore     Point = "settle.before"     // all events of a decision are published, not written down
+	SettleReply      Point = "settle.reply"      // settle executed, reply lost
+	UnpackBefore     Point = "unpack.before"     // events of a decision are about to be effects of their own
+	UnpackReply      Point = "unpack.reply"      // they are, reply lost
 	FinishBefore     Point = "finish.before"     // outcomes are about to be written
 	FinishReply      Point = "finish.reply"      // finish executed, reply lost
-	AnswerBefore     Point = "answer.before"     // the answer is stored and not sent
+	AnswerBefore     Point = "answer.before"     // the answer is made and not sent
 	RebuildBefore    Point = "rebuild.before"    // a dead process's answer is about to be made
 	GiveBackBefore   Point = "giveback.before"   // a turn could not be decided and is still leased
 	ReviveBefore     Point = "revive.before"     // dead effects are about to be due again
@@ -53,7 +57,8 @@ func Points() []Point {
 	return []Point{
 		AcceptBefore, AcceptReply, TurnClaimed, MatchBefore, MatchAfter, CommitBefore, CommitReply, CommitStale,
 		EffectsBefore, EffectClaimed, PublishBefore, PublishAcked, TokenFetched, RequestSent, ResponseRead,
-		AttemptDone, AttemptRetried, AttemptDead, FinishBefore, FinishReply, AnswerBefore, RebuildBefore,
+		AttemptDone, AttemptRetried, AttemptDead, SettleBefore, SettleReply, UnpackBefore, UnpackReply,
+		FinishBefore, FinishReply, AnswerBefore, RebuildBefore,
 		GiveBackBefore, ReviveBefore, ReviveReply, RepositoryBefore, RepositoryReply, SessionHalf, ShutdownBegun,
 	}
 }

@@ -41,7 +41,8 @@ type DB struct {
 type Script struct{ real, bare *redis.Script }
 
 // NewScript prepares a script. Its parts, joined, see Redis TIME as the only clock,
-// through now() in milliseconds and through micros() in microseconds.
+// through now() in milliseconds and through micros() in microseconds. It is asked once: in
+// a script all happens at one time.
 //
 // A Redis that is full refuses it before it runs.
 func NewScript(parts ...string) *Script { return newScript("#!lua\n", parts) }
@@ -57,9 +58,13 @@ func newScript(first string, parts []string) *Script {
 }
 
 const nowLua = `
+local clock
 local function micros()
-  local t = redis.call('TIME')
-  return t[1] * 1000000 + t[2]
+  if not clock then
+    local t = redis.call('TIME')
+    clock = t[1] * 1000000 + t[2]
+  end
+  return clock
 end
 local function now() return math.floor(micros() / 1000) end
 `
@@ -67,12 +72,48 @@ local function now() return math.floor(micros() / 1000) end
 // Run runs the script by its hash, and by its text where the server does not know it.
 // The error wraps ErrUnavailable where the server is to blame and not the script.
 func (s *Script) Run(ctx context.Context, db *DB, keys []string, args ...any) (any, error) {
-	script := s.real
-	if db.Embedded {
-		script = s.bare
-	}
-	reply, err := script.Run(ctx, db, keys, args...).Result()
+	reply, err := s.of(db).Run(ctx, db, keys, args...).Result()
 	return reply, Unavailable(err)
+}
+
+func (s *Script) of(db *DB) *redis.Script {
+	if db.Embedded {
+		return s.bare
+	}
+	return s.real
+}
+
+// Call are the keys and arguments of one run of a script.
+type Call struct {
+	Keys []string
+	Args []any
+}
+
+// RunAll runs the script several times in one round trip, and returns the replies in the
+// order of the calls. All are run, whether or not one fails; the error is that of the first
+// that did.
+func (s *Script) RunAll(ctx context.Context, db *DB, calls []Call) ([]any, error) {
+	if len(calls) == 1 {
+		reply, err := s.Run(ctx, db, calls[0].Keys, calls[0].Args...)
+		return []any{reply}, err
+	}
+	pipe, runs := db.Pipeline(), make([]*redis.Cmd, len(calls))
+	for i, call := range calls {
+		runs[i] = s.of(db).EvalSha(ctx, pipe, call.Keys, call.Args...)
+	}
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	replies := make([]any, len(calls))
+	var first error
+	for i, call := range calls {
+		reply, err := runs[i].Result()
+		if err = Unavailable(err); redis.HasErrorPrefix(err, "NOSCRIPT") {
+			reply, err = s.Run(ctx, db, call.Keys, call.Args...)
+		}
+		if replies[i] = reply; first == nil {
+			first = err
+		}
+	}
+	return replies, first
 }
 
 // Fields are the values of a reply as texts; missing ones are empty.

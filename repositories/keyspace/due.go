@@ -7,7 +7,7 @@ type Lane string
 const (
 	LaneTurns    Lane = "turns"    // members session/messageId
 	LaneCalls    Lane = "calls"    // members the ids of effects
-	LaneOutboxes Lane = "outboxes" // members sessions, NoSession for none
+	LaneOutboxes Lane = "outboxes" // members as Box names them
 )
 
 // The ledger has two levels, so that the backlog of one app hides nothing of another:
@@ -22,7 +22,7 @@ func (k Keys) Due() string { return k.tag + "due" }
 // waiting or leased alike, by the time (ms) when they are due or their lease ends.
 func (k Keys) Lane(lane Lane) string { return k.tag + string(lane) + ":" + k.app }
 
-// Holders is a hash of an app: the token of the lease of an outbox, by its session.
+// Holders is a hash of an app: the token of the lease of an outbox, by its Box.
 func (k Keys) Holders() string { return k.tag + "holders:" + k.app }
 
 // Owed counts what the partition owes: messages that are not decided, calls, and events.

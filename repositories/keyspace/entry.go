@@ -18,7 +18,7 @@ type Entry struct {
 	Part    string `json:"part"`    // its name within the trigger
 	// Order is "1" for an event, which waits for the session's earlier ones.
 	Order string `json:"order"`
-	// Box is the outbox of its session, as a member of its lane; of an event.
+	// Box is the outbox that it is in, as a member of its lane; of an event.
 	Box string `json:"box"`
 	// Lease is how long a claim of it holds, in milliseconds; of an event, a claim of its
 	// outbox.
@@ -29,38 +29,55 @@ type Entry struct {
 	Once bool `json:"once,omitempty"`
 }
 
-// EventEntry makes an outbox entry for an event, without the trigger that it may belong to.
-func EventEntry(id, session, body string) Entry {
-	return Entry{ID: id, Kind: "event", Body: body, Session: session, Order: "1", Box: Box(session), Lease: EventLease.Milliseconds()}
+// EventEntry makes an outbox entry for an event; trigger is empty where it belongs to none.
+func EventEntry(id, session, trigger, body string) Entry {
+	return Entry{ID: id, Kind: "event", Body: body, Session: session, Trigger: trigger, Order: "1", Box: Box(session, trigger), Lease: EventLease.Milliseconds()}
 }
 
-// Box is the outbox of a session, as a member of its lane.
-func Box(sessionID string) string { return OrNone(sessionID) }
+// Box is the outbox of an event, as a member of its lane: that of its session. Without a
+// session no trigger waits for another, so each has its own; what belongs to neither is in
+// the outbox of the app.
+func Box(sessionID, triggerID string) string {
+	switch {
+	case sessionID != "":
+		return sessionID
+	case triggerID != "":
+		return NoSession + "/" + triggerID
+	default:
+		return NoSession
+	}
+}
 
 // EffectLua defines, beside what DueLua does, enqueue(key, e, app, outbox, token), which writes
 // an effect into the ledger:
 //
 //	key    the effect's hash
 //	e      the Entry
-//	outbox of the session, for an event
+//	outbox that it is in, for an event
 //	token  of the lease that the writer takes at once: of a call, or of an outbox that
 //	       was empty; empty for none
+//
+// and write(key, e, created, token, ends), which writes the effect's hash alone.
 //
 // Events have no lease of their own: their outbox has. A call that is made once has the
 // field begun: the token of an attempt that has begun, empty where none has.
 const EffectLua = DueLua + `
-local function enqueue(key, e, app, outbox, token)
-  local leased = token ~= '' and e.order ~= '1'
-  local time = leased and now() + e.lease or now()
+local function write(key, e, created, token, ends)
+  local begun = token ~= '' and 1 or 0
   redis.call('HSET', key, 'kind', e.kind, 'body', e.body, 'session', e.session,
     'trigger', e.trigger, 'part', e.part, 'order', e.order, 'lease', e.lease,
-    'created', now(), 'token', leased and token or '', 'until', leased and time or 0,
-    'claims', leased and 1 or 0, 'tries', leased and 1 or 0, 'fails', 0, 'state', 'due')
-  if e.once then redis.call('HSET', key, 'begun', leased and token or '') end
+    'created', created, 'token', token, 'until', ends,
+    'claims', begun, 'tries', begun, 'fails', 0, 'state', 'due')
+  if e.once then redis.call('HSET', key, 'begun', token) end
+end
+local function enqueue(key, e, app, outbox, token)
   if e.order == '1' then
+    write(key, e, now(), '', 0)
     push(outbox, e.box, app, e.id, token, e.lease)
-  else
-    schedule(app, 'calls', e.id, time)
+    return
   end
+  local ends = token ~= '' and now() + e.lease or 0
+  write(key, e, now(), token, ends)
+  schedule(app, 'calls', e.id, math.max(ends, now()))
 end
 `

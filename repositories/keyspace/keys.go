@@ -53,10 +53,9 @@ func (k Keys) Turns(sessionID string) string { return k.tag + "turns:" + k.app +
 // Order is a list of a session: its messageIds in the order of their arrival.
 func (k Keys) Order(sessionID string) string { return k.tag + "order:" + k.app + ":" + sessionID }
 
-// Outbox is a list of a session: its unpublished events in the order of decision.
-func (k Keys) Outbox(sessionID string) string {
-	return k.tag + "outbox:" + k.app + ":" + OrNone(sessionID)
-}
+// Outbox is a list: the unpublished events of an outbox, by its Box, in the order of
+// decision; the ids of effects, behind a batch where there is one.
+func (k Keys) Outbox(box string) string { return k.tag + "outbox:" + k.app + ":" + box }
 
 // Effect is a hash: one effect that is owed or dead.
 func (k Keys) Effect(id string) string { return k.tag + "effect:" + k.app + ":" + id }

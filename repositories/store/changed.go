@@ -58,7 +58,7 @@ func (s *Store) ChangeEntry(repository *repositories.Repository, operation strin
 		ID:      event.ID, Type: "earshot.tool.changed", Source: SourceOf(repository.Scope()),
 		Time: event.Time, Data: data,
 	})
-	return keyspace.EventEntry(event.ID, repository.SessionID, string(body)), err
+	return keyspace.EventEntry(event.ID, repository.SessionID, "", string(body)), err
 }
 
 // changeID names a change: by the state that it made, or that it ended. A triggerOnce

@@ -74,7 +74,7 @@ func (s *Store) write(ctx context.Context, repository *repositories.Repository, 
 		script = dropRepository
 	}
 	reply, err := script.Run(ctx, s.db,
-		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(scope.SessionID), keys.Effect(owed.ID), keys.Written(owed.ID)}, keys.Ledger()...),
+		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID)}, keys.Ledger()...),
 		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, s.newID())
 	crash.At(crash.RepositoryReply)
 	switch {

@@ -92,20 +92,21 @@ func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string
 	})
 }
 
-// stillIdle tells whether a session is still past its time by the clock of Redis. One
-// in which a message waits for its decision is not idle, however long that takes.
+// stillIdle tells whether a session is past its time by the clock of Redis: the one of
+// its last message, which is not noted among the idle ones each time, or a later one there.
+// One in which a message waits for its decision is not idle, however long that takes.
 //
-//	KEYS idle, order, turns that are due
+//	KEYS idle, order, turns that are due, turns
 //	ARGV app/session, session TTL (ms)
 //	=>   yes or no
 var stillIdle = keyspace.NewFreeingScript(undecidedLua, `
-local at = redis.call('ZSCORE', KEYS[1], ARGV[1])
+local at, ttl = redis.call('ZSCORE', KEYS[1], ARGV[1]), tonumber(ARGV[2])
 if not at or tonumber(at) > now() then return 'no' end
-if undecided(KEYS[2], KEYS[3], ARGV[1]) then
-  redis.call('ZADD', KEYS[1], now() + tonumber(ARGV[2]), ARGV[1])
-  return 'no'
-end
-return 'yes'
+local ends = (tonumber(redis.call('HGET', KEYS[4], 'used')) or 0) + ttl
+if ends <= now() and undecided(KEYS[2], KEYS[3], ARGV[1]) then ends = now() + ttl end
+if ends <= now() then return 'yes' end
+redis.call('ZADD', KEYS[1], ends, ARGV[1])
+return 'no'
 `)
 
 // ExpireSession closes a session, named as in Keys.Idle, unless it was used since or is
@@ -113,7 +114,7 @@ return 'yes'
 func (s *Store) ExpireSession(ctx context.Context, member string) error {
 	appID, sessionID, _ := strings.Cut(member, "/")
 	keys := keyspace.KeysOf(appID)
-	reply, err := stillIdle.Run(ctx, s.db, []string{keys.Idle(), keys.Order(sessionID), keys.Lane(keyspace.LaneTurns)}, member, s.ttl.Milliseconds())
+	reply, err := stillIdle.Run(ctx, s.db, []string{keys.Idle(), keys.Order(sessionID), keys.Lane(keyspace.LaneTurns), keys.Turns(sessionID)}, member, s.ttl.Milliseconds())
 	if err != nil || reply != "yes" {
 		return err
 	}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"earshot/repositories/crash"
@@ -33,94 +34,114 @@ const maxClaims = 5
 //	     decided   decision
 //	     limited   limit, most, pause (ms)
 //	     taken     message, age and at (ms), version, revision and record of the app,
-//	               its own repositories, those of the session, ids, messages, decisions,
-//	               results and replies of the history, unfinished calls, claims, and
-//	               the generations of app and session
+//	               its own repositories, those of the session, the history (id, message,
+//	               decision, results and reply of each by turns), unfinished calls, claims,
+//	               and the generations of app and session
+//
+// When a session was last used stands beside its messages. It is put among those that may
+// be idle by its first message alone; who finds it there asks when it was used.
 var accept = keyspace.NewScript(keyspace.DueLua, turnLua, rateLua, trimLua, `
-local id, token, at = ARGV[1], ARGV[3], now()
-local function get(field) return redis.call('HGET', KEYS[4], field .. id) or '' end
-local function set(field, value) redis.call('HSET', KEYS[4], field .. id, value) end
-local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
+local turns, order, id, token, member, at = KEYS[4], KEYS[5], ARGV[1], ARGV[3], ARGV[8], now()
+local new, claiming = ARGV[2], ARGV[2] == ''
+local app = redis.call('HMGET', KEYS[1], 'version', 'generation', 'limits')
 local version = app[1]
 if not version then
-  if ARGV[2] == '' then unschedule('turns', ARGV[8]) end
+  if claiming then unschedule('turns', member) end
   return {'noapp'}
 end
-local message = get(turn.message)
-if ARGV[2] == '' and (message == '' or not redis.call('ZSCORE', ledger.turns, ARGV[8])) then
-  unschedule('turns', ARGV[8])
+local had = redis.call('HMGET', turns, turn.message .. id, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.token .. id,
+  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished')
+local message, says, answer, ends, holder, decision = had[1], had[2], had[3], tonumber(had[4]) or 0, had[5], had[6]
+local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or 0, had[10], had[11], tonumber(had[12]) or 0
+if claiming and (not message or not redis.call('ZSCORE', ledger.turns, member)) then
+  unschedule('turns', member)
   return {'gone'}
 end
-local says = get(turn.says)
-if ARGV[2] ~= '' and says ~= '' and says ~= ARGV[14] then return {'reused'} end
-redis.call('ZADD', KEYS[6], at + tonumber(ARGV[7]), ARGV[15])
-redis.call('PEXPIRE', KEYS[9], ARGV[13])
-local answer = get(turn.answer)
-if answer ~= '' then
-  unschedule('turns', ARGV[8])
+if not claiming and says and says ~= ARGV[14] then return {'reused'} end
+local changed = {'used', at}
+local function change(field, value)
+  changed[#changed + 1] = field
+  changed[#changed + 1] = value
+end
+local function write()
+  redis.call('HSET', turns, unpack(changed))
+  if not used then redis.call('ZADD', KEYS[6], at + tonumber(ARGV[7]), ARGV[15]) end
+end
+local generation = redis.call('HGET', KEYS[9], 'generation')
+if generation then redis.call('PEXPIRE', KEYS[9], ARGV[13]) end
+if answer then
+  unschedule('turns', member)
+  write()
   return {'answered', 'answer', answer}
 end
-local ends = tonumber(get(turn.ends)) or 0
-if get(turn.token) ~= token and ends > at then
-  if ARGV[2] == '' then redis.call('ZADD', ledger.turns, 'XX', ends, ARGV[8]) end
+if holder ~= token and ends > at then
+  if claiming then redis.call('ZADD', ledger.turns, 'XX', ends, member) end
+  write()
   return {'busy'}
 end
-local decision = get(turn.decision)
-if decision ~= '' then
-  unschedule('turns', ARGV[8])
+if decision then
+  unschedule('turns', member)
+  write()
   return {'decided', 'decision', decision}
 end
-if message == '' then
-  local over = overRate(KEYS[1], KEYS[7], KEYS[8], {messages = 1, bytes = #ARGV[2] + #ARGV[12], agent = ARGV[11] ~= ''})
+local length
+if not message then
+  local over = overRate(app[3], KEYS[7], KEYS[8], {messages = 1, bytes = #new + #ARGV[12], agent = ARGV[11] ~= ''})
   if over then return over end
-  message = ARGV[2]
-  set(turn.message, message)
-  set(turn.says, ARGV[14])
-  if ARGV[12] ~= '' then set(turn.verified, ARGV[12]) end
-  set(turn.arrived, at)
-  redis.call('RPUSH', KEYS[5], id)
-  trim(KEYS[5], KEYS[4], tonumber(ARGV[16]), string.sub(ARGV[8], 1, -#id - 1))
+  message, verified, arrived = new, ARGV[12], at
+  change(turn.message .. id, message)
+  change(turn.says .. id, ARGV[14])
+  change(turn.arrived .. id, at)
+  if verified ~= '' then change(turn.verified .. id, verified) end
+  length = redis.call('RPUSH', order, id)
+  local gone = trim(order, turns, tonumber(ARGV[16]), string.sub(member, 1, -#id - 1), length)
+  length, left = length - gone, left + gone
 end
 if ARGV[11] ~= '' then
-  set(turn.answer, ARGV[11])
+  change(turn.answer .. id, ARGV[11])
+  write()
   return {'answered', 'answer', ARGV[11]}
 end
-if get(turn.token) ~= token then
-  local claims = redis.call('HINCRBY', KEYS[4], turn.claims .. id, 1)
+if holder ~= token then
+  claims = claims + 1
   if claims > tonumber(ARGV[10]) then
-    unschedule('turns', ARGV[8])
-    redis.call('HDEL', KEYS[4], turn.claims .. id)
-    set(turn.failure, '{"error":"crashed_worker"}')
+    unschedule('turns', member)
+    redis.call('HDEL', turns, turn.claims .. id)
+    change(turn.failure .. id, '{"error":"crashed_worker"}')
+    write()
     return {'dead'}
   end
 end
-set(turn.token, token)
-set(turn.ends, at + tonumber(ARGV[4]))
-redis.call('HDEL', KEYS[4], turn.failure .. id)
-schedule(ARGV[9], 'turns', ARGV[8], at + tonumber(ARGV[4]))
-local left = tonumber(redis.call('HGET', KEYS[4], 'left') or 0)
-local earlier, most, from = left + redis.call('LLEN', KEYS[5]) - 1, tonumber(ARGV[5]), left
+change(turn.claims .. id, claims)
+change(turn.token .. id, token)
+change(turn.ends .. id, at + tonumber(ARGV[4]))
+write()
+if failed then redis.call('HDEL', turns, turn.failure .. id) end
+schedule(ARGV[9], 'turns', member, at + tonumber(ARGV[4]))
+length = length or redis.call('LLEN', order)
+local earlier, most, from = left + length - 1, tonumber(ARGV[5]), left
 if earlier > most then
   local step = math.max(1, math.floor(most / 4))
   from = math.max(left, math.min(earlier, math.ceil((earlier - most) / step) * step))
 end
-local ids = redis.call('LRANGE', KEYS[5], from - left, -1)
-local past = {{}, {}, {}, {}}
-for i, of in ipairs(ids) do
-  local found = redis.call('HMGET', KEYS[4], turn.message .. of, turn.decision .. of, turn.results .. of, turn.reply .. of)
-  for j = 1, 4 do past[j][i] = found[j] or '' end
+local history = {}
+if length > 1 then
+  for _, of in ipairs(redis.call('LRANGE', order, from - left, -1)) do
+    if of == id then break end
+    local found = redis.call('HMGET', turns, turn.message .. of, turn.decision .. of, turn.results .. of, turn.reply .. of)
+    history[#history + 1] = of
+    for i = 1, 4 do history[#history + 1] = found[i] or '' end
+  end
 end
 local revision, record, own = '', '', {}
 if version ~= ARGV[6] then
   revision, record = redis.call('HGET', KEYS[1], 'rev'), redis.call('HGET', KEYS[1], 'record')
   own = redis.call('HVALS', KEYS[2])
 end
-return {'taken', 'message', message, 'age', tostring(at - tonumber(get(turn.arrived))), 'at', tostring(at),
+return {'taken', 'message', message, 'age', tostring(at - tonumber(arrived)), 'at', tostring(at),
   'version', version, 'revision', revision, 'record', record, 'own', own,
-  'repositories', redis.call('HVALS', KEYS[3]),
-  'ids', ids, 'messages', past[1], 'decisions', past[2], 'results', past[3], 'replies', past[4],
-  'unfinished', redis.call('HGET', KEYS[4], 'unfinished') or '', 'claims', get(turn.verified),
-  'app', app[2] or '', 'session', redis.call('HGET', KEYS[9], 'generation') or ''}
+  'repositories', redis.call('HVALS', KEYS[3]), 'history', history,
+  'unfinished', had[13] or '', 'claims', verified or '', 'app', app[2] or '', 'session', generation or ''}
 `)
 
 // Acceptance is a request for the lease of a turn: that of a new message, or an existing
@@ -231,9 +252,8 @@ func readTaken(v values) *TakenTurn {
 		Repositories: v.texts("repositories"), Unfinished: v.text("unfinished"), Claims: v.text("claims"),
 		AppGeneration: v.text("app"), SessionGeneration: v.text("session"),
 	}
-	messages, decisions, results, replies := v.texts("messages"), v.texts("decisions"), v.texts("results"), v.texts("replies")
-	for i, id := range v.texts("ids") {
-		t.History = append(t.History, Past{id, messages[i], decisions[i], results[i], replies[i]})
+	for past := range slices.Chunk(v.texts("history"), 5) {
+		t.History = append(t.History, Past{past[0], past[1], past[2], past[3], past[4]})
 	}
 	return t
 }

@@ -111,6 +111,7 @@ const (
 //	     gone   there is nothing in it
 //	     taken  another has it, or it is not due
 //	     moved  its first event is another than that
+//	     batch  it begins with a batch
 //	     ok     events, in their order, each with id, body, session, trigger, part,
 //	            attempt, fails, age (ms) and revived (how often)
 var claimRun = keyspace.NewFreeingScript(keyspace.DueLua, `
@@ -120,6 +121,7 @@ if redis.call('HGET', ledger.holders, box) ~= token then
   local due = redis.call('ZSCORE', ledger.outboxes, box)
   if due and tonumber(due) > at then return {'taken'} end
 end
+if string.sub(ids[1] or '', 1, 1) == '#' then return {'batch'} end
 for i = 2, others do
   if ids[i - 1] ~= ARGV[i + 4] then break end
   local e = redis.call('HMGET', KEYS[i], 'body', 'session', 'trigger', 'part', 'tries', 'fails', 'created', 'revived', 'state')
@@ -145,16 +147,16 @@ return {'ok', 'events', events}
 `)
 
 // ClaimRun takes the lease of an outbox, or renews it, and returns its first events, or
-// none if it is not available.
-func (l *Ledger) ClaimRun(ctx context.Context, appID, sessionID, token string) ([]Claimed, error) {
+// none if it is not available. A batch is unpacked: who had it did not settle it.
+func (l *Ledger) ClaimRun(ctx context.Context, appID, box, token string) ([]Claimed, error) {
 	k := keyspace.KeysOf(appID)
 	for {
-		ids, err := l.db.LRange(ctx, k.Outbox(sessionID), 0, runEvents-1).Result()
+		ids, err := l.db.LRange(ctx, k.Outbox(box), 0, runEvents-1).Result()
 		if err != nil {
 			return nil, keyspace.Unavailable(err)
 		}
-		keys := []string{k.Outbox(sessionID)}
-		args := []any{appID, keyspace.Box(sessionID), token, keyspace.EventLease.Milliseconds(), runBytes}
+		keys := []string{k.Outbox(box)}
+		args := []any{appID, box, token, keyspace.EventLease.Milliseconds(), runBytes}
 		for _, id := range ids {
 			keys, args = append(keys, k.Effect(id)), append(args, id)
 		}
@@ -165,20 +167,24 @@ func (l *Ledger) ClaimRun(ctx context.Context, appID, sessionID, token string) (
 		switch r := readReply(raw); r.status {
 		case "gone", "taken":
 			return nil, nil
+		case "batch":
+			if err := l.unpack(ctx, appID, box, ids[0]); err != nil {
+				return nil, err
+			}
 		case "ok":
-			return readRun(r.values), nil
+			return readRun(r.values, box), nil
 		}
 	}
 }
 
-func readRun(v values) []Claimed {
+func readRun(v values, box string) []Claimed {
 	events, _ := v["events"].([]any)
 	run := make([]Claimed, len(events))
 	for i, event := range events {
 		fields, _ := event.([]any)
 		run[i] = readClaimed(readValues(fields))
-		owed := keyspace.EventEntry(run[i].ID, run[i].Session, run[i].Body)
-		owed.Trigger, owed.Part = run[i].Trigger, run[i].Part
+		owed := keyspace.EventEntry(run[i].ID, run[i].Session, run[i].Trigger, run[i].Body)
+		owed.Part, owed.Box = run[i].Part, box
 		run[i].Entry = owed
 	}
 	return run

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
@@ -12,14 +13,23 @@ import (
 // commit is the script that decides. It takes all firings of a plan or none.
 //
 //	KEYS 1 app, 2 repos of the app, 3 repos of the session, 4 turns, 5 idle,
-//	     6 outbox of the session, 7 outbox of the app, 8 triggers of the app,
-//	     9 triggers of the session, 10 pending, then the trigger of each firing, then
-//	     the effect of each owed, the rates of the app and those of the session, then
-//	     the ledger
-//	ARGV 1 commitment (JSON)
+//	     6 outbox of the plan, 7 outbox of the app, 8 triggers of the app,
+//	     9 triggers of the session, 10 pending, then the trigger of each firing, then the
+//	     other effects and the effect of each event, the rates of the app and those of
+//	     the session, then the ledger
+//	ARGV 1 appId, 2 sessionId, 3 messageId ('' for a direct trigger), 4 member of the turns,
+//	     5 member of the outboxes, 6 token, 7 unfinished calls (JSON), 8 decision (JSON),
+//	     9 version of the app that it was matched by, 10 version that follows where a
+//	     repository of the app goes, 11 session TTL (ms), 12 lease of the answer (ms),
+//	     13 '1' where a direct trigger counts as a message, 14 '1' where the turn has
+//	     verified claims, 15 '1' where its events may be a batch, 16 lease of an outbox (ms),
+//	     17 events (see Batch), 18 number of firings, then of each firing triggerId, name,
+//	     record (JSON), repositoryId, its session, its revision, '1' where it fires once, the
+//	     number of effects, and the states (JSON) of event, emitter and call, then each other
+//	     effect (JSON of an Entry)
 //	=>   {status, ...}
-//	     ok      with holder, the token of who has the session's outbox, if anybody: the
-//	             plan's own where there was nothing in it
+//	     ok      with holder, the token of who has the outbox, if anybody: the plan's own
+//	             where there was nothing in it; and batch, '1' where its events are one
 //	     stale   a repository is not as it was matched; nothing was written
 //	     lost    another has the turn, or has decided it
 //	     closed  the session was closed meanwhile
@@ -29,96 +39,133 @@ import (
 //
 // A second run, by a client that lost the reply, finds the first one's token beside
 // the decision and answers as it did.
-var commit = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, crash.Script(`
-local doc, at = cjson.decode(ARGV[1]), now()
-local function reply() return {'ok', 'holder', redis.call('HGET', ledger.holders, doc.box) or ''} end
+//
+// While the app's version is the one that it was matched by, its repositories are as they
+// were, and need not be read.
+var commit = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, batchLua, crash.Script(`
+local app, session, message, box, token, at = ARGV[1], ARGV[2], ARGV[3], ARGV[5], ARGV[6], now()
+local turns, firings = KEYS[4], tonumber(ARGV[18])
 local function again(key, field)
-  redis.call('HSET', key, field, doc.token) -- so that replicas are waited for as they were the first time
-  return reply()
+  redis.call('HSET', key, field, token) -- so that replicas are waited for as they were the first time
+  return {'ok', 'holder', redis.call('HGET', ledger.holders, box) or '', 'batch', begins(redis.call('LINDEX', KEYS[6], 0), token) and '1' or '0'}
 end
-if redis.call('EXISTS', KEYS[1]) == 0 then return {'noapp'} end
-if doc.message ~= '' then
-  if redis.call('HGET', KEYS[4], turn.decider .. doc.message) == doc.token then return again(KEYS[4], turn.decider .. doc.message) end
-  if redis.call('HEXISTS', KEYS[4], turn.message .. doc.message) == 0 then return {'closed'} end
-  if redis.call('HEXISTS', KEYS[4], turn.decision .. doc.message) == 1 then return {'lost'} end
-  if redis.call('HGET', KEYS[4], turn.token .. doc.message) ~= doc.token then return {'lost'} end
+local of = redis.call('HMGET', KEYS[1], 'version', 'limits')
+if not of[1] then return {'noapp'} end
+if message ~= '' then
+  local had = redis.call('HMGET', turns, turn.decider .. message, turn.arrived .. message, turn.token .. message)
+  if had[1] == token then return again(turns, turn.decider .. message) end
+  if not had[2] then return {'closed'} end
+  if had[1] or had[3] ~= token then return {'lost'} end
 else
   local by = redis.call('HGET', KEYS[11], 'token')
-  if by == doc.token then return again(KEYS[11], 'token') end
+  if by == token then return again(KEYS[11], 'token') end
   if by then return {'exists'} end
 end
-for _, firing in ipairs(doc.firings) do
-  local repos = firing.session == '' and KEYS[2] or KEYS[3]
-  local stored = redis.call('HGET', repos, firing.repository) or ''
-  if string.match(stored, '^%S+') ~= firing.revision then return {'stale'} end
+local list, argument = {}, 18
+for i = 1, firings do
+  local f = {}
+  for j, name in ipairs({'id', 'name', 'record', 'repository', 'session', 'revision', 'once', 'open', 'event', 'emitter', 'call'}) do
+    f[name] = ARGV[argument + j]
+  end
+  list[i], argument = f, argument + 11
+  if f.session ~= '' or of[1] ~= ARGV[9] then
+    local stored = redis.call('HGET', f.session == '' and KEYS[2] or KEYS[3], f.repository) or ''
+    if string.match(stored, '^%S+') ~= f.revision then return {'stale'} end
+  end
 end
-if doc.message == '' then
-  local over = overRate(KEYS[1], KEYS[others - 1], doc.session ~= '' and KEYS[others] or nil,
-    {messages = doc.frontEnd and 1 or 0, triggers = 1, bytes = #doc.firings[1].record})
+if message == '' then
+  local over = overRate(of[2], KEYS[others - 1], session ~= '' and KEYS[others] or nil,
+    {messages = ARGV[13] == '1' and 1 or 0, triggers = 1, bytes = #list[1].record})
   if over then return over end
+  if session ~= '' then redis.call('ZADD', KEYS[5], at + tonumber(ARGV[11]), app .. '/' .. session) end
 end
-for i, firing in ipairs(doc.firings) do
-  local key = KEYS[10 + i]
-  redis.call('HSET', key, 'record', firing.record, 'fire', firing.name, 'token', doc.token, 'open', firing.open, 'dead', 0,
-    'until', at + doc.lease, 'session', doc.session)
-  for part, state in pairs(firing.states) do redis.call('HSET', key, part, state) end
-  redis.call('ZADD', KEYS[8], micros(), firing.id)
-  if doc.session ~= '' then redis.call('ZADD', KEYS[9], micros(), firing.id) end
-  redis.call('ZADD', KEYS[10], micros(), firing.id)
-  if firing.once then
-    if firing.session == '' then
-      redis.call('HDEL', KEYS[2], firing.repository)
-      redis.call('HSET', KEYS[1], 'version', doc.version)
+for i, f in ipairs(list) do
+  local trigger = {'record', f.record, 'fire', f.name, 'token', token, 'open', f.open, 'dead', '0', 'until', at + tonumber(ARGV[12]), 'session', session}
+  for _, part in ipairs({'event', 'emitter', 'call'}) do
+    if f[part] ~= '' then
+      trigger[#trigger + 1] = part
+      trigger[#trigger + 1] = f[part]
+    end
+  end
+  local since = micros() + i - 1
+  redis.call('HSET', KEYS[10 + i], unpack(trigger))
+  redis.call('ZADD', KEYS[8], since, f.id)
+  if session ~= '' then redis.call('ZADD', KEYS[9], since, f.id) end
+  redis.call('ZADD', KEYS[10], since, f.id)
+  if f.once == '1' then
+    if f.session == '' then
+      redis.call('HDEL', KEYS[2], f.repository)
+      redis.call('HSET', KEYS[1], 'version', ARGV[10])
     else
-      redis.call('HDEL', KEYS[3], firing.repository)
+      redis.call('HDEL', KEYS[3], f.repository)
     end
   end
 end
-for i, e in ipairs(doc.effects) do
-  local ours = e.session == doc.session
-  enqueue(KEYS[10 + #doc.firings + i], e, doc.app, ours and KEYS[6] or KEYS[7], ours and doc.token or '')
+if message ~= '' then
+  redis.call('HSET', turns, turn.decision .. message, ARGV[8], turn.decider .. message, token, 'unfinished', ARGV[7])
+  if ARGV[14] == '1' then redis.call('HDEL', turns, turn.verified .. message) end
 end
-if doc.session ~= '' then redis.call('ZADD', KEYS[5], at + doc.ttl, doc.app .. '/' .. doc.session) end
-if doc.message ~= '' then
-  redis.call('HSET', KEYS[4], turn.decision .. doc.message, doc.decision, turn.decider .. doc.message, doc.token,
-    'unfinished', doc.unfinished)
-  redis.call('HDEL', KEYS[4], turn.verified .. doc.message)
-  unschedule('turns', doc.member)
+for i = argument + 1, #ARGV do
+  local e = cjson.decode(ARGV[i])
+  enqueue(KEYS[10 + firings + i - argument], e, app, KEYS[7], e.order ~= '1' and token or '')
 end
-return reply()
+if ARGV[15] == '1' and ARGV[17] ~= '' and redis.call('EXISTS', KEYS[6]) == 0 then
+  local ends = at + tonumber(ARGV[16])
+  redis.call('RPUSH', KEYS[6], batchOf(token) .. session .. '\t' .. string.format('%.0f', at) .. '\n' .. ARGV[17])
+  redis.call('HSET', ledger.holders, box, token)
+  redis.call('ZADD', ledger.outboxes, ends, box)
+  redis.call('ZADD', ledger.due, 'LT', ends, 'outboxes/' .. app)
+  if message == '' or redis.call('ZREM', ledger.turns, ARGV[4]) == 0 then redis.call('INCRBY', ledger.owed, 1) end
+  return {'ok', 'holder', token, 'batch', '1'}
+end
+for i, e in ipairs(unpacked(ARGV[17])) do
+  e.session, e.box, e.lease = session, box, tonumber(ARGV[16])
+  enqueue(KEYS[10 + firings + #ARGV - argument + i], e, app, KEYS[6], token)
+end
+if message ~= '' then unschedule('turns', ARGV[4]) end
+return {'ok', 'holder', redis.call('HGET', ledger.holders, box) or '', 'batch', '0'}
 `))
 
 // Commitment is a decision as the script reads it, with all that it owes. The script looks
 // into none of the strings that hold JSON. Times are in milliseconds.
 type Commitment struct {
-	App        string           `json:"app"`
-	Session    string           `json:"session"`
-	Message    string           `json:"message"`
-	Member     string           `json:"member"`
-	Box        string           `json:"box"`
-	Token      string           `json:"token"`
-	Unfinished string           `json:"unfinished"`
-	Decision   string           `json:"decision"`
-	Version    string           `json:"version"`
-	TTL        int64            `json:"ttl"`
-	Lease      int64            `json:"lease"`
-	Firings    []Firing         `json:"firings"`
-	Effects    []keyspace.Entry `json:"effects"`
+	Turn
+	Box        string // the outbox of its events
+	Token      string
+	Unfinished string // JSON
+	Decision   string // JSON
+	// Matched is the version of the app that it was matched by, Version the one that
+	// follows where a repository of the app goes.
+	Matched, Version string
+	TTL              int64
+	Lease            int64 // of its answer
+	Claims           bool  // the turn has verified claims
+	Firings          []Firing
+	Events           []keyspace.Entry // of its outbox, in their order
+	Others           []keyspace.Entry // calls, and events of the app's outbox
 	// FrontEnd says that a direct trigger counts as a message as well.
-	FrontEnd bool `json:"frontEnd"`
+	FrontEnd bool
 }
 
 // Firing is one firing of a tool.
 type Firing struct {
-	ID         string            `json:"id"`
-	Name       string            `json:"name"` // its effects are named after it
-	Record     string            `json:"record"`
-	Repository string            `json:"repository"`
-	Session    string            `json:"session"`
-	Revision   string            `json:"revision"`
-	Once       bool              `json:"once"`
-	Open       int               `json:"open"`
-	States     map[string]string `json:"states"`
+	ID         string
+	Name       string // its effects are named after it
+	Record     string // JSON
+	Repository string
+	Session    string // of the repository
+	Revision   string
+	Once       bool
+	Open       int // how many effects it has
+	States     States
+}
+
+// States are those of the effects of a trigger, as JSON; empty where it has none.
+type States struct{ Event, Emitter, Call string }
+
+// of is the state of a part, as keyspace.Parts names it; a result has none.
+func (s States) of(part string) string {
+	return map[string]string{"event": s.Event, "emitter": s.Emitter, "call": s.Call}[part]
 }
 
 // Commit statuses.
@@ -133,9 +180,11 @@ const (
 // Decision is the reply to a Commitment.
 type Decision struct {
 	Status
-	// Holder has the session's outbox, empty where nobody does: the commitment's own token
-	// where there was nothing in it.
+	// Holder has the outbox, empty where nobody does: the commitment's own token where there
+	// was nothing in it.
 	Holder string
+	// Batch says that its events are one Batch, to be settled or unpacked.
+	Batch bool
 	// Few says that too few replicas of Redis have the decision.
 	Few bool
 }
@@ -143,12 +192,12 @@ type Decision struct {
 // Commit decides. A *RateError says that a limit is reached. It answers the same each time
 // that it is asked with the same token.
 func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
-	text, err := exactjson.Encode(c)
+	args, err := c.arguments()
 	if err != nil {
 		return Decision{}, err
 	}
 	crash.At(crash.CommitBefore)
-	raw, err := commit.RunSafely(ctx, l.db, c.keys(), text)
+	raw, err := commit.RunSafely(ctx, l.db, c.keys(), args...)
 	crash.At(crash.CommitReply)
 	few := errors.Is(err, keyspace.ErrReplicas)
 	if err != nil && !few {
@@ -158,20 +207,47 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 	if Status(r.status) == Limited {
 		return Decision{}, readLimited(r.values)
 	}
-	return Decision{Status: Status(r.status), Holder: r.values.text("holder"), Few: few}, nil
+	return Decision{Status: Status(r.status), Holder: r.values.text("holder"), Batch: r.values.text("batch") == "1", Few: few}, nil
 }
 
 func (c Commitment) keys() []string {
-	k := keyspace.KeysOf(c.App)
+	k := c.Turn.keys()
 	keys := []string{
 		k.App(), k.Repos(""), k.Repos(c.Session), k.Turns(c.Session), k.Idle(),
-		k.Outbox(c.Session), k.Outbox(""), k.Triggers(""), k.Triggers(c.Session), k.InState(keyspace.Pending),
+		k.Outbox(c.Box), k.Outbox(keyspace.Box("", "")), k.Triggers(""), k.Triggers(c.Session), k.InState(keyspace.Pending),
 	}
 	for _, firing := range c.Firings {
 		keys = append(keys, k.Trigger(firing.ID))
 	}
-	for _, owed := range c.Effects {
+	for _, owed := range slices.Concat(c.Others, c.Events) {
 		keys = append(keys, k.Effect(owed.ID))
 	}
 	return append(append(keys, k.Rates(""), k.Rates(c.Session)), k.Ledger()...)
+}
+
+func (c Commitment) arguments() ([]any, error) {
+	args := append(make([]any, 0, 18+11*len(c.Firings)+len(c.Others)),
+		c.App, c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
+		c.FrontEnd, c.Claims, !c.calls(), keyspace.EventLease.Milliseconds(), packed(c.Events), len(c.Firings))
+	for _, f := range c.Firings {
+		args = append(args, f.ID, f.Name, f.Record, f.Repository, f.Session, f.Revision, f.Once, f.Open, f.States.Event, f.States.Emitter, f.States.Call)
+	}
+	for _, owed := range c.Others {
+		text, err := exactjson.Encode(owed)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, text)
+	}
+	return args, nil
+}
+
+// calls reports whether a call is owed: its outcome is written with those of the events.
+func (c Commitment) calls() bool {
+	for _, owed := range c.Others {
+		if owed.Order == "" { // it waits for nothing: a call
+			return true
+		}
+	}
+	return false
 }

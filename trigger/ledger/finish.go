@@ -12,7 +12,7 @@ import (
 // finish writes what came of effects, what that owes in turn, and the answer of a
 // turn, all of it in one round trip.
 //
-//	KEYS 1 outbox of the session, 2 pending, 3 failed, 4 turns, 5 dead, then effect and
+//	KEYS 1 outbox, 2 pending, 3 failed, 4 turns, 5 dead, then effect and
 //	     trigger of each outcome, then the effect of each owed, over, then the ledger
 //	ARGV 1 report (JSON)
 //	=>   ok, with
@@ -27,7 +27,7 @@ import (
 // A dead effect is kept, so that it can be revived, and goes with the record of its trigger.
 // One that belongs to no trigger, or to one that is gone, leaves nothing. A second run finds
 // the effects gone or their tokens cleared, and changes nothing.
-var finish = keyspace.NewFreeingScript(keyspace.EffectLua, turnLua, tallyLua, `
+var finish = keyspace.NewFreeingScript(keyspace.EffectLua, turnLua, tallyLua, passLua, `
 local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
 local held = redis.call('HGET', ledger.holders, doc.box) == doc.token
 local function settle(trigger, o)
@@ -46,19 +46,6 @@ local function settle(trigger, o)
   redis.call('ZREM', KEYS[2], o.trigger)
   local keep = redis.call('HGET', trigger, 'dead') == '0' and doc.keep or doc.keepDead
   redis.call('ZADD', KEYS[others], at + keep, doc.app .. '/' .. o.trigger)
-end
-local function pass()
-  if redis.call('LLEN', KEYS[1]) > 0 and doc.next ~= '' then
-    redis.call('HSET', ledger.holders, doc.box, doc.next)
-    schedule(doc.app, 'outboxes', doc.box, at + doc.lease)
-    return
-  end
-  redis.call('HDEL', ledger.holders, doc.box)
-  if redis.call('LLEN', KEYS[1]) > 0 then
-    schedule(doc.app, 'outboxes', doc.box, at)
-  else
-    unschedule('outboxes', doc.box)
-  end
 end
 local function ours(key, o)
   if o.event then return held and redis.call('LINDEX', KEYS[1], 0) == o.id end
@@ -99,7 +86,7 @@ for i, o in ipairs(doc.outcomes) do
     end
   end
 end
-if held then pass() end
+if held then pass(doc.app, redis.call('EXISTS', KEYS[1]) == 1, doc.box, doc.next, doc.lease) end
 for i, e in ipairs(doc.owes) do
   if applied[e.after] then enqueue(KEYS[5 + 2 * #doc.outcomes + i], e, doc.app, KEYS[1], doc.next) end
 end
@@ -185,7 +172,7 @@ func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer s
 
 // encode writes the report; Lua tells an empty list from a missing one.
 func (r Report) encode() (string, error) {
-	r.Lease, r.Box = keyspace.EventLease.Milliseconds(), keyspace.Box(r.Session)
+	r.Lease = keyspace.EventLease.Milliseconds()
 	if r.Outcomes == nil {
 		r.Outcomes = []Outcome{}
 	}
@@ -202,7 +189,7 @@ func (r Report) keys() []string {
 	if r.Trigger != "" {
 		turns = k.Trigger(r.Trigger)
 	}
-	keys := []string{k.Outbox(r.Session), k.InState(keyspace.Pending), k.InState(keyspace.Failed), turns, k.Dead()}
+	keys := []string{k.Outbox(r.Box), k.InState(keyspace.Pending), k.InState(keyspace.Failed), turns, k.Dead()}
 	for _, o := range r.Outcomes {
 		keys = append(keys, k.Effect(o.ID), k.Trigger(o.Trigger))
 	}

@@ -13,8 +13,8 @@ import (
 // letter and a colon, for there are as many as messages, before the messageId. Scripts
 // know them by the same names (turnLua).
 //
-// Besides, the hash has unfinished: the calls of the session that lack values; and left:
-// how many messages have left its history.
+// Besides, the hash has unfinished: the calls of the session that lack values; left: how
+// many messages have left its history; and used: when (ms) the last one came.
 var turnFields = map[string]string{
 	"message":  "m:", // as JSON
 	"arrived":  "t:", // when (ms)
@@ -45,21 +45,24 @@ var turnLua = func() string {
 // that a number that was lowered, or was held up by a message under way, is reached.
 const trimmed = "16"
 
-// trimLua defines trim(order, turns, most, session), which lets the oldest messages of a
-// session leave its history where there are more than most. One that is not decided, or
-// that a replica works on, stays, and with it all that came later. session is how the
-// names of its turns begin. It needs DueLua and turnLua.
+// trimLua defines trim(order, turns, most, session, length), which lets the oldest messages
+// of a session, length in all, leave its history where there are more than most, and returns
+// how many do. One that is not decided, or that a replica works on, stays, and with it all
+// that came later. session is how the names of its turns begin. It needs DueLua and turnLua.
 const trimLua = `
-local function trim(order, turns, most, session)
-  for _ = 1, ` + trimmed + ` do
-    if redis.call('LLEN', order) <= most then return end
+local function trim(order, turns, most, session, length)
+  for gone = 0, ` + trimmed + ` - 1 do
+    if length - gone <= most then return gone end
     local old = redis.call('LINDEX', order, 0)
     local lease = redis.call('HGET', turns, turn.ends .. old)
-    if redis.call('ZSCORE', ledger.turns, session .. old) or lease and tonumber(lease) > now() then return end
+    if redis.call('ZSCORE', ledger.turns, session .. old) or lease and tonumber(lease) > now() then return gone end
     redis.call('LPOP', order)
-    for _, field in pairs(turn) do redis.call('HDEL', turns, field .. old) end
+    local fields = {}
+    for _, field in pairs(turn) do fields[#fields + 1] = field .. old end
+    redis.call('HDEL', turns, unpack(fields))
     redis.call('HINCRBY', turns, 'left', 1)
   end
+  return ` + trimmed + `
 end
 `
 

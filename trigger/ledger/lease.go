@@ -117,6 +117,7 @@ return had
 type Holding struct {
 	Turn    // without a message where it is no turn
 	Token   string
+	Box     string   // that its events are in
 	Trigger string   // that a direct trigger has made
 	Calls   []string // ids
 }
@@ -124,8 +125,8 @@ type Holding struct {
 // Release releases the leases of a token, and reports whether there were any.
 func (l *Ledger) Release(ctx context.Context, h Holding) (had bool, err error) {
 	k := h.keys()
-	keys := []string{k.Turns(h.Session), k.Trigger(h.Trigger), k.Outbox(h.Session)}
-	args := []any{h.Token, h.App, h.Message, h.Member(), keyspace.Box(h.Session)}
+	keys := []string{k.Turns(h.Session), k.Trigger(h.Trigger), k.Outbox(h.Box)}
+	args := []any{h.Token, h.App, h.Message, h.Member(), h.Box}
 	for _, id := range h.Calls {
 		keys, args = append(keys, k.Effect(id)), append(args, id)
 	}

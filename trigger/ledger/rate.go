@@ -7,12 +7,12 @@ import (
 	"earshot/repositories"
 )
 
-// rateLua defines overRate(app, rates, srates, add), which counts what is about to be
+// rateLua defines overRate(limits, rates, srates, add), which counts what is about to be
 // stored against the limits of its app and of its session. It returns nil, or the reply
 // 'limited' with limit, most (its number) and pause (ms), with the pause until there is room; what is
-// refused is not counted. srates is nil without a session. add has the numbers messages,
-// triggers and bytes; what an agent says counts as bytes alone, and apart from what the
-// users of the app store.
+// refused is not counted. limits are those of the app, as Limits.Rates writes them; srates
+// is nil without a session. add has the numbers messages, triggers and bytes; what an agent
+// says counts as bytes alone, and apart from what the users of the app store.
 //
 // A minute begins with the first thing that is counted after the last minute was over.
 // Thus no more than the limit pass in any flood, the pause that is told is exact, and one
@@ -22,31 +22,35 @@ import (
 // An app that was written before it had rates has the defaults.
 var rateLua = `
 local defaultRates = '` + repositories.Limits{}.Rates() + `'
-local function overRate(app, rates, srates, add)
-  local most, counted = {}, {}
-  for word in string.gmatch(redis.call('HGET', app, 'limits') or defaultRates, '%S+') do most[#most + 1] = tonumber(word) end
-  local function limit(name, key, field, by, limited)
-    if key and by and by > 0 and limited > 0 then
-      counted[#counted + 1] = {name = name, key = key, field = field, by = by, most = limited}
+local function minute(key)
+  local read = redis.call('HMGET', key, 'messages', 'triggers', 'bytes', 'agent')
+  return {key = key, new = not (read[1] or read[2] or read[3] or read[4]), counts = {},
+    messages = tonumber(read[1]) or 0, triggers = tonumber(read[2]) or 0, bytes = tonumber(read[3]) or 0, agent = tonumber(read[4]) or 0}
+end
+local function overRate(limits, rates, srates, add)
+  local most = {}
+  for word in string.gmatch(limits or defaultRates, '%S+') do most[#most + 1] = tonumber(word) end
+  local app, session = minute(rates), srates and minute(srates)
+  local function over(name, of, field, limited)
+    local by = add[field == 'agent' and 'bytes' or field]
+    if not of or not by or by <= 0 or limited <= 0 then return end
+    if of[field] > 0 and of[field] + by > limited then
+      return {'limited', 'limit', name, 'most', tostring(limited), 'pause', tostring(math.max(1, redis.call('PTTL', of.key)))}
     end
+    table.insert(of.counts, field)
+    table.insert(of.counts, of[field] + by)
   end
-  if not add.agent then
-    limit('sessionMessagesPerMinute', srates, 'messages', add.messages, most[2])
-    limit('messagesPerMinute', rates, 'messages', add.messages, most[1])
-    limit('sessionTriggersPerMinute', srates, 'triggers', add.triggers, most[4])
-    limit('triggersPerMinute', rates, 'triggers', add.triggers, most[3])
-  end
-  limit('bytesPerMinute', srates, add.agent and 'agent' or 'bytes', add.bytes, most[6])
-  limit('bytesPerMinute', rates, add.agent and 'agent' or 'bytes', add.bytes, most[5])
-  for _, c in ipairs(counted) do
-    local used = tonumber(redis.call('HGET', c.key, c.field)) or 0
-    if used > 0 and used + c.by > c.most then
-      return {'limited', 'limit', c.name, 'most', tostring(c.most), 'pause', tostring(math.max(1, redis.call('PTTL', c.key)))}
+  local bytes = add.agent and 'agent' or 'bytes'
+  local refused = not add.agent and (
+      over('sessionMessagesPerMinute', session, 'messages', most[2]) or over('messagesPerMinute', app, 'messages', most[1])
+      or over('sessionTriggersPerMinute', session, 'triggers', most[4]) or over('triggersPerMinute', app, 'triggers', most[3]))
+    or over('bytesPerMinute', session, bytes, most[6]) or over('bytesPerMinute', app, bytes, most[5])
+  if refused then return refused end
+  for _, of in ipairs({app, session}) do
+    if #of.counts > 0 then
+      redis.call('HSET', of.key, unpack(of.counts))
+      if of.new then redis.call('PEXPIRE', of.key, 60000) end
     end
-  end
-  for _, c in ipairs(counted) do
-    redis.call('HINCRBY', c.key, c.field, c.by)
-    if redis.call('PTTL', c.key) < 0 then redis.call('PEXPIRE', c.key, 60000) end
   end
 end
 `

@@ -176,15 +176,14 @@ tally(KEYS[5], ARGV[2], KEYS[3])
 return revived
 `)
 
-// Revive makes the dead effects of a trigger due again; states are those of its parts from
-// then on (JSON), empty where there is no such part.
-func (l *Ledger) Revive(ctx context.Context, appID, sessionID, triggerID, name string, states map[string]string) error {
-	k := keyspace.KeysOf(appID)
-	keys := []string{k.Trigger(triggerID), k.InState(keyspace.Pending), k.InState(keyspace.Failed), k.Outbox(sessionID), k.Dead()}
-	args := []any{triggerID, appID, keyspace.Box(sessionID)}
+// Revive makes the dead effects of a trigger due again; states are theirs from then on.
+func (l *Ledger) Revive(ctx context.Context, appID, sessionID, triggerID, name string, states States) error {
+	k, box := keyspace.KeysOf(appID), keyspace.Box(sessionID, triggerID)
+	keys := []string{k.Trigger(triggerID), k.InState(keyspace.Pending), k.InState(keyspace.Failed), k.Outbox(box), k.Dead()}
+	args := []any{triggerID, appID, box}
 	for _, part := range keyspace.Parts {
 		id := keyspace.EffectID(name, part)
-		keys, args = append(keys, k.Effect(id)), append(args, id, part, states[part])
+		keys, args = append(keys, k.Effect(id)), append(args, id, part, states.of(part))
 	}
 	crash.At(crash.ReviveBefore)
 	_, err := revive.Run(ctx, l.db, append(append(keys, k.Over()), k.Ledger()...), args...)

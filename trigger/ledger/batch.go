@@ -1,0 +1,219 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories/crash"
+	"earshot/repositories/keyspace"
+)
+
+// A batch is all events of one decision as one member of an outbox that was empty: a line
+// with #, the token of who has decided, the session and the time (ms), then a line for each
+// event with id, trigger, part and body. The fields are divided by tabs; JSON has neither of
+// both, and no id of an effect begins with #. Where the first attempts succeed, nothing is
+// ever written of the events one by one: the batch is settled. Else it is unpacked, and each
+// is an effect of its own.
+
+// packed are the lines of the events of a batch.
+func packed(events []keyspace.Entry) string {
+	var lines strings.Builder
+	for _, e := range events {
+		for _, field := range []string{e.ID, "\t", e.Trigger, "\t", e.Part, "\t", e.Body, "\n"} {
+			lines.WriteString(field)
+		}
+	}
+	return lines.String()
+}
+
+// batchLua defines batchOf(token), how the batch of whoever has decided with that token
+// begins, begins(batch, token), whether it is that, and unpacked(lines), the events of a
+// batch as enqueue takes them, without their outbox.
+const batchLua = `
+local function batchOf(token) return '#' .. token .. '\t' end
+local function begins(batch, token)
+  return batch and string.sub(batch, 1, #token + 2) == batchOf(token)
+end
+local function unpacked(lines)
+  local events = {}
+  for id, trigger, part, body in string.gmatch(lines, '([^\t\n]*)\t([^\t\n]*)\t([^\t\n]*)\t([^\n]*)\n') do
+    events[#events + 1] = {id = id, kind = 'event', body = body, trigger = trigger, part = part, order = '1'}
+  end
+  return events
+end
+`
+
+// settle closes a batch of which all events are published, and the turn or the direct
+// trigger that it is of.
+//
+//	KEYS 1 outbox, 2 turns, or the direct trigger, 3 pending, then the trigger of each
+//	     firing, over, then the ledger
+//	ARGV 1 appId, 2 member of the outboxes, 3 token, 4 token of who goes on with the outbox
+//	     ('' for anybody), 5 lease of an outbox (ms), 6 how long a record is kept (ms),
+//	     7 messageId, 8 answer (JSON; '' where there is none yet), 9 reply (JSON), then of
+//	     each firing triggerId, the states (JSON) of event and emitter, and attempts
+//	=>   ok, or lost where the batch is not there any more or is another's, with holds, 1
+//	     where the outbox holds more events and its lease is that of who goes on
+//
+// A second run finds the batch gone, and changes nothing.
+var settle = keyspace.NewFreeingScript(keyspace.DueLua, turnLua, passLua, batchLua, `
+local outbox, closing, app, box, token, id, answer = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3], ARGV[7], ARGV[8]
+local holder, had = redis.call('HGET', ledger.holders, box), redis.call('LRANGE', outbox, 0, 1)
+if holder ~= token or not begins(had[1], token) then
+  return {'lost', 'holds', holder and holder == ARGV[4] and '1' or '0'}
+end
+pop(outbox)
+pass(app, had[2], box, ARGV[4], tonumber(ARGV[5]))
+for i = 4, others - 1 do
+  local of = 10 + 4 * (i - 4)
+  local trigger = {'open', 0, 'log', ARGV[of + 3], 'event', ARGV[of + 1]}
+  if ARGV[of + 2] ~= '' then
+    trigger[7], trigger[8] = 'emitter', ARGV[of + 2]
+  end
+  if redis.call('EXISTS', KEYS[i]) == 1 then
+    redis.call('HSET', KEYS[i], unpack(trigger))
+    redis.call('ZREM', KEYS[3], ARGV[of])
+    redis.call('ZADD', KEYS[others], now() + tonumber(ARGV[6]), app .. '/' .. ARGV[of])
+  end
+end
+if answer ~= '' and id == '' then
+  if redis.call('EXISTS', closing) == 1 then redis.call('HSETNX', closing, 'answer', answer) end
+elseif answer ~= '' and redis.call('HGET', closing, turn.token .. id) == token then
+  redis.call('HSETNX', closing, turn.answer .. id, answer)
+  if ARGV[9] ~= '' then redis.call('HSET', closing, turn.reply .. id, ARGV[9]) end
+  redis.call('HDEL', closing, turn.token .. id, turn.ends .. id, turn.claims .. id)
+end
+return {'ok', 'holds', had[2] and ARGV[4] ~= '' and '1' or '0'}
+`)
+
+// passLua defines pass(app, left, box, next, lease), which hands an outbox on: to next, to
+// anybody where that is empty, or to nobody where nothing is left in it. It needs DueLua.
+const passLua = `
+local function pass(app, left, box, next, lease)
+  if left and next ~= '' then
+    redis.call('HSET', ledger.holders, box, next)
+    schedule(app, 'outboxes', box, now() + lease)
+    return
+  end
+  redis.call('HDEL', ledger.holders, box)
+  if left then
+    schedule(app, 'outboxes', box, now())
+  else
+    unschedule('outboxes', box)
+  end
+end
+`
+
+// Settlement says that all events of a batch are published.
+type Settlement struct {
+	Turn
+	Box   string
+	Token string // that it was committed with
+	Next  string // who goes on with the outbox, if more is in it
+	Keep  time.Duration
+	// Answer is that of the turn, or of the direct trigger; empty where there is none yet.
+	Answer, Reply string
+	Firings       []Settled
+}
+
+// Settled is a firing whose events are published.
+type Settled struct {
+	ID       string
+	States   States
+	Attempts string // a line of JSON each
+}
+
+// Settle writes down settlements of one or several apps in one round trip, and returns for
+// each whether its Next has the outbox, in which more is left. After an error it is not known
+// which of them were written; all may be written again.
+func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, err error) {
+	calls := make([]keyspace.Call, len(list))
+	for i, s := range list {
+		calls[i] = keyspace.Call{Keys: s.keys(), Args: s.arguments()}
+	}
+	crash.At(crash.SettleBefore)
+	replies, err := settle.RunAll(ctx, l.db, calls)
+	crash.At(crash.SettleReply)
+	if err != nil {
+		return nil, err
+	}
+	for _, raw := range replies {
+		holds = append(holds, readReply(raw).values.text("holds") == "1")
+	}
+	return holds, nil
+}
+
+func (s Settlement) keys() []string {
+	k := s.Turn.keys()
+	closing := k.Turns(s.Session)
+	if s.Message == "" && len(s.Firings) > 0 {
+		closing = k.Trigger(s.Firings[0].ID)
+	}
+	keys := []string{k.Outbox(s.Box), closing, k.InState(keyspace.Pending)}
+	for _, f := range s.Firings {
+		keys = append(keys, k.Trigger(f.ID))
+	}
+	return append(append(keys, k.Over()), k.Ledger()...)
+}
+
+func (s Settlement) arguments() []any {
+	args := []any{s.App, s.Box, s.Token, s.Next, keyspace.EventLease.Milliseconds(), s.Keep.Milliseconds(), s.Message, s.Answer, s.Reply}
+	for _, f := range s.Firings {
+		args = append(args, f.ID, f.States.Event, f.States.Emitter, f.Attempts)
+	}
+	return args
+}
+
+// unpack makes each event of a batch an effect of its own, in the place of the batch. Who
+// has the outbox does not change.
+//
+//	KEYS 1 outbox, then the effect of each event, then the ledger
+//	ARGV 1 batch, 2 lease of an outbox (ms)
+//	=>   1, or 0 where it is not the first of its outbox any more
+var unpack = keyspace.NewFreeingScript(keyspace.EffectLua, batchLua, `
+local outbox, batch = KEYS[1], ARGV[1]
+if redis.call('LINDEX', outbox, 0) ~= batch then return 0 end
+local session, created, lines = string.match(batch, '^#[^\t]*\t([^\t]*)\t([^\n]*)\n(.*)$')
+local events = unpacked(lines)
+redis.call('LPOP', outbox)
+for i = #events, 1, -1 do
+  local e = events[i]
+  e.session, e.lease = session, ARGV[2]
+  write(KEYS[1 + i], e, created, '', 0)
+  redis.call('LPUSH', outbox, e.id)
+end
+redis.call('INCRBY', ledger.owed, #events - 1)
+return 1
+`)
+
+// Unpack makes each event of the batch of a token an effect of its own, unless it is settled
+// or unpacked.
+func (l *Ledger) Unpack(ctx context.Context, appID, box, token string) error {
+	first, err := l.db.LIndex(ctx, keyspace.KeysOf(appID).Outbox(box), 0).Result()
+	switch {
+	case err != nil && !errors.Is(err, redis.Nil):
+		return keyspace.Unavailable(err)
+	case !strings.HasPrefix(first, "#"+token+"\t"):
+		return nil
+	}
+	return l.unpack(ctx, appID, box, first)
+}
+
+func (l *Ledger) unpack(ctx context.Context, appID, box, batch string) error {
+	k := keyspace.KeysOf(appID)
+	keys := []string{k.Outbox(box)}
+	_, events, _ := strings.Cut(batch, "\n")
+	for line := range strings.Lines(events) {
+		id, _, _ := strings.Cut(line, "\t")
+		keys = append(keys, k.Effect(id))
+	}
+	crash.At(crash.UnpackBefore)
+	_, err := unpack.Run(ctx, l.db, slices.Concat(keys, k.Ledger()), batch, keyspace.EventLease.Milliseconds())
+	crash.At(crash.UnpackReply)
+	return err
+}

@@ -1,0 +1,182 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"earshot/repositories/exactjson"
+	"earshot/trigger/ledger"
+)
+
+// settling are the settlements that this process still has to write: nobody's answer waits
+// for them, as what it says is decided and published. Many are written in one round trip. If
+// the process dies before, the ledger delivers the events again, under the ids that they had.
+type settling struct {
+	mu      sync.Mutex
+	queue   []*settlement
+	writing bool
+	open    map[outbox]*settlement // the last one of each outbox that is not written
+}
+
+type settlement struct {
+	ledger.Settlement
+	written chan struct{} // closed when it is
+}
+
+func newSettling() *settling { return &settling{open: map[outbox]*settlement{}} }
+
+// add queues a settlement, and reports whether the caller must see that the queue is
+// written.
+func (s *settling) add(one *settlement) (write bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, one)
+	s.open[one.outbox()] = one
+	write, s.writing = !s.writing, true
+	return write
+}
+
+// next takes the queue; none where it is empty, and then nobody writes any more.
+func (s *settling) next() []*settlement {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.queue
+	s.queue, s.writing = nil, len(list) > 0
+	return list
+}
+
+func (s *settling) done(list []*settlement) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range list {
+		if s.open[one.outbox()] == one {
+			delete(s.open, one.outbox())
+		}
+		close(one.written)
+	}
+}
+
+// wait waits until what was queued for outboxes that fit is written, so that who asks this
+// process after an answer reads what the answer said. It waits no longer than ctx lasts.
+func (s *settling) wait(ctx context.Context, fits func(outbox) bool) {
+	for _, one := range s.unwritten(fits) {
+		select {
+		case <-one.written:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *settling) unwritten(fits func(outbox) bool) (list []*settlement) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for of, one := range s.open {
+		if fits(of) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// waitFor is wait for one outbox.
+func (s *settling) waitFor(ctx context.Context, of outbox) {
+	s.mu.Lock()
+	one := s.open[of]
+	s.mu.Unlock()
+	if one == nil {
+		return
+	}
+	select {
+	case <-one.written:
+	case <-ctx.Done():
+	}
+}
+
+func (s *settlement) outbox() outbox { return outbox{s.App, s.Box} }
+
+// settledReads waits until what this process has answered of an app is written.
+func (e *Engine) settledReads(ctx context.Context, appID string) {
+	e.settling.wait(ctx, func(of outbox) bool { return of.app == appID })
+}
+
+// settle has a settlement written, and returns at once.
+func (e *Engine) settle(s ledger.Settlement) {
+	if e.settling.add(&settlement{Settlement: s, written: make(chan struct{})}) {
+		e.work(e.writeSettlements)
+	}
+}
+
+// writeSettlements writes what is queued until nothing is left.
+func (e *Engine) writeSettlements() {
+	for list := e.settling.next(); len(list) > 0; list = e.settling.next() {
+		e.writeSettled(list)
+	}
+}
+
+func (e *Engine) writeSettled(list []*settlement) {
+	defer e.settling.done(list)
+	of := make([]ledger.Settlement, len(list))
+	for i, one := range list {
+		of[i] = one.Settlement
+	}
+	ctx, cancel := e.lasting(e.life)
+	defer cancel()
+	var holds []bool
+	err := e.retryUntilAvailable(ctx, func() (err error) {
+		holds, err = e.ledger.Settle(ctx, of)
+		return err
+	})
+	if err != nil {
+		e.log.Warn("batch.unsettled", "count", len(list), "error", err.Error())
+		return // the lease of the outbox ends, and the events are delivered again
+	}
+	for i, one := range of {
+		if holds[i] {
+			e.work(func() { e.drain(one.App, one.Box, one.Next) })
+		}
+	}
+}
+
+// settlement is what the ledger is told of a batch whose events are all published.
+func (r *firstAttempts) settlement(closing ledger.Report) (ledger.Settlement, error) {
+	s := ledger.Settlement{
+		Turn: r.plan.Turn, Box: r.plan.box, Token: r.plan.token, Next: r.engine.nextHolder(),
+		Keep: r.engine.store.Retention().Done, Answer: closing.Answer, Reply: closing.Reply,
+	}
+	for i, firing := range r.plan.firings {
+		states, err := statesOf(r.plan.answer.Matches[i])
+		if err != nil {
+			return s, err
+		}
+		s.Firings = append(s.Firings, ledger.Settled{ID: firing.triggerID, States: states})
+	}
+	for _, a := range r.unsaved {
+		if a.entry.Part == "" {
+			continue // it belongs to no trigger
+		}
+		logged, err := a.logged()
+		if err != nil {
+			return s, err
+		}
+		s.Firings[r.plan.matchAt(a.ID)].Attempts += logged + "\n"
+	}
+	return s, nil
+}
+
+// statesOf are the states of a match's effects, as the ledger keeps them.
+func statesOf(m Match) (ledger.States, error) {
+	event, err1 := stateText(m.Event)
+	emitter, err2 := stateText(m.Emitter)
+	call, err3 := stateText(m.Call)
+	return ledger.States{Event: event, Emitter: emitter, Call: call}, errors.Join(err1, err2, err3)
+}
+
+func stateText[T any](state *T) (string, error) {
+	if state == nil {
+		return "", nil
+	}
+	text, err := exactjson.Encode(state)
+	return string(text), err
+}
