@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"earshot/matcher"
@@ -169,19 +170,24 @@ var errLost = errors.New("the lease of the turn was lost")
 // ends when the lease is lost: a process that was frozen must not go on.
 func (e *Engine) hold(ctx context.Context, t *turn) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	ticks := time.NewTicker(e.lease / heartbeats)
-	e.running.Go(func() {
-		defer ticks.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticks.C:
-				e.renew(ctx, t, cancel)
-			}
+	var renewing sync.Mutex // no goroutine waits for what most turns never need
+	var timer *time.Timer
+	renewing.Lock()
+	defer renewing.Unlock()
+	timer = time.AfterFunc(e.lease/heartbeats, func() {
+		e.renew(ctx, t, cancel)
+		renewing.Lock()
+		defer renewing.Unlock()
+		if ctx.Err() == nil {
+			timer.Reset(e.lease / heartbeats)
 		}
 	})
-	return ctx, func() { cancel(nil) }
+	return ctx, func() {
+		renewing.Lock()
+		defer renewing.Unlock()
+		cancel(nil)
+		timer.Stop()
+	}
 }
 
 func (e *Engine) renew(ctx context.Context, t *turn, cancel context.CancelCauseFunc) {

@@ -26,14 +26,15 @@ type scope struct {
 
 // loadScope reads what is in scope now.
 func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope, error) {
-	fields, session, err := e.ledger.Definitions(ctx, appID, sessionID)
+	had := e.apps.get(appID)
+	fields, session, err := e.ledger.Definitions(ctx, appID, sessionID, had.version)
 	if err != nil {
 		return scope{}, err
 	}
-	if fields.Record == "" {
+	if fields.Version == "" {
 		return scope{}, noApp(appID)
 	}
-	state, err := e.apps.load(e.store, appID, nil, fields)
+	state, err := e.apps.load(e.store, appID, had, fields)
 	if err != nil {
 		return scope{}, err
 	}

@@ -11,6 +11,8 @@ package ledger
 import (
 	"context"
 
+	"github.com/redis/go-redis/v9"
+
 	"earshot/repositories/keyspace"
 )
 
@@ -47,22 +49,33 @@ type AppFields struct {
 	Repositories              []string
 }
 
-// Definitions reads an app and its repositories, and those of a session. The record is
-// empty without the app.
-func (l *Ledger) Definitions(ctx context.Context, appID, sessionID string) (app AppFields, session []string, err error) {
+// Definitions reads the version of an app and the repositories of a session; the app's
+// record and its own repositories as well, in a second round trip, where the version is not
+// the one that the caller has. The version is empty without the app.
+func (l *Ledger) Definitions(ctx context.Context, appID, sessionID, version string) (app AppFields, session []string, err error) {
 	k := keyspace.KeysOf(appID)
 	pipe := l.db.Pipeline()
-	record := pipe.HMGet(ctx, k.App(), "version", "rev", "record")
-	own, sessions := pipe.HVals(ctx, k.Repos("")), pipe.HVals(ctx, k.Repos(sessionID))
+	current, sessions := pipe.HMGet(ctx, k.App(), "version"), &redis.StringSliceCmd{}
+	if sessionID != "" {
+		sessions = pipe.HVals(ctx, k.Repos(sessionID))
+	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return AppFields{}, nil, keyspace.Unavailable(err)
 	}
-	fields := keyspace.Fields(record.Val())
-	app = AppFields{Version: fields[0], Revision: fields[1], Record: fields[2], Repositories: own.Val()}
-	if sessionID == "" {
-		return app, nil, nil
+	if app.Version = keyspace.Fields(current.Val())[0]; app.Version != "" && app.Version != version {
+		app, err = l.app(ctx, k)
 	}
-	return app, sessions.Val(), nil
+	return app, sessions.Val(), err
+}
+
+func (l *Ledger) app(ctx context.Context, k keyspace.Keys) (AppFields, error) {
+	pipe := l.db.Pipeline()
+	record, own := pipe.HMGet(ctx, k.App(), "version", "rev", "record"), pipe.HVals(ctx, k.Repos(""))
+	if _, err := pipe.Exec(ctx); err != nil {
+		return AppFields{}, keyspace.Unavailable(err)
+	}
+	fields := keyspace.Fields(record.Val())
+	return AppFields{Version: fields[0], Revision: fields[1], Record: fields[2], Repositories: own.Val()}, nil
 }
 
 // keepAnswer stores an answer where there is none yet: all who ask get the same one.
