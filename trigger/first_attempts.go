@@ -248,12 +248,12 @@ func (r *firstAttempts) inTime() bool { return time.Since(r.plan.begun) < r.engi
 // saveBatch has a batch settled, of which all events are published. Nobody waits for it: what
 // the answer says is decided and published.
 func (r *firstAttempts) saveBatch(closing ledger.Report) (answer string, err error) {
-	settlement, err := r.settlement(closing)
+	written, err := r.settlement(closing)
 	if err != nil {
 		return "", err
 	}
 	r.unsaved, r.batch, r.first = nil, false, false
-	r.engine.settle(settlement)
+	r.engine.settle(written)
 	return closing.Answer, nil
 }
 

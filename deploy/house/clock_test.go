@@ -22,6 +22,7 @@ var realTime = map[string]string{
 	"trigger.Engine.publishRun":         ofLeases,
 	"trigger.Engine.takeCall":           ofLeases,
 	"trigger.firstAttempts.expired":     ofLeases,
+	"trigger.firstAttempts.inTime":      ofLeases,
 }
 
 const (
