@@ -123,3 +123,17 @@ func FuzzFindEvidence(f *testing.F) {
 		evidence.Ungrounded(request, parameters.Reading{Values: values}, tool)
 	})
 }
+
+func BenchmarkEvidenceInTheMessageItself(b *testing.B) {
+	request := matcher.Request{Text: "I would like a table next Friday at the Trattoria, please", Now: evidenceNow}
+	for range 10 {
+		request.History = append(request.History, matcher.Utterance{ID: "u", Actor: matcher.ActorUser, Text: "What is there to eat tonight?"})
+	}
+	tool := evidenceTool(b, evidenceList)
+	values := map[string]any{"city": "trattoria"}
+	require.NotNil(b, evidence.Find(request, values, tool)["city"])
+	b.ReportAllocs()
+	for b.Loop() {
+		evidence.Find(request, values, tool)
+	}
+}

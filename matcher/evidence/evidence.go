@@ -26,13 +26,12 @@ import (
 func Find(request matcher.Request, values map[string]any, tool *repositories.Tool) map[string]*matcher.Evidence {
 	found := make(map[string]*matcher.Evidence, len(values))
 	s := newSearch(request)
-	described := byName(tool.Params())
 	for _, name := range sortedNames(values) {
 		if tool.Params().Hidden(name) {
 			continue
 		}
 		evidence, _ := s.value(name, values[name])
-		if evidence == nil && described[name].defaulted(values[name]) {
+		if evidence == nil && described(tool.Params(), name).defaulted(values[name]) {
 			continue
 		}
 		found[name] = evidence
@@ -93,12 +92,13 @@ func short(text string) string {
 // one that a JSON Schema takes without naming it.
 type describedParameter struct{ parameters.Parameter }
 
-func byName(params *parameters.Parameters) map[string]describedParameter {
-	found := map[string]describedParameter{}
+func described(params *parameters.Parameters, name string) describedParameter {
 	for _, parameter := range params.List() {
-		found[parameter.Name] = describedParameter{parameter}
+		if parameter.Name == name {
+			return describedParameter{parameter}
+		}
 	}
-	return found
+	return describedParameter{}
 }
 
 // defaulted reports whether the value is the parameter's default, which may have been

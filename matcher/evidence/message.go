@@ -40,7 +40,8 @@ type token struct {
 // tokenize splits a text like text.Split, but the whole of it and without expanding
 // contractions: names are compared piece by piece, and grammar does not matter.
 func tokenize(said string) []token {
-	var found []token
+	const usual, most = 5, 64 // bytes of a word with its space, words of a message
+	found := make([]token, 0, min(len(said)/usual+1, most))
 	for at := 0; at < len(said); {
 		r, size := utf8.DecodeRuneInString(said[at:])
 		switch {
@@ -78,6 +79,12 @@ func tokenLength(said string) int {
 // lineUp writes the tokens into the spaced and the tight form.
 func lineUp(tokens []token) (spaced, tight string) {
 	var wide, narrow strings.Builder
+	length := 1
+	for i := range tokens {
+		length += len(tokens[i].norm) + 1
+	}
+	wide.Grow(length)
+	narrow.Grow(length)
 	wide.WriteByte(' ')
 	for i := range tokens {
 		t := &tokens[i]

@@ -14,13 +14,17 @@ import (
 // query is a search for one scalar in all the forms in which it may be written. Any of them
 // will do.
 type query struct {
-	raw    string      // a text without a letter or digit, which is looked for as it is
-	texts  []string    // runs of words, each with a space around it
-	tight  string      // without any space
-	letter string      // a lone a or i, which is mostly a word of its own
-	topic  []text.Word // the name of the parameter
+	raw    string   // a text without a letter or digit, which is looked for as it is
+	texts  []string // runs of words, each with a space around it
+	tight  string   // without any space
+	letter string   // a lone a or i, which is mostly a word of its own
+	name   string   // of the parameter
 	truth  *bool
 
+	// A string is read as a number, a date or a time when its words are not found.
+	unread  bool
+	value   string
+	now     time.Time
 	numbers []string // plain decimals
 	dates   []string // as 2006-01-02
 	clocks  []string // as 15:04
@@ -29,13 +33,13 @@ type query struct {
 }
 
 // newQuery reads the scalar's forms. Its name is the parameter's.
-func newQuery(name string, value any, now time.Time) query {
-	want := query{topic: text.Split(text.Identifier(name))}
+func newQuery(name string, value any, now time.Time) *query {
+	want := &query{name: name, now: now}
 	switch value := value.(type) {
 	case bool:
 		want.truth = &value
 	case string:
-		want.text(value, now)
+		want.text(value)
 	default:
 		want.number(value)
 	}
@@ -55,20 +59,29 @@ func (w *query) number(value any) {
 
 // text looks for a string: as words and, where it is a truth value, a number, a date
 // or a time, as that.
-func (w *query) text(value string, now time.Time) {
+func (w *query) text(value string) {
 	w.words(value)
-	if truth, ok := map[string]bool{"true": true, "false": false}[text.Key(value)]; ok {
+	if key := text.Key(value); key == "true" || key == "false" {
+		truth := key == "true"
 		w.truth = &truth
 	}
 	// What is longer is prose: it may hold a date, but is none.
 	const longest = 64
-	if len(value) > longest {
-		return
-	}
-	r := moment.NewText(value, now)
-	w.numbers = r.OnlyNumber()
-	w.dates, w.clocks, w.days, w.hours = r.OnlyMoment()
+	w.value, w.unread = value, len(value) <= longest
 }
+
+// read makes numbers, dates and times of a string.
+func (w *query) read() {
+	if w.unread {
+		w.unread = false
+		r := moment.NewText(w.value, w.now)
+		w.numbers = r.OnlyNumber()
+		w.dates, w.clocks, w.days, w.hours = r.OnlyMoment()
+	}
+}
+
+// topic is the words of the parameter's name.
+func (w *query) topic() []text.Word { return text.Split(text.Identifier(w.name)) }
 
 // words takes the string's words as they are, as the name that it may be, and without
 // the possessive s.
@@ -140,38 +153,41 @@ func tightForm(tokens []token) string {
 }
 
 // in finds the scalar in a message and returns the message's words.
-func (w query) in(p *message) (string, bool) {
+func (w *query) in(p *message) (string, bool) {
 	if w.raw != "" && strings.Contains(p.text, w.raw) {
 		return w.raw, true
 	}
-	for _, read := range []func(*message) (span, bool){w.inWords, w.inFigures, w.inDates, w.inClocks, w.inTruth} {
-		if found, ok := read(p); ok {
-			return p.text[found.from:found.to], true
-		}
+	found, ok := w.inWords(p)
+	if !ok {
+		w.read()
+		found, ok = among(w.numbers, p.figures)
 	}
-	return "", false
+	if !ok {
+		found, ok = among(w.dates, p.dates)
+	}
+	if !ok {
+		found, ok = among(w.clocks, p.clocks)
+	}
+	if !ok && w.truth != nil {
+		found, ok = p.truth(w.topic(), *w.truth)
+	}
+	return p.text[found.from:found.to], ok
 }
 
-func (w query) inWords(p *message) (span, bool) {
+func (w *query) inWords(p *message) (span, bool) {
 	for _, text := range w.texts {
 		if found, ok := p.run(text); ok {
 			return found, true
 		}
 	}
 	if w.letter != "" {
-		return p.lone(w.letter, w.topic)
+		return p.lone(w.letter, w.topic())
 	}
 	if w.tight != "" {
 		return p.joined(w.tight)
 	}
 	return span{}, false
 }
-
-func (w query) inFigures(p *message) (span, bool) { return among(w.numbers, p.figures) }
-
-func (w query) inDates(p *message) (span, bool) { return among(w.dates, p.dates) }
-
-func (w query) inClocks(p *message) (span, bool) { return among(w.clocks, p.clocks) }
 
 // among looks the forms up in what a message has; it is read only where it is needed.
 func among(forms []string, read func() spans) (span, bool) {
@@ -181,11 +197,4 @@ func among(forms []string, read func() spans) (span, bool) {
 		}
 	}
 	return span{}, false
-}
-
-func (w query) inTruth(p *message) (span, bool) {
-	if w.truth == nil {
-		return span{}, false
-	}
-	return p.truth(w.topic, *w.truth)
 }

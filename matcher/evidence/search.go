@@ -17,13 +17,13 @@ const maxParts = 512
 // search looks values up in one conversation. It keeps what it has read of each message, so
 // that further values cost little. It is not safe for concurrent use.
 type search struct {
-	messages []*message // newest first
+	messages []message // newest first
 	now      time.Time
 	parts    int // looked up so far
 }
 
 func newSearch(request matcher.Request) *search {
-	s := &search{now: request.Now}
+	s := &search{now: request.Now, messages: make([]message, 0, 1+len(request.History))}
 	s.add("", matcher.ActorUser, request.Text)
 	for _, said := range slices.Backward(request.History) {
 		s.add(said.ID, said.Actor, said.Text)
@@ -31,14 +31,15 @@ func newSearch(request matcher.Request) *search {
 	return s
 }
 
-// add takes the next older message in.
+// add takes the next older message in. The list is as long as it will be, so that messages
+// can point at their neighbours.
 func (s *search) add(id, actor, text string) {
-	p := &message{id: id, actor: actor, text: text, now: s.now}
-	if n := len(s.messages); n > 0 {
-		p.answer = s.messages[n-1]
-		p.answer.question = p
+	n := len(s.messages)
+	s.messages = append(s.messages, message{id: id, actor: actor, text: text, now: s.now})
+	if n > 0 {
+		s.messages[n].answer = &s.messages[n-1]
+		s.messages[n-1].question = &s.messages[n]
 	}
-	s.messages = append(s.messages, p)
 }
 
 // hit is a place where a scalar was found.
@@ -118,18 +119,19 @@ func (s *search) part(name string, p part) ([]hit, bool) {
 	if found, ok := s.find(want); ok {
 		return []hit{found}, true
 	}
+	want.read()
 	if len(want.days) == 0 || len(want.hours) == 0 {
 		return nil, false
 	}
-	day, ok := s.find(query{dates: want.days})
-	hour, also := s.find(query{clocks: want.hours})
+	day, ok := s.find(&query{dates: want.days})
+	hour, also := s.find(&query{clocks: want.hours})
 	return []hit{day, hour}, ok && also
 }
 
 // find returns the newest place of a scalar.
-func (s *search) find(want query) (hit, bool) {
-	for i, p := range s.messages {
-		if words, ok := want.in(p); ok {
+func (s *search) find(want *query) (hit, bool) {
+	for i := range s.messages {
+		if words, ok := want.in(&s.messages[i]); ok {
 			return hit{i, words}, true
 		}
 	}
