@@ -15,6 +15,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
+	"earshot/trigger/goroutines"
 	"earshot/trigger/ledger"
 )
 
@@ -99,6 +100,7 @@ type Engine struct {
 	life    context.Context
 	die     context.CancelFunc
 	running sync.WaitGroup
+	pool    goroutines.Pool
 	closing atomic.Bool // what is held is given back
 	slots   map[keyspace.Lane]*slots
 	wake    chan int // partitions to be looked at
@@ -124,7 +126,7 @@ func NewEngine(o Options) (*Engine, error) {
 		log: o.Logger, metrics: o.Metrics, apps: newAppCache(),
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
-		life: life, die: die, slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),
+		life: life, die: die, pool: goroutines.New(), slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),
 		waiting: waiting{events: map[outbox]map[string]chan<- attempt{}}, settling: newSettling(), name: rand.Text() + ".",
 	}, nil
 }
@@ -212,7 +214,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 // work runs f so that Stop waits for it. A panic is logged and does not take the
 // process down: what f had leased is claimed again later, and counted.
 func (e *Engine) work(f func()) {
-	e.running.Go(func() {
+	e.running.Add(1)
+	e.pool.Start(func() {
+		defer e.running.Done()
 		defer func() {
 			if fault := recover(); fault != nil {
 				e.logPanic("worker.panicked", fault)
