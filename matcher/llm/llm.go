@@ -96,6 +96,7 @@ func (o Options) withDefaults() Options {
 // concurrent use.
 type LLM struct {
 	options   Options
+	first     vendor // the default one
 	providers map[string]connection
 	retriever *retrieval.Retriever
 }
@@ -103,7 +104,7 @@ type LLM struct {
 // New returns a matcher that asks the providers that the options configure.
 func New(options Options) *LLM {
 	options = options.withDefaults()
-	llm := &LLM{options: options, providers: map[string]connection{}, retriever: retrieval.New()}
+	llm := &LLM{options: options, first: options.first(), providers: map[string]connection{}, retriever: retrieval.New()}
 	network := provider.Network{HTTPClient: options.HTTPClient, Timeout: options.Timeout, Now: options.Now}
 	for _, one := range options.vendors() {
 		llm.providers[one.name] = one.connect(network)
@@ -122,8 +123,12 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 		return matcher.Result{}, err
 	}
 	turn.offer(l.retriever)
-	limited, cancel := context.WithTimeout(ctx, l.options.Timeout)
-	defer cancel()
+	limited := ctx
+	if turn.finder != "" { // a search is within the time of the request that asks for it
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, l.options.Timeout)
+		defer cancel()
+	}
 	answer, err := l.ask(limited, turn.model, turn.ask)
 	if err != nil {
 		return matcher.Result{}, err

@@ -81,9 +81,8 @@ const (
 	maxCallError   = 300
 )
 
-// history renders the earlier messages, with the calls that they set off.
-func (t *llmTurn) history(utterances []matcher.Utterance) []provider.Message {
-	var messages []provider.Message
+// history adds the earlier messages, with the calls that they set off.
+func (t *llmTurn) history(messages []provider.Message, utterances []matcher.Utterance) []provider.Message {
 	for _, utterance := range utterances {
 		if utterance.Text != "" {
 			speaker := provider.User

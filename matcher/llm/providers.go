@@ -77,7 +77,7 @@ func (p vendor) connect(network provider.Network) connection {
 // choose returns the provider and the model that the app's settings name, as in
 // openai/gpt-4o. A name without a provider is a model of the default one.
 func (l *LLM) choose(app *repositories.App) (provider.Client, string, error) {
-	named, first := "", l.options.first()
+	named, first := "", l.first
 	if app != nil {
 		named = app.Settings.LLM.Tools
 	}

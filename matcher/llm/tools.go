@@ -44,9 +44,8 @@ func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 		limit: l.limit(request.App), ask: provider.Request{Model: name},
 	}
 	seen := request.History[matcher.HistoryStart(len(request.History), l.options.History):]
-	t.ask.Messages = append(t.ask.Messages, provider.Message{Role: provider.System, Text: systemText(request)})
-	t.ask.Messages = append(t.ask.Messages, t.history(seen)...)
-	t.ask.Messages = append(t.ask.Messages,
+	t.ask.Messages = append(make([]provider.Message, 0, 2*len(seen)+3), provider.Message{Role: provider.System, Text: systemText(request)})
+	t.ask.Messages = append(t.history(t.ask.Messages, seen),
 		provider.Message{Role: provider.System, Text: nowMessage(request)},
 		provider.Message{Role: provider.User, Text: request.Text})
 	return t, nil
@@ -91,20 +90,31 @@ type offer struct {
 	back  map[string]string
 }
 
-// offerForm is what an offer depends on beside the tool.
+// offerForm is what an offer depends on beside the tool. The alias is empty where it is the
+// tool's own name, as nearly always.
 type offerForm struct {
 	alias         string
 	sessionScoped bool
 }
 
+// The usual forms, which to look up costs no memory.
+var ofApp, ofSession any = offerForm{}, offerForm{sessionScoped: true}
+
 // offerOf returns how a tool is offered under an alias. It is worked out once in the life of
 // the tool.
 func offerOf(candidate matcher.Candidate, alias string) *offer {
-	params, form := candidate.Tool.Params(), offerForm{alias, candidate.Repository.SessionID != ""}
+	params, session := candidate.Tool.Params(), candidate.Repository.SessionID != ""
+	form := ofApp
+	if session {
+		form = ofSession
+	}
+	if alias != candidate.Tool.Name {
+		form = offerForm{alias, session}
+	}
 	return params.Derived(form, func() any {
 		schema, back := safeSchema(params.ModelSchema())
 		return &offer{shown: properties(schema), back: back, tool: &provider.Tool{
-			Name: alias, Description: describe(candidate), Schema: schema, SessionScoped: form.sessionScoped,
+			Name: alias, Description: describe(candidate), Schema: schema, SessionScoped: session,
 		}}
 	}).(*offer)
 }

@@ -84,8 +84,11 @@ func newBody(request provider.Request, names toolNames) provider.Body {
 func toolsOf(tools []*provider.Tool, names toolNames) []json.RawMessage {
 	rendered := make([]json.RawMessage, len(tools))
 	for i, tool := range tools {
-		name := names.to[tool.Name]
-		rendered[i] = tool.Written("cohere "+name, func(tool *provider.Tool) any {
+		name, form := names.to[tool.Name], "cohere"
+		if name != tool.Name {
+			form += " " + name
+		}
+		rendered[i] = tool.Written(form, func(tool *provider.Tool) any {
 			return jsonTool{Type: "function", Function: jsonDefinition{
 				Name: name, Description: tool.Description, Parameters: schemaSubset.Reduce(tool.Schema),
 			}}

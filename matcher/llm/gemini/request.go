@@ -69,21 +69,18 @@ func newBody(request provider.Request) provider.Body {
 	if signs.MatchString(request.Model) {
 		signUnsigned(rendered.Contents)
 	}
-	return provider.Body{Model: request.Model, Rest: rendered, Tools: toolsOf(request.Tools)}
+	return provider.Body{Model: request.Model, Rest: rendered, Tools: toolsOf(request.Tools), Within: "functionDeclarations"}
 }
 
-// toolsOf renders the tools: a list of one, which has them all.
+// toolsOf renders the tools.
 func toolsOf(tools []*provider.Tool) []json.RawMessage {
-	if len(tools) == 0 {
-		return nil
-	}
 	rendered := make([]json.RawMessage, len(tools))
 	for i, tool := range tools {
 		rendered[i] = tool.Written("gemini", func(tool *provider.Tool) any {
 			return jsonFunction{Name: tool.Name, Description: tool.Description, Parameters: schemaSubset.Reduce(tool.Schema)}
 		})
 	}
-	return []json.RawMessage{provider.WithList([]byte("{}"), "functionDeclarations", rendered)}
+	return rendered
 }
 
 // contentsOf renders the conversation. The results of calls are a content of their

@@ -1,8 +1,10 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"earshot/matcher/llm/provider"
 )
@@ -20,78 +22,59 @@ type (
 	}
 )
 
-// The one shape that go-openai is given.
-type (
-	plainAnswer struct {
-		Choices []plainChoice  `json:"choices"`
-		Usage   map[string]any `json:"usage,omitempty"`
-	}
-	plainChoice struct {
-		Message      plainMessage `json:"message"`
-		FinishReason string       `json:"finish_reason"`
-	}
-	plainMessage struct {
-		Role      string      `json:"role"`
-		Content   string      `json:"content"`
-		ToolCalls []plainCall `json:"tool_calls,omitempty"`
-	}
-	plainCall struct {
-		ID       string        `json:"id"`
-		Type     string        `json:"type"`
-		Function plainFunction `json:"function"`
-	}
-	plainFunction struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	}
-)
+// answer is a completion, with why each part of it ends.
+type answer struct {
+	provider.Completion
+	reasons []string
+}
 
-// normalise rewrites an answer into the shape that go-openai decodes: arguments as a
-// string that holds what came, digit for digit; content as a text; no nulls. Members
-// that nobody reads are dropped, whatever their type.
-func normalise(body []byte) ([]byte, error) {
+// empty is the answer that go-openai reads.
+var empty = []byte("{}")
+
+// normalise reads an answer for the exchange of the context: arguments as a string that
+// holds what came, digit for digit; content as a text; no nulls. Members that nobody reads
+// are dropped, whatever their type.
+func normalise(ctx context.Context, body []byte) ([]byte, error) {
+	one := ctx.Value(asked{}).(*exchange)
+	var err error
+	one.answer, err = read(body)
+	return empty, err
+}
+
+func read(body []byte) (answer, error) {
 	var raw jsonAnswer
 	if err := provider.Decode(body, &raw); err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	if text := provider.ErrorText(raw.Error); text != "" {
-		return nil, &provider.ServerError{Text: text}
+		return answer{}, &provider.ServerError{Text: text}
 	}
-	plain := plainAnswer{Usage: tokens(raw.Usage)}
+	var found answer
 	for _, choice := range raw.Choices {
+		// Some proxies spread the parts of one answer over several choices.
 		if choice.Message == nil {
 			continue
 		}
 		if refusal := provider.RawText(choice.Message.Refusal); refusal != "" {
-			return nil, errors.New("the model refused to answer")
+			return answer{}, errors.New("the model refused to answer")
 		}
 		calls, err := choice.Message.Calls()
 		if err != nil {
-			return nil, err
+			return answer{}, err
 		}
-		plain.Choices = append(plain.Choices, choice.plain(calls))
+		found.Calls = append(found.Calls, calls...)
+		found.Text = strings.TrimSpace(found.Text + "\n" + provider.RawText(choice.Message.Content))
+		found.reasons = append(found.reasons, provider.RawText(choice.FinishReason))
 	}
-	if len(plain.Choices) == 0 {
-		return nil, errors.New("the answer has no choices")
+	if len(found.reasons) == 0 {
+		return answer{}, errors.New("the answer has no choices")
 	}
-	return json.Marshal(plain)
+	found.Usage = tokens(raw.Usage)
+	return found, nil
 }
 
-func (c jsonChoice) plain(calls []provider.Call) plainChoice {
-	plain := plainChoice{
-		FinishReason: provider.RawText(c.FinishReason),
-		Message:      plainMessage{Role: string(provider.Assistant), Content: provider.RawText(c.Message.Content)},
-	}
-	for _, call := range calls {
-		plain.Message.ToolCalls = append(plain.Message.ToolCalls, plainCall{
-			ID: call.ID, Type: "function", Function: plainFunction{Name: call.Name, Arguments: call.Arguments},
-		})
-	}
-	return plain
-}
-
-// tokens keeps the counts.
-func tokens(raw json.RawMessage) map[string]any {
+// tokens reads the counts.
+func tokens(raw json.RawMessage) provider.Usage {
 	var counted struct {
 		Prompt     json.RawMessage `json:"prompt_tokens"`
 		Completion json.RawMessage `json:"completion_tokens"`
@@ -101,10 +84,10 @@ func tokens(raw json.RawMessage) map[string]any {
 		Cached json.RawMessage `json:"cached_tokens"`
 	}
 	_ = json.Unmarshal(raw, &counted) // no count is zero
-	_ = json.Unmarshal(counted.Details, &details)
-	return map[string]any{
-		"prompt_tokens":         provider.TokenCount(counted.Prompt),
-		"completion_tokens":     provider.TokenCount(counted.Completion),
-		"prompt_tokens_details": map[string]int{"cached_tokens": provider.TokenCount(details.Cached)},
+	if len(counted.Details) > 0 {
+		_ = json.Unmarshal(counted.Details, &details)
+	}
+	return provider.Usage{
+		Prompt: provider.TokenCount(counted.Prompt), Completion: provider.TokenCount(counted.Completion), Cached: provider.TokenCount(details.Cached),
 	}
 }

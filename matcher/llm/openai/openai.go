@@ -41,7 +41,14 @@ func New(network provider.Network, given provider.Config) (provider.Client, erro
 // for each message.
 type sender struct{ transport *provider.Transport }
 
-// asked is the key under which a context has the request that go-openai writes.
+// exchange is a request that go-openai writes but for its tools, and the answer to it, which
+// is read from what came: go-openai would take a part of what servers send. The context has
+// it under asked.
+type exchange struct {
+	request provider.Request
+	answer  answer
+}
+
 type asked struct{}
 
 // Do implements openai.HTTPDoer.
@@ -50,8 +57,8 @@ func (s sender) Do(request *http.Request) (*http.Response, error) {
 	if _, err := io.ReadFull(request.Body, body); err != nil {
 		return nil, err
 	}
-	of, _ := request.Context().Value(asked{}).(provider.Request)
-	return s.transport.Send(request, of.Model, provider.WithList(body, "tools", toolsOf(of.Tools)))
+	of := request.Context().Value(asked{}).(*exchange).request
+	return s.transport.Send(request, of.Model, provider.Body{Tools: toolsOf(of.Tools)}.WithTools(body))
 }
 
 // azure sends the key to Azure's endpoints in the header that they expect.
@@ -71,32 +78,16 @@ func (a azure) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // Complete implements provider.Client.
 func (o *client) Complete(ctx context.Context, request provider.Request) (provider.Completion, error) {
-	response, err := o.create(ctx, request)
+	got, err := o.create(ctx, request)
 	if err != nil {
 		return provider.Completion{}, provider.Failure(ctx, err, o.key)
 	}
-	answer := provider.Completion{Usage: usageOf(response.Usage)}
-	for _, choice := range response.Choices {
-		// Some proxies spread the parts of one answer over several choices.
-		if err := provider.CheckNotCut(string(choice.FinishReason)); err != nil {
-			return provider.Completion{Usage: answer.Usage}, err
-		}
-		answer.Text = strings.TrimSpace(answer.Text + "\n" + choice.Message.Content)
-		for _, call := range choice.Message.ToolCalls {
-			answer.Calls = append(answer.Calls, provider.Call{
-				ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments,
-			})
+	for _, reason := range got.reasons {
+		if err := provider.CheckNotCut(reason); err != nil {
+			return provider.Completion{Usage: got.Usage}, err
 		}
 	}
-	return answer, nil
-}
-
-func usageOf(usage openai.Usage) provider.Usage {
-	counted := provider.Usage{Prompt: usage.PromptTokens, Completion: usage.CompletionTokens}
-	if usage.PromptTokensDetails != nil {
-		counted.Cached = usage.PromptTokensDetails.CachedTokens
-	}
-	return counted
+	return got.Completion, nil
 }
 
 // messageOrder remembers whether an endpoint takes system messages within the conversation.
@@ -109,18 +100,24 @@ var refusesOrder = regexp.MustCompile(`(?i)unexpected role|system message must|r
 
 // create sends the request, in the strict order where the endpoint is known to want
 // it. The refusal that tells so costs one more request, once for the process.
-func (o *client) create(ctx context.Context, request provider.Request) (openai.ChatCompletionResponse, error) {
-	ctx = context.WithValue(ctx, asked{}, request)
+func (o *client) create(ctx context.Context, request provider.Request) (answer, error) {
 	if o.order.strict.Load() {
-		return o.client.CreateChatCompletion(ctx, newRequest(inOrder(request)))
+		return o.exchange(ctx, request, inOrder(request))
 	}
-	response, err := o.client.CreateChatCompletion(ctx, newRequest(request))
+	got, err := o.exchange(ctx, request, request)
 	var refused *matcher.Unavailable
 	if errors.As(err, &refused) && refusesOrder.MatchString(refused.Reason) {
 		o.order.strict.Store(true)
-		return o.client.CreateChatCompletion(ctx, newRequest(inOrder(request)))
+		return o.exchange(ctx, request, inOrder(request))
 	}
-	return response, err
+	return got, err
+}
+
+// exchange sends the request with its messages in that order.
+func (o *client) exchange(ctx context.Context, request, ordered provider.Request) (answer, error) {
+	one := &exchange{request: request}
+	_, err := o.client.CreateChatCompletion(context.WithValue(ctx, asked{}, one), newRequest(ordered))
+	return one.answer, err
 }
 
 // inOrder moves all system texts to the front and lets the assistant speak between a

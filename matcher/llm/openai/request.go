@@ -12,14 +12,14 @@ import (
 // newRequest renders a request for chat completions but for its tools, which sender adds.
 // Temperature and the like are left alone: reasoning models refuse them.
 func newRequest(request provider.Request) openai.ChatCompletionRequest {
-	rendered := openai.ChatCompletionRequest{Model: request.Model}
-	for _, one := range request.Messages {
-		rendered.Messages = append(rendered.Messages, openai.ChatCompletionMessage{
+	rendered := openai.ChatCompletionRequest{Model: request.Model, Messages: make([]openai.ChatCompletionMessage, len(request.Messages))}
+	for i, one := range request.Messages {
+		rendered.Messages[i] = openai.ChatCompletionMessage{
 			Role:       string(one.Role),
 			Content:    one.Text,
 			ToolCalls:  toolCalls(one.Calls),
 			ToolCallID: one.CallID,
-		})
+		}
 	}
 	return rendered
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // ServerError is an error in the body of an answer with a good status, as some proxies send
@@ -83,6 +85,9 @@ func (m *RawMessage) rawCalls() (calls []rawCall, readable bool) {
 // ArgumentsText returns arguments as text, digit for digit, whether they came as a
 // string or as JSON.
 func ArgumentsText(raw json.RawMessage) string {
+	if text, plain := plainText(raw); plain {
+		return text
+	}
 	var written string
 	if json.Unmarshal(raw, &written) == nil {
 		return written
@@ -107,6 +112,9 @@ func Decode(body []byte, into any) error {
 
 // ErrorText reads an error that is a text, or an object with a message.
 func ErrorText(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text
@@ -130,6 +138,12 @@ func ErrorText(raw json.RawMessage) string {
 // RawText reads a text that may come as a number, as null, or as a list of parts, leaving
 // out parts that are reasoning.
 func RawText(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	if text, plain := plainText(raw); plain {
+		return text
+	}
 	var written string
 	if json.Unmarshal(raw, &written) == nil {
 		return written
@@ -154,9 +168,20 @@ func RawText(raw json.RawMessage) string {
 	return strings.Join(texts, "")
 }
 
+// plainText returns what a JSON string says that has nothing escaped.
+func plainText(raw json.RawMessage) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' || bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw) {
+		return "", false
+	}
+	return string(raw[1 : len(raw)-1]), true
+}
+
 // TokenCount reads a count that may be written as a fraction. Anything that is not a number
 // counts as zero.
 func TokenCount(raw json.RawMessage) int {
+	if n, err := strconv.ParseInt(string(raw), 10, 32); err == nil {
+		return int(max(0, n))
+	}
 	var n float64
 	_ = json.Unmarshal(raw, &n)
 	return int(min(max(0, n), math.MaxInt32))

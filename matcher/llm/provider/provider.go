@@ -80,30 +80,6 @@ func (t *Tool) Written(form string, write func(*Tool) any) json.RawMessage {
 	return known.(json.RawMessage)
 }
 
-// WithList adds a member to the beginning of an object: a list of elements that are JSON
-// already, which json.Marshal would read and check again, several times over.
-func WithList(object []byte, name string, elements []json.RawMessage) []byte {
-	if len(elements) == 0 {
-		return object
-	}
-	size := len(object) + len(name) + len(elements) + 8
-	for _, element := range elements {
-		size += len(element)
-	}
-	with := append(append(append(make([]byte, 0, size), `{"`...), name...), `":[`...)
-	for i, element := range elements {
-		if i > 0 {
-			with = append(with, ',')
-		}
-		with = append(with, element...)
-	}
-	with = append(with, ']')
-	if len(object) > len("{}") {
-		with = append(with, ',')
-	}
-	return append(with, object[1:]...)
-}
-
 // Call is a tool call as the model wrote it: Arguments should be a JSON object.
 type Call struct {
 	ID        string

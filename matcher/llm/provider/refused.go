@@ -51,6 +51,11 @@ type badRequest struct {
 // Unwrap makes it the *Unavailable that it is to callers.
 func (b *badRequest) Unwrap() error { return b.Unavailable }
 
+func isBadRequest(err error) bool {
+	var bad *badRequest
+	return errors.As(err, &bad)
+}
+
 var (
 	nameLike = regexp.MustCompile(`[A-Za-z0-9_]+`)
 	// notTaken matches what servers say of a parameter that they do not know, or not with

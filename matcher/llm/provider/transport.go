@@ -54,34 +54,23 @@ type Transport struct {
 	network Network
 	Next    http.RoundTripper
 	key     string
-	// Normalise, if set, rewrites the body of an answer.
-	Normalise func(body []byte) ([]byte, error)
+	// Normalise, if set, rewrites the body of an answer to a request with that context.
+	Normalise func(ctx context.Context, body []byte) ([]byte, error)
 	// Essential are the members of a request that are never left out, whatever the
 	// provider says of them. Marks are what stands below the top and can be left out, by
 	// name, as it is written in requests.
 	Essential []string
 	Marks     map[string]string
 	refused   *refusals
+	client    http.Client // the network's, with the transport in it
 }
 
 // NewTransport returns a transport over the network's HTTP client.
 func NewTransport(network Network, key string) *Transport {
-	return &Transport{network: network, Next: cmp.Or(network.HTTPClient.Transport, http.DefaultTransport), key: key, refused: newRefusals()}
-}
-
-// Client returns the network's HTTP client with the transport in it.
-func (t *Transport) Client() *http.Client {
-	client := *t.network.HTTPClient
-	client.Transport = t
-	return &client
-}
-
-// Body is what Post sends: the tools, which are JSON already, before the rest, since they
-// change least and providers cache what requests begin with.
-type Body struct {
-	Model string
-	Rest  any
-	Tools []json.RawMessage
+	t := &Transport{network: network, Next: cmp.Or(network.HTTPClient.Transport, http.DefaultTransport), key: key, refused: newRefusals()}
+	t.client = *network.HTTPClient
+	t.client.Transport = t
+	return t
 }
 
 // Post sends a JSON request and returns the body of the answer.
@@ -98,7 +87,7 @@ func (t *Transport) Post(ctx context.Context, to *url.URL, header http.Header, b
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "earshot")
-	response, err := t.Send(request, body.Model, WithList(text, "tools", body.Tools))
+	response, err := t.Send(request, body.Model, body.WithTools(text))
 	if err != nil {
 		return nil, Failure(ctx, err, t.key)
 	}
@@ -107,24 +96,28 @@ func (t *Transport) Post(ctx context.Context, to *url.URL, header http.Header, b
 
 // Send sends a request with the body, without what the model is known to refuse. Where it
 // refuses something else that can be left out, the request is sent without it, once.
-func (t *Transport) Send(request *http.Request, model string, body []byte) (*http.Response, error) {
+func (t *Transport) Send(request *http.Request, model string, body Parts) (*http.Response, error) {
 	for _, name := range t.refused.of(model) {
-		body = t.without(body, name)
+		body = Parts{t.without(body.whole(), name)}
 	}
 	response, err := t.send(request, body)
-	if name := t.spared(err, body); name != "" {
+	if !isBadRequest(err) {
+		return response, err
+	}
+	whole := body.whole()
+	if name := t.spared(err, whole); name != "" {
 		t.refused.add(model, name)
-		return t.send(request, t.without(body, name))
+		return t.send(request, Parts{t.without(whole, name)})
 	}
 	return response, err
 }
 
-func (t *Transport) send(request *http.Request, body []byte) (*http.Response, error) {
+func (t *Transport) send(request *http.Request, body Parts) (*http.Response, error) {
 	request = request.WithContext(request.Context())
-	request.ContentLength = int64(len(body))
-	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	request.Body, _ = request.GetBody()
-	return t.Client().Do(request)
+	request.ContentLength = body.size()
+	request.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil }
+	request.Body = body.reader()
+	return t.client.Do(request)
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -141,7 +134,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, t.refusal(response, body)
 	}
 	if t.Normalise != nil {
-		if body, err = t.Normalise(body); err != nil {
+		if body, err = t.Normalise(request.Context(), body); err != nil {
 			return nil, t.Unreadable(err)
 		}
 	}
