@@ -123,6 +123,34 @@ func (e *Engine) rebuild(ctx context.Context, id ledger.Turn, decision string) (
 	return e.keep(answer, func(text string) (string, error) { return e.ledger.KeepAnswer(ctx, id, text) })
 }
 
+// answered is the stored answer of a message.
+func answered(found ledger.Accepted) (json.RawMessage, error) {
+	if found.Answer != ledger.AsDecided {
+		return json.RawMessage(found.Answer), nil
+	}
+	answer, err := asDecided(found.Decision)
+	if err != nil {
+		return nil, err
+	}
+	if found.Reply != "" {
+		answer.Reply = json.RawMessage(found.Reply)
+	}
+	return exactjson.Encode(answer)
+}
+
+// asDecided is the answer with what was decided, when all of it is published.
+func asDecided(decision string) (answer Answer, err error) {
+	err = decode(decision, &answer)
+	for _, match := range answer.Matches {
+		for _, event := range []*EventState{match.Event, match.Emitter} {
+			if event != nil {
+				event.State = StatePublished
+			}
+		}
+	}
+	return answer, err
+}
+
 // keep stores an answer that was made anew, unless another was faster, and returns the one
 // that holds.
 func (e *Engine) keep(answer any, store func(text string) (string, error)) (json.RawMessage, error) {
@@ -132,5 +160,8 @@ func (e *Engine) keep(answer any, store func(text string) (string, error)) (json
 	}
 	crash.At(crash.RebuildBefore)
 	kept, err := store(string(text))
+	if kept == ledger.AsDecided {
+		return nil, errLost // whoever was taken for dead is not, and has answered
+	}
 	return json.RawMessage(kept), err
 }

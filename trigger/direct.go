@@ -139,6 +139,8 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 			return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
 		case !stored.fits(d):
 			return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrConflict) // the caller may not be entitled to see more
+		case stored.answer == ledger.AsDecided:
+			return exactjson.Encode(stored.record.Match)
 		case stored.answer != "":
 			return json.RawMessage(stored.answer), nil
 		case !stored.answering:

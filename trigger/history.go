@@ -1,7 +1,6 @@
 package trigger
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -132,18 +131,31 @@ func entryOf(id string, stored ledger.StoredMessage) (Entry, error) {
 		return Entry{}, fmt.Errorf("message %q cannot be read: %w", id, err)
 	}
 	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, State: EntryPending, Triggers: []Match{}}
-	// The answer tells more than the decision does: what came of it by then.
-	if text := cmp.Or(stored.Answer, stored.Decision); text != "" {
-		var decided Answer
-		if err := decode(text, &decided); err != nil {
-			return Entry{}, fmt.Errorf("the decision of message %q cannot be read: %w", id, err)
-		}
+	decided, err := shownAnswer(stored)
+	if err != nil {
+		return Entry{}, fmt.Errorf("the decision of message %q cannot be read: %w", id, err)
+	}
+	if decided.Matches != nil {
 		entry.Triggers, entry.Rejected = decided.Matches, decided.Rejected
 	}
 	if stored.Reply != "" {
 		entry.Reply = json.RawMessage(stored.Reply)
 	}
 	return entry, entry.setState(stored.Decision+stored.Answer, stored.Failure)
+}
+
+// shownAnswer is the answer to a message, which tells more than the decision does: what came
+// of it by then. It is empty where neither is there.
+func shownAnswer(stored ledger.StoredMessage) (answer Answer, err error) {
+	switch {
+	case stored.Answer == ledger.AsDecided:
+		return asDecided(stored.Decision)
+	case stored.Answer != "":
+		err = decode(stored.Answer, &answer)
+	case stored.Decision != "":
+		err = decode(stored.Decision, &answer)
+	}
+	return answer, err
 }
 
 func (entry *Entry) setState(decided, failed string) error {

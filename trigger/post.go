@@ -118,7 +118,7 @@ func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (
 	case ledger.NoApp:
 		return nil, noApp(id.App)
 	case ledger.Answered:
-		return json.RawMessage(found.Answer), nil
+		return answered(found.Accepted)
 	case ledger.Decided:
 		return e.rebuild(ctx, id, found.Decision)
 	case ledger.Taken:

@@ -143,7 +143,7 @@ func (e *Engine) writeSettled(list []*settlement) {
 func (r *firstAttempts) settlement(closing ledger.Report) (ledger.Settlement, error) {
 	s := ledger.Settlement{
 		Turn: r.plan.Turn, Box: r.plan.box, Token: r.plan.token, Next: r.engine.nextHolder(),
-		Keep: r.engine.store.Retention().Done, Answer: closing.Answer, Reply: closing.Reply,
+		Keep: r.engine.store.Retention().Done, Answered: closing.Answer != "", Reply: closing.Reply,
 	}
 	for i, firing := range r.plan.firings {
 		states, err := statesOf(r.plan.answer.Matches[i])

@@ -30,7 +30,7 @@ const maxClaims = 5
 //	     14 what the message says, as a hash; '' to claim
 //	     15 member of idle, 16 most messages of the session's history
 //	=>   a Status, with
-//	     answered  answer
+//	     answered  answer, and decision and reply where it is as decided
 //	     decided   decision
 //	     limited   limit, most, pause (ms)
 //	     taken     message, age and at (ms), version, revision and record of the app,
@@ -72,7 +72,8 @@ if generation then redis.call('PEXPIRE', KEYS[9], ARGV[13]) end
 if answer then
   unschedule('turns', member)
   write()
-  return {'answered', 'answer', answer}
+  if answer ~= '`+AsDecided+`' then return {'answered', 'answer', answer} end
+  return {'answered', 'answer', answer, 'decision', decision, 'reply', redis.call('HGET', turns, turn.reply .. id) or ''}
 end
 if holder ~= token and ends > at then
   if claiming then redis.call('ZADD', ledger.turns, 'XX', ends, member) end
@@ -186,7 +187,8 @@ const (
 type Accepted struct {
 	Status
 	Answer   string // of Answered
-	Decision string // of Decided
+	Decision string // of Decided, and of an answer that is AsDecided
+	Reply    string // of such an answer
 	Taken    *TakenTurn
 	// Few says that too few replicas of Redis have what was written.
 	Few bool
@@ -235,7 +237,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 }
 
 func readAccepted(r scriptReply, few bool) (Accepted, error) {
-	found := Accepted{Status: Status(r.status), Answer: r.values.text("answer"), Decision: r.values.text("decision"), Few: few}
+	found := Accepted{Status: Status(r.status), Answer: r.values.text("answer"), Decision: r.values.text("decision"), Reply: r.values.text("reply"), Few: few}
 	switch found.Status {
 	case Limited:
 		return found, readLimited(r.values)

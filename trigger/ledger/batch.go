@@ -19,6 +19,13 @@ import (
 // both, and no id of an effect begins with #. Where the first attempts succeed, nothing is
 // ever written of the events one by one: the batch is settled. Else it is unpacked, and each
 // is an effect of its own.
+//
+// Its token is that of the lease of the outbox, as long as the lease lasts. Its triggers are
+// among the pending ones only when it is unpacked: until then somebody is publishing it.
+
+// AsDecided is the stored answer where it is what was decided, with all events published: it
+// is not kept twice.
+const AsDecided = "="
 
 // packed are the lines of the events of a batch.
 func packed(events []keyspace.Entry) string {
@@ -51,11 +58,11 @@ end
 // settle closes a batch of which all events are published, and the turn or the direct
 // trigger that it is of.
 //
-//	KEYS 1 outbox, 2 turns, or the direct trigger, 3 pending, then the trigger of each
-//	     firing, over, then the ledger
+//	KEYS 1 outbox, 2 turns, or the direct trigger, then the trigger of each firing, over,
+//	     then the ledger
 //	ARGV 1 appId, 2 member of the outboxes, 3 token, 4 token of who goes on with the outbox
 //	     ('' for anybody), 5 lease of an outbox (ms), 6 how long a record is kept (ms),
-//	     7 messageId, 8 answer (JSON; '' where there is none yet), 9 reply (JSON), then of
+//	     7 messageId, 8 answer ('' where there is none yet), 9 reply (JSON), then of
 //	     each firing triggerId, the states (JSON) of event and emitter, and attempts
 //	=>   ok, or lost where the batch is not there any more or is another's, with holds, 1
 //	     where the outbox holds more events and its lease is that of who goes on
@@ -63,21 +70,20 @@ end
 // A second run finds the batch gone, and changes nothing.
 var settle = keyspace.NewFreeingScript(keyspace.DueLua, turnLua, passLua, batchLua, `
 local outbox, closing, app, box, token, id, answer = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3], ARGV[7], ARGV[8]
-local holder, had = redis.call('HGET', ledger.holders, box), redis.call('LRANGE', outbox, 0, 1)
-if holder ~= token or not begins(had[1], token) then
-  return {'lost', 'holds', holder and holder == ARGV[4] and '1' or '0'}
+local had = redis.call('LRANGE', outbox, 0, 1)
+if not begins(had[1], token) then
+  return {'lost', 'holds', redis.call('HGET', ledger.holders, box) == ARGV[4] and '1' or '0'}
 end
 pop(outbox)
-pass(app, had[2], box, ARGV[4], tonumber(ARGV[5]))
-for i = 4, others - 1 do
-  local of = 10 + 4 * (i - 4)
+if had[2] then pass(app, true, box, ARGV[4], tonumber(ARGV[5])) else unschedule('outboxes', box) end
+for i = 3, others - 1 do
+  local of = 10 + 4 * (i - 3)
   local trigger = {'open', 0, 'log', ARGV[of + 3], 'event', ARGV[of + 1]}
   if ARGV[of + 2] ~= '' then
     trigger[7], trigger[8] = 'emitter', ARGV[of + 2]
   end
   if redis.call('EXISTS', KEYS[i]) == 1 then
     redis.call('HSET', KEYS[i], unpack(trigger))
-    redis.call('ZREM', KEYS[3], ARGV[of])
     redis.call('ZADD', KEYS[others], now() + tonumber(ARGV[6]), app .. '/' .. ARGV[of])
   end
 end
@@ -116,9 +122,11 @@ type Settlement struct {
 	Token string // that it was committed with
 	Next  string // who goes on with the outbox, if more is in it
 	Keep  time.Duration
-	// Answer is that of the turn, or of the direct trigger; empty where there is none yet.
-	Answer, Reply string
-	Firings       []Settled
+	// Answered says that the turn, or the direct trigger, has its answer: as it was decided,
+	// with the reply (JSON).
+	Answered bool
+	Reply    string
+	Firings  []Settled
 }
 
 // Settled is a firing whose events are published.
@@ -154,7 +162,7 @@ func (s Settlement) keys() []string {
 	if s.Message == "" && len(s.Firings) > 0 {
 		closing = k.Trigger(s.Firings[0].ID)
 	}
-	keys := []string{k.Outbox(s.Box), closing, k.InState(keyspace.Pending)}
+	keys := []string{k.Outbox(s.Box), closing}
 	for _, f := range s.Firings {
 		keys = append(keys, k.Trigger(f.ID))
 	}
@@ -162,18 +170,23 @@ func (s Settlement) keys() []string {
 }
 
 func (s Settlement) arguments() []any {
-	args := []any{s.App, s.Box, s.Token, s.Next, keyspace.EventLease.Milliseconds(), s.Keep.Milliseconds(), s.Message, s.Answer, s.Reply}
+	answer := ""
+	if s.Answered {
+		answer = AsDecided
+	}
+	args := []any{s.App, s.Box, s.Token, s.Next, keyspace.EventLease.Milliseconds(), s.Keep.Milliseconds(), s.Message, answer, s.Reply}
 	for _, f := range s.Firings {
 		args = append(args, f.ID, f.States.Event, f.States.Emitter, f.Attempts)
 	}
 	return args
 }
 
-// unpack makes each event of a batch an effect of its own, in the place of the batch. Who
-// has the outbox does not change.
+// unpack makes each event of a batch an effect of its own, in the place of the batch, and
+// its triggers pending.
 //
-//	KEYS 1 outbox, then the effect of each event, then the ledger
-//	ARGV 1 batch, 2 lease of an outbox (ms)
+//	KEYS 1 outbox, 2 pending, then the effect of each event, then the ledger
+//	ARGV 1 batch, 2 lease of an outbox (ms), 3 token of who goes on with the outbox, '' for
+//	     anybody, 4 member of the outboxes
 //	=>   1, or 0 where it is not the first of its outbox any more
 var unpack = keyspace.NewFreeingScript(keyspace.EffectLua, batchLua, `
 local outbox, batch = KEYS[1], ARGV[1]
@@ -184,15 +197,17 @@ redis.call('LPOP', outbox)
 for i = #events, 1, -1 do
   local e = events[i]
   e.session, e.lease = session, ARGV[2]
-  write(KEYS[1 + i], e, created, '', 0)
+  write(KEYS[2 + i], e, created, '', 0)
   redis.call('LPUSH', outbox, e.id)
+  if e.trigger ~= '' then redis.call('ZADD', KEYS[2], 'NX', micros(), e.trigger) end
 end
+if ARGV[3] ~= '' then redis.call('HSET', ledger.holders, ARGV[4], ARGV[3]) end
 redis.call('INCRBY', ledger.owed, #events - 1)
 return 1
 `)
 
 // Unpack makes each event of the batch of a token an effect of its own, unless it is settled
-// or unpacked.
+// or unpacked. The token has the outbox as before.
 func (l *Ledger) Unpack(ctx context.Context, appID, box, token string) error {
 	first, err := l.db.LIndex(ctx, keyspace.KeysOf(appID).Outbox(box), 0).Result()
 	switch {
@@ -201,19 +216,19 @@ func (l *Ledger) Unpack(ctx context.Context, appID, box, token string) error {
 	case !strings.HasPrefix(first, "#"+token+"\t"):
 		return nil
 	}
-	return l.unpack(ctx, appID, box, first)
+	return l.unpack(ctx, appID, box, first, token)
 }
 
-func (l *Ledger) unpack(ctx context.Context, appID, box, batch string) error {
+func (l *Ledger) unpack(ctx context.Context, appID, box, batch, token string) error {
 	k := keyspace.KeysOf(appID)
-	keys := []string{k.Outbox(box)}
+	keys := []string{k.Outbox(box), k.InState(keyspace.Pending)}
 	_, events, _ := strings.Cut(batch, "\n")
 	for line := range strings.Lines(events) {
 		id, _, _ := strings.Cut(line, "\t")
 		keys = append(keys, k.Effect(id))
 	}
 	crash.At(crash.UnpackBefore)
-	_, err := unpack.Run(ctx, l.db, slices.Concat(keys, k.Ledger()), batch, keyspace.EventLease.Milliseconds())
+	_, err := unpack.Run(ctx, l.db, slices.Concat(keys, k.Ledger()), batch, keyspace.EventLease.Milliseconds(), token, box)
 	crash.At(crash.UnpackReply)
 	return err
 }

@@ -168,7 +168,7 @@ func (l *Ledger) ClaimRun(ctx context.Context, appID, box, token string) ([]Clai
 		case "gone", "taken":
 			return nil, nil
 		case "batch":
-			if err := l.unpack(ctx, appID, box, ids[0]); err != nil {
+			if err := l.unpack(ctx, appID, box, ids[0], ""); err != nil {
 				return nil, err
 			}
 		case "ok":

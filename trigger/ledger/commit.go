@@ -45,9 +45,13 @@ import (
 var commit = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, batchLua, crash.Script(`
 local app, session, message, box, token, at = ARGV[1], ARGV[2], ARGV[3], ARGV[5], ARGV[6], now()
 local turns, firings = KEYS[4], tonumber(ARGV[18])
+local function holderOf(first, box)
+  return first and string.match(first, '^#([^\t]*)') or redis.call('HGET', ledger.holders, box) or ''
+end
 local function again(key, field)
   redis.call('HSET', key, field, token) -- so that replicas are waited for as they were the first time
-  return {'ok', 'holder', redis.call('HGET', ledger.holders, box) or '', 'batch', begins(redis.call('LINDEX', KEYS[6], 0), token) and '1' or '0'}
+  local first = redis.call('LINDEX', KEYS[6], 0)
+  return {'ok', 'holder', holderOf(first, box), 'batch', begins(first, token) and '1' or '0'}
 end
 local of = redis.call('HMGET', KEYS[1], 'version', 'limits')
 if not of[1] then return {'noapp'} end
@@ -91,7 +95,6 @@ for i, f in ipairs(list) do
   redis.call('HSET', KEYS[10 + i], unpack(trigger))
   redis.call('ZADD', KEYS[8], since, f.id)
   if session ~= '' then redis.call('ZADD', KEYS[9], since, f.id) end
-  redis.call('ZADD', KEYS[10], since, f.id)
   if f.once == '1' then
     if f.session == '' then
       redis.call('HDEL', KEYS[2], f.repository)
@@ -109,10 +112,10 @@ for i = argument + 1, #ARGV do
   local e = cjson.decode(ARGV[i])
   enqueue(KEYS[10 + firings + i - argument], e, app, KEYS[7], e.order ~= '1' and token or '')
 end
-if ARGV[15] == '1' and ARGV[17] ~= '' and redis.call('EXISTS', KEYS[6]) == 0 then
+local first = redis.call('LINDEX', KEYS[6], 0)
+if ARGV[15] == '1' and ARGV[17] ~= '' and not first then
   local ends = at + tonumber(ARGV[16])
   redis.call('RPUSH', KEYS[6], batchOf(token) .. session .. '\t' .. string.format('%.0f', at) .. '\n' .. ARGV[17])
-  redis.call('HSET', ledger.holders, box, token)
   redis.call('ZADD', ledger.outboxes, ends, box)
   redis.call('ZADD', ledger.due, 'LT', ends, 'outboxes/' .. app)
   if message == '' or redis.call('ZREM', ledger.turns, ARGV[4]) == 0 then redis.call('INCRBY', ledger.owed, 1) end
@@ -123,7 +126,8 @@ for i, e in ipairs(unpacked(ARGV[17])) do
   enqueue(KEYS[10 + firings + #ARGV - argument + i], e, app, KEYS[6], token)
 end
 if message ~= '' then unschedule('turns', ARGV[4]) end
-return {'ok', 'holder', redis.call('HGET', ledger.holders, box) or '', 'batch', '0'}
+for i, f in ipairs(list) do redis.call('ZADD', KEYS[10], micros() + i - 1, f.id) end
+return {'ok', 'holder', holderOf(first or redis.call('LINDEX', KEYS[6], 0), box), 'batch', '0'}
 `))
 
 // Commitment is a decision as the script reads it, with all that it owes. The script looks

@@ -60,7 +60,7 @@ func turn(b *testing.B, l *ledger.Ledger, i int) {
 	require.NoError(b, err)
 	require.Equal(b, ledger.Committed, decided.Status)
 	_, err = l.Settle(ctx, []ledger.Settlement{{
-		Turn: of, Box: of.Session, Token: token, Next: "next", Keep: time.Hour, Answer: strings.Repeat("a", 300),
+		Turn: of, Box: of.Session, Token: token, Next: "next", Keep: time.Hour, Answered: true,
 		Firings: []ledger.Settled{{ID: trigger, States: ledger.States{Event: `{"subject":"tool.trigger.shop.s.book","state":"published"}`}, Attempts: strings.Repeat("l", 80)}},
 	}})
 	require.NoError(b, err)

@@ -82,7 +82,7 @@ func (l *Ledger) Postpone(ctx context.Context, t Turn, pause time.Duration) erro
 //
 // How often a turn or a call was claimed stays counted: one that nobody can work on must
 // not go round for ever.
-var release = keyspace.NewFreeingScript(keyspace.DueLua, turnLua, `
+var release = keyspace.NewFreeingScript(keyspace.DueLua, turnLua, batchLua, `
 local token, app, id, at, had = ARGV[1], ARGV[2], ARGV[3], now(), 0
 if id ~= '' and redis.call('HGET', KEYS[1], turn.token .. id) == token then
   had = 1
@@ -100,6 +100,10 @@ for i = 4, others do
     if redis.call('HGET', KEYS[i], 'begun') == token then redis.call('HSET', KEYS[i], 'begun', '') end
     schedule(app, 'calls', ARGV[i + 2], at)
   end
+end
+if begins(redis.call('LINDEX', KEYS[3], 0), token) then
+  had = 1
+  schedule(app, 'outboxes', ARGV[5], at)
 end
 if redis.call('HGET', ledger.holders, ARGV[5]) == token then
   had = 1
