@@ -189,3 +189,46 @@ func TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith(t *testing.T) {
 		require.GreaterOrEqual(t, float64(hits)/float64(all), set.leastHit)
 	}
 }
+
+// TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith has nothing but changes of the subject: ten
+// messages of a conversation have nothing to do with each other.
+func TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith(t *testing.T) {
+	shared := poolOfAll(t)
+	var sum float64
+	var pairs, hits, alone, all int
+	var said []matcher.Utterance
+	var calls [][]evaldata.Call
+	for _, c := range evaldata.BFCL(t) {
+		if len(c.Calls) == 0 || len(c.Messages) != 1 {
+			continue
+		}
+		said, calls = append(said, matcher.Utterance{ID: c.ID, Actor: matcher.ActorUser, Text: c.Messages[0].Text}), append(calls, c.Calls)
+		if len(said) < 10 {
+			continue
+		}
+		bodies := spokenIn(t, shared, said)
+		s, n := kept(bodies)
+		sum, pairs = sum+s, pairs+n
+		for i, body := range bodies {
+			all++
+			hits += offers(body, calls[i])
+			alone += offers(spokenIn(t, shared, said[i:i+1])[0], calls[i])
+		}
+		said, calls = nil, nil
+	}
+	t.Logf("%.1f %% of a request is known from the one before; all tools of %.1f %% of %d messages were on offer, and of %.1f %% if each were the first",
+		100*sum/float64(pairs), 100*float64(hits)/float64(all), all, 100*float64(alone)/float64(all))
+	require.GreaterOrEqual(t, sum/float64(pairs), 0.9)
+	require.GreaterOrEqual(t, float64(hits)/float64(all), 0.92)
+	require.GreaterOrEqual(t, float64(alone)/float64(all), 0.95)
+}
+
+// offers is 1 for a request with all the tools of the calls.
+func offers(body string, calls []evaldata.Call) int {
+	for _, call := range calls {
+		if !strings.Contains(body, `"name":"`+call.Name+`"`) {
+			return 0
+		}
+	}
+	return 1
+}
