@@ -3,8 +3,10 @@ package retrieval_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
@@ -137,4 +139,22 @@ func TestOfferOfMoreToolsOfASessionThanFitIsTheNearestOfThem(t *testing.T) {
 	for _, name := range kept[1:] {
 		require.Regexp(t, "^own-", name)
 	}
+}
+
+func TestConversationsAtOnceAreOfferedWhatEachWouldBeAlone(t *testing.T) {
+	turns := conversation(t, 200, messages(t, 12))
+	want := make([][]string, len(turns))
+	for i, turn := range turns {
+		want[i] = matchertest.Names(retrieval.New().Offer(turn, 30))
+	}
+	r := retrieval.New()
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for i, turn := range turns {
+				assert.Equal(t, want[i], matchertest.Names(r.Offer(turn, 30)))
+			}
+		})
+	}
+	all.Wait()
 }
