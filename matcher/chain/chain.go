@@ -56,7 +56,7 @@ func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Res
 	if result, sure := c.sure(request); sure {
 		return result, nil
 	}
-	if matcher.Abandons(request.Text) {
+	if len(request.Unfinished) > 0 && matcher.Abandons(request.Text) {
 		request.Unfinished = nil
 	}
 	result, err := c.rest.Match(ctx, request)

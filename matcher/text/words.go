@@ -29,6 +29,7 @@ type Word struct {
 // script that writes no spaces as a word of its own.
 func Split(text string) []Word {
 	found := make([]Word, 0, 16)
+	var parts []string
 	for at := 0; at < len(text) && len(found) < MaxWords; {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		if !InWord(r) {
@@ -36,7 +37,8 @@ func Split(text string) []Word {
 			continue
 		}
 		end := at + wordLength(text[at:])
-		for _, part := range expand(Fold(text[at:end])) {
+		parts = expand(parts[:0], Fold(text[at:end]))
+		for _, part := range parts {
 			found = append(found, Word{Norm: part, Stem: Stem(part), Start: at, End: end})
 		}
 		at = end
@@ -115,21 +117,21 @@ func isASCII(text string) bool {
 	return true
 }
 
-// expand spells a contraction out: "don't" and "dont" are do and not.
-func expand(folded string) []string {
+// expand appends the words of a contraction, spelled out: of "don't" and "dont" do and not.
+func expand(words []string, folded string) []string {
 	if full, ok := Contractions.Value(strings.ReplaceAll(folded, "'", "")); ok {
-		return strings.Fields(full)
+		return append(words, strings.Fields(full)...)
 	}
 	before, after, found := strings.Cut(folded, "'")
 	switch {
 	case !found:
-		return []string{folded}
+		return append(words, folded)
 	case after == "s":
-		return []string{before}
+		return append(words, before)
 	case Elisions.Has(before):
-		return []string{before, after}
+		return append(words, before, after)
 	}
-	return []string{strings.ReplaceAll(folded, "'", "")}
+	return append(words, strings.ReplaceAll(folded, "'", ""))
 }
 
 // Key normalizes a text for comparison: case, accents, punctuation and spacing make no
