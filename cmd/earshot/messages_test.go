@@ -331,3 +331,31 @@ func TestMetricsAreThoseOfTheContract(t *testing.T) {
 		require.Contains(t, shown, "\n"+line+"\n")
 	}
 }
+
+func TestToolThatIsNotOfferedIsFoundFiresAndStaysOnOfferOnAllReplicas(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 2)
+	w.put("/v1/apps/clinic", `{"settings":{"llm":{"mostTools":8}}}`)
+	tools := []string{`{"name":"unlock","description":"Open the gate of the yard","schema":[{"parameter":"gate","type":"string","required":true}]}`}
+	for i := range 30 {
+		tools = append(tools, fmt.Sprintf(`{"name":"job_%02d","description":"Run bitte job %d"}`, i, i))
+	}
+	w.put("/v1/apps/clinic/repositories/many", `{"tools":[`+strings.Join(tools, ",")+`]}`)
+	w.llm.Queue(llmtest.Call("find_tools", `{"words":"open the gate"}`), llmtest.Call("unlock", `{"gate":"Nord"}`), llmtest.Text("none"))
+	said := read[posted](t, w.ask(w.replicas[0], "POST", messagesPath("s1"), messageBody("m1", "bitte das Tor, Nord")))
+	require.Equal(t, "unlock", said.Matches[0].Name)
+	w.ask(w.replicas[1], "POST", messagesPath("s1"), messageBody("m2", "danke"))
+
+	asked := w.llm.Requests()
+	require.Len(t, asked, 3)
+	first := asked[0].ToolNames()
+	require.NotContains(t, first, "unlock")
+	require.Equal(t, "find_tools", first[0])
+	for _, request := range asked {
+		require.LessOrEqual(t, len(request.Tools), 8)
+	}
+	require.Contains(t, asked[1].ToolNames(), "unlock")
+	require.Contains(t, asked[2].ToolNames(), "unlock")
+	require.Equal(t, first[:4], asked[2].ToolNames()[:4], "what was offered before stands before what is new")
+	require.Contains(t, w.call(200, "GET", "/metrics", "").Body, "earshot_llm_tokens_total{kind=\"cached\"} 128\n")
+}
