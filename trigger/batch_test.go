@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -173,5 +174,43 @@ func TestSessionThatIsClosedBehindABatchStillHasItPublished(t *testing.T) {
 		w.lapse(keyspace.LaneOutboxes, "s1")
 		w.rest()
 		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.a"), 2, "the second is dropped by its id")
+	})
+}
+
+// TestDirectTriggerOfAToolThatIsKnownAsksRedisOnce counts round trips, and changes what is
+// known meanwhile.
+func TestDirectTriggerOfAToolThatIsKnownAsksRedisOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		named := func(tool string) string {
+			return `{"tools":[{"name":"` + tool + `","schema":[{"parameter":"day","type":"string","required":true}]}]}`
+		}
+		w.put("", "r", named("a"))
+		fire := func(session, tool string) (trigger.Match, error) {
+			return w.fire(trigger.Direct{SessionID: session, Name: tool, Source: "ui", TriggerID: session + tool, Values: map[string]any{"day": "monday"}})
+		}
+		_, err := fire("s0", "a") // the scripts are loaded now, and the app is cached
+		require.NoError(t, err)
+		w.settled()
+		trips := w.trips.Made()
+		_, err = fire("s1", "a")
+		require.NoError(t, err)
+		w.settled()
+		require.EqualValues(t, 3, w.trips.Made()-trips, "one decides, one is behind the answer, one is of settled")
+
+		w.put("s1", "own", named("a"))
+		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "a", Source: "ui", Values: map[string]any{"day": "monday"}})
+		require.NoError(t, err)
+		require.Equal(t, "own", match.RepositoryID, "the session's tool wins")
+		w.put("", "r", named("b"))
+		_, err = fire("s2", "a")
+		require.ErrorIs(t, err, trigger.ErrNotInScope)
+		_, err = fire("s2", "b")
+		require.NoError(t, err)
+		again, err := fire("s1", "a")
+		require.NoError(t, err, "it was fired before the tool went")
+		require.Equal(t, "r", again.RepositoryID)
+		require.NoError(t, w.store.DeleteApp(t.Context(), "clinic"))
+		_, err = fire("s3", "b")
+		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }

@@ -44,7 +44,7 @@ func (e *Engine) commitment(p *plan) (ledger.Commitment, error) {
 	}
 	doc := ledger.Commitment{
 		Turn: p.Turn, Box: p.box, Token: p.token, Unfinished: p.unfinished, Decision: string(decision), Matched: p.matched, Version: e.newID(),
-		TTL: e.store.SessionTTL().Milliseconds(), Lease: p.answerWithin(e.lease).Milliseconds(), Claims: p.claims, FrontEnd: p.frontEnd,
+		TTL: e.store.SessionTTL().Milliseconds(), Lease: p.answerWithin(e.lease).Milliseconds(), Claims: p.claims, FrontEnd: p.frontEnd, Guessed: p.guessed,
 	}
 	for i, fire := range p.firings {
 		committed, err := p.firing(i, fire)

@@ -18,45 +18,66 @@ import (
 // *repositories.Unverified, *ValuesError, *ledger.RateError, ErrConflict,
 // keyspace.ErrUnavailable.
 func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
-	if d.TriggerID != "" {
-		answer, err := e.fireBefore(ctx, d)
-		if answer != nil || err != nil {
-			return answer, err
-		}
-	}
+	p := e.guess(d)
 	for range replans {
-		p, err := e.planDirect(ctx, d)
-		if err != nil {
-			return e.firedMeanwhile(ctx, d, err)
+		if p == nil {
+			var err error
+			if p, err = e.planDirect(ctx, d); err != nil {
+				return e.firedMeanwhile(ctx, d, err)
+			}
 		}
 		status, err := e.commitPersistently(ctx, p)
 		switch {
 		case err != nil:
 			return nil, err
 		case status == ledger.AlreadyFired && d.TriggerID != "":
-			return e.waitForAnswer(ctx, d, d.TriggerID)
+			return e.firedMeanwhile(ctx, d, fmt.Errorf("trigger %q: %w", d.TriggerID, ErrNotFound))
 		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
 		case status == ledger.Committed:
 			return e.carryOutDetached(ctx, p)
 		}
+		p = nil // it is planned anew, on what there is
 	}
 	return nil, fmt.Errorf("%w: its repository changes faster than it can be fired", ErrNotInScope)
 }
 
-// planDirect finds the tool, checks the values and plans the firing.
+// guess plans a firing of what this process knows of the app, for a session that has no
+// tools of its own, without asking Redis: the deciding script finds out whether it is so.
+// It is nil where nothing can be fired like that, whatever the reason.
+func (e *Engine) guess(d Direct) *plan {
+	known := e.apps.get(d.AppID)
+	if known.version == "" {
+		return nil
+	}
+	p, err := e.planIn(scope{appState: known}, d)
+	if err != nil {
+		return nil
+	}
+	p.guessed = true
+	return p
+}
+
+// planDirect plans the firing on what is in scope now.
 func (e *Engine) planDirect(ctx context.Context, d Direct) (*plan, error) {
 	s, err := e.loadScope(ctx, d.AppID, d.SessionID)
 	if err != nil {
 		return nil, err
 	}
+	return e.planIn(s, d)
+}
+
+// planIn finds the tool, checks the values and plans the firing.
+func (e *Engine) planIn(s scope, d Direct) (*plan, error) {
 	candidate, found := s.find(d.Name, d.RepositoryID)
 	if !found {
 		return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
 	}
-	if candidate.Tool, err = candidate.Tool.For(d.Claims); err != nil {
+	tool, err := candidate.Tool.For(d.Claims)
+	if err != nil {
 		return nil, err
 	}
+	candidate.Tool = tool
 	values, faults := candidate.Tool.Params().Check(d.Values)
 	if len(faults) > 0 {
 		return nil, &ValuesError{Name: d.Name, Faults: faults}

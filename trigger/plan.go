@@ -28,6 +28,9 @@ type plan struct {
 	// claims of the user are kept for it.
 	matched string
 	claims  bool
+	// guessed says that it was made of what this process knows of the app, and that the
+	// session has no tools of its own.
+	guessed bool
 	// frontEnd says that a direct trigger came with a session's token.
 	frontEnd bool
 	// box is the outbox of the plan's own events. holder has it once the plan is committed;

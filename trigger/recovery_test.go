@@ -119,7 +119,7 @@ func TestAnswerOfAReplicaThatWasTakenForDeadIsTheOneThatAllGot(t *testing.T) {
 	}
 }
 
-// between does something once, after the first pipeline that reads hashes.
+// between does something once, before the first pipeline that reads.
 type between struct {
 	once sync.Once
 	do   func()
@@ -131,11 +131,8 @@ func (b *between) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return
 
 func (b *between) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err := next(ctx, cmds)
-		if cmds[len(cmds)-1].Name() == "hmget" {
-			b.once.Do(b.do)
-		}
-		return err
+		b.once.Do(b.do)
+		return next(ctx, cmds)
 	}
 }
 

@@ -23,7 +23,8 @@ import (
 //	     repository of the app goes, 11 session TTL (ms), 12 lease of the answer (ms),
 //	     13 '1' where a direct trigger counts as a message, 14 '1' where the turn has
 //	     verified claims, 15 '1' where its events may be a batch, 16 lease of an outbox (ms),
-//	     17 events (see Batch), 18 number of firings, then of each firing triggerId, name,
+//	     17 events (see packed), 18 '1' where it rests on the app's version alone, and on a
+//	     session without repositories, 19 number of firings, then of each firing triggerId, name,
 //	     record (JSON), repositoryId, its session, its revision, '1' where it fires once, the
 //	     number of effects, and the states (JSON) of event, emitter and call, then each other
 //	     effect (JSON of an Entry)
@@ -31,6 +32,7 @@ import (
 //	     ok      with holder, the token of who has the outbox, if anybody: the plan's own
 //	             where there was nothing in it; and batch, '1' where its events are one
 //	     stale   a repository is not as it was matched; nothing was written
+//	     changed what it rests on alone is not so; nothing was written
 //	     lost    another has the turn, or has decided it
 //	     closed  the session was closed meanwhile
 //	     exists  a direct trigger of this id was fired before
@@ -44,7 +46,7 @@ import (
 // were, and need not be read.
 var commit = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, batchLua, crash.Script(`
 local app, session, message, box, token, at = ARGV[1], ARGV[2], ARGV[3], ARGV[5], ARGV[6], now()
-local turns, firings = KEYS[4], tonumber(ARGV[18])
+local turns, firings = KEYS[4], tonumber(ARGV[19])
 local function holderOf(first, box)
   return first and string.match(first, '^#([^\t]*)') or redis.call('HGET', ledger.holders, box) or ''
 end
@@ -65,7 +67,10 @@ else
   if by == token then return again(KEYS[11], 'token') end
   if by then return {'exists'} end
 end
-local list, argument = {}, 18
+if ARGV[18] == '1' and (of[1] ~= ARGV[9] or session ~= '' and redis.call('EXISTS', KEYS[3]) == 1) then
+  return {'changed'}
+end
+local list, argument = {}, 19
 for i = 1, firings do
   local f = {}
   for j, name in ipairs({'id', 'name', 'record', 'repository', 'session', 'revision', 'once', 'open', 'event', 'emitter', 'call'}) do
@@ -147,6 +152,9 @@ type Commitment struct {
 	Firings          []Firing
 	Events           []keyspace.Entry // of its outbox, in their order
 	Others           []keyspace.Entry // calls, and events of the app's outbox
+	// Guessed says that nothing was read for it: it is refused, as Changed, unless Matched is
+	// still the version of the app, and the session has no repositories.
+	Guessed bool
 	// FrontEnd says that a direct trigger counts as a message as well.
 	FrontEnd bool
 }
@@ -175,10 +183,11 @@ func (s States) of(part string) string {
 // Commit statuses.
 const (
 	Committed    Status = "ok"
-	Stale        Status = "stale"  // a repository is not as it was matched; nothing was written
-	Lost         Status = "lost"   // another has the turn, or has decided it
-	Closed       Status = "closed" // the session was closed meanwhile
-	AlreadyFired Status = "exists" // a direct trigger of this id was fired before
+	Stale        Status = "stale"   // a repository is not as it was matched; nothing was written
+	Changed      Status = "changed" // what was guessed is not so; nothing was written
+	Lost         Status = "lost"    // another has the turn, or has decided it
+	Closed       Status = "closed"  // the session was closed meanwhile
+	AlreadyFired Status = "exists"  // a direct trigger of this id was fired before
 )
 
 // Decision is the reply to a Commitment.
@@ -230,9 +239,9 @@ func (c Commitment) keys() []string {
 }
 
 func (c Commitment) arguments() ([]any, error) {
-	args := append(make([]any, 0, 18+11*len(c.Firings)+len(c.Others)),
+	args := append(make([]any, 0, 19+11*len(c.Firings)+len(c.Others)),
 		c.App, c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
-		c.FrontEnd, c.Claims, !c.calls(), keyspace.EventLease.Milliseconds(), packed(c.Events), len(c.Firings))
+		c.FrontEnd, c.Claims, !c.calls(), keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed, len(c.Firings))
 	for _, f := range c.Firings {
 		args = append(args, f.ID, f.Name, f.Record, f.Repository, f.Session, f.Revision, f.Once, f.Open, f.States.Event, f.States.Emitter, f.States.Call)
 	}
