@@ -211,10 +211,11 @@ func TestWithRedisFullWhatFreesOrRevokesStillWorks(t *testing.T) {
 	w.call(204, "DELETE", "/v1/apps/clinic/repositories/old", "")
 	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1", "")
 	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", messagesPath("s1"), "").Body)
-	idle := keyspace.KeysOf("clinic").Idle()
-	require.NoError(t, w.client().Eval(t.Context(), "#!lua flags=allow-oom\nredis.call('ZADD', KEYS[1], 1, 'clinic/s2') return 1", []string{idle}).Err())
+	keys := keyspace.KeysOf("clinic")
+	require.NoError(t, w.client().Eval(t.Context(), "#!lua flags=allow-oom\nredis.call('ZADD', KEYS[1], 1, 'clinic/s2') redis.call('HSET', KEYS[2], 'used', 1) return 1",
+		[]string{keys.Idle(), keys.Turns("s2")}).Err())
 	w.until("the other session expires", func() bool {
-		return w.client().Exists(t.Context(), keyspace.KeysOf("clinic").Turns("s2")).Val() == 0
+		return w.client().Exists(t.Context(), keys.Turns("s2")).Val() == 0
 	})
 	w.call(204, "DELETE", "/v1/apps/other", "")
 	w.call(404, "GET", "/v1/apps/other", "")
