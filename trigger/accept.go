@@ -104,7 +104,7 @@ func (e *Engine) readTurn(id ledger.Turn, token string, had *appState, found *le
 		return nil, err
 	}
 	t.scope = scope{appState: own, session: sessions}
-	t.history = readHistory(id.Message, found.History)
+	t.history = e.pasts.history(id, found.History)
 	if t.scope.claims, err = readClaims(found.Claims); err != nil {
 		return nil, err
 	}

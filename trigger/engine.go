@@ -85,6 +85,7 @@ type Engine struct {
 	log        *slog.Logger
 	metrics    *Metrics
 	apps       appCache
+	pasts      pastCache
 
 	historyLimit int
 	lease        time.Duration
@@ -123,7 +124,7 @@ func NewEngine(o Options) (*Engine, error) {
 	life, die := context.WithCancel(context.Background())
 	return &Engine{
 		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements,
-		log: o.Logger, metrics: o.Metrics, apps: newAppCache(),
+		log: o.Logger, metrics: o.Metrics, apps: newAppCache(), pasts: newPastCache(),
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
 		life: life, die: die, pool: goroutines.New(), slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger/ledger"
@@ -194,17 +196,64 @@ type callResult struct {
 	Error     string          `json:"error,omitempty"`
 }
 
-// readHistory turns the history into what a matcher reads, up to the message itself:
+// pastCache keeps what was read of the conversations that go on here: each message is read
+// again with every one that follows it.
+type pastCache struct {
+	read *lru.Cache[string, []readPast] // by session
+}
+
+// readPast is an earlier message as it stood in the ledger, with what was read of it.
+type readPast struct {
+	stored ledger.Past
+	said   []matcher.Utterance
+}
+
+// So many conversations are kept, and of each the messages that have so many bytes together
+// in the ledger; read they take about twice that.
+const (
+	cachedConversations     = 2048
+	cachedConversationBytes = 16 << 10
+)
+
+func newPastCache() pastCache {
+	read, _ := lru.New[string, []readPast](cachedConversations) // fails for a size of 0 only
+	return pastCache{read}
+}
+
+// history turns the history of a turn into what a matcher reads, up to the message itself:
 // what came after it must not decide it. Damaged entries are left out.
-func readHistory(until string, history []ledger.Past) []matcher.Utterance {
+func (c pastCache) history(t ledger.Turn, history []ledger.Past) []matcher.Utterance {
+	if len(history) == 0 {
+		return nil
+	}
+	name := t.App + "/" + t.Session
+	known, _ := c.read.Get(name)
 	var list []matcher.Utterance
+	now, room := make([]readPast, 0, len(history)), cachedConversationBytes
 	for _, past := range history {
-		if past.ID == until {
+		if past.ID == t.Message {
 			break
 		}
-		list = append(list, utterances(past)...)
+		var one readPast
+		if one, known = reread(past, known); room >= past.Size() {
+			room -= past.Size()
+			now = append(now, one)
+		}
+		list = append(list, one.said...)
 	}
+	c.read.Add(name, now)
 	return list
+}
+
+// reread is an earlier message as it was read before, or reads it where it is new or has
+// changed, as when a result came. It returns with it what was known behind it.
+func reread(past ledger.Past, known []readPast) (readPast, []readPast) {
+	for i, one := range known {
+		if one.stored == past {
+			return one, known[i+1:]
+		}
+	}
+	return readPast{past, utterances(past)}, known
 }
 
 // utterances are a message and the reply to it.

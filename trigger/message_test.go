@@ -10,6 +10,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/redistest"
 	"earshot/trigger"
 )
 
@@ -177,6 +178,26 @@ func TestMatcherSeesEarlierTriggersWithTheirResults(t *testing.T) {
 	})
 }
 
+// TestResultThatComesLaterIsSeenByTheNextMessage has a call end between two messages that
+// both see the first one in their history.
+func TestResultThatComesLaterIsSeenByTheNextMessage(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		w.calls.answers(down)
+		_, err := w.say("m1", `book {"day":"monday"}`)
+		require.NoError(t, err)
+		_, err = w.say("m2", "thanks")
+		require.NoError(t, err)
+		require.Empty(t, w.matcher.asked[1].History[0].Fired[0].Result)
+		w.calls.answers(nil)
+		w.rest()
+		_, err = w.say("m3", "and?")
+		require.NoError(t, err)
+		require.Equal(t, []string{"m1", "m2"}, []string{w.matcher.asked[2].History[0].ID, w.matcher.asked[2].History[1].ID})
+		require.JSONEq(t, `{"ok":true}`, string(w.matcher.asked[2].History[0].Fired[0].Result))
+	})
+}
+
 func TestMessageToAnAppThatIsNotThere(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "nobody", SessionID: "s1", Actor: "user", Text: "hello"})
@@ -228,4 +249,20 @@ func TestMatcherSeesNoMoreHistoryThanItMay(t *testing.T) {
 		require.Equal(t, "46", seen[len(seen)-1].Text)
 		require.LessOrEqual(t, len(seen), 40)
 	})
+}
+
+// BenchmarkConversation is the cost of a message at the end of a conversation of 40 messages,
+// each of which has set something off.
+func BenchmarkConversation(b *testing.B) {
+	w := newWorld(b, redistest.Run(b))
+	w.app("clinic", `{"settings":{"limits":{"messagesPerMinute":null,"sessionMessagesPerMinute":null,"bytesPerMinute":null}}}`)
+	w.put("s1", "r", `{"tools":[{"name":"greet"}]}`)
+	for i := range b.N + 40 {
+		if i == 40 {
+			b.ReportAllocs()
+			b.ResetTimer()
+		}
+		_, err := w.say("", "greet")
+		require.NoError(b, err)
+	}
 }

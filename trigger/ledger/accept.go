@@ -212,6 +212,11 @@ type TakenTurn struct {
 // be empty.
 type Past struct{ ID, Message, Decision, Results, Reply string }
 
+// Size is how many bytes it has.
+func (p Past) Size() int {
+	return len(p.ID) + len(p.Message) + len(p.Decision) + len(p.Results) + len(p.Reply)
+}
+
 // Accept asks for a turn. A *RateError says that a limit is reached. After an error that
 // wraps keyspace.ErrUnavailable it is not known whether the turn was taken.
 func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
