@@ -41,6 +41,7 @@ type holding struct {
 	metric string // of the server; none: it is Redis that holds it
 	unit   float64
 	format string
+	teeth  bool // it grows until it is collected: what counts is what is left then
 }
 
 // marks are not judged: none is old enough to expire.
@@ -49,12 +50,12 @@ const marks = "marks of closed sessions"
 const mebibyte = 1 << 20
 
 var held = []holding{
-	{"server RSS MiB", "process_resident_memory_bytes", mebibyte, "%.1f"},
-	{"server heap MiB", "go_memstats_heap_alloc_bytes", mebibyte, "%.1f"},
-	{"goroutines", "go_goroutines", 1, "%.0f"},
-	{"Redis MiB but marks", "", mebibyte, "%.2f"},
-	{"keys in Redis but marks", "", 1, "%.0f"},
-	{marks, "", 1, "%.0f"},
+	{"server RSS MiB", "process_resident_memory_bytes", mebibyte, "%.1f", false},
+	{"server heap MiB", "go_memstats_heap_alloc_bytes", mebibyte, "%.1f", true},
+	{"goroutines", "go_goroutines", 1, "%.0f", false},
+	{"Redis MiB but marks", "", mebibyte, "%.2f", false},
+	{"keys in Redis but marks", "", 1, "%.0f", false},
+	{marks, "", 1, "%.0f", false},
 }
 
 // kept is how long a service that is held keeps what it need not keep.
@@ -207,6 +208,9 @@ func verdictTable(samples []sample, warmup time.Duration) ([][]string, error) {
 			if s.at >= warmup {
 				points = append(points, point{s.at.Hours(), s.values[i]})
 			}
+		}
+		if h.teeth {
+			points = lows(points)
 		}
 		t, err := trendOf(points)
 		if err != nil {

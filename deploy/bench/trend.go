@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // point is a value at a time.
@@ -39,6 +41,17 @@ func trendOf(points []point) (t trend, err error) {
 	}
 	t.sure = math.Sqrt(off / (n - 2) / varies)
 	return t, nil
+}
+
+// windows are the parts of the time of which a sawtooth is judged by its least value.
+const windows = 24
+
+// lows has the least of the points of each window.
+func lows(points []point) (found []point) {
+	for some := range slices.Chunk(points, max(1, len(points)/windows)) {
+		found = append(found, slices.MinFunc(some, func(a, b point) int { return cmp.Compare(a.value, b.value) }))
+	}
+	return found
 }
 
 // What a trend can be.
