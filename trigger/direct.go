@@ -35,7 +35,7 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
 		case status == ledger.Committed:
-			return e.carryOutDetached(ctx, p)
+			return e.carryOut(p)
 		}
 		p = nil // it is planned anew, on what there is
 	}
@@ -98,9 +98,9 @@ func (e *Engine) planFire(d Direct, state *appState, candidate matcher.Candidate
 	return &p.plan, nil
 }
 
-// carryOutDetached makes the first attempt apart from the request, and waits for it.
-func (e *Engine) carryOutDetached(ctx context.Context, p *plan) (json.RawMessage, error) {
-	return e.detached(ctx, func() (json.RawMessage, error) {
+// carryOut makes the first attempt.
+func (e *Engine) carryOut(p *plan) (json.RawMessage, error) {
+	return e.toTheEnd(func() (json.RawMessage, error) {
 		r := e.newFirstAttempts(p)
 		if err := r.run(e.life); err != nil {
 			return nil, err

@@ -23,7 +23,7 @@ var turnPauses = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 5
 // effects is over. It returns the JSON of an Answer. For a message that was posted before
 // it returns the same answer again; if that message is still being processed, it waits.
 //
-// Processing goes on after ctx has ended, since the message is accepted by then.
+// Processing goes on after ctx has ended, since the message is accepted by then, and Post with it.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable,
 // *ledger.RateError, ErrReused, *matcher.Unavailable if the LLM gave no usable answer and
@@ -122,7 +122,7 @@ func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (
 	case ledger.Decided:
 		return e.rebuild(ctx, id, found.Decision)
 	case ledger.Taken:
-		return e.detached(ctx, func() (json.RawMessage, error) { return e.process(found.turn, clientRetries) })
+		return e.toTheEnd(func() (json.RawMessage, error) { return e.process(found.turn, clientRetries) })
 	}
 	return nil, &matcher.Unavailable{Reason: "the message was given up after several workers crashed on it"}
 }

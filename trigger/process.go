@@ -216,29 +216,17 @@ func (e *Engine) giveBack(ctx context.Context, t *turn, cause error, pause time.
 // lease has ended.
 var errWorker = errors.New("the work on the request failed inside Earshot")
 
-// detached runs the work of a request independently of the request's context and waits for
-// the outcome: the work goes on when the client has left, since the message is accepted by
-// then.
-func (e *Engine) detached(ctx context.Context, work func() (json.RawMessage, error)) (json.RawMessage, error) {
-	type outcome struct {
-		answer json.RawMessage
-		err    error
-	}
-	// The channel is buffered, so that nobody waits for a receiver that has left. A panic
-	// closes it unused.
-	done := make(chan outcome, 1)
-	e.work(func() {
-		defer close(done)
-		answer, err := work()
-		done <- outcome{answer, err}
-	})
-	select {
-	case o, ok := <-done:
-		if !ok {
-			return nil, errWorker
+// toTheEnd runs the work of a request, whether or not its client is still there: the message
+// is accepted by then. It is the request's own goroutine that works, so that who asks and
+// leaves has no more under way than who waits.
+func (e *Engine) toTheEnd(work func() (json.RawMessage, error)) (answer json.RawMessage, err error) {
+	e.running.Add(1)
+	defer e.running.Done()
+	defer func() {
+		if fault := recover(); fault != nil {
+			e.logPanic("worker.panicked", fault)
+			answer, err = nil, errWorker
 		}
-		return o.answer, o.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	}()
+	return work()
 }
