@@ -14,6 +14,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/redistest"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -213,4 +214,52 @@ func TestDirectTriggerOfAToolThatIsKnownAsksRedisOnce(t *testing.T) {
 		_, err = fire("s3", "b")
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
+}
+
+// stuck holds up the settlements of an app, as a shard does that does not answer.
+type stuck struct {
+	app      string
+	released chan struct{}
+}
+
+func (s *stuck) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *stuck) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if text := cmd.String(); strings.Contains(text, `"state":"published"`) && strings.Contains(text, ":outbox:"+s.app+":") {
+			<-s.released
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (s *stuck) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// TestShardThatIsAwayHoldsUpNoOther has what came of one app's events hang on its way to a
+// shard, and asks for those of another app.
+func TestShardThatIsAwayHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, redistest.RunCluster(t).Server)
+	held := &stuck{app: "clinic", released: make(chan struct{})}
+	_, w.engine = w.replica(held)
+	w.app("shop", "{}")
+	require.NotEqual(t, keyspace.PartitionOf("clinic"), keyspace.PartitionOf("shop"))
+	for _, app := range []string{"clinic", "shop"} {
+		repository, err := repositories.DecodeRepository(repositories.Scope{AppID: app}, "r", []byte(`{"tools":[{"name":"a"}]}`))
+		require.NoError(t, err)
+		_, err = w.store.PutRepository(t.Context(), repository)
+		require.NoError(t, err)
+	}
+	_, err := w.say("m1", "a")
+	require.NoError(t, err)
+	raw, err := w.engine.Fire(t.Context(), trigger.Direct{AppID: "shop", Name: "a", Source: "ui", TriggerID: "t1"})
+	require.NoError(t, err)
+	require.Contains(t, string(raw), `"published"`)
+	record, err := w.engine.Trigger(t.Context(), "shop", "t1")
+	require.NoError(t, err)
+	require.Equal(t, "delivered", record.State)
+	close(held.released)
+	w.rest()
 }

@@ -6,17 +6,18 @@ import (
 	"sync"
 
 	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
 )
 
 // settling are the settlements that this process still has to write: nobody's answer waits
-// for them, as what it says is decided and published. Many are written in one round trip. If
+// for them, as what it says is decided and published. Many are written in one round trip,
+// those of each shard of a cluster apart: one that is away must not hold up the others. If
 // the process dies before, the ledger delivers the events again, under the ids that they had.
 type settling struct {
-	mu      sync.Mutex
-	queue   []*settlement
-	writing bool
-	open    map[outbox]*settlement // the last one of each outbox that is not written
+	mu    sync.Mutex
+	queue map[int][]*settlement  // by shard; one without a queue has nobody who writes it
+	open  map[outbox]*settlement // the last one of each outbox that is not written
 }
 
 type settlement struct {
@@ -24,25 +25,30 @@ type settlement struct {
 	written chan struct{} // closed when it is
 }
 
-func newSettling() *settling { return &settling{open: map[outbox]*settlement{}} }
-
-// add queues a settlement, and reports whether the caller must see that the queue is
-// written.
-func (s *settling) add(one *settlement) (write bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.queue = append(s.queue, one)
-	s.open[one.outbox()] = one
-	write, s.writing = !s.writing, true
-	return write
+func newSettling() *settling {
+	return &settling{queue: map[int][]*settlement{}, open: map[outbox]*settlement{}}
 }
 
-// next takes the queue; none where it is empty, and then nobody writes any more.
-func (s *settling) next() []*settlement {
+// add queues a settlement, and reports whether the caller must see that the queue of the
+// shard is written.
+func (s *settling) add(shard int, one *settlement) (write bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := s.queue
-	s.queue, s.writing = nil, len(list) > 0
+	_, writing := s.queue[shard]
+	s.queue[shard] = append(s.queue[shard], one)
+	s.open[one.outbox()] = one
+	return !writing
+}
+
+// next takes the queue of a shard; none where it is empty, and then nobody writes it any
+// more.
+func (s *settling) next(shard int) []*settlement {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.queue[shard]
+	if s.queue[shard] = nil; len(list) == 0 {
+		delete(s.queue, shard)
+	}
 	return list
 }
 
@@ -103,18 +109,21 @@ func (e *Engine) settledReads(ctx context.Context, appID string) {
 
 // settle has a settlement written, and returns at once.
 func (e *Engine) settle(s ledger.Settlement) {
-	if e.settling.add(&settlement{Settlement: s, written: make(chan struct{})}) {
-		e.work(e.writeSettlements)
+	shard := e.ledger.Shard(s.App)
+	if e.settling.add(shard, &settlement{Settlement: s, written: make(chan struct{})}) {
+		e.work(func() { e.writeSettlements(shard) })
 	}
 }
 
-// writeSettlements writes what is queued until nothing is left.
-func (e *Engine) writeSettlements() {
-	for list := e.settling.next(); len(list) > 0; list = e.settling.next() {
+// writeSettlements writes what is queued of a shard until nothing is left.
+func (e *Engine) writeSettlements(shard int) {
+	for list := e.settling.next(shard); len(list) > 0; list = e.settling.next(shard) {
 		e.writeSettled(list)
 	}
 }
 
+// writeSettled writes settlements. It tries no longer than the lease of an outbox lasts:
+// then the events are delivered again.
 func (e *Engine) writeSettled(list []*settlement) {
 	defer e.settling.done(list)
 	of := make([]ledger.Settlement, len(list))
@@ -123,6 +132,8 @@ func (e *Engine) writeSettled(list []*settlement) {
 	}
 	ctx, cancel := e.lasting(e.life)
 	defer cancel()
+	ctx, expire := context.WithTimeout(ctx, keyspace.EventLease)
+	defer expire()
 	var holds []bool
 	err := e.retryUntilAvailable(ctx, func() (err error) {
 		holds, err = e.ledger.Settle(ctx, of)
@@ -130,7 +141,7 @@ func (e *Engine) writeSettled(list []*settlement) {
 	})
 	if err != nil {
 		e.log.Warn("batch.unsettled", "count", len(list), "error", err.Error())
-		return // the lease of the outbox ends, and the events are delivered again
+		return
 	}
 	for i, one := range of {
 		if holds[i] {

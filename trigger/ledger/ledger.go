@@ -32,6 +32,15 @@ func (t Turn) Member() string { return t.Session + "/" + t.Message }
 
 func (t Turn) keys() keyspace.Keys { return keyspace.KeysOf(t.App) }
 
+// Shard names the part of the store that an app is on. Apps on one may be written together;
+// those on another one are to be written when it is away.
+func (l *Ledger) Shard(appID string) int {
+	if _, cluster := l.db.UniversalClient.(*redis.ClusterClient); cluster {
+		return keyspace.PartitionOf(appID)
+	}
+	return 0
+}
+
 // Confirm returns when enough replicas of Redis have all that was written for an app up to
 // now; keyspace.ErrReplicas where they have not in time.
 func (l *Ledger) Confirm(ctx context.Context, appID string) error { return l.db.Confirm(ctx, appID) }
