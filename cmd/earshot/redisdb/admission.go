@@ -54,6 +54,7 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 			gate.Open()
 			return nil
 		}
+		gate.tell()
 		if errors.Is(err, ErrRefused) {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,13 +37,17 @@ func Open(url string) (redis.UniversalClient, error) {
 }
 
 // Gate is a hook of a client that lets no command through to Redis before it is opened:
-// nothing may be read from or written to a Redis that cannot be used. Until then Redis
-// is as good as away.
-type Gate struct{ opened chan struct{} }
+// nothing may be read from or written to a Redis that cannot be used. Commands wait for the
+// first attempt to check it, so that a replica that starts refuses nobody; where that has
+// failed, Redis is as good as away until one succeeds.
+type Gate struct {
+	opened, tried chan struct{}
+	trying        sync.Once
+}
 
 // NewGate returns a closed gate for all commands of a client.
 func NewGate(client redis.UniversalClient) *Gate {
-	g := &Gate{opened: make(chan struct{})}
+	g := &Gate{opened: make(chan struct{}), tried: make(chan struct{})}
 	client.AddHook(g)
 	if cluster, is := client.(*redis.ClusterClient); is {
 		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(g) })
@@ -51,7 +56,13 @@ func NewGate(client redis.UniversalClient) *Gate {
 }
 
 // Open lets everything through from now on. It is called once.
-func (g *Gate) Open() { close(g.opened) }
+func (g *Gate) Open() {
+	close(g.opened)
+	g.tell()
+}
+
+// tell lets what has waited for the first attempt go on.
+func (g *Gate) tell() { g.trying.Do(func() { close(g.tried) }) }
 
 // Await waits until the gate is open, and returns false if ctx ends before.
 func (g *Gate) Await(ctx context.Context) bool {
@@ -63,7 +74,11 @@ func (g *Gate) Await(ctx context.Context) bool {
 	}
 }
 
-func (g *Gate) check() error {
+func (g *Gate) check(ctx context.Context) error {
+	select {
+	case <-g.tried:
+	case <-ctx.Done():
+	}
 	select {
 	case <-g.opened:
 		return nil
@@ -80,7 +95,7 @@ func (g *Gate) DialHook(next redis.DialHook) redis.DialHook { return next }
 // ProcessHook implements redis.Hook.
 func (g *Gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := g.check(); err != nil {
+		if err := g.check(ctx); err != nil {
 			cmd.SetErr(err)
 			return err
 		}
@@ -91,7 +106,7 @@ func (g *Gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook implements redis.Hook.
 func (g *Gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err := g.check()
+		err := g.check(ctx)
 		if err == nil {
 			return next(ctx, cmds)
 		}
