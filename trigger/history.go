@@ -211,8 +211,8 @@ type readPast struct {
 // So many conversations are kept, and of each the messages that have so many bytes together
 // in the ledger; read they take about twice that.
 const (
-	cachedConversations     = 2048
-	cachedConversationBytes = 16 << 10
+	cachedConversations     = 1024
+	cachedConversationBytes = 8 << 10
 )
 
 func newPastCache() pastCache {

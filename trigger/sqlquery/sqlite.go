@@ -36,9 +36,6 @@ type sqliteFile struct {
 // are cut long before.
 const maxValueBytes = 16 << 20
 
-// fileFresh is how long a file is held open: one that is put in its place is read after that.
-const fileFresh = time.Second
-
 // busyFor is how long a statement waits for another's lock on the file.
 const busyFor = 2 * time.Second
 
@@ -58,10 +55,6 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 	db := sql.OpenDB(sqliteConnector{d, name.String()})
 	db.SetMaxOpenConns(o.SourceLimit)
 	db.SetMaxIdleConns(-1) // what a session has made or counted is nothing to the next
-	if source.ReadOnly {   // it can make nothing
-		db.SetMaxIdleConns(o.SourceLimit)
-		db.SetConnMaxLifetime(fileFresh)
-	}
 	return &sqliteFile{source: source, db: db}, nil
 }
 
