@@ -2,6 +2,7 @@ package sqlquery_test
 
 import (
 	"bytes"
+	"database/sql"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -108,6 +109,31 @@ func TestSQLiteStatementsLeaveNothingBehind(t *testing.T) {
 	require.Equal(t, `[{"n":2}]`, r.rows("select count(*) as n from flights"), "a temporary table stands before one of the file")
 	require.Equal(t, `[]`, r.rows("insert into flights (airline) values ('AA')"))
 	require.Equal(t, `[{"id":0,"n":0}]`, r.rows("select last_insert_rowid() as id, total_changes() as n"))
+	require.Equal(t, effect.Dead, r.run(statement("select json(airline) from flights"), "").Verdict)
+	require.Equal(t, `[{"n":3}]`, r.rows("select count(*) as n from flights"), "after one that failed half-way")
+}
+
+// A connection that is kept must neither hide what others do to the file, nor stand in
+// their way.
+func TestSQLiteStatementsSeeTheFileThatIsThere(t *testing.T) {
+	dir := newFile(t, flights)
+	source := repositories.Source{Type: repositories.SourceSQLite, Database: "clinic.db"}
+	r := newRig(t, source, one, func(o *sqlquery.Options) { o.SQLiteDir = dir })
+	count := "select count(*) as n from flights"
+	require.Equal(t, `[{"n":2}]`, r.rows(count))
+	require.Equal(t, `[{"n":2}]`, r.rows(count))
+	others, err := sql.Open("sqlite", filepath.Join(dir, "clinic.db"))
+	require.NoError(t, err)
+	_, err = others.Exec("begin exclusive; insert into flights (airline) values ('AA'); commit; create table gates (id integer)")
+	require.NoError(t, err)
+	require.NoError(t, others.Close())
+	require.Equal(t, `[{"n":3}]`, r.rows(count))
+	require.Equal(t, `[]`, r.rows("select * from gates"), "with the schema that it has now")
+	another := filepath.Join(newFile(t, "create table flights (id integer); insert into flights values (1)"), "clinic.db")
+	require.NoError(t, os.Rename(another, filepath.Join(dir, "clinic.db")))
+	require.Equal(t, `[{"n":1}]`, r.rows(count), "a file in the place of the other")
+	require.NoError(t, os.Remove(filepath.Join(dir, "clinic.db")))
+	require.Equal(t, effect.Retry, r.run(statement(count), "").Verdict, "none")
 }
 
 func BenchmarkPostgresStatement(b *testing.B) { benchmark(b, pgtest.Run(b).Source("db"), "") }

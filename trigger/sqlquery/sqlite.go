@@ -27,8 +27,9 @@ import (
 
 // sqliteFile is a SQLite database in a file.
 type sqliteFile struct {
-	source repositories.Source
-	db     *sql.DB
+	source   repositories.Source
+	db       *sql.DB
+	sessions sqliteSessions
 }
 
 // maxValueBytes is the longest string or blob of a SQLite database that is read or made,
@@ -50,31 +51,39 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 	}
 	query := url.Values{"mode": {mode}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyFor.Milliseconds()), "trusted_schema(0)"}}
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}
-	d := &sqlite.Driver{}
-	d.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, _ string) error { return restrict(conn, source.ReadOnly) })
-	db := sql.OpenDB(sqliteConnector{d, name.String()})
+	db := sql.OpenDB(sqliteConnector{name.String(), source.ReadOnly})
 	db.SetMaxOpenConns(o.SourceLimit)
-	db.SetMaxIdleConns(-1) // what a session has made or counted is nothing to the next
-	return &sqliteFile{source: source, db: db}, nil
+	db.SetMaxIdleConns(-1) // sessions keep those that may be used again
+	return &sqliteFile{source: source, db: db, sessions: sqliteSessions{path: path}}, nil
 }
 
-// sqliteConnector is a driver.Connector with a driver of its own: one that is registered
-// with database/sql is shared by the whole process.
+// sqliteConnector is a driver.Connector that opens each connection with a driver of its
+// own: one that is registered with database/sql is shared by the whole process.
 type sqliteConnector struct {
-	driver *sqlite.Driver
-	name   string
+	name     string
+	readOnly bool
 }
 
-// Connect opens a connection.
-func (c sqliteConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.name) }
+// Connect opens a connection for the session of the context.
+func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	session, is := ctx.Value(sessionKey{}).(*sqliteSession)
+	if !is {
+		return nil, errors.New("a connection to a SQLite file is opened for no session")
+	}
+	d := &sqlite.Driver{}
+	d.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, _ string) error {
+		return restrict(conn, c.readOnly, &session.changed)
+	})
+	return d.Open(c.name)
+}
 
-// Driver returns the driver.
-func (c sqliteConnector) Driver() driver.Driver { return c.driver }
+// Driver returns a driver.
+func (c sqliteConnector) Driver() driver.Driver { return &sqlite.Driver{} }
 
 // restrict keeps statements to the file: no other is attached or written (VACUUM INTO
 // attaches as well), no setting of the connection or the process is changed, and no
-// transaction outlives its statement.
-func restrict(conn sqlite.ExecQuerierContext, readOnly bool) error {
+// transaction outlives its statement. changed is set when one may do more than read.
+func restrict(conn sqlite.ExecQuerierContext, readOnly bool, changed *bool) error {
 	registerer, is := conn.(sqlite.AuthorizerRegisterer)
 	if !is {
 		return errors.New("the SQLite driver has no authorizer")
@@ -92,22 +101,30 @@ func restrict(conn sqlite.ExecQuerierContext, readOnly bool) error {
 			if readOnly {
 				return sqlite.AuthorizerDeny
 			}
+			*changed = true
 		}
 		return sqlite.AuthorizerOK
 	})
 }
 
-func (f *sqliteFile) close() { _ = f.db.Close() } // what was written is written
+func (f *sqliteFile) close() {
+	f.sessions.close()
+	_ = f.db.Close() // what was written is written
+}
 
-func (f *sqliteFile) run(ctx context.Context, s statement) (*table, error) {
+func (f *sqliteFile) run(ctx context.Context, s statement) (found *table, err error) {
 	if !oneStatement(s.text) {
 		return nil, effect.Permanent(effect.ReasonRequest, "the statement is more than one; a tool runs one statement")
 	}
-	conn, err := f.db.Conn(ctx)
+	session, err := f.sessions.take(ctx, f.db)
 	if err != nil {
 		return nil, f.fault(err)
 	}
-	defer conn.Close()
+	defer func() { f.sessions.give(session, err != nil || ctx.Err() != nil) }()
+	return f.runIn(ctx, session.conn, s)
+}
+
+func (f *sqliteFile) runIn(ctx context.Context, conn *sql.Conn, s statement) (*table, error) {
 	if _, err := sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, maxValueBytes); err != nil {
 		return nil, f.fault(err)
 	}
