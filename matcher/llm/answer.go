@@ -119,12 +119,12 @@ func (f checkedCall) shownFaults() []parameters.ValueFault {
 	})
 }
 
-// verdict is what the model is told about a call when its answer is sent back, with as many
-// tools as it looked for and were found.
-func (f checkedCall) verdict(found int) string {
+// verdict is what the model is told about a call when its answer is sent back; about a search,
+// what was found.
+func (f checkedCall) verdict(found string) string {
 	switch {
 	case f.finds:
-		return foundText(found)
+		return found
 	case !f.known:
 		return "There is no such tool. Do not call it."
 	case !f.correctable():

@@ -95,17 +95,19 @@ const maxFound = 16
 
 // find looks for the tools that the answer asks for and sends it back with them, once. What
 // the second answer calls counts beside what is sound in the first. Where it finds nothing,
-// only a chat needs that answer: for its reply.
+// that answer is needed by a chat, for its reply, and where the model has called nothing and
+// looks for what it was offered.
 func (l *LLM) find(ctx context.Context, t *llmTurn, first checkedAnswer) (checkedAnswer, error) {
-	found := t.found(l.retriever, first)
+	found, offered := t.found(l.retriever, first)
 	sound := slices.ContainsFunc(first.calls, checkedCall.sound)
-	if len(found) == 0 && !t.request.Chat && !slices.ContainsFunc(first.calls, checkedCall.correctable) {
+	overlooked := offered && !sound
+	if len(found) == 0 && !overlooked && !t.request.Chat && !slices.ContainsFunc(first.calls, checkedCall.correctable) {
 		return checkedAnswer{}, nil
 	}
 	ask := t.ask
 	room := max(1, t.limit-len(found))
 	ask.Tools = slices.Concat(ask.Tools[:min(len(ask.Tools), room)], t.definitions(found))
-	ask.Messages = append(slices.Clone(ask.Messages), sentBack(first, len(found))...)
+	ask.Messages = append(slices.Clone(ask.Messages), sentBack(first, foundText(len(found), offered))...)
 	answer, err := l.ask(ctx, t.model, ask)
 	var unavailable *matcher.Unavailable
 	if sound && errors.As(err, &unavailable) {
@@ -118,26 +120,33 @@ func (l *LLM) find(ctx context.Context, t *llmTurn, first checkedAnswer) (checke
 	return t.read(answer), nil
 }
 
-// found lists the tools that the answer looks for and that were not offered.
-func (t *llmTurn) found(retriever *retrieval.Retriever, first checkedAnswer) []matcher.Candidate {
+// found lists the tools that the answer looks for and that were not offered, and reports
+// whether some were.
+func (t *llmTurn) found(retriever *retrieval.Retriever, first checkedAnswer) (found []matcher.Candidate, offered bool) {
 	most := max(1, min(maxFound, t.limit/2))
-	var found []matcher.Candidate
 	for _, call := range first.calls {
 		if !call.finds {
 			continue
 		}
 		for _, one := range retriever.Search(t.request, call.words, len(t.offered)+most) {
-			if !slices.Contains(t.offered, one) && !slices.Contains(found, one) && len(found) < most {
+			switch {
+			case slices.Contains(t.offered, one):
+				offered = true
+			case !slices.Contains(found, one) && len(found) < most:
 				found = append(found, one)
 			}
 		}
 	}
-	return found
+	return found, offered
 }
 
-// foundText is what the function answers.
-func foundText(n int) string {
-	if n == 0 {
+// foundText is what the function answers, with n tools that were not offered before, and
+// others that were.
+func foundText(n int, offered bool) string {
+	switch {
+	case n == 0 && offered:
+		return "The tools for that are offered already. Call what the last message asks for; if none fits, call none. Do not search again."
+	case n == 0:
 		return "There is no such tool."
 	}
 	return fmt.Sprintf("%d more tools are offered now. Call what the last message asks for; if none fits, call none. Do not search again.", n)

@@ -90,6 +90,21 @@ func TestSearchThatFindsNothingEndsTheMessage(t *testing.T) {
 	require.Contains(t, server.Requests()[1].Last().Content, "no such tool")
 }
 
+// TestModelThatLooksForWhatItWasOfferedIsToldSo has the model overlook the one tool that it
+// needs, and look for it.
+func TestModelThatLooksForWhatItWasOfferedIsToldSo(t *testing.T) {
+	request := among(t, "unlock the gate Nord")
+	looks := llmtest.Call("find_tools", `{"words":"unlock gate"}`)
+	result, server := matchOne(t, request, looks, llmtest.Call("unlock_gate", `{"gate":"Nord"}`))
+	require.Contains(t, server.Requests()[0].ToolNames(), "unlock_gate")
+	require.Equal(t, []string{`unlock_gate {"gate":"Nord"}`}, matchertest.Fired(result))
+	require.Contains(t, server.Requests()[1].Last().Content, "offered already")
+
+	result, server = matchOne(t, request, llmtest.Calls([2]string{"unlock_gate", `{"gate":"Nord"}`}, [2]string{"find_tools", `{"words":"unlock gate"}`}))
+	require.Equal(t, []string{`unlock_gate {"gate":"Nord"}`}, matchertest.Fired(result))
+	require.Len(t, server.Requests(), 1, "it has called what it looks for")
+}
+
 func TestWhatASearchDidNotFindIsNoTool(t *testing.T) {
 	result, _ := matchOne(t, among(t, "das Tor auf, bitte"),
 		llmtest.Call("find_tools", `{"words":"gate"}`), llmtest.Call("unlock_all_gates", `{"gate":"Nord"}`))

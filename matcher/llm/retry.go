@@ -18,7 +18,7 @@ func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (check
 		return checkedAnswer{}, nil
 	}
 	ask := t.ask
-	ask.Messages = append(slices.Clone(ask.Messages), sentBack(first, 0)...)
+	ask.Messages = append(slices.Clone(ask.Messages), sentBack(first, "")...)
 	answer, err := l.ask(ctx, t.model, ask)
 	var unavailable *matcher.Unavailable
 	if errors.As(err, &unavailable) {
@@ -31,13 +31,14 @@ func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (check
 	return t.read(answer), nil
 }
 
-// sentBack renders an answer as the model gave it, followed by a verdict on each call.
-func sentBack(first checkedAnswer, tools int) []provider.Message {
+// sentBack renders an answer as the model gave it, followed by a verdict on each call; that
+// on a search is what was found.
+func sentBack(first checkedAnswer, found string) []provider.Message {
 	messages := []provider.Message{{Role: provider.Assistant, Text: first.text}}
-	for _, found := range first.calls {
-		messages[0].Calls = append(messages[0].Calls, found.call)
+	for _, made := range first.calls {
+		messages[0].Calls = append(messages[0].Calls, made.call)
 		messages = append(messages, provider.Message{
-			Role: provider.ToolResult, CallID: found.call.ID, Text: found.verdict(tools), Failed: !found.finds && !found.known || found.correctable(),
+			Role: provider.ToolResult, CallID: made.call.ID, Text: made.verdict(found), Failed: !made.finds && !made.known || made.correctable(),
 		})
 	}
 	return messages
