@@ -112,19 +112,16 @@ func TestBacklogOfASessionCostsAFewRoundTripsPerHundred(t *testing.T) {
 
 // singles counts what is asked of Redis but for the looks at the ledger, which are
 // pipelines and as many as the time that a test takes.
-type singles struct{ made atomic.Int64 }
-
-func (c *singles) DialHook(next redis.DialHook) redis.DialHook { return next }
+type singles struct {
+	passing
+	made atomic.Int64
+}
 
 func (c *singles) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		c.made.Add(1)
 		return next(ctx, cmd)
 	}
-}
-
-func (c *singles) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 // TestEventThatFailsWithinARunHoldsBackThoseBehindIt has NATS refuse one event out of

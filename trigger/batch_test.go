@@ -79,9 +79,10 @@ func TestAnswerDoesNotWaitForWhatIsWrittenDown(t *testing.T) {
 }
 
 // severed loses the connection whenever a settlement is written, before Redis reads it.
-type severed struct{ times atomic.Int64 }
-
-func (s *severed) DialHook(next redis.DialHook) redis.DialHook { return next }
+type severed struct {
+	passing
+	times atomic.Int64
+}
 
 func (s *severed) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
@@ -93,10 +94,6 @@ func (s *severed) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		cmd.SetErr(err)
 		return err
 	}
-}
-
-func (s *severed) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 // TestWhatWasAnsweredAndNotWrittenDownIsDeliveredUnderTheSameIds has a replica answer, and
@@ -218,11 +215,10 @@ func TestDirectTriggerOfAToolThatIsKnownAsksRedisOnce(t *testing.T) {
 
 // stuck holds up the settlements of an app, as a shard does that does not answer.
 type stuck struct {
+	passing
 	app      string
 	released chan struct{}
 }
-
-func (s *stuck) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (s *stuck) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
@@ -231,10 +227,6 @@ func (s *stuck) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		}
 		return next(ctx, cmd)
 	}
-}
-
-func (s *stuck) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 // TestShardThatIsAwayHoldsUpNoOther has what came of one app's events hang on its way to a

@@ -160,6 +160,7 @@ func TestManySlowAppsLeaveRoomForAnother(t *testing.T) {
 
 // widest is the most that Redis answered to one pipeline, in members of sorted sets.
 type widest struct {
+	passing
 	mu   sync.Mutex
 	most int
 }
@@ -169,10 +170,6 @@ func (h *widest) seen() int {
 	defer h.mu.Unlock()
 	return h.most
 }
-
-func (h *widest) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h *widest) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
 func (h *widest) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {

@@ -119,6 +119,18 @@ func (w *world) run(engine *trigger.Engine) {
 	})
 }
 
+// passing is a redis.Hook that lets everything pass: others embed it and override what they
+// are about.
+type passing struct{}
+
+func (passing) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (passing) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (passing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
 func (w *world) app(id, body string) {
 	app, err := repositories.DecodeApp(id, []byte(body))
 	require.NoError(w.t, err)

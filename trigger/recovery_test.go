@@ -22,6 +22,7 @@ import (
 
 // ice holds up all that a replica asks of Redis, as if the process were frozen.
 type ice struct {
+	passing
 	mu     sync.Mutex
 	thawed chan struct{} // nil while it is not frozen
 }
@@ -47,8 +48,6 @@ func (i *ice) wait() {
 		<-thawed
 	}
 }
-
-func (i *ice) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (i *ice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
@@ -121,13 +120,10 @@ func TestAnswerOfAReplicaThatWasTakenForDeadIsTheOneThatAllGot(t *testing.T) {
 
 // between does something once, before the first pipeline that reads.
 type between struct {
+	passing
 	once sync.Once
 	do   func()
 }
-
-func (b *between) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (b *between) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
 func (b *between) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
@@ -156,9 +152,10 @@ func TestRepeatOfADirectTriggerThatIsJustFiringGetsItsAnswer(t *testing.T) {
 }
 
 // stutter runs every script twice, as a client does that got no reply to the first run.
-type stutter struct{ meanwhile func() }
-
-func (s *stutter) DialHook(next redis.DialHook) redis.DialHook { return next }
+type stutter struct {
+	passing
+	meanwhile func()
+}
 
 func (s *stutter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
@@ -171,10 +168,6 @@ func (s *stutter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		}
 		return next(ctx, cmd)
 	}
-}
-
-func (s *stutter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 // TestRegistrationThatHasFiredBeforeItsReplyCameIsNotMadeAgain lets a triggerOnce

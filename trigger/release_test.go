@@ -20,11 +20,10 @@ import (
 
 // deaf loses the replies of scripts whose text or arguments hold a word, while it is on.
 type deaf struct {
+	passing
 	on   atomic.Bool
 	word string
 }
-
-func (d *deaf) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (d *deaf) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
@@ -36,10 +35,6 @@ func (d *deaf) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		cmd.SetErr(err)
 		return err
 	}
-}
-
-func (d *deaf) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 // TestMessageWhoseAcceptanceWasNotHeardOfGoesOnAtOnce loses the reply that a message is

@@ -91,12 +91,11 @@ func TestHistoryTellsWhatCameOfATriggerWhoseRecordIsGone(t *testing.T) {
 
 // once runs something before the first command of that name.
 type once struct {
+	passing
 	command string
 	run     sync.Once
 	do      func()
 }
-
-func (o *once) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (o *once) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
@@ -105,10 +104,6 @@ func (o *once) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		}
 		return next(ctx, cmd)
 	}
-}
-
-func (o *once) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 func TestMessagesThatLeaveTheHistoryWhileItIsRead(t *testing.T) {
