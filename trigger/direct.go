@@ -3,6 +3,7 @@ package trigger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"earshot/matcher"
@@ -165,9 +166,12 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 		case stored.answer != "":
 			return json.RawMessage(stored.answer), nil
 		case !stored.answering:
-			return e.keep(stored.record.Match, func(text string) (string, error) {
+			answer, err := e.keep(stored.record.Match, func(text string) (string, error) {
 				return e.ledger.KeepTriggersAnswer(ctx, d.AppID, triggerID, text)
 			})
+			if !errors.Is(err, errLost) {
+				return answer, err
+			}
 		}
 		if !sleep(ctx, turnPauses[min(i, len(turnPauses)-1)]) {
 			return nil, ctx.Err()

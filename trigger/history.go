@@ -20,7 +20,7 @@ func (e *Engine) History(ctx context.Context, appID, sessionID string, page Page
 	if err := e.appExists(ctx, appID); err != nil {
 		return nil, "", err
 	}
-	e.settledReads(ctx, appID)
+	e.settling.waitForApp(ctx, appID)
 	from, ids, err := e.historyPage(ctx, appID, sessionID, page)
 	if err != nil {
 		return nil, "", err
@@ -220,8 +220,8 @@ func newPastCache() pastCache {
 	return pastCache{read}
 }
 
-// history turns the history of a turn into what a matcher reads, up to the message itself:
-// what came after it must not decide it. Damaged entries are left out.
+// history turns the history before a turn into what a matcher reads. Damaged entries are
+// left out.
 func (c pastCache) history(t ledger.Turn, history []ledger.Past) []matcher.Utterance {
 	if len(history) == 0 {
 		return nil
@@ -231,9 +231,6 @@ func (c pastCache) history(t ledger.Turn, history []ledger.Past) []matcher.Utter
 	var list []matcher.Utterance
 	now, room := make([]readPast, 0, len(history)), cachedConversationBytes
 	for _, past := range history {
-		if past.ID == t.Message {
-			break
-		}
 		var one readPast
 		if one, known = reread(past, known); room >= past.Size() {
 			room -= past.Size()

@@ -125,7 +125,7 @@ const chunk = 100
 
 // positionsAfter reads the next places of a list.
 func (e *Engine) positionsAfter(ctx context.Context, q Query, at position) ([]position, error) {
-	e.settledReads(ctx, q.AppID)
+	e.settling.waitForApp(ctx, q.AppID)
 	list, err := e.ledger.ListedUpTo(ctx, q.index(), at.score, chunk+1)
 	if err != nil {
 		return nil, err

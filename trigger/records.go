@@ -41,7 +41,7 @@ func (e *Engine) readTrigger(ctx context.Context, appID, triggerID string) (*sto
 
 // readTriggers reads records in one round trip; nil stands for one that is gone.
 func (e *Engine) readTriggers(ctx context.Context, appID string, ids []string) ([]*storedTrigger, error) {
-	e.settledReads(ctx, appID)
+	e.settling.waitForApp(ctx, appID)
 	found, err := e.ledger.Triggers(ctx, appID, ids)
 	if err != nil {
 		return nil, err

@@ -63,49 +63,43 @@ func (s *settling) done(list []*settlement) {
 	}
 }
 
-// wait waits until what was queued for outboxes that fit is written, so that who asks this
-// process after an answer reads what the answer said. It waits no longer than ctx lasts.
-func (s *settling) wait(ctx context.Context, fits func(outbox) bool) {
-	for _, one := range s.unwritten(fits) {
-		select {
-		case <-one.written:
-		case <-ctx.Done():
-			return
-		}
+// waitForApp waits until what was queued of an app is written, so that who asks this process
+// after an answer reads what the answer said. It waits no longer than ctx lasts.
+func (s *settling) waitForApp(ctx context.Context, appID string) {
+	for _, one := range s.unwritten(appID) {
+		one.await(ctx)
 	}
 }
 
-func (s *settling) unwritten(fits func(outbox) bool) (list []*settlement) {
+func (s *settling) unwritten(appID string) (list []*settlement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for of, one := range s.open {
-		if fits(of) {
+		if of.app == appID {
 			list = append(list, one)
 		}
 	}
 	return list
 }
 
-// waitFor is wait for one outbox.
+// waitFor is waitForApp for one outbox.
 func (s *settling) waitFor(ctx context.Context, of outbox) {
 	s.mu.Lock()
 	one := s.open[of]
 	s.mu.Unlock()
-	if one == nil {
-		return
+	if one != nil {
+		one.await(ctx)
 	}
+}
+
+func (s *settlement) await(ctx context.Context) {
 	select {
-	case <-one.written:
+	case <-s.written:
 	case <-ctx.Done():
 	}
 }
 
 func (s *settlement) outbox() outbox { return outbox{s.App, s.Box} }
-
-// settledReads waits until what this process has answered of an app is written.
-func (e *Engine) settledReads(ctx context.Context, appID string) {
-	e.settling.wait(ctx, func(of outbox) bool { return of.app == appID })
-}
 
 // settle has a settlement written, and returns at once.
 func (e *Engine) settle(s ledger.Settlement) {

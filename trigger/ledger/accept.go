@@ -201,7 +201,7 @@ type TakenTurn struct {
 	App     AppFields
 	// Repositories are those of the session.
 	Repositories []string
-	History      []Past
+	History      []Past // before the message: what came after it must not decide it
 	Unfinished   string // JSON of calls that lack values
 	Claims       string // JSON
 	// Generations of the app and of the session.
