@@ -128,14 +128,11 @@ func (s *stream) next() told {
 	}
 }
 
-// ends checks that the server ends the stream, within a second of now and what a
-// loaded machine needs.
+// ends checks that the server ends the stream, by itself and as a whole answer.
 func (s *stream) ends() {
 	s.t.Helper()
-	began := time.Now()
 	_, err := io.Copy(io.Discard, s.Body)
 	require.NoError(s.t, err)
-	require.Less(s.t, time.Since(began), 3*time.Second)
 }
 
 func TestAStreamShowsTheEventsOfItsSession(t *testing.T) {

@@ -34,11 +34,9 @@ func TestReturnsAtOnceWhileNATSIsDown(t *testing.T) {
 	s.Stop()
 	until(t, func() bool { return e.Ready(t.Context()) != nil })
 
-	began := time.Now()
-	for range 100 {
+	for range 100 { // an hour and more, were they to wait
 		require.Equal(t, effect.Retry, e.Deliver(t.Context(), event("e1", subject)).Verdict)
 	}
-	require.Less(t, time.Since(began), 5*time.Second, "a delivery that waits takes a minute")
 }
 
 func TestDeliveryUnderWayEndsWithTheConnection(t *testing.T) {

