@@ -42,7 +42,7 @@ type stage struct {
 
 func onStage(t *testing.T, change ...func(*api.Options)) stage {
 	server := natstest.Run(t)
-	out, err := emitter.Connect(server.URL(), emitter.Options{Timeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+	out, err := emitter.Connect(server.URL(), emitter.Options{Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(out.Close)
 	tail := out.Tail(0)
@@ -220,7 +220,7 @@ func TestStreamsAreCounted(t *testing.T) {
 	got.problem(429, "an app may have 2")
 	require.NotEmpty(t, got.Header.Get("Retry-After"))
 	require.NoError(t, first.Body.Close())
-	require.Eventually(t, func() bool { return s.open(appEvents, adminKey).StatusCode == 200 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return s.open(appEvents, adminKey).StatusCode == 200 }, time.Minute, 10*time.Millisecond)
 }
 
 func TestOneSessionCannotTakeAllStreamsOfItsApp(t *testing.T) {

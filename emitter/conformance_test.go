@@ -37,7 +37,7 @@ func TestConformanceOfACluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a cluster of three takes seconds to start")
 	}
-	options := emitter.Options{Replicas: 3, Timeout: 5 * time.Second}
+	options := emitter.Options{Replicas: 3, Timeout: time.Minute}
 	conformance(t, options, func(t *testing.T) broker { return natstest.RunCluster(t, 3) })
 }
 
@@ -258,5 +258,5 @@ func deliver(t *testing.T, e *emitter.Emitter, delivery effect.Effect) {
 // until tries again until what is true, as the ledger would, but sooner.
 func until(t *testing.T, what func() bool) {
 	t.Helper()
-	require.Eventually(t, what, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, what, time.Minute, 10*time.Millisecond)
 }

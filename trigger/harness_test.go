@@ -90,7 +90,7 @@ func (w *world) replica(hooks ...redis.Hook) (*store.Store, *trigger.Engine) {
 	require.NoError(w.t, err)
 	store.OnChange(engine.Wake)
 	w.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		_ = engine.Stop(ctx)
 		_ = client.Close()
@@ -179,7 +179,7 @@ func (w *world) fire(d trigger.Direct) (match trigger.Match, err error) {
 // until waits for a condition, by asking for it again and again.
 func (w *world) until(what string, condition func() bool) {
 	w.t.Helper()
-	require.Eventually(w.t, condition, 10*time.Second, 5*time.Millisecond, what)
+	require.Eventually(w.t, condition, time.Minute, 5*time.Millisecond, what)
 }
 
 // settled waits until what the first replica has answered is written; it asks for a

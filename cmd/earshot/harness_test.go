@@ -32,7 +32,7 @@ import (
 
 // patience bounds every wait. It is far above what is waited for, for machines that do
 // much else.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // glance is the pause between two looks at something that is waited for.
 const glance = 10 * time.Millisecond

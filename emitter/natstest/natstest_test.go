@@ -17,7 +17,7 @@ func publish(t *testing.T, conn *nats.Conn, subject, text string) {
 	t.Helper()
 	js, err := jetstream.New(conn)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, err = js.Publish(ctx, subject, []byte(text))
 	require.NoError(t, err)

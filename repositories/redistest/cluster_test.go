@@ -42,5 +42,5 @@ func TestMasterOfAClusterCanBeKilledAndStarted(t *testing.T) {
 	require.Error(t, client.Get(t.Context(), "a").Err())
 	require.NoError(t, client.Get(t.Context(), "b").Err())
 	there.Start()
-	require.Eventually(t, func() bool { return client.Get(t.Context(), "a").Val() == "1" }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return client.Get(t.Context(), "a").Val() == "1" }, time.Minute, 5*time.Millisecond)
 }

@@ -79,7 +79,7 @@ func newService(t *testing.T, app *repositories.App, tools string) *service {
 	t.Cleanup(func() {
 		stop()
 		<-done
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		_ = s.engine.Stop(ctx)
 		runner.Close()
@@ -156,6 +156,6 @@ func (s *service) fire(name, values string) (match trigger.Match) {
 func (s *service) result(session, name string) string {
 	s.t.Helper()
 	subject := "tool.result.clinic." + session + "." + name
-	require.Eventually(s.t, func() bool { return len(s.events.payloads(subject)) > 0 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(s.t, func() bool { return len(s.events.payloads(subject)) > 0 }, time.Minute, 10*time.Millisecond)
 	return s.events.payloads(subject)[0]
 }

@@ -221,7 +221,7 @@ func timeIsLimited(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, effect.ReasonTimeout, outcome.Reason)
 	require.Equal(t, `the source "db" did not answer in time`, outcome.Error)
 	const running = "select count(*) from pg_stat_activity where query like '%slow one%' and state = 'active' and pid <> pg_backend_pid()"
-	require.Eventually(t, func() bool { return server.Count(running) == 0 }, 30*time.Second, 10*time.Millisecond, "the server stops as well")
+	require.Eventually(t, func() bool { return server.Count(running) == 0 }, time.Minute, 10*time.Millisecond, "the server stops as well")
 
 	r = newRig(t, server.Source("db"))
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "the connection is there, so that the time goes to the statement")
@@ -314,7 +314,7 @@ func room(t *testing.T, server *pgtest.Server) {
 	for range 2 {
 		go func() { ended <- r.Deliver(t.Context(), effectOf(tool, nil)) }()
 	}
-	require.Eventually(t, func() bool { return server.Waiting() == 2 }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return server.Waiting() == 2 }, time.Minute, 10*time.Millisecond)
 	outcome := r.run(statement("select 1"), "")
 	require.True(t, outcome.Deferred)
 	require.Contains(t, outcome.Error, "has no room: 2 statements of this app are under way")
@@ -366,7 +366,7 @@ func idle(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, effect.Done, r.Deliver(t.Context(), effectOf(tool, nil)).Verdict, "the one that is idle makes room")
 	release, busy, slow := server.Hold(7), make(chan effect.Outcome), r.tool(waits)
 	go func() { busy <- r.Deliver(t.Context(), effectOf(slow, nil)) }()
-	require.Eventually(t, func() bool { return server.Waiting() == 1 }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return server.Waiting() == 1 }, time.Minute, 10*time.Millisecond)
 	outcome := r.Deliver(t.Context(), effectOf(tool, nil))
 	require.True(t, outcome.Deferred)
 	require.Contains(t, outcome.Error, "1 databases are open, and all of them are in use")
@@ -413,7 +413,7 @@ func TestPostgresThatGoesAwayIsWaitedFor(t *testing.T) {
 	sleeping := func() bool {
 		return server.Count("select count(*) from pg_stat_activity where wait_event = 'PgSleep'") == 1
 	}
-	require.Eventually(t, sleeping, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, sleeping, time.Minute, 10*time.Millisecond)
 	server.Stop()
 	outcome := <-ended
 	require.Equal(t, effect.Retry, outcome.Verdict, outcome.Error)

@@ -154,7 +154,7 @@ func storeEvent(t *testing.T, conn *nats.Conn, text string) uint64 {
 	t.Helper()
 	js, err := jetstream.New(conn)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 	require.NoError(t, err)
