@@ -42,7 +42,7 @@ type stage struct {
 
 func onStage(t *testing.T, change ...func(*api.Options)) stage {
 	server := natstest.Run(t)
-	out, err := emitter.Connect(server.URL(), emitter.Options{Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
+	out, err := emitter.Connect(server.URL(), emitter.Options{Timeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(out.Close)
 	tail := out.Tail(0)

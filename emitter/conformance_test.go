@@ -37,7 +37,7 @@ func TestConformanceOfACluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a cluster of three takes seconds to start")
 	}
-	options := emitter.Options{Replicas: 3, Timeout: time.Minute}
+	options := emitter.Options{Replicas: 3, Timeout: 5 * time.Second}
 	conformance(t, options, func(t *testing.T) broker { return natstest.RunCluster(t, 3) })
 }
 

@@ -21,7 +21,7 @@ import (
 
 // tail runs a tail of the server's stream until the test ends.
 func tail(t *testing.T, s *natstest.Server) (*emitter.Emitter, *emitter.Tail) {
-	e := connect(t, s.URL(), emitter.Options{Timeout: time.Minute})
+	e := connect(t, s.URL(), emitter.Options{Timeout: 5 * time.Second})
 	reader := e.Tail(50 * time.Millisecond)
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -284,7 +284,7 @@ func TestNobodyCanFollowAStreamThatWasNeverReached(t *testing.T) {
 
 func TestFollowersAreLetGoWhenTheReadingEnds(t *testing.T) {
 	s := natstest.Run(t)
-	e := connect(t, s.URL(), emitter.Options{Timeout: time.Minute})
+	e := connect(t, s.URL(), emitter.Options{Timeout: 5 * time.Second})
 	reader := e.Tail(0)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
