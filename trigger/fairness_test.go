@@ -201,7 +201,7 @@ func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
 			}
 			return effect.Outcome{Verdict: effect.Done}
 		})
-		w.oweEach("clinic", many(server, 10_000))
+		w.oweEach("clinic", many(server, 2_000))
 		width := &widest{}
 		_, replica := w.replica(width)
 		w.run(replica)

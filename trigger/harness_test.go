@@ -90,7 +90,7 @@ func (w *world) replica(hooks ...redis.Hook) (*store.Store, *trigger.Engine) {
 	require.NoError(w.t, err)
 	store.OnChange(engine.Wake)
 	w.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		_ = engine.Stop(ctx)
 		_ = client.Close()
