@@ -78,15 +78,17 @@ func TestAnswerDoesNotWaitForWhatIsWrittenDown(t *testing.T) {
 	})
 }
 
-// severed loses the connection whenever a settlement is written, before Redis reads it.
+// severed loses the connection whenever a settlement is written, before Redis reads it,
+// until the end of the test: the replica stops without waiting for it then.
 type severed struct {
 	passing
 	times atomic.Int64
+	ended atomic.Bool
 }
 
 func (s *severed) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if !strings.HasPrefix(cmd.Name(), "eval") || !strings.Contains(cmd.String(), `"state":"published"`) {
+		if s.ended.Load() || !strings.HasPrefix(cmd.Name(), "eval") || !strings.Contains(cmd.String(), `"state":"published"`) {
 			return next(ctx, cmd)
 		}
 		s.times.Add(1)
@@ -103,6 +105,7 @@ func TestWhatWasAnsweredAndNotWrittenDownIsDeliveredUnderTheSameIds(t *testing.T
 		w.put("s1", "r", `{"tools":[{"name":"a"},{"name":"b"}]}`)
 		mute := &severed{}
 		_, w.engine = w.replica(mute)
+		t.Cleanup(func() { mute.ended.Store(true) })
 		answer, err := w.say("m1", "a; b")
 		require.NoError(t, err)
 		w.until("it is tried", func() bool { return mute.times.Load() > 0 })
@@ -165,6 +168,7 @@ func TestSessionThatIsClosedBehindABatchStillHasItPublished(t *testing.T) {
 		w.put("", "r", `{"tools":[{"name":"a"}]}`)
 		mute := &severed{}
 		_, w.engine = w.replica(mute)
+		t.Cleanup(func() { mute.ended.Store(true) })
 		_, err := w.say("m1", "a")
 		require.NoError(t, err)
 		w.until("it is tried", func() bool { return mute.times.Load() > 0 })
