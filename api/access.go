@@ -22,6 +22,8 @@ func accessTable() map[string]auth.Access {
 	ofTriggers := auth.Access{Scopes: permissions{store.PermitTriggers}}
 	either := permissions{store.PermitMessages, store.PermitTriggers}
 	table := map[string]auth.Access{
+		"GET /v1/whoami": {Anyone: true},
+
 		"GET " + app:                     owner,
 		"PUT " + app:                     owner,
 		"POST " + app + "/keys":          owner,

@@ -21,7 +21,8 @@ import (
 // who may use which route beside the admin. It is written down a second time here, in
 // the words of the contract, and not read from what it tests.
 var permitted = map[string]string{
-	"GET /v1/apps": "", "DELETE /v1/apps/{appId}": "",
+	"GET /v1/whoami": "everybody",
+	"GET /v1/apps":   "", "DELETE /v1/apps/{appId}": "",
 	"GET /v1/apps/{appId}": "app", "PUT /v1/apps/{appId}": "app",
 	"POST /v1/apps/{appId}/keys": "app", "GET /v1/apps/{appId}/keys": "app", "DELETE /v1/apps/{appId}/keys/{keyId}": "app",
 
@@ -124,7 +125,7 @@ func lets(operation, kind string) bool {
 			return true
 		}
 	}
-	return kind == "admin"
+	return kind == "admin" || permitted[operation] == "everybody"
 }
 
 var pathIDs = strings.NewReplacer("{appId}", "clinic", "{sessionId}", "s1", "{repositoryId}", "r1", "{triggerId}", "t1", "{keyId}", "k1")
@@ -280,4 +281,21 @@ func TestWithAnEmptyKeyNothingNeedsOne(t *testing.T) {
 	s := start(t, func(o *api.Options) { o.AdminKey = secret.Secret{} })
 	s.call("GET", "/v1/apps", "", "Authorization: ").is(200, `{"items":[]}`)
 	s.call("GET", "/v1/apps", "", "Authorization: Bearer whatever").is(200, `{"items":[]}`)
+}
+
+func TestACallerIsToldWhoItIs(t *testing.T) {
+	w := live(t, everything)
+	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
+	object := func(got answer) (read map[string]any) {
+		require.NoError(t, json.Unmarshal(got.body, &read))
+		return read
+	}
+	require.Equal(t, `{"admin":true}`+"\n", string(w.call("GET", "/v1/whoami", "").is(200, "").body))
+	key := object(w.call("POST", "/v1/apps/clinic/keys", `{"name":"k","scopes":["messages"]}`).is(201, ""))
+	as := "Authorization: Bearer " + key["key"].(string)
+	require.Equal(t, map[string]any{"admin": false, "appId": "clinic", "keyId": key["keyId"], "scopes": []any{"messages"}},
+		object(w.call("GET", "/v1/whoami", "", as).is(200, "")))
+	token := object(w.call("POST", "/v1/apps/clinic/sessions/s1/token", "", as).is(201, ""))
+	require.Equal(t, map[string]any{"admin": false, "appId": "clinic", "sessionId": "s1", "expiresAt": token["expiresAt"]},
+		object(w.call("GET", "/v1/whoami", "", "Authorization: Bearer "+token["token"].(string)).is(200, "")))
 }

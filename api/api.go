@@ -48,6 +48,9 @@ type Options struct {
 	// WriteTime is how long a client of HTTP/2 may take nothing of its answer; a
 	// Listener bounds the others. Missing: 30 s.
 	WriteTime time.Duration
+	// NATSURL is where the events are, for callers on the same machine. It is told to all
+	// of them, so it holds no password. Missing: it is not told.
+	NATSURL string
 	// Closing ends the event streams when it is closed. Missing: only their clients do.
 	Closing <-chan struct{}
 	// Ready lists what must answer before the service can work. Missing: nothing.

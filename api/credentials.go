@@ -151,6 +151,37 @@ func (h sessionTokens) read(c echo.Context) (time.Duration, error) {
 	return decodeTokenLife(h.bodies, body)
 }
 
+// whoami tells a caller whom the service takes it for, so that a client that has a key
+// needs no app.
+type whoami struct{ natsURL string }
+
+func (h whoami) routes() []route {
+	return []route{{method: http.MethodGet, path: "/v1/whoami", handle: h.get}}
+}
+
+// introduction is an authenticated caller, as it is told.
+type introduction struct {
+	Admin     bool               `json:"admin"`
+	AppID     string             `json:"appId,omitempty"`
+	SessionID string             `json:"sessionId,omitempty"`
+	KeyID     string             `json:"keyId,omitempty"`
+	Scopes    []store.Permission `json:"scopes,omitempty"`
+	ExpiresAt *time.Time         `json:"expiresAt,omitempty"`
+	NATSURL   string             `json:"natsUrl,omitempty"`
+}
+
+func (h whoami) get(c echo.Context) error {
+	who := auth.PrincipalOf(c)
+	told := introduction{Admin: who.Admin, AppID: who.AppID(), SessionID: who.SessionID, KeyID: who.KeyID, Scopes: who.Scopes(), NATSURL: h.natsURL}
+	if who.FrontEnd() {
+		told.KeyID = "" // a browser has no business with it
+	}
+	if !who.Expires.IsZero() {
+		told.ExpiresAt = &who.Expires
+	}
+	return answer.JSON(c, http.StatusOK, told)
+}
+
 // noKeys and noTokens are the null objects of a service without keys: every key and every
 // token is refused.
 type noKeys struct{}

@@ -84,6 +84,9 @@ func (s *service) call(method, path, body string, headers ...string) answer {
 	}
 	got := s.send(request)
 	s.description.foresees(s.t, method, request.URL.Path, got)
+	if len(got.body) > 0 && strings.Contains(got.Header.Get("Content-Type"), "json") {
+		require.True(s.t, bytes.HasSuffix(got.body, []byte("}\n")), "a line of a terminal ends: %s", got.body)
+	}
 	return got
 }
 

@@ -25,7 +25,7 @@ func TestPostMessageAnswersWhatTheEngineStoredByteForByte(t *testing.T) {
 	s := start(t)
 	s.engine.answer = json.RawMessage(`{"messageId":"m1", "matches":[],"rejected":[], "reply":9007199254740993,"skipResponse":false}`)
 	got := s.call("POST", messagesPath, hello).is(200, "")
-	require.Equal(t, string(s.engine.answer), string(got.body))
+	require.Equal(t, string(s.engine.answer)+"\n", string(got.body))
 
 	message := s.engine.last().Args[0].(trigger.Message)
 	message.TraceParent = ""

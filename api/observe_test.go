@@ -43,7 +43,7 @@ func TestEveryRequestIsOneLine(t *testing.T) {
 	delete(entry, "time")
 	require.Equal(t, map[string]any{
 		"level": "INFO", "msg": "http.request", "method": "POST", "route": "/v1/apps/:appId/sessions/:sessionId/messages",
-		"status": 200.0, "bytes": float64(len(noMatch)), "ms": 40.0, "trace": callersTrace, "appId": "clinic", "sessionId": "s1",
+		"status": 200.0, "bytes": float64(len(noMatch) + 1), "ms": 40.0, "trace": callersTrace, "appId": "clinic", "sessionId": "s1",
 	}, entry)
 }
 

@@ -41,6 +41,7 @@ func (o Options) routes() []route {
 	all = append(all, triggers{o.Engine, people, bodies}.routes()...)
 	all = append(all, events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing}.routes()...)
 	all = append(all, appKeys{o.Keys, bodies}.routes()...)
+	all = append(all, whoami{o.NATSURL}.routes()...)
 	all = append(all, sessionTokens{o.Keys, o.Tokens, bodies, o.Now}.routes()...)
 	all = append(all, sessions{o.Store}.routes()...)
 	all = append(all, probes{o.Ready, o.Logger}.routes()...)

@@ -30,7 +30,7 @@ func TestFireAnswers201WithTheMatch(t *testing.T) {
 		s := start(t)
 		s.engine.answer = json.RawMessage(fired)
 		got := s.call("POST", path, `{"name":"book","repositoryId":"booking","values":{"n":9007199254740993},"source":"ui","triggerId":"click-1"}`).is(201, "")
-		require.Equal(t, fired, string(got.body))
+		require.Equal(t, fired+"\n", string(got.body))
 		require.Equal(t, "/v1/apps/clinic/triggers/click-1", got.Header.Get("Location"))
 		direct := s.engine.last().Args[0].(trigger.Direct)
 		require.NotEmpty(t, direct.TraceParent)
@@ -101,6 +101,8 @@ func TestATriggerIsReadAndRetried(t *testing.T) {
 	s.engine.err = trigger.ErrNotFound
 	s.call("GET", "/v1/apps/clinic/triggers/t1", "").problem(404, "no such trigger")
 	s.call("POST", "/v1/apps/clinic/triggers/t1/retry", "").problem(404, "no such trigger")
+	s.engine.err = trigger.ErrDelivered
+	s.call("POST", "/v1/apps/clinic/triggers/t1/retry", "").problem(409, "is delivered: nothing of it has failed")
 }
 
 func TestAllFailedTriggersAreRetriedOrPurged(t *testing.T) {

@@ -62,8 +62,9 @@ func (e *Engine) purge(ctx context.Context, appID, triggerID string) (bool, erro
 	return e.ledger.Purge(ctx, appID, stored.record.SessionID, triggerID, stored.firing)
 }
 
-// Retry makes the failed effects of a trigger due again. Retrying a trigger without failed
-// effects is no error.
+// Retry makes the failed effects of a trigger due again. It fails with ErrNotFound, and
+// with ErrDelivered where it has none and owes nothing; one that is pending is tried again
+// as it is, and that is no error: a client that lost the answer asks twice.
 func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
 	stored, err := e.readTrigger(ctx, appID, triggerID)
 	if err != nil {
@@ -71,6 +72,9 @@ func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
 	}
 	if stored == nil {
 		return fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
+	}
+	if stored.record.State == StateDelivered {
+		return fmt.Errorf("trigger %q %w", triggerID, ErrDelivered)
 	}
 	if err := e.revive(ctx, appID, triggerID, stored); err != nil {
 		return err

@@ -179,6 +179,8 @@ var (
 	ErrNotFound = errors.New("no such trigger")
 	// ErrConflict means that the idempotency key belongs to another trigger.
 	ErrConflict = errors.New("the triggerId belongs to another trigger")
+	// ErrDelivered means that there is nothing to try again.
+	ErrDelivered = errors.New("is delivered: nothing of it has failed, so there is nothing to try again")
 	// ErrReused means that the idempotency key of a message belongs to another one.
 	ErrReused = errors.New("belongs to another message of the session, with another text or actor: send this one under an id of its own")
 	// ErrClosed means that the session was closed while the message was matched.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"earshot/repositories/exactjson"
 
@@ -52,10 +53,10 @@ func CreatedOr(status int, created bool) int {
 	return status
 }
 
-// Stored answers with JSON that the engine has stored, byte for byte.
+// Stored answers with JSON that the engine has stored, byte for byte, and a line's end.
 func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	if len(stored) == 0 {
 		return errors.New("the engine has no answer and no error")
 	}
-	return c.Blob(status, echo.MIMEApplicationJSON, stored)
+	return c.Blob(status, echo.MIMEApplicationJSON, slices.Concat(stored, []byte{'\n'}))
 }

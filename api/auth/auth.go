@@ -194,6 +194,12 @@ func PrincipalOf(c echo.Context) Principal {
 	return who
 }
 
+// AppID is the app that the principal's key or token is of; empty for the admin.
+func (p Principal) AppID() string { return p.appID }
+
+// Scopes are those of the principal's key.
+func (p Principal) Scopes() []store.Permission { return p.scopes }
+
 // FrontEnd reports whether it is a session token, held by a browser.
 func (p Principal) FrontEnd() bool { return p.SessionID != "" }
 
@@ -204,7 +210,7 @@ func (p Principal) Owner() bool { return p.Admin || slices.Contains(p.scopes, st
 // may reports whether the principal may use a route with these ids in its path.
 func (p Principal) may(a Access, appID, sessionID string) bool {
 	switch {
-	case p.Admin:
+	case p.Admin || a.Anyone:
 		return true
 	case p.appID == "" || p.appID != appID:
 		return false
@@ -219,6 +225,7 @@ func (p Principal) may(a Access, appID, sessionID string) bool {
 type Access struct {
 	Scopes   []store.Permission // of the app's keys: any one of them
 	FrontEnd bool               // the session's tokens as well
+	Anyone   bool               // whoever is authenticated, for a route that is of no app
 }
 
 // Authorized lets those through who may use the route. It stands before everything

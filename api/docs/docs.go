@@ -50,6 +50,7 @@ func (d *Documents) Build(table []Route, schemas ...[]byte) error {
 	if d.openapi, err = json.Marshal(document); err != nil {
 		return err
 	}
+	d.openapi = append(d.openapi, '\n')
 	parsed, err := template.New("docs").Parse(docsPage)
 	if err != nil {
 		return err

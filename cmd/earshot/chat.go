@@ -53,7 +53,7 @@ type chat struct {
 }
 
 func (c *chat) run(ctx context.Context, args []string) (err error) {
-	if c.appID, err = c.client.OnlyApp(ctx, c.appID); err != nil {
+	if c.appID, err = c.client.App(ctx, c.appID); err != nil {
 		return err
 	}
 	fresh := c.sessionID == ""

@@ -66,8 +66,10 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"sreve"}, `unknown command "sreve"`},
-		{[]string{"serve", "--rediss-url", "x"}, "unknown flag: --rediss-url"},
+		{[]string{"sreve"}, `unknown command "sreve" for "earshot"; did you mean "serve"? (see: earshot --help)`},
+		{[]string{"triggers", "retyr"}, `unknown command "retyr" for "earshot triggers"; did you mean "retry"?`},
+		{[]string{"serve", "--rediss-url", "x"}, `unknown flag: --rediss-url; did you mean "--redis-url"? (see: earshot serve --help)`},
+		{[]string{"serve", "-x"}, "in -x (see: earshot serve --help)"},
 		{[]string{"serve", "now"}, `"now"`},
 		{[]string{"version", "now"}, `"now"`},
 	} {
@@ -273,4 +275,15 @@ func TestAddressThatIsTakenIsAFaultAtStart(t *testing.T) {
 	require.Equal(t, 1, got.code)
 	require.Contains(t, got.err, other.Listener.Addr().String())
 	require.Contains(t, got.err, "--addr or EARSHOT_ADDR")
+}
+
+func TestHelpFitsTheScreen(t *testing.T) {
+	for _, cmd := range commands(newRoot(environment{lookup: func(string) (string, bool) { return "", false }})) {
+		path := strings.Fields(cmd.CommandPath())[1:]
+		shown := command(t, map[string]string{"COLUMNS": "80"}, append(path, "--help")...).out
+		shown, _, _ = strings.Cut(strings.ReplaceAll(shown, cmd.Example, ""), "Global Flags:")
+		for line := range strings.Lines(shown) {
+			require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), 80, line)
+		}
+	}
 }

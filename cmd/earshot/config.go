@@ -27,6 +27,7 @@ type config struct {
 	Addr          string
 	RedisURL      secret.Secret // may hold a password
 	NATSURL       secret.Secret // may hold a password
+	ownNATS       string        // URL of the server that dev brings along
 	OpenAIKey     secret.Secret
 	OpenAIBaseURL string
 	OpenAIModel   string
@@ -70,7 +71,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 		named(name, env)
 	}
 	text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
-	credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis, redis://user:password@host:port/db, rediss:// with TLS; several hosts with commas between them are a Redis Cluster; redis+sentinel://host,host,host/master/db is the master behind sentinels, ?sentinel_password their own password")
+	credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis, redis://user:password@host:port/db, with TLS rediss://; several hosts with commas between them are a Redis Cluster; redis+sentinel://hosts/master/db is the master behind sentinels, ?sentinel_password their own password")
 	credential(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream, nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket; several servers with commas between them are a cluster")
 	credential(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "`KEY` of the LLM; without a key and a base URL the offline matcher decides")
 	text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "any OpenAI-compatible endpoint, up to its version")

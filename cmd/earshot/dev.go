@@ -22,7 +22,7 @@ func newDev(env environment) *cobra.Command {
 	c, demo, noKeys, source := &config{}, false, false, sourceFlags{}
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run everything in one process, for a first look and for development",
+		Short: "Run everything in one process, for a first look and development",
 		Long: "Run Earshot with an embedded NATS server and an embedded store, on loopback only and\n" +
 			"without keys. What it holds is gone at the end.\n\n" +
 			"An EARSHOT_ADMIN_KEY that is given is asked for. The Redis of a REDIS_URL is served with one,\n" +
@@ -167,7 +167,7 @@ func embed(c *config, log *slog.Logger) (func() error, error) {
 			return nil, errors.Join(err, closeAll())
 		}
 		closers = append(closers, nats.Close)
-		c.NATSURL = secret.New(nats.URL())
+		c.NATSURL, c.ownNATS = secret.New(nats.URL()), nats.URL()
 	}
 	return closeAll, nil
 }

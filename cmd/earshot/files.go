@@ -21,13 +21,15 @@ import (
 func newValidate(env environment) *cobra.Command {
 	source := &sourceFlags{}
 	cmd := &cobra.Command{
-		Use:   "validate -f FILE|DIR",
+		Use:   "validate FILE|DIR...",
 		Short: "Check files without a service",
 		Long: "Read files as apply does, and print every fault of every file as file:line:column: text.\n" +
 			"Nothing is connected to. Exits with 0, and with 1 where there is a fault.",
-		Example: "  earshot validate -f tools.yaml",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Example: "  earshot validate tools.yaml",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := source.given(args); err != nil {
+				return err
+			}
 			set, err := source.read(env)
 			if err == nil {
 				err = set.Check()
@@ -55,17 +57,17 @@ func summary(set *files.Set) string {
 func newMigrate(env environment) *cobra.Command {
 	source, dryRun := &sourceFlags{}, false
 	cmd := &cobra.Command{
-		Use:   "migrate -f FILE|DIR",
+		Use:   "migrate FILE|DIR...",
 		Short: "Bring files of older forms to the newest",
 		Long: "Rewrite Toolbox files of older forms: flat documents with singular kinds, toolsets as\n" +
 			"groups. What a file was is kept beside it as FILE.bak. Comments, layout and ${NAME}\n" +
 			"stay. Files of the newest form and those of SERMAS are not touched; neither is one\n" +
-			"with a fault, and then the exit code is 1.",
-		Example: "  earshot migrate -f tools.yaml --dry-run",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if len(source.paths) == 0 {
-				return errors.New("no file is given; name files and folders with -f")
+			"with a fault, and then the exit code is 1. What comes on standard input goes to\n" +
+			"standard output.",
+		Example: "  earshot migrate tools.yaml --dry-run",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := source.given(args); err != nil {
+				return err
 			}
 			names, err := files.Expand(source.paths)
 			faults := []error{err}
@@ -81,7 +83,7 @@ func newMigrate(env environment) *cobra.Command {
 }
 
 func migrateFile(name string, dryRun bool, env environment) error {
-	m, err := files.Migrate(name)
+	m, err := files.Migrate(name, files.Options{Stdin: env.in})
 	if err != nil {
 		return err
 	}
@@ -89,11 +91,14 @@ func migrateFile(name string, dryRun bool, env environment) error {
 		fmt.Fprintf(env.err, "note: %s\n", note)
 	}
 	switch {
+	case dryRun && m.Changed():
+		return printDifference(env.out, name, m.Before, m.After)
+	case name == files.Stdin && !dryRun:
+		_, err := io.WriteString(env.out, m.After)
+		return err
 	case !m.Changed():
 		fmt.Fprintf(env.out, "%s is of the newest form\n", name)
 		return nil
-	case dryRun:
-		return printDifference(env.out, name, m.Before, m.After)
 	}
 	if err := replaceFile(name, m.After); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -143,18 +148,20 @@ func newApply(env environment) *cobra.Command {
 	source, remote := &sourceFlags{}, &client.Client{}
 	var dryRun, prune, exitCode bool
 	cmd := &cobra.Command{
-		Use:   "apply -f FILE|DIR",
+		Use:   "apply FILE|DIR...",
 		Short: "Bring a running service to what files define",
 		Long: "Compare files with what a service has, print the plan, and carry it out. A second run\n" +
 			"changes nothing. What the files do not mention stays, unless --prune is given.\n\n" +
 			"The app is the one that the files name (kind: app, or the appId of a SERMAS app), else\n" +
-			"--app, else the name of the folder of the first -f. It is created where it is missing.\n\n" +
+			"--app, else the name of the folder of the first file. It is created where it is missing.\n\n" +
 			"Exits with 0, with 1 at a fault, and with --dry-run --exit-code with 2 where something\nwould change.",
-		Example: "  earshot apply -f tools.yaml --app clinic\n  earshot apply -f ./clinic --dry-run --exit-code",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Example: "  earshot apply tools.yaml --app clinic\n  earshot apply ./clinic --dry-run --exit-code",
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if exitCode && !dryRun {
-				return errors.New("--exit-code goes with --dry-run")
+				return errors.New("--exit-code goes with --dry-run; add --dry-run")
+			}
+			if err := source.given(args); err != nil {
+				return err
 			}
 			set, err := source.readFor(env)
 			if err != nil {

@@ -223,12 +223,12 @@ func TestApplySaysWhatIsInItsWay(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no file":        {[]string{"apply"}, "earshot: no file is given; name files and folders with -f\n"},
+		"no file":        {[]string{"apply"}, "earshot: no file is given: name files and folders, as in tools.yaml, or - for standard input\n"},
 		"no key":         {[]string{"apply", "-f", "tools.yaml"}, "earshot: the service answers 401 Unauthorized: a key is needed: send it as the header Authorization: Bearer KEY (a key is given with --key or EARSHOT_KEY)\n"},
 		"nobody there":   {[]string{"apply", "-f", "tools.yaml", "--server", "http://127.0.0.1:1"}, "earshot: no Earshot answers at http://127.0.0.1:1: "},
 		"no URL":         {[]string{"apply", "-f", "tools.yaml", "--server", "here"}, "earshot: --server (EARSHOT_URL) is \"here\"; it must be a URL"},
 		"another server": {[]string{"apply", "-f", "tools.yaml", "--server", newEndpoint404(t)}, "and not as Earshot does"},
-		"exit code":      {[]string{"apply", "-f", "tools.yaml", "--exit-code"}, "earshot: --exit-code goes with --dry-run\n"},
+		"exit code":      {[]string{"apply", "-f", "tools.yaml", "--exit-code"}, "earshot: --exit-code goes with --dry-run; add --dry-run\n"},
 	} {
 		r := w.run(test.args...)
 		require.Equal(t, 1, r.code, name)
@@ -253,4 +253,22 @@ func TestTheToolOfASermasFolderFires(t *testing.T) {
 	write(t, "tools.yaml", " - name: request-for-appointment\n   description: User need an appointment\n   returnDirect: true\n   skipResponse: true\n")
 	w.ok("apply", "-f", ".")
 	require.Contains(t, w.ok("chat", "I want an appointment"), "fired default/request-for-appointment {}\n    event tool.trigger.clinic.chat-")
+}
+
+func TestFilesMayBeArgumentsOrStandardInput(t *testing.T) {
+	inFolder(t)
+	write(t, "tools.yaml", olderFile)
+	for _, args := range [][]string{{"tools.yaml"}, {"-f", "tools.yaml"}, {"-"}, {"-f", "-"}} {
+		r := typing(t, nil, olderFile, append([]string{"validate"}, args...)...)
+		require.Equal(t, commandResult{0, "1 file, app clinic, 1 repository: no faults\n", ""}, r, args)
+	}
+	require.Equal(t, "-:1:7: unknown kind \"tol\": app, module, authService, source, tool, repository, toolset, group; did you mean \"tool\"?\n",
+		typing(t, nil, "kind: tol\n", "validate", "-").out)
+	require.Equal(t, commandResult{0, newerFile, ""}, typing(t, nil, olderFile, "migrate", "-"))
+	require.Contains(t, typing(t, nil, olderFile, "migrate", "-", "--dry-run").out, "\n+kind: tool\n")
+	for _, name := range []string{"validate", "migrate", "apply"} {
+		require.Equal(t, "earshot: no file is given: name files and folders, as in tools.yaml, or - for standard input\n", command(t, nil, name).err)
+	}
+	w := atDev(t, nil)
+	require.Equal(t, "+ app clinic\n+ repository clinic/desk\ncreated 2, updated 0, left 0, removed 0\n", typing(t, w.env, olderFile, "apply", "-").out)
 }

@@ -43,20 +43,10 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 
 // registerService declares the flags that say which service a command speaks to.
 func registerService(c *client.Client, flags *pflag.FlagSet) {
-	flags.StringVar(&c.Server, "server", "http://127.0.0.1:8080", "the service (EARSHOT_URL)")
+	flags.StringVar(&c.Server, "server", "http://127.0.0.1:8080", "`URL` of the service (EARSHOT_URL)")
 	flags.SetAnnotation("server", envAnnotation, []string{"EARSHOT_URL"}) //nolint:errcheck // the flag exists
-	flags.TextVar(&c.Key, "key", secret.Secret{}, "bearer key (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
+	flags.TextVar(&c.Key, "key", secret.Secret{}, "bearer `KEY`, of an app or the admin's (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
 	flags.SetAnnotation("key", envAnnotation, []string{"EARSHOT_KEY", "EARSHOT_ADMIN_KEY"}) //nolint:errcheck // the flag exists
-}
-
-// secretFlag is a flag whose value is not shown, neither as a default in --help.
-type secretFlag struct{ into *secret.Secret }
-
-func (f *secretFlag) String() string { return "" }
-func (f *secretFlag) Type() string   { return "url" }
-func (f *secretFlag) Set(text string) error {
-	*f.into = secret.New(text)
-	return nil
 }
 
 // size is a flag for a number of bytes, which may have a unit: 4GiB, 512MiB, 1000000.
@@ -92,7 +82,8 @@ func (s size) String() string {
 // Type implements pflag.Value.
 func (*size) Type() string { return "size" }
 
-// sourceFlags are the flags that say which files are read, and for which app.
+// sourceFlags say which files are read, and for which app. Files may be given as arguments
+// as well.
 type sourceFlags struct {
 	paths []string
 	appID string
@@ -100,19 +91,25 @@ type sourceFlags struct {
 
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
 	s.registerFiles(flags)
-	flags.StringVar(&s.appID, "app", "", "the app, where the files do not name it (default: the name of their folder)")
+	flags.StringVar(&s.appID, "app", "", "`ID` of the app, where the files do not name it; else the name of their folder")
 }
 
 func (s *sourceFlags) registerFiles(flags *pflag.FlagSet) {
-	flags.StringArrayVarP(&s.paths, "file", "f", nil, "file or folder; may be given more than once")
+	flags.StringArrayVarP(&s.paths, "file", "f", nil, "`FILE` or folder, - for standard input; may be given more than once")
+}
+
+// given adds files that stand as arguments, and refuses to read none.
+func (s *sourceFlags) given(args []string) error {
+	s.paths = append(s.paths, args...)
+	if len(s.paths) == 0 {
+		return errors.New("no file is given: name files and folders, as in tools.yaml, or - for standard input")
+	}
+	return nil
 }
 
 // read reads the files and prints notes on what was left out of them.
 func (s *sourceFlags) read(env environment) (*files.Set, error) {
-	if len(s.paths) == 0 {
-		return nil, errors.New("no file is given; name files and folders with -f")
-	}
-	set, err := files.Read(s.paths, files.Options{Lookup: env.lookup, AppID: s.appID})
+	set, err := files.Read(s.paths, files.Options{Lookup: env.lookup, AppID: s.appID, Stdin: env.in})
 	for _, note := range set.Notes {
 		fmt.Fprintf(env.err, "note: %s\n", note)
 	}

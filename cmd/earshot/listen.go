@@ -20,36 +20,38 @@ import (
 )
 
 func newListen(env environment) *cobra.Command {
-	l := &subscriber{env: env}
+	l := &subscriber{env: env, client: &client.Client{}}
 	cmd := &cobra.Command{
 		Use:   "listen [SUBJECT]",
 		Short: "Show the events as they come",
 		Long: "Show events of the stream EARSHOT, one on a line: all of them, or those of a SUBJECT in\n" +
 			"the form of NATS, where * stands for one word and > for all that follow. It shows what\n" +
-			"comes from now on; --since begins earlier.",
+			"comes from now on; --since begins earlier. --json shows all that is in them.\n\n" +
+			"Without --nats-url it asks the service, which tells where the server of earshot dev is.",
 		Example: "  earshot listen\n  earshot listen 'tool.trigger.>' --since 1h --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return l.run(cmd.Context(), append(args, ">")[0])
 		},
 	}
-	l.url = secret.New(nats.DefaultURL)
 	flags := cmd.Flags()
-	flags.Var(&secretFlag{&l.url}, "nats-url", "the NATS server, as that of earshot dev where none is given (NATS_URL)")
+	registerService(l.client, flags)
+	flags.TextVar(&l.url, "nats-url", secret.Secret{}, "`URL` of the NATS server; that of earshot dev where none is given (NATS_URL)")
 	flags.SetAnnotation("nats-url", envAnnotation, []string{"NATS_URL"}) //nolint:errcheck // the flag exists
-	flags.StringVar(&l.since, "since", "", "begin so long ago, as 10m, or at a time, as 2026-12-01T09:00:00Z")
-	flags.BoolVar(&l.json, "json", false, "print each event as a line of JSON")
-	flags.IntVar(&l.count, "count", 0, "end after so many events; 0 goes on until it is stopped")
+	flags.StringVar(&l.since, "since", "", "`TIME` to begin at: so long ago, as 10m, or 2026-12-01T09:00:00Z")
+	flags.BoolVar(&l.json, "json", false, "print each event as a line of JSON, with all that is in it")
+	flags.IntVar(&l.count, "count", 0, "end after `N` events; 0 goes on until it is stopped")
 	return cmd
 }
 
 // subscriber is a subscription to events of the stream, which prints them as they come.
 type subscriber struct {
-	env   environment
-	url   secret.Secret
-	since string
-	json  bool
-	count int
+	env    environment
+	client *client.Client // tells where NATS is, where no URL is given
+	url    secret.Secret
+	since  string
+	json   bool
+	count  int
 }
 
 // connectTimeout bounds connecting to NATS: a person waits.
@@ -67,12 +69,14 @@ func (l *subscriber) run(ctx context.Context, subject string) error {
 		}
 		options.DeliverPolicy, options.OptStartTime = jetstream.DeliverByStartTimePolicy, &from
 	}
-	conn, err := nats.Connect(l.url.Reveal(), nats.Name("earshot listen"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1))
+	at := l.address(ctx)
+	conn, err := nats.Connect(at, nats.Name("earshot listen"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1))
 	if err != nil {
 		return fmt.Errorf("no NATS server answers at %s: %w; start one with: earshot dev, or name it with --nats-url or NATS_URL",
-			client.Redacted(l.url.Reveal()), withoutAddress(err))
+			shownServers(at), withoutAddress(err))
 	}
 	defer conn.Close()
+	fmt.Fprintf(l.env.err, "listening at %s for %s\n", shownServers(at), subject)
 	stream, err := jetstream.New(conn)
 	if err != nil {
 		return err
@@ -85,6 +89,32 @@ func (l *subscriber) run(ctx context.Context, subject string) error {
 		return fmt.Errorf("listen to %q: %w", subject, err)
 	}
 	return l.follow(ctx, consumer)
+}
+
+// askTimeout bounds asking the service where NATS is: where there is none, that is no fault.
+const askTimeout = 2 * time.Second
+
+// address is the URL of NATS: the given one, else that of an earshot dev, else NATS's own.
+func (l *subscriber) address(ctx context.Context) string {
+	if !l.url.Empty() {
+		return l.url.Reveal()
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	who, err := l.client.WhoAmI(ctx)
+	if err != nil || who.NATSURL == "" {
+		return nats.DefaultURL
+	}
+	return who.NATSURL
+}
+
+// shownServers is a list of URLs without passwords.
+func shownServers(list string) string {
+	var shown []string
+	for one := range strings.SplitSeq(list, ",") {
+		shown = append(shown, client.Redacted(strings.TrimSpace(one)))
+	}
+	return strings.Join(shown, ",")
 }
 
 // streamPause is the time between two looks for a stream that is not there yet.
@@ -108,14 +138,15 @@ func (l *subscriber) consumer(ctx context.Context, stream jetstream.JetStream, o
 	}
 }
 
-// withoutAddress keeps the URL, which may hold a password, out of an error.
+// withoutAddress keeps a URL, which may hold a password, out of an error: the caller has
+// said it without.
 func withoutAddress(err error) error {
 	for _, known := range []error{nats.ErrNoServers, nats.ErrAuthorization, nats.ErrTimeout} {
 		if errors.Is(err, known) {
 			return known
 		}
 	}
-	return errors.New("the URL cannot be used")
+	return errors.New("it cannot be connected to under this URL")
 }
 
 // timeOf reads a point in time, or a duration as that long before now.
@@ -158,6 +189,8 @@ type eventLine struct {
 	Sequence uint64          `json:"sequence"`
 	Time     time.Time       `json:"time"`
 	Subject  string          `json:"subject"`
+	Type     string          `json:"type"`
+	Source   string          `json:"source"`
 	ID       string          `json:"id"`
 	Data     json.RawMessage `json:"data"`
 }
@@ -169,13 +202,18 @@ func (l *subscriber) print(message jetstream.Msg) error {
 	}
 	data := message.Data()
 	if !l.json {
-		_, err = fmt.Fprintf(l.env.out, "%s %s %s\n", metadata.Timestamp.Local().Format("15:04:05"), message.Subject(), terminal.Printable(string(terminal.Compact(data))))
+		at := metadata.Timestamp.Local().Format(time.TimeOnly)
+		shown := terminal.EventOf(message.Subject(), data)
+		_, err = fmt.Fprintln(l.env.out, shown.Line(terminal.StyleOf(l.env.out, l.env.lookup), at, terminal.Width(l.env.out, l.env.lookup)))
 		return err
 	}
 	if !json.Valid(data) {
 		data, _ = json.Marshal(string(data)) // a string always marshals
 	}
-	line, err := exactjson.Encode(eventLine{metadata.Sequence.Stream, metadata.Timestamp.UTC(), message.Subject(), message.Headers().Get("ce-id"), data})
+	about := message.Headers()
+	line, err := exactjson.Encode(eventLine{
+		metadata.Sequence.Stream, metadata.Timestamp.UTC(), message.Subject(), about.Get("ce-type"), about.Get("ce-source"), about.Get("ce-id"), data,
+	})
 	if err == nil {
 		_, err = fmt.Fprintf(l.env.out, "%s\n", line)
 	}

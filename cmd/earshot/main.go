@@ -13,10 +13,14 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"earshot/cmd/earshot/terminal"
+	"earshot/repositories/fault"
 	"earshot/repositories/files"
 )
 
@@ -59,7 +63,7 @@ func newRoot(env environment) *cobra.Command {
 		Example:       "  earshot dev --demo",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { // of every command
 			return fromEnvironment(cmd.Flags(), env.lookup)
@@ -67,7 +71,47 @@ func newRoot(env environment) *cobra.Command {
 	}
 	root.AddCommand(newDev(env), newServe(env), newValidate(env), newApply(env), newMigrate(env),
 		newChat(env), newListen(env), newTriggers(env), newVersion())
+	root.SetFlagErrorFunc(explainFlag)
+	fitHelp(root, terminal.Width(env.out, env.lookup))
 	return root
+}
+
+// fitHelp wraps what the commands say of themselves to a screen; zero columns have room for
+// everything.
+func fitHelp(root *cobra.Command, columns int) {
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
+	all := []*cobra.Command{root}
+	for len(all) > 0 {
+		cmd := all[0]
+		cmd.Long = terminal.Wrap(cmd.Long, columns)
+		all = append(all[1:], cmd.Commands()...)
+	}
+}
+
+// knownCommand refuses arguments of a command that only has commands below it.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, child := range cmd.Commands() {
+		if child.IsAvailableCommand() {
+			known = append(known, child.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s (see: %s --help)", fault.Clip(args[0]), cmd.CommandPath(), fault.DidYouMean(args[0], known), cmd.CommandPath())
+}
+
+// explainFlag adds to the error of a flag what was meant, and where all flags are listed.
+func explainFlag(cmd *cobra.Command, err error) error {
+	hint := ""
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var known []string
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, "--"+flag.Name) })
+		hint = fault.DidYouMean("--"+unknown.GetSpecifiedName(), known)
+	}
+	return fmt.Errorf("%w%s (see: %s --help)", err, hint, cmd.CommandPath())
 }
 
 func newVersion() *cobra.Command {

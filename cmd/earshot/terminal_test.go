@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -66,11 +67,12 @@ func TestListenShowsEventsOfASubjectFromATimeOn(t *testing.T) {
 	w.ok("listen", "tool.changed.>", "--since", "1h", "--count", "1") // of the app; those of a session do not wait for it
 	w.ok("chat", "I want an appointment", "--session", "s1")
 	all := w.ok("listen", "--since", "1h", "--count", "2")
-	require.Regexp(t, `^\d\d:\d\d:\d\d tool\.changed\.clinic\.booking \{.*\}\n\d\d:\d\d:\d\d tool\.trigger\.clinic\.s1\.book \{.*\}\n$`, all)
+	require.Regexp(t, `^\d\d:\d\d:\d\d  changed      clinic    booking  created, tools: 1\n\d\d:\d\d:\d\d  trigger      clinic/s1  book\n$`, all)
 	var found eventLine
 	require.NoError(t, json.Unmarshal([]byte(w.ok("listen", "tool.result.>", "--since", "2026-01-01T00:00:00Z", "--count", "1", "--json")), &found))
 	require.Equal(t, "tool.result.clinic.s1.book", found.Subject)
 	require.NotEmpty(t, found.ID)
+	require.Equal(t, "earshot.tool.result /apps/clinic/sessions/s1", found.Type+" "+found.Source)
 	require.Contains(t, string(found.Data), `"ok":true`)
 }
 
@@ -82,7 +84,7 @@ func TestListenBeforeTheFirstEventShowsIt(t *testing.T) {
 	w.serve()
 	w.put("/v1/apps/clinic", `{}`)
 	w.put("/v1/apps/clinic/repositories/one", `{"tools":[]}`)
-	listening.log.shows(t, "tool.changed.clinic.one")
+	listening.log.shows(t, "changed      clinic    one  created")
 	require.Zero(t, listening.stop())
 }
 
@@ -93,11 +95,11 @@ func TestListenShowsWhatComesFromNowOn(t *testing.T) {
 	listening := launch(t, w.env, "listen", "tool.trigger.>")
 	w.until("an event is shown", func() bool {
 		w.ok("chat", "I want an appointment", "--session", "after")
-		return strings.Contains(listening.log.String(), "tool.trigger.clinic.after")
+		return strings.Contains(listening.log.String(), "trigger      clinic/after  book")
 	})
 	require.Zero(t, listening.stop())
 	require.NotContains(t, listening.log.String(), "before")
-	require.NotContains(t, listening.log.String(), "tool.result")
+	require.NotContains(t, listening.log.String(), "result")
 }
 
 func TestListenSaysWhatIsInItsWay(t *testing.T) {
@@ -105,6 +107,8 @@ func TestListenSaysWhatIsInItsWay(t *testing.T) {
 		"listen foo.bar":                            `no event has the subject "foo.bar"; events have these: tool.trigger.>`,
 		"listen --since yesterday":                  `--since is "yesterday"; it must be a duration`,
 		"listen --nats-url nats://u:pw@127.0.0.1:1": "no NATS server answers at nats://u:xxxxx@127.0.0.1:1",
+		"listen --nats-url nats://u:pw@x/y@h:1":     "no NATS server answers at nats://xxxxx@h:1",
+		"listen --nats-url ::h":                     "no NATS server answers at ::h",
 	} {
 		r := command(t, nil, strings.Fields(args)...)
 		require.Equal(t, 1, r.code, args)
@@ -155,7 +159,8 @@ func TestTriggersAreListedAndTriedAgain(t *testing.T) {
 	w.until("it is delivered", func() bool { return strings.Contains(w.ok("triggers", "--state", "delivered"), record.TriggerID) })
 
 	require.Contains(t, w.run("triggers", "--state", "fialed").err, `state "fialed" is none of pending, delivered, failed`)
-	require.Contains(t, w.run("triggers", "retry", "nowhere").err, "trigger nowhere: the service answers 404")
+	require.Contains(t, w.run("triggers", "retry", "nowhere").err, "nowhere is not tried again: the service answers 404")
+	require.Contains(t, w.run("triggers", "retry", record.TriggerID).err, "is delivered: nothing of it has failed")
 }
 
 func TestAllFailedTriggersAreTriedAgainOrRemoved(t *testing.T) {
@@ -173,4 +178,44 @@ func TestAllFailedTriggersAreTriedAgainOrRemoved(t *testing.T) {
 	for _, args := range [][]string{{"triggers", "retry"}, {"triggers", "retry", "--all", "t1"}} {
 		require.Contains(t, w.run(args...).err, "--all")
 	}
+}
+
+func TestTriggersFitTheScreen(t *testing.T) {
+	w, e := talking(t)
+	e.answer(400)
+	w.ok("chat", "I want an appointment", "--session", "a-session-with-a-long-name")
+	for _, columns := range []int{60, 80} {
+		w.env["COLUMNS"] = fmt.Sprint(columns)
+		shown := w.ok("triggers")
+		for line := range strings.Lines(shown) {
+			require.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), columns, shown)
+		}
+		require.Regexp(t, `^TIME +STATE +TOOL +SESSION\n  ID  LAST ATTEMPT\n\d\d:\d\d:\d\d  failed  booking/book  a-session-with.*\n  [0-9a-f]{32}  call #1, status 400`, shown)
+	}
+}
+
+func TestListenFollowsDevToItsPort(t *testing.T) {
+	first := atDev(t, nil) // may have the port that NATS has by default
+	second := atDev(t, nil)
+	for _, w := range []*world{first, second} {
+		w.put("/v1/apps/clinic", `{}`)
+		w.put("/v1/apps/clinic/repositories/"+cond(w == first, "first", "second"), `{"tools":[]}`)
+	}
+	for _, w := range []*world{first, second} {
+		r := command(t, map[string]string{"EARSHOT_URL": w.env["EARSHOT_URL"]}, "listen", "--since", "1h", "--count", "1")
+		require.Zero(t, r.code, r.err)
+		require.Equal(t, "listening at "+w.env["NATS_URL"]+" for >\n", r.err)
+		require.Contains(t, r.out, cond(w == first, "  first  ", "  second  "))
+	}
+}
+
+func TestCommandsTakeTheAppFromTheirKey(t *testing.T) {
+	w := serving(t, 1)
+	w.put("/v1/apps/other", `{}`)
+	key := w.request("POST", "/v1/apps/clinic/keys", `{"name":"desk","scopes":["messages","tools","triggers"]}`)["key"].(string)
+	w.env["EARSHOT_URL"] = w.replicas[0].url
+	require.Contains(t, w.run("chat", "hello").err, "the service has several apps; say which with --app")
+	require.Contains(t, w.ok("chat", "hello", "--key", key), "nothing fired: there is no tool in scope")
+	require.Equal(t, "there are none\n", w.ok("triggers", "--key", key))
+	require.Contains(t, w.run("chat", "hello", "--key", "wrong").err, "401")
 }

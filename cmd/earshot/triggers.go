@@ -1,13 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"text/tabwriter"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -39,15 +41,15 @@ func newTriggers(env environment) *cobra.Command {
 		Long: "List the triggers of an app, newest first: what fired, and where its event and its call\n" +
 			"stand. With --state only those that are pending, delivered or failed.",
 		Example: "  earshot triggers\n  earshot triggers --state failed --json",
-		Args:    cobra.NoArgs,
+		Args:    knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return l.list(cmd.Context())
 		},
 	}
 	registerService(l.client, cmd.PersistentFlags())
-	cmd.PersistentFlags().StringVar(&l.appID, "app", "", "the app; not needed where the service has only one")
-	cmd.Flags().StringVar(&l.state, "state", "", "pending, delivered or failed")
-	cmd.Flags().IntVar(&l.limit, "limit", 50, "list at most so many, up to 200")
+	cmd.PersistentFlags().StringVar(&l.appID, "app", "", "`ID` of the app; not needed where the key is of one, or there is only one")
+	cmd.Flags().StringVar(&l.state, "state", "", "only those in the `STATE` pending, delivered or failed")
+	cmd.Flags().IntVar(&l.limit, "limit", 50, "list at most `N`, up to 200")
 	cmd.Flags().BoolVar(&l.json, "json", false, "print each record as a line of JSON")
 	cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(triggerStates, cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
 	cmd.AddCommand(l.newRetry(), l.newPurge())
@@ -55,7 +57,7 @@ func newTriggers(env environment) *cobra.Command {
 }
 
 func (l *triggerList) list(ctx context.Context) (err error) {
-	if l.appID, err = l.client.OnlyApp(ctx, l.appID); err != nil {
+	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
 		return err
 	}
 	query := url.Values{"limit": {fmt.Sprint(l.limit)}}
@@ -83,38 +85,58 @@ func (l *triggerList) table(items []json.RawMessage, more bool) error {
 		fmt.Fprintln(l.env.out, "there are none")
 		return nil
 	}
-	table := tabwriter.NewWriter(l.env.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "TIME\tSTATE\tTOOL\tSESSION\tID\tLAST ATTEMPT")
-	for _, item := range items {
-		var record trigger.Record
-		if err := client.Decode(item, &record); err != nil {
+	records := make([]trigger.Record, len(items))
+	for i, item := range items {
+		if err := client.Decode(item, &records[i]); err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s/%s\t%s\t%s\t%s\n", record.Time.Local().Format("2006-01-02 15:04:05"), record.State,
-			record.RepositoryID, record.Name, orDash(record.SessionID), record.TriggerID, lastAttempt(record))
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	l.print(records)
 	if more {
 		fmt.Fprintf(l.env.out, "there are more than these %d; --limit shows more\n", len(items))
 	}
 	return nil
 }
 
-func orDash(text string) string {
-	if text == "" {
-		return "-"
+// print writes one line for each record, or two where one is too long for the terminal.
+func (l *triggerList) print(records []trigger.Record) {
+	columns := terminal.Width(l.env.out, l.env.lookup)
+	rows := [][]string{{"TIME", "STATE", "TOOL", "SESSION", "ID", "LAST ATTEMPT"}}
+	for _, record := range records {
+		rows = append(rows, []string{
+			timeFor(columns, record.Time.Local(), l.env.now().Local()), record.State, record.RepositoryID + "/" + record.Name,
+			cmp.Or(record.SessionID, "-"), record.TriggerID, lastAttempt(record),
+		})
 	}
-	return text
+	style := terminal.StyleOf(l.env.out, l.env.lookup)
+	colours := map[string]string{trigger.StateFailed: terminal.Red, trigger.StatePending: terminal.Yellow, trigger.StateDelivered: terminal.Green}
+	terminal.Table{Style: style, Columns: columns, Below: 4}.Print(l.env.out, rows, func(cell string) string { return colours[cell] })
 }
 
-// lastAttempt describes how the last attempt at an effect ended.
+// timeFor writes a time, for a screen in short: the time of today, the date of other days.
+func timeFor(columns int, at, now time.Time) string {
+	switch {
+	case columns == 0:
+		return at.Format(time.DateTime)
+	case at.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return at.Format(time.TimeOnly)
+	}
+	return at.Format(time.DateOnly)
+}
+
+// lastAttempt describes how the last attempt at an effect ended: where one has failed, the
+// last of these.
 func lastAttempt(record trigger.Record) string {
 	if len(record.Attempts) == 0 {
 		return "-"
 	}
 	last := record.Attempts[len(record.Attempts)-1]
+	for _, made := range slices.Backward(record.Attempts) {
+		if made.Error != "" && record.State != trigger.StateDelivered {
+			last = made
+			break
+		}
+	}
 	text := fmt.Sprintf("%s #%d", last.Effect, last.Number)
 	if last.Status != 0 {
 		text += fmt.Sprintf(", status %d", last.Status)
@@ -126,7 +148,7 @@ func lastAttempt(record trigger.Record) string {
 }
 
 func (l *triggerList) retry(ctx context.Context, ids []string) (err error) {
-	if l.appID, err = l.client.OnlyApp(ctx, l.appID); err != nil {
+	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -134,7 +156,7 @@ func (l *triggerList) retry(ctx context.Context, ids []string) (err error) {
 			return err
 		}
 		if _, err := l.client.Call(ctx, http.MethodPost, client.Path("apps", l.appID, "triggers", id, "retry"), nil); err != nil {
-			return fmt.Errorf("trigger %s: %w", id, err)
+			return fmt.Errorf("%s is not tried again: %w", id, err)
 		}
 		fmt.Fprintf(l.env.out, "%s is tried again\n", id)
 	}
@@ -200,7 +222,7 @@ func (l *triggerList) newPurge() *cobra.Command {
 // forAllFailed makes one request that is for all failed triggers, and prints how many it
 // was for.
 func (l *triggerList) forAllFailed(ctx context.Context, method, rest, done string) (err error) {
-	if l.appID, err = l.client.OnlyApp(ctx, l.appID); err != nil {
+	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
 		return err
 	}
 	answer, err := l.client.Call(ctx, method, client.Path("apps", l.appID, "triggers")+rest, nil)

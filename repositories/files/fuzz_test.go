@@ -32,12 +32,12 @@ func FuzzRead(f *testing.F) {
 		if err == nil {
 			_ = set.Check()
 		}
-		m, err := files.Migrate(name)
+		m, err := files.Migrate(name, files.Options{})
 		if err != nil || !m.Changed() {
 			return
 		}
 		require.NoError(t, os.WriteFile(name, []byte(m.After), 0o600))
-		again, err := files.Migrate(name)
+		again, err := files.Migrate(name, files.Options{})
 		require.NoError(t, err, "what is migrated can be read:\n%s", m.After)
 		require.False(t, again.Changed(), "what is migrated is of the newest form:\n%s\n---- again\n%s", m.After, again.After)
 	})

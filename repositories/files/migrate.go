@@ -21,12 +21,13 @@ func (m *Migration) Changed() bool { return m.Before != m.After }
 // kinds, and toolsets as groups. Comments, layout and placeholders stay as they are;
 // where the layout cannot be kept, as with a map in braces or an alias that would lead
 // into another document, that one entry is written anew. The file itself is not
-// touched. Files that are of the newest form, or of SERMAS, stay as they are.
+// touched. Files that are of the newest form, or of SERMAS, stay as they are. Of the
+// options Stdin alone counts: placeholders stay.
 //
 // The error is Faults. What comes out is read again and compared: text that does not
 // mean the same is never returned.
-func Migrate(file string) (*Migration, error) {
-	source, err := load(file)
+func Migrate(file string, options Options) (*Migration, error) {
+	source, err := options.load(file)
 	if err != nil {
 		return nil, Faults{{File: file, Detail: err.Error()}}
 	}

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func migrated(t *testing.T, content string) *files.Migration {
 	t.Helper()
 	folder(t, map[string]string{"t.yaml": content})
-	m, err := files.Migrate("t.yaml")
+	m, err := files.Migrate("t.yaml", files.Options{})
 	require.NoError(t, err)
 	return m
 }
@@ -27,7 +27,7 @@ func TestMigrateKeepsCommentsAndLayout(t *testing.T) {
 	for _, name := range []string{"seed-v1", "seed-v2-plural", "layouts"} {
 		t.Run(name, func(t *testing.T) {
 			golden := filepath.Join("testdata", name+".golden")
-			m, err := files.Migrate(filepath.Join("testdata", name+".yaml"))
+			m, err := files.Migrate(filepath.Join("testdata", name+".yaml"), files.Options{})
 			require.NoError(t, err)
 			if *update {
 				require.NoError(t, os.WriteFile(golden, []byte(m.After), 0o600))
@@ -46,12 +46,12 @@ func TestWhatIsMigratedMeansTheSame(t *testing.T) {
 	for _, name := range []string{"seed-v1", "seed-v2-plural", "layouts"} {
 		file := filepath.Join(here, name+".yaml")
 		before, _ := files.Read([]string{file}, env)
-		m, err := files.Migrate(file)
+		m, err := files.Migrate(file, files.Options{})
 		require.NoError(t, err)
 		folder(t, map[string]string{"t.yaml": m.After})
 		after, _ := files.Read([]string{"t.yaml"}, env)
 		require.Equal(t, bodies(before), bodies(after), name)
-		again, err := files.Migrate("t.yaml")
+		again, err := files.Migrate("t.yaml", files.Options{})
 		require.NoError(t, err)
 		require.False(t, again.Changed(), "%s is of the newest form now:\n%s", name, again.After)
 	}
@@ -84,11 +84,11 @@ func TestMigrateRefusesWhatIsAtFault(t *testing.T) {
 		"tools:\n  a: {kind: x, type: y}\n": "kind is the older word for type",
 	} {
 		folder(t, map[string]string{"t.yaml": content})
-		_, err := files.Migrate("t.yaml")
+		_, err := files.Migrate("t.yaml", files.Options{})
 		require.ErrorContains(t, err, want, content)
 	}
 	folder(t, map[string]string{"t.json": `{"tools":{"a":{}}}`})
-	_, err := files.Migrate("t.json")
+	_, err := files.Migrate("t.json", files.Options{})
 	require.ErrorContains(t, err, "JSON cannot hold the several documents of the newest")
 }
 

@@ -22,7 +22,12 @@ type Options struct {
 	Lookup func(variable string) (value string, set bool)
 	// AppID is the app that the definitions are for where the files do not say it.
 	AppID string
+	// Stdin is read where a path is Stdin; nil is empty.
+	Stdin io.Reader
 }
+
+// Stdin is the path that stands for standard input, read as YAML.
+const Stdin = "-"
 
 // Set is what the files define, ready to be sent.
 type Set struct {
@@ -50,7 +55,7 @@ func Read(paths []string, options Options) (*Set, error) {
 	faults, _ := err.(Faults)
 	c := &collector{faults: faults}
 	for _, name := range names {
-		c.file(name, options.Lookup)
+		c.file(name, options)
 	}
 	set := c.assemble(options)
 	set.Files = names
@@ -67,14 +72,14 @@ func Read(paths []string, options Options) (*Set, error) {
 }
 
 // file reads one file into the collector.
-func (c *collector) file(name string, lookup func(string) (string, bool)) {
-	source, err := load(name)
+func (c *collector) file(name string, options Options) {
+	source, err := options.load(name)
 	if err != nil {
 		c.faults.add(position{file: name}, "%s", err)
 		return
 	}
 	before := len(c.faults)
-	values := readValues(name, source, lookup, &c.faults)
+	values := readValues(name, source, options.Lookup, &c.faults)
 	if len(values) == 0 && len(c.faults) == before {
 		c.faults.add(position{name, 1, 1}, "the file is empty; it defines nothing")
 	}
@@ -129,16 +134,20 @@ const (
 
 // Expand lists the files that the paths stand for: a file itself; of a folder its
 // *.yaml and then its *.yml, by name and not recursively, and the *.json that a SERMAS
-// app has. Its tasks and users are left to SERMAS.
+// app has. Stdin stands for itself. Its tasks and users are left to SERMAS.
 func Expand(paths []string) ([]string, error) {
 	var found []string
 	var faults Faults
 	for _, path := range paths {
-		info, err := os.Stat(path)
+		var info fs.FileInfo
+		var err error
+		if path != Stdin {
+			info, err = os.Stat(path)
+		}
 		switch {
 		case err != nil:
 			faults.add(position{file: path}, "%s", reason(err))
-		case info.IsDir():
+		case info != nil && info.IsDir():
 			files, err := inFolder(path)
 			if err != nil {
 				faults.add(position{file: path}, "%s", err)
@@ -205,7 +214,22 @@ func load(file string) (string, error) {
 		return "", errors.New(reason(err))
 	}
 	defer opened.Close()
-	read, err := io.ReadAll(io.LimitReader(opened, maxBytes+1))
+	return readText(opened)
+}
+
+// load reads the text of a file, or of standard input.
+func (o Options) load(name string) (string, error) {
+	switch {
+	case name != Stdin:
+		return load(name)
+	case o.Stdin == nil:
+		return "", nil
+	}
+	return readText(o.Stdin)
+}
+
+func readText(from io.Reader) (string, error) {
+	read, err := io.ReadAll(io.LimitReader(from, maxBytes+1))
 	switch {
 	case err != nil:
 		return "", errors.New(reason(err))

@@ -130,13 +130,24 @@ func unreachable(server string, err error) error {
 		Redacted(server), err)
 }
 
-// Redacted returns a URL without its password.
+// Redacted returns a URL without its password. Of what is no URL, and may hold a password
+// that is not encoded, it shows what follows the last @.
 func Redacted(text string) string {
-	parsed, err := url.Parse(text)
-	if err != nil {
-		return "no URL"
+	if !strings.Contains(text, "@") {
+		return text
 	}
-	return parsed.Redacted()
+	if parsed, err := url.Parse(text); err == nil && parsed.User != nil && strings.Count(text, "@") == 1 {
+		return parsed.Redacted()
+	}
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found {
+		scheme, rest = "", text
+	}
+	rest = "xxxxx" + rest[strings.LastIndex(rest, "@"):]
+	if scheme == "" {
+		return rest
+	}
+	return scheme + "://" + rest
 }
 
 // Get reads a JSON answer.
@@ -176,11 +187,38 @@ func Decode(text []byte, into any) error {
 	return nil
 }
 
-// OnlyApp returns the given app or, where none is given, the one that there is.
-func (c *Client) OnlyApp(ctx context.Context, given string) (string, error) {
+// Caller is whom the service takes us for.
+type Caller struct {
+	AppID     string `json:"appId"`     // of an app's key or a session's token
+	SessionID string `json:"sessionId"` // of a session's token
+	// NATSURL is where the events of an earshot dev are, on this machine; others do not
+	// say it.
+	NATSURL string `json:"natsUrl"`
+}
+
+// WhoAmI asks the service whom it takes us for.
+func (c *Client) WhoAmI(ctx context.Context) (Caller, error) {
+	var who Caller
+	return who, c.Get(ctx, Path("whoami"), &who)
+}
+
+// App returns the given app or, where none is given, the app of the key, else the one that
+// there is.
+func (c *Client) App(ctx context.Context, given string) (string, error) {
 	if given != "" {
 		return given, repositories.CheckID("--app", given)
 	}
+	who, err := c.WhoAmI(ctx)
+	if err != nil && !HasStatus(err, http.StatusNotFound) { // an older service
+		return "", err
+	}
+	if who.AppID != "" {
+		return who.AppID, nil
+	}
+	return c.onlyApp(ctx)
+}
+
+func (c *Client) onlyApp(ctx context.Context) (string, error) {
 	items, err := c.All(ctx, Path("apps"))
 	if err != nil {
 		return "", err

@@ -28,16 +28,18 @@ func StyleOf(out io.Writer, lookup func(string) (string, bool)) Style {
 
 // Colours and weights that Paint takes, as codes of ECMA-48, section 8.3.117.
 const (
+	Plain  = ""
 	Bold   = "1"
 	Faint  = "2"
 	Red    = "31"
 	Green  = "32"
 	Yellow = "33"
+	Cyan   = "36"
 )
 
 // Paint returns the text in a colour or weight.
 func (s Style) Paint(code, text string) string {
-	if !s.on {
+	if !s.on || code == Plain {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
@@ -65,17 +67,4 @@ func Compact(text []byte) []byte {
 		return bytes.ReplaceAll(text, []byte("\n"), []byte(" "))
 	}
 	return line.Bytes()
-}
-
-// Value writes a value as JSON, cut where a line would get too long.
-func Value(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return "?"
-	}
-	const maxRunes = 100
-	if runes := []rune(string(text)); len(runes) > maxRunes {
-		return string(runes[:maxRunes]) + "…"
-	}
-	return string(text)
 }

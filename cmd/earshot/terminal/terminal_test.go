@@ -29,7 +29,49 @@ func TestValuesStayInALine(t *testing.T) {
 	require.Equal(t, `{"a":[1,2]}`, terminal.Value(map[string]any{"a": []int{1, 2}}))
 	require.Equal(t, "?", terminal.Value(func() {}))
 	long := terminal.Value(strings.Repeat("é", 200))
-	require.Equal(t, `"`+strings.Repeat("é", 99)+"…", long)
+	require.Equal(t, `"`+strings.Repeat("é", 98)+"…", long)
 	require.Equal(t, `{"a":1}`, string(terminal.Compact([]byte("{ \"a\":\n1 }"))))
 	require.Equal(t, "no JSON", string(terminal.Compact([]byte("no\nJSON"))))
+}
+
+func none(string) (string, bool) { return "", false }
+
+func TestEventsAreShownInAFewWords(t *testing.T) {
+	var plain terminal.Style
+	for _, test := range []struct{ subject, data, want string }{
+		{"tool.trigger.clinic.s1.book", `{"sessionId":"s1","name":"book","values":{"day":"Friday","n":12345678901234567890,"who":"Mr X"}}`,
+			`12:00  trigger      clinic/s1  book  day=Friday n=12345678901234567890 who="Mr X"`},
+		{"app.clinic.calendar.request", `{"name":"book","values":{}}`, "12:00  emitter      clinic    book  calendar.request"},
+		{"tool.result.clinic._.book", `{"name":"book","ok":true,"status":200,"result":{"a": [1]}}`, `12:00  result       clinic    book  200 {"a":[1]}`},
+		{"tool.result.clinic._.book", `{"name":"book","ok":false,"reason":"auth","error":"no\ntoken"}`, "12:00  result       clinic    book  failed (auth): no token"},
+		{"tool.rejected.clinic.s1.book", `{"sessionId":"s1","name":"book","errors":[{"parameter":"day","detail":"is required"}]}`, "12:00  rejected     clinic/s1  book  day is required"},
+		{"tool.notmatching.clinic.s1", `{"sessionId":"s1","tools":["a","b"]}`, "12:00  notmatching  clinic/s1  none of a, b"},
+		{"tool.changed.clinic.desk", `{"repositoryId":"desk","operation":"updated","record":{"tools":[{},{}]}}`, "12:00  changed      clinic    desk  updated, tools: 2"},
+		{"tool.later.clinic.s1.x", `{"sessionId":"s1", "name":"x"}`, `12:00  later        clinic/s1  x  {"sessionId":"s1","name":"x"}`},
+		{"tool.trigger.clinic.s1.book", "no JSON\x1b[31m", "12:00  tool.trigger.clinic.s1.book            no JSON\uFFFD[31m"},
+	} {
+		require.Equal(t, test.want, terminal.EventOf(test.subject, []byte(test.data)).Line(plain, "12:00", 0))
+	}
+	cut := terminal.EventOf("tool.trigger.clinic.s1.book", []byte(`{"sessionId":"s1","name":"预订","values":{"who":"一二三四五六七八九十一二三四五六七八九十"}}`))
+	require.Equal(t, "12:00  trigger      clinic/s1  预订  who=一二三四…", cut.Line(plain, "12:00", 50))
+}
+
+func TestATableTakesTwoLinesWhereOneIsTooLong(t *testing.T) {
+	rows := [][]string{{"STATE", "TOOL", "ID"}, {"failed", "a-tool-with-a-long-name", "0123456789"}}
+	show := func(columns int) string {
+		var out strings.Builder
+		terminal.Table{Columns: columns, Below: 2}.Print(&out, rows, func(string) string { return terminal.Red })
+		return out.String()
+	}
+	require.Equal(t, "STATE   TOOL                     ID\nfailed  a-tool-with-a-long-name  0123456789\n", show(0))
+	require.Equal(t, show(0), show(43))
+	require.Equal(t, "STATE   TOOL\n  ID\nfailed  a-tool-with-a-long-name\n  0123456789\n", show(42))
+	require.Equal(t, "STATE   TOOL\n  ID\nfailed  a-tool-with…\n  0123456789\n", show(20))
+}
+
+func TestTheScreenIsAsWideAsColumnsSays(t *testing.T) {
+	require.Zero(t, terminal.Width(&strings.Builder{}, none))
+	require.Equal(t, 60, terminal.Width(&strings.Builder{}, func(string) (string, bool) { return "60", true }))
+	require.Equal(t, "one two\nthree\n\nfour", terminal.Wrap("one\ntwo three\n\nfour", 8))
+	require.Equal(t, "one\ntwo", terminal.Wrap("one\ntwo", 0))
 }

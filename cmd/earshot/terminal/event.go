@@ -1,0 +1,109 @@
+package terminal
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"earshot/repositories/exactjson"
+)
+
+// Event is what a person is shown of an event of the stream.
+type Event struct {
+	Kind    string // trigger, emitter, result, rejected, …
+	App     string
+	Session string // empty without one
+	Name    string // of the tool, or of the repository that changed
+	Says    string // what is in it, in a few words
+	Code    string // the colour that fits it
+}
+
+// eventPayload has the fields of all payloads that a person is shown something of.
+type eventPayload struct {
+	SessionID, Name, Operation, RepositoryID string
+	Values                                   map[string]any
+	OK                                       *bool
+	Status                                   int
+	Result                                   json.RawMessage
+	Reason, Error                            string
+	Errors                                   []struct{ Parameter, Detail string }
+	Tools                                    []string
+	Record                                   struct{ Tools []json.RawMessage }
+}
+
+// EventOf reads an event. What it does not know is shown by its subject and its data.
+func EventOf(subject string, data []byte) Event {
+	words := strings.Split(subject, ".")
+	var payload eventPayload
+	if exactjson.Unmarshal(data, &payload) != nil || len(words) < 4 {
+		return Event{Kind: OneLine(subject), Says: OneLine(string(Compact(data)))}
+	}
+	e := Event{Kind: words[1], App: words[2], Session: payload.SessionID, Name: payload.Name}
+	if words[0] == "app" {
+		e.Kind, e.App, e.Code = "emitter", words[1], Cyan
+		e.Says = strings.Join(words[2:], ".") + " " + valuesText(payload.Values)
+		return e
+	}
+	e.describe(payload, data)
+	return e
+}
+
+func (e *Event) describe(payload eventPayload, data []byte) {
+	switch e.Kind {
+	case "trigger":
+		e.Says, e.Code = valuesText(payload.Values), Green
+	case "result":
+		e.Says, e.Code = payload.outcome()
+	case "rejected":
+		var faults []string
+		for _, fault := range payload.Errors {
+			faults = append(faults, fault.Parameter+" "+fault.Detail)
+		}
+		e.Says, e.Code = OneLine(strings.Join(faults, ", ")), Yellow
+	case "notmatching":
+		e.Says, e.Code = OneLine("none of "+strings.Join(payload.Tools, ", ")), Yellow
+	case "changed":
+		e.Name, e.Says = payload.RepositoryID, payload.Operation
+		if n := len(payload.Record.Tools); n > 0 {
+			e.Says += fmt.Sprintf(", tools: %d", n)
+		}
+	default:
+		e.Says = OneLine(string(Compact(data)))
+	}
+}
+
+// outcome is how a call ended, and its colour.
+func (p eventPayload) outcome() (says, code string) {
+	if p.OK == nil || !*p.OK {
+		return OneLine("failed (" + p.Reason + "): " + p.Error), Red
+	}
+	if p.Status != 0 {
+		says = fmt.Sprint(p.Status, " ")
+	}
+	return says + fit(OneLine(string(Compact(p.Result))), maxValue), Green
+}
+
+// Columns of a line of an event. What is longer moves the rest of its line.
+const (
+	kindColumns    = 11
+	sessionColumns = 8
+)
+
+// Line writes an event as a line of that many columns, with a mark, as the time, before it.
+func (e Event) Line(style Style, mark string, columns int) string {
+	where := e.App
+	if e.Session != "" {
+		where += "/" + e.Session
+	}
+	before := mark + "  " + pad(e.Kind, kindColumns) + "  "
+	rest := fit(strings.TrimRight(pad(where, sessionColumns)+"  "+strings.TrimSpace(e.Name+"  "+e.Says), " "), room(columns, before))
+	return style.Paint(Faint, mark) + "  " + style.Paint(e.Code, pad(e.Kind, kindColumns)) + "  " + rest
+}
+
+// room is what is left of a line, zero where lines may be of any length.
+func room(columns int, before string) int {
+	if columns <= 0 {
+		return 0
+	}
+	return max(1, columns-columnsOfText(before))
+}

@@ -1,0 +1,139 @@
+package terminal
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/term"
+	"golang.org/x/text/width"
+)
+
+// Width returns how many columns an output has: what the environment variable COLUMNS
+// says, else the terminal's; 0 where it is none, and lines may be of any length.
+func Width(out io.Writer, lookup func(string) (string, bool)) int {
+	if lookup != nil {
+		given, _ := lookup("COLUMNS")
+		if columns, err := strconv.Atoi(given); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	file, isFile := out.(*os.File)
+	if !isFile {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
+// columnsOfText returns how many columns a text takes: two for wide characters as those of
+// Chinese, none for marks that stand on others.
+func columnsOfText(text string) int {
+	columns := 0
+	for _, r := range text {
+		columns += columnsOf(r)
+	}
+	return columns
+}
+
+func columnsOf(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// fit cuts a text to that many columns, the last of them an ellipsis where something is
+// missing. Zero columns and fewer cut nothing: there is no screen.
+func fit(text string, columns int) string {
+	if columns <= 0 || columnsOfText(text) <= columns {
+		return text
+	}
+	taken := 0
+	for i, r := range text {
+		if taken+columnsOf(r) >= columns {
+			return text[:i] + "…"
+		}
+		taken += columnsOf(r)
+	}
+	return text
+}
+
+// pad fills a text up to that many columns with blanks.
+func pad(text string, columns int) string {
+	return text + strings.Repeat(" ", max(0, columns-columnsOfText(text)))
+}
+
+// Value writes a value as JSON, cut where a line would get too long.
+func Value(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "?"
+	}
+	return fit(string(text), maxValue)
+}
+
+// maxValue is how many columns a value takes at most, of any width of a line.
+const maxValue = 100
+
+// valuesText writes values as name=value, by name; texts without quotes where they are one
+// word.
+func valuesText(values map[string]any) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		shown := Value(values[name])
+		if text, is := values[name].(string); is && text != "" && !strings.ContainsFunc(text, isBreak) {
+			shown = fit(text, maxValue)
+		}
+		parts = append(parts, name+"="+shown)
+	}
+	return OneLine(strings.Join(parts, " "))
+}
+
+// isBreak reports whether a character keeps a text from being shown without quotes.
+func isBreak(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '"' || r == '=' }
+
+// Wrap breaks paragraphs, which empty lines separate, into lines of at most that many
+// columns; zero leaves them as they are.
+func Wrap(text string, columns int) string {
+	if columns <= 0 {
+		return text
+	}
+	paragraphs := strings.Split(text, "\n\n")
+	for i, paragraph := range paragraphs {
+		paragraphs[i] = wrapOne(paragraph, columns)
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+func wrapOne(paragraph string, columns int) string {
+	var b strings.Builder
+	at := 0
+	for i, word := range strings.Fields(paragraph) {
+		wide := columnsOfText(word)
+		switch {
+		case i == 0:
+		case at+1+wide > columns:
+			b.WriteByte('\n')
+			at = 0
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += wide
+	}
+	return b.String()
+}
