@@ -179,7 +179,7 @@ func announce(out io.Writer, s *service, c config, embeddedNATS bool) {
 	if embeddedNATS {
 		events = c.NATSURL.Reveal()
 	}
-	fmt.Fprintf(out, "Earshot listens on %s (reference: %s/docs)\n", s.URL(), s.URL())
+	fmt.Fprintf(out, "Earshot listens on %s (console: %s/console, reference: %s/docs)\n", s.URL(), s.URL(), s.URL())
 	fmt.Fprintf(out, "events: %s, subjects tool.> and app.>\n", events)
 	if c.AdminKey.Empty() {
 		fmt.Fprintln(out, "keys: none is asked for")

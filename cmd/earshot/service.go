@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/api"
+	"earshot/api/console"
 	"earshot/api/identity"
 	"earshot/api/server"
 	"earshot/cmd/earshot/redisdb"
@@ -136,13 +137,14 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		return err
 	}
 	closing := make(chan struct{})
-	s.http = server.New(s.config.Addr, api.New(api.Options{
+	rest := api.New(api.Options{
 		Store: s.store, Engine: s.engine, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Closing: closing, NATSURL: s.config.ownNATS,
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Ready:      []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}},
-	}))
+	})
+	s.http = server.New(s.config.Addr, console.New(console.Options{REST: rest, Sealer: s.sealer, Now: s.env.now}))
 	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
 }

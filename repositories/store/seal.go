@@ -11,7 +11,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
@@ -106,6 +108,27 @@ func (s *Sealer) open(appID, field, towards, sealed string) (secret.Secret, erro
 		return secret.Secret{}, fmt.Errorf("%w: app %s, %s is damaged or another's", errSealed, appID, field)
 	}
 	return secret.New(string(plain)).For(towards), nil
+}
+
+// SealSignIn encrypts the key of a person for a browser to keep until a time. It opens on
+// every replica, for nothing else, and not for longer, whatever the browser says.
+func (s *Sealer) SealSignIn(key secret.Secret, until time.Time) string {
+	end := strconv.FormatInt(until.Unix(), 10)
+	return end + "." + s.seal("", signInField+end, secret.New(key.Reveal()))
+}
+
+// signInField tells a key that a browser keeps from the credentials of apps, whose fields
+// have no spaces.
+const signInField = "sign-in until "
+
+// OpenSignIn decrypts what SealSignIn made, unless its time is over.
+func (s *Sealer) OpenSignIn(sealed string, now time.Time) (secret.Secret, error) {
+	end, text, _ := strings.Cut(sealed, ".")
+	until, err := strconv.ParseInt(end, 10, 64)
+	if err != nil || !now.Before(time.Unix(until, 0)) {
+		return secret.Secret{}, fmt.Errorf("%w: the sign-in is over", errSealed)
+	}
+	return s.open("", signInField+end, "", text)
 }
 
 // boundTo is the additional data that a sealed credential is authenticated with.

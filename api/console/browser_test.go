@@ -1,0 +1,252 @@
+package console_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	// patience bounds every wait. It is far above what is waited for, for machines that
+	// do much else.
+	patience = 5 * time.Minute
+	// pictures names a folder in which every page that is looked at leaves a picture.
+	pictures = "EARSHOT_PICTURES"
+)
+
+// chromium is the one browser of all tests, each of which has a profile of its own.
+var chromium = sync.OnceValues(func() (context.Context, error) {
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		return nil, fmt.Errorf("no chromium: install it (apt-get install chromium)")
+	}
+	// Without these it asks for Google's hosts, and does not run as root.
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("lang", "en-GB"))
+	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	browser, stop := chromedp.NewContext(allocator)
+	closeChromium = func() { stop(); cancel() }
+	return browser, chromedp.Do(browser)
+})
+
+var closeChromium = func() {}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	closeChromium()
+	os.Exit(code)
+}
+
+// tab is a page in a browser that has seen nothing before.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+	s   *service
+
+	mu     sync.Mutex
+	faults []string // what the page did that it must not
+	bytes  int64    // that came over the wire since the last open
+}
+
+// open opens a tab. At the end of the test it must have asked no other host, and have met
+// no error and no breach of the policy.
+func (s *service) open(t *testing.T) *tab {
+	t.Helper()
+	browser, err := chromium()
+	if err != nil {
+		if os.Getenv("EARSHOT_REQUIRE_SERVERS") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	own, stop := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(stop)
+	b := &tab{t: t, ctx: own, s: s}
+	require.NoError(t, chromedp.Listen(own, b.observe))
+	_, err = chromedp.Call(own, network.Enable, network.EnableParams{})
+	require.NoError(t, err)
+	for _, enable := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, runtime.Enable} {
+		_, err = chromedp.Call(own, enable, cdp.Empty{})
+		require.NoError(t, err)
+	}
+	b.sized(1280, 800)
+	t.Cleanup(func() { require.Empty(t, b.seen(), "what the page must not do") })
+	return b
+}
+
+func (b *tab) observe(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		asked, err := url.Parse(e.Request.URL)
+		if err != nil || asked.Scheme != "data" && "http://"+asked.Host != b.s.url {
+			b.faults = append(b.faults, "asked "+e.Request.URL)
+		}
+	case *network.EventLoadingFinished:
+		b.bytes += int64(e.EncodedDataLength)
+	case *runtime.EventExceptionThrown:
+		b.faults = append(b.faults, (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error())
+	case *page.EventJavascriptDialogOpening:
+		b.faults = append(b.faults, "a dialog: "+e.Message)
+	case *log.EventEntryAdded:
+		// Answers of 4xx are what some tests are about.
+		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork {
+			b.faults = append(b.faults, e.Entry.Text)
+		}
+	}
+}
+
+func (b *tab) seen() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.faults
+}
+
+// do runs actions, and fails the test with what the page reads where one fails.
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.t.Fatalf("%s\n%s", err, b.text("body"))
+	}
+}
+
+// evaluated is what an expression comes to in the page.
+func evaluated[T any](b *tab, expression string, options ...chromedp.EvaluateOption) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, options...))
+	require.NoError(b.t, err)
+	return value
+}
+
+// text is what a person reads in the first element that a selector finds; empty for none.
+func (b *tab) text(selector string) string {
+	text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector)))
+	return text
+}
+
+// visit loads a page of the console.
+func (b *tab) visit(path string) {
+	b.t.Helper()
+	b.mu.Lock()
+	b.bytes = 0
+	b.mu.Unlock()
+	b.do(chromedp.Navigate(b.s.url + path))
+}
+
+// signIn signs in with a key, and comes to where path leads.
+func (b *tab) signIn(key, path string) {
+	b.t.Helper()
+	b.visit("/console/sign-in?next=" + url.QueryEscape(path))
+	b.fill("#key", key)
+	b.click("main button")
+	b.until("the page is there", fmt.Sprintf("location.pathname === %q", path))
+}
+
+func (b *tab) fill(selector, text string) {
+	b.t.Helper()
+	b.do(chromedp.SetValue(selector, text))
+}
+
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	b.do(chromedp.Click(selector))
+}
+
+// until waits for an expression to hold; a page that is just being left has none.
+func (b *tab) until(what, expression string) {
+	b.t.Helper()
+	require.Eventually(b.t, func() bool {
+		holds, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		return err == nil && holds
+	}, patience, 20*time.Millisecond, "%s\n%s", what, b.text("body"))
+}
+
+// reads waits until an element reads some words.
+func (b *tab) reads(selector string, words ...string) {
+	b.t.Helper()
+	for _, word := range words {
+		b.until(selector+" reads "+word, fmt.Sprintf("[...document.querySelectorAll(%q)].some(e => e.innerText.includes(%q))", selector, word))
+	}
+}
+
+func (b *tab) sized(width, height int64) {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(width, height))
+}
+
+func (b *tab) prefers(scheme string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
+	require.NoError(b.t, err)
+}
+
+// picture leaves a picture of the page where the folder for them is named.
+func (b *tab) picture(name string) {
+	folder := os.Getenv(pictures)
+	if folder == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	require.NoError(b.t, err)
+	require.NoError(b.t, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o600))
+}
+
+// axe is the source of axe-core 4.14.1 (https://github.com/dequelabs/axe-core, MPL 2.0), which
+// finds what keeps people out of a page.
+var axe = sync.OnceValues(func() (string, error) {
+	zipped, err := os.ReadFile("testdata/axe.min.js.gz")
+	if err != nil {
+		return "", err
+	}
+	plain, err := gzip.NewReader(bytes.NewReader(zipped))
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(plain)
+	return string(text), err
+})
+
+// accessible checks the page as it stands, in both colour schemes and two widths, and that
+// it is no wider than the window.
+func (b *tab) accessible(name string) {
+	b.t.Helper()
+	source, err := axe()
+	require.NoError(b.t, err)
+	for _, width := range []int64{1280, 390} {
+		b.sized(width, map[int64]int64{1280: 800, 390: 844}[width])
+		for _, scheme := range []string{"light", "dark"} {
+			b.prefers(scheme)
+			evaluated[chromedp.Void](b, source+";0")
+			found := evaluated[[]string](b, `axe.run({resultTypes: ["violations"]}).then(r =>
+				r.violations.flatMap(v => v.nodes.map(n => v.id + ": " + n.target + ": " + n.failureSummary)))`, chromedp.EvalAwaitPromise)
+			require.Empty(b.t, found, "%s, %s, %d", name, scheme, width)
+			b.picture(fmt.Sprintf("%s-%d-%s", strings.ReplaceAll(name, " ", "-"), width, scheme))
+		}
+		require.LessOrEqual(b.t, evaluated[float64](b, "document.documentElement.scrollWidth - innerWidth"), 0.0, "%s is wider than %d", name, width)
+	}
+}

@@ -1,0 +1,113 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"earshot/api/server"
+	"earshot/repositories/secret"
+)
+
+// Options are what New needs. All must be given, but for Now.
+type Options struct {
+	// REST is the handler of the API, which the console is a client of.
+	REST http.Handler
+	// Sealer seals the keys of those who sign in.
+	Sealer Sealer
+	// Now is the clock of sign-ins. Missing: time.Now.
+	Now func() time.Time
+}
+
+// Sealer makes a key unreadable to all but the service, until a time.
+type Sealer interface {
+	SealSignIn(key secret.Secret, until time.Time) string
+	OpenSignIn(sealed string, now time.Time) (secret.Secret, error)
+}
+
+// console serves all pages.
+type console struct {
+	rest   http.Handler
+	sealer Sealer
+	now    func() time.Time
+	views  views
+}
+
+// root is where the console is, and all that it serves is below.
+const root = "/console"
+
+// maxForm is the longest form that is read, in bytes: the body of a repository, escaped.
+const maxForm = 4 << 20
+
+// New returns a handler that serves the console, and leaves all other requests to REST.
+// It is safe for concurrent use.
+func New(options Options) http.Handler {
+	c := &console{rest: options.REST, sealer: options.Sealer, now: options.Now, views: parseViews()}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	own := c.handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == root || strings.HasPrefix(r.URL.Path, root+"/") {
+			own.ServeHTTP(w, r)
+			return
+		}
+		c.rest.ServeHTTP(w, r)
+	})
+}
+
+// pages is the table of all that people see, by patterns of http.ServeMux.
+func (c *console) pages() map[string]func(*visit) error {
+	const app = root + "/apps/{app}"
+	return map[string]func(*visit) error{
+		"GET " + root:                 home,
+		"GET " + root + "/{$}":        home,
+		"GET " + root + "/sign-in":    signInPage,
+		"POST " + root + "/sign-in":   signIn,
+		"POST " + root + "/sign-out":  signOut,
+		"POST " + root + "/theme":     chooseTheme,
+		"GET " + root + "/apps":       appsPage,
+		"POST " + root + "/apps":      createApp,
+		"GET " + app:                  nowPage,
+		"GET " + app + "/playground":  playgroundPage,
+		"POST " + app + "/playground": say,
+		root + "/":                    nothingHere,
+	}
+}
+
+// handler serves the pages, their files and the events, to pages of the console alone:
+// what would change something is refused where a page of elsewhere sent it.
+func (c *console) handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, page := range c.pages() {
+		mux.HandleFunc(pattern, c.visited(page))
+	}
+	mux.Handle("GET "+root+"/static/{file}", c.views.files)
+	mux.HandleFunc("GET "+root+"/apps/{app}/events", c.follow)
+	mux.HandleFunc("GET "+root+"/apps/{app}/sessions/{session}/events", c.follow)
+	guarded := http.NewCrossOriginProtection().Handler(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		harden(w.Header())
+		if r.ProtoMajor > 1 {
+			w = server.PacedWriter(w, server.DefaultWriteTime)
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		guarded.ServeHTTP(w, r)
+	})
+}
+
+// policy lets a page use its own files and nothing else: no script or style that stands in
+// the page, no other host, no frame.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// harden says how answers may be used. Files, which anybody may keep, say so themselves.
+func harden(header http.Header) {
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+}

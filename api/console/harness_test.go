@@ -1,0 +1,163 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+	"earshot/api/console"
+	"earshot/emitter"
+	"earshot/emitter/natstest"
+	"earshot/httpcall"
+	"earshot/httpcall/guard"
+	"earshot/matcher/chain"
+	"earshot/matcher/llm"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/redistest"
+	"earshot/repositories/secret"
+	"earshot/repositories/store"
+	"earshot/trigger"
+)
+
+// These tests run the console before the real service: REST, store and engine on a store
+// in memory, the offline matcher, a NATS server, calls over HTTP to an endpoint of the
+// test. Their browser is a real one, see browser_test.go.
+
+const adminKey = "admin-key-of-the-tests"
+
+// service is a running service with its console.
+type service struct {
+	t        testing.TB
+	url      string
+	later    atomic.Int64 // by so many nanoseconds is the clock of sign-ins ahead
+	engine   *trigger.Engine
+	endpoint *endpoint
+}
+
+// endpoint answers the calls of tools: as it is told.
+type endpoint struct {
+	*httptest.Server
+	mu     sync.Mutex
+	status int
+	body   string
+}
+
+func (e *endpoint) answers(status int, body string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.status, e.body = status, body
+}
+
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(e.status)
+	_, _ = io.WriteString(w, e.body)
+}
+
+// start runs a service that asks for keys.
+func start(t testing.TB) *service { return startWith(t, secret.New(adminKey)) }
+
+func startWith(t testing.TB, admin secret.Secret) *service {
+	t.Helper()
+	s := &service{t: t, endpoint: &endpoint{status: http.StatusOK, body: `{"ok":true}`}}
+	s.endpoint.Server = httptest.NewServer(s.endpoint)
+	t.Cleanup(s.endpoint.Close)
+	log := slog.New(slog.DiscardHandler)
+	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
+	require.NoError(t, err)
+	redis := redistest.Mini(t)
+	db := &keyspace.DB{UniversalClient: redis.Client(), Embedded: redis.Embedded()}
+	definitions := store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour})
+	events, err := emitter.Connect(natstest.Run(t).URL(), emitter.Options{Logger: log})
+	require.NoError(t, err)
+	tail := events.Tail(0)
+	policy, err := guard.ParsePolicy("allow")
+	require.NoError(t, err)
+	metrics, registry := trigger.NewMetrics(), prometheus.NewRegistry()
+	registry.MustRegister(metrics, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	engine, err := trigger.NewEngine(trigger.Options{
+		DB: db, Store: definitions, Matcher: chain.New(llm.Options{Logger: log}), Events: events, Metrics: metrics, Logger: log,
+		Calls: httpcall.New(httpcall.Options{Apps: definitions, Policy: policy, Logger: log}),
+	})
+	require.NoError(t, err)
+	definitions.OnChange(engine.Wake)
+	s.engine = engine
+	running, end := context.WithCancel(context.Background())
+	var run sync.WaitGroup
+	run.Go(func() { engine.Run(running) })
+	run.Go(func() { tail.Run(running) })
+	rest := api.New(api.Options{
+		Store: definitions, Engine: engine, AdminKey: admin, Keys: definitions, Tokens: sealer, Origins: definitions,
+		Events: tail, Logger: log, Metrics: registry, Closing: running.Done(),
+	})
+	served := httptest.NewServer(console.New(console.Options{REST: rest, Sealer: sealer, Now: func() time.Time {
+		return time.Now().Add(time.Duration(s.later.Load()))
+	}}))
+	s.url = served.URL
+	t.Cleanup(func() {
+		end()
+		run.Wait()
+		require.NoError(t, engine.Stop(context.Background()))
+		served.Close()
+		events.Close()
+	})
+	return s
+}
+
+// rest asks the API as the admin, and reads the answer where into is one.
+func (s *service) rest(method, path, body string, into any) {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	require.NoError(s.t, err)
+	request.Header.Set("Authorization", "Bearer "+adminKey)
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(s.t, err)
+	require.Less(s.t, answer.StatusCode, 300, "%s %s: %s", method, path, text)
+	if into != nil {
+		require.NoError(s.t, json.Unmarshal(text, into))
+	}
+}
+
+// clinic makes an app with tools that fire, that are called and that reject.
+func (s *service) clinic() {
+	s.t.Helper()
+	s.rest("PUT", "/v1/apps/clinic", `{"name":"My clinic"}`, nil)
+	s.rest("PUT", "/v1/apps/clinic/repositories/desk", strings.ReplaceAll(deskBody, "ENDPOINT", s.endpoint.URL), nil)
+}
+
+const deskBody = `{"tools":[
+	{"name":"book-appointment","description":"User needs an appointment",
+	 "schema":[{"parameter":"desk","type":"string","description":"desk of the appointment","allowedValues":["A","B","C"],"required":true},
+	           {"parameter":"people","type":"integer","description":"number of people","minValue":1}],
+	 "url":"ENDPOINT/book/:desk","emitter":"calendar.request",
+	 "examples":["I want an appointment","Can I get an appointment at desk C?","book me an appointment"]},
+	{"name":"opening-hours","description":"Tell when the clinic is open",
+	 "examples":["When are you open?","What are your opening hours?"]}]}`
+
+// says posts a message of the user.
+func (s *service) says(session, id, text string) {
+	s.t.Helper()
+	body, err := json.Marshal(map[string]string{"actor": "user", "messageId": id, "text": text})
+	require.NoError(s.t, err)
+	s.rest("POST", "/v1/apps/clinic/sessions/"+session+"/messages", string(body), nil)
+}

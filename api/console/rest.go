@@ -1,0 +1,138 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"earshot/repositories/exactjson"
+)
+
+// problem is what REST answers where something is wrong (RFC 9457).
+type problem struct {
+	Status int    `json:"status"`
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+	Errors []flaw `json:"errors"`
+}
+
+// flaw is one fault of a body, at its JSON Pointer.
+type flaw struct {
+	Pointer string `json:"pointer"`
+	Detail  string `json:"detail"`
+}
+
+// Error implements error.
+func (p *problem) Error() string { return p.Title + ": " + p.Detail }
+
+// list is a page of a list.
+type list[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next"`
+}
+
+// v1 is the path of REST with these parts, each escaped.
+func v1(parts ...string) string {
+	path := "/v1"
+	for _, part := range parts {
+		path += "/" + url.PathEscape(part)
+	}
+	return path
+}
+
+// get reads what is at a path into a value; a number in an any keeps its digits.
+func (v *visit) get(path string, into any) error {
+	return v.call(http.MethodGet, path, nil, into)
+}
+
+// call sends a request to REST as the person who is signed in. The error of an answer that
+// is not 2xx is a *problem. Neither body nor into is needed.
+func (v *visit) call(method, path string, body []byte, into any) error {
+	request, err := v.request(method, path, body)
+	if err != nil {
+		return err
+	}
+	got := &recorder{header: http.Header{}}
+	v.rest.ServeHTTP(got, request)
+	if got.status >= http.StatusMultipleChoices {
+		return got.problem()
+	}
+	if into == nil || got.body.Len() == 0 {
+		return nil
+	}
+	return exactjson.Unmarshal(got.body.Bytes(), into)
+}
+
+// request makes a request to REST. Host and Origin are those of the browser, so that a
+// service without keys refuses pages of elsewhere here as it does there.
+func (v *visit) request(method, path string, body []byte) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(v.r.Context(), method, path, bytes.NewReader(body))
+	if err != nil {
+		return nil, &problem{Status: http.StatusBadRequest, Title: "No such path", Detail: err.Error()}
+	}
+	request.Host, request.RemoteAddr, request.TLS, request.RequestURI = v.r.Host, v.r.RemoteAddr, v.r.TLS, path
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	} else {
+		request.Body = http.NoBody
+	}
+	if origin := v.r.Header.Get("Origin"); origin != "" {
+		request.Header.Set("Origin", origin)
+	}
+	if !v.key.Empty() {
+		request.Header.Set("Authorization", "Bearer "+v.key.Reveal())
+	}
+	return request, nil
+}
+
+// text reads what is at an open path, whatever its type.
+func (v *visit) text(path string) (io.Reader, error) {
+	request, err := v.request(http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	got := &recorder{header: http.Header{}}
+	v.rest.ServeHTTP(got, request)
+	if got.status != http.StatusOK {
+		return nil, got.problem()
+	}
+	return &got.body, nil
+}
+
+// recorder keeps an answer of REST, of which none is longer than a page of a list.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (r *recorder) Header() http.Header { return r.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(part []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(part)
+}
+
+// Flush implements http.Flusher: an event stream wants it even for its beginning.
+func (r *recorder) Flush() { r.WriteHeader(http.StatusOK) }
+
+// problem reads what REST has against a request.
+func (r *recorder) problem() error {
+	found := &problem{}
+	if json.Unmarshal(r.body.Bytes(), found) != nil || found.Status == 0 {
+		found = &problem{Status: r.status, Title: http.StatusText(r.status), Detail: strings.TrimSpace(r.body.String())}
+	}
+	return found
+}

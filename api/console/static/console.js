@@ -1,0 +1,248 @@
+// What needs life in the console: nothing here is needed to read a page or to send a form.
+
+const $ = (selector, within = document) => within.querySelector(selector);
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+// Times stand in the page in UTC; people read them in their own zone.
+const shown = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+function local(time, brief) {
+  const at = new Date(time.dateTime);
+  if (isNaN(at)) return;
+  const today = at.toDateString() === new Date().toDateString();
+  time.textContent = (brief || today ? clock : shown).format(at);
+}
+
+// alive gives life to a part of a page, once when it is loaded and again when it is fetched.
+function alive(part) {
+  all("time", part).forEach((time) => local(time));
+  all("[data-rate]", part).forEach(rate);
+  all("[data-chat]", part).concat(part.matches?.("[data-chat]") ? [part] : []).forEach((chat) => chat.lastElementChild?.scrollIntoView({ block: "nearest" }));
+}
+
+// swap puts parts of a fetched page in the place of their like.
+function swap(page, selectors) {
+  for (const selector of selectors) {
+    const old = $(selector), fresh = $(selector, page);
+    if (!old || !fresh) continue;
+    const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
+    const place = document.importNode(fresh, true);
+    old.replaceWith(place);
+    alive(place);
+    if (focused) document.getElementById(focused)?.focus();
+  }
+}
+
+async function fetched(url, options) {
+  const answer = await fetch(url, options);
+  if (new URL(answer.url).pathname === "/console/sign-in") {
+    location.reload();
+    throw new Error("signed out");
+  }
+  return { page: new DOMParser().parseFromString(await answer.text(), "text/html"), answer };
+}
+
+// Parts with data-poll are fetched anew while somebody looks.
+for (const part of all("[data-poll]")) {
+  const again = async () => {
+    if (!document.hidden) await fetched(location.href).then(({ page }) => swap(page, ["#" + part.id])).catch(() => {});
+    setTimeout(again, part.dataset.poll * 1000);
+  };
+  setTimeout(again, part.dataset.poll * 1000);
+}
+
+// Forms with data-swap are sent in the background; links with it are followed there.
+document.addEventListener("submit", async (event) => {
+  const form = event.target, parts = form.dataset.swap;
+  if (!parts || event.defaultPrevented) return;
+  event.preventDefault();
+  const data = new URLSearchParams(new FormData(form, event.submitter));
+  const get = form.method === "get";
+  const url = get ? form.action + "?" + data : event.submitter?.formAction || form.action;
+  const buttons = all("button", form);
+  buttons.forEach((button) => (button.disabled = true));
+  form.setAttribute("aria-busy", "true");
+  try {
+    const { page, answer } = await fetched(url, get ? {} : { method: "POST", body: data });
+    swap(page, parts.split(" "));
+    if (get) history.replaceState(null, "", url);
+    else if (answer.ok && form.dataset.clear) form.elements[form.dataset.clear].value = "";
+  } catch {
+    form.submit(); // the browser says what is wrong
+  } finally {
+    buttons.forEach((button) => (button.disabled = false));
+    form.removeAttribute("aria-busy");
+    if (form.dataset.clear) form.elements[form.dataset.clear].focus();
+  }
+});
+
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("a[data-swap]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  try {
+    const { page } = await fetched(link.href);
+    swap(page, link.dataset.swap.split(" "));
+    history.pushState(null, "", link.href);
+    const target = $(link.hash || "#none");
+    target?.scrollIntoView({ block: "nearest" });
+    target?.focus({ preventScroll: true });
+  } catch {
+    location.href = link.href;
+  }
+});
+addEventListener("popstate", () => location.reload());
+
+document.addEventListener("click", (event) => {
+  const example = event.target.closest("[data-fill]");
+  if (!example) return;
+  const field = $(example.dataset.fill);
+  field.value = example.textContent;
+  field.focus();
+});
+
+// Rates come of two looks at a counter. Those of another replica, or of one that was
+// started anew, are no second look.
+const looks = {};
+function rate(figure) {
+  const name = figure.dataset.rate, count = +figure.dataset.count, now = Date.now();
+  const seen = (looks[name] ||= []);
+  if (seen.length && (seen[0].since !== figure.dataset.since || count < seen.at(-1).count)) seen.length = 0;
+  seen.push({ since: figure.dataset.since, count, now });
+  if (seen.length > 60) seen.shift();
+  const from = seen.find((look) => now - look.now <= 60000) ?? seen[0];
+  const minutes = (now - from.now) / 60000;
+  const born = new Date(figure.dataset.since).getTime();
+  const perMinute = minutes > 0 ? (count - from.count) / minutes : count / Math.max((now - born) / 60000, 1);
+  $("[data-per-minute]", figure).textContent = perMinute >= 10 || perMinute < 0.05 ? Math.round(perMinute) : perMinute.toFixed(1);
+  $("[data-unit]", figure).textContent = "a minute";
+  figure.title = count + " in all";
+  $("[data-spark]", figure).replaceChildren(spark(seen));
+}
+
+function spark(seen) {
+  const svg = (name, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+  const steps = seen.slice(1).map((look, i) => (look.count - seen[i].count) / Math.max((look.now - seen[i].now) / 1000, 1));
+  const most = Math.max(...steps, 0.001), graph = svg("svg", { viewBox: "0 0 60 18", preserveAspectRatio: "none", "aria-hidden": "true" });
+  const points = steps.map((step, i) => `${60 - steps.length + i},${17 - (16 * step) / most}`);
+  graph.append(svg("polyline", { points: points.join(" "), fill: "none", stroke: "currentColor", "stroke-width": 1.5, "vector-effect": "non-scaling-stroke" }));
+  return graph;
+}
+
+// The feed of events: what fired, what did not and why, what came of calls.
+const kinds = {
+  "tool.trigger": (e) => ["fired", "fired", e.name, values(e.values)],
+  "tool.rejected": (e) => ["rejected", "rejected", e.name, (e.errors ?? []).map((f) => f.parameter + " " + f.detail).join("; ")],
+  "tool.notmatching": (e) => ["none", "no match", "", (e.tools ?? []).length + " tools in scope"],
+  "tool.result": (e) => (e.ok ? ["done", "answered", e.name, e.status ?? ""] : ["failed", "failed", e.name, [e.reason, e.error].filter(Boolean).join(": ")]),
+  "tool.changed": (e) => ["changed", e.operation ?? "changed", e.repositoryId, ""],
+};
+const values = (given) => Object.entries(given ?? {}).map(([name, value]) => name + " " + JSON.stringify(value)).join("  ");
+
+function element(name, attributes, ...children) {
+  const made = Object.assign(document.createElement(name), attributes);
+  made.append(...children);
+  return made;
+}
+
+function item(kind, event, feed) {
+  const [looks, what, name, rest] = kinds[kind](event);
+  const time = element("time", { dateTime: event.ts, title: event.ts });
+  local(time, feed.classList.contains("small"));
+  const body = element("span", { className: "body" });
+  if (name) body.append(element("b", { className: "tool", textContent: name }), " ");
+  if (rest !== "") body.append(element("span", { className: looks === "rejected" || looks === "failed" ? "why" : "note", textContent: rest }), " ");
+  if (event.text && kind !== "tool.result") body.append(element("q", { textContent: event.text }));
+  const at = `/console/apps/${encodeURIComponent(feed.dataset.app)}/`;
+  const session = event.sessionId ?? "";
+  const where = element("span", { className: "session" }, feed.dataset.links && session
+    ? element("a", { href: at + "sessions/" + encodeURIComponent(session) + (event.messageId ? "?message=" + encodeURIComponent(event.messageId) + "#why" : ""), textContent: session })
+    : session);
+  return element("li", { className: "event " + looks }, element("span", { className: "when" }, time), element("span", { className: "what", textContent: what }), body, where);
+}
+
+for (const feed of all("[data-feed]")) {
+  const most = 200, pause = $("[data-pause]");
+  let paused = false, first = true, held = [];
+  const add = (made) => {
+    if (first) feed.replaceChildren(); // what the server wrote is among what comes
+    first = false;
+    feed.prepend(made);
+    while (feed.children.length > most) feed.lastElementChild.remove();
+    all("[data-feed-empty]").forEach((empty) => (empty.hidden = true));
+  };
+  const opened = Date.now();
+  const source = new EventSource(feed.dataset.feed);
+  for (const kind of Object.keys(kinds)) {
+    source.addEventListener(kind, (message) => {
+      const event = JSON.parse(message.data), made = item(kind, event, feed);
+      if (new Date(event.ts).getTime() > opened) made.classList.add("new");
+      if (paused) held.push(made);
+      else add(made);
+    });
+  }
+  if (pause) {
+    pause.hidden = false;
+    pause.addEventListener("click", () => {
+      paused = !paused;
+      pause.textContent = paused ? "Go on" : "Pause";
+      if (!paused) held.splice(0).forEach(add);
+    });
+  }
+}
+
+// The theme changes in place; the server keeps the choice.
+$("[data-theme-switch]")?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const button = $("button", event.target), chosen = button.value;
+  fetch(event.target.action, { method: "POST", body: new URLSearchParams({ theme: chosen, next: "/console" }), redirect: "manual" });
+  document.documentElement.dataset.theme = chosen;
+  const other = chosen === "dark" ? "light" : "dark";
+  button.value = other;
+  button.textContent = other === "dark" ? "☾" : "☀";
+  button.setAttribute("aria-label", `Use the ${other} theme`);
+});
+if (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches) {
+  const button = $("[data-theme-switch] button");
+  if (button) Object.assign(button, { value: "light", textContent: "☀", ariaLabel: "Use the light theme" });
+}
+
+// Keys: / searches, g and a letter goes to a page, ? shows them all.
+const keys = $("#keys"), help = $("[data-help]");
+for (const link of all("[data-key]")) {
+  const entry = element("div", {}, element("dt", {}, element("kbd", { textContent: "g" }), " ", element("kbd", { textContent: link.dataset.key })), element("dd", { textContent: link.textContent }));
+  $("dl", keys).append(entry);
+}
+help.hidden = false;
+help.addEventListener("click", () => keys.showModal());
+let going = 0;
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const field = event.target.closest("input, textarea, select");
+  if (field) {
+    if (event.key === "Escape") field.blur();
+    return;
+  }
+  if (event.key === "?") return keys.showModal();
+  if (event.key === "/") {
+    const search = $("[data-search]");
+    if (search) {
+      event.preventDefault();
+      search.focus();
+      search.select?.();
+    }
+    return;
+  }
+  if (event.key === "g") {
+    going = Date.now();
+    return;
+  }
+  if (Date.now() - going < 1500) $(`[data-key="${CSS.escape(event.key)}"]`)?.click();
+  going = 0;
+});
+
+alive(document);

@@ -1,0 +1,186 @@
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"earshot/repositories/exactjson"
+)
+
+//go:embed templates static
+var embedded embed.FS
+
+// views are the templates of all pages, and their files.
+type views struct {
+	pages map[string]*template.Template
+	files files
+}
+
+// parseViews panics where what is embedded in the program is damaged.
+func parseViews() views {
+	v := views{pages: map[string]*template.Template{}, files: readFiles()}
+	functions := template.FuncMap{
+		"file": v.files.name, "link": link, "iso": iso, "clock": clock, "json": indentedJSON, "short": shortJSON,
+		"dict": dict,
+	}
+	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(embedded, "templates/layout.html", "templates/parts.html"))
+	names, _ := embedded.ReadDir("templates") // it is embedded
+	for _, entry := range names {
+		name := strings.TrimSuffix(entry.Name(), ".html")
+		if name != "layout" && name != "parts" {
+			page := template.Must(template.Must(shared.Clone()).ParseFS(embedded, "templates/"+entry.Name()))
+			v.pages[name] = page
+		}
+	}
+	return v
+}
+
+// frame is what every template gets.
+type frame struct {
+	Title    string
+	Page     string // name of the template
+	App      string // empty outside of any
+	Path     string // of this page, with its query
+	Theme    string // dark, light or empty
+	SignedIn bool
+	Admin    bool // may see the other apps
+	Body     any
+}
+
+// render shows a page.
+func (v *visit) render(name, title string, body any) error {
+	return v.renderStatus(http.StatusOK, name, title, body)
+}
+
+// renderStatus shows a page whole or not at all.
+func (v *visit) renderStatus(status int, name, title string, body any) error {
+	shown := frame{
+		Title: title, Page: name, App: v.app(), Path: v.r.URL.RequestURI(), Theme: v.theme(),
+		SignedIn: !v.key.Empty(), Admin: v.ownApp() == "", Body: body,
+	}
+	var text bytes.Buffer
+	if err := v.views.pages[name].Execute(&text, shown); err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(text.Bytes()) // fails where nobody reads
+	return nil
+}
+
+// link is a path of the console with these parts, each escaped.
+func link(parts ...string) string {
+	to := root
+	for _, part := range parts {
+		to += "/" + url.PathEscape(part)
+	}
+	return to
+}
+
+func iso(at time.Time) string   { return at.UTC().Format(time.RFC3339Nano) }
+func clock(at time.Time) string { return at.UTC().Format("2 Jan 15:04:05") }
+
+// indentedJSON writes a value for people to read, shortJSON in one line.
+func indentedJSON(value any) (string, error) {
+	text, err := exactjson.Encode(value)
+	if err != nil {
+		return "", err
+	}
+	var indented bytes.Buffer
+	err = json.Indent(&indented, text, "", "  ")
+	return indented.String(), err
+}
+
+func shortJSON(value any) (string, error) {
+	text, err := exactjson.Encode(value)
+	return string(text), err
+}
+
+// dict makes a map of names and values, for templates that take more than one.
+func dict(pairs ...any) (map[string]any, error) {
+	if len(pairs)%2 != 0 {
+		return nil, fmt.Errorf("dict has %d arguments", len(pairs))
+	}
+	made := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		name, is := pairs[i].(string)
+		if !is {
+			return nil, fmt.Errorf("dict has the name %v", pairs[i])
+		}
+		made[name] = pairs[i+1]
+	}
+	return made, nil
+}
+
+// files are those that pages use. The name of each has the hash of its content, so that a
+// browser keeps it for ever and never shows an old one.
+type files struct {
+	named  map[string]string // by plain name
+	served map[string]file
+}
+
+type file struct {
+	kind          string
+	plain, zipped []byte
+}
+
+func readFiles() files {
+	all := files{named: map[string]string{}, served: map[string]file{}}
+	entries, _ := embedded.ReadDir("static") // it is embedded
+	for _, entry := range entries {
+		content, _ := embedded.ReadFile("static/" + entry.Name())
+		hash := sha256.Sum256(content)
+		end := path.Ext(entry.Name())
+		name := strings.TrimSuffix(entry.Name(), end) + "." + base64.RawURLEncoding.EncodeToString(hash[:9]) + end
+		all.named[entry.Name()] = name
+		all.served[name] = file{kind: mime.TypeByExtension(end), plain: content, zipped: zip(content)}
+	}
+	return all
+}
+
+func zip(content []byte) []byte {
+	var zipped bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // the level is one
+	_, _ = w.Write(content)                                    // a buffer takes all
+	_ = w.Close()
+	return zipped.Bytes()
+}
+
+// name is the path of a file that templates know by its plain name.
+func (f files) name(plain string) (string, error) {
+	name, known := f.named[plain]
+	if !known {
+		return "", fmt.Errorf("there is no file %q", plain)
+	}
+	return root + "/static/" + name, nil
+}
+
+// ServeHTTP serves the file of the path.
+func (f files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	found, known := f.served[r.PathValue("file")]
+	if !known {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", found.kind)
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	w.Header().Set("Vary", "Accept-Encoding")
+	content := found.plain
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		content = found.zipped
+	}
+	_, _ = w.Write(content) // fails where nobody reads
+}
