@@ -196,9 +196,10 @@ type Triggers interface {
 	DeadLetters
 }
 
-// DeadLetters is what can be done to all failed triggers that match a query. Both
+// DeadLetters is what can be done to all failed triggers that match a query. All
 // return their number.
 type DeadLetters interface {
+	CountFailed(ctx context.Context, query trigger.Query) (int, error)
 	RetryAll(ctx context.Context, query trigger.Query) (int, error)
 	Purge(ctx context.Context, query trigger.Query) (int, error)
 }

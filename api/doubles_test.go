@@ -211,6 +211,11 @@ func (e *engineDouble) RetryAll(_ context.Context, query trigger.Query) (int, er
 	return 3, e.err
 }
 
+func (e *engineDouble) CountFailed(_ context.Context, query trigger.Query) (int, error) {
+	e.took("CountFailed", query)
+	return 4, e.err
+}
+
 func (e *engineDouble) Purge(_ context.Context, query trigger.Query) (int, error) {
 	e.took("Purge", query)
 	return 2, e.err

@@ -1,9 +1,9 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -27,16 +27,15 @@ func (h triggers) routes() []route {
 		session = "/v1/apps/:appId/sessions/:sessionId/triggers"
 		one     = app + "/:triggerId"
 	)
-	listQuery := append(slices.Clone(pageQuery), "state", "name")
 	return []route{
 		{method: http.MethodPost, path: app, handle: h.fire, reads: true, kind: admission.Turn},
 		{method: http.MethodPost, path: session, handle: h.fire, reads: true, kind: admission.Turn},
-		{method: http.MethodGet, path: app, handle: h.list, query: listQuery},
-		{method: http.MethodGet, path: session, handle: h.list, query: listQuery},
+		{method: http.MethodGet, path: app, handle: h.list, query: appQuery},
+		{method: http.MethodGet, path: session, handle: h.list, query: listedQuery},
 		{method: http.MethodGet, path: one, handle: h.get},
 		{method: http.MethodPost, path: one + "/retry", handle: h.retry},
-		{method: http.MethodPost, path: app + "/retry", handle: h.retryAll, query: []string{"name", "session"}},
-		{method: http.MethodDelete, path: app, handle: h.purge, query: []string{"state", "name", "session"}},
+		{method: http.MethodPost, path: app + "/retry", handle: h.retryAll, query: bulkQuery},
+		{method: http.MethodDelete, path: app, handle: h.purge, query: bulkQuery},
 	}
 }
 
@@ -78,29 +77,15 @@ func locate(c echo.Context, match json.RawMessage) {
 }
 
 func (h triggers) list(c echo.Context) error {
-	page, err := pageOf(c)
+	query, err := triggersAsked(c)
 	if err != nil {
 		return err
 	}
-	state := c.QueryParam("state")
-	if err := checkState(state); err != nil {
-		return err
-	}
-	query := trigger.Query{AppID: c.Param("appId"), SessionID: c.Param("sessionId"), State: state, Name: c.QueryParam("name"), Page: page}
 	items, next, err := h.engine.Triggers(c.Request().Context(), query)
 	if err != nil {
 		return err
 	}
 	return answer.List(c, items, next)
-}
-
-// checkState accepts the states of a record, and none for all of them.
-func checkState(state string) error {
-	switch state {
-	case "", trigger.StatePending, trigger.StateDelivered, trigger.StateFailed:
-		return nil
-	}
-	return answer.BadRequest("state " + answer.Quote(state) + " is none of pending, delivered, failed")
 }
 
 func (h triggers) get(c echo.Context) error {
@@ -118,19 +103,15 @@ func (h triggers) retry(c echo.Context) error {
 	return c.NoContent(http.StatusAccepted)
 }
 
-// matched is the answer of a bulk operation: how many failed triggers it was done to.
+// matched is the answer of a bulk operation: how many failed triggers it was done to, or, of
+// a dry run, would be.
 type matched struct {
 	Triggers int `json:"triggers"`
 }
 
-// retryAll makes all failed triggers due again, those of a session or of a tool where
-// the query names one.
+// retryAll makes all failed triggers due again that the query selects.
 func (h triggers) retryAll(c echo.Context) error {
-	retried, err := h.engine.RetryAll(c.Request().Context(), failedQuery(c))
-	if err != nil {
-		return err
-	}
-	return answer.JSON(c, http.StatusAccepted, matched{retried})
+	return h.inBulk(c, http.StatusAccepted, h.engine.RetryAll)
 }
 
 // purge removes failed triggers. The state has to be named, so that nobody who leaves
@@ -139,13 +120,21 @@ func (h triggers) purge(c echo.Context) error {
 	if state := c.QueryParam("state"); state != trigger.StateFailed {
 		return answer.BadRequest("only failed triggers can be purged: add ?state=failed")
 	}
-	removed, err := h.engine.Purge(c.Request().Context(), failedQuery(c))
+	return h.inBulk(c, http.StatusOK, h.engine.Purge)
+}
+
+// inBulk does something to all failed triggers that the query selects. A dry run counts them.
+func (h triggers) inBulk(c echo.Context, done int, do func(context.Context, trigger.Query) (int, error)) error {
+	query, dryRun, err := failuresAsked(c)
 	if err != nil {
 		return err
 	}
-	return answer.JSON(c, http.StatusOK, matched{removed})
-}
-
-func failedQuery(c echo.Context) trigger.Query {
-	return trigger.Query{AppID: c.Param("appId"), SessionID: c.QueryParam("session"), Name: c.QueryParam("name"), State: trigger.StateFailed}
+	if dryRun {
+		do, done = h.engine.CountFailed, http.StatusOK
+	}
+	count, err := do(c.Request().Context(), query)
+	if err != nil {
+		return err
+	}
+	return answer.JSON(c, done, matched{count})
 }

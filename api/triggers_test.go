@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -77,16 +79,39 @@ func TestFireMapsTheErrorsOfTheEngine(t *testing.T) {
 	}
 }
 
-func TestTriggersAreListedByState(t *testing.T) {
+func TestTriggersAreSearched(t *testing.T) {
 	for path, session := range places {
 		s := start(t)
 		s.engine.records = recordsOfOne()
+		want := trigger.Query{AppID: "clinic", SessionID: session, Page: trigger.Page{Limit: 50}}
 		for _, state := range []string{"", "pending", "delivered", "failed"} {
 			s.call("GET", path+"?state="+state, "").is(200, "")
-			require.Equal(t, asked{"Triggers", []any{trigger.Query{AppID: "clinic", SessionID: session, State: state, Page: trigger.Page{Limit: 50}}}}, s.engine.last())
+			want.State = state
+			require.Equal(t, asked{"Triggers", []any{want}}, s.engine.last())
 		}
-		s.call("GET", path+"?state=dead", "").problem(400, `state "dead"`, "pending, delivered, failed")
+		s.call("GET", path+"?limit=7&after=x&state=failed&name=book&source=ui&messageId=m%201&reason=timeout&value=%C3%9Cber&order=asc&since=2026-12-01T09:00:00Z&until=2026-12-01T10:00:00%2B01:00", "").is(200, "")
+		nine := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
+		got := s.engine.last().Args[0].(trigger.Query)
+		require.True(t, got.Since.Equal(nine) && got.Until.Equal(nine))
+		got.Since, got.Until = time.Time{}, time.Time{}
+		require.Equal(t, trigger.Query{AppID: "clinic", SessionID: session, State: "failed", Name: "book", Source: "ui", MessageID: "m 1",
+			Reason: effect.ReasonTimeout, Value: "Über", Oldest: true, Page: trigger.Page{Limit: 7, After: "x"}}, got)
 	}
+	s := start(t)
+	s.engine.records = recordsOfOne()
+	s.call("GET", "/v1/apps/clinic/triggers?session=s1", "").is(200, "")
+	require.Equal(t, trigger.Query{AppID: "clinic", SessionID: "s1", Closed: true, Page: trigger.Page{Limit: 50}}, s.engine.last().Args[0])
+	s.call("GET", "/v1/apps/clinic/sessions/s1/triggers?session=s1", "").problem(400, `"session" is not known here`)
+}
+
+func TestASearchNamesAllItsFaultsAtOnce(t *testing.T) {
+	s := start(t)
+	faulty := "state=dead&name=no+spaces&source=bot&reason=tired&order=up&since=today&until=tomorrow&session=-x&limit=0&value=%FF&messageId=" + strings.Repeat("m", 129)
+	s.call("GET", "/v1/apps/clinic/triggers?"+faulty, "").problem(400, `state "dead" is none of pending, delivered, failed`, `name "no spaces"`,
+		`source "bot"`, `reason "tired"`, `order "up"`, `since "today"`, `until "tomorrow"`, `session "-x"`, `limit "0"`, "value is no text", "messageId is no text of up to 128")
+	s.call("GET", "/v1/apps/clinic/triggers?since=2026-12-02T00:00:00Z&until=2026-12-01T00:00:00Z", "").problem(400, "until is before since")
+	s.call("POST", "/v1/apps/clinic/triggers/retry?state=pending&source=bot&dryRun=yes", "").problem(400, `state "pending" is not failed`, `source "bot"`, `dryRun "yes"`)
+	require.Zero(t, s.engine.count())
 }
 
 func TestATriggerIsReadAndRetried(t *testing.T) {
@@ -107,15 +132,20 @@ func TestATriggerIsReadAndRetried(t *testing.T) {
 
 func TestAllFailedTriggersAreRetriedOrPurged(t *testing.T) {
 	s := start(t)
-	query := trigger.Query{AppID: "clinic", SessionID: "s1", Name: "book", State: "failed"}
-	got := s.call("POST", "/v1/apps/clinic/triggers/retry?name=book&session=s1", "").is(202, "")
+	query := trigger.Query{AppID: "clinic", SessionID: "s1", Name: "book", State: "failed", Value: "x", Closed: true}
+	got := s.call("POST", "/v1/apps/clinic/triggers/retry?name=book&session=s1&value=x", "").is(202, "")
 	require.JSONEq(t, `{"triggers":3}`, string(got.body))
 	require.Equal(t, asked{"RetryAll", []any{query}}, s.engine.last())
-	got = s.call("DELETE", "/v1/apps/clinic/triggers?state=failed&name=book&session=s1", "").is(200, "")
+	got = s.call("DELETE", "/v1/apps/clinic/triggers?state=failed&name=book&session=s1&value=x", "").is(200, "")
 	require.JSONEq(t, `{"triggers":2}`, string(got.body))
 	require.Equal(t, asked{"Purge", []any{query}}, s.engine.last())
+	for method, path := range map[string]string{"POST": "/retry?", "DELETE": "?state=failed&"} {
+		got := s.call(method, "/v1/apps/clinic/triggers"+path+"dryRun=true&name=book&session=s1&value=x", "").is(200, "")
+		require.JSONEq(t, `{"triggers":4}`, string(got.body))
+		require.Equal(t, asked{"CountFailed", []any{query}}, s.engine.last())
+	}
 	for _, path := range []string{"", "?state=pending", "?name=book"} {
 		s.call("DELETE", "/v1/apps/clinic/triggers"+path, "").problem(400, "only failed triggers", "?state=failed")
 	}
-	require.Equal(t, "Purge", s.engine.last().Method, "nothing was asked for since")
+	require.Equal(t, "CountFailed", s.engine.last().Method, "nothing was asked for since")
 }

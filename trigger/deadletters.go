@@ -8,6 +8,12 @@ import (
 // Dead letters are the triggers of which an effect was given up. They stay listed
 // until they are retried or purged.
 
+// CountFailed counts the failed triggers that match: those that RetryAll and Purge are
+// about. The state of the query is StateFailed, whatever it says.
+func (e *Engine) CountFailed(ctx context.Context, q Query) (int, error) {
+	return e.eachFailed(ctx, q, func(Record) (bool, error) { return true, nil })
+}
+
 // RetryAll makes the failed effects of all triggers that match due again, and returns
 // the number of triggers. The state of the query is StateFailed, whatever it says.
 func (e *Engine) RetryAll(ctx context.Context, q Query) (int, error) {
@@ -31,7 +37,7 @@ func (e *Engine) Purge(ctx context.Context, q Query) (int, error) {
 // eachFailed applies a function to each failed trigger that matches, and counts those that
 // it succeeded for. The list is read as it stands at the beginning.
 func (e *Engine) eachFailed(ctx context.Context, q Query, do func(Record) (bool, error)) (int, error) {
-	q.State, q.Page = StateFailed, Page{Limit: chunk}
+	q.State, q.Closed, q.Oldest, q.Page = StateFailed, true, false, Page{Limit: chunk}
 	count := 0
 	for {
 		records, next, err := e.Triggers(ctx, q)

@@ -8,25 +8,109 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
+	"earshot/trigger/textsearch"
 )
 
-// Query selects trigger records.
+// Query selects the trigger records that all its fields hold for. What is empty holds for
+// all.
 type Query struct {
 	AppID     string
-	SessionID string // empty: all of the app
-	State     string // empty: all; else StatePending, StateFailed or StateDelivered
-	Name      string // empty: all; else those of a tool
-	Page      Page
+	SessionID string
+	State     string // StatePending, StateFailed or StateDelivered
+	Name      string // of the tool
+	Source    string // SourceMessage, SourceUI, SourceTask or SourceAgent
+	MessageID string
+	// Reason is why the call was not delivered.
+	Reason effect.Reason
+	// Value is a text that stands in one of the values as they are shown, whatever the case
+	// of its letters; numbers are texts as they are written.
+	Value string
+	// Since and Until bound when it fired. Until itself is not included.
+	Since, Until time.Time
+	// Oldest asks for the oldest first.
+	Oldest bool
+	// Closed asks for what has fired in the session before it was closed as well.
+	Closed bool
+	Page   Page
+}
+
+// filtered reports whether there is more to look at than what the index of the query lists.
+func (q Query) filtered(index searched) bool {
+	return q.Name+q.Source+q.MessageID+string(q.Reason)+q.Value != "" || q.State != "" && !index.state || q.SessionID != "" && !index.session
+}
+
+// sieve is what a record of the query has in it, as the ledger keeps it.
+func (q Query) sieve() ledger.Sieve {
+	s := ledger.Sieve{State: q.State, Session: q.SessionID, Begins: `"values":{`}
+	if q.Reason != "" {
+		s.Failure = memberText("reason", string(q.Reason))
+	}
+	if q.MessageID != "" {
+		s.Text = memberText("messageId", q.MessageID)
+	}
+	switch {
+	case q.Name != "" && q.Source != "":
+		s.Head = memberText("name", q.Name) + "," + memberText("source", q.Source)
+	case q.Name != "":
+		s.Head = memberText("name", q.Name)
+	case q.Source != "":
+		s.Head = memberText("source", q.Source)
+	}
+	if q.Value != "" {
+		s.Values = textsearch.AnyCase(q.Value)
+	}
+	return s
+}
+
+// memberText is a member of a JSON object as records have it.
+func memberText(name, value string) string {
+	text, _ := exactjson.Encode(map[string]string{name: value}) // texts never fail
+	return string(text[1 : len(text)-1])
+}
+
+// selects reports whether the query holds for a record.
+func (q Query) selects(r Record) bool {
+	switch {
+	case q.SessionID != "" && r.SessionID != q.SessionID, q.State != "" && r.State != q.State, q.Name != "" && r.Name != q.Name,
+		q.Source != "" && r.Source != q.Source, q.MessageID != "" && r.MessageID != q.MessageID,
+		q.Reason != "" && (r.Call == nil || r.Call.Reason != q.Reason):
+		return false
+	case !q.Since.IsZero() && r.Time.Before(q.Since), !q.Until.IsZero() && !r.Time.Before(q.Until):
+		return false
+	}
+	return q.Value == "" || textsearch.In(r.Values, q.Value)
+}
+
+// clockSkew is how far the time that a record shows, of the replica that decided it, may be
+// from its place in the list, which is by the clock of Redis.
+const clockSkew = time.Minute
+
+// span is the part of the list that the records of the query are in.
+func (q Query) span() ledger.Span {
+	s := ledger.Span{From: math.Inf(-1), To: math.Inf(1), Oldest: q.Oldest}
+	if !q.Since.IsZero() {
+		s.From = float64(q.Since.Add(-clockSkew).UnixMicro())
+	}
+	if !q.Until.IsZero() {
+		s.To = float64(q.Until.Add(clockSkew).UnixMicro())
+	}
+	return s
 }
 
 // ErrCursor means that a cursor was not issued by this list.
 var ErrCursor = errors.New("the cursor is none that this list has given")
 
 // Triggers lists trigger records, newest first. Records that are added or removed between
-// two pages do not move others to another page.
+// two pages do not move others to another page. A page may have fewer records than its limit,
+// even none, and more behind it: where few match, it ends when so many were looked at as
+// take a good part of a second.
 func (e *Engine) Triggers(ctx context.Context, q Query) ([]Record, string, error) {
 	if err := e.appExists(ctx, q.AppID); err != nil {
 		return nil, "", err
@@ -35,113 +119,156 @@ func (e *Engine) Triggers(ctx context.Context, q Query) ([]Record, string, error
 	if err != nil {
 		return nil, "", err
 	}
-	items, room := []Record{}, &repositories.Room{}
-	for {
-		places, err := e.positionsAfter(ctx, q, at)
+	e.settling.waitForApp(ctx, q.AppID)
+	index, err := e.indexOf(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	l := listing{engine: e, query: q, index: index, items: []Record{}, at: at}
+	for looked, few := 0, chunk; ; few = min(4*few, window) {
+		places, err := l.places(ctx, few)
 		if err != nil {
 			return nil, "", err
 		}
-		for rest := places; len(rest) > 0; {
-			few, err := e.ledger.TriggersFitting(ctx, q.AppID, positionIDs(rest))
-			if err != nil {
-				return nil, "", err
-			}
-			records, err := e.matching(ctx, q, rest[:few])
-			if err != nil {
-				return nil, "", err
-			}
-			for _, found := range records {
-				if len(items) == q.Page.Limit || !room.Takes(found.Record) {
-					return items, at.cursor(), nil
-				}
-				items, at = append(items, found.Record), found.position
-			}
-			rest = rest[few:]
+		hits, err := l.sift(ctx, places)
+		if err != nil {
+			return nil, "", err
 		}
-		if len(places) < chunk {
-			return items, "", nil
+		if full, err := l.read(ctx, hits); full || err != nil {
+			return l.items, l.at.cursor(), err
 		}
-		at = places[len(places)-1]
+		if len(places) < few {
+			return l.items, "", nil
+		}
+		l.at = places[len(places)-1]
+		if looked += few; looked >= mostLooked {
+			return l.items, l.at.cursor(), nil
+		}
 	}
 }
 
-// positionedRecord is a record with its place in the list.
-type positionedRecord struct {
-	Record
-	position
+// So many records are looked at together, at first and later on, and for one page.
+const (
+	chunk      = 100
+	window     = 4000
+	mostLooked = 100_000
+)
+
+// listing is one page of a list while it is put together.
+type listing struct {
+	engine *Engine
+	query  Query
+	index  searched
+	items  []Record
+	room   repositories.Room
+	at     position // of the last item, or of what was looked at last
 }
 
-// matching reads the records of the places that are there and in the state asked for.
-func (e *Engine) matching(ctx context.Context, q Query, places []position) ([]positionedRecord, error) {
-	if len(places) == 0 {
-		return nil, nil
-	}
-	ids := make([]string, len(places))
-	for i, at := range places {
-		ids[i] = at.id
-	}
-	stored, err := e.readTriggers(ctx, q.AppID, ids)
-	if err != nil {
-		return nil, err
-	}
-	var records []positionedRecord
-	for i, one := range stored {
-		switch {
-		case one == nil: // it has gone since the list was read
-		case q.SessionID != "" && one.record.SessionID != q.SessionID:
-		case q.Name != "" && one.record.Name != q.Name:
-		case q.State == "" || one.record.State == q.State:
-			records = append(records, positionedRecord{one.record, places[i]})
-		}
-	}
-	return records, nil
-}
-
-// index is the sorted set that the query reads.
-func (q Query) index() string {
-	k := keyspace.KeysOf(q.AppID)
+// places reads the next places of the list.
+func (l *listing) places(ctx context.Context, most int) ([]position, error) {
+	span := l.query.span()
+	span.Most = most + 1
 	switch {
-	case q.SessionID != "":
-		return k.Triggers(q.SessionID)
-	case q.State == StatePending || q.State == StateFailed:
-		return k.InState(q.State)
+	case l.at.id == "":
+	case span.Oldest:
+		span.From = max(span.From, l.at.score)
 	default:
-		return k.Triggers("")
+		span.To = min(span.To, l.at.score)
 	}
-}
-
-// position is the place of a trigger in a list: lists are sorted by time and then by id,
-// both descending. A place stays what it is when its trigger leaves the list.
-type position struct {
-	score float64
-	id    string
-}
-
-// top is the place before the newest.
-var top = position{score: math.Inf(1)}
-
-// chunk is how many records are read at a time.
-const chunk = 100
-
-// positionsAfter reads the next places of a list.
-func (e *Engine) positionsAfter(ctx context.Context, q Query, at position) ([]position, error) {
-	e.settling.waitForApp(ctx, q.AppID)
-	list, err := e.ledger.ListedUpTo(ctx, q.index(), at.score, chunk+1)
+	list, err := l.engine.ledger.Listed(ctx, l.index.key, span)
 	if err != nil {
 		return nil, err
 	}
 	var places []position
 	for _, z := range list {
 		next := position{score: z.Score, id: z.Member.(string)}
-		if next.follows(at) && len(places) < chunk {
+		if l.follows(next) && len(places) < most {
 			places = append(places, next)
 		}
 	}
 	return places, nil
 }
 
-func (p position) follows(other position) bool {
-	return p.score < other.score || p.score == other.score && p.id < other.id
+// follows reports whether a place is behind what was looked at.
+func (l *listing) follows(next position) bool {
+	first, second := l.at, next
+	if l.query.Oldest {
+		first, second = next, l.at
+	}
+	return l.at.id == "" || second.score < first.score || second.score == first.score && second.id < first.id
+}
+
+// sift leaves out the places whose records do not match for certain.
+func (l *listing) sift(ctx context.Context, places []position) ([]position, error) {
+	if !l.query.filtered(l.index) {
+		return places, nil
+	}
+	found, err := l.engine.ledger.Sift(ctx, l.query.AppID, positionIDs(places), l.query.sieve())
+	hits := make([]position, len(found))
+	for i, place := range found {
+		hits[i] = places[place]
+	}
+	return hits, err
+}
+
+// read adds the records of places to the page, and reports whether it is full: that there is
+// one more that matches.
+func (l *listing) read(ctx context.Context, places []position) (full bool, err error) {
+	for len(places) > 0 {
+		next := places[:min(len(places), l.query.Page.Limit+1-len(l.items))]
+		few, err := l.engine.ledger.TriggersFitting(ctx, l.query.AppID, positionIDs(next))
+		if err != nil {
+			return false, err
+		}
+		records, err := l.engine.readTriggers(ctx, l.query.AppID, positionIDs(next[:few]))
+		if err != nil {
+			return false, err
+		}
+		for i, one := range records {
+			if one == nil || !l.query.selects(one.record) { // it may have gone since the list was read
+				continue
+			}
+			if len(l.items) == l.query.Page.Limit || !l.room.Takes(one.record) {
+				return true, nil
+			}
+			l.items, l.at = append(l.items, one.record), next[i]
+		}
+		places = places[few:]
+	}
+	return false, nil
+}
+
+// searched is the sorted set that a query reads, and whether it holds only what is in the
+// state, and of the session, that are asked for.
+type searched struct {
+	key            string
+	state, session bool
+}
+
+// indexOf chooses the list with the fewest records: that of the session, unless it was
+// closed, else that of a state.
+func (e *Engine) indexOf(ctx context.Context, q Query) (searched, error) {
+	k := keyspace.KeysOf(q.AppID)
+	if q.SessionID != "" {
+		own := searched{key: k.Triggers(q.SessionID), session: true}
+		if !q.Closed {
+			return own, nil
+		}
+		if alive, err := e.ledger.HasList(ctx, own.key); alive || err != nil {
+			return own, err
+		}
+	}
+	if q.State == StatePending || q.State == StateFailed {
+		return searched{key: k.InState(q.State), state: true}, nil
+	}
+	return searched{key: k.Triggers("")}, nil
+}
+
+// position is the place of a trigger in a list, which is sorted by time (µs) and then by id.
+// It stays what it is when its trigger leaves the list. One without an id is the begin.
+type position struct {
+	score float64
+	id    string
 }
 
 func positionIDs(places []position) []string {
@@ -157,10 +284,10 @@ func (p position) cursor() string {
 	return encodeCursor(strconv.FormatFloat(p.score, 'f', -1, 64) + "/" + p.id)
 }
 
-// positionOf reads a client's cursor; without one it is the top.
+// positionOf reads a client's cursor; without one it is the begin.
 func positionOf(cursor string) (position, error) {
 	if cursor == "" {
-		return top, nil
+		return position{}, nil
 	}
 	text, err := decodeCursor(cursor)
 	if err != nil {

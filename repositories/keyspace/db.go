@@ -52,6 +52,12 @@ func NewScript(parts ...string) *Script { return newScript("#!lua\n", parts) }
 // writes beside is small.
 func NewFreeingScript(parts ...string) *Script { return newScript("#!lua flags=allow-oom\n", parts) }
 
+// NewReadingScript prepares a script that writes nothing, which a Redis that is full, or a
+// replica, runs as well.
+func NewReadingScript(parts ...string) *Script {
+	return newScript("#!lua flags=no-writes,allow-oom\n", parts)
+}
+
 func newScript(first string, parts []string) *Script {
 	lua := nowLua + strings.Join(parts, "\n")
 	return &Script{real: redis.NewScript(first + lua), bare: redis.NewScript(lua)}

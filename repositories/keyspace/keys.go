@@ -97,8 +97,8 @@ const (
 	Failed  = "failed"  // an effect was given up
 )
 
-// InState is a sorted set of the triggerIds that are pending or failed, by
-// the time (µs) since when they are.
+// InState is a sorted set of the triggerIds that are pending or failed, by the time (µs) as
+// in Triggers.
 func (k Keys) InState(state string) string { return k.tag + state + ":" + k.app }
 
 // Over is a sorted set of the partition: appId/triggerId of those triggers that owe

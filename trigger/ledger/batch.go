@@ -184,11 +184,12 @@ func (s Settlement) arguments() []any {
 // unpack makes each event of a batch an effect of its own, in the place of the batch, and
 // its triggers pending.
 //
-//	KEYS 1 outbox, 2 pending, then the effect of each event, then the ledger
+//	KEYS 1 outbox, 2 pending, 3 triggers of the app, then the effect of each event, then the
+//	     ledger
 //	ARGV 1 batch, 2 lease of an outbox (ms), 3 token of who goes on with the outbox, '' for
 //	     anybody, 4 member of the outboxes
 //	=>   1, or 0 where it is not the first of its outbox any more
-var unpack = keyspace.NewFreeingScript(keyspace.EffectLua, batchLua, `
+var unpack = keyspace.NewFreeingScript(keyspace.EffectLua, batchLua, firedLua, `
 local outbox, batch = KEYS[1], ARGV[1]
 if redis.call('LINDEX', outbox, 0) ~= batch then return 0 end
 local session, created, lines = string.match(batch, '^#[^\t]*\t([^\t]*)\t([^\n]*)\n(.*)$')
@@ -197,9 +198,9 @@ redis.call('LPOP', outbox)
 for i = #events, 1, -1 do
   local e = events[i]
   e.session, e.lease = session, ARGV[2]
-  write(KEYS[2 + i], e, created, '', 0)
+  write(KEYS[3 + i], e, created, '', 0)
   redis.call('LPUSH', outbox, e.id)
-  if e.trigger ~= '' then redis.call('ZADD', KEYS[2], 'NX', micros(), e.trigger) end
+  if e.trigger ~= '' then redis.call('ZADD', KEYS[2], fired(KEYS[3], e.trigger), e.trigger) end
 end
 if ARGV[3] ~= '' then redis.call('HSET', ledger.holders, ARGV[4], ARGV[3]) end
 redis.call('INCRBY', ledger.owed, #events - 1)
@@ -221,7 +222,7 @@ func (l *Ledger) Unpack(ctx context.Context, appID, box, token string) error {
 
 func (l *Ledger) unpack(ctx context.Context, appID, box, batch, token string) error {
 	k := keyspace.KeysOf(appID)
-	keys := []string{k.Outbox(box), k.InState(keyspace.Pending)}
+	keys := []string{k.Outbox(box), k.InState(keyspace.Pending), k.Triggers("")}
 	_, events, _ := strings.Cut(batch, "\n")
 	for line := range strings.Lines(events) {
 		id, _, _ := strings.Cut(line, "\t")

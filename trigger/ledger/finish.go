@@ -13,7 +13,8 @@ import (
 // turn, all of it in one round trip.
 //
 //	KEYS 1 outbox, 2 pending, 3 failed, 4 turns, 5 dead, then effect and
-//	     trigger of each outcome, then the effect of each owed, over, then the ledger
+//	     trigger of each outcome, then the effect of each owed, triggers of the app, over,
+//	     then the ledger
 //	ARGV 1 report (JSON)
 //	=>   ok, with
 //	     answer  the one that holds, where the report has one: another may have been
@@ -27,7 +28,7 @@ import (
 // A dead effect is kept, so that it can be revived, and goes with the record of its trigger.
 // One that belongs to no trigger, or to one that is gone, leaves nothing. A second run finds
 // the effects gone or their tokens cleared, and changes nothing.
-var finish = keyspace.NewFreeingScript(keyspace.EffectLua, turnLua, tallyLua, passLua, `
+var finish = keyspace.NewFreeingScript(keyspace.EffectLua, turnLua, tallyLua, firedLua, passLua, `
 local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
 local held = redis.call('HGET', ledger.holders, doc.box) == doc.token
 local function settle(trigger, o)
@@ -39,7 +40,7 @@ local function settle(trigger, o)
   local open = redis.call('HINCRBY', trigger, 'open', o.opens - 1)
   if o.verdict == 'dead' then
     redis.call('HINCRBY', trigger, 'dead', 1)
-    redis.call('ZADD', KEYS[3], micros(), o.trigger)
+    redis.call('ZADD', KEYS[3], fired(KEYS[others - 1], o.trigger), o.trigger)
     tally(KEYS[5], doc.app, KEYS[3])
   end
   if open > 0 then return end
@@ -196,5 +197,5 @@ func (r Report) keys() []string {
 	for _, owed := range r.Owes {
 		keys = append(keys, k.Effect(owed.ID))
 	}
-	return append(append(keys, k.Over()), k.Ledger()...)
+	return append(append(keys, k.Triggers(""), k.Over()), k.Ledger()...)
 }

@@ -26,6 +26,12 @@ local function tally(dead, app, failed)
 end
 `
 
+// firedLua defines fired(triggers, id), which is when a trigger has fired (µs), by the list of
+// its app: the lists of its states are in the same order.
+const firedLua = `
+local function fired(triggers, id) return redis.call('ZSCORE', triggers, id) or micros() end
+`
+
 // StoredTrigger is a trigger as Redis keeps it; see commit and finish for what writes it.
 type StoredTrigger struct {
 	Record               string // JSON
@@ -79,12 +85,30 @@ func readTrigger(reply *redis.SliceCmd, now int64) *StoredTrigger {
 	}
 }
 
-// ListedUpTo reads the newest members of a list of triggers up to a score, the time (µs) of
-// each, newest first; of one time by id, falling.
-func (l *Ledger) ListedUpTo(ctx context.Context, list string, score float64, most int64) ([]redis.Z, error) {
-	by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatFloat(score, 'f', -1, 64), Count: most}
-	found, err := l.db.ZRevRangeByScoreWithScores(ctx, list, by).Result()
+// Span is a part of a list of triggers, by time (µs), the bounds included. Its first members
+// are read: the newest, or the oldest; those of one time by id, in the same direction.
+type Span struct {
+	From, To float64
+	Oldest   bool
+	Most     int
+}
+
+// Listed reads members of a list of triggers with the time (µs) of each.
+func (l *Ledger) Listed(ctx context.Context, list string, s Span) ([]redis.Z, error) {
+	by := redis.ZRangeArgs{Key: list, Start: scoreText(s.From), Stop: scoreText(s.To), ByScore: true, Rev: !s.Oldest, Count: int64(s.Most)}
+	if by.Rev {
+		by.Start, by.Stop = by.Stop, by.Start
+	}
+	found, err := l.db.ZRangeArgsWithScores(ctx, by).Result()
 	return found, keyspace.Unavailable(err)
+}
+
+func scoreText(score float64) string { return strconv.FormatFloat(score, 'f', -1, 64) }
+
+// HasList reports whether there is a list of triggers of that name.
+func (l *Ledger) HasList(ctx context.Context, list string) (bool, error) {
+	there, err := l.db.Exists(ctx, list).Result()
+	return there > 0, keyspace.Unavailable(err)
 }
 
 // TriggersFitting returns how many of the triggers are read together.
@@ -145,12 +169,13 @@ func (l *Ledger) EffectStates(ctx context.Context, appID string, ids []string) (
 
 // revive makes dead effects of a trigger due again, under the ids that they had.
 //
-//	KEYS 1 trigger, 2 pending, 3 failed, 4 outbox, 5 dead, then effects, over, then the ledger
+//	KEYS 1 trigger, 2 pending, 3 failed, 4 outbox, 5 dead, then effects, triggers of the app,
+//	     over, then the ledger
 //	ARGV 1 triggerId, 2 appId, 3 member of the outboxes, then for each effect id, part and state
 //	=>   how many
-var revive = keyspace.NewScript(keyspace.DueLua, tallyLua, `
+var revive = keyspace.NewScript(keyspace.DueLua, tallyLua, firedLua, `
 local revived, at = 0, now()
-for i = 6, others - 1 do
+for i = 6, others - 2 do
   local id, part, state = ARGV[3 * (i - 5) + 1], ARGV[3 * (i - 5) + 2], ARGV[3 * (i - 5) + 3]
   if redis.call('HGET', KEYS[i], 'state') == 'dead' then
     revived = revived + 1
@@ -168,7 +193,7 @@ for i = 6, others - 1 do
   end
 end
 if revived > 0 then
-  redis.call('ZADD', KEYS[2], micros(), ARGV[1])
+  redis.call('ZADD', KEYS[2], fired(KEYS[others - 1], ARGV[1]), ARGV[1])
   redis.call('ZREM', KEYS[others], ARGV[2] .. '/' .. ARGV[1])
 end
 if redis.call('HGET', KEYS[1], 'dead') == '0' then redis.call('ZREM', KEYS[3], ARGV[1]) end
@@ -186,7 +211,7 @@ func (l *Ledger) Revive(ctx context.Context, appID, sessionID, triggerID, name s
 		keys, args = append(keys, k.Effect(id)), append(args, id, part, states.of(part))
 	}
 	crash.At(crash.ReviveBefore)
-	_, err := revive.Run(ctx, l.db, append(append(keys, k.Over()), k.Ledger()...), args...)
+	_, err := revive.Run(ctx, l.db, append(append(keys, k.Triggers(""), k.Over()), k.Ledger()...), args...)
 	crash.At(crash.ReviveReply)
 	return err
 }

@@ -1,0 +1,158 @@
+package trigger_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/keyspace"
+	"earshot/repositories/parameters"
+	"earshot/repositories/redistest"
+	"earshot/trigger"
+	"earshot/trigger/effect"
+)
+
+// found lists the ids that a query finds, page by page.
+func (w *world) found(q trigger.Query, limit int) []string {
+	w.t.Helper()
+	q.AppID, q.Page = "clinic", trigger.Page{Limit: limit}
+	ids := []string{}
+	for {
+		records, next, err := w.engine.Triggers(w.t.Context(), q)
+		require.NoError(w.t, err)
+		require.LessOrEqual(w.t, len(records), limit)
+		for _, record := range records {
+			ids = append(ids, record.TriggerID)
+		}
+		if next == "" {
+			return ids
+		}
+		q.Page.After = next
+	}
+}
+
+func TestTriggersAreFoundByAllThatIsAskedForTogether(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "r", `{"tools":[{"name":"book","url":"http://x.example","schema":[{"parameter":"friday","type":"object"}]},{"name":"bell"}]}`)
+		w.calls.answers(func(e effect.Effect) effect.Outcome {
+			switch e.TriggerID {
+			case "t1":
+				return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Result: json.RawMessage(`{"reason":"timeout"}`)}
+			case "t2":
+				return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonTimeout}
+			}
+			return effect.Outcome{Verdict: effect.Done, Status: 200}
+		})
+		for i, value := range []string{`{"a":"next \"Friday\""}`, `{"b":[{"c":"Über {den} Wolken"}]}`, `{"n":9007199254740993,"returnDirect":true}`, `{"Ж":"МОСКВА, K\\"}`, `{}`} {
+			values, err := parameters.DecodeValues([]byte(`{"friday":` + value + `}`))
+			require.NoError(t, err)
+			_, err = w.fire(trigger.Direct{SessionID: fmt.Sprint("s", i%2), Name: "book", Source: []string{"ui", "task"}[i%2], TriggerID: fmt.Sprint("t", i), Values: values})
+			require.NoError(t, err)
+		}
+		_, err := w.say("m1", "bell")
+		require.NoError(t, err)
+		w.rest()
+		all := w.found(trigger.Query{}, 2)
+		require.Len(t, all, 6)
+		said := all[0]
+		for want, queries := range map[string][]trigger.Query{
+			"t0":          {{Value: "friday"}, {Value: `"FRIDAY"`}, {Value: "next", Source: "ui"}},
+			"t1":          {{Value: "über"}, {Value: "{den}"}, {Value: "ÜBER {Den} W"}, {Reason: effect.ReasonRequest}},
+			"t2":          {{Value: "740993"}, {Value: "TRUE"}, {Reason: effect.ReasonTimeout, State: "failed"}},
+			"t3":          {{Value: "москва"}, {Value: "К"}, {Value: `\`}, {Value: ", k"}},
+			said:          {{Name: "bell"}, {MessageID: "m1"}, {Source: "message"}},
+			"t2 t1":       {{State: "failed"}, {State: "failed", Name: "book"}},
+			"t3 t1":       {{Source: "task"}, {SessionID: "s1", Source: "task", State: ""}},
+			"t4 t2 t0":    {{SessionID: "s0"}, {SessionID: "s0", Closed: true}, {Source: "ui"}},
+			"":            {{Value: "none"}, {Value: "c"}, {Name: "bell", Source: "ui"}, {Reason: effect.ReasonAuth}, {State: "failed", SessionID: "s2"}, {Value: "friday", State: "failed"}},
+			said + " t4":  {{State: "delivered", Until: time.Now().Add(time.Hour), Since: w.record("t4").Time}},
+			"t1 t0":       {{Until: w.record("t2").Time}},
+			"t1 t0 later": {{Until: w.record("t2").Time, Since: w.record("t0").Time, Oldest: true}},
+		} {
+			for _, q := range queries {
+				ids := strings.Fields(want)
+				if q.Oldest {
+					ids = []string{"t0", "t1"}
+				}
+				for _, limit := range []int{1, 2, 100} {
+					require.Equal(t, ids, w.found(q, limit), "%+v", q)
+				}
+			}
+		}
+		slices.Reverse(all)
+		require.Equal(t, all, w.found(trigger.Query{Oldest: true}, 4))
+
+		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s0"))
+		require.Empty(t, w.found(trigger.Query{SessionID: "s0"}, 9))
+		require.Equal(t, []string{"t4", "t2", "t0"}, w.found(trigger.Query{SessionID: "s0", Closed: true}, 2), "they are still kept")
+		count, err := w.engine.CountFailed(t.Context(), trigger.Query{AppID: "clinic", SessionID: "s0"})
+		require.NoError(t, err)
+		require.Equal(t, 1, count)
+	})
+}
+
+func (w *world) record(id string) trigger.Record {
+	record, err := w.engine.Trigger(w.t.Context(), "clinic", id)
+	require.NoError(w.t, err)
+	return record
+}
+
+// stored fills the list of an app with n records as a message of ordinary length leaves them;
+// one in a hundred has failed. A word stands in the values of few of them and in the schema
+// of all.
+func stored(t testing.TB, client redis.UniversalClient, n int) {
+	t.Helper()
+	k, schema := keyspace.KeysOf("clinic"), `[{"parameter":"day","type":"string","allowedValues":["Monday","Friday"]},{"parameter":"name","type":"string","description":"`+strings.Repeat("who asks for it, ", 20)+`"}]`
+	for from := 0; from < n; from += 500 {
+		pipe := client.Pipeline()
+		for i := from; i < from+500; i++ {
+			id, day, open, dead := fmt.Sprint("trigger-", i), "Monday", "0", "0"
+			if i%1000 == 7 {
+				day = "Friday"
+			}
+			if i%100 == 0 {
+				dead = "1"
+				pipe.ZAdd(t.Context(), k.InState("failed"), redis.Z{Score: float64(i), Member: id})
+			}
+			record, err := json.Marshal(trigger.Record{
+				Match: trigger.Match{TriggerID: id, RepositoryID: "booking", Name: "book", Source: "message", Values: map[string]any{"day": day, "name": fmt.Sprint("Name ", i)}},
+				AppID: "clinic", SessionID: fmt.Sprint("s", i%50), MessageID: fmt.Sprint("m", i), Schema: json.RawMessage(schema),
+				Text: "I would like to have an appointment on Friday or Monday, if there is one left: " + strings.Repeat("please ", 20),
+			})
+			require.NoError(t, err)
+			pipe.HSet(t.Context(), k.Trigger(id), "record", record, "open", open, "dead", dead, "fire", id, "session", fmt.Sprint("s", i%50), "log", strings.Repeat("l", 300),
+				"event", `{"subject":"tool.trigger.clinic.s.book","state":"published"}`, "call", `{"state":"delivered","status":200,"attempts":1,"result":{"ok":true}}`)
+			pipe.ZAdd(t.Context(), k.Triggers(""), redis.Z{Score: float64(i), Member: id})
+		}
+		_, err := pipe.Exec(t.Context())
+		require.NoError(t, err)
+	}
+}
+
+// BenchmarkSearch searches 10,000 records of ordinary size.
+func BenchmarkSearch(b *testing.B) {
+	w := idleWorld(b, redistest.Run(b), 0)
+	stored(b, w.server.Client(), 10_000)
+	for name, q := range map[string]trigger.Query{
+		"value":        {Value: "friday"},
+		"valueOfNone":  {Value: "Saturday"},
+		"tool":         {Name: "ring"},
+		"session":      {SessionID: "s7", Closed: true},
+		"stateAndText": {State: "delivered", Source: "message", Value: "name 77"},
+		"failed":       {State: "failed", Value: "monday"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				q.AppID, q.Page.Limit = "clinic", 200
+				_, _, err := w.engine.Triggers(b.Context(), q)
+				require.NoError(b, err)
+			}
+		})
+	}
+}
