@@ -48,6 +48,7 @@ func accessTable() map[string]auth.Access {
 		"GET " + app + "/events":     {Scopes: either},
 	}
 	for _, in := range []string{app, session} {
+		table["GET "+in+"/tools"] = auth.Access{Scopes: permissions{store.PermitTools, store.PermitTriggers}}
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			table[method+" "+in+"/repositories"] = tools
 		}

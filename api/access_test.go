@@ -35,6 +35,8 @@ var permitted = map[string]string{
 	"GET /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}":    "tools",
 	"DELETE /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}": "tools",
 
+	"GET /v1/apps/{appId}/tools": "tools triggers", "GET /v1/apps/{appId}/sessions/{sessionId}/tools": "tools triggers",
+
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token",
 	"DELETE /v1/apps/{appId}/sessions/{sessionId}": "messages", "POST /v1/apps/{appId}/sessions/{sessionId}/token": "messages",
 

@@ -173,6 +173,7 @@ type SessionCloser interface {
 type Engine interface {
 	Messages
 	Triggers
+	Tools
 }
 
 // Messages takes chat messages and tells what came of them.

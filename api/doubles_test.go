@@ -193,6 +193,11 @@ func (e *engineDouble) Fire(_ context.Context, direct trigger.Direct) (json.RawM
 	return e.answer, e.err
 }
 
+func (e *engineDouble) Tools(_ context.Context, appID, sessionID string, page trigger.Page) ([]trigger.Tool, string, error) {
+	e.took("Tools", appID, sessionID, page)
+	return nil, e.next, e.err
+}
+
 func (e *engineDouble) Triggers(_ context.Context, query trigger.Query) ([]trigger.Record, string, error) {
 	e.took("Triggers", query)
 	return e.records, e.next, e.err

@@ -2,8 +2,11 @@ package trigger
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"maps"
 	"slices"
+	"sort"
 
 	"earshot/matcher"
 	"earshot/repositories"
@@ -141,4 +144,58 @@ func overlaid(under, over []matcher.Candidate) []matcher.Candidate {
 		under = under[at:]
 	}
 	return append(list, under...)
+}
+
+// Tool is a tool in scope as a model sees it.
+type Tool struct {
+	RepositoryID string `json:"repositoryId"`
+	Name         string `json:"name"`
+	Description  string `json:"description"`
+	// InputSchema is a JSON Schema 2020-12 of the values that a caller may give, whichever
+	// language the parameters were given in.
+	InputSchema json.RawMessage `json:"inputSchema"`
+}
+
+// Tools lists the tools in scope of an app or, with a session, of the session: of each name
+// the one that fires. Those that need a verified user are listed as well. They are sorted by
+// name, and next is the name after which the next page begins.
+func (e *Engine) Tools(ctx context.Context, appID, sessionID string, page Page) (items []Tool, next string, err error) {
+	s, err := e.loadScope(ctx, appID, sessionID)
+	if err != nil {
+		return nil, "", err
+	}
+	all := s.winners()
+	all = all[sort.Search(len(all), func(i int) bool { return all[i].Tool.Name > page.After }):]
+	room := &repositories.Room{}
+	for _, one := range all {
+		shown := toolOf(one)
+		if len(items) == page.Limit || !room.Takes(shown) {
+			return items, items[len(items)-1].Name, nil
+		}
+		items = append(items, shown)
+	}
+	return items, "", nil
+}
+
+func toolOf(c matcher.Candidate) Tool {
+	return Tool{c.Repository.ID, c.Tool.Name, c.Tool.Description, c.Tool.Params().ModelSchema()}
+}
+
+// winners are the tools that win their names, whoever asks, sorted by name.
+func (s scope) winners() []matcher.Candidate {
+	session := map[string]matcher.Candidate{}
+	for _, repository := range s.rankedSession() {
+		for i := range repository.Tools {
+			tool := &repository.Tools[i]
+			if _, taken := session[tool.Name]; !taken {
+				session[tool.Name] = matcher.Candidate{Repository: repository, Tool: tool}
+			}
+		}
+	}
+	own := s.tools.shared.Tools
+	if len(s.tools.catchAlls) > 0 {
+		at, _ := slices.BinarySearchFunc(own, repositories.CatchAll, func(c matcher.Candidate, name string) int { return cmp.Compare(c.Tool.Name, name) })
+		own = slices.Insert(slices.Clone(own), at, s.tools.catchAlls[0])
+	}
+	return overlaid(own, sorted(session))
 }
