@@ -58,15 +58,27 @@ func withDocumentation(table []route) []route {
 		route{method: http.MethodGet, path: "/openapi.json", handle: d.ServeOpenAPI, open: true},
 		route{method: http.MethodGet, path: "/asyncapi.json", handle: d.ServeAsyncAPI, open: true},
 		route{method: http.MethodGet, path: "/docs", handle: d.ServePage, open: true},
+		route{method: http.MethodGet, path: "/docs/:file", handle: d.ServeFile, open: true},
+		route{method: http.MethodGet, path: "/", handle: docs.Lead, open: true},
 	)
+	may := accessTable()
 	described := make([]docs.Route, len(table))
 	for i, r := range table {
-		described[i] = docs.Route{Method: r.method, Path: r.path, Query: r.query, Open: r.open}
+		described[i] = r.described(may[r.method+" "+r.path])
 	}
-	if err := d.Build(described, repositories.DefinitionSchema(), bodiesSchema); err != nil {
+	if err := d.Build(described, bodiesSchema, repositories.DefinitionSchema()); err != nil {
 		panic("the description of the API is damaged: " + err.Error())
 	}
 	return table
+}
+
+// described is the route as the descriptions need it.
+func (r route) described(may auth.Access) docs.Route {
+	found := docs.Route{Method: r.method, Path: r.path, Query: r.query, Open: r.open, Reads: r.reads, FrontEnd: may.FrontEnd, Anyone: may.Anyone}
+	for _, scope := range may.Scopes {
+		found.Scopes = append(found.Scopes, string(scope))
+	}
+	return found
 }
 
 // register adds the route to the router, a GET as HEAD as well: net/http leaves the

@@ -1,39 +1,34 @@
 // Package docs describes the REST API, as OpenAPI and AsyncAPI for programs and as a page
-// for people. What the table of routes knows is not written there again but added here.
+// for people. What the table of routes and the schemas of the bodies know is not written
+// there again but added here.
 package docs
 
 import (
-	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"encoding/json"
-	"html/template"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 )
 
-var (
-	//go:embed docs.html
-	docsPage string
-	//go:embed asyncapi.json
-	asyncapi []byte
-)
+//go:embed asyncapi.json
+var asyncapi []byte
 
 // Route is a route as the descriptions need it.
 type Route struct {
 	Method, Path string
 	Query        []string // the parameters that it takes
 	Open         bool     // it needs no key
+	Reads        bool     // it reads a body
+	Scopes       []string // a key needs one of these; without any the admin's alone will do
+	FrontEnd     bool     // a session's token will do
+	Anyone       bool     // any key or token will do
 }
 
 // Documents serves the descriptions of the API, as Build has made them.
 type Documents struct {
-	openapi, page []byte
-	// policy lets a browser use the page's own style and nothing else: no script, no
-	// frame, no other host.
-	policy string
+	openapi []byte
+	page    page
 }
 
 // Build makes the descriptions of a table of routes and of the JSON Schemas that their
@@ -43,31 +38,14 @@ func (d *Documents) Build(table []Route, schemas ...[]byte) error {
 	if err != nil {
 		return err
 	}
-	var described object
-	if err := json.Unmarshal(asyncapi, &described); err != nil {
+	var events object
+	if err := json.Unmarshal(asyncapi, &events); err != nil {
 		return err
 	}
-	if d.openapi, err = json.Marshal(document); err != nil {
-		return err
-	}
-	d.openapi = append(d.openapi, '\n')
-	parsed, err := template.New("docs").Parse(docsPage)
-	if err != nil {
-		return err
-	}
-	var page bytes.Buffer
-	err = parsed.Execute(&page, pageOfDocs(table, document, described))
-	d.page, d.policy = page.Bytes(), policyOf(page.Bytes())
+	d.page = newPage(table, document, events, schemas)
+	text, err := json.Marshal(document)
+	d.openapi = append(text, '\n')
 	return err
-}
-
-// policyOf allows the one style sheet that stands in the page, by its hash.
-func policyOf(page []byte) string {
-	_, rest, _ := bytes.Cut(page, []byte("<style>"))
-	style, _, _ := bytes.Cut(rest, []byte("</style>"))
-	hash := sha256.Sum256(style)
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
-		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
 // ServeOpenAPI answers with the OpenAPI document.
@@ -78,10 +56,4 @@ func (d *Documents) ServeOpenAPI(c echo.Context) error {
 // ServeAsyncAPI answers with the AsyncAPI document.
 func (d *Documents) ServeAsyncAPI(c echo.Context) error {
 	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, asyncapi)
-}
-
-// ServePage answers with the page for people.
-func (d *Documents) ServePage(c echo.Context) error {
-	c.Response().Header().Set("Content-Security-Policy", d.policy)
-	return c.HTMLBlob(http.StatusOK, d.page)
 }

@@ -38,12 +38,16 @@ func openapi(table []Route, schemas [][]byte) (object, error) {
 		}
 		addDefinitions(components["schemas"].(object), schema)
 	}
+	extend(components["schemas"].(object))
 	document["components"] = components
 	for _, endpoint := range table {
 		if operation, ok := operationOf(document, endpoint); ok {
 			complete(operation, endpoint)
 		}
 	}
+	examples := components["x-examples"].(object)
+	delete(components, "x-examples")
+	illustrate(document, examples)
 	return document, nil
 }
 
@@ -66,24 +70,63 @@ func templated(path string) string {
 }
 
 // complete adds to an operation what holds for its route by the table: the parameters
-// of the path and the query, and the answers that the middleware gives.
+// of the path and the query, who may ask, and the answers that the middleware gives.
 func complete(operation object, endpoint Route) {
 	parameters, _ := operation["parameters"].([]any)
-	for _, name := range append(parametersOf(endpoint.Path), endpoint.Query...) {
+	for _, name := range parametersOf(endpoint.Path) {
+		parameters = append(parameters, reference("parameters", name))
+	}
+	for _, name := range endpoint.Query {
+		if name == "messageId" { // which is the name of one of paths as well
+			name = "ofMessage"
+		}
 		parameters = append(parameters, reference("parameters", name))
 	}
 	if parameters != nil {
 		operation["parameters"] = parameters
 	}
+	operation["security"] = securityOf(operation, endpoint)
 	responses := operation["responses"].(object)
-	responses["default"] = reference("responses", "Problem")
+	for status, name := range answersOf(endpoint) {
+		if responses[status] == nil {
+			responses[status] = reference("responses", name)
+		}
+	}
+}
+
+// answersOf names the answers that are the same for all routes of a sort.
+func answersOf(endpoint Route) map[string]string {
+	answers := map[string]string{"408": "RequestTimeout", "413": "TooLarge", "500": "InternalError"}
 	if endpoint.Open {
-		operation["security"] = []any{}
-		return
+		return answers
 	}
-	for status, name := range map[string]string{"400": "BadRequest", "401": "Unauthorized", "403": "Forbidden", "503": "Unavailable"} {
-		responses[status] = reference("responses", name)
+	answers["400"], answers["401"], answers["403"], answers["503"] = "BadRequest", "Unauthorized", "Forbidden", "Unavailable"
+	if endpoint.Reads {
+		answers["415"] = "UnsupportedMediaType"
 	}
+	return answers
+}
+
+// securityOf says with which keys an operation may be called: the roles are the scopes of
+// which a key needs one, and session for a session's token. A user's ID token may come
+// along where the operation takes it.
+func securityOf(operation object, endpoint Route) []any {
+	if endpoint.Open {
+		return []any{}
+	}
+	roles := []any{}
+	for _, scope := range endpoint.Scopes {
+		roles = append(roles, scope)
+	}
+	if endpoint.FrontEnd {
+		roles = append(roles, "session")
+	}
+	needed := []any{object{"key": roles}}
+	if operation["x-idToken"] == true {
+		delete(operation, "x-idToken")
+		needed = append(needed, object{"key": roles, "idToken": []any{}})
+	}
+	return needed
 }
 
 // parametersOf names the parameters in a path of echo's.
@@ -101,33 +144,32 @@ func reference(kind, name string) object {
 	return object{"$ref": "#/components/" + kind + "/" + name}
 }
 
-// addDefinitions makes components of the definitions of a JSON Schema.
-func addDefinitions(components, schema object) {
-	definitions, _ := schema["$defs"].(object)
-	for name, definition := range definitions {
-		components[name] = moved(definition)
+// illustrate gives the bodies of a schema that has an example this example, where they
+// have none of their own.
+func illustrate(value any, examples object) {
+	switch value := value.(type) {
+	case object:
+		if schema, ok := value["schema"].(object); ok && value["example"] == nil {
+			if example, ok := exampleOf(schema, examples); ok {
+				value["example"] = example
+			}
+		}
+		for _, part := range value {
+			illustrate(part, examples)
+		}
+	case []any:
+		for _, part := range value {
+			illustrate(part, examples)
+		}
 	}
 }
 
-// moved copies a schema with its references pointing to the components.
-func moved(value any) any {
-	switch value := value.(type) {
-	case object:
-		copied := object{}
-		for key, part := range value {
-			if text, ok := part.(string); ok && key == "$ref" {
-				part = strings.Replace(text, "#/$defs/", "#/components/schemas/", 1)
-			}
-			copied[key] = moved(part)
-		}
-		return copied
-	case []any:
-		copied := make([]any, len(value))
-		for i, part := range value {
-			copied[i] = moved(part)
-		}
-		return copied
-	default:
-		return value
+// exampleOf finds the example of a schema; of a choice, that of the first.
+func exampleOf(schema, examples object) (any, bool) {
+	if choice, ok := schema["anyOf"].([]any); ok {
+		schema = choice[0].(object)
 	}
+	name, _ := schema["$ref"].(string)
+	example, ok := examples[strings.TrimPrefix(name, "#/components/schemas/")]
+	return example, ok
 }

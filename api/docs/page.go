@@ -1,8 +1,6 @@
 package docs
 
 import (
-	_ "embed"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -11,135 +9,231 @@ import (
 // What the page /docs shows, taken out of the descriptions for programs, so that the
 // two cannot say different things.
 type (
-	docsData struct {
+	pageData struct {
 		Title, Summary, Description string
-		Groups                      []docsGroup
-		EventsDescription           string
-		Channels                    []docsChannel
+		Style, Script               string // names of the files
+		Groups                      []group
+		Calls                       shownOperation
+		Events                      shownEvents
+		Schemas                     []schemaSection
 		Fault                       string
 	}
-	docsGroup struct {
+	group struct {
 		Name, Description string
-		Operations        []docsOperation
+		Operations        []shownOperation
 	}
-	docsOperation struct {
+	shownOperation struct {
 		ID, Method, Path, Summary, Description string
-		Open                                   bool
-		Parameters                             []docsParameter
-		Example                                string
-		Responses                              []docsResponse
+		Needs                                  string // which key
+		Open, Streams, User                    bool
+		Parameters                             []row
+		Body                                   *shownBody
+		Answers, Faults                        []response
+		Curl                                   string
 	}
-	docsParameter struct{ Name, In, Description string }
-	docsResponse  struct{ Status, Description, Example string }
-	docsChannel   struct{ Address, Description, Example string }
+	shownBody struct {
+		Schema, Description, Example string
+		Required                     bool
+		Rows                         []row
+	}
+	response    struct{ Status, Description, Schema, Example string }
+	shownEvents struct {
+		Description string
+		Headers     []row
+		Channels    []channel
+	}
+	channel struct {
+		Name, Address, Description, Example string
+		Rows                                []row
+	}
+	schemaSection struct {
+		Name, Description string
+		Rows              []row
+	}
 )
 
-// reader reads a description, and resolves the references in it.
-type reader struct{ document object }
-
-// follow returns the object at a key, behind a reference where there is one.
-func (r reader) follow(value any) object {
-	found, _ := value.(object)
-	text, ok := found["$ref"].(string)
-	if !ok {
-		return found
-	}
-	target := any(r.document)
-	for token := range strings.SplitSeq(strings.TrimPrefix(text, "#/"), "/") {
-		target = target.(object)[token]
-	}
-	return r.follow(target)
+// samples are the ids with which examples and forms begin.
+var samples = map[string]string{
+	"appId": "clinic", "sessionId": "s1", "repositoryId": "booking", "triggerId": "t1", "keyId": "k7c2", "messageId": "m1", "name": "request-for-appointment",
 }
 
-func pageOfDocs(table []Route, document, described object) docsData {
-	r := reader{document}
+func pageOf(table []Route, document, described object, by order) pageData {
+	r := reader{document, by}
 	info := r.follow(document["info"])
-	data := docsData{
+	data := pageData{
 		Title: word(info, "title"), Summary: word(info, "summary"), Description: word(info, "description"),
-		EventsDescription: word(reader{described}.follow(described["info"]), "description"),
-		Channels:          channelsOf(described),
-		Fault:             r.example(r.follow(object{"$ref": "#/components/responses/BadRequest"})),
+		Events: eventsOf(described, by), Schemas: r.schemas(),
+		Fault: r.example(r.follow(reference("responses", "BadRequest"))),
 	}
 	for _, tag := range document["tags"].([]any) {
 		tag := tag.(object)
-		group := docsGroup{Name: word(tag, "name"), Description: word(tag, "description")}
-		group.Operations = r.operations(table, group.Name)
-		data.Groups = append(data.Groups, group)
+		shown := group{Name: word(tag, "name"), Description: word(tag, "description")}
+		if shown.Operations = r.operations(table, shown.Name); shown.Operations != nil {
+			data.Groups = append(data.Groups, shown)
+		}
 	}
+	call := document["webhooks"].(object)["toolCall"].(object)["post"].(object)
+	data.Calls = r.operation(Route{Method: "POST", Path: "the tool's url", Open: true}, call)
 	return data
 }
 
 // operations lists those of one tag, in the order of the table.
-func (r reader) operations(table []Route, tag string) []docsOperation {
-	var found []docsOperation
+func (r reader) operations(table []Route, tag string) []shownOperation {
+	var found []shownOperation
 	for _, endpoint := range table {
-		operation, ok := operationOf(r.document, endpoint)
-		if ok && slices.Contains(operation["tags"].([]any), any(tag)) {
-			found = append(found, r.operation(endpoint, operation))
+		described, ok := operationOf(r.document, endpoint)
+		if ok && slices.Contains(described["tags"].([]any), any(tag)) {
+			found = append(found, r.operation(endpoint, described))
 		}
 	}
 	return found
 }
 
-func (r reader) operation(endpoint Route, operation object) docsOperation {
-	shown := docsOperation{
-		ID: word(operation, "operationId"), Method: endpoint.Method, Path: templated(endpoint.Path),
-		Summary: word(operation, "summary"), Description: word(operation, "description"),
-		Open: endpoint.Open, Example: r.example(r.follow(operation["requestBody"])),
+func (r reader) operation(endpoint Route, described object) shownOperation {
+	security, _ := described["security"].([]any)
+	shown := shownOperation{
+		ID: word(described, "operationId"), Method: endpoint.Method, Path: templated(endpoint.Path),
+		Summary: word(described, "summary"), Description: word(described, "description"),
+		Open: endpoint.Open, Needs: needs(endpoint), User: len(security) > 1, Body: r.body(described),
 	}
-	parameters, _ := operation["parameters"].([]any)
+	parameters, _ := described["parameters"].([]any)
 	for _, parameter := range parameters {
-		p := r.follow(parameter)
-		shown.Parameters = append(shown.Parameters, docsParameter{word(p, "name"), word(p, "in"), word(p, "description")})
+		shown.Parameters = append(shown.Parameters, r.parameter(r.follow(parameter)))
 	}
-	responses := operation["responses"].(object)
+	responses := described["responses"].(object)
 	for _, status := range slices.Sorted(maps.Keys(responses)) {
-		response := r.follow(responses[status])
-		shown.Responses = append(shown.Responses, docsResponse{status, word(response, "description"), r.successExample(status, response)})
+		answer := r.response(status, r.follow(responses[status]))
+		if status < "4" {
+			shown.Answers = append(shown.Answers, answer)
+		} else {
+			shown.Faults = append(shown.Faults, answer)
+		}
+	}
+	shown.Streams = r.streams(responses)
+	shown.Curl = curl(shown)
+	return shown
+}
+
+// needs says in words which keys are good for a route.
+func needs(endpoint Route) string {
+	if endpoint.Anyone {
+		return "any key or token"
+	}
+	var words []string
+	for _, scope := range endpoint.Scopes {
+		words = append(words, "a key of scope "+scope)
+	}
+	if endpoint.FrontEnd {
+		words = append(words, "the session's token")
+	}
+	words = append(words, "the admin's key")
+	return strings.Join(words, ", or ")
+}
+
+func (r reader) streams(responses object) bool {
+	content, _ := r.follow(responses["200"])["content"].(object)
+	return content["text/event-stream"] != nil
+}
+
+func (r reader) parameter(of object) row {
+	shown := r.row(of["schema"].(object))
+	shown.Name, shown.In, shown.Description = word(of, "name"), word(of, "in"), word(of, "description")
+	shown.Required = of["required"] == true
+	if shown.Required {
+		shown.Value = samples[shown.Name]
 	}
 	return shown
 }
 
-// successExample leaves out the examples of problems, which the page shows once.
-func (r reader) successExample(status string, response object) string {
-	if !strings.HasPrefix(status, "2") {
-		return ""
+func (r reader) body(described object) *shownBody {
+	of := r.follow(described["requestBody"])
+	if of == nil {
+		return nil
 	}
-	return r.example(response)
+	media := of["content"].(object)["application/json"].(object)
+	schema := media["schema"].(object)
+	_, name := r.typeOf(schema)
+	return &shownBody{
+		Schema: name, Description: word(r.follow(schema), "description"), Example: r.example(of),
+		Required: of["required"] == true, Rows: r.rows(schema, ""),
+	}
+}
+
+func (r reader) response(status string, of object) response {
+	shown := response{Status: status, Description: word(of, "description")}
+	content, _ := of["content"].(object)
+	for kind, media := range content {
+		if schema, ok := media.(object)["schema"].(object); ok && kind == "application/json" {
+			_, shown.Schema = r.typeOf(schema)
+		}
+		shown.Example = r.example(of)
+	}
+	return shown
 }
 
 // example writes the example of a body, whatever its media type; empty for none.
 func (r reader) example(body object) string {
 	content, _ := body["content"].(object)
 	for _, media := range content {
-		if example, ok := media.(object)["example"]; ok {
-			return indented(example)
+		switch example := media.(object)["example"].(type) {
+		case nil:
+		case string:
+			return example
+		default:
+			return r.order.indented(example, "")
 		}
 	}
 	return ""
 }
 
-func channelsOf(described object) []docsChannel {
-	r := reader{described}
+// curl is the line that makes the call of the examples.
+func curl(of shownOperation) string {
+	path := of.Path
+	for _, parameter := range of.Parameters {
+		path = strings.ReplaceAll(path, "{"+parameter.Name+"}", parameter.Value)
+	}
+	line := "curl"
+	if of.Streams {
+		line += " -N"
+	}
+	if of.Method != "GET" {
+		line += " -X " + of.Method
+	}
+	line += ` "$EARSHOT_URL` + path + `"`
+	if !of.Open {
+		line += ` -H "Authorization: Bearer $EARSHOT_KEY"`
+	}
+	if of.Body != nil {
+		line += " -H 'Content-Type: application/json' -d '" + strings.ReplaceAll(of.Body.Example, "'", `'\''`) + "'"
+	}
+	return line
+}
+
+// schemas lists the objects that have fields of their own.
+func (r reader) schemas() []schemaSection {
+	all := r.document["components"].(object)["schemas"].(object)
+	var found []schemaSection
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if rows := r.rows(all[name], ""); rows != nil {
+			found = append(found, schemaSection{name, word(all[name].(object), "description"), rows})
+		}
+	}
+	return found
+}
+
+func eventsOf(described object, by order) shownEvents {
+	r := reader{described, by}
 	channels := described["channels"].(object)
-	var shown []docsChannel
+	shown := shownEvents{Description: word(r.follow(described["info"]), "description"), Headers: r.rows(r.follow(object{"$ref": "#/components/schemas/Headers"}), "")}
 	for _, name := range slices.Sorted(maps.Keys(channels)) {
-		channel := channels[name].(object)
-		for _, message := range channel["messages"].(object) {
-			examples := r.follow(message)["examples"].([]any)
-			shown = append(shown, docsChannel{word(channel, "address"), word(channel, "description"), indented(examples[0].(object)["payload"])})
+		of := channels[name].(object)
+		for _, message := range of["messages"].(object) {
+			message := r.follow(message)
+			example := message["examples"].([]any)[0].(object)["payload"]
+			shown.Channels = append(shown.Channels, channel{
+				name, word(of, "address"), word(of, "description"), by.indented(example, ""), r.rows(message["payload"], ""),
+			})
 		}
 	}
 	return shown
-}
-
-func word(from object, key string) string {
-	text, _ := from[key].(string)
-	return text
-}
-
-// indented writes a value that came from JSON, which cannot fail.
-func indented(value any) string {
-	text, _ := json.MarshalIndent(value, "", "  ")
-	return string(text)
 }
