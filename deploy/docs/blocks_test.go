@@ -21,7 +21,8 @@ import (
 //	sh refused: 400     curl is answered so, and that is the point
 //	sh exits: 1         ends with this code
 //	sh server           starts the service that the blocks after it speak to; where a document has none, it is earshot dev
-//	sh beside: TEXT     goes on in a terminal beside; by the end of the document it has written TEXT
+//	sh beside: TEXT     goes on in a terminal beside; by the end of the document it has written TEXT.
+//	                    Of A … B, the next block waits for A
 //	sh norun: WHY       is not run; the test prints why
 //	text output         what the sh block before it writes; … is anything
 //	json output         the same as JSON: "…" is any value, a member "…" any further ones
@@ -86,13 +87,18 @@ func clean(text string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// pattern is a text in which … stands for anything.
+// pattern is all of a text in which … stands for anything.
 func pattern(shown string) *regexp.Regexp {
+	return regexp.MustCompile("^" + within(shown).String() + "$")
+}
+
+// within is the same somewhere in a text.
+func within(shown string) *regexp.Regexp {
 	parts := strings.Split(shown, "…")
 	for i, part := range parts {
 		parts[i] = regexp.QuoteMeta(part)
 	}
-	return regexp.MustCompile(`(?s)^` + strings.Join(parts, `.*`) + `$`)
+	return regexp.MustCompile("(?s:" + strings.Join(parts, ".*") + ")")
 }
 
 func differsJSON(shown, wrote string) string {

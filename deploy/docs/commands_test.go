@@ -52,9 +52,8 @@ go() {
 
 func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
 	requirePrograms(t, "bash", "curl", "jq", "openssl", "redis-cli", "sqlite3")
-	program := filepath.Join(t.TempDir(), "earshot")
-	out, err := exec.Command("go", "build", "-o", program, "earshot/cmd/earshot").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	program := builtProgram(t)
+	t.Run("settings", func(t *testing.T) { requireSettings(t, program) })
 	unrun := 0
 	for _, path := range documents(t) {
 		blocks := blocksOf(t, path)
@@ -101,6 +100,7 @@ type reader struct {
 	t       *testing.T
 	dir     string // of the files that are the test's; the folder of the shell is below it
 	program string
+	goCache string // of whoever runs the test: one of our own would be cold
 	blocks  []block
 	shell   io.Writer
 	answers *bufio.Scanner
@@ -118,10 +118,16 @@ type besides struct {
 	gone chan struct{}
 }
 
-const service = "127.0.0.1:8080"
+// Where documents have the service, and an endpoint of their own.
+const (
+	service  = "127.0.0.1:8080"
+	endpoint = "127.0.0.1:9000"
+)
 
 func reading(t *testing.T, program string, blocks []block) *reader {
-	r := &reader{t: t, dir: t.TempDir(), program: program, blocks: blocks, places: map[string]string{}}
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	require.NoError(t, err)
+	r := &reader{t: t, dir: t.TempDir(), program: program, goCache: strings.TrimSpace(string(cache)), blocks: blocks, places: map[string]string{}}
 	require.NoError(t, os.MkdirAll(r.at("folder/bin"), 0o700))
 	r.write("prelude.sh", prelude)
 	own := false
@@ -129,7 +135,7 @@ func reading(t *testing.T, program string, blocks []block) *reader {
 		own = own || b.kind == "server"
 		r.provide(b)
 	}
-	r.places[service] = freeAddress(t)
+	r.places[service], r.places[endpoint] = freeAddress(t), freeAddress(t)
 	r.writeProgram()
 	if !own {
 		r.start(block{place: "earshot dev", language: "sh", kind: "server", text: "earshot dev\n"})
@@ -160,7 +166,7 @@ func (r *reader) run() {
 		switch {
 		case b.kind == "file":
 			require.NoError(r.t, os.MkdirAll(filepath.Dir(r.at("folder/"+b.argument)), 0o700))
-			r.write("folder/"+b.argument, b.text)
+			r.write("folder/"+b.argument, r.here(b.text))
 		case b.kind == "output":
 			require.Empty(r.t, b.differs(wrote), b.place)
 		case b.kind == "server" || b.kind == "beside":
@@ -194,7 +200,7 @@ func (r *reader) execute(b block) string {
 	if code != "0" {
 		command = "set +e; (set -e; source %[1]s/block.sh)"
 	}
-	fmt.Fprintf(r.shell, "export -p > %[1]s/variables.sh; { "+command+"; } > %[1]s/out 2> %[1]s/err < /dev/null; echo $? >&3; set -e\n", r.dir)
+	fmt.Fprintf(r.shell, "{ "+command+"; } > %[1]s/out 2> %[1]s/err < /dev/null; code=$?; set -e; export -p > %[1]s/variables.sh; echo $code >&3\n", r.dir)
 	ended := "the shell, at a command that failed"
 	if r.answers.Scan() {
 		ended = r.answers.Text()
@@ -224,6 +230,9 @@ func (r *reader) start(b block) {
 	r.t.Cleanup(func() { _ = syscall.Kill(-one.cmd.Process.Pid, syscall.SIGKILL); <-one.gone; out.Close() })
 	go func() { defer close(one.gone); _ = one.cmd.Wait() }()
 	if b.kind != "server" {
+		if first, _, more := strings.Cut(b.argument, " … "); more {
+			r.until(one, "it writes "+first, func() bool { return strings.Contains(r.there(r.read(one.out)), first) })
+		}
 		return
 	}
 	r.until(one, "it is ready", func() bool {
@@ -243,7 +252,9 @@ func (r *reader) start(b block) {
 // finish waits for what a command beside is to write, and ends it as Ctrl-C does.
 func (r *reader) finish(one *besides) {
 	if one.kind == "beside" {
-		r.until(one, "it writes "+one.argument, func() bool { return strings.Contains(r.there(r.read(one.out)), one.argument) })
+		r.until(one, "it writes "+one.argument, func() bool {
+			return within(strings.ReplaceAll(one.argument, " … ", "…")).MatchString(r.there(r.read(one.out)))
+		})
 	}
 	_ = syscall.Kill(-one.cmd.Process.Pid, syscall.SIGINT)
 	select {
@@ -293,7 +304,7 @@ func (r *reader) bash(arguments ...string) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Env = []string{"PATH=" + r.at("bin") + ":" + os.Getenv("PATH"), "HOME=" + r.at("folder"), "LANG=C.UTF-8", "TZ=UTC",
-		"EARSHOT_URL=http://" + r.places[service]}
+		"GOCACHE=" + r.goCache, "EARSHOT_URL=http://" + r.places[service]}
 	return cmd
 }
 

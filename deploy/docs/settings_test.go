@@ -1,0 +1,86 @@
+package docs
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	settingFlag     = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
+	settingVariable = regexp.MustCompile(`\(([A-Z_]+)\)`)
+)
+
+// builtProgram is the program, built once for all tests that run it.
+func builtProgram(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "earshot")
+	out, err := exec.Command("go", "build", "-o", program, "earshot/cmd/earshot").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
+// requireSettings looks in operations.md for every setting that serve has: by its variable,
+// or by its flag where it has none.
+func requireSettings(t *testing.T, program string) {
+	t.Helper()
+	help, err := exec.Command(program, "serve", "--help").Output()
+	require.NoError(t, err)
+	text, err := os.ReadFile("operations.md")
+	require.NoError(t, err)
+	flags := 0
+	for line := range strings.Lines(string(help)) {
+		flag := settingFlag.FindStringSubmatch(line)
+		if flag == nil || flag[1] == "help" {
+			continue
+		}
+		flags++
+		setting := "--" + flag[1]
+		if variable := settingVariable.FindAllStringSubmatch(line, -1); variable != nil {
+			setting = variable[len(variable)-1][1]
+		}
+		require.Contains(t, string(text), "`"+setting+"`", "a setting that operations.md does not describe")
+	}
+	require.Greater(t, flags, 30)
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, path := range append(documents(t), "README.md", "../README.md", "../SECURITY.md") {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+			target, anchor, _ := strings.Cut(found[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			file := path
+			if target != "" {
+				file = filepath.Join(filepath.Dir(path), target)
+				_, err := os.Stat(file)
+				require.NoError(t, err, "%s links to %s", path, found[1])
+			}
+			if anchor != "" {
+				require.Contains(t, anchorsOf(t, file), anchor, "%s links to %s", path, found[1])
+			}
+		}
+	}
+}
+
+// anchorsOf are the anchors that GitHub gives the headings of a document.
+func anchorsOf(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var anchors []string
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(text), -1) {
+		plain := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		anchors = append(anchors, strings.ReplaceAll(plain, " ", "-"))
+	}
+	return anchors
+}
