@@ -1,22 +1,21 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/terminal"
+	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/fault"
 	"earshot/trigger"
 )
 
@@ -26,8 +25,9 @@ func newChat(env environment) *cobra.Command {
 		Use:   "chat [MESSAGE]",
 		Short: "Talk to an app in the terminal, and see what it sets off",
 		Long: "Post what you type as messages of a session, and show what each sets off, with which\n" +
-			"values, and where that stands; or why nothing fired. /history and /tools show what\n" +
-			"there is, /quit ends. With a MESSAGE it posts that one and ends.",
+			"values, and where that stands; or why nothing fired. /why says more of the last, /help\n" +
+			"lists what else there is. With a MESSAGE it posts that one and ends.\n\n" +
+			"The app is that of the key; --app names it for the admin, who has several.",
 		Example: "  earshot chat\n  earshot chat 'I want an appointment' --session s1 --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,8 +35,8 @@ func newChat(env environment) *cobra.Command {
 		},
 	}
 	registerService(c.client, cmd.Flags())
-	cmd.Flags().StringVar(&c.appID, "app", "", "the app; not needed where the service has only one")
-	cmd.Flags().StringVar(&c.sessionID, "session", "", "the session; a new one where none is given")
+	cmd.Flags().StringVar(&c.appID, "app", "", "`ID` of the app; not needed where the key is of one, or there is only one")
+	cmd.Flags().StringVar(&c.sessionID, "session", "", "`ID` of the session; a new one where none is given")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print each answer of the service as a line of JSON")
 	return cmd
 }
@@ -48,6 +48,8 @@ type chat struct {
 	style            terminal.Style
 	appID, sessionID string
 	json             bool
+	last             string           // id of the message that was posted last
+	typed            *terminal.Editor // nil where the lines come from elsewhere than a person
 	// unexplained is set once the service has refused to explain its decisions.
 	unexplained bool
 }
@@ -68,7 +70,8 @@ func (c *chat) run(ctx context.Context, args []string) (err error) {
 		return c.say(ctx, args[0])
 	}
 	if !c.json {
-		fmt.Fprintf(c.env.out, "app %s, session %s; /history, /tools, /quit\n", c.appID, c.sessionID)
+		fmt.Fprintf(c.env.out, "app %s, session %s; /help lists commands\n", c.appID, c.sessionID)
+		c.typed = terminal.NewEditor(c.env.in, c.env.out, c.style.Paint(terminal.Bold, "> "), c.commandNames())
 	}
 	if !fresh && !c.json {
 		if err := c.showHistory(ctx); err != nil {
@@ -78,69 +81,57 @@ func (c *chat) run(ctx context.Context, args []string) (err error) {
 	return c.converse(ctx)
 }
 
-// maxLine bounds a line, in bytes; the service takes no longer text.
-const maxLine = 1 << 20
+// errQuit ends a conversation.
+var errQuit = errors.New("quit")
 
-// converse posts line after line. A message that fails ends a script, and not a person's
-// conversation.
-func (c *chat) converse(ctx context.Context) error {
-	typed, isFile := c.env.in.(*os.File)
-	person := isFile && isatty.IsTerminal(typed.Fd())
-	lines := make(chan string)
-	scanner := bufio.NewScanner(c.env.in)
-	scanner.Buffer(nil, maxLine)
-	go func() {
-		defer close(lines)
-		for scanner.Scan() {
-			select {
-			case lines <- scanner.Text():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	for {
-		if person && !c.json {
-			fmt.Fprint(c.env.out, c.style.Paint(terminal.Bold, "> "))
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case line, more := <-lines:
-			if !more {
-				return scanner.Err()
-			}
-			err := c.handle(ctx, strings.TrimSpace(line))
-			switch {
-			case errors.Is(err, errQuit):
-				return nil
-			case err != nil && !person:
-				return err
-			case err != nil:
-				fmt.Fprintln(c.env.err, c.style.Paint(terminal.Red, err.Error()))
-			}
-		}
+// chatCommand is what a line that begins with a slash does.
+type chatCommand struct {
+	name, does string
+	run        func(ctx context.Context) error
+}
+
+func (c *chat) commands() []chatCommand {
+	return []chatCommand{
+		{"/help", "this list", c.showHelp},
+		{"/why", "why the last message came out as it did", c.showWhy},
+		{"/tools", "the tools that can fire", c.showTools},
+		{"/history", "what was said", c.showHistory},
+		{"/quit", "end; so do Ctrl-C and Ctrl-D", func(context.Context) error { return errQuit }},
 	}
 }
 
-var errQuit = errors.New("quit")
-
 // handle runs a command such as /tools, or posts the line as a message.
 func (c *chat) handle(ctx context.Context, line string) error {
-	switch line {
-	case "":
+	if line == "" {
 		return nil
-	case "/quit", "/exit":
-		return errQuit
-	case "/history":
-		return c.showHistory(ctx)
-	case "/tools":
-		return c.showTools(ctx)
 	}
-	if strings.HasPrefix(line, "/") {
-		return fmt.Errorf("%s is no command: /history, /tools, /quit", terminal.OneLine(strings.Fields(line)[0]))
+	if !strings.HasPrefix(line, "/") {
+		return c.say(ctx, line)
 	}
-	return c.say(ctx, line)
+	word := terminal.OneLine(strings.Fields(line)[0])
+	for _, command := range c.commands() {
+		if word == command.name {
+			return command.run(ctx)
+		}
+	}
+	known := c.commandNames()
+	return fmt.Errorf("%s is no command: %s%s", word, strings.Join(known, ", "), fault.DidYouMean(word, known))
+}
+
+func (c *chat) commandNames() []string {
+	var names []string
+	for _, command := range c.commands() {
+		names = append(names, command.name)
+	}
+	return names
+}
+
+func (c *chat) showHelp(context.Context) error {
+	for _, command := range c.commands() {
+		fmt.Fprintf(c.env.out, "  %s  %s\n", c.style.Paint(terminal.Bold, fmt.Sprintf("%-8s", command.name)), command.does)
+	}
+	fmt.Fprintln(c.env.out, "Anything else is a message.\nThe arrow keys move in a line, and back to earlier ones.")
+	return nil
 }
 
 // explainedAnswer is the answer to a message, with an explanation of the decision if the
@@ -152,7 +143,8 @@ type explainedAnswer struct {
 
 // say posts a message and shows what came of it.
 func (c *chat) say(ctx context.Context, content string) error {
-	body, err := json.Marshal(map[string]string{"messageId": rand.Text(), "actor": "user", "text": content})
+	c.last = rand.Text()
+	body, err := json.Marshal(map[string]string{"messageId": c.last, "actor": "user", "text": content})
 	if err != nil {
 		return err
 	}
@@ -200,6 +192,9 @@ func (c *chat) showHistory(ctx context.Context) error {
 		if c.json {
 			fmt.Fprintf(c.env.out, "%s\n", terminal.Compact(item))
 			continue
+		}
+		if c.typed != nil && entry.Actor == matcher.ActorUser {
+			c.typed.Remember(entry.Text)
 		}
 		when := entry.Time.Local().Format("15:04:05")
 		fmt.Fprintf(c.env.out, "%s %s: %s\n", c.style.Paint(terminal.Faint, when), c.style.Paint(terminal.Bold, terminal.OneLine(entry.Actor)), terminal.Printable(entry.Text))

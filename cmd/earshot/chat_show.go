@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"earshot/cmd/earshot/client"
@@ -69,19 +71,20 @@ func (c *chat) showRejected(rejected trigger.Rejected) {
 	}
 }
 
-// explanation is the part of an answer in which a service explains its decision; see
-// section "explain" of the reference of the API.
+// explanation is what a service says of a decision; see schema Explain of the API.
 type explanation struct {
 	Stage      string `json:"stage"`
 	Candidates []struct {
-		Name  string       `json:"name"`
-		Score *json.Number `json:"score"`
-		Cut   bool         `json:"cut"`
+		RepositoryID string       `json:"repositoryId"`
+		Name         string       `json:"name"`
+		Score        *json.Number `json:"score"`
+		Cut          bool         `json:"cut"`
 	} `json:"candidates"`
 	Calls []struct {
-		Name    string `json:"name"`
-		Verdict string `json:"verdict"`
-		Why     string `json:"why"`
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+		Verdict   string          `json:"verdict"`
+		Why       string          `json:"why"`
 	} `json:"calls"`
 }
 
@@ -100,16 +103,62 @@ func (c *chat) whyNothing(ctx context.Context, given json.RawMessage) string {
 		parts = append(parts, terminal.OneLine(call.Name+" was "+call.Verdict+" "+call.Why))
 	}
 	for _, candidate := range said.Candidates {
-		text := terminal.OneLine(candidate.Name)
-		if candidate.Score != nil {
-			text += " (" + candidate.Score.String() + ")"
-		}
-		if candidate.Cut {
-			text += " (cut)"
-		}
-		parts = append(parts, text)
+		parts = append(parts, terminal.OneLine(candidate.Name)+scoreOf(candidate.Score, candidate.Cut))
 	}
 	return fmt.Sprintf("none of the tools matched (%s): %s", terminal.OneLine(said.Stage), strings.Join(parts, ", "))
+}
+
+// scoreOf is how near a candidate was, and whether it was left out.
+func scoreOf(score *json.Number, cut bool) string {
+	text := ""
+	if score != nil {
+		text = " (" + score.String() + ")"
+	}
+	if cut {
+		text += " (cut)"
+	}
+	return text
+}
+
+// showWhy prints how the last message of the session was decided.
+func (c *chat) showWhy(ctx context.Context) error {
+	if c.last == "" {
+		return errors.New("nothing was said yet; /why is about the last message")
+	}
+	body, err := c.client.Call(ctx, http.MethodGet, client.Path("apps", c.appID, "sessions", c.sessionID, "messages", c.last, "explain"), nil)
+	if client.HasStatus(err, http.StatusNotFound) {
+		return errors.New("the service has no explanation of the last message: it keeps them for 24 h as a rule, or is too old to make them")
+	}
+	if err != nil {
+		return err
+	}
+	if c.json {
+		fmt.Fprintf(c.env.out, "%s\n", terminal.Compact(body))
+		return nil
+	}
+	var said explanation
+	if err := client.Decode(body, &said); err != nil {
+		return err
+	}
+	c.explain(said)
+	return nil
+}
+
+// explain prints a decision: how it was made, what of each call, and which tools there were.
+func (c *chat) explain(said explanation) {
+	fmt.Fprintf(c.env.out, "  decided by %s\n", terminal.OneLine(said.Stage))
+	codes := map[string]string{"fired": terminal.Green, "rejected": terminal.Yellow}
+	for _, call := range said.Calls {
+		fmt.Fprintf(c.env.out, "  %s %s %s\n", c.style.Paint(codes[call.Verdict], terminal.OneLine(call.Verdict)),
+			terminal.OneLine(call.Name), terminal.OneLine(string(terminal.Compact(call.Arguments))+" "+call.Why))
+	}
+	for _, candidate := range said.Candidates {
+		name := terminal.OneLine(candidate.RepositoryID + "/" + candidate.Name)
+		fmt.Fprintf(c.env.out, "  %s %s%s\n", c.style.Paint(terminal.Faint, "in scope"), name, scoreOf(candidate.Score, candidate.Cut))
+	}
+	if len(said.Candidates) == 0 {
+		fmt.Fprintln(c.env.out, "  there was no tool in scope")
+	}
 }
 
 // describeScope names the tools that could have fired.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"earshot/cmd/earshot/activity"
 	"earshot/cmd/earshot/redisdb"
 	"earshot/emitter"
 	"earshot/httpcall/guard"
@@ -25,9 +26,10 @@ import (
 // environment variable as well; the flag wins.
 type config struct {
 	Addr          string
-	RedisURL      secret.Secret // may hold a password
-	NATSURL       secret.Secret // may hold a password
-	ownNATS       string        // URL of the server that dev brings along
+	RedisURL      secret.Secret    // may hold a password
+	NATSURL       secret.Secret    // may hold a password
+	ownNATS       string           // URL of the server that dev brings along
+	screen        *activity.Screen // shows what happens; nil: it is logged
 	OpenAIKey     secret.Secret
 	OpenAIBaseURL string
 	OpenAIModel   string
@@ -168,6 +170,8 @@ func (c *config) check() error {
 	if _, err := c.sealer(); !c.SecretKey.Empty() && err != nil {
 		faults = append(faults, err)
 	}
+	faults = append(faults, c.checkAddresses()...)
+	add(!sendable(c.AdminKey.Reveal()), "EARSHOT_ADMIN_KEY (--admin-key) has a space or a character outside of ASCII in it, and cannot be sent as a bearer key: %s", makeKey)
 	return errors.Join(faults...)
 }
 
@@ -179,9 +183,12 @@ func (c *config) level() (slog.Level, error) {
 	return level, nil
 }
 
-// logger returns a logger of JSON lines at the configured level.
+// logger returns a logger at the configured level, of JSON lines where there is no screen.
 func (c *config) logger(out io.Writer) *slog.Logger {
 	level, _ := c.level() // was checked
+	if c.screen != nil {
+		return slog.New(c.screen.Handler(level))
+	}
 	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -10,12 +9,11 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
+	"earshot/cmd/earshot/activity"
 	"earshot/cmd/earshot/client"
+	"earshot/cmd/earshot/terminal"
 )
 
 // demoRepository is what the demo registers; SINK stands for its own endpoint.
@@ -26,41 +24,29 @@ var demoRepository string
 const demoText = "Good morning, I want an appointment for 2 people at desk B"
 
 // runDemo plays everybody around Earshot: an author who registers tools, a user who says
-// something, a back end that subscribes to the events, and an endpoint that is called. It
-// prints on out what each of them sees, until ctx ends.
-func runDemo(ctx context.Context, remote client.Client, natsURL string, out io.Writer) error {
-	screen := &demoScreen{out: out}
-	sink, err := startDemoEndpoint(screen)
+// something, and an endpoint that is called. The screen shows what comes of it, until ctx
+// ends; without one it is logged.
+func runDemo(ctx context.Context, remote client.Client, out io.Writer, screen *activity.Screen) error {
+	endpoint, err := startDemoEndpoint(screen)
 	if err != nil {
 		return err
 	}
-	defer sink.Close()
-	conn, err := nats.Connect(natsURL)
-	if err != nil {
+	defer endpoint.Close()
+	fmt.Fprintln(out)
+	if err := playDemo(ctx, remote, "http://"+endpoint.Addr); err != nil {
 		return err
 	}
-	defer conn.Close()
-	for _, subject := range []string{"tool.*.demo.>", "app.demo.>"} {
-		if _, err := conn.Subscribe(subject, func(m *nats.Msg) { screen.show("event", m.Subject, m.Data) }); err != nil {
-			return err
-		}
-	}
-	if err := conn.FlushTimeout(5 * time.Second); err != nil {
-		return err
-	}
-	if err := playDemo(ctx, remote, "http://"+sink.Addr, screen); err != nil {
-		return err
-	}
+	invite(out, remote)
 	<-ctx.Done()
 	return nil
 }
 
 // playDemo registers the app and says something to it.
-func playDemo(ctx context.Context, remote client.Client, sink string, screen *demoScreen) error {
+func playDemo(ctx context.Context, remote client.Client, endpoint string) error {
 	if _, err := remote.Call(ctx, http.MethodPut, client.Path("apps", "demo"), []byte(`{"name":"Demo clinic"}`)); err != nil {
 		return err
 	}
-	desk := strings.ReplaceAll(demoRepository, "SINK", sink)
+	desk := strings.ReplaceAll(demoRepository, "SINK", endpoint)
 	if _, err := remote.Call(ctx, http.MethodPut, client.Path("apps", "demo", "repositories", "desk"), []byte(desk)); err != nil {
 		return err
 	}
@@ -68,23 +54,22 @@ func playDemo(ctx context.Context, remote client.Client, sink string, screen *de
 	if err != nil {
 		return err
 	}
-	screen.show("says", demoText, nil)
-	messages := client.Path("apps", "demo", "sessions", "s1", "messages")
-	answer, err := remote.Call(ctx, http.MethodPost, messages, body)
-	if err != nil {
-		return err
-	}
-	screen.show("answer", "", answer)
+	_, err = remote.Call(ctx, http.MethodPost, client.Path("apps", "demo", "sessions", "s1", "messages"), body)
+	return err
+}
+
+// invite says how to go on.
+func invite(out io.Writer, remote client.Client) {
 	key := ""
 	if !remote.Key.Empty() {
-		key = ` -H "Authorization: Bearer $EARSHOT_ADMIN_KEY"`
+		key = "\n    -H \"Authorization: Bearer $EARSHOT_ADMIN_KEY\" \\"
 	}
-	screen.show("try", fmt.Sprintf(`curl -s %s%s -d '{"actor":"user","text":"When are you open?"}' -H 'Content-Type: application/json'%s`, remote.Server, messages, key), nil)
-	return nil
+	fmt.Fprintf(out, "\nIt was told %q\nNow say something yourself, with earshot chat --app demo, or:\n"+
+		"  curl %s/v1/apps/demo/sessions/s1/messages \\%s\n    -H 'Content-Type: application/json' \\\n    -d '{\"actor\":\"user\",\"text\":\"When are you open?\"}'\n\n", demoText, remote.Server, key)
 }
 
 // startDemoEndpoint starts the endpoint that the demo's tool calls.
-func startDemoEndpoint(screen *demoScreen) (*http.Server, error) {
+func startDemoEndpoint(screen *activity.Screen) (*http.Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -92,31 +77,12 @@ func startDemoEndpoint(screen *demoScreen) (*http.Server, error) {
 	server := &http.Server{Addr: listener.Addr().String(), ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {
 			user, _, _ := r.BasicAuth()
-			body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-			screen.show("call", fmt.Sprintf("%s %s as user %q", r.Method, r.URL.Path, user), body)
+			if screen != nil {
+				screen.Show(terminal.Event{Kind: "endpoint", App: "demo", Says: fmt.Sprintf("is called: %s %s as user %q", r.Method, r.URL.Path, user)})
+			}
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"booked":true}`)
 		})}
 	go server.Serve(listener) //nolint:errcheck // ends with Close
 	return server, nil
-}
-
-// demoScreen is the output of the demo, which several of its parts write to at once.
-type demoScreen struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-func (s *demoScreen) show(what, text string, data []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fmt.Fprintf(s.out, "\n%-7s %s\n", what, text)
-	if len(data) == 0 {
-		return
-	}
-	var pretty bytes.Buffer
-	if json.Indent(&pretty, data, "        ", "  ") != nil {
-		pretty.Write(data)
-	}
-	fmt.Fprintf(s.out, "        %s\n", pretty.String())
 }

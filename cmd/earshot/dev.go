@@ -6,58 +6,92 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"earshot/cmd/earshot/activity"
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/embedded"
+	"earshot/cmd/earshot/terminal"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 )
 
 func newDev(env environment) *cobra.Command {
-	c, demo, noKeys, source := &config{}, false, false, sourceFlags{}
+	c, d := &config{}, &devOptions{}
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything in one process, for a first look and development",
 		Long: "Run Earshot with an embedded NATS server and an embedded store, on loopback only and\n" +
-			"without keys. What it holds is gone at the end.\n\n" +
+			"without keys. What it holds is gone at the end. It shows what happens: each message,\n" +
+			"what was decided of it, its events and its calls. Faults go to standard error.\n\n" +
 			"An EARSHOT_ADMIN_KEY that is given is asked for. The Redis of a REDIS_URL is served with one,\n" +
 			"or with --no-keys. Credentials in it need the same EARSHOT_SECRET_KEY at every start.\n\n" +
 			"With -f it loads files at start and again whenever they change; see: earshot apply --help.",
 		Example: "  earshot dev --demo\n  earshot dev -f tools.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := c.forDevelopment(cmd.Flags().Changed, noKeys); err != nil {
+			given := cmd.Flags().Changed
+			if err := errors.Join(c.forDevelopment(given, d.noKeys), c.checkCertificate(env.now()), d.source.watchable()); err != nil {
 				return err
 			}
-			return runDev(cmd.Context(), *c, demo, source, env)
+			d.follow(c, given, env)
+			return runDev(cmd.Context(), *c, *d, env)
 		},
 	}
 	c.register(cmd.Flags())
-	source.register(cmd.Flags())
-	cmd.Flags().BoolVar(&noKeys, "no-keys", false, "ask for no key, though one is given or REDIS_URL names a Redis of others")
-	cmd.Flags().BoolVar(&demo, "demo", false, "register a small app, say something to it, and show what happens")
+	ownDefaults(cmd.Flags())
+	d.source.register(cmd.Flags())
+	cmd.Flags().BoolVar(&d.noKeys, "no-keys", false, "ask for no key, though one is given or REDIS_URL names a Redis of others")
+	cmd.Flags().BoolVar(&d.demo, "demo", false, "register a small app, say something to it, and show what happens")
+	cmd.Flags().BoolVar(&d.json, "json", false, "log what happens as lines of JSON on standard error; where there is no terminal, that is so anyway, from the level warn on")
 	return cmd
 }
 
-// forDevelopment sets the defaults of dev that differ from those of serve, and checks all
-// settings.
+// devOptions are what dev takes beside the settings of a service.
+type devOptions struct {
+	demo, noKeys, json bool
+	source             sourceFlags
+}
+
+// follow makes the service show what happens, where somebody sits at a terminal or asks for
+// the demo; else it logs.
+func (d *devOptions) follow(c *config, given func(flag string) bool, env environment) {
+	switch {
+	case d.json && !given("log-level"):
+		c.LogLevel = "info"
+	case !d.json && (d.demo || terminal.Width(env.out, nil) > 0):
+		c.screen = activity.NewScreen(env.out, env.err, env.lookup, env.now)
+		c.LogTexts = true // to the one who says them
+	}
+}
+
+// ownDefaults sets the defaults of dev that differ from those of serve, and says so in its
+// help.
+func ownDefaults(flags *pflag.FlagSet) {
+	for name, value := range map[string]string{
+		"private-urls": "allow", "sqlite-dir": ".", "log-level": "warn",
+		"stream-max-bytes": size(embedded.MinNATSBytes / 2).String(), // the embedded server has no more for one stream
+	} {
+		flag := flags.Lookup(name)
+		if err := flag.Value.Set(value); err != nil {
+			panic(fmt.Sprintf("the default of --%s is none: %v", name, err))
+		}
+		flag.DefValue = value
+	}
+	flags.Lookup("redis-url").Usage += "; an embedded store where none is given"
+	flags.Lookup("nats-url").Usage += "; an embedded server where none is given"
+	flags.Lookup("secret-key").Usage += "; made up at start where none is given"
+	flags.Lookup("admin-key").Usage += "; no key is asked for where none is given"
+}
+
+// forDevelopment checks all settings, with those that dev chooses where they are not given.
 func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error {
-	if !given("private-urls") {
-		c.PrivateURLs = "allow"
-	}
-	if !given("sqlite-dir") {
-		c.SQLiteDir = "."
-	}
-	if !given("log-level") {
-		c.LogLevel = "warn"
-	}
-	if c.NATSURL.Empty() && !given("stream-max-bytes") {
-		c.StreamMax = embedded.MinNATSBytes / 2 // the embedded server has no more for one stream
+	if !c.NATSURL.Empty() && !given("stream-max-bytes") {
+		c.StreamMax = defaultStreamSize
 	}
 	if noKeys {
 		c.AdminKey = secret.Secret{}
@@ -86,7 +120,7 @@ func (c *config) onLoopback() error {
 }
 
 // runDev runs the service on embedded servers, or on those that the settings name.
-func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env environment) (err error) {
+func runDev(ctx context.Context, c config, d devOptions, env environment) (err error) {
 	log := c.logger(env.err)
 	embeddedRedis, embeddedNATS := c.RedisURL.Empty(), c.NATSURL.Empty()
 	closeServers, err := embed(&c, log)
@@ -98,23 +132,24 @@ func runDev(ctx context.Context, c config, demo bool, source sourceFlags, env en
 	if err != nil {
 		return err
 	}
-	announce(env.out, s, c, embeddedNATS)
-	if demo {
+	announce(env, s, c, embeddedNATS)
+	remote := client.Client{Server: s.URL(), Key: c.AdminKey}
+	if d.demo {
 		showing, stop := context.WithCancel(ctx)
 		defer stop()
 		go func() {
 			if !s.redisGate.Await(showing) {
 				return
 			}
-			if err := runDemo(showing, client.Client{Server: s.URL(), Key: c.AdminKey}, c.NATSURL.Reveal(), env.out); err != nil && showing.Err() == nil {
+			if err := runDemo(showing, remote, env.out, c.screen); err != nil && showing.Err() == nil {
 				log.Error("demo.failed", "error", err.Error())
 			}
 		}()
 	}
-	if len(source.paths) == 0 {
+	if len(d.source.paths) == 0 {
 		return s.run(ctx)
 	}
-	return runWithFiles(ctx, s, newLiveFiles(source, &client.Client{Server: s.URL(), Key: c.AdminKey}, env, log))
+	return runWithFiles(ctx, s, newLiveFiles(d.source, &remote, env, log))
 }
 
 // runWithFiles runs the service and applies the files to it, at start and whenever they
@@ -174,17 +209,22 @@ func embed(c *config, log *slog.Logger) (func() error, error) {
 
 // announce prints where the service and its events are. The URL of a NATS server that was
 // named may hold a password and is not repeated.
-func announce(out io.Writer, s *service, c config, embeddedNATS bool) {
+func announce(env environment, s *service, c config, embeddedNATS bool) {
+	say := func(format string, args ...any) {
+		fmt.Fprintln(env.out, terminal.Wrap(fmt.Sprintf(format, args...), terminal.Width(env.out, env.lookup)))
+	}
 	events := "the server of NATS_URL"
 	if embeddedNATS {
 		events = c.NATSURL.Reveal()
 	}
-	fmt.Fprintf(out, "Earshot listens on %s (console: %s/console, reference: %s/docs)\n", s.URL(), s.URL(), s.URL())
-	fmt.Fprintf(out, "events: %s, subjects tool.> and app.>\n", events)
+	say("Earshot listens on %s", s.URL())
+	say("console: %s/console", s.URL())
+	say("reference: %s/docs", s.URL())
+	say("events: %s, subjects tool.> and app.>", events)
 	if c.AdminKey.Empty() {
-		fmt.Fprintln(out, "keys: none is asked for")
+		say("keys: none is asked for")
 	} else {
-		fmt.Fprintln(out, "keys: the EARSHOT_ADMIN_KEY is asked for; --no-keys asks for none")
+		say("keys: the EARSHOT_ADMIN_KEY is asked for; --no-keys asks for none")
 	}
-	fmt.Fprintf(out, "matching: %s\n", s.matcher.Describe())
+	say("matching: %s", s.matcher.Describe())
 }

@@ -26,19 +26,25 @@ import (
 
 func TestDemoShowsAMessageSetOffATool(t *testing.T) {
 	t.Parallel()
-	r := launch(t, nil, "dev", "--demo", "--addr", "127.0.0.1:0")
+	r := launch(t, map[string]string{"COLUMNS": "80"}, "dev", "--demo", "--addr", "127.0.0.1:0")
 	for _, shown := range []string{
-		`says    Good morning, I want an appointment for 2 people at desk B`,
-		`event   tool\.trigger\.demo\.s1\.request-for-appointment`,
-		`event   app\.demo\.calendar\.request`,
-		`call    POST /book/B as user "demo"`,
-		`event   tool\.result\.demo\.s1\.request-for-appointment`,
-		`answer`, `"booked": true`, `try     curl -s http://127\.0\.0\.1:\d+/v1/apps/demo/sessions/s1/messages`,
+		`message +demo/s1 +match \(offline\)  "Good morning, I want an appo…`,
+		`trigger +demo/s1 +request-for-appointment  desk=B people=2`,
+		`emitter +demo/s1 +request-for-appointment  calendar\.request`,
+		`endpoint +demo +is called: POST /book/B as user "demo"`,
+		`call +demo/s1 +POST 127\.0\.0\.1:\d+/book/:desk  200`,
+		`result +demo/s1 +request-for-appointment  200 {"booked":true}`,
+		`Now say something yourself`, `  curl http://127\.0\.0\.1:\d+/v1/apps/demo/sessions/s1/messages`, `When are you open\?`,
 	} {
 		r.log.await(t, regexp.MustCompile(shown))
 	}
 	require.NotContains(t, r.log.String(), "demo-password")
-	require.NotContains(t, r.log.String(), `"level":"ERROR"`)
+	require.NotContains(t, r.log.String(), "error")
+	shown := strings.Split(r.log.String(), "\n")
+	require.LessOrEqual(t, len(shown), 24, "it fits one screen")
+	for _, line := range shown {
+		require.LessOrEqual(t, len([]rune(line)), 80, line)
+	}
 	require.Zero(t, r.stop())
 }
 
@@ -58,7 +64,7 @@ func TestDemoRunsOnServersThatAreNamed(t *testing.T) {
 	delete(w.env, "OPENAI_API_KEY")
 	delete(w.env, "OPENAI_BASE_URL")
 	r := launch(t, w.env, "dev", "--demo")
-	r.log.await(t, regexp.MustCompile(`event   tool\.result\.demo\.s1\.request-for-appointment`))
+	r.log.await(t, regexp.MustCompile(`result +demo/s1 +request-for-appointment`))
 	require.Zero(t, r.stop())
 	require.Len(t, w.events("tool.trigger.demo.s1.request-for-appointment"), 1)
 }
@@ -108,7 +114,7 @@ func TestDemoAndFilesUseTheKeyThatIsAskedFor(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "tools.yaml"), []byte("kind: tool\nname: one\n"), 0o600))
 	r := launch(t, map[string]string{"EARSHOT_ADMIN_KEY": "given"}, "dev", "--demo", "--addr", "127.0.0.1:0", "-f", folder, "--app", "clinic")
 	r.log.await(t, regexp.MustCompile(`1 file loaded: created 2`))
-	r.log.await(t, regexp.MustCompile(`try     curl .* -H "Authorization: Bearer \$EARSHOT_ADMIN_KEY"`))
+	r.log.await(t, regexp.MustCompile(`    -H "Authorization: Bearer \$EARSHOT_ADMIN_KEY" \\\n`))
 	require.Zero(t, r.stop())
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/pflag"
@@ -103,6 +104,14 @@ func (s *sourceFlags) given(args []string) error {
 	s.paths = append(s.paths, args...)
 	if len(s.paths) == 0 {
 		return errors.New("no file is given: name files and folders, as in tools.yaml, or - for standard input")
+	}
+	return nil
+}
+
+// watchable refuses standard input to a command that reads its files again.
+func (s *sourceFlags) watchable() error {
+	if slices.Contains(s.paths, files.Stdin) {
+		return errors.New("-f is -: dev reads its files again when they change, and standard input comes once; name a file, or send it to a running one with: earshot apply -")
 	}
 	return nil
 }

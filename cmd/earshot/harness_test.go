@@ -52,7 +52,7 @@ type world struct {
 const testAdminKey = "admin-key-of-the-tests"
 
 // startedAt is the log line from which the address is learned.
-var startedAt = regexp.MustCompile(`"msg":"service.started".*"url":"([^"]+)"`)
+var startedAt = regexp.MustCompile(`"msg":"service.listening".*"url":"([^"]+)"`)
 
 // newWorld starts the servers. The model does as it is told: see obey.
 func newWorld(t *testing.T, configureNATS ...func(*server.Options)) *world {

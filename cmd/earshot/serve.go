@@ -28,16 +28,17 @@ func newServe(env environment) *cobra.Command {
 			"  EARSHOT_ADMIN_KEY=change-me EARSHOT_SECRET_KEY=$(cat secret.key) \\\n  earshot serve",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(c.required(), c.check()); err != nil {
+			if err := errors.Join(c.required(), c.check(), c.checkCertificate(env.now())); err != nil {
 				return err
 			}
 			log := c.logger(env.err)
+			c.warn(log)
 			s, err := newService(*c, false, env, log)
 			if err != nil {
 				return err
 			}
 			paceCollector(env.lookup)
-			log.Info("service.started", "version", version, "url", s.URL(), "matcher", s.matcher.Describe())
+			log.Info("service.listening", "version", version, "url", s.URL(), "matcher", s.matcher.Describe())
 			return s.run(cmd.Context())
 		},
 	}
@@ -84,6 +85,7 @@ func (s *service) run(ctx context.Context) error {
 		}
 		var running sync.WaitGroup
 		running.Go(func() { s.tail.Run(ctx) })
+		running.Go(func() { s.started(ctx) })
 		s.engine.Run(ctx)
 		running.Wait()
 	}()
@@ -94,6 +96,20 @@ func (s *service) run(ctx context.Context) error {
 		err = errors.Join(cause, err)
 	}
 	return err
+}
+
+// readyPause is the time between two looks at NATS at start.
+const readyPause = 250 * time.Millisecond
+
+// started says that the service works once all that it needs has been reached: it listens,
+// Redis was admitted, and NATS takes its events.
+func (s *service) started(ctx context.Context) {
+	for s.emitter.Ready(ctx) != nil {
+		if s.env.pause(ctx, readyPause) != nil {
+			return
+		}
+	}
+	s.log.Info("service.started", "version", version, "url", s.URL())
 }
 
 // admit opens the gate when Redis has been checked. Its error means that the service

@@ -118,7 +118,8 @@ func (s *service) openEngine() (err error) {
 		HTTPClient: provider.NewHTTPClient(s.config.MaxTurns),
 	})
 	s.engine, err = trigger.NewEngine(trigger.Options{
-		DB: s.db, Store: s.store, Matcher: s.matcher, Events: s.emitter, Calls: s.caller, Statements: s.runner,
+		DB: s.db, Store: s.store, Matcher: s.matcher,
+		Events: s.config.screen.Watch(s.emitter), Calls: s.config.screen.Watch(s.caller), Statements: s.config.screen.Watch(s.runner),
 		Logger: s.log, Metrics: metrics, History: s.config.History, LogTexts: s.config.LogTexts,
 		Now: s.env.now,
 	})

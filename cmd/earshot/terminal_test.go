@@ -23,7 +23,7 @@ func TestChatShowsWhatFiresAndWhyNothingDoes(t *testing.T) {
 	w, _ := talking(t)
 	r := typing(t, w.env, "/tools\n\nI want an appointment\nthe weather is fine\n/history\n/quit\nnever said\n", "chat", "--session", "s1")
 	require.Equal(t, 0, r.code, r.err)
-	require.Equal(t, "app clinic, session s1; /history, /tools, /quit\n  booking/book\n", r.out[:strings.Index(r.out, "  fired")])
+	require.Equal(t, "app clinic, session s1; /help lists commands\n  booking/book\n", r.out[:strings.Index(r.out, "  fired")])
 	require.Equal(t, 2, strings.Count(r.out, "  fired booking/book {}\n    event tool.trigger.clinic.s1.book published\n    call delivered, status 200, {\"ok\":true}\n"))
 	require.Contains(t, r.out, "  nothing fired: ")
 	require.Contains(t, r.out, "book")
