@@ -193,7 +193,7 @@ type Triggers interface {
 	Triggers(ctx context.Context, query trigger.Query) (items []trigger.Record, next string, err error)
 	Trigger(ctx context.Context, appID, triggerID string) (trigger.Record, error)
 	// Retry makes what has failed of a trigger due again.
-	Retry(ctx context.Context, appID, triggerID string) error
+	Retry(ctx context.Context, appID, triggerID, by string) error
 	DeadLetters
 }
 
@@ -201,6 +201,6 @@ type Triggers interface {
 // return their number.
 type DeadLetters interface {
 	CountFailed(ctx context.Context, query trigger.Query) (int, error)
-	RetryAll(ctx context.Context, query trigger.Query) (int, error)
+	RetryAll(ctx context.Context, query trigger.Query, by string) (int, error)
 	Purge(ctx context.Context, query trigger.Query) (int, error)
 }

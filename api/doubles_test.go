@@ -211,8 +211,8 @@ func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (trig
 	return e.records[0], nil
 }
 
-func (e *engineDouble) RetryAll(_ context.Context, query trigger.Query) (int, error) {
-	e.took("RetryAll", query)
+func (e *engineDouble) RetryAll(_ context.Context, query trigger.Query, by string) (int, error) {
+	e.took("RetryAll", query, by)
 	return 3, e.err
 }
 
@@ -226,7 +226,7 @@ func (e *engineDouble) Purge(_ context.Context, query trigger.Query) (int, error
 	return 2, e.err
 }
 
-func (e *engineDouble) Retry(_ context.Context, appID, triggerID string) error {
-	e.took("Retry", appID, triggerID)
+func (e *engineDouble) Retry(_ context.Context, appID, triggerID, by string) error {
+	e.took("Retry", appID, triggerID, by)
 	return e.err
 }

@@ -97,7 +97,7 @@ func (h triggers) get(c echo.Context) error {
 }
 
 func (h triggers) retry(c echo.Context) error {
-	if err := h.engine.Retry(c.Request().Context(), c.Param("appId"), c.Param("triggerId")); err != nil {
+	if err := h.engine.Retry(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), auth.PrincipalOf(c).Name()); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusAccepted)
@@ -111,7 +111,9 @@ type matched struct {
 
 // retryAll makes all failed triggers due again that the query selects.
 func (h triggers) retryAll(c echo.Context) error {
-	return h.inBulk(c, http.StatusAccepted, h.engine.RetryAll)
+	return h.inBulk(c, http.StatusAccepted, func(ctx context.Context, q trigger.Query) (int, error) {
+		return h.engine.RetryAll(ctx, q, auth.PrincipalOf(c).Name())
+	})
 }
 
 // purge removes failed triggers. The state has to be named, so that nobody who leaves

@@ -121,7 +121,7 @@ func TestATriggerIsReadAndRetried(t *testing.T) {
 	require.Equal(t, asked{"Trigger", []any{"clinic", "t1"}}, s.engine.last())
 	got := s.call("POST", "/v1/apps/clinic/triggers/t1/retry", "").is(202, "")
 	require.Empty(t, got.body)
-	require.Equal(t, asked{"Retry", []any{"clinic", "t1"}}, s.engine.last())
+	require.Equal(t, asked{"Retry", []any{"clinic", "t1", "admin"}}, s.engine.last())
 
 	s.engine.err = trigger.ErrNotFound
 	s.call("GET", "/v1/apps/clinic/triggers/t1", "").problem(404, "no such trigger")
@@ -135,7 +135,7 @@ func TestAllFailedTriggersAreRetriedOrPurged(t *testing.T) {
 	query := trigger.Query{AppID: "clinic", SessionID: "s1", Name: "book", State: "failed", Value: "x", Closed: true}
 	got := s.call("POST", "/v1/apps/clinic/triggers/retry?name=book&session=s1&value=x", "").is(202, "")
 	require.JSONEq(t, `{"triggers":3}`, string(got.body))
-	require.Equal(t, asked{"RetryAll", []any{query}}, s.engine.last())
+	require.Equal(t, asked{"RetryAll", []any{query, "admin"}}, s.engine.last())
 	got = s.call("DELETE", "/v1/apps/clinic/triggers?state=failed&name=book&session=s1&value=x", "").is(200, "")
 	require.JSONEq(t, `{"triggers":2}`, string(got.body))
 	require.Equal(t, asked{"Purge", []any{query}}, s.engine.last())

@@ -212,6 +212,7 @@ func (c *Caller) perform(ctx context.Context, call *preparedCall) effect.Outcome
 		return effect.OutcomeOf(err)
 	}
 	outcome, state := c.exchange(ctx, call, authorization)
+	outcome.Sent = call.sent(outcome)
 	if outcome.Status == http.StatusUnauthorized && call.credential.grant != nil {
 		c.tokens.drop(call.credential.grant, bearerOf(authorization))
 		if call.repeatable {
@@ -230,5 +231,7 @@ func (c *Caller) retryWithNewToken(ctx context.Context, call *preparedCall) (eff
 	if err != nil {
 		return effect.OutcomeOf(err), alive // it answered: what is missing is the token
 	}
-	return c.exchange(ctx, call, renewed)
+	outcome, health := c.exchange(ctx, call, renewed)
+	outcome.Sent = call.sent(outcome)
+	return outcome, health
 }

@@ -19,6 +19,22 @@ import (
 	"earshot/trigger/effect/effecttest"
 )
 
+func TestWhatWasSentIsTold(t *testing.T) {
+	e := newEndpoint(t, says(422, `{"no":true}`))
+	request := &repositories.Request{Method: "PUT", Headers: repositories.Headers{"X-Desk": credential("A"), "X-Api-Key": credential("planted")}}
+	outcome := newRig(t).call(strings.Replace(e.URL, "//", "//ann:planted@", 1)+"/hook?desk=A&%6Bey=planted", request, nil)
+	require.Equal(t, &effect.Sent{
+		Method: "PUT", URL: e.URL + "/hook?desk=A&%6Bey=***", Headers: map[string]string{"X-Desk": "A", "X-Api-Key": "***"}, Bytes: 11, Body: `{"id":"t1"}`,
+	}, outcome.Sent)
+
+	long := effectOf(e.URL+"/"+strings.Repeat("x", 2000), nil, nil)
+	long.Call.Event = json.RawMessage(`"` + strings.Repeat("ä", 2000) + `"`)
+	sent := newRig(t).Deliver(t.Context(), long).Sent
+	require.Equal(t, 4002, sent.Bytes)
+	require.Less(t, len(sent.Body), 1100)
+	require.Less(t, len(sent.URL), 1100)
+}
+
 func TestWithoutRequestTheEventIsPosted(t *testing.T) {
 	e := newEndpoint(t, says(200, `{"ok":true}`))
 	r := newRig(t)
@@ -27,6 +43,8 @@ func TestWithoutRequestTheEventIsPosted(t *testing.T) {
 
 	outcome := r.Deliver(t.Context(), delivery)
 
+	require.Equal(t, &effect.Sent{Method: "POST", URL: e.URL + "/hook", Bytes: 11}, outcome.Sent)
+	outcome.Sent = nil
 	require.Equal(t, effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"ok":true}`)}, outcome)
 	got := e.only(t)
 	require.Equal(t, "POST", got.method)

@@ -118,7 +118,9 @@ func echoForm(status int) http.HandlerFunc {
 // clean fails where an outcome or a log holds a credential, as it is or encoded.
 func clean(t *testing.T, outcome effect.Outcome, log, where string) {
 	t.Helper()
-	told := outcome.Error + "\n" + string(outcome.Result) + "\n" + fmt.Sprintf("%+v", outcome) + "\n" + log
+	sent, err := json.Marshal(outcome.Sent)
+	require.NoError(t, err)
+	told := string(sent) + "\n" + outcome.Error + "\n" + string(outcome.Result) + "\n" + fmt.Sprintf("%+v", outcome) + "\n" + log
 	for name, text := range planted {
 		encoded, err := json.Marshal(text)
 		require.NoError(t, err)

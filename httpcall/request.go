@@ -24,6 +24,7 @@ type preparedCall struct {
 	method     string
 	body       []byte
 	header     http.Header
+	own        repositories.Headers // the tool's and the source's, which are in header as well
 	credential credentials
 	repeatable bool
 	redactor   redactor
@@ -43,7 +44,7 @@ func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (*prepar
 		return nil, err
 	}
 	made := &preparedCall{
-		effect: delivery, target: parts.target, method: methodOf(parts.request), body: parts.body, hideErrorBody: parts.hideErrorBody,
+		effect: delivery, target: parts.target, method: methodOf(parts.request), body: parts.body, own: parts.request.Headers, hideErrorBody: parts.hideErrorBody,
 		credential: credential, repeatable: parts.request.Repeatable(), redactor: redactorOf(parts.request, parts.target),
 	}
 	for _, credential := range parts.credentials {

@@ -127,16 +127,23 @@ type Headers map[string]secret.Secret
 // X-Desk, are read back as they were given.
 var credentialHeader = regexp.MustCompile(`(?i)auth|cookie|key|token|secret|password|passwd|credential|signature|session`)
 
+// NamesCredential reports whether what has that name, a header or a parameter of a URL, is
+// a credential.
+func NamesCredential(name string) bool { return credentialHeader.MatchString(name) }
+
 // MarshalJSON shows the values of headers that carry no credential, by their name.
-func (h Headers) MarshalJSON() ([]byte, error) {
+func (h Headers) MarshalJSON() ([]byte, error) { return exactjson.Encode(h.Shown()) }
+
+// Shown are the headers as people may see them: credentials are masked.
+func (h Headers) Shown() map[string]string {
 	shown := make(map[string]string, len(h))
 	for name, value := range h {
 		shown[name] = value.String()
-		if !credentialHeader.MatchString(name) {
+		if !NamesCredential(name) {
 			shown[name] = value.Reveal()
 		}
 	}
-	return exactjson.Encode(shown)
+	return shown
 }
 
 // Credentials returns the confidential values in no particular order, so that a caller can

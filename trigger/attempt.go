@@ -7,6 +7,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
@@ -20,6 +21,7 @@ type attempt struct {
 	revived int           // how often it was retried by hand after it had died
 	age     time.Duration // since it is owed
 	at      time.Time
+	took    time.Duration
 	outcome effect.Outcome
 	pause   time.Duration // before the next one, of a Retry
 	left    bool          // left to the holder of the outbox: not ours to write
@@ -48,9 +50,10 @@ func (e *Engine) first(ctx context.Context, effect effect.Effect, owed keyspace.
 func (e *Engine) deliver(ctx context.Context, a attempt) attempt {
 	a.at = e.now().UTC()
 	a.outcome = e.outcome(ctx, e.delivererOf(a.Effect), a.Effect)
+	a.took = e.now().Sub(a.at)
 	e.assess(&a)
 	crash.At(ends[a.outcome.Verdict])
-	e.logAttempt(a, e.now().Sub(a.at))
+	e.logAttempt(a, a.took)
 	return a
 }
 
@@ -185,11 +188,26 @@ func (a attempt) report() (ledger.Outcome, error) {
 
 // logged is the attempt as the record of its trigger lists it.
 func (a attempt) logged() (string, error) {
-	text, err := exactjson.Encode(Attempt{
-		Effect: a.entry.Part, Number: a.Attempt, Time: a.at, Status: a.outcome.Status, Reason: a.outcome.Reason, Error: a.outcome.Error,
-	})
+	made := Attempt{
+		Effect: a.entry.Part, Number: a.Attempt, Time: a.at, Milliseconds: a.took.Milliseconds(),
+		Status: a.outcome.Status, Reason: a.outcome.Reason, Error: a.outcome.Error,
+	}
+	if a.outcome.Verdict != effect.Retry || a.Attempt <= detailed {
+		made.Request = a.outcome.Sent
+	}
+	if made.Request != nil && a.outcome.Verdict != effect.Done {
+		made.Response = fault.ClipTo(string(a.outcome.Result), maxExcerpt)
+	}
+	text, err := exactjson.Encode(made)
 	return string(text), err
 }
+
+// So many attempts at a call are kept with what was sent, beside the last one, and so many
+// bytes of each answer: a call that is tried for a day is no longer than others are.
+const (
+	detailed   = 5
+	maxExcerpt = 512
+)
 
 // callPauses is how long a call waits after its first failure, its second, and so on;
 // the last holds for all further ones:

@@ -63,7 +63,7 @@ func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
 				w.rest()
 				require.EqualValues(t, refused+1, tries.Load())
 
-				require.NoError(t, w.engine.Retry(t.Context(), "clinic", record.TriggerID))
+				require.NoError(t, w.engine.Retry(t.Context(), "clinic", record.TriggerID, "admin"))
 				w.rest()
 				require.EqualValues(t, refused+2, tries.Load(), "a person may")
 				record, err := w.engine.Trigger(t.Context(), "clinic", record.TriggerID)

@@ -3,6 +3,9 @@ package trigger
 import (
 	"context"
 	"fmt"
+
+	"earshot/repositories/exactjson"
+	"earshot/trigger/ledger"
 )
 
 // Dead letters are the triggers of which an effect was given up. They stay listed
@@ -15,14 +18,15 @@ func (e *Engine) CountFailed(ctx context.Context, q Query) (int, error) {
 }
 
 // RetryAll makes the failed effects of all triggers that match due again, and returns
-// the number of triggers. The state of the query is StateFailed, whatever it says.
-func (e *Engine) RetryAll(ctx context.Context, q Query) (int, error) {
+// the number of triggers. The state of the query is StateFailed, whatever it says. The
+// records say by whom.
+func (e *Engine) RetryAll(ctx context.Context, q Query, by string) (int, error) {
 	count, err := e.eachFailed(ctx, q, func(record Record) (bool, error) {
 		stored, err := e.readTrigger(ctx, q.AppID, record.TriggerID)
 		if err != nil || stored == nil {
 			return false, err
 		}
-		return true, e.revive(ctx, q.AppID, record.TriggerID, stored)
+		return true, e.revive(ctx, stored, by)
 	})
 	e.Wake(q.AppID)
 	return count, err
@@ -70,8 +74,9 @@ func (e *Engine) purge(ctx context.Context, appID, triggerID string) (bool, erro
 
 // Retry makes the failed effects of a trigger due again. It fails with ErrNotFound, and
 // with ErrDelivered where it has none and owes nothing; one that is pending is tried again
-// as it is, and that is no error: a client that lost the answer asks twice.
-func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
+// as it is, and that is no error: a client that lost the answer asks twice. The record says
+// by whom.
+func (e *Engine) Retry(ctx context.Context, appID, triggerID, by string) error {
 	stored, err := e.readTrigger(ctx, appID, triggerID)
 	if err != nil {
 		return err
@@ -82,7 +87,7 @@ func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
 	if stored.record.State == StateDelivered {
 		return fmt.Errorf("trigger %q %w", triggerID, ErrDelivered)
 	}
-	if err := e.revive(ctx, appID, triggerID, stored); err != nil {
+	if err := e.revive(ctx, stored, by); err != nil {
 		return err
 	}
 	e.Wake(appID)
@@ -90,7 +95,7 @@ func (e *Engine) Retry(ctx context.Context, appID, triggerID string) error {
 }
 
 // revive makes the dead effects of a trigger due again, under the ids that they had.
-func (e *Engine) revive(ctx context.Context, appID, triggerID string, stored *storedTrigger) error {
+func (e *Engine) revive(ctx context.Context, stored *storedTrigger, by string) error {
 	again := stored.record.Match
 	for _, event := range []*EventState{again.Event, again.Emitter} {
 		if event != nil {
@@ -104,5 +109,12 @@ func (e *Engine) revive(ctx context.Context, appID, triggerID string, stored *st
 	if err != nil {
 		return err
 	}
-	return e.ledger.Revive(ctx, appID, stored.record.SessionID, triggerID, stored.firing, states)
+	line, err := exactjson.Encode(Retried{Time: e.now().UTC(), By: by})
+	if err != nil {
+		return err
+	}
+	of := stored.record
+	return e.ledger.Revive(ctx, ledger.Revival{
+		App: of.AppID, Session: of.SessionID, Trigger: of.TriggerID, Name: stored.firing, States: states, Line: string(line),
+	})
 }

@@ -30,7 +30,7 @@ func TestDeadLettersAreRetriedAndPurgedByQuery(t *testing.T) {
 		require.Equal(t, 3, w.failed(trigger.Query{}))
 
 		w.calls.answers(nil)
-		retried, err := w.engine.RetryAll(t.Context(), trigger.Query{AppID: "clinic", Name: "a"})
+		retried, err := w.engine.RetryAll(t.Context(), trigger.Query{AppID: "clinic", Name: "a"}, "admin")
 		require.NoError(t, err)
 		require.Equal(t, 2, retried)
 		w.keeper.Wake("clinic")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -118,12 +119,16 @@ func TestCallThatCannotSucceedFails(t *testing.T) {
 		require.Len(t, failed, 1)
 
 		w.calls.answers(nil)
-		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed[0].TriggerID))
+		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed[0].TriggerID, "key-1"))
+		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed[0].TriggerID, "key-2"), "it is under way")
 		w.keeper.Wake("clinic")
 		w.rest()
 		record, err := w.engine.Trigger(t.Context(), "clinic", failed[0].TriggerID)
 		require.NoError(t, err)
 		require.Equal(t, "delivered", record.State)
+		require.Len(t, record.Retries, 1)
+		require.Equal(t, "key-1", record.Retries[0].By)
+		require.False(t, record.Retries[0].Time.Before(record.Time))
 		results := w.events.payloads("tool.result.clinic.s1.book")
 		require.Len(t, results, 2)
 		require.NotEqual(t, results[0]["id"], results[1]["id"], "it is another result")
@@ -336,5 +341,41 @@ func TestManyMessagesOfOneSessionAreAllPublished(t *testing.T) {
 		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.a"), n)
 		_, tried := w.events.count()
 		require.Equal(t, n+1, tried, "each is published once, and the registration")
+	})
+}
+
+func TestAttemptsTellWhatWasSentAndWhatCameBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		long, tries := strings.Repeat("x", 2000), 0
+		w.calls.answers(func(e effect.Effect) effect.Outcome {
+			tries++
+			outcome := effect.Outcome{
+				Verdict: effect.Retry, Deferred: true, Reason: effect.ReasonRequest, Error: "500", Result: json.RawMessage(`"` + long + `"`),
+				Sent: &effect.Sent{Method: "POST", URL: "http://x.example", Bytes: 7, Body: "{}"},
+			}
+			if tries == 8 {
+				outcome.Verdict = effect.Dead
+			}
+			return outcome
+		})
+		answer, err := w.say("m1", `book {"day":"monday"}`)
+		require.NoError(t, err)
+		w.rest()
+		var calls []trigger.Attempt
+		for _, made := range w.record(answer.Matches[0].TriggerID).Attempts {
+			if made.Effect == "call" {
+				calls = append(calls, made)
+			}
+		}
+		require.Len(t, calls, 8)
+		for i, made := range calls {
+			if i >= 5 && i < 7 { // the first and the last are enough to see what is wrong
+				require.Nil(t, made.Request)
+				continue
+			}
+			require.Equal(t, &effect.Sent{Method: "POST", URL: "http://x.example", Bytes: 7, Body: "{}"}, made.Request)
+			require.Equal(t, `"`+long[:511]+"…", made.Response)
+		}
 	})
 }

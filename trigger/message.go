@@ -153,16 +153,28 @@ type Record struct {
 	// otherwise delivered.
 	State    string    `json:"state"`
 	Attempts []Attempt `json:"attempts"`
+	Retries  []Retried `json:"retries,omitempty"` // by hand
 }
 
 // Attempt is one attempt to deliver an effect of a trigger.
 type Attempt struct {
-	Effect string        `json:"effect"` // event, emitter, call or result
-	Number int           `json:"attempt"`
-	Time   time.Time     `json:"ts"`
-	Status int           `json:"status,omitempty"`
-	Reason effect.Reason `json:"reason,omitempty"`
-	Error  string        `json:"error,omitempty"`
+	Effect       string        `json:"effect"` // event, emitter, call or result
+	Number       int           `json:"attempt"`
+	Time         time.Time     `json:"ts"`
+	Milliseconds int64         `json:"ms,omitempty"` // how long it took
+	Status       int           `json:"status,omitempty"`
+	Reason       effect.Reason `json:"reason,omitempty"`
+	Error        string        `json:"error,omitempty"`
+	// Request is what a call has sent, and Response how the answer begins where it was not
+	// delivered; the result of one that was is in CallState.
+	Request  *effect.Sent `json:"request,omitempty"`
+	Response string       `json:"response,omitempty"`
+}
+
+// Retried says that what has failed of a trigger was made due again.
+type Retried struct {
+	Time time.Time `json:"ts"`
+	By   string    `json:"by,omitempty"` // id of a key, or admin
 }
 
 // Page selects a page of a list.

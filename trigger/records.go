@@ -64,7 +64,10 @@ func readStored(found *ledger.StoredTrigger) (*storedTrigger, error) {
 		return nil, err
 	}
 	stored.record.State = recordState(found.Open, found.Dead)
-	stored.record.Attempts = readAttempts(found.Attempts)
+	stored.record.Attempts = readLines[Attempt](found.Attempts)
+	if found.Retries != "" {
+		stored.record.Retries = readLines[Retried](found.Retries)
+	}
 	return stored, stored.record.Match.fill(found.Event, found.Emitter, found.Call)
 }
 
@@ -79,10 +82,11 @@ func recordState(open, dead string) string {
 	}
 }
 
-func readAttempts(lines string) []Attempt {
-	list := []Attempt{}
+// readLines reads a line of JSON each.
+func readLines[T any](lines string) []T {
+	list := []T{}
 	for line := range strings.Lines(lines) {
-		var made Attempt
+		var made T
 		if decode(line, &made) == nil {
 			list = append(list, made)
 		}

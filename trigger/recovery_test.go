@@ -222,7 +222,7 @@ func TestEveryScriptMayRunTwice(t *testing.T) {
 		require.Contains(t, string(raw), `"failed"`)
 		w.rest()
 		w.calls.answers(nil)
-		require.NoError(t, engine.Retry(t.Context(), "clinic", "t1"))
+		require.NoError(t, engine.Retry(t.Context(), "clinic", "t1", "admin"))
 		w.rest()
 		record, err := engine.Trigger(t.Context(), "clinic", "t1")
 		require.NoError(t, err)

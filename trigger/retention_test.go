@@ -69,7 +69,7 @@ func TestRecordsOfWhatIsDoneGoWithEverythingThatNamesThem(t *testing.T) {
 		require.Len(t, w.records(trigger.Query{}), 2)
 		require.Equal(t, failed.TriggerID, w.records(trigger.Query{State: "failed"})[0].TriggerID)
 
-		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed.TriggerID))
+		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed.TriggerID, "admin"))
 		w.until("what was retried is done, and gone", func() bool { return len(w.records(trigger.Query{})) == 1 })
 		require.Equal(t, "pending", w.records(trigger.Query{SessionID: "s1"})[0].State)
 		require.Zero(t, client.ZCard(t.Context(), k.Over()).Val())
@@ -155,8 +155,8 @@ func TestRetriedTriggerIsKeptForAsLongAsItOwes(t *testing.T) {
 		failed, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui"})
 		require.NoError(t, err)
 		w.calls.answers(down)
-		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed.TriggerID))
-		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed.TriggerID))
+		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed.TriggerID, "admin"))
+		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed.TriggerID, "admin"))
 		attempts, _ := w.calls.count()
 		w.until("it is tried for longer than it would be kept", func() bool {
 			made, _ := w.calls.count()

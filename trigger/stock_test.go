@@ -52,7 +52,7 @@ func TestMetricsCountWhatIsOwedAndWhatHasFailed(t *testing.T) {
 			}
 			return down(delivery)
 		})
-		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed[0]))
+		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed[0], "admin"))
 		w.keeper.Wake("clinic")
 		shows(1, 2, "one was retried")
 		_, err = w.engine.Purge(t.Context(), trigger.Query{AppID: "clinic", Name: "b"})

@@ -185,6 +185,14 @@ type Principal struct {
 	life      store.Generation // of a session token
 }
 
+// Name is how records name the principal: the id of its key, or admin.
+func (p Principal) Name() string {
+	if p.Admin {
+		return "admin"
+	}
+	return p.KeyID
+}
+
 // principalKey is where Authenticated leaves the principal.
 const principalKey = "earshot.principal"
 

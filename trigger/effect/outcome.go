@@ -51,6 +51,16 @@ type Outcome struct {
 	Truncated bool
 	Reason    Reason // of a Retry or Dead call
 	Error     string // for people; holds no credential
+	Sent      *Sent  // of a call over HTTP that was made
+}
+
+// Sent is what people are shown of a request: credentials are masked, and texts are cut.
+type Sent struct {
+	Method  string            `json:"method"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers,omitempty"` // the tool's and the source's own
+	Bytes   int               `json:"bytes"`             // length of the body
+	Body    string            `json:"body,omitempty"`    // how it begins, where the call was not delivered
 }
 
 // Failure is an error that carries the Outcome of an attempt, inside a Deliverer.

@@ -37,7 +37,7 @@ type StoredTrigger struct {
 	Record               string // JSON
 	Event, Emitter, Call string // JSON of the states of its effects
 	Open, Dead           string // how many of them are owed, and how many were given up
-	Attempts             string // a line of JSON each
+	Attempts, Retries    string // a line of JSON each
 	Answer               string // JSON
 	Name                 string // its effects are named after it
 	// Answering says that the replica that fired it may still be about to answer; of a
@@ -46,7 +46,7 @@ type StoredTrigger struct {
 }
 
 // triggerFields are read of a trigger.
-var triggerFields = []string{"record", "event", "emitter", "call", "open", "dead", "log", "answer", "fire", "until"}
+var triggerFields = []string{"record", "event", "emitter", "call", "open", "dead", "log", "answer", "fire", "until", "retries"}
 
 // Triggers reads triggers in one round trip; nil stands for one that is gone.
 func (l *Ledger) Triggers(ctx context.Context, appID string, ids []string) ([]*StoredTrigger, error) {
@@ -81,7 +81,7 @@ func readTrigger(reply *redis.SliceCmd, now int64) *StoredTrigger {
 	}
 	return &StoredTrigger{
 		Record: v["record"], Event: v["event"], Emitter: v["emitter"], Call: v["call"], Open: v["open"], Dead: v["dead"],
-		Attempts: v["log"], Answer: v["answer"], Name: v["fire"], Answering: v["until"] != "" && now < int64(number(v["until"])),
+		Attempts: v["log"], Retries: v["retries"], Answer: v["answer"], Name: v["fire"], Answering: v["until"] != "" && now < int64(number(v["until"])),
 	}
 }
 
@@ -171,7 +171,8 @@ func (l *Ledger) EffectStates(ctx context.Context, appID string, ids []string) (
 //
 //	KEYS 1 trigger, 2 pending, 3 failed, 4 outbox, 5 dead, then effects, triggers of the app,
 //	     over, then the ledger
-//	ARGV 1 triggerId, 2 appId, 3 member of the outboxes, then for each effect id, part and state
+//	ARGV 1 triggerId, 2 appId, 3 member of the outboxes, then for each effect id, part and state,
+//	     then a line that says so (JSON)
 //	=>   how many
 var revive = keyspace.NewScript(keyspace.DueLua, tallyLua, firedLua, `
 local revived, at = 0, now()
@@ -195,23 +196,33 @@ end
 if revived > 0 then
   redis.call('ZADD', KEYS[2], fired(KEYS[others - 1], ARGV[1]), ARGV[1])
   redis.call('ZREM', KEYS[others], ARGV[2] .. '/' .. ARGV[1])
+  local lines = redis.call('HGET', KEYS[1], 'retries') or ''
+  if #lines < 8192 then redis.call('HSET', KEYS[1], 'retries', lines .. ARGV[#ARGV] .. '\n') end
 end
 if redis.call('HGET', KEYS[1], 'dead') == '0' then redis.call('ZREM', KEYS[3], ARGV[1]) end
 tally(KEYS[5], ARGV[2], KEYS[3])
 return revived
 `)
 
-// Revive makes the dead effects of a trigger due again; states are theirs from then on.
-func (l *Ledger) Revive(ctx context.Context, appID, sessionID, triggerID, name string, states States) error {
-	k, box := keyspace.KeysOf(appID), keyspace.Box(sessionID, triggerID)
-	keys := []string{k.Trigger(triggerID), k.InState(keyspace.Pending), k.InState(keyspace.Failed), k.Outbox(box), k.Dead()}
-	args := []any{triggerID, appID, box}
+// Revival is the dead effects of a trigger becoming due again.
+type Revival struct {
+	App, Session, Trigger string
+	Name                  string // its effects are named after it
+	States                States // of the effects from then on
+	Line                  string // JSON, kept with the trigger
+}
+
+// Revive makes the dead effects of a trigger due again.
+func (l *Ledger) Revive(ctx context.Context, r Revival) error {
+	k, box := keyspace.KeysOf(r.App), keyspace.Box(r.Session, r.Trigger)
+	keys := []string{k.Trigger(r.Trigger), k.InState(keyspace.Pending), k.InState(keyspace.Failed), k.Outbox(box), k.Dead()}
+	args := []any{r.Trigger, r.App, box}
 	for _, part := range keyspace.Parts {
-		id := keyspace.EffectID(name, part)
-		keys, args = append(keys, k.Effect(id)), append(args, id, part, states.of(part))
+		id := keyspace.EffectID(r.Name, part)
+		keys, args = append(keys, k.Effect(id)), append(args, id, part, r.States.of(part))
 	}
 	crash.At(crash.ReviveBefore)
-	_, err := revive.Run(ctx, l.db, append(append(keys, k.Triggers(""), k.Over()), k.Ledger()...), args...)
+	_, err := revive.Run(ctx, l.db, append(append(keys, k.Triggers(""), k.Over()), k.Ledger()...), append(args, r.Line)...)
 	crash.At(crash.ReviveReply)
 	return err
 }
