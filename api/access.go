@@ -33,7 +33,11 @@ func accessTable() map[string]auth.Access {
 		"POST " + session + "/messages": {Scopes: ofMessages.Scopes, FrontEnd: true},
 		"GET " + session + "/messages":  {Scopes: ofMessages.Scopes, FrontEnd: true},
 		"DELETE " + session:             ofMessages,
-		"POST " + session + "/token":    ofMessages,
+
+		"GET " + session + "/messages/:messageId":         {Scopes: ofMessages.Scopes, FrontEnd: true},
+		"GET " + session + "/messages/:messageId/explain": ofMessages,
+
+		"POST " + session + "/token": ofMessages,
 
 		"POST " + session + "/triggers":              {Scopes: ofTriggers.Scopes, FrontEnd: true}, // source ui only
 		"GET " + session + "/triggers":               ofTriggers,

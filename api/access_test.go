@@ -16,6 +16,7 @@ import (
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger"
+	"earshot/trigger/explain"
 )
 
 // who may use which route beside the admin. It is written down a second time here, in
@@ -38,6 +39,7 @@ var permitted = map[string]string{
 	"GET /v1/apps/{appId}/tools": "tools triggers", "GET /v1/apps/{appId}/sessions/{sessionId}/tools": "tools triggers",
 
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token",
+	"GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/explain": "messages",
 	"DELETE /v1/apps/{appId}/sessions/{sessionId}": "messages", "POST /v1/apps/{appId}/sessions/{sessionId}/token": "messages",
 
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers",
@@ -130,7 +132,7 @@ func lets(operation, kind string) bool {
 	return kind == "admin" || permitted[operation] == "everybody"
 }
 
-var pathIDs = strings.NewReplacer("{appId}", "clinic", "{sessionId}", "s1", "{repositoryId}", "r1", "{triggerId}", "t1", "{keyId}", "k1")
+var pathIDs = strings.NewReplacer("{appId}", "clinic", "{messageId}", "m1", "{sessionId}", "s1", "{repositoryId}", "r1", "{triggerId}", "t1", "{keyId}", "k1")
 
 // neededQuery is what an operation is refused without.
 var neededQuery = map[string]string{"DELETE /v1/apps/{appId}/triggers": "?state=failed"}
@@ -149,6 +151,8 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 	over.store.apps = []*repositories.App{{ID: "clinic"}}
 	over.store.repositories = []*repositories.Repository{{ID: "r1", AppID: "clinic"}}
 	over.engine.answer, over.engine.records = json.RawMessage(fired), []trigger.Record{record}
+	over.engine.why = explain.Unmatched("m1", time.Now())
+	over.engine.entries = []trigger.Entry{{MessageID: "m1", Actor: "user", State: trigger.EntryDecided, Triggers: []trigger.Match{}}}
 	tried := 0
 	for operation := range served(t) {
 		method, path, _ := strings.Cut(operation, " ")

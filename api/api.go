@@ -18,6 +18,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/trigger"
+	"earshot/trigger/explain"
 )
 
 // Options are what New needs. Store and Engine must be given; what else is missing
@@ -183,7 +184,12 @@ type Messages interface {
 	Post(ctx context.Context, message trigger.Message) (json.RawMessage, error)
 	// PostAsync returns as soon as the message is stored.
 	PostAsync(ctx context.Context, message trigger.Message) (messageID string, err error)
+	// DryRun leaves no trace.
+	DryRun(ctx context.Context, message trigger.Message) (trigger.Answer, explain.Explanation, error)
 	History(ctx context.Context, appID, sessionID string, page trigger.Page) (items []trigger.Entry, next string, err error)
+	Message(ctx context.Context, appID, sessionID, messageID string) (trigger.Entry, error)
+	// Explain is trigger.ErrUnexplained where nothing is kept that explains the message.
+	Explain(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
 }
 
 // Triggers fires tools without the matcher and reads the records of what has fired.

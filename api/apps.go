@@ -112,17 +112,20 @@ type preview struct {
 	Operation string `json:"operation"`
 }
 
-// isPreview reports whether a write is only to say what it would do. Anything but true
-// and false is refused: a dryRun that was not understood would write.
-func isPreview(c echo.Context) (bool, error) {
-	given, there := c.QueryParams()["dryRun"]
+// isPreview reports whether a write is only to say what it would do.
+func isPreview(c echo.Context) (bool, error) { return isSet(c, "dryRun") }
+
+// isSet reports whether a parameter of the query is true. Anything but true and false is
+// refused: a dryRun that was not understood would write.
+func isSet(c echo.Context, name string) (bool, error) {
+	given, there := c.QueryParams()[name]
 	switch {
 	case !there || given[0] == "false":
 		return false, nil
 	case given[0] == "true":
 		return true, nil
 	}
-	return false, answer.BadRequest("dryRun " + answer.Quote(given[0]) + " is neither true nor false")
+	return false, answer.BadRequest(name + " " + answer.Quote(given[0]) + " is neither true nor false")
 }
 
 // previewed answers with what the write would do.

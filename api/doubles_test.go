@@ -9,6 +9,7 @@ import (
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger"
+	"earshot/trigger/explain"
 )
 
 // asked is one call that a double has got.
@@ -166,6 +167,7 @@ func (s *storeDouble) RevokeKey(_ context.Context, appID, keyID string) error {
 // engineDouble stands for the ledger in the same way.
 type engineDouble struct {
 	double
+	why explain.Explanation
 	// panics makes Post panic with this value.
 	panics any
 }
@@ -186,6 +188,24 @@ func (e *engineDouble) PostAsync(_ context.Context, message trigger.Message) (st
 func (e *engineDouble) History(_ context.Context, appID, sessionID string, page trigger.Page) ([]trigger.Entry, string, error) {
 	e.took("History", appID, sessionID, page)
 	return e.entries, e.next, e.err
+}
+
+func (e *engineDouble) DryRun(_ context.Context, message trigger.Message) (trigger.Answer, explain.Explanation, error) {
+	e.took("DryRun", message)
+	return trigger.Answer{MessageID: message.ID, Matches: []trigger.Match{}, Rejected: []trigger.Rejected{}}, e.why, e.err
+}
+
+func (e *engineDouble) Message(_ context.Context, appID, sessionID, messageID string) (trigger.Entry, error) {
+	e.took("Message", appID, sessionID, messageID)
+	if e.err != nil {
+		return trigger.Entry{}, e.err
+	}
+	return e.entries[0], nil
+}
+
+func (e *engineDouble) Explain(_ context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
+	e.took("Explain", appID, sessionID, messageID)
+	return e.why, e.err
 }
 
 func (e *engineDouble) Fire(_ context.Context, direct trigger.Direct) (json.RawMessage, error) {

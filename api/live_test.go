@@ -81,8 +81,11 @@ type world struct {
 
 // live starts the API over the real thing.
 func live(t *testing.T, match scripted, change ...func(*api.Options)) world {
+	return liveOn(t, redistest.Mini(t), match, change...)
+}
+
+func liveOn(t *testing.T, server *redistest.Server, match matcher.Matcher, change ...func(*api.Options)) world {
 	out := &sink{}
-	server := redistest.Mini(t)
 	// A client that gives up at once, so that a test of an outage need not wait.
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1, DialerRetries: 1})
 	db := &keyspace.DB{UniversalClient: client, Embedded: server.Embedded()}

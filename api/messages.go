@@ -20,13 +20,16 @@ type messages struct {
 	users  users
 	bodies *bodies.Definitions
 	newID  func() string
+	dry    *dryRuns
 }
 
 func (h messages) routes() []route {
 	const path = "/v1/apps/:appId/sessions/:sessionId/messages"
 	return []route{
-		{method: http.MethodPost, path: path, handle: h.post, reads: true, kind: admission.Turn},
+		{method: http.MethodPost, path: path, handle: h.post, query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn},
 		{method: http.MethodGet, path: path, handle: h.history, query: pageQuery},
+		{method: http.MethodGet, path: path + "/:messageId", handle: h.one},
+		{method: http.MethodGet, path: path + "/:messageId/explain", handle: h.explain},
 	}
 }
 
@@ -36,16 +39,25 @@ type accepted struct {
 }
 
 func (h messages) post(c echo.Context) error {
-	message, err := h.read(c)
+	want, err := queryOf(c)
 	if err != nil {
 		return err
 	}
-	if prefers(c.Request().Header, "respond-async") {
+	message, err := h.read(c)
+	switch {
+	case err != nil:
+		return err
+	case want.dry:
+		return h.try(c, message, want.why)
+	case prefers(c.Request().Header, "respond-async"):
 		return h.accept(c, message)
 	}
 	stored, err := h.engine.Post(c.Request().Context(), message)
 	if err != nil {
 		return withMessageID(err, message.ID)
+	}
+	if want.why {
+		return h.explained(c, message, stored)
 	}
 	return answer.Stored(c, http.StatusOK, stored)
 }

@@ -148,13 +148,15 @@ func TestHistoryIsPaged(t *testing.T) {
 	require.Equal(t, asked{"History", []any{"clinic", "s1", trigger.Page{After: "m0", Limit: 200}}}, s.engine.last())
 }
 
-func TestDryRunIsRefusedRatherThanFired(t *testing.T) {
+func TestADryRunThatIsNotUnderstoodIsRefusedRatherThanFired(t *testing.T) {
 	s := start(t)
-	for _, query := range []string{"dryRun=true", "explain=true", "dryrun"} {
+	for _, query := range []string{"dryRun=1", "dryRun=", "explain=yes", "dryrun=true", "dryRun=true&dryRun=true"} {
 		name, _, _ := strings.Cut(query, "=")
-		s.call("POST", messagesPath+"?"+query, hello).problem(400, name, "this version takes none")
+		s.call("POST", messagesPath+"?"+query, hello).problem(400, name)
 	}
 	require.Zero(t, s.engine.count())
+	s.call("POST", messagesPath+"?dryRun=true", hello, "Prefer: respond-async").is(200, noMatch)
+	require.Equal(t, "DryRun", s.engine.last().Method)
 }
 
 func TestAnAnswerThatCannotBeWrittenIsNoHalfAnswer(t *testing.T) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"log/slog"
 	"net/url"
 	"slices"
@@ -109,7 +110,7 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 		var wrong []string
 		for i, name := range c.ParamNames() {
 			values[i] = decoded(c.Request().URL, values[i])
-			if err := repositories.CheckID(name, values[i]); err != nil {
+			if err := checkPathID(name, values[i]); err != nil {
 				wrong = append(wrong, err.Error())
 			}
 			ids = append(ids, slog.String(name, values[i]))
@@ -120,6 +121,17 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Set(idsKey, ids)
 		return next(c)
 	}
+}
+
+// checkPathID checks an id of the path. That of a message may be more than others.
+func checkPathID(name, id string) error {
+	if name != "messageId" {
+		return repositories.CheckID(name, id)
+	}
+	if err := checkMessageID(id); err != nil {
+		return fmt.Errorf("%s %w", name, err)
+	}
+	return nil
 }
 
 // decoded undoes the percent-encoding of a part of the path. The router matches the

@@ -16,7 +16,7 @@ import (
 
 func TestAnUnknownPathIsA404Problem(t *testing.T) {
 	s := start(t)
-	for _, path := range []string{"/nothing", "/v1", "/v2/apps", "/v1/apps/clinic/nothing", "/v1/apps/clinic/sessions", "/healthz/x", "/v1/apps/clinic/sessions/s1/messages/m1"} {
+	for _, path := range []string{"/nothing", "/v1", "/v2/apps", "/v1/apps/clinic/nothing", "/v1/apps/clinic/sessions", "/healthz/x", "/v1/apps/clinic/sessions/s1/messages/m1/x"} {
 		s.call("GET", path, "").problem(404)
 	}
 	s.call("GET", "/nothing", "", "Authorization: ").problem(404)

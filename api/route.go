@@ -38,7 +38,7 @@ func (o Options) routes() []route {
 	all = append(all, apps{o.Store, o.Store}.routes()...)
 	all = append(all, toolRepositories{o.Store, o.Store, o.Store, o.NewID}.routes()...)
 	all = append(all, scopedTools{o.Engine}.routes()...)
-	all = append(all, messages{o.Engine, people, bodies, o.NewID}.routes()...)
+	all = append(all, messages{o.Engine, people, bodies, o.NewID, newDryRuns(o.Now)}.routes()...)
 	all = append(all, triggers{o.Engine, people, bodies}.routes()...)
 	all = append(all, events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing}.routes()...)
 	all = append(all, appKeys{o.Keys, bodies}.routes()...)

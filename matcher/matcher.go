@@ -93,6 +93,8 @@ type Match struct {
 	Coerced  []string
 	// Evidence says for each inferred value where it was said, nil for nowhere.
 	Evidence map[string]*Evidence
+	// Call is its number among those of the Trace, from 1; 0 without a trace.
+	Call int
 }
 
 // Rejected is a tool call that the message asks for and that is not made, because required
@@ -102,6 +104,7 @@ type Rejected struct {
 	Values  map[string]any
 	Missing []string
 	Errors  []parameters.ValueFault
+	Call    int // as of a Match
 }
 
 // Result is the outcome of matching one message.
@@ -114,7 +117,8 @@ type Result struct {
 }
 
 // Matcher decides what a message calls for, and writes replies. Match returns an
-// *Unavailable error where the LLM gave no usable answer; nothing is decided then.
+// *Unavailable error where the LLM gave no usable answer; nothing is decided then. It writes
+// the Trace of its context, where there is one.
 type Matcher interface {
 	Match(ctx context.Context, request Request) (Result, error)
 	// Reply writes the answer to a message after its tools have fired; fired holds

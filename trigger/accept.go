@@ -30,6 +30,8 @@ type turn struct {
 	at         time.Duration
 	generation store.Generation
 	decided    bool // by this process
+	dry        bool // nothing of it is written
+	matching
 }
 
 // storedMessage is a message as the session keeps it.
@@ -95,21 +97,26 @@ func (e *Engine) readTurn(id ledger.Turn, token string, had *appState, found *le
 	if err := json.Unmarshal([]byte(found.Message), &t.message); err != nil {
 		return nil, err
 	}
-	own, err := e.apps.load(e.store, id.App, had, found.App)
-	if err != nil {
+	var err error
+	if t.scope, err = e.scopeOf(id, had, found); err != nil {
 		return nil, err
 	}
-	sessions, err := loadAll(e.store, id.App, found.Repositories)
-	if err != nil {
-		return nil, err
-	}
-	t.scope = scope{appState: own, session: sessions}
 	t.history = e.pasts.history(id, found.History)
 	if t.scope.claims, err = readClaims(found.Claims); err != nil {
 		return nil, err
 	}
 	t.unfinished = readUnfinished(found.Unfinished, t.scope, t.at)
 	return t, nil
+}
+
+// scopeOf is what was read to be in scope.
+func (e *Engine) scopeOf(id ledger.Turn, had *appState, found *ledger.TakenTurn) (scope, error) {
+	own, err := e.apps.load(e.store, id.App, had, found.App)
+	if err != nil {
+		return scope{}, err
+	}
+	sessions, err := loadAll(e.store, id.App, found.Repositories)
+	return scope{appState: own, session: sessions}, err
 }
 
 // needed returns those of a message's claims that tools in scope ask for, and none for

@@ -34,6 +34,9 @@ func (e *Engine) commit(ctx context.Context, p *plan) (ledger.Status, error) {
 		return "", fmt.Errorf("app %q: %w", p.App, repositories.ErrNotFound)
 	}
 	p.holder, p.batch = found.Holder, found.Batch
+	if found.Status == ledger.Committed {
+		e.packer.Wrote(p.explained)
+	}
 	return found.Status, nil
 }
 
@@ -45,6 +48,7 @@ func (e *Engine) commitment(p *plan) (ledger.Commitment, error) {
 	doc := ledger.Commitment{
 		Turn: p.Turn, Box: p.box, Token: p.token, Unfinished: p.unfinished, Decision: string(decision), Matched: p.matched, Version: e.newID(),
 		TTL: e.store.SessionTTL().Milliseconds(), Lease: p.answerWithin(e.lease).Milliseconds(), Claims: p.claims, FrontEnd: p.frontEnd, Guessed: p.guessed,
+		Explanation: ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: e.store.Retention().Explain},
 	}
 	for i, fire := range p.firings {
 		committed, err := p.firing(i, fire)

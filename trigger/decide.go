@@ -9,6 +9,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/trigger/ledger"
 )
 
 // decide turns what the matcher found into a plan, by the rules of the contract's
@@ -36,6 +37,7 @@ func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 	p.answer.SkipResponse = skipsResponse(t.scope, p.answer.Matches)
 	kept, err := keptUnfinished(t, result)
 	p.unfinished = kept
+	p.explained = e.explained(t, p, result, fires)
 	return &p.plan, err
 }
 
@@ -89,19 +91,23 @@ func skipsResponse(s scope, matches []Match) bool {
 
 // carriedOver keeps those matches that are still valid in a scope that has changed since:
 // tools that are unchanged in the same repository.
-func carriedOver(result matcher.Result, s scope) matcher.Result {
+func (t *turn) carriedOver(result matcher.Result) matcher.Result {
 	kept := result
 	kept.Matches, kept.Rejected = nil, nil
 	for _, match := range result.Matches {
-		if c, ok := s.same(match.Candidate); ok {
+		if c, ok := t.scope.same(match.Candidate); ok {
 			match.Candidate = c
 			kept.Matches = append(kept.Matches, match)
+		} else {
+			t.lose(match.Call, match.Candidate)
 		}
 	}
 	for _, rejected := range result.Rejected {
-		if c, ok := s.same(rejected.Candidate); ok {
+		if c, ok := t.scope.same(rejected.Candidate); ok {
 			rejected.Candidate = c
 			kept.Rejected = append(kept.Rejected, rejected)
+		} else {
+			t.lose(rejected.Call, rejected.Candidate)
 		}
 	}
 	return kept
@@ -155,6 +161,32 @@ func readUnfinished(text string, s scope, now time.Duration) []unfinished {
 		if found && c.Repository.ID == u.RepositoryID && c.Repository.SessionID == u.SessionID && now-time.Duration(u.Since)*time.Millisecond < keepUnfinished {
 			u.candidate = c
 			open = append(open, u)
+		}
+	}
+	return open
+}
+
+// unfinishedBefore works out which calls lacked values after a history: the session keeps
+// those of its end alone.
+func unfinishedBefore(at time.Time, history []ledger.Past, s scope) []unfinished {
+	var open []unfinished
+	reach := matcher.Request{Candidates: s.candidates().all}
+	for _, past := range history {
+		var said storedMessage
+		var decided Answer
+		if decode(past.Message, &said) != nil || past.Decision == "" || decode(past.Decision, &decided) != nil {
+			continue
+		}
+		if len(decided.Matches)+len(decided.Rejected) > 0 || matcher.Abandons(said.Text) {
+			open = nil
+		}
+		for _, one := range decided.Rejected {
+			c, found := reach.Named(one.Name)
+			if !found || c.Repository.ID != one.RepositoryID || at.Sub(said.Time) >= keepUnfinished {
+				continue
+			}
+			rejected := matcher.Rejected{Candidate: c, Values: one.Values, Missing: one.Missing, Errors: one.Errors}
+			open = append(open, unfinished{Name: one.Name, Values: soundValues(rejected), Missing: faulty(rejected), candidate: c})
 		}
 	}
 	return open

@@ -15,6 +15,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
+	"earshot/trigger/explain"
 	"earshot/trigger/goroutines"
 	"earshot/trigger/ledger"
 )
@@ -86,6 +87,7 @@ type Engine struct {
 	metrics    *Metrics
 	apps       appCache
 	pasts      pastCache
+	packer     *explain.Packer
 
 	historyLimit int
 	lease        time.Duration
@@ -122,9 +124,10 @@ func NewEngine(o Options) (*Engine, error) {
 		return nil, errors.New("the lease must be at least three times the time between two looks at the ledger")
 	}
 	life, die := context.WithCancel(context.Background())
+	packer := explain.NewPacker(o.Store.Retention().Explain, o.Now)
 	return &Engine{
 		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements,
-		log: o.Logger, metrics: o.Metrics, apps: newAppCache(), pasts: newPastCache(),
+		log: o.Logger, metrics: o.Metrics, apps: newAppCache(packer), pasts: newPastCache(), packer: packer,
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
 		life: life, die: die, pool: goroutines.New(), slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),

@@ -42,6 +42,7 @@ const (
 	StateDelivered = "delivered" // a call that was answered with 2xx
 	StatePending   = "pending"   // owed: it is stored and will be tried again
 	StateFailed    = "failed"    // given up; listed among the dead letters
+	stateDry       = "dry"       // of a dry run: it would be owed
 )
 
 // Match is one trigger as answers and lists show it.

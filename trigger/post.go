@@ -9,9 +9,12 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"earshot/matcher"
+	"earshot/repositories"
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
+	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
 )
 
@@ -125,6 +128,85 @@ func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (
 		return e.toTheEnd(func() (json.RawMessage, error) { return e.process(found.turn, clientRetries) })
 	}
 	return nil, &matcher.Unavailable{Reason: "the message was given up after several workers crashed on it"}
+}
+
+// DryRun matches a message as Post does and leaves no trace: it stores, fires and publishes
+// nothing, and counts to no limit. The answer has the form of a real one, with the ids that the
+// triggers would have. The id of a message that is in the history stands for its place there:
+// what came before it counts, and the time is that of the message.
+//
+// Errors: those of Post that concern the app and the model.
+func (e *Engine) DryRun(ctx context.Context, m Message) (Answer, explain.Explanation, error) {
+	t, err := e.dryTurn(ctx, m)
+	if err != nil {
+		return Answer{}, explain.Explanation{}, err
+	}
+	if m.Actor == matcher.ActorAgent {
+		return Answer{MessageID: t.Turn.Message, Matches: []Match{}, Rejected: []Rejected{}}, explain.Unmatched(t.Turn.Message, e.now().UTC()), nil
+	}
+	request := e.request(t)
+	request.Now = t.message.Time
+	result, err := e.match(ctx, t, request)
+	if err != nil {
+		return Answer{}, explain.Explanation{}, err
+	}
+	p, err := e.decide(t, result)
+	if err != nil {
+		return Answer{}, explain.Explanation{}, err
+	}
+	p.answer.Reply = directReply(t.scope, p.answer, result.Text, request.Chat)
+	explained, err := explain.Unpack(t.Turn.Message, p.explained.Body, func([]string) (map[string]string, error) { return p.explained.Parts, nil })
+	return dry(p.answer), explained, err
+}
+
+// dryTurn is the turn that the message would be, or was.
+func (e *Engine) dryTurn(ctx context.Context, m Message) (*turn, error) {
+	if m.ID == "" {
+		m.ID = e.newID()
+	}
+	id, had := ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID}, e.apps.get(m.AppID)
+	found, err := e.ledger.Peek(ctx, id, e.historyLimit, had.version)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return nil, noApp(m.AppID)
+	}
+	t := &turn{Turn: id, at: found.At, message: storedMessage{Actor: m.Actor, Text: m.Text, Time: e.now()}, dry: true}
+	t.generation = store.Generation{App: found.AppGeneration, Session: found.SessionGeneration}
+	if t.scope, err = e.scopeOf(id, had, found); err != nil {
+		return nil, err
+	}
+	t.scope.claims = repositories.NeededClaims(m.Claims, t.scope.ranked())
+	for _, past := range found.History {
+		t.history = append(t.history, utterances(past)...)
+	}
+	if found.Message == "" {
+		t.unfinished = readUnfinished(found.Unfinished, t.scope, t.at)
+		return t, nil
+	}
+	var was storedMessage
+	if err := json.Unmarshal([]byte(found.Message), &was); err != nil {
+		return nil, err
+	}
+	t.message.Time = was.Time.In(e.now().Location())
+	t.unfinished = unfinishedBefore(was.Time, found.History, t.scope)
+	return t, nil
+}
+
+// dry shows an answer as one of which nothing was done.
+func dry(answer Answer) Answer {
+	for _, match := range answer.Matches {
+		for _, event := range []*EventState{match.Event, match.Emitter} {
+			if event != nil {
+				event.State = stateDry
+			}
+		}
+		if match.Call != nil {
+			match.Call.State = stateDry
+		}
+	}
+	return answer
 }
 
 // finishLater processes a turn that nobody waits for.

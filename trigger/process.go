@@ -68,7 +68,9 @@ func (e *Engine) request(t *turn) matcher.Request {
 func (e *Engine) match(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
 	started := e.now()
 	crash.At(crash.MatchBefore)
+	ctx, trace := matcher.Recorded(ctx)
 	result, err := e.matcher.Match(ctx, request)
+	t.matching = matching{trace: complete(trace, &result), over: t.scope, candidates: len(request.Candidates)}
 	crash.At(crash.MatchAfter)
 	e.metrics.matchSeconds.Observe(e.now().Sub(started).Seconds())
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errLost) {
@@ -126,7 +128,7 @@ func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Re
 			return nil, err
 		}
 		t.scope.claims = claims
-		result = carriedOver(result, t.scope)
+		result = t.carriedOver(result)
 	}
 	return nil, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}
 }

@@ -190,7 +190,7 @@ func TestDeletedAppLeavesNoDeadEffects(t *testing.T) {
 var configured = []string{"}:app:", "}:apps", "}:repos:clinic", "}:owed", "}:due"}
 
 func TestNothingStaysForEverButWhatSomebodyConfigured(t *testing.T) {
-	keeping(t, store.Retention{Done: time.Millisecond, Dead: time.Millisecond}, func(t *testing.T, w *world) {
+	keeping(t, store.Retention{Done: time.Millisecond, Dead: time.Millisecond, Explain: time.Millisecond}, func(t *testing.T, w *world) {
 		w.register("s1", "own", `{"options":{"triggerOnce":true},"tools":[{"name":"once"},{"name":"lacks","schema":[{"parameter":"day","type":"string","required":true}]}]}`)
 		for _, text := range []string{"hello", "book", "lacks", "once", "book; lacks"} {
 			_, err := w.say("", text)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -12,6 +13,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/parameters"
 	"earshot/repositories/store"
+	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
 )
 
@@ -107,6 +109,7 @@ func (s scope) exclusive() bool {
 // a message, so that no replica ever decides by an old one.
 type appCache struct {
 	states *lru.Cache[string, *appState]
+	packer *explain.Packer
 }
 
 type appState struct {
@@ -114,13 +117,15 @@ type appState struct {
 	app          *repositories.App
 	repositories []*repositories.Repository // in the order in which they win a name
 	tools        *appTools
+	// facts are what explanations need of it; nil before it is loaded.
+	facts func() *explain.AppFacts
 }
 
 const cachedApps = 1024
 
-func newAppCache() appCache {
+func newAppCache(packer *explain.Packer) appCache {
 	states, _ := lru.New[string, *appState](cachedApps) // fails for a size of 0 only
-	return appCache{states: states}
+	return appCache{states: states, packer: packer}
 }
 
 // get returns the cached state of an app, or an empty state.
@@ -150,6 +155,7 @@ func (c appCache) load(store *store.Store, appID string, had *appState, fields l
 	}
 	state := &appState{version: fields.Version, app: app, repositories: inRank(own)}
 	state.tools = newAppTools(state.repositories)
+	state.facts = sync.OnceValue(func() *explain.AppFacts { return c.packer.FactsOf(app, state.repositories) })
 	c.states.Add(appID, state)
 	return state, nil
 }

@@ -263,7 +263,7 @@ func (e *Engine) sweepUp(ctx context.Context) {
 	full := false
 	for sleep(ctx, e.jitter(e.sweep)) {
 		full = e.watchMemory(ctx, full)
-		if err := e.ledger.Forget(ctx); err != nil && ctx.Err() == nil {
+		if err := errors.Join(e.ledger.Forget(ctx), e.ledger.ForgetExplained(ctx)); err != nil && ctx.Err() == nil {
 			e.log.Warn("records.unforgotten", "error", err.Error())
 		}
 	}

@@ -74,7 +74,8 @@ func typedProblem(err error) *Problem {
 // plainProblem maps the errors that only say which they are.
 func plainProblem(err error) *Problem {
 	switch {
-	case errors.Is(err, repositories.ErrNotFound), errors.Is(err, trigger.ErrNotFound), errors.Is(err, trigger.ErrNotInScope):
+	case errors.Is(err, repositories.ErrNotFound), errors.Is(err, trigger.ErrNotFound), errors.Is(err, trigger.ErrNotInScope),
+		errors.Is(err, trigger.ErrNoMessage), errors.Is(err, trigger.ErrUnexplained):
 		return NewProblem(http.StatusNotFound, err.Error())
 	case errors.Is(err, trigger.ErrCursor):
 		return BadCursor()

@@ -208,6 +208,7 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		{"--session-ttl", "EARSHOT_SESSION_TTL", "1d", "session-ttl"},
 		{"--retention", "EARSHOT_RETENTION", "999ms", "must be a second or more"},
 		{"--dead-retention", "EARSHOT_DEAD_RETENTION", "0s", "must be a second or more"},
+		{"--explain-retention", "EARSHOT_EXPLAIN_RETENTION", "0s", "must be a second or more"},
 		{"--session-messages", "EARSHOT_SESSION_MESSAGES", "0", "must be 1 or more"},
 		{"--private-urls", "EARSHOT_PRIVATE_URLS", "10.0.0.0", "--private-urls"},
 		{"--private-urls", "EARSHOT_PRIVATE_URLS", "perhaps", "--private-urls"},

@@ -129,6 +129,8 @@ func (c *config) registerRetention(flags *pflag.FlagSet) {
 	named("retention", "EARSHOT_RETENTION")
 	flags.DurationVar(&c.Retention.Dead, "dead-retention", store.DefaultDeadRetention, "how long records of triggers are kept that have failed, with what can be tried again (EARSHOT_DEAD_RETENTION)")
 	named("dead-retention", "EARSHOT_DEAD_RETENTION")
+	flags.DurationVar(&c.Retention.Explain, "explain-retention", store.DefaultExplain, "how long it is kept why a message was decided as it was (EARSHOT_EXPLAIN_RETENTION)")
+	named("explain-retention", "EARSHOT_EXPLAIN_RETENTION")
 	flags.IntVar(&c.Retention.Messages, "session-messages", store.DefaultSessionMessages, "messages of a session that stay in its history, the newest (EARSHOT_SESSION_MESSAGES)")
 	named("session-messages", "EARSHOT_SESSION_MESSAGES")
 }
@@ -146,6 +148,7 @@ func (c *config) check() error {
 	add(c.SessionTTL < time.Second, "--session-ttl (EARSHOT_SESSION_TTL) is %s; it must be a second or more, as in 24h", c.SessionTTL)
 	add(c.Retention.Done < time.Second, "--retention (EARSHOT_RETENTION) is %s; it must be a second or more, as in 168h", c.Retention.Done)
 	add(c.Retention.Dead < time.Second, "--dead-retention (EARSHOT_DEAD_RETENTION) is %s; it must be a second or more, as in 720h", c.Retention.Dead)
+	add(c.Retention.Explain < time.Second, "--explain-retention (EARSHOT_EXPLAIN_RETENTION) is %s; it must be a second or more, as in 24h", c.Retention.Explain)
 	add(c.Retention.Messages < 1, "--session-messages (EARSHOT_SESSION_MESSAGES) is %d; it must be 1 or more", c.Retention.Messages)
 	add(c.StreamMaxAge < time.Second, "--stream-max-age (EARSHOT_STREAM_MAX_AGE) is %s; it must be a second or more, as in 168h", c.StreamMaxAge)
 	add(c.RedisReplicas.Count < 0, "--redis-wait (EARSHOT_REDIS_WAIT) is %d; it must be 0 or more", c.RedisReplicas.Count)

@@ -70,7 +70,7 @@ func livingSessions(rate float64, hold time.Duration) int {
 // meanwhile and whether it has grown.
 func (b *bench) holdLoad(ctx context.Context) error {
 	keep := kept(b.hold).String()
-	s, err := b.world.Earshot(ctx, "EARSHOT_RETENTION="+keep, "EARSHOT_DEAD_RETENTION="+keep, "EARSHOT_SESSION_TTL="+keep, "EARSHOT_STREAM_MAX_AGE="+keep)
+	s, err := b.world.Earshot(ctx, "EARSHOT_RETENTION="+keep, "EARSHOT_DEAD_RETENTION="+keep, "EARSHOT_EXPLAIN_RETENTION="+keep, "EARSHOT_SESSION_TTL="+keep, "EARSHOT_STREAM_MAX_AGE="+keep)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ func (c *Chain) Describe() string { return c.describes }
 // Match implements Matcher.
 func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
 	if result, sure := c.sure(request); sure {
+		noted(matcher.TraceOf(ctx), result)
 		return result, nil
 	}
 	if len(request.Unfinished) > 0 && matcher.Abandons(request.Text) {
@@ -64,6 +65,13 @@ func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Res
 		result.Matches[i].Evidence = evidence.Find(request, match.Values, match.Tool)
 	}
 	return result, err
+}
+
+// noted adds the calls of a decision that no model made to the trace.
+func noted(trace *matcher.Trace, result matcher.Result) {
+	for i, match := range result.Matches {
+		result.Matches[i].Call = trace.Add(matcher.Call{Candidate: match.Candidate, Name: match.Tool.Name, Arguments: map[string]any{}})
+	}
 }
 
 // sure returns the decision that needs no model.

@@ -23,6 +23,11 @@ type checkedCall struct {
 	duplicate bool
 	repaired  bool
 	reading   parameters.Reading
+	// given are the arguments by the names of the parameters; unread, that they cannot be
+	// read. number is the call's among those of the trace.
+	given  map[string]any
+	unread bool
+	number int
 	// finds is true for a call that looks for tools by words.
 	finds bool
 	words string
@@ -49,6 +54,7 @@ func (t *llmTurn) read(answer provider.Completion) checkedAnswer {
 			return known || name == t.finder && name != ""
 		})
 	}
+	t.round++
 	read := checkedAnswer{text: text}
 	seen := map[string]bool{}
 	for i, call := range calls {
@@ -56,6 +62,7 @@ func (t *llmTurn) read(answer provider.Completion) checkedAnswer {
 		key := found.key()
 		found.duplicate = seen[key]
 		seen[key] = true
+		found.number = t.note(found)
 		read.calls = append(read.calls, found)
 	}
 	return read
@@ -87,8 +94,9 @@ func (t *llmTurn) check(call provider.Call) checkedCall {
 		arguments, repaired, err = nil, true, nil
 	}
 	found.repaired = repaired
-	given := offerOf(found.candidate, t.names.alias(found.candidate.Tool.Name)).named(arguments)
-	found.reading = params.Read(t.request.Complete(found.candidate, given))
+	found.unread = err != nil
+	found.given = offerOf(found.candidate, t.names.alias(found.candidate.Tool.Name)).named(arguments)
+	found.reading = params.Read(t.request.Complete(found.candidate, found.given))
 	if err != nil {
 		fault := parameters.ValueFault{Detail: err.Error()}
 		found.reading.Errors = append([]parameters.ValueFault{fault}, found.reading.Errors...)

@@ -122,6 +122,7 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 	if err != nil {
 		return matcher.Result{}, err
 	}
+	turn.trace = matcher.TraceOf(ctx)
 	turn.offer(l.retriever)
 	limited := ctx
 	if turn.finder != "" { // a search is within the time of the request that asks for it
@@ -164,13 +165,19 @@ func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matche
 func (l *LLM) ask(ctx context.Context, model provider.Client, request provider.Request) (provider.Completion, error) {
 	limited, cancel := context.WithTimeout(ctx, l.options.Timeout)
 	defer cancel()
+	wire := &provider.Wire{}
+	if matcher.TraceOf(ctx) != nil {
+		limited = provider.Watched(limited, wire)
+	}
 	start := l.options.Now()
 	answer, err := model.Complete(limited, request)
 	err = l.explain(ctx, limited, err)
 	if away := new(matcher.Unavailable); errors.As(err, &away) && away.Detail != "" {
 		l.options.Logger.WarnContext(ctx, "llm.unreached", "model", request.Model, "error", away.Detail)
 	}
-	l.options.Observe(Exchange{Model: request.Model, Took: l.options.Now().Sub(start), Usage: answer.Usage, Err: err})
+	exchange := Exchange{Model: request.Model, Took: l.options.Now().Sub(start), Usage: answer.Usage, Err: err}
+	l.options.Observe(exchange)
+	record(matcher.TraceOf(ctx), request, wire, exchange)
 	return answer, err
 }
 

@@ -62,16 +62,19 @@ func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 			result.Text = second.text
 		}
 	}
-	spare := spares(first, second)
+	t.silence(first, second)
+	spare := t.spares(first, second)
 	for _, found := range first.calls {
 		if found.faulty() {
-			found = replace(found, &spare)
+			found = t.replace(found, &spare)
 		}
 		add(&result, found)
 	}
-	if first.asksForMore() {
-		for _, found := range spare {
+	for _, found := range spare {
+		if first.asksForMore() {
 			add(&result, found)
+		} else {
+			t.drop(found, "The second answer was to mend faulty calls of the first, and this mends none.")
 		}
 	}
 	return result
@@ -79,17 +82,24 @@ func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 
 // spares returns the calls of the second answer that do not merely repeat a sound
 // call of the first.
-func spares(first, second checkedAnswer) []checkedCall {
+func (t *llmTurn) spares(first, second checkedAnswer) []checkedCall {
 	return slices.DeleteFunc(slices.Clone(second.calls), func(again checkedCall) bool {
-		return !again.known || again.duplicate || slices.ContainsFunc(first.calls, func(found checkedCall) bool {
+		if !again.known || again.duplicate {
+			return true
+		}
+		repeats := slices.ContainsFunc(first.calls, func(found checkedCall) bool {
 			return found.sound() && found.key() == again.key()
 		})
+		if repeats {
+			t.drop(again, "It repeats a call of the first answer, which was accepted.")
+		}
+		return repeats
 	})
 }
 
 // replace removes and returns the next spare call of the same tool, or returns the faulty
 // call itself if there is none.
-func replace(faulty checkedCall, spare *[]checkedCall) checkedCall {
+func (t *llmTurn) replace(faulty checkedCall, spare *[]checkedCall) checkedCall {
 	at := slices.IndexFunc(*spare, func(again checkedCall) bool {
 		return again.candidate.Tool == faulty.candidate.Tool
 	})
@@ -98,6 +108,7 @@ func replace(faulty checkedCall, spare *[]checkedCall) checkedCall {
 	}
 	chosen := (*spare)[at]
 	*spare = slices.Delete(*spare, at, at+1)
+	t.drop(faulty, "It went back to the model with its faults, and the call of the second answer stands in its place.")
 	return chosen
 }
 
@@ -110,6 +121,7 @@ func add(r *matcher.Result, found checkedCall) {
 			Values:    found.reading.Values,
 			Repaired:  found.repaired,
 			Coerced:   found.reading.Coerced,
+			Call:      found.number,
 		})
 	case found.faulty():
 		r.Rejected = append(r.Rejected, matcher.Rejected{
@@ -117,6 +129,7 @@ func add(r *matcher.Result, found checkedCall) {
 			Values:    found.reading.Values,
 			Missing:   found.reading.Missing,
 			Errors:    found.reading.Errors,
+			Call:      found.number,
 		})
 	}
 }

@@ -27,6 +27,8 @@ type llmTurn struct {
 	ids     map[string]bool // of the calls in the request
 	limit   int             // of the tools in a request
 	offered []matcher.Candidate
+	trace   *matcher.Trace // nil where nobody asks why
+	round   int            // of the answer that is read, from 1
 	// finder is the name of the function that looks for tools which are not offered; empty
 	// where all are.
 	finder string
@@ -64,7 +66,11 @@ func (l *LLM) limit(app *repositories.App) int {
 func (t *llmTurn) offer(retriever *retrieval.Retriever) {
 	if len(t.request.Candidates) > t.limit {
 		t.finder = t.names.finder()
-		t.offered = retriever.Offer(t.request, max(1, t.limit-1))
+		var scores []matcher.Score
+		t.offered, scores = retriever.Scored(t.request, max(1, t.limit-1))
+		if t.trace != nil {
+			t.trace.Offered, t.trace.Limit, t.trace.Scores = t.offered, t.limit, scores
+		}
 		t.ask.Tools = append([]*provider.Tool{finderTool(t.finder)}, t.definitions(t.offered)...)
 		return
 	}

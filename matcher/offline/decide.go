@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"fmt"
 	"strings"
 
 	"earshot/matcher/retrieval"
@@ -29,35 +30,56 @@ const (
 	sameWords     float32 = 0.75
 )
 
-// decide returns the candidate that the text calls for, if there is one beyond doubt.
-func decide(scope retrieval.Scope, said string, words []text.Word) (int, bool) {
-	best, margin, found := lead(scope, words)
-	if !found {
-		return 0, false
-	}
-	p, similarity := best.Document(), best.Score
-	covered := p.Coverage(words)
-	if covered < leastCoverage && similarity < sameWords {
-		return 0, false
-	}
-	m := text.MoodOf(said, words)
-	if margin < leastMargin || refuses(p, words) || thanks(p, words, m) || unspoken(p, m, similarity) {
-		return 0, false
-	}
-	return best.Place, confidence(similarity, margin, covered) >= confidenceBar
+// compared is how many of the nearest candidates a trace shows.
+const compared = 8
+
+// judgement is what the words of a text say of the tool nearest to it.
+type judgement struct {
+	nearest []retrieval.Near // the best first
+	// why says why the text does not call for the first of them, as the end of "Nothing
+	// fired: …"; empty where it does.
+	why string
 }
 
-// lead returns the tool nearest to the words, and how far ahead of the next it is.
-func lead(scope retrieval.Scope, words []text.Word) (best retrieval.Near, margin float32, found bool) {
-	nearest := scope.Nearest(words, 2)
+// decide judges whether the text calls for the candidate that is nearest to it, beyond doubt.
+func decide(scope retrieval.Scope, said string, words []text.Word) judgement {
+	nearest := scope.Nearest(words, compared)
+	return judgement{nearest, doubt(nearest, said, words)}
+}
+
+// doubt says why a text does not call for the nearest of the candidates; empty where it does.
+func doubt(nearest []retrieval.Near, said string, words []text.Word) string {
 	if len(nearest) == 0 {
-		return retrieval.Near{}, 0, false
+		return "no tool has anything in common with the words of the message"
 	}
+	best, margin := nearest[0], lead(nearest)
+	p, similarity := best.Document(), best.Score
+	covered, m := p.Coverage(words), text.MoodOf(said, words)
+	sure := confidence(similarity, margin, covered)
+	switch {
+	case covered < leastCoverage && similarity < sameWords:
+		return fmt.Sprintf("the nearest tool knows %.2f of what the message is about, and it takes %.2f", covered, leastCoverage)
+	case margin < leastMargin:
+		return fmt.Sprintf("the nearest tool is only %.2f ahead of the next, and it takes %.2f", margin, leastMargin)
+	case refuses(p, words):
+		return "the message does not want what the nearest tool does, or wants it undone"
+	case thanks(p, words, m):
+		return "the message thanks or says good-bye"
+	case unspoken(p, m, similarity):
+		return "the message asks or tells, and does not call for the nearest tool as its examples do"
+	case sure < confidenceBar:
+		return fmt.Sprintf("the words are not sure enough of the nearest tool: %.2f, and it takes %.2f", sure, confidenceBar)
+	}
+	return ""
+}
+
+// lead is how far the nearest is ahead of the next.
+func lead(nearest []retrieval.Near) float32 {
 	second := leastRival
 	if len(nearest) > 1 {
 		second = max(second, nearest[1].Score)
 	}
-	return nearest[0], nearest[0].Score - second, true
+	return nearest[0].Score - second
 }
 
 func confidence(similarity, margin, covered float32) float32 {

@@ -24,32 +24,44 @@ func New() *Matcher { return &Matcher{indexes: retrieval.NewCache()} }
 
 // Match finds the tool that the text calls for. A tool whose required values are not all in
 // the text is Rejected, not a Match. The error is always nil.
-func (o *Matcher) Match(_ context.Context, request matcher.Request) (matcher.Result, error) {
+func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
 	if len(request.Candidates) == 0 {
 		return matcher.Result{Stage: matcher.StageNone}, nil
 	}
-	found := matcher.Result{Stage: matcher.StageOffline}
-	words := text.Split(request.Text)
-	best, ok := decide(o.indexes.Of(request), request.Text, words)
-	if ok {
-		candidate := request.Candidates[best]
-		take(&found, candidate, valuesOf(request.Text, candidate.Tool, request.Now), request)
-		return found, nil
+	found := finding{Result: matcher.Result{Stage: matcher.StageOffline}, trace: matcher.TraceOf(ctx)}
+	words, scope := text.Split(request.Text), o.indexes.Of(request)
+	judged := decide(scope, request.Text, words)
+	if found.trace != nil {
+		found.trace.Scores = scope.Scores(judged.nearest)
 	}
-	if begun, values := continued(request, words); values != nil {
-		take(&found, begun.Candidate, values, request)
+	if judged.why == "" {
+		candidate := request.Candidates[judged.nearest[0].Place]
+		found.take(candidate, valuesOf(request.Text, candidate.Tool, request.Now), request)
+	} else if begun, values := continued(request, words); values != nil {
+		found.take(begun.Candidate, values, request)
+	} else {
+		found.trace.Silent(judged.why)
 	}
-	return found, nil
+	return found.Result, nil
+}
+
+// finding is a result in the making.
+type finding struct {
+	matcher.Result
+	trace *matcher.Trace
 }
 
 // take checks the candidate's values and records it as matched or rejected.
-func take(r *matcher.Result, candidate matcher.Candidate, values map[string]any, request matcher.Request) {
+func (r *finding) take(candidate matcher.Candidate, values map[string]any, request matcher.Request) {
 	reading := candidate.Tool.Params().Read(request.Complete(candidate, values))
+	call := r.trace.Add(matcher.Call{
+		Candidate: candidate, Name: candidate.Tool.Name, Arguments: values, Coerced: reading.Coerced, Errors: reading.Errors,
+	})
 	if len(reading.Errors) > 0 {
-		r.Rejected = append(r.Rejected, matcher.Rejected{Candidate: candidate, Values: reading.Values, Missing: reading.Missing, Errors: reading.Errors})
+		r.Rejected = append(r.Rejected, matcher.Rejected{Candidate: candidate, Values: reading.Values, Missing: reading.Missing, Errors: reading.Errors, Call: call})
 		return
 	}
-	r.Matches = append(r.Matches, matcher.Match{Candidate: candidate, Values: reading.Values, Coerced: reading.Coerced})
+	r.Matches = append(r.Matches, matcher.Match{Candidate: candidate, Values: reading.Values, Coerced: reading.Coerced, Call: call})
 }
 
 // Reply returns the empty string: there is no model to write a reply.

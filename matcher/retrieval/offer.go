@@ -40,11 +40,19 @@ const (
 // It follows from the history that the request shows, and is the same on all replicas as
 // long as that shows the whole conversation. Later a replica goes on from what it offered.
 func (r *Retriever) Offer(request matcher.Request, limit int) []matcher.Candidate {
+	offered, _ := r.Scored(request, limit)
+	return offered
+}
+
+// Scored is Offer, with the scores by which the last message was followed: those of the
+// candidates that it is most about, the best first.
+func (r *Retriever) Scored(request matcher.Request, limit int) ([]matcher.Candidate, []matcher.Score) {
 	if limit < 1 || len(request.Candidates) <= limit {
-		return request.Candidates
+		return request.Candidates, nil
 	}
 	o := newOffer(r.indexes.Of(request), limit)
-	return o.candidates(o.list(), limit)
+	list := o.list()
+	return o.candidates(list, limit), o.scope.Scores(o.best)
 }
 
 // offer is what one conversation is offered beside what is pinned.
@@ -55,6 +63,7 @@ type offer struct {
 	room   int
 	base   int
 	more   int
+	best   []Near // what the message that was followed last is about
 }
 
 // ref is a tool of a part of the scope.
@@ -124,6 +133,7 @@ func (o *offer) follow(list []ref, history []matcher.Utterance, said string) []r
 		n = o.base + len(o.pinned)
 	}
 	best := o.scope.ranked(text.Split(said), lately(history), n, o.alone)
+	o.best = best
 	if o.covers(list, best) {
 		return list
 	}

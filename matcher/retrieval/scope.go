@@ -81,6 +81,15 @@ type Near struct {
 // Document returns what the tool's own words are.
 func (n Near) Document() *Document { return n.index.document(n.tool) }
 
+// Scores are the candidates that are near, with how near they are.
+func (s Scope) Scores(near []Near) []matcher.Score {
+	scores := make([]matcher.Score, len(near))
+	for i, one := range near {
+		scores[i] = matcher.Score{Candidate: s.request.Candidates[one.Place], Score: one.Score}
+	}
+	return scores
+}
+
 // Nearest returns the n candidates that the words are most like, the likest first: 0 for
 // nothing in common, 1 for the same.
 func (s Scope) Nearest(words []text.Word, n int) []Near {

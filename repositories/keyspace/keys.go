@@ -105,6 +105,14 @@ func (k Keys) InState(state string) string { return k.tag + state + ":" + k.app 
 // nothing, by the time (ms) when their records go.
 func (k Keys) Over() string { return k.tag + "over" }
 
+// ExplainedParts is a hash of an app: what many explanations of messages share, by the hash
+// of its content.
+func (k Keys) ExplainedParts() string { return k.tag + "explained:" + k.app }
+
+// Explained is a sorted set of the partition: appId/sessionId/messageId of what explains a
+// message, and appId//name of an ExplainedParts, by the time (ms) when it goes.
+func (k Keys) Explained() string { return k.tag + "explained" }
+
 // AppKeys is a hash of an app: keyId to the stored key.
 func (k Keys) AppKeys() string { return k.tag + "keys:" + k.app }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,12 +168,13 @@ func cut(ids []string, limit int) ([]string, string) {
 
 // dropApp removes an app that has no repositories and no triggers left.
 //
-//	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate
+//	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts
+//	     of explanations
 //	ARGV appId
 //	=>   ok, or again where it has some
 var dropApp = keyspace.NewFreeingScript(`
 if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 then return 'again' end
-redis.call('DEL', KEYS[1], KEYS[5], KEYS[6], KEYS[8], KEYS[9], KEYS[10])
+redis.call('DEL', KEYS[1], KEYS[5], KEYS[6], KEYS[8], KEYS[9], KEYS[10], KEYS[11])
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('HDEL', KEYS[7], ARGV[1])
 return 'ok'
@@ -199,7 +201,7 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 		}
 		reply, err := dropApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rates("")}, appID)
+			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts()}, appID)
 		if err == nil && reply == "again" {
 			err = errConflict
 		}
@@ -208,19 +210,41 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.dropExplained(ctx, appID); err != nil {
+		return err
+	}
 	return forgotten(ctx)
 }
 
-func (s *Store) closeSessions(ctx context.Context, appID string) error {
-	sessions := s.db.ZScan(ctx, keyspace.KeysOf(appID).Idle(), 0, appID+"/*", 100).Iterator()
-	var names []string
-	for sessions.Next(ctx) {
-		if name, ok := strings.CutPrefix(sessions.Val(), appID+"/"); ok { // every second value is a score
+// dropExplained removes what names explanations of an app's messages.
+func (s *Store) dropExplained(ctx context.Context, appID string) error {
+	key := keyspace.KeysOf(appID).Explained()
+	names, err := s.membersOf(ctx, key, appID)
+	for some := range slices.Chunk(names, 1000) {
+		members := make([]any, len(some))
+		for i, name := range some {
+			members[i] = appID + "/" + name
+		}
+		err = cmp.Or(err, s.db.ZRem(ctx, key, members...).Err())
+	}
+	return keyspace.Unavailable(err)
+}
+
+// membersOf lists what follows an app's id in the members of a sorted set.
+func (s *Store) membersOf(ctx context.Context, key, appID string) (names []string, err error) {
+	members := s.db.ZScan(ctx, key, 0, appID+"/*", 100).Iterator()
+	for members.Next(ctx) {
+		if name, ok := strings.CutPrefix(members.Val(), appID+"/"); ok { // every second value is a score
 			names = append(names, name)
 		}
 	}
-	if err := sessions.Err(); err != nil {
-		return keyspace.Unavailable(err)
+	return names, keyspace.Unavailable(members.Err())
+}
+
+func (s *Store) closeSessions(ctx context.Context, appID string) error {
+	names, err := s.membersOf(ctx, keyspace.KeysOf(appID).Idle(), appID)
+	if err != nil {
+		return err
 	}
 	for _, name := range names {
 		if err := s.closeSession(ctx, appID, name, ""); err != nil {

@@ -220,6 +220,8 @@ type Retention struct {
 	// Done and Dead are how long the records of triggers are kept: of those that have
 	// delivered everything, and of those that have failed.
 	Done, Dead time.Duration
+	// Explain is how long it is kept why a message was decided as it was.
+	Explain time.Duration
 	// Messages are the newest of a session that stay in its history.
 	Messages int
 }
@@ -228,12 +230,13 @@ type Retention struct {
 const (
 	DefaultRetention       = 7 * 24 * time.Hour
 	DefaultDeadRetention   = 30 * 24 * time.Hour
+	DefaultExplain         = 24 * time.Hour
 	DefaultSessionMessages = 1000
 )
 
 func (r Retention) withDefaults() Retention {
 	return Retention{
-		Done: cmp.Or(r.Done, DefaultRetention), Dead: cmp.Or(r.Dead, DefaultDeadRetention),
+		Done: cmp.Or(r.Done, DefaultRetention), Dead: cmp.Or(r.Dead, DefaultDeadRetention), Explain: cmp.Or(r.Explain, DefaultExplain),
 		Messages: cmp.Or(r.Messages, DefaultSessionMessages),
 	}
 }

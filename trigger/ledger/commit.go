@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
@@ -14,7 +15,8 @@ import (
 //
 //	KEYS 1 app, 2 repos of the app, 3 repos of the session, 4 turns, 5 idle,
 //	     6 outbox of the plan, 7 outbox of the app, 8 triggers of the app,
-//	     9 triggers of the session, 10 pending, then the trigger of each firing, then the
+//	     9 triggers of the session, 10 pending, 11 parts of explanations, 12 what of
+//	     explanations goes when, then the trigger of each firing, then the
 //	     other effects and the effect of each event, the rates of the app and those of
 //	     the session, then the ledger
 //	ARGV 1 appId, 2 sessionId, 3 messageId ('' for a direct trigger), 4 member of the turns,
@@ -24,7 +26,9 @@ import (
 //	     13 '1' where a direct trigger counts as a message, 14 '1' where the turn has
 //	     verified claims, 15 '1' where its events may be a batch, 16 lease of an outbox (ms),
 //	     17 events (see packed), 18 '1' where it rests on the app's version alone, and on a
-//	     session without repositories, 19 number of firings, then of each firing triggerId, name,
+//	     session without repositories, 19 explanation ('' for none), 20 how long it is kept
+//	     (ms), 21 number of its parts, 22 number of firings, then name and text of each part,
+//	     then of each firing triggerId, name,
 //	     record (JSON), repositoryId, its session, its revision, '1' where it fires once, the
 //	     number of effects, and the states (JSON) of event, emitter and call, then each other
 //	     effect (JSON of an Entry)
@@ -46,7 +50,7 @@ import (
 // were, and need not be read.
 var commit = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, batchLua, crash.Script(`
 local app, session, message, box, token, at = ARGV[1], ARGV[2], ARGV[3], ARGV[5], ARGV[6], now()
-local turns, firings = KEYS[4], tonumber(ARGV[19])
+local turns, parts, firings = KEYS[4], tonumber(ARGV[21]), tonumber(ARGV[22])
 local function holderOf(first, box)
   return first and string.match(first, '^#([^\t]*)') or redis.call('HGET', ledger.holders, box) or ''
 end
@@ -63,14 +67,14 @@ if message ~= '' then
   if not had[2] then return {'closed'} end
   if had[1] or had[3] ~= token then return {'lost'} end
 else
-  local by = redis.call('HGET', KEYS[11], 'token')
-  if by == token then return again(KEYS[11], 'token') end
+  local by = redis.call('HGET', KEYS[13], 'token')
+  if by == token then return again(KEYS[13], 'token') end
   if by then return {'exists'} end
 end
 if ARGV[18] == '1' and (of[1] ~= ARGV[9] or session ~= '' and redis.call('EXISTS', KEYS[3]) == 1) then
   return {'changed'}
 end
-local list, argument = {}, 19
+local list, argument = {}, 22 + 2 * parts
 for i = 1, firings do
   local f = {}
   for j, name in ipairs({'id', 'name', 'record', 'repository', 'session', 'revision', 'once', 'open', 'event', 'emitter', 'call'}) do
@@ -97,7 +101,7 @@ for i, f in ipairs(list) do
     end
   end
   local since = micros() + i - 1
-  redis.call('HSET', KEYS[10 + i], unpack(trigger))
+  redis.call('HSET', KEYS[12 + i], unpack(trigger))
   redis.call('ZADD', KEYS[8], since, f.id)
   if session ~= '' then redis.call('ZADD', KEYS[9], since, f.id) end
   if f.once == '1' then
@@ -112,10 +116,19 @@ end
 if message ~= '' then
   redis.call('HSET', turns, turn.decision .. message, ARGV[8], turn.decider .. message, token, 'unfinished', ARGV[7])
   if ARGV[14] == '1' then redis.call('HDEL', turns, turn.verified .. message) end
+  if ARGV[19] ~= '' then
+    local goes = at + tonumber(ARGV[20])
+    redis.call('HSET', turns, turn.explained .. message, ARGV[19])
+    redis.call('ZADD', KEYS[12], goes, app .. '/' .. ARGV[4])
+    for i = 23, 22 + 2 * parts, 2 do
+      redis.call('HSET', KEYS[11], ARGV[i], ARGV[i + 1])
+      redis.call('ZADD', KEYS[12], goes + tonumber(ARGV[20]), app .. '//' .. ARGV[i])
+    end
+  end
 end
 for i = argument + 1, #ARGV do
   local e = cjson.decode(ARGV[i])
-  enqueue(KEYS[10 + firings + i - argument], e, app, KEYS[7], e.order ~= '1' and token or '')
+  enqueue(KEYS[12 + firings + i - argument], e, app, KEYS[7], e.order ~= '1' and token or '')
 end
 local first = redis.call('LINDEX', KEYS[6], 0)
 if ARGV[15] == '1' and ARGV[17] ~= '' and not first then
@@ -128,7 +141,7 @@ if ARGV[15] == '1' and ARGV[17] ~= '' and not first then
 end
 for i, e in ipairs(unpacked(ARGV[17])) do
   e.session, e.box, e.lease = session, box, tonumber(ARGV[16])
-  enqueue(KEYS[10 + firings + #ARGV - argument + i], e, app, KEYS[6], token)
+  enqueue(KEYS[12 + firings + #ARGV - argument + i], e, app, KEYS[6], token)
 end
 if message ~= '' then unschedule('turns', ARGV[4]) end
 for i, f in ipairs(list) do redis.call('ZADD', KEYS[10], micros() + i - 1, f.id) end
@@ -157,6 +170,16 @@ type Commitment struct {
 	Guessed bool
 	// FrontEnd says that a direct trigger counts as a message as well.
 	FrontEnd bool
+	Explanation
+}
+
+// Explanation is why a message was decided so. The script looks into none of it.
+type Explanation struct {
+	Body string // empty for none
+	// Parts are kept beside it, by their names, for all messages that name them, and for
+	// twice as long.
+	Parts map[string]string
+	Keep  time.Duration
 }
 
 // Firing is one firing of a tool.
@@ -228,6 +251,7 @@ func (c Commitment) keys() []string {
 	keys := []string{
 		k.App(), k.Repos(""), k.Repos(c.Session), k.Turns(c.Session), k.Idle(),
 		k.Outbox(c.Box), k.Outbox(keyspace.Box("", "")), k.Triggers(""), k.Triggers(c.Session), k.InState(keyspace.Pending),
+		k.ExplainedParts(), k.Explained(),
 	}
 	for _, firing := range c.Firings {
 		keys = append(keys, k.Trigger(firing.ID))
@@ -239,9 +263,13 @@ func (c Commitment) keys() []string {
 }
 
 func (c Commitment) arguments() ([]any, error) {
-	args := append(make([]any, 0, 19+11*len(c.Firings)+len(c.Others)),
+	args := append(make([]any, 0, 22+2*len(c.Parts)+11*len(c.Firings)+len(c.Others)),
 		c.App, c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
-		c.FrontEnd, c.Claims, !c.calls(), keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed, len(c.Firings))
+		c.FrontEnd, c.Claims, !c.calls(), keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
+		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings))
+	for name, text := range c.Parts {
+		args = append(args, name, text)
+	}
 	for _, f := range c.Firings {
 		args = append(args, f.ID, f.Name, f.Record, f.Repository, f.Session, f.Revision, f.Once, f.Open, f.States.Event, f.States.Emitter, f.States.Call)
 	}

@@ -16,19 +16,20 @@ import (
 // Besides, the hash has unfinished: the calls of the session that lack values; left: how
 // many messages have left its history; and used: when (ms) the last one came.
 var turnFields = map[string]string{
-	"message":  "m:", // as JSON
-	"arrived":  "t:", // when (ms)
-	"says":     "h:", // a hash of what it says
-	"token":    "k:", // of the lease
-	"ends":     "u:", // the lease does (ms)
-	"claims":   "c:", // how often the lease was taken
-	"decision": "d:", // JSON of the answer as it was decided
-	"decider":  "x:", // token of who decided
-	"answer":   "a:", // JSON
-	"reply":    "p:", // JSON
-	"results":  "r:", // of calls, a line of JSON each
-	"failure":  "f:", // JSON: why it was not decided
-	"verified": "v:", // claims that tools need, until it is decided
+	"message":   "m:", // as JSON
+	"arrived":   "t:", // when (ms)
+	"says":      "h:", // a hash of what it says
+	"token":     "k:", // of the lease
+	"ends":      "u:", // the lease does (ms)
+	"claims":    "c:", // how often the lease was taken
+	"decision":  "d:", // JSON of the answer as it was decided
+	"decider":   "x:", // token of who decided
+	"answer":    "a:", // JSON
+	"reply":     "p:", // JSON
+	"results":   "r:", // of calls, a line of JSON each
+	"failure":   "f:", // JSON: why it was not decided
+	"explained": "e:", // why it was decided so, packed
+	"verified":  "v:", // claims that tools need, until it is decided
 }
 
 // turnLua defines turn, a table of turnFields.

@@ -12,17 +12,20 @@ import (
 // swept is how many records are removed in one script: it takes Redis about a millisecond.
 const swept = 100
 
-// Forget removes the records of triggers whose time is over. Each partition lists them by
-// that time, so that nothing is looked for.
-func (l *Ledger) Forget(ctx context.Context) (err error) {
+// Forget removes the records of triggers whose time is over.
+func (l *Ledger) Forget(ctx context.Context) error { return l.sweep(ctx, keyspace.Keys.Over, l.forget) }
+
+// sweep removes what is over. Each partition lists it by the time when it goes, so that
+// nothing is looked for.
+func (l *Ledger) sweep(ctx context.Context, list func(keyspace.Keys) string, remove func(context.Context, int, []string) error) (err error) {
 	for partitions := AllPartitions(); len(partitions) > 0 && ctx.Err() == nil; {
-		over, away := l.over(ctx, partitions)
+		over, away := l.over(ctx, list, partitions)
 		if away != nil {
 			err = away
 		}
 		partitions = nil
 		for n, members := range over {
-			if away := l.forget(ctx, n, members); away != nil {
+			if away := remove(ctx, n, members); away != nil {
 				err = away
 			} else if len(members) == swept {
 				partitions = append(partitions, n)
@@ -32,13 +35,13 @@ func (l *Ledger) Forget(ctx context.Context) (err error) {
 	return err
 }
 
-// over reads which records of partitions are over, by partition.
-func (l *Ledger) over(ctx context.Context, partitions []int) (found map[int][]string, err error) {
+// over reads what is over of partitions, by partition.
+func (l *Ledger) over(ctx context.Context, list func(keyspace.Keys) string, partitions []int) (found map[int][]string, err error) {
 	pipe := l.db.Pipeline()
 	clocks := l.db.Clocks(ctx, pipe)
 	times, heads := make([]keyspace.Clock, len(partitions)), make([]*redis.ZSliceCmd, len(partitions))
 	for i, n := range partitions {
-		key := keyspace.PartitionKeys(n).Over()
+		key := list(keyspace.PartitionKeys(n))
 		times[i], heads[i] = clocks(key), pipe.ZRangeWithScores(ctx, key, 0, swept-1)
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error

@@ -58,7 +58,7 @@ func (s sender) Do(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	of := request.Context().Value(asked{}).(*exchange).request
-	return s.transport.Send(request, of.Model, provider.Body{Tools: toolsOf(of.Tools)}.WithTools(body))
+	return s.transport.Send(request, provider.Body{Model: of.Model, Tools: toolsOf(of.Tools)}, body)
 }
 
 // azure sends the key to Azure's endpoints in the header that they expect.

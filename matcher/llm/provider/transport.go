@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"earshot/matcher"
@@ -87,27 +88,32 @@ func (t *Transport) Post(ctx context.Context, to *url.URL, header http.Header, b
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "earshot")
-	response, err := t.Send(request, body.Model, body.WithTools(text))
+	response, err := t.Send(request, body, text)
 	if err != nil {
 		return nil, Failure(ctx, err, t.key)
 	}
 	return io.ReadAll(response.Body) // out of memory: it was read before
 }
 
-// Send sends a request with the body, without what the model is known to refuse. Where it
-// refuses something else that can be left out, the request is sent without it, once.
-func (t *Transport) Send(request *http.Request, model string, body Parts) (*http.Response, error) {
-	for _, name := range t.refused.of(model) {
-		body = Parts{t.without(body.whole(), name)}
+// Send sends a request with the body, whose rest is written already, without what the model
+// is known to refuse. Where it refuses something else that can be left out, the request is
+// sent without it, once.
+func (t *Transport) Send(request *http.Request, body Body, rest []byte) (*http.Response, error) {
+	whole, wire := body.WithTools(rest), wireOf(request.Context())
+	known, sent := t.refused.of(body.Model), whole
+	for _, name := range known {
+		sent = Parts{t.without(sent.whole(), name)}
 	}
-	response, err := t.send(request, body)
+	wire.sends(body, whole, known)
+	response, err := t.send(request, sent)
 	if !isBadRequest(err) {
 		return response, err
 	}
-	whole := body.whole()
-	if name := t.spared(err, whole); name != "" {
-		t.refused.add(model, name)
-		return t.send(request, Parts{t.without(whole, name)})
+	joined := sent.whole()
+	if name := t.spared(err, joined); name != "" {
+		t.refused.add(body.Model, name)
+		wire.sends(body, whole, append(slices.Clone(known), name))
+		return t.send(request, Parts{t.without(joined, name)})
 	}
 	return response, err
 }
@@ -130,6 +136,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	wireOf(request.Context()).gets(body, t.key)
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return nil, t.refusal(response, body)
 	}

@@ -1,0 +1,287 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+	"earshot/matcher/chain"
+	"earshot/matcher/llm"
+	"earshot/matcher/llm/llmtest"
+	"earshot/repositories"
+	"earshot/repositories/redistest"
+	"earshot/repositories/secret"
+	"earshot/trigger"
+	"earshot/trigger/explain"
+)
+
+// explainedAnswer is an answer that says why.
+type explainedAnswer struct {
+	trigger.Answer
+	Explain *explain.Explanation
+}
+
+func (a answer) explained() explainedAnswer {
+	a.t.Helper()
+	var got explainedAnswer
+	require.NoError(a.t, json.Unmarshal(a.is(200, "").body, &got))
+	return got
+}
+
+// asking is a service whose messages a scripted model decides.
+func asking(t *testing.T, server *redistest.Server, change ...func(*api.Options)) (world, *llmtest.Server) {
+	model := llmtest.New(t)
+	return liveOn(t, server, chain.New(llm.Options{BaseURL: model.URL(), Key: secret.New("planted-llm-key")}), change...), model
+}
+
+func said(id, text string) string {
+	body, _ := json.Marshal(map[string]string{"messageId": id, "actor": "user", "text": text})
+	return string(body)
+}
+
+func TestAMessageIsExplainedAtOnceAndLater(t *testing.T) {
+	s, model := asking(t, redistest.Mini(t))
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	s.call("PUT", bookingPath, bookingBody).is(201, "")
+	s.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","description":"another"},{"name":"hours","description":"opening hours"}]}`).is(201, "")
+	model.Queue(
+		llmtest.Calls([2]string{"book", `{}`}, [2]string{"hours", `{}`}, [2]string{"fly", `{"to":"Rome"}`}),
+		llmtest.Calls([2]string{"book", `{"date":"2026-12-01",}`}, [2]string{"hours", `{}`}),
+	)
+	got := s.call("POST", messagesPath+"?explain=true", said("m1", "a table on 2026-12-01")).explained()
+	require.Len(t, got.Matches, 2)
+	why := got.Explain
+	require.Equal(t, "llm", why.Stage)
+	require.Equal(t, "Fired desk/hours, booking/book.", why.Why)
+	require.Equal(t, []explain.Candidate{{RepositoryID: "booking", Session: true, Name: "book"}, {RepositoryID: "desk", Name: "hours"}}, why.Candidates)
+	require.Equal(t, explain.Shadowed, why.NotInScope[0].Reason)
+	require.Equal(t, "desk", why.NotInScope[0].RepositoryID)
+
+	require.Len(t, why.Requests, 2)
+	for i, sent := range model.Requests() {
+		require.JSONEq(t, string(sent.Body), string(why.Requests[i].Request))
+	}
+	require.Contains(t, string(why.Requests[0].Response), `"fly"`)
+	require.Equal(t, explain.Tokens{Prompt: 100, Cached: 64, Completion: 10}, why.Requests[1].Tokens)
+
+	verdicts := map[string]string{}
+	for _, call := range why.Calls {
+		verdicts[fmt.Sprint(call.Round, " ", call.Name)] = call.Verdict
+		require.NotEmpty(t, call.Why, call.Name)
+	}
+	require.Equal(t, map[string]string{"1 book": "dropped", "1 hours": "fired", "1 fly": "dropped", "2 book": "fired", "2 hours": "dropped"}, verdicts)
+	first, mended := why.Calls[0], why.Calls[3]
+	require.Equal(t, "date", first.Errors[0].Parameter)
+	require.True(t, mended.Repaired)
+	require.JSONEq(t, `{"date":"2026-12-01"}`, string(mended.Arguments))
+	require.Equal(t, "m1", mended.Evidence["date"].MessageID)
+	require.Equal(t, got.Matches[0].TriggerID, mended.TriggerID)
+
+	later := s.call("GET", messagesPath+"/m1/explain", "").is(200, "")
+	again := s.call("POST", messagesPath+"?explain=true", said("m1", "a table on 2026-12-01")).explained()
+	require.Equal(t, why, again.Explain)
+	var kept explain.Explanation
+	require.NoError(t, json.Unmarshal(later.body, &kept))
+	require.Equal(t, *why, kept)
+	require.Contains(t, string(s.call("GET", messagesPath+"/m1", "").is(200, "").body), `"state":"decided"`)
+}
+
+func TestWhatIsNotExplainedSaysWhy(t *testing.T) {
+	s, model := asking(t, redistest.Mini(t))
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	s.call("GET", messagesPath+"/m1/explain", "").problem(404, `message "m1"`, "history")
+	s.call("GET", messagesPath+"/m1", "").problem(404, `message "m1"`)
+	s.call("GET", "/v1/apps/other/sessions/s1/messages/m1/explain", "").problem(404, `app "other"`)
+	s.call("POST", messagesPath+"?explain=true", `{"messageId":"a1","actor":"agent","text":"hello"}`).is(200, `{"messageId":"a1","matches":[],"rejected":[],"reply":null,"skipResponse":false}`)
+	s.call("GET", messagesPath+"/a1/explain", "").problem(404, "agent")
+
+	s.call("PUT", bookingPath, bookingBody).is(201, "")
+	model.Queue(llmtest.Status(500, nil, `{}`))
+	s.call("POST", messagesPath+"?explain=true", hello).problem(502)
+	s.call("GET", messagesPath+"/m1/explain", "").problem(404, "not decided", "500")
+	s.call("GET", messagesPath+"/"+strings.Repeat("m", 129)+"/explain", "").problem(400, "messageId")
+	s.call("POST", messagesPath+"?explain=yes", hello).problem(400, "explain")
+}
+
+// hiddenApp plants what nobody may see: credentials, fixed values, and claims.
+const hiddenApp = `{"name":"Clinic","authServices":[{"name":"corp","type":"oidc","issuer":"https://id.example.org","audience":"a"}],
+	"modules":[{"moduleId":"calendar","secret":"planted-module","tokenUrl":"https://id.example.org/token"}],
+	"settings":{"prompt":{"text":"The desk is planted-static and the password planted-header."}}}`
+
+const hiddenTools = `{"tools":[
+	{"name":"book","description":"Books at planted-static","url":"https://example.org/book","request":{"auth":"module","moduleId":"calendar","headers":{"X-Api-Key":"planted-header"}},
+	 "schema":[{"parameter":"date","type":"string","required":true},
+	  {"parameter":"desk","type":"string","value":"planted-static","ignore":true},
+	  {"parameter":"room","type":"string","value":"A","ignore":true},
+	  {"parameter":"number","type":"integer","value":987654321},
+	  {"parameter":"quote","type":"string","value":"planted \"quoted\" one"},
+	  {"parameter":"fallback","type":"string","default":"planted-default","ignore":true},
+	  {"parameter":"who","type":"string","authServices":[{"name":"corp","field":"mail"}]}]}]}`
+
+// claimsOf verifies every token.
+type claimsOf map[string]any
+
+func (c claimsOf) Verify(_ context.Context, _ repositories.AuthService, _ string) (map[string]any, error) {
+	return c, nil
+}
+
+func TestNothingHiddenIsExplained(t *testing.T) {
+	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Identities = claimsOf{"mail": "planted@claim.example", "sub": "x"} })
+	s.call("PUT", "/v1/apps/clinic", hiddenApp).is(201, "")
+	s.call("PUT", bookingPath, hiddenTools).is(201, "")
+	call := llmtest.Call("book", `{"date":"planted-static","desk":"made-up","room":"B","who":"planted@claim.example","number":987654321,"quote":"planted \"quoted\" one"}`)
+	model.Queue(call, call, llmtest.Text("the planted-llm-key and planted-module are secret"))
+	for i, text := range []string{
+		"I am planted@claim.example, 987654321, planted-static, planted-default, planted-module, planted \"quoted\" one", "and once more at planted-header",
+	} {
+		raw := s.call("POST", messagesPath+"?explain=true", said(fmt.Sprint("m", i), text), "corp_token: x").is(200, "")
+		_, why, found := strings.Cut(string(raw.body), `"explain":`)
+		require.True(t, found)
+		for _, hidden := range []string{"planted", "987654321", "claim.example", `quoted`} {
+			require.NotContains(t, why, hidden, text)
+		}
+		require.Contains(t, why, `"room":"***"`)
+		require.Contains(t, why, `"verdict":"fired"`)
+	}
+	raw := s.call("POST", messagesPath+"?explain=true", said("m3", "bye"), "corp_token: x").is(200, "")
+	require.NotContains(t, string(raw.body), "planted")
+	require.Contains(t, string(raw.body), "the *** and *** are secret")
+}
+
+// dump is all that Redis holds, byte for byte, with the ends of keys.
+func dump(t *testing.T, server *redistest.Server) map[string]string {
+	client, held := server.Client(), map[string]string{}
+	for _, key := range server.Keys() {
+		if !server.Embedded() {
+			text, err := client.Dump(t.Context(), key).Result()
+			require.NoError(t, err)
+			held[key] = fmt.Sprintf("%x %s", text, client.PExpireTime(t.Context(), key))
+			continue
+		}
+		switch client.Type(t.Context(), key).Val() { // miniredis dumps texts alone
+		case "hash":
+			held[key] = fmt.Sprint(client.HGetAll(t.Context(), key))
+		case "zset":
+			held[key] = fmt.Sprint(client.ZRangeWithScores(t.Context(), key, 0, -1))
+		case "list":
+			held[key] = fmt.Sprint(client.LRange(t.Context(), key, 0, -1))
+		default:
+			held[key] = fmt.Sprint(client.Get(t.Context(), key))
+		}
+	}
+	return held
+}
+
+// both runs a test on miniredis and on a real server.
+func both(t *testing.T, test func(t *testing.T, server *redistest.Server)) {
+	t.Run("miniredis", func(t *testing.T) { test(t, redistest.Mini(t)) })
+	t.Run("redis", func(t *testing.T) { test(t, redistest.Run(t)) })
+}
+
+func TestADryRunLeavesNoTrace(t *testing.T) {
+	both(t, func(t *testing.T, server *redistest.Server) {
+		s, model := asking(t, server)
+		s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+		s.call("PUT", "/v1/apps/clinic/repositories/once", `{"options":{"triggerOnce":true},"tools":[{"name":"book","url":"https://example.org","emitter":"calendar.request","schema":[{"parameter":"date","type":"string","required":true}]}]}`).is(201, "")
+		model.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Call("book", `{"date":"2026-12-01"}`) })
+		require.Eventually(t, func() bool { return len(s.sink.all()) == 1 }, time.Minute, time.Millisecond) // tool.changed
+		s.quiet()
+		before := dump(t, server)
+		for _, body := range []string{said("m1", "a table on 2026-12-01"), said("m1", "a table on 2026-12-01"), said("", "2026-12-01")} {
+			body = strings.Replace(body, `"messageId":"",`, "", 1)
+			got := s.call("POST", messagesPath+"?dryRun=true&explain=true", body).explained()
+			require.Len(t, got.Matches, 1)
+			match := got.Matches[0]
+			require.Equal(t, map[string]any{"date": "2026-12-01"}, match.Values)
+			require.Equal(t, "dry", match.Event.State)
+			require.Equal(t, "dry", match.Emitter.State)
+			require.Equal(t, trigger.CallState{State: "dry"}, *match.Call)
+			require.Equal(t, "fired", got.Explain.Calls[0].Verdict)
+			require.NotContains(t, string(s.call("POST", messagesPath+"?dryRun=true", body).is(200, "").body), "explain")
+		}
+		model.Queue(llmtest.Call("book", `{}`), llmtest.Call("book", `{}`), llmtest.Text("none"))
+		require.Len(t, s.call("POST", messagesPath+"?dryRun=true", said("m2", "a table")).explained().Rejected, 1)
+		require.Empty(t, s.call("POST", messagesPath+"?dryRun=true", said("m3", "hello")).explained().Matches)
+		s.call("POST", messagesPath+"?dryRun=true", `{"messageId":"a1","actor":"agent","text":"hello"}`).is(200, "")
+		model.Queue(llmtest.Status(500, nil, `{}`))
+		s.call("POST", messagesPath+"?dryRun=true", said("m4", "hello")).problem(502, "dry run", "nothing is kept")
+		require.Equal(t, before, dump(t, server))
+		require.Len(t, s.sink.all(), 1)
+	})
+}
+
+// quiet waits until nothing is owed.
+func (w world) quiet() {
+	w.t.Helper()
+	client := w.redis.Client()
+	require.Eventually(w.t, func() bool {
+		for _, key := range w.redis.Keys() {
+			if strings.HasSuffix(key, ":due") || strings.Contains(key, ":outbox:") || strings.Contains(key, ":holders") {
+				return false
+			}
+			if strings.HasSuffix(key, ":owed") && client.Get(w.t.Context(), key).Val() != "0" {
+				return false
+			}
+		}
+		return true
+	}, time.Minute, 5*time.Millisecond)
+}
+
+func TestADryRunOfAMessageInTheHistoryIsThatOfItsPlace(t *testing.T) {
+	s, model := asking(t, redistest.Mini(t))
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	s.call("PUT", bookingPath, bookingBody).is(201, "")
+	model.Queue(
+		llmtest.Text("none"), llmtest.Call("book", `{}`), llmtest.Call("book", `{}`),
+		llmtest.Call("book", `{"date":"2026-12-01"}`), llmtest.Text("none"),
+	)
+	for i, text := range []string{"good morning", "a table", "2026-12-01", "thank you"} {
+		s.call("POST", messagesPath, said(fmt.Sprint("m", i), text)).is(200, "")
+	}
+	asked := model.Requests()
+	model.Queue(llmtest.Call("book", `{"date":"2026-12-01"}`))
+	got := s.call("POST", messagesPath+"?dryRun=true&explain=true", said("m2", "2026-12-01")).explained()
+	require.Equal(t, "2026-12-01", got.Matches[0].Values["date"])
+	again := model.Requests()[len(asked)]
+	require.Equal(t, asked[3].Messages, again.Messages, "what it was asked then, the clock and what was begun included")
+
+	model.Queue(llmtest.Text("none"))
+	s.call("POST", messagesPath+"?dryRun=true", said("m1", "no table")).is(200, "")
+	changed := model.Requests()[len(asked)+1]
+	require.Equal(t, "no table", changed.Last().Content)
+	require.Len(t, changed.Messages, len(asked[1].Messages))
+	model.Queue(llmtest.Text("none"))
+	s.call("POST", messagesPath+"?dryRun=true", said("new", "and now")).is(200, "")
+	require.Contains(t, string(model.Requests()[len(asked)+2].Body), "thank you")
+}
+
+func TestATokenOfASessionTriesButDoesNotSeeWhy(t *testing.T) {
+	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Now = func() time.Time { return now } })
+	model.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Text("none") })
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	s.call("PUT", bookingPath, bookingBody).is(201, "")
+	var made struct{ Token string }
+	require.NoError(t, json.Unmarshal(s.call("POST", "/v1/apps/clinic/sessions/s1/token", `{}`).is(201, "").body, &made))
+	token := "Authorization: Bearer " + made.Token
+	s.call("POST", messagesPath, said("m1", "hello"), token).is(200, "")
+	s.call("GET", messagesPath+"/m1", "", token).is(200, "")
+	s.call("GET", messagesPath+"/m1/explain", "", token).problem(http.StatusForbidden)
+	s.call("POST", messagesPath+"?explain=true", said("m2", "hello"), token).problem(http.StatusForbidden)
+	s.call("POST", messagesPath+"?dryRun=true&explain=true", said("m2", "hello"), token).problem(http.StatusForbidden)
+	for range 120 {
+		s.call("POST", messagesPath+"?dryRun=true", said("m2", "hello"), token).is(200, "")
+	}
+	got := s.call("POST", messagesPath+"?dryRun=true", said("m2", "hello"), token)
+	got.problem(http.StatusTooManyRequests, "120")
+	require.Equal(t, "1", got.Header.Get("Retry-After"))
+	now = now.Add(time.Second)
+	s.call("POST", messagesPath+"?dryRun=true", said("m2", "hello"), token).is(200, "")
+}

@@ -1,0 +1,148 @@
+package explain
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/parameters"
+	"earshot/repositories/secret"
+)
+
+// What is shorter would be found in ordinary text, and spoil it. Hidden values of any length
+// are masked where they stand under the names of their parameters.
+const (
+	minMasked = 4
+	minDigits = 5 // of a number
+)
+
+// mask hides texts, wherever they stand.
+type mask []*strings.Replacer
+
+// text returns the text with what is hidden masked.
+func (m mask) text(s string) string {
+	for _, hide := range m {
+		s = hide.Replace(s)
+	}
+	return s
+}
+
+// value masks inside of a value of JSON.
+func (m mask) value(value any) any {
+	switch value := value.(type) {
+	case string:
+		return m.text(value)
+	case json.Number:
+		if m.text(value.String()) != value.String() {
+			return secret.Masked
+		}
+	case []any:
+		masked := make([]any, len(value))
+		for i := range value {
+			masked[i] = m.value(value[i])
+		}
+		return masked
+	case map[string]any:
+		masked := make(map[string]any, len(value))
+		for name := range value {
+			masked[m.text(name)] = m.value(value[name])
+		}
+		return masked
+	}
+	return value
+}
+
+// hidden collects texts that are to be masked.
+type hidden []string
+
+// replacer returns what masks them all, the longest first; none where there are none.
+func (h hidden) replacer() mask {
+	if len(h) == 0 {
+		return nil
+	}
+	slices.SortFunc(h, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	pairs := make([]string, 0, 2*len(h))
+	for _, text := range slices.Compact(h) {
+		pairs = append(pairs, text, secret.Masked)
+	}
+	return mask{strings.NewReplacer(pairs...)}
+}
+
+// add adds a text as it is, and as it stands in JSON, and in JSON within JSON.
+func (h *hidden) add(text string, least int) {
+	for range 3 {
+		if len(text) < least {
+			return
+		}
+		*h = append(*h, text)
+		quoted := string(exactjson.EncodeOrNull(text))
+		if quoted = quoted[1 : len(quoted)-1]; quoted == text {
+			return
+		}
+		text = quoted
+	}
+}
+
+// value adds all texts and numbers of a value.
+func (h *hidden) value(value any) {
+	switch value := value.(type) {
+	case string:
+		h.add(value, minMasked)
+	case json.Number:
+		h.add(value.String(), minDigits)
+	case []any:
+		for _, one := range value {
+			h.value(one)
+		}
+	case map[string]any:
+		for _, one := range value {
+			h.value(one)
+		}
+	}
+}
+
+// tool adds the values of the parameters that models are not shown.
+func (h *hidden) tool(tool *repositories.Tool) {
+	params := tool.Params()
+	var values map[string]any
+	for _, name := range params.Names() {
+		if params.Hidden(name) {
+			if values == nil {
+				values = params.Read(nil).Values
+			}
+			h.value(values[name])
+		}
+	}
+}
+
+func (h *hidden) credentials(list []repositories.Credential) {
+	for _, one := range list {
+		if text := one.Get().Reveal(); !one.Shown {
+			h.add(text, minMasked)
+		}
+	}
+}
+
+// claimed masks what ID tokens say of a user.
+func claimed(claims parameters.Claims) mask {
+	var found hidden
+	for _, service := range claims {
+		found.value(service)
+	}
+	return found.replacer()
+}
+
+// arguments are those of a call, without the values of hidden parameters.
+func (m mask) arguments(tool *repositories.Tool, given map[string]any) map[string]any {
+	shown := make(map[string]any, len(given))
+	for name, value := range given {
+		if tool != nil && tool.Params().Hidden(name) {
+			value = secret.Masked
+		}
+		shown[m.text(name)] = m.value(value)
+	}
+	return shown
+}

@@ -1,0 +1,86 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"earshot/matcher"
+)
+
+// Why says in a sentence what came of a message that had so many tools in scope.
+func Why(d Decision, candidates int) string {
+	var fired, rejected []string
+	for i, call := range d.Trace.Calls {
+		named := call.Name
+		if call.Repository != nil {
+			named = call.Repository.ID + "/" + named
+		}
+		switch d.Verdicts[i+1].Verdict {
+		case Fired:
+			fired = append(fired, named)
+		case Rejected:
+			rejected = append(rejected, named)
+		}
+	}
+	switch {
+	case len(fired) > 0 && len(rejected) > 0:
+		return fmt.Sprintf("Fired %s; rejected %s for its values.", strings.Join(fired, ", "), strings.Join(rejected, ", "))
+	case len(fired) > 0:
+		return fmt.Sprintf("Fired %s.", strings.Join(fired, ", "))
+	case len(rejected) > 0:
+		return fmt.Sprintf("Nothing fired: %s was called for, and its values do not do.", strings.Join(rejected, ", "))
+	}
+	return "Nothing fired: " + whyNothing(d, candidates) + "."
+}
+
+func whyNothing(d Decision, candidates int) string {
+	if last := len(d.Trace.Calls); last > 0 {
+		dropped := d.Verdicts[last].Why
+		if dropped == "" {
+			dropped = d.Trace.Calls[last-1].Dropped
+		}
+		return "what was called for was dropped (" + strings.TrimSuffix(dropped, ".") + ")"
+	}
+	switch {
+	case candidates == 0:
+		return "no tool is in scope"
+	case d.Trace.Silence != "":
+		return d.Trace.Silence
+	}
+	return "no tool was called for"
+}
+
+// WhyFired says why a call fires that a stage of matching has found.
+func WhyFired(stage string) string {
+	switch stage {
+	case matcher.StageExact:
+		return "The text is that of the tool: its name, its description or one of its examples."
+	case matcher.StageOffline:
+		return "The words of the message call for it, with values that the tool takes."
+	}
+	return "The model called it, with values that the tool takes."
+}
+
+// WhyRejected says what is wrong with the values of a call.
+func WhyRejected(rejected matcher.Rejected) string {
+	var all []string
+	for _, fault := range rejected.Errors {
+		all = append(all, strings.TrimSpace(fault.Parameter+" "+fault.Detail))
+	}
+	return "Its values do not do: " + strings.Join(all, "; ") + "."
+}
+
+// WhyDropped says why a match does not fire where others do.
+func WhyDropped(match matcher.Match, fires []matcher.Match) string {
+	for _, other := range fires {
+		if other.Repository.Options.Exclusive && !match.Repository.Options.Exclusive {
+			return fmt.Sprintf("Repository %s is exclusive and its tool %s fires, so that no tool of other repositories does.", other.Repository.ID, other.Tool.Name)
+		}
+	}
+	for _, other := range fires {
+		if other.Repository == match.Repository {
+			return fmt.Sprintf("Repository %s fires once, and its tool %s came first.", other.Repository.ID, other.Tool.Name)
+		}
+	}
+	return "Another tool came first."
+}

@@ -1,0 +1,238 @@
+package explain
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/parameters"
+)
+
+// maxCandidates is how many candidates an explanation lists.
+const maxCandidates = 1000
+
+// Fetch reads shared parts by their names. One that is gone is not among them.
+type Fetch func(names []string) (map[string]string, error)
+
+// Unpack reads the explanation of a message. It asks for shared parts at most twice.
+func Unpack(messageID, body string, fetch Fetch) (Explanation, error) {
+	text, err := unpack(body)
+	if err != nil {
+		return Explanation{}, err
+	}
+	var packed kept
+	if err := exactjson.Unmarshal(text, &packed); err != nil {
+		return Explanation{}, err
+	}
+	parts := shelf{}
+	if err := parts.fill(fetch, packed.names()); err != nil {
+		return Explanation{}, err
+	}
+	if err := parts.fill(fetch, parts.listed(packed)); err != nil {
+		return Explanation{}, err
+	}
+	return packed.explanation(messageID, parts), nil
+}
+
+// Unmatched explains a message that is matched against nothing.
+func Unmatched(messageID string, at time.Time) Explanation {
+	return Explanation{
+		MessageID: messageID, Time: at, Stage: matcher.StageNone, Why: "Nothing fired: what an agent says is matched against nothing.",
+		Candidates: []Candidate{}, NotInScope: []Barred{}, Requests: []Request{}, Calls: []Call{},
+	}
+}
+
+// names are the parts that an explanation names itself.
+func (k kept) names() (names []string) {
+	if k.Offered != "" {
+		names = append(names, k.Offered)
+	}
+	for _, piece := range k.allPieces() {
+		if kind, name := piece[:1], piece[1:]; kind != literal {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (k kept) allPieces() []string {
+	all := slices.Clone(k.Scope)
+	for _, one := range k.Requests {
+		all = append(all, one.Pieces...)
+	}
+	return all
+}
+
+// shelf are parts by their names.
+type shelf map[string][]byte
+
+func (s shelf) fill(fetch Fetch, names []string) error {
+	slices.Sort(names)
+	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return s[name] != nil })
+	if len(names) == 0 {
+		return nil
+	}
+	found, err := fetch(names)
+	if err != nil {
+		return err
+	}
+	for name, packed := range found {
+		text, err := unpack(packed)
+		if err != nil {
+			return err
+		}
+		s[name] = text
+	}
+	return nil
+}
+
+// listed are the parts that lists name.
+func (s shelf) listed(k kept) (names []string) {
+	for _, piece := range k.allPieces() {
+		if !strings.HasPrefix(piece, listed) {
+			continue
+		}
+		for _, inner := range s.pieces(piece[1:]) {
+			if strings.HasPrefix(inner, shared) {
+				names = append(names, inner[1:])
+			}
+		}
+	}
+	return names
+}
+
+func (s shelf) pieces(name string) (list []string) {
+	_ = json.Unmarshal(s[name], &list) // our own; one that is gone is empty
+	return list
+}
+
+// texts are what pieces say, and whether one of them is gone.
+func (s shelf) texts(pieces []string) (texts []string, gone bool) {
+	for _, piece := range pieces {
+		kind, rest := piece[:1], piece[1:]
+		if kind == literal {
+			texts = append(texts, rest)
+			continue
+		}
+		if s[rest] == nil {
+			gone = true
+			continue
+		}
+		if kind == shared {
+			texts = append(texts, string(s[rest]))
+			continue
+		}
+		inner, lost := s.texts(s.pieces(rest))
+		texts, gone = append(texts, inner...), gone || lost
+	}
+	return texts, gone
+}
+
+func (k kept) explanation(messageID string, parts shelf) Explanation {
+	e := Explanation{
+		MessageID: messageID, Time: time.UnixMilli(k.Time).UTC(), Stage: k.Stage, Why: k.Why,
+		Candidates: []Candidate{}, NotInScope: []Barred{}, Requests: []Request{}, Calls: []Call{}, Cut: k.Cut,
+	}
+	k.scope(&e, parts)
+	for _, one := range k.Requests {
+		texts, gone := parts.texts(one.Pieces)
+		if gone {
+			e.Cut = append(e.Cut, "parts of the request are lost")
+		}
+		e.Requests = append(e.Requests, Request{
+			Model: one.Model, Request: jsonOrText(strings.Join(texts, "")), LeftOut: one.LeftOut, Response: jsonOrText(one.Answer),
+			Error: one.Error, Millis: one.Millis, Tokens: one.Tokens,
+		})
+	}
+	for _, call := range k.Calls {
+		if call.Coerced == nil {
+			call.Coerced = []string{}
+		}
+		if call.Errors == nil {
+			call.Errors = []parameters.ValueFault{}
+		}
+		e.Calls = append(e.Calls, call)
+	}
+	return e
+}
+
+// jsonOrText is a text as the JSON that it is, or as a string.
+func jsonOrText(text string) json.RawMessage {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return exactjson.EncodeOrNull(text)
+}
+
+// scope works out which tools were in scope.
+func (k kept) scope(e *Explanation, parts shelf) {
+	texts, gone := parts.texts(k.Scope)
+	if gone {
+		e.Cut = append(e.Cut, "candidates are lost")
+	}
+	var listings []listing
+	for _, text := range texts {
+		var one listing
+		if json.Unmarshal([]byte(text), &one) == nil {
+			listings = append(listings, one)
+		}
+	}
+	in, out := sorted(listings, k.Verified, k.Barred)
+	offered := k.offered(parts)
+	for _, one := range in {
+		e.Candidates = append(e.Candidates, k.candidate(one, offered))
+	}
+	slices.SortStableFunc(e.Candidates, byInterest)
+	if over := len(e.Candidates) - maxCandidates; over > 0 {
+		e.Candidates, e.More = e.Candidates[:maxCandidates], over
+	}
+	e.NotInScope = append(e.NotInScope, out[:min(len(out), maxCandidates)]...)
+}
+
+// offered are the names of the tools that the model was shown; nil where it was shown all.
+func (k kept) offered(parts shelf) map[string]bool {
+	if k.Offered == "" {
+		return nil
+	}
+	var names []string
+	_ = json.Unmarshal(parts[k.Offered], &names)
+	offered := map[string]bool{}
+	for _, name := range names {
+		offered[name] = true
+	}
+	return offered
+}
+
+func (k kept) candidate(one placed, offered map[string]bool) Candidate {
+	c := Candidate{RepositoryID: one.ID, Session: one.Session, Name: one.Name}
+	if at := slices.IndexFunc(k.Scores, func(s keptScore) bool { return s.Name == one.Name }); at >= 0 {
+		c.Score = &k.Scores[at].Score
+	}
+	switch {
+	case one.Name == repositories.CatchAll:
+		c.Cut, c.Why = true, "It takes what nothing else matches, and is shown to no model."
+	case offered != nil && !offered[one.Name]:
+		c.Cut = true
+		c.Why = fmt.Sprintf("A request has %d tools at most and more are in scope: others are nearer to what the conversation is about.", k.Limit)
+	}
+	return c
+}
+
+// byInterest puts those with scores first, then those that were shown, in the order of their
+// scope.
+func byInterest(a, b Candidate) int {
+	score := func(c Candidate) float32 {
+		if c.Score == nil {
+			return -1
+		}
+		return *c.Score
+	}
+	shown := map[bool]int{true: 1}
+	return cmp.Or(cmp.Compare(score(b), score(a)), cmp.Compare(shown[a.Cut], shown[b.Cut]))
+}

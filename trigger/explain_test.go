@@ -1,0 +1,202 @@
+package trigger_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
+	"earshot/trigger"
+	"earshot/trigger/explain"
+)
+
+// why is the explanation of a message as another replica reads it.
+func (w *world) why(id string) explain.Explanation {
+	w.t.Helper()
+	found, err := w.keeper.Explain(w.t.Context(), "clinic", "s1", id)
+	require.NoError(w.t, err)
+	return found
+}
+
+// verdicts are those of the calls by their names, each with why.
+func verdicts(e explain.Explanation) map[string]string {
+	of := map[string]string{}
+	for _, call := range e.Calls {
+		of[call.Name] = call.Verdict + ": " + call.Why
+	}
+	return of
+}
+
+func TestEveryVerdictSaysWhy(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "plain", `{"tools":[{"name":"a"},{"name":"lacks","schema":[{"parameter":"day","type":"string","required":true}]}]}`)
+		w.put("s1", "one", `{"options":{"triggerOnce":true},"tools":[{"name":"b"},{"name":"c"}]}`)
+		w.put("s1", "only", `{"options":{"exclusive":true},"tools":[{"name":"d"}]}`)
+		for _, say := range []struct {
+			text, why string
+			verdicts  map[string]string
+		}{
+			{"a; lacks", "Fired plain/a; rejected plain/lacks for its values.", map[string]string{"a": "fired: The model called it", "lacks": "rejected: Its values do not do: day is required."}},
+			{"a; d", "Fired only/d.", map[string]string{"a": "dropped: Repository only is exclusive", "d": "fired: "}},
+			{"b; c", "Fired one/b.", map[string]string{"b": "fired: ", "c": "dropped: Repository one fires once, and its tool b came first."}},
+			{"lacks", "Nothing fired: plain/lacks was called for, and its values do not do.", map[string]string{"lacks": "rejected: "}},
+			{"hello", "Nothing fired: no tool was called for.", map[string]string{}},
+		} {
+			answer, err := w.say("", say.text)
+			require.NoError(t, err)
+			found := w.why(answer.MessageID)
+			require.Equal(t, say.why, found.Why)
+			require.Equal(t, "llm", found.Stage)
+			got := verdicts(found)
+			require.Len(t, got, len(say.verdicts))
+			for name, begins := range say.verdicts {
+				require.True(t, strings.HasPrefix(got[name], begins), got[name])
+			}
+		}
+	})
+}
+
+func TestACatchAllAndAnEmptyScopeAreExplained(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		answer, err := w.say("", "hello")
+		require.NoError(t, err)
+		require.Equal(t, "Nothing fired: no tool is in scope.", w.why(answer.MessageID).Why)
+		w.put("", "all", `{"tools":[{"name":"collect-user-message"},{"name":"a"}]}`)
+		answer, err = w.say("", "hello")
+		require.NoError(t, err)
+		found := w.why(answer.MessageID)
+		require.Equal(t, "Fired all/collect-user-message.", found.Why)
+		require.Equal(t, "all", found.Calls[0].RepositoryID)
+		require.Equal(t, answer.Matches[0].TriggerID, found.Calls[0].TriggerID)
+		require.Equal(t, []string{"a", "collect-user-message"}, []string{found.Candidates[0].Name, found.Candidates[1].Name})
+		require.True(t, found.Candidates[1].Cut)
+	})
+}
+
+func TestAToolThatGoesWhileItIsMatchedIsExplained(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "one", `{"options":{"triggerOnce":true},"tools":[{"name":"b"}]}`)
+		w.put("", "plain", `{"tools":[{"name":"a"},{"name":"c"}]}`)
+		w.matcher.intercept(func(matcher.Request) error {
+			w.matcher.intercept(nil)
+			_, err := w.fire(trigger.Direct{Name: "b", Source: "ui"})
+			w.register("", "plain", `{"tools":[{"name":"a","description":"other"},{"name":"c"}]}`)
+			return err
+		})
+		answer, err := w.say("", "a; b; c")
+		require.NoError(t, err)
+		require.Len(t, answer.Matches, 1)
+		got := verdicts(w.why(answer.MessageID))
+		require.Contains(t, got["a"], "dropped: The tool was changed or removed while")
+		require.Contains(t, got["b"], "dropped: Repository one fires once, and was taken")
+		require.Contains(t, got["c"], "fired")
+	})
+}
+
+func TestWhatAUserMayNotUseIsExplained(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", staffApp)
+		w.put("s1", "staff", staff)
+		_, err := w.sayAs(nil, "m1", "payroll")
+		require.NoError(t, err)
+		_, err = w.sayAs(map[string]map[string]any{"corp": {"sub": "x"}}, "m2", "payroll")
+		require.NoError(t, err)
+		none, some := w.why("m1"), w.why("m2")
+		require.Equal(t, []string{"payroll", "leave"}, []string{none.NotInScope[0].Name, none.NotInScope[1].Name})
+		require.Equal(t, explain.Unverified, none.NotInScope[0].Reason)
+		require.Contains(t, none.NotInScope[0].Why, "corp_token")
+		require.Equal(t, "leave", some.NotInScope[0].Name)
+		require.Contains(t, some.NotInScope[0].Why, "address.mail")
+	})
+}
+
+func TestExplanationsGoWhenTheirTimeIsOver(t *testing.T) {
+	keeping(t, store.Retention{Explain: time.Millisecond}, func(t *testing.T, w *world) {
+		answer, err := w.say("", "book")
+		require.NoError(t, err)
+		client, k := w.server.Client(), keyspace.KeysOf("clinic")
+		w.until("nothing of it is left", func() bool { return client.Exists(t.Context(), k.Explained(), k.ExplainedParts()).Val() == 0 })
+		_, err = w.engine.Explain(t.Context(), "clinic", "s1", answer.MessageID)
+		require.ErrorIs(t, err, trigger.ErrUnexplained)
+		require.ErrorContains(t, err, "explanations are kept for 1ms")
+		for field := range client.HGetAll(t.Context(), k.Turns("s1")).Val() {
+			require.False(t, strings.HasPrefix(field, "e:"), field)
+		}
+	})
+}
+
+func TestASessionTakesItsExplanationsAlongAndAnAppAllOfThem(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "plain", `{"tools":[{"name":"a"}]}`)
+		for _, session := range []string{"s1", "s2"} {
+			_, err := w.sayOn(w.engine, session, "m1", "a")
+			require.NoError(t, err)
+		}
+		client, k := w.server.Client(), keyspace.KeysOf("clinic")
+		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+		_, err := w.engine.Explain(t.Context(), "clinic", "s1", "m1")
+		require.ErrorIs(t, err, trigger.ErrNoMessage)
+		for _, member := range client.ZRange(t.Context(), k.Explained(), 0, -1).Val() {
+			require.NotContains(t, member, "clinic/s1/")
+		}
+		_, err = w.keeper.Explain(t.Context(), "clinic", "s2", "m1")
+		require.NoError(t, err)
+		require.NoError(t, w.store.DeleteApp(t.Context(), "clinic"))
+		require.Zero(t, client.Exists(t.Context(), k.Explained(), k.ExplainedParts()).Val())
+		_, err = w.engine.Explain(t.Context(), "clinic", "s2", "m1")
+		require.ErrorIs(t, err, repositories.ErrNotFound)
+
+		w.app("clinic", "{}") // another of that name, of which nothing is written yet
+		w.put("", "plain", `{"tools":[{"name":"a"}]}`)
+		_, err = w.say("m1", "a")
+		require.NoError(t, err)
+		require.Equal(t, []explain.Candidate{{RepositoryID: "plain", Name: "a"}}, w.why("m1").Candidates)
+	})
+}
+
+func TestAMessageOfAnOlderVersionIsNotExplained(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		_, err := w.say("m1", "hello")
+		require.NoError(t, err)
+		require.NoError(t, w.server.Client().HDel(t.Context(), keyspace.KeysOf("clinic").Turns("s1"), "e:m1").Err())
+		_, err = w.engine.Explain(t.Context(), "clinic", "s1", "m1")
+		require.ErrorIs(t, err, trigger.ErrUnexplained)
+		require.ErrorContains(t, err, "explanations are kept for 24h0m0s")
+	})
+}
+
+func TestAnExplanationSurvivesPartsThatRedisHasLost(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "plain", `{"tools":[{"name":"a"}]}`)
+		_, err := w.say("m1", "a")
+		require.NoError(t, err)
+		require.NoError(t, w.server.Client().Del(t.Context(), keyspace.KeysOf("clinic").ExplainedParts()).Err())
+		found := w.why("m1")
+		require.Equal(t, []string{"candidates are lost"}, found.Cut)
+		require.Equal(t, "fired", found.Calls[0].Verdict)
+	})
+}
+
+func TestExplanationsAreSmallBesideWhatTheyShare(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		var tools []string
+		for i := range 300 {
+			tools = append(tools, fmt.Sprintf(`{"name":"tool-%d","description":"does the %dth thing"}`, i, i))
+		}
+		w.put("", "plain", `{"tools":[`+strings.Join(tools, ",")+`]}`)
+		client, k := w.server.Client(), keyspace.KeysOf("clinic")
+		for i := range 3 {
+			_, err := w.say(fmt.Sprint("m", i), "tool-1")
+			require.NoError(t, err)
+			require.Less(t, client.HStrLen(t.Context(), k.Turns("s1"), fmt.Sprint("e:m", i)).Val(), int64(400))
+		}
+		require.EqualValues(t, 2, client.HLen(t.Context(), k.ExplainedParts()).Val(), "the tools of the repository, and the list of repositories")
+		require.Len(t, w.why("m2").Candidates, 300)
+	})
+}
