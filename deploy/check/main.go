@@ -5,9 +5,9 @@
 //	go run ./deploy/check
 //
 // It says what it is doing as it does it, and ends with the tests that failed and what
-// they wrote. It needs a redis-server and Chromium on the path and a PostgreSQL server, and says how
-// to get them; with -install it gets them by itself where apt-get is to be had. All else
-// comes with the Go modules.
+// they wrote. It needs Redis, PostgreSQL, Chromium, and the programs that documents use,
+// and says how to get them; with -install it gets them by itself where apt-get is to be
+// had. All else comes with the Go modules.
 package main
 
 import (
@@ -69,25 +69,24 @@ func check(p *progress, install, short bool) error {
 	return nil
 }
 
-// servers makes sure that there are a Redis and a PostgreSQL server, and a browser: the
-// tests that need one must run.
+// servers makes sure that there are a Redis and a PostgreSQL server, a browser, and what
+// the commands of the documents use: the tests that need one must run.
 func servers(install bool) error {
 	var missing []string
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		missing = append(missing, "redis-server")
+	for _, name := range []string{"redis-server", "chromium", "curl", "jq", "openssl", "sqlite3"} {
+		if _, err := exec.LookPath(name); err != nil {
+			missing = append(missing, name)
+		}
 	}
 	if !pgtest.Installed() {
 		missing = append(missing, "postgresql")
-	}
-	if _, err := exec.LookPath("chromium"); err != nil {
-		missing = append(missing, "chromium")
 	}
 	if len(missing) == 0 {
 		return nil
 	}
 	packages := strings.Join(missing, " ")
 	if !install {
-		return fmt.Errorf("what the tests need is not there: %s; install it with: apt-get install %s (brew install redis postgresql chromium), or run this with -install", packages, packages)
+		return fmt.Errorf("what the tests need is not there: %s; install it with: apt-get install %s (by brew, redis-server is redis), or run this with -install", packages, packages)
 	}
 	if err := command("apt-get", "update"); err != nil {
 		return err
