@@ -51,6 +51,7 @@ func accessTable() map[string]auth.Access {
 		"GET " + session + "/events": {Scopes: either, FrontEnd: true},
 		"GET " + app + "/events":     {Scopes: either},
 	}
+	table["GET "+app+"/tools/usage"] = auth.Access{Scopes: permissions{store.PermitTools, store.PermitTriggers}}
 	for _, in := range []string{app, session} {
 		table["GET "+in+"/tools"] = auth.Access{Scopes: permissions{store.PermitTools, store.PermitTriggers}}
 		for _, method := range []string{http.MethodGet, http.MethodPost} {

@@ -36,7 +36,8 @@ var permitted = map[string]string{
 	"GET /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}":    "tools",
 	"DELETE /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}": "tools",
 
-	"GET /v1/apps/{appId}/tools": "tools triggers", "GET /v1/apps/{appId}/sessions/{sessionId}/tools": "tools triggers",
+	"GET /v1/apps/{appId}/tools/usage": "tools triggers",
+	"GET /v1/apps/{appId}/tools":       "tools triggers", "GET /v1/apps/{appId}/sessions/{sessionId}/tools": "tools triggers",
 
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token",
 	"GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/explain": "messages",

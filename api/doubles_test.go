@@ -10,6 +10,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/explain"
+	"earshot/trigger/usage"
 )
 
 // asked is one call that a double has got.
@@ -167,7 +168,8 @@ func (s *storeDouble) RevokeKey(_ context.Context, appID, keyID string) error {
 // engineDouble stands for the ledger in the same way.
 type engineDouble struct {
 	double
-	why explain.Explanation
+	why  explain.Explanation
+	uses []usage.Tool
 	// panics makes Post panic with this value.
 	panics any
 }
@@ -211,6 +213,11 @@ func (e *engineDouble) Explain(_ context.Context, appID, sessionID, messageID st
 func (e *engineDouble) Fire(_ context.Context, direct trigger.Direct) (json.RawMessage, error) {
 	e.took("Fire", direct)
 	return e.answer, e.err
+}
+
+func (e *engineDouble) Usage(_ context.Context, appID string) ([]usage.Tool, error) {
+	e.took("Usage", appID)
+	return e.uses, e.err
 }
 
 func (e *engineDouble) Tools(_ context.Context, appID, sessionID string, page trigger.Page) ([]trigger.Tool, string, error) {

@@ -9,11 +9,14 @@ import (
 	"earshot/api/answer"
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/usage"
 )
 
 // Tools lists the tools in scope.
 type Tools interface {
 	Tools(ctx context.Context, appID, sessionID string, page trigger.Page) (items []trigger.Tool, next string, err error)
+	// Usage is by name.
+	Usage(ctx context.Context, appID string) ([]usage.Tool, error)
 }
 
 // scopedTools serves the tools of an app and of a session, each as a model sees it.
@@ -23,6 +26,7 @@ func (h scopedTools) routes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/v1/apps/:appId/tools", handle: h.list, query: pageQuery},
 		{method: http.MethodGet, path: "/v1/apps/:appId/sessions/:sessionId/tools", handle: h.list, query: pageQuery},
+		{method: http.MethodGet, path: "/v1/apps/:appId/tools/usage", handle: h.usage, query: pageQuery},
 	}
 }
 
@@ -37,6 +41,30 @@ func (h scopedTools) list(c echo.Context) error {
 	items, next, err := h.engine.Tools(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), page)
 	if err != nil {
 		return err
+	}
+	return answer.List(c, items, next)
+}
+
+// usage tells how often each tool was used in the last 24 hours.
+func (h scopedTools) usage(c echo.Context) error {
+	page, err := pageOf(c)
+	if err != nil {
+		return err
+	}
+	all, err := h.engine.Usage(c.Request().Context(), c.Param("appId"))
+	if err != nil {
+		return err
+	}
+	room, items, next := repositories.Room{}, []usage.Tool{}, ""
+	for _, tool := range all {
+		if tool.Name <= page.After {
+			continue
+		}
+		if len(items) == page.Limit || !room.Takes(tool) {
+			next = items[len(items)-1].Name
+			break
+		}
+		items = append(items, tool)
 	}
 	return answer.List(c, items, next)
 }

@@ -12,6 +12,7 @@ import (
 	"earshot/repositories/parameters"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/usage"
 )
 
 const fired = `{"triggerId":"click-1","repositoryId":"booking","name":"book","source":"ui","values":{"n":9007199254740993},"returnDirect":false,"skipResponse":false}`
@@ -148,4 +149,15 @@ func TestAllFailedTriggersAreRetriedOrPurged(t *testing.T) {
 		s.call("DELETE", "/v1/apps/clinic/triggers"+path, "").problem(400, "only failed triggers", "?state=failed")
 	}
 	require.Equal(t, "CountFailed", s.engine.last().Method, "nothing was asked for since")
+}
+
+func TestUseOfToolsIsListedByName(t *testing.T) {
+	s := start(t)
+	for _, name := range []string{"a", "b", "c"} {
+		s.engine.uses = append(s.engine.uses, usage.Tool{Name: name, Fired: 1, Hours: []usage.Hour{}})
+	}
+	got := s.call("GET", "/v1/apps/clinic/tools/usage?limit=2", "").is(200, "")
+	require.JSONEq(t, `{"items":[{"name":"a","fired":1,"rejected":0,"hours":[]},{"name":"b","fired":1,"rejected":0,"hours":[]}],"next":"b"}`, string(got.body))
+	got = s.call("GET", "/v1/apps/clinic/tools/usage?limit=2&after=b", "").is(200, "")
+	require.JSONEq(t, `{"items":[{"name":"c","fired":1,"rejected":0,"hours":[]}]}`, string(got.body))
 }

@@ -36,6 +36,7 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
 		case status == ledger.Committed:
+			e.count(p)
 			return e.carryOut(p)
 		}
 		p = nil // it is planned anew, on what there is

@@ -18,6 +18,7 @@ import (
 	"earshot/trigger/explain"
 	"earshot/trigger/goroutines"
 	"earshot/trigger/ledger"
+	"earshot/trigger/usage"
 )
 
 // Numbers that depend on each other; NewEngine refuses an Options whose do not fit.
@@ -85,6 +86,7 @@ type Engine struct {
 	statements effect.Deliverer
 	log        *slog.Logger
 	metrics    *Metrics
+	uses       *usage.Counter
 	apps       appCache
 	pasts      pastCache
 	packer     *explain.Packer
@@ -127,7 +129,7 @@ func NewEngine(o Options) (*Engine, error) {
 	packer := explain.NewPacker(o.Store.Retention().Explain, o.Now)
 	return &Engine{
 		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements,
-		log: o.Logger, metrics: o.Metrics, apps: newAppCache(packer), pasts: newPastCache(), packer: packer,
+		log: o.Logger, metrics: o.Metrics, uses: usage.New(o.DB, o.Now), apps: newAppCache(packer), pasts: newPastCache(), packer: packer,
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
 		life: life, die: die, pool: goroutines.New(), slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),

@@ -38,6 +38,7 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 		return nil, e.leaveUndecided(t, err, retry)
 	}
 	t.decided = true
+	e.count(p)
 	e.logDecision(t, p, result.Stage, e.now().Sub(started))
 	answer, err := e.deliverDecision(e.life, t, p, request, result) // the decision stands, whoever has the turn
 	if err == nil && p.few {

@@ -150,3 +150,27 @@ func TestToolsInScopeAreListedAsAModelSeesThem(t *testing.T) {
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }
+
+func TestUseOfToolsIsCounted(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.register("", "r", `{"tools":[{"name":"a"},{"name":"lacks","schema":[{"parameter":"day","type":"string","required":true}]}]}`)
+		for _, text := range []string{"a", "a; lacks", "nothing"} {
+			_, err := w.say("", text)
+			require.NoError(t, err)
+		}
+		_, err := w.fire(trigger.Direct{Name: "a", Source: "ui"})
+		require.NoError(t, err)
+		used, err := w.engine.Usage(t.Context(), "clinic")
+		require.NoError(t, err)
+		require.Len(t, used, 2)
+		require.Equal(t, []int{3, 0, 0, 1}, []int{used[0].Fired, used[0].Rejected, used[1].Fired, used[1].Rejected})
+		_, err = w.engine.Usage(t.Context(), "nobody")
+		require.ErrorIs(t, err, repositories.ErrNotFound)
+
+		require.NoError(t, w.store.DeleteApp(t.Context(), "clinic"))
+		w.app("clinic", "{}")
+		used, err = w.engine.Usage(t.Context(), "clinic")
+		require.NoError(t, err)
+		require.Empty(t, used)
+	})
+}

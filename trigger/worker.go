@@ -13,6 +13,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
+	"earshot/trigger/usage"
 )
 
 // Run delivers what is due in the ledger and closes sessions that have expired, until
@@ -266,7 +267,37 @@ func (e *Engine) sweepUp(ctx context.Context) {
 		if err := errors.Join(e.ledger.Forget(ctx), e.ledger.ForgetExplained(ctx)); err != nil && ctx.Err() == nil {
 			e.log.Warn("records.unforgotten", "error", err.Error())
 		}
+		e.writeUses(ctx)
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), parting)
+	defer cancel()
+	e.writeUses(ctx)
+}
+
+// writeUses writes down how often tools were set off here.
+func (e *Engine) writeUses(ctx context.Context) {
+	if err := e.uses.Flush(ctx); err != nil && ctx.Err() == nil {
+		e.log.Warn("uses.unwritten", "error", err.Error())
+	}
+}
+
+// count counts the use of the tools of a plan that was committed.
+func (e *Engine) count(p *plan) {
+	for _, match := range p.answer.Matches {
+		e.uses.Fired(p.App, match.Name)
+	}
+	for _, rejected := range p.answer.Rejected {
+		e.uses.Rejected(p.App, rejected.Name)
+	}
+}
+
+// Usage tells how often each tool of an app was set off in the last 24 hours, or called for in
+// vain, by name.
+func (e *Engine) Usage(ctx context.Context, appID string) ([]usage.Tool, error) {
+	if err := e.appExists(ctx, appID); err != nil {
+		return nil, err
+	}
+	return e.uses.Read(ctx, appID)
 }
 
 // slots are a semaphore that bounds how much a process works on at the same time in one

@@ -7,6 +7,7 @@ package keyspace
 import (
 	"fmt"
 	"hash/fnv"
+	"time"
 )
 
 // Partitions is the number of hash slots that apps are spread over. All keys of an
@@ -122,6 +123,19 @@ func (k Keys) KeyUses() string { return k.tag + "keyuses:" + k.app }
 // Compared is a list: when (ms) a key, by its id, has compared credentials in the last
 // minute, the latest first. The admin, who has no id, has one as well. It expires.
 func (k Keys) Compared(keyID string) string { return k.tag + "compared:" + k.app + ":" + OrNone(keyID) }
+
+// Uses is a hash of an app: how often its tools were set off in an hour (since 1970), or
+// called for in vain. It expires.
+func (k Keys) Uses(hour int64) string { return fmt.Sprintf("%suses:%s:%d", k.tag, k.app, hour) }
+
+// AllUses are those of the hours of which any may be there.
+func (k Keys) AllUses(now time.Time) []string {
+	var names []string
+	for hour := now.Unix()/3600 - 26; hour <= now.Unix()/3600+1; hour++ {
+		names = append(names, k.Uses(hour))
+	}
+	return names
+}
 
 // Rates is a hash that counts what was posted in the minute: a session's, or all of the
 // app. It expires.

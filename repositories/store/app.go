@@ -169,12 +169,12 @@ func cut(ids []string, limit int) ([]string, string) {
 // dropApp removes an app that has no repositories and no triggers left.
 //
 //	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts
-//	     of explanations
+//	     of explanations, then uses of tools
 //	ARGV appId
 //	=>   ok, or again where it has some
 var dropApp = keyspace.NewFreeingScript(`
 if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 then return 'again' end
-redis.call('DEL', KEYS[1], KEYS[5], KEYS[6], KEYS[8], KEYS[9], KEYS[10], KEYS[11])
+redis.call('DEL', KEYS[1], KEYS[5], KEYS[6], KEYS[8], KEYS[9], unpack(KEYS, 10))
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('HDEL', KEYS[7], ARGV[1])
 return 'ok'
@@ -199,9 +199,9 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 		if err := s.dropTriggers(ctx, appID); err != nil {
 			return err
 		}
-		reply, err := dropApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Repos(""),
+		reply, err := dropApp.Run(ctx, s.db, append([]string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts()}, appID)
+			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts()}, keys.AllUses(s.now())...), appID)
 		if err == nil && reply == "again" {
 			err = errConflict
 		}

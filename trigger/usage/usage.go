@@ -1,0 +1,181 @@
+// Package usage counts how often each tool of an app was set off, and how often a message
+// called for it in vain, hour by hour, and tells it of the last 24 hours. Each replica counts
+// for itself and adds that to the ledger every few seconds, so that it costs a message
+// nothing: a replica that is killed loses what it has counted since.
+package usage
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories/keyspace"
+)
+
+// Counter counts the use of all apps. It is safe for concurrent use.
+type Counter struct {
+	db  *keyspace.DB
+	now func() time.Time
+
+	mu      sync.Mutex
+	counted map[hour]map[string]int // by field
+}
+
+// hour is an hour of an app.
+type hour struct {
+	app    string
+	number int64 // since 1970
+}
+
+// New returns a Counter.
+func New(db *keyspace.DB, now func() time.Time) *Counter {
+	return &Counter{db: db, now: now, counted: map[hour]map[string]int{}}
+}
+
+// Kinds of use.
+const (
+	fired    = "f"
+	rejected = "r"
+)
+
+// Fired counts a firing of a tool.
+func (c *Counter) Fired(appID, tool string) { c.add(appID, fired+tool) }
+
+// Rejected counts a message that called for a tool and did not set it off.
+func (c *Counter) Rejected(appID, tool string) { c.add(appID, rejected+tool) }
+
+func (c *Counter) add(appID, field string) {
+	at := hour{appID, c.hour()}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counted[at] == nil {
+		c.counted[at] = map[string]int{}
+	}
+	c.counted[at][field]++
+}
+
+func (c *Counter) hour() int64 { return c.now().Unix() / 3600 }
+
+// Bounds of what is kept: for how many hours, and of how many tools in one hour. A tool beyond
+// them is not counted.
+const (
+	hours     = 25
+	mostTools = 500
+)
+
+// addUses adds to the counts of an hour.
+//
+//	KEYS counts
+//	ARGV 1 most fields, 2 how long they are kept (ms), then each field and its count
+//	=>   ok
+//
+// A client that lost the reply counts twice.
+var addUses = keyspace.NewScript(`
+local room = tonumber(ARGV[1]) - redis.call('HLEN', KEYS[1])
+for i = 3, #ARGV, 2 do
+  local known = redis.call('HEXISTS', KEYS[1], ARGV[i]) == 1
+  if not known then room = room - 1 end
+  if known or room >= 0 then redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
+end
+if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 'ok'
+`)
+
+// Flush adds what was counted to the ledger. What cannot be written is kept for the next time.
+func (c *Counter) Flush(ctx context.Context) (err error) {
+	c.mu.Lock()
+	counted := c.counted
+	c.counted = map[hour]map[string]int{}
+	c.mu.Unlock()
+	for at, fields := range counted {
+		args := []any{2 * mostTools, (hours * time.Hour).Milliseconds()}
+		for field, count := range fields {
+			args = append(args, field, count)
+		}
+		if _, away := addUses.Run(ctx, c.db, []string{keyspace.KeysOf(at.app).Uses(at.number)}, args...); away != nil {
+			c.keep(at, fields)
+			err = away
+		}
+	}
+	return err
+}
+
+func (c *Counter) keep(at hour, fields map[string]int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counted[at] == nil {
+		c.counted[at] = map[string]int{}
+	}
+	for field, count := range fields {
+		c.counted[at][field] += count
+	}
+}
+
+// Tool is the use of a tool in the last 24 hours, over all repositories that have one of that
+// name.
+type Tool struct {
+	Name     string `json:"name"`
+	Fired    int    `json:"fired"`
+	Rejected int    `json:"rejected"`
+	// Hours are those in which it was used, the oldest first.
+	Hours []Hour `json:"hours"`
+}
+
+// Hour is the use of a tool in one hour.
+type Hour struct {
+	Begins   time.Time `json:"ts"`
+	Fired    int       `json:"fired"`
+	Rejected int       `json:"rejected"`
+}
+
+// Read tells the use of all tools of an app in the present hour and the 23 before it, by name.
+// What other replicas have counted is there some seconds later.
+func (c *Counter) Read(ctx context.Context, appID string) ([]Tool, error) {
+	if err := c.Flush(ctx); err != nil {
+		return nil, err
+	}
+	pipe, last := c.db.Pipeline(), c.hour()
+	replies := make([]*redis.MapStringStringCmd, 24)
+	for i := range replies {
+		replies[i] = pipe.HGetAll(ctx, keyspace.KeysOf(appID).Uses(last-23+int64(i)))
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	tools := map[string]*Tool{}
+	for i, reply := range replies {
+		begins := time.Unix((last-23+int64(i))*3600, 0).UTC()
+		for field, text := range reply.Val() {
+			count, _ := strconv.Atoi(text)
+			name := field[1:]
+			if tools[name] == nil {
+				tools[name] = &Tool{Name: name}
+			}
+			tools[name].add(begins, field[:1], count)
+		}
+	}
+	list := make([]Tool, 0, len(tools))
+	for _, tool := range tools {
+		list = append(list, *tool)
+	}
+	slices.SortFunc(list, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// add adds a count to an hour that is the last of the tool, or follows it.
+func (t *Tool) add(begins time.Time, kind string, count int) {
+	if len(t.Hours) == 0 || !t.Hours[len(t.Hours)-1].Begins.Equal(begins) {
+		t.Hours = append(t.Hours, Hour{Begins: begins})
+	}
+	at := &t.Hours[len(t.Hours)-1]
+	if kind == fired {
+		t.Fired, at.Fired = t.Fired+count, at.Fired+count
+	} else {
+		t.Rejected, at.Rejected = t.Rejected+count, at.Rejected+count
+	}
+}
