@@ -38,6 +38,8 @@ type Options struct {
 	Origins Origins
 	// Identities verifies ID tokens. Missing: no user is ever verified.
 	Identities Identities
+	// Models knows which models can be asked. Missing: settings may name any.
+	Models Models
 	// Events is read by event streams. Missing: they answer 503.
 	Events Events
 	// Streams is how many event streams an app may have open here. Missing: 10,000.
@@ -169,6 +171,10 @@ type Previewer interface {
 type SessionCloser interface {
 	CloseSession(ctx context.Context, appID, sessionID string) error
 }
+
+// Models says why messages of an app whose settings name a model so cannot be matched; nil
+// where they can.
+type Models interface{ CheckModel(named string) error }
 
 // Engine is what the API needs of the ledger.
 type Engine interface {

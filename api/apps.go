@@ -9,12 +9,14 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 // apps serves /v1/apps.
 type apps struct {
 	store   AppStore
 	preview Previewer
+	models  Models // nil: settings may name any
 }
 
 func (h apps) routes() []route {
@@ -51,6 +53,9 @@ func (h apps) put(c echo.Context) error {
 	if err := h.mayPut(c); err != nil {
 		return err
 	}
+	if err := h.checkModel(c, app); err != nil {
+		return err
+	}
 	if dry, err := isPreview(c); dry || err != nil {
 		return previewed(c, err, func() (string, error) {
 			return h.preview.PreviewApp(c.Request().Context(), app, auth.PrincipalOf(c).RootKey)
@@ -61,6 +66,26 @@ func (h apps) put(c echo.Context) error {
 		return err
 	}
 	return answer.JSON(c, answer.CreatedOr(http.StatusOK, created), app)
+}
+
+// checkModel refuses settings that name a model which this service cannot ask: each message
+// would be answered 502. Who applies files may prefer them to be taken all the same, as the
+// service may be given its key later: Prefer: handling=lenient (RFC 7240).
+func (h apps) checkModel(c echo.Context, app *repositories.App) error {
+	named := app.Settings.LLM.Tools
+	if h.models == nil || named == "" {
+		return nil
+	}
+	wrong := h.models.CheckModel(named)
+	if wrong == nil {
+		return nil
+	}
+	if prefers(c.Request().Header, "handling=lenient") {
+		return nil
+	}
+	var faults fault.List
+	faults.Add(fault.Point("settings", "llm", "tools"), "%s", wrong)
+	return faults.Err()
 }
 
 // mayPut keeps an app's key from creating the app anew when it has just been deleted.

@@ -1,11 +1,13 @@
 package api_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/api"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 )
@@ -76,4 +78,27 @@ func TestListsArePagedAndNeverNull(t *testing.T) {
 	s.call("GET", "/v1/apps?limit=1&after=bakery", "").is(200,
 		`{"items":[{"appId":"clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}],"next":"clinic"}`)
 	require.Equal(t, asked{"Apps", []any{"bakery", 1}}, s.store.last())
+}
+
+// known are models that can be asked.
+type known string
+
+func (k known) CheckModel(named string) error {
+	if named == string(k) {
+		return nil
+	}
+	return errors.New("anthropic is not configured: set ANTHROPIC_API_KEY")
+}
+
+func TestAModelThatCannotBeAskedIsAFaultOfTheSettings(t *testing.T) {
+	s := start(t, func(o *api.Options) { o.Models = known("openai/gpt-4o-mini") })
+	const claude = `{"settings":{"llm":{"tools":"anthropic/claude-haiku-4-5"}}}`
+	for _, path := range []string{"/v1/apps/clinic", "/v1/apps/clinic?dryRun=true"} {
+		faults := s.call("PUT", path, claude).problem(400)
+		require.Contains(t, faults["/settings/llm/tools"], "set ANTHROPIC_API_KEY")
+	}
+	require.Zero(t, s.store.count())
+	s.call("PUT", "/v1/apps/clinic", claude, "Prefer: handling=lenient").is(200, "")
+	s.call("PUT", "/v1/apps/clinic", `{"settings":{"llm":{"tools":"openai/gpt-4o-mini"}}}`).is(200, "")
+	s.call("PUT", "/v1/apps/clinic", `{}`).is(200, "")
 }

@@ -24,6 +24,8 @@ type Trace struct {
 	Calls []Call
 	// Silence is why no call was found, as the end of "Nothing fired: …"; empty where one was.
 	Silence string
+	// Notes say what else is to be known, such as a setting that does not hold.
+	Notes []string
 }
 
 // Score is how near a candidate is to a message: 0 for nothing in common.
@@ -100,6 +102,13 @@ func (t *Trace) Add(call Call) int {
 func (t *Trace) Silent(why string) {
 	if t != nil {
 		t.Silence = why
+	}
+}
+
+// Note adds what else is to be known, as a sentence.
+func (t *Trace) Note(what string) {
+	if t != nil {
+		t.Notes = append(t.Notes, what)
 	}
 }
 

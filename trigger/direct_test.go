@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
@@ -128,5 +129,37 @@ func TestTriggersAreListedNewestFirst(t *testing.T) {
 		require.ErrorIs(t, err, trigger.ErrNotFound)
 		_, _, err = w.engine.Triggers(t.Context(), trigger.Query{AppID: "nobody", Page: trigger.Page{Limit: 2}})
 		require.ErrorIs(t, err, repositories.ErrNotFound)
+	})
+}
+
+// TestResultsOfCallsAreNamedAfterTheirTriggers ends calls of all sorts: at the first attempt, at
+// a later one, failed and retried, of a message, of a client's own id, and of a repository that
+// fires once.
+func TestResultsOfCallsAreNamedAfterTheirTriggers(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "plain", `{"tools":[{"name":"ring","url":"http://x.example"}]}`)
+		w.put("s1", "one", `{"options":{"triggerOnce":true},"tools":[{"name":"once","url":"http://x.example"}]}`)
+		said, err := w.say("m1", "ring")
+		require.NoError(t, err)
+		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "once", Source: "ui", TriggerID: "click-1"})
+		require.NoError(t, err)
+		made, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ring", Source: "ui"})
+		require.NoError(t, err)
+		w.calls.answers(down)
+		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "ring", Source: "ui", TriggerID: "click-2"})
+		require.NoError(t, err)
+		w.calls.answers(refuse)
+		w.rest()
+		w.calls.answers(nil)
+		require.NoError(t, w.engine.Retry(t.Context(), "clinic", "click-2", "admin"))
+		w.rest()
+		var ids []any
+		for _, name := range []string{"ring", "once"} {
+			for _, payload := range w.events.payloads("tool.result.clinic.s1." + name) {
+				require.Equal(t, payload["triggerId"], strings.Split(payload["id"].(string), ".")[0])
+				ids = append(ids, payload["id"])
+			}
+		}
+		require.ElementsMatch(t, []any{said.Matches[0].TriggerID + ".result", made.TriggerID + ".result", "click-2.result", "click-2.result-1", "click-1.result"}, ids)
 	})
 }

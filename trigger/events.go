@@ -163,7 +163,7 @@ func (e *Engine) resultEvent(a attempt) (effect.Effect, keyspace.Entry, error) {
 	}
 	o := a.outcome
 	about := of.eventHeader
-	about.ID, about.Time, about.Text = resultID(a), e.now().UTC(), ""
+	about.ID, about.Time, about.Text = resultID(a.TriggerID, a), e.now().UTC(), ""
 	event, _, err := eventOf(eventResult, about, of.Name, resultPayload{
 		eventHeader: about, TriggerID: a.TriggerID, RepositoryID: of.RepositoryID, Source: of.Source, Name: of.Name,
 		OK: o.Verdict == effect.Done, Status: o.Status, Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
@@ -173,7 +173,7 @@ func (e *Engine) resultEvent(a attempt) (effect.Effect, keyspace.Entry, error) {
 	}
 	event.TraceParent = a.TraceParent
 	body, err := exactjson.Encode(event)
-	owed := keyspace.EventEntry(about.ID, a.SessionID, a.TriggerID, string(body))
+	owed := keyspace.EventEntry(resultID(strings.TrimSuffix(a.ID, "."+partCall), a), a.SessionID, a.TriggerID, string(body))
 	owed.Part = partResult
 	return effect.Effect{
 		ID: owed.ID, Kind: effect.KindEvent, AppID: a.AppID, SessionID: a.SessionID, TriggerID: a.TriggerID,
@@ -181,10 +181,11 @@ func (e *Engine) resultEvent(a attempt) (effect.Effect, keyspace.Entry, error) {
 	}, owed, err
 }
 
-// resultID names the result of a call; a call that was revived after its death has
-// another result than the one that said so.
-func resultID(call attempt) string {
-	id := strings.TrimSuffix(call.ID, "."+partCall) + "." + partResult
+// resultID names the result of a call after what it is of: in the event, the trigger; in the
+// ledger and the stream, which know all apps, the firing. The one after the nth retry of what
+// had failed is another than the one that said so.
+func resultID(of string, call attempt) string {
+	id := keyspace.EffectID(of, partResult)
 	if call.revived > 0 {
 		id += "-" + strconv.Itoa(call.revived)
 	}

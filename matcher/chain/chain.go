@@ -5,6 +5,7 @@ package chain
 
 import (
 	"context"
+	"fmt"
 
 	"earshot/matcher"
 	"earshot/matcher/evidence"
@@ -51,8 +52,21 @@ func New(options llm.Options) *Chain {
 // credential.
 func (c *Chain) Describe() string { return c.describes }
 
+// CheckModel says why the messages of an app whose settings name a model so cannot be
+// matched; nil where they can. Where no model is configured at all the words decide,
+// whatever the settings name.
+func (c *Chain) CheckModel(named string) error {
+	if models, asks := c.rest.(*llm.LLM); asks {
+		return models.CheckModel(named)
+	}
+	return nil
+}
+
 // Match implements Matcher.
 func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
+	if _, asks := c.rest.(*llm.LLM); !asks && request.App != nil && request.App.Settings.LLM.Tools != "" {
+		matcher.TraceOf(ctx).Note(fmt.Sprintf("settings.llm.tools is %q and no model is configured: the words alone decide.", request.App.Settings.LLM.Tools))
+	}
 	if result, sure := c.sure(request); sure {
 		noted(matcher.TraceOf(ctx), result)
 		return result, nil

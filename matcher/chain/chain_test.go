@@ -11,6 +11,7 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
 	"earshot/matcher/matchertest"
+	"earshot/repositories"
 	"earshot/repositories/secret"
 )
 
@@ -94,4 +95,23 @@ func TestDroppedCallIsNotCompleted(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, result.Matches)
 	require.NotContains(t, server.Requests()[0].Messages[1].Content, "still missing")
+}
+
+func TestAModelThatIsNotConfiguredIsSaid(t *testing.T) {
+	named := &repositories.App{Settings: repositories.Settings{LLM: repositories.LLM{Tools: "anthropic/claude-haiku-4-5"}}}
+	words := chain.New(llm.Options{})
+	require.NoError(t, words.CheckModel("anthropic/claude-haiku-4-5"), "the words decide")
+	ctx, trace := matcher.Recorded(t.Context())
+	_, err := words.Match(ctx, matcher.Request{App: named, Text: "hello"})
+	require.NoError(t, err)
+	require.Equal(t, []string{`settings.llm.tools is "anthropic/claude-haiku-4-5" and no model is configured: the words alone decide.`}, trace.Notes)
+
+	models := chain.New(llm.Options{Key: secret.New("k")})
+	require.NoError(t, models.CheckModel("openai/gpt-4o-mini"))
+	require.ErrorContains(t, models.CheckModel("anthropic/claude-haiku-4-5"), "set ANTHROPIC_API_KEY")
+	require.ErrorContains(t, models.CheckModel("nobody/x"), "providers are openai")
+	ctx, trace = matcher.Recorded(t.Context())
+	_, err = models.Match(ctx, matcher.Request{App: named, Text: "hello", Chat: true})
+	require.ErrorContains(t, err, "set ANTHROPIC_API_KEY")
+	require.Empty(t, trace.Notes)
 }

@@ -120,6 +120,7 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 	}
 	turn, err := l.newTurn(request)
 	if err != nil {
+		l.options.Logger.WarnContext(ctx, "llm.unconfigured", "app", appOf(request), "error", err.Error())
 		return matcher.Result{}, err
 	}
 	turn.trace = matcher.TraceOf(ctx)
@@ -144,6 +145,13 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 		return matcher.Result{}, err
 	}
 	return turn.result(first, second), nil
+}
+
+func appOf(request matcher.Request) string {
+	if request.App == nil {
+		return ""
+	}
+	return request.App.ID
 }
 
 // Reply asks for the text of the answer. The model is shown the results of the tools and is

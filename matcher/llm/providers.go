@@ -2,6 +2,7 @@ package llm
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -91,6 +92,16 @@ func (l *LLM) choose(app *repositories.App) (provider.Client, string, error) {
 			"settings.llm.tools is %q: give it as PROVIDER/MODEL, as in openai/MODEL; providers are openai, anthropic, gemini and cohere", named)}
 	}
 	return chosen.client, model, chosen.err
+}
+
+// CheckModel says why the messages of an app whose settings name a model so cannot be
+// matched; nil where they can.
+func (l *LLM) CheckModel(named string) error {
+	_, _, err := l.choose(&repositories.App{Settings: repositories.Settings{LLM: repositories.LLM{Tools: named}}})
+	if away := (*matcher.Unavailable)(nil); errors.As(err, &away) {
+		return errors.New(away.Reason)
+	}
+	return err
 }
 
 // host names an endpoint without its path and query, and without any credentials in its

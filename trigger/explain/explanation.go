@@ -27,6 +27,8 @@ type Explanation struct {
 	NotInScope []Barred  `json:"notInScope"`
 	Requests   []Request `json:"requests"`
 	Calls      []Call    `json:"calls"`
+	// Notes say what else is to be known, such as a setting that does not hold.
+	Notes []string `json:"notes,omitempty"`
 	// Cut says what was left out for its size.
 	Cut []string `json:"cut,omitempty"`
 }

@@ -54,6 +54,7 @@ type kept struct {
 	Scores   []keptScore       `json:"scores,omitempty"`
 	Requests []keptRequest     `json:"requests,omitempty"`
 	Calls    []Call            `json:"calls,omitempty"`
+	Notes    []string          `json:"notes,omitempty"`
 	Cut      []string          `json:"cut,omitempty"`
 }
 
@@ -87,7 +88,7 @@ func (p *Packer) Pack(d Decision) (Packed, error) {
 	w := &packing{Packer: p, Packed: Packed{owner: d.Owner}, mask: p.maskOf(d)}
 	made := kept{
 		Time: d.Time.UnixMilli(), Stage: d.Stage, Why: w.mask.text(d.Why), Scope: w.scope(d), Limit: d.Trace.Limit,
-		Verified: len(d.Claims) > 0, Barred: w.barred(d),
+		Verified: len(d.Claims) > 0, Barred: w.barred(d), Notes: d.Trace.Notes,
 	}
 	for _, one := range d.Trace.Scores[:min(maxScores, len(d.Trace.Scores))] {
 		made.Scores = append(made.Scores, keptScore{one.Tool.Name, one.Score})

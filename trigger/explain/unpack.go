@@ -137,7 +137,7 @@ func (s shelf) texts(pieces []string) (texts []string, gone bool) {
 func (k kept) explanation(messageID string, parts shelf) Explanation {
 	e := Explanation{
 		MessageID: messageID, Time: time.UnixMilli(k.Time).UTC(), Stage: k.Stage, Why: k.Why,
-		Candidates: []Candidate{}, NotInScope: []Barred{}, Requests: []Request{}, Calls: []Call{}, Cut: k.Cut,
+		Candidates: []Candidate{}, NotInScope: []Barred{}, Requests: []Request{}, Calls: []Call{}, Notes: k.Notes, Cut: k.Cut,
 	}
 	k.scope(&e, parts)
 	for _, one := range k.Requests {

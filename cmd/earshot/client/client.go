@@ -87,6 +87,9 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte) ([]
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	if method == http.MethodPut { // files are taken whole, though they name a model that is not configured here
+		request.Header.Set("Prefer", "handling=lenient")
+	}
 	if !c.Key.Empty() {
 		request.Header.Set("Authorization", "Bearer "+c.Key.Reveal())
 	}
