@@ -22,13 +22,14 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 const (
 	// patience bounds every wait. It is far above what is waited for, for machines that
 	// do much else.
-	patience = 5 * time.Minute
+	patience = time.Minute
 	// pictures names a folder in which every page that is looked at leaves a picture.
 	pictures = "EARSHOT_PICTURES"
 )
@@ -171,18 +172,25 @@ func (b *tab) fill(selector, text string) {
 	b.do(chromedp.SetValue(selector, text))
 }
 
+// click clicks on what a selector finds first, once it is there: what stands where may move
+// as events come.
 func (b *tab) click(selector string) {
 	b.t.Helper()
-	b.do(chromedp.Click(selector))
+	found := fmt.Sprintf("document.querySelector(%q)", selector)
+	b.until(selector+" is there", found)
+	b.do(chromedp.Evaluate[chromedp.Void]("setTimeout(() => " + found + ".click())"))
 }
 
 // until waits for an expression to hold; a page that is just being left has none.
 func (b *tab) until(what, expression string) {
 	b.t.Helper()
-	require.Eventually(b.t, func() bool {
+	held := assert.Eventually(b.t, func() bool {
 		holds, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
 		return err == nil && holds
-	}, patience, 20*time.Millisecond, "%s\n%s", what, b.text("body"))
+	}, patience, 20*time.Millisecond, what)
+	if !held {
+		b.t.Fatal(b.text("body"))
+	}
 }
 
 // reads waits until an element reads some words.

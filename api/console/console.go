@@ -60,18 +60,25 @@ func New(options Options) http.Handler {
 func (c *console) pages() map[string]func(*visit) error {
 	const app = root + "/apps/{app}"
 	return map[string]func(*visit) error{
-		"GET " + root:                 home,
-		"GET " + root + "/{$}":        home,
-		"GET " + root + "/sign-in":    signInPage,
-		"POST " + root + "/sign-in":   signIn,
-		"POST " + root + "/sign-out":  signOut,
-		"POST " + root + "/theme":     chooseTheme,
-		"GET " + root + "/apps":       appsPage,
-		"POST " + root + "/apps":      createApp,
-		"GET " + app:                  nowPage,
-		"GET " + app + "/playground":  playgroundPage,
-		"POST " + app + "/playground": say,
-		root + "/":                    nothingHere,
+		"GET " + root:                        home,
+		"GET " + root + "/{$}":               home,
+		"GET " + root + "/sign-in":           signInPage,
+		"POST " + root + "/sign-in":          signIn,
+		"POST " + root + "/sign-out":         signOut,
+		"POST " + root + "/theme":            chooseTheme,
+		"GET " + root + "/apps":              appsPage,
+		"POST " + root + "/apps":             createApp,
+		"GET " + app:                         nowPage,
+		"GET " + app + "/playground":         playgroundPage,
+		"POST " + app + "/playground":        say,
+		"GET " + app + "/sessions":           sessionsPage,
+		"GET " + app + "/sessions/{session}": sessionPage,
+		"POST " + app + "/sessions/{session}/messages/{message}/again": runAgain,
+		"GET " + app + "/triggers":                                     triggersPage,
+		"POST " + app + "/triggers/bulk":                               bulkTriggers,
+		"GET " + app + "/triggers/{trigger}":                           triggerPage,
+		"POST " + app + "/triggers/{trigger}/retry":                    retryTrigger,
+		root + "/": nothingHere,
 	}
 }
 

@@ -161,3 +161,12 @@ func (s *service) says(session, id, text string) {
 	require.NoError(s.t, err)
 	s.rest("POST", "/v1/apps/clinic/sessions/"+session+"/messages", string(body), nil)
 }
+
+// fired is the id of the last trigger of a tool.
+func (s *service) fired(tool string) string {
+	s.t.Helper()
+	var found struct{ Items []struct{ TriggerID string } }
+	s.rest("GET", "/v1/apps/clinic/triggers?name="+tool, "", &found)
+	require.NotEmpty(s.t, found.Items, tool)
+	return found.Items[0].TriggerID
+}

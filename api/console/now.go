@@ -143,10 +143,10 @@ func (v *visit) service() (*service, error) {
 		return nil, err
 	}
 	found := &service{
-		Due: total(families["earshot_effects_due"]), Dead: total(families["earshot_dead"]),
-		Oldest: time.Duration(total(families["earshot_effects_oldest_seconds"]) * float64(time.Second)),
-		Full:   total(families["earshot_redis_full"]) > 0,
-		Began:  time.Unix(int64(total(families["process_start_time_seconds"])), 0),
+		Due: totalOf(families["earshot_effects_due"]), Dead: totalOf(families["earshot_dead"]),
+		Oldest: time.Duration(totalOf(families["earshot_effects_oldest_seconds"]) * float64(time.Second)),
+		Full:   totalOf(families["earshot_redis_full"]) > 0,
+		Began:  time.Unix(int64(totalOf(families["process_start_time_seconds"])), 0),
 	}
 	found.Messages = byOutcome(families["earshot_messages_total"])
 	return found, nil
@@ -168,8 +168,8 @@ func byOutcome(family *dto.MetricFamily) []outcome {
 	return all
 }
 
-// total adds a gauge or a counter up; a missing one is zero.
-func total(family *dto.MetricFamily) float64 {
+// totalOf adds a gauge or a counter up; a missing one is zero.
+func totalOf(family *dto.MetricFamily) float64 {
 	sum := 0.0
 	for _, metric := range family.GetMetric() {
 		sum += metric.GetGauge().GetValue() + metric.GetCounter().GetValue()

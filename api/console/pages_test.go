@@ -29,6 +29,14 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 	for _, one := range []struct{ name, path, ready string }{
 		{"apps", "/console/apps", "My clinic"},
 		{"now", "/console/apps/clinic", "lovely"},
+		{"sessions", "/console/apps/clinic/sessions", "book me"},
+		{"session fired", "/console/apps/clinic/sessions/s1?message=m1", "desk B"},
+		{"session rejected", "/console/apps/clinic/sessions/s1?message=m4", "desk is required"},
+		{"session unmatched", "/console/apps/clinic/sessions/s1?message=m3", "lovely"},
+		{"session new", "/console/apps/clinic/sessions/s9", "Nothing was said"},
+		{"triggers", "/console/apps/clinic/triggers", "404 Not Found"},
+		{"triggers none", "/console/apps/clinic/triggers?value=nowhere&within=1h", "Nothing fits"},
+		{"trigger", "/console/apps/clinic/triggers/" + s.fired("book-appointment"), "Decided"},
 		{"playground", "/console/apps/clinic/playground?session=s1", "lovely"},
 		{"playground new", "/console/apps/clinic/playground?session=s2", "Nothing was said"},
 		{"no app", "/console/apps/nobody", "nobody"},
@@ -100,4 +108,75 @@ func TestThemeIsChosenAndKept(t *testing.T) {
 	b.until("the choice is kept", `fetch("/console/apps").then(a => a.text()).then(t => window.kept = t.includes('data-theme="dark"')) && window.kept`)
 	b.visit("/console/apps")
 	require.NotEqual(t, light, evaluated[string](b, ground))
+}
+
+func TestSomebodyFindsADeadLetterAndRetriesIt(t *testing.T) {
+	s := startWith(t, secret.Secret{})
+	s.clinic()
+	s.endpoint.answers(404, `{"error":"no such desk"}`)
+	s.says("s1", "m1", "I want an appointment at desk B, please")
+	s.says("s2", "m2", "I want an appointment at desk C, please")
+	s.says("s2", "m3", "I want an appointment at desk A, please")
+	b := s.open(t)
+	b.visit("/console/apps/clinic/triggers")
+	b.until("/ leads to the search", `document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true})) && document.activeElement.id === "value"`)
+	b.fill("#session", "s1")
+	b.click(".search button")
+	b.until("one is found", `document.querySelectorAll(".records tbody tr").length === 1`)
+	b.click(".records a.tool")
+	b.reads(".timeline .bad", "Call", "404 Not Found")
+	b.reads(".timeline mark", "B")
+	s.endpoint.answers(200, `{"booked":"desk B"}`)
+	b.click(".head button")
+	b.reads("h1", "delivered")
+	b.reads(".timeline pre", "desk B")
+
+	b.visit("/console/apps/clinic/triggers")
+	b.click(".bulk button")
+	b.reads(".bulk", "2 failed triggers in all")
+	b.click(".bulk button.main")
+	b.reads("#bulk", "2 failed triggers are tried again")
+	b.visit("/console/apps/clinic/triggers?state=failed")
+	b.reads("#found", "Nothing fits")
+}
+
+func TestEvidenceIsMarkedInTheWordsOfTheChat(t *testing.T) {
+	s := startWith(t, secret.Secret{})
+	s.clinic()
+	s.says("s1", "m1", "Being Bold, I want an appointment at desk B for 2 people")
+	b := s.open(t)
+	b.visit("/console/apps/clinic")
+	b.reads("#feed", "answered")
+	b.click("#feed .session a")
+	b.until("both values are marked", `[...document.querySelectorAll("#chat mark")].map(m => m.title + "=" + m.innerText).join() === "desk=B,people=2"`)
+	require.Equal(t, "Being Bold, I want an appointment at desk B for 2 people", b.text(".said"))
+	b.visit("/console/apps/clinic/sessions")
+	b.reads("#sessions", "s1", "Bold")
+}
+
+func TestSomebodyReadsWhyAMessageWasRejectedAndRunsItAgain(t *testing.T) {
+	s := startWith(t, secret.Secret{})
+	s.clinic()
+	s.says("s1", "m1", "What a lovely day it is")
+	s.says("s1", "m2", "book me an appointment")
+	b := s.open(t)
+	b.visit("/console/apps/clinic")
+	b.reads("#feed .none", "lovely")
+	b.click("#feed .none .session a") // from a message that fired nothing to why, in one click
+	b.reads("#why h2", "lovely", "fired nothing")
+	b.reads("#why .verdict", ".")
+	b.reads("#why details[open] table", "book-appointment", "opening-hours")
+	b.click("#chat .turn:not(.chosen) [data-swap]")
+	b.reads("#why h2", "book me", "was rejected")
+	b.reads("#why .call.rejected", "desk", "is required")
+	b.click("#again button")
+	b.reads("#again", "It would come out the same")
+	s.rest("PATCH", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book-appointment","description":"User needs an appointment",
+		"schema":[{"parameter":"desk","type":"string","default":"A"}],"examples":["I want an appointment","book me an appointment"]}]}`, nil)
+	b.click("#again button")
+	b.reads("#again", "It would come out differently", "is required", "fired")
+	var history struct{ Items []struct{ Triggers []any } }
+	s.rest("GET", "/v1/apps/clinic/sessions/s1/messages", "", &history)
+	require.Len(t, history.Items, 2)
+	require.Empty(t, history.Items[1].Triggers, "a dry run fires nothing")
 }

@@ -7,14 +7,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"earshot/trigger"
 )
 
 // playground is what the page Playground shows: a conversation, and what came of it.
 type playground struct {
+	*conversation
 	Session string
-	Entries []trigger.Entry
 	Text    string // that was not taken
 	Actor   string
 	Fault   *problem
@@ -40,12 +38,11 @@ func playgroundPage(v *visit) error {
 }
 
 func (v *visit) showPlayground(status int, shown playground) error {
-	var history list[trigger.Entry]
-	err := v.get(v1("apps", v.app(), "sessions", shown.Session, "messages")+"?limit=200", &history)
+	found, err := v.conversation(shown.Session, "")
 	if err != nil {
 		return err
 	}
-	shown.Entries, shown.Host = history.Items, v.r.Host
+	shown.conversation, shown.Host = found, v.r.Host
 	if shown.Tools, err = v.toolsInScope(shown.Session); err != nil {
 		shown.Denied = faultOf(err).Detail
 	}

@@ -67,7 +67,8 @@ func (v *visit) call(method, path string, body []byte, into any) error {
 }
 
 // request makes a request to REST. Host and Origin are those of the browser, so that a
-// service without keys refuses pages of elsewhere here as it does there.
+// service without keys refuses pages of elsewhere here as it does there. A form of ours has
+// the origin "null", since no page of the console tells where it is.
 func (v *visit) request(method, path string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(v.r.Context(), method, path, bytes.NewReader(body))
 	if err != nil {
@@ -79,7 +80,7 @@ func (v *visit) request(method, path string, body []byte) (*http.Request, error)
 	} else {
 		request.Body = http.NoBody
 	}
-	if origin := v.r.Header.Get("Origin"); origin != "" {
+	if origin := v.r.Header.Get("Origin"); origin != "" && v.r.Header.Get("Sec-Fetch-Site") != "same-origin" {
 		request.Header.Set("Origin", origin)
 	}
 	if !v.key.Empty() {

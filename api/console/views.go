@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ func parseViews() views {
 	v := views{pages: map[string]*template.Template{}, files: readFiles()}
 	functions := template.FuncMap{
 		"file": v.files.name, "link": link, "iso": iso, "clock": clock, "json": indentedJSON, "short": shortJSON,
-		"dict": dict,
+		"dict": dict, "pretty": prettyJSON, "score": func(score *float64) string { return strconv.FormatFloat(*score, 'f', 2, 64) },
 	}
 	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(embedded, "templates/layout.html", "templates/parts.html"))
 	names, _ := embedded.ReadDir("templates") // it is embedded
@@ -101,6 +102,16 @@ func indentedJSON(value any) (string, error) {
 	var indented bytes.Buffer
 	err = json.Indent(&indented, text, "", "  ")
 	return indented.String(), err
+}
+
+// prettyJSON indents a text where it is JSON, and leaves it where it is not.
+func prettyJSON(text any) string {
+	given := fmt.Sprintf("%s", text)
+	var indented bytes.Buffer
+	if json.Indent(&indented, []byte(given), "", "  ") != nil {
+		return given
+	}
+	return indented.String()
 }
 
 func shortJSON(value any) (string, error) {

@@ -46,7 +46,7 @@ async function fetched(url, options) {
 for (const part of all("[data-poll]")) {
   const again = async () => {
     if (!document.hidden) await fetched(location.href).then(({ page }) => swap(page, ["#" + part.id])).catch(() => {});
-    setTimeout(again, part.dataset.poll * 1000);
+    if (document.getElementById(part.id)?.dataset.poll) setTimeout(again, part.dataset.poll * 1000);
   };
   setTimeout(again, part.dataset.poll * 1000);
 }
@@ -58,7 +58,7 @@ document.addEventListener("submit", async (event) => {
   event.preventDefault();
   const data = new URLSearchParams(new FormData(form, event.submitter));
   const get = form.method === "get";
-  const url = get ? form.action + "?" + data : event.submitter?.formAction || form.action;
+  const url = get ? form.action + "?" + data : event.submitter?.getAttribute("formaction") ?? form.action;
   const buttons = all("button", form);
   buttons.forEach((button) => (button.disabled = true));
   form.setAttribute("aria-busy", "true");
@@ -193,6 +193,33 @@ for (const feed of all("[data-feed]")) {
       if (!paused) held.splice(0).forEach(add);
     });
   }
+}
+
+// Sessions come to the list with what happens in them.
+for (const list of all("[data-sessions]")) {
+  const source = new EventSource(list.dataset.sessions);
+  const show = (kind, event) => {
+    if (!event.sessionId || kind === "tool.changed" || event.ok) return;
+    let line = $(`[data-session="${CSS.escape(event.sessionId)}"]`, list);
+    if (line && new Date(line.dataset.at) > new Date(event.ts)) return;
+    const [looks, what, name] = kinds[kind](event);
+    const state = { fired: "fired", rejected: "rejected", failed: "failed", done: "delivered" }[looks] ?? "none";
+    const to = `/console/apps/${encodeURIComponent(list.dataset.app)}/sessions/${encodeURIComponent(event.sessionId)}`;
+    const time = element("time", { dateTime: event.ts, title: event.ts });
+    local(time);
+    const said = event.text ? element("q", { textContent: event.text }) : (line && $("q", line)) ?? "";
+    line?.remove();
+    line = element("li", {},
+      element("a", { href: to + (event.messageId ? "?message=" + encodeURIComponent(event.messageId) : "") + "#why" }, element("b", { className: "tool", textContent: event.sessionId })),
+      element("span", { className: "came-to" }, element("span", { className: "state " + state, textContent: what }), " ", element("span", { className: "tool", textContent: name })),
+      element("span", { className: "text" }, said), time);
+    line.dataset.session = event.sessionId;
+    line.dataset.at = event.ts;
+    const before = [...list.children].find((other) => new Date(other.dataset.at) <= new Date(event.ts));
+    list.insertBefore(line, before ?? null);
+    all("[data-feed-empty]").forEach((empty) => (empty.hidden = true));
+  };
+  for (const kind of Object.keys(kinds)) source.addEventListener(kind, (message) => show(kind, JSON.parse(message.data)));
 }
 
 // The theme changes in place; the server keeps the choice.

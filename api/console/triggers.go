@@ -1,0 +1,214 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"earshot/trigger"
+)
+
+// triggerList is what the search of triggers shows.
+type triggerList struct {
+	Asked   triggerSearch
+	Records []trigger.Record
+	Next    string // of the query of the next page; empty on the last
+	Fault   *problem
+	Bulk    *bulk
+	Host    string
+}
+
+// triggerSearch is what is searched for. What is empty holds for all.
+type triggerSearch struct {
+	State, Name, Session, Source, Reason, Value string
+	Within                                      string // one of periods
+}
+
+// bulk is what can be done to all that has failed and that a search finds.
+type bulk struct {
+	Count int
+	Done  string // what was done to them
+	Fault *problem
+}
+
+// periods are those that a search may be bounded to, by the word in its query.
+var periods = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
+
+func searchOf(given url.Values) triggerSearch {
+	return triggerSearch{
+		State: given.Get("state"), Name: given.Get("name"), Session: given.Get("session"), Source: given.Get("source"),
+		Reason: given.Get("reason"), Value: given.Get("value"), Within: given.Get("within"),
+	}
+}
+
+// query is the search in the words of the console or, with the clock, in those of REST.
+func (s triggerSearch) query(now *time.Time) url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{
+		"state": s.State, "name": s.Name, "session": s.Session, "source": s.Source, "reason": s.Reason, "value": s.Value,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	period, is := periods[s.Within]
+	switch {
+	case is && now != nil:
+		q.Set("since", now.Add(-period).UTC().Format(time.RFC3339))
+	case is:
+		q.Set("within", s.Within)
+	}
+	return q
+}
+
+// Link is the query of this search in the console.
+func (s triggerSearch) Link() string { return s.query(nil).Encode() }
+
+// Empty reports whether the search finds all there is.
+func (s triggerSearch) Empty() bool { return s == triggerSearch{} }
+
+// Whole reports whether it finds all of a state.
+func (s triggerSearch) Whole() bool { return s == triggerSearch{State: s.State} }
+
+func triggersPage(v *visit) error {
+	given := v.r.URL.Query()
+	shown := &triggerList{Asked: searchOf(given), Host: v.r.Host}
+	if err := v.search(shown, given.Get("after")); err != nil {
+		return err
+	}
+	return v.render("triggers", "Triggers", shown)
+}
+
+// search finds a page of records. What is wrong with the search stands beside its form.
+func (v *visit) search(shown *triggerList, after string) error {
+	now := v.now()
+	q := shown.Asked.query(&now)
+	if after != "" {
+		q.Set("after", after)
+	}
+	var found list[trigger.Record]
+	if err := v.get(v1("apps", v.app(), "triggers")+"?"+q.Encode(), &found); err != nil {
+		fault := faultOf(err)
+		if fault.Status != http.StatusBadRequest {
+			return err
+		}
+		shown.Fault = fault
+		return nil
+	}
+	shown.Records = found.Items
+	if found.Next != "" {
+		next := shown.Asked.query(nil)
+		next.Set("after", found.Next)
+		shown.Next = next.Encode()
+	}
+	return nil
+}
+
+// bulkTriggers counts what has failed and fits the search, or tries it all again, or removes
+// it: people see the number first.
+func bulkTriggers(v *visit) error {
+	if err := v.r.ParseForm(); err != nil {
+		return err
+	}
+	form := v.r.PostForm
+	shown := &triggerList{Asked: searchOf(form), Host: v.r.Host, Bulk: &bulk{}}
+	shown.Asked.State = trigger.StateFailed
+	method, path := http.MethodPost, v1("apps", v.app(), "triggers", "retry")
+	now := v.now()
+	q := shown.Asked.query(&now)
+	switch form.Get("do") {
+	case "retry":
+		shown.Bulk.Done = "are tried again"
+	case "remove":
+		method, path = http.MethodDelete, v1("apps", v.app(), "triggers")
+		shown.Bulk.Done = "are removed"
+	default:
+		q.Set("dryRun", "true")
+	}
+	var answer struct {
+		Triggers int `json:"triggers"`
+	}
+	if err := v.call(method, path+"?"+q.Encode(), nil, &answer); err != nil {
+		shown.Bulk = &bulk{Fault: faultOf(err)}
+	} else {
+		shown.Bulk.Count = answer.Triggers
+	}
+	if err := v.search(shown, ""); err != nil {
+		return err
+	}
+	return v.render("triggers", "Triggers", shown)
+}
+
+// timeline is what the page of a trigger shows: all that happened to it, in order.
+type timeline struct {
+	trigger.Record
+	Steps []step
+	Fault *problem // of a retry
+}
+
+// step is a moment in the life of a trigger.
+type step struct {
+	Title, State string
+	By           string // of a retry: who asked for it
+	trigger.Attempt
+}
+
+func triggerPage(v *visit) error {
+	shown, err := v.timeline()
+	if err != nil {
+		return err
+	}
+	return v.render("trigger", shown.Name, shown)
+}
+
+// retryTrigger makes what has failed of a trigger due again.
+func retryTrigger(v *visit) error {
+	id := v.r.PathValue("trigger")
+	err := v.call(http.MethodPost, v1("apps", v.app(), "triggers", id, "retry"), nil, nil)
+	if err == nil {
+		v.redirect(link("apps", v.app(), "triggers", id))
+		return nil
+	}
+	shown, failed := v.timeline()
+	if failed != nil {
+		return failed
+	}
+	shown.Fault = faultOf(err)
+	return v.renderStatus(shown.Fault.Status, "trigger", shown.Name, shown)
+}
+
+func (v *visit) timeline() (*timeline, error) {
+	shown := &timeline{}
+	if err := v.get(v1("apps", v.app(), "triggers", v.r.PathValue("trigger")), &shown.Record); err != nil {
+		return nil, err
+	}
+	for _, attempt := range shown.Attempts {
+		at := step{Title: effectNames[attempt.Effect], State: "delivered", Attempt: attempt}
+		if attempt.Error != "" || attempt.Reason != "" || attempt.Status >= http.StatusMultipleChoices {
+			at.State = "failed"
+		}
+		shown.Steps = append(shown.Steps, at)
+	}
+	for _, retry := range shown.Retries {
+		at := step{Title: "Tried again", Attempt: trigger.Attempt{Time: retry.Time}}
+		if retry.By != "" {
+			at.By = "by " + retry.By
+		}
+		shown.Steps = append(shown.Steps, at)
+	}
+	slices.SortStableFunc(shown.Steps, func(a, b step) int { return a.Time.Compare(b.Time) })
+	return shown, nil
+}
+
+// effectNames are the effects of a trigger, in words.
+var effectNames = map[string]string{"event": "Event", "emitter": "Second event", "call": "Call", "result": "Event of the result"}
+
+// Answered is the status of an answer with its name; empty where there was none.
+func (s step) Answered() string {
+	if s.Attempt.Status == 0 {
+		return ""
+	}
+	return strconv.Itoa(s.Attempt.Status) + " " + http.StatusText(s.Attempt.Status)
+}
