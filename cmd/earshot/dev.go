@@ -217,7 +217,7 @@ func announce(env environment, s *service, c config, embeddedNATS bool) {
 	if embeddedNATS {
 		events = c.NATSURL.Reveal()
 	}
-	say("Earshot listens on %s", s.URL())
+	say("Earshot listens on %s (Ctrl-C ends it)", s.URL())
 	say("console: %s/console", s.URL())
 	say("reference: %s/docs", s.URL())
 	say("events: %s, subjects tool.> and app.>", events)
