@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"earshot/cmd/earshot/client"
@@ -68,96 +66,6 @@ func (c *chat) showRejected(rejected trigger.Rejected) {
 	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(terminal.Yellow, "not fired"), rejected.RepositoryID, rejected.Name, terminal.OneLine(terminal.Value(rejected.Values)))
 	for _, fault := range rejected.Errors {
 		fmt.Fprintf(c.env.out, "    %s %s\n", terminal.OneLine(fault.Parameter), terminal.OneLine(fault.Detail))
-	}
-}
-
-// explanation is what a service says of a decision; see schema Explain of the API.
-type explanation struct {
-	Stage      string `json:"stage"`
-	Candidates []struct {
-		RepositoryID string       `json:"repositoryId"`
-		Name         string       `json:"name"`
-		Score        *json.Number `json:"score"`
-		Cut          bool         `json:"cut"`
-	} `json:"candidates"`
-	Calls []struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-		Verdict   string          `json:"verdict"`
-		Why       string          `json:"why"`
-	} `json:"calls"`
-}
-
-// whyNothing says why no tool fired: from the explanation of the service if it gives one,
-// else from the tools in scope.
-func (c *chat) whyNothing(ctx context.Context, given json.RawMessage) string {
-	var said explanation
-	if len(given) == 0 || client.Decode(given, &said) != nil {
-		return c.describeScope(ctx)
-	}
-	if len(said.Candidates) == 0 {
-		return "there is no tool in scope"
-	}
-	var parts []string
-	for _, call := range said.Calls {
-		parts = append(parts, terminal.OneLine(call.Name+" was "+call.Verdict+" "+call.Why))
-	}
-	for _, candidate := range said.Candidates {
-		parts = append(parts, terminal.OneLine(candidate.Name)+scoreOf(candidate.Score, candidate.Cut))
-	}
-	return fmt.Sprintf("none of the tools matched (%s): %s", terminal.OneLine(said.Stage), strings.Join(parts, ", "))
-}
-
-// scoreOf is how near a candidate was, and whether it was left out.
-func scoreOf(score *json.Number, cut bool) string {
-	text := ""
-	if score != nil {
-		text = " (" + score.String() + ")"
-	}
-	if cut {
-		text += " (cut)"
-	}
-	return text
-}
-
-// showWhy prints how the last message of the session was decided.
-func (c *chat) showWhy(ctx context.Context) error {
-	if c.last == "" {
-		return errors.New("nothing was said yet; /why is about the last message")
-	}
-	body, err := c.client.Call(ctx, http.MethodGet, client.Path("apps", c.appID, "sessions", c.sessionID, "messages", c.last, "explain"), nil)
-	if client.HasStatus(err, http.StatusNotFound) {
-		return errors.New("the service has no explanation of the last message: it keeps them for 24 h as a rule, or is too old to make them")
-	}
-	if err != nil {
-		return err
-	}
-	if c.json {
-		fmt.Fprintf(c.env.out, "%s\n", terminal.Compact(body))
-		return nil
-	}
-	var said explanation
-	if err := client.Decode(body, &said); err != nil {
-		return err
-	}
-	c.explain(said)
-	return nil
-}
-
-// explain prints a decision: how it was made, what of each call, and which tools there were.
-func (c *chat) explain(said explanation) {
-	fmt.Fprintf(c.env.out, "  decided by %s\n", terminal.OneLine(said.Stage))
-	codes := map[string]string{"fired": terminal.Green, "rejected": terminal.Yellow}
-	for _, call := range said.Calls {
-		fmt.Fprintf(c.env.out, "  %s %s %s\n", c.style.Paint(codes[call.Verdict], terminal.OneLine(call.Verdict)),
-			terminal.OneLine(call.Name), terminal.OneLine(string(terminal.Compact(call.Arguments))+" "+call.Why))
-	}
-	for _, candidate := range said.Candidates {
-		name := terminal.OneLine(candidate.RepositoryID + "/" + candidate.Name)
-		fmt.Fprintf(c.env.out, "  %s %s%s\n", c.style.Paint(terminal.Faint, "in scope"), name, scoreOf(candidate.Score, candidate.Cut))
-	}
-	if len(said.Candidates) == 0 {
-		fmt.Fprintln(c.env.out, "  there was no tool in scope")
 	}
 }
 

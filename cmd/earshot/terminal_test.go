@@ -35,6 +35,15 @@ func TestChatShowsWhatFiresAndWhyNothingDoes(t *testing.T) {
 	require.Contains(t, again.out, "user: I want an appointment\n  fired booking/book", "an old session shows what was said")
 }
 
+func TestChatExplainsTheLastMessage(t *testing.T) {
+	w, _ := talking(t)
+	r := typing(t, w.env, "I want an appointment\n/why\nthe weather is fine\n/why\n", "chat")
+	require.Equal(t, 0, r.code, r.err)
+	require.Contains(t, r.out, "  Fired booking/book. (exact)\n  fired book {} The text is that of the tool")
+	require.Regexp(t, `  nothing fired: the nearest tool knows .*\. In scope: booking/book \(0\.\d\d\)\n  Nothing fired: the nearest tool .*\. \(offline\)\n  in scope booking/book \(0\.\d\d\)\n`, r.out)
+	require.Contains(t, typing(t, w.env, "/why\n", "chat").err, "nothing was said yet")
+}
+
 func TestChatForPrograms(t *testing.T) {
 	w, _ := talking(t)
 	r := typing(t, w.env, "I want an appointment\nhello\n", "chat", "--json")
@@ -54,7 +63,7 @@ func TestChatWithoutToolsOrAppsSaysSo(t *testing.T) {
 	w := devInFolder(t)
 	require.Equal(t, "earshot: the service has no app yet; make one with: earshot apply -f FILE\n", w.run("chat", "hello").err)
 	w.request("PUT", "/v1/apps/one", `{}`)
-	require.Contains(t, w.ok("chat", "hello"), "nothing fired: there is no tool in scope")
+	require.Contains(t, w.ok("chat", "hello"), "nothing fired: no tool is in scope")
 	w.request("PUT", "/v1/apps/two", `{}`)
 	require.Equal(t, "earshot: the service has several apps; say which with --app: one, two\n", w.run("chat", "hello").err)
 	require.Contains(t, w.run("chat", "--app", "three", "hello").err, "404")
@@ -215,7 +224,7 @@ func TestCommandsTakeTheAppFromTheirKey(t *testing.T) {
 	key := w.request("POST", "/v1/apps/clinic/keys", `{"name":"desk","scopes":["messages","tools","triggers"]}`)["key"].(string)
 	w.env["EARSHOT_URL"] = w.replicas[0].url
 	require.Contains(t, w.run("chat", "hello").err, "the service has several apps; say which with --app")
-	require.Contains(t, w.ok("chat", "hello", "--key", key), "nothing fired: there is no tool in scope")
+	require.Contains(t, w.ok("chat", "hello", "--key", key), "nothing fired: no tool is in scope")
 	require.Equal(t, "there are none\n", w.ok("triggers", "--key", key))
 	require.Contains(t, w.run("chat", "hello", "--key", "wrong").err, "401")
 }
