@@ -28,6 +28,7 @@ func accessTable() map[string]auth.Access {
 		"PUT " + app:                     owner,
 		"POST " + app + "/keys":          owner,
 		"GET " + app + "/keys":           owner,
+		"GET " + app + "/sources":        owner,
 		"DELETE " + app + "/keys/:keyId": owner,
 
 		"POST " + session + "/messages": {Scopes: ofMessages.Scopes, FrontEnd: true},

@@ -25,7 +25,8 @@ var permitted = map[string]string{
 	"GET /v1/whoami": "everybody",
 	"GET /v1/apps":   "", "DELETE /v1/apps/{appId}": "",
 	"GET /v1/apps/{appId}": "app", "PUT /v1/apps/{appId}": "app",
-	"POST /v1/apps/{appId}/keys": "app", "GET /v1/apps/{appId}/keys": "app", "DELETE /v1/apps/{appId}/keys/{keyId}": "app",
+	"GET /v1/apps/{appId}/sources": "app",
+	"POST /v1/apps/{appId}/keys":   "app", "GET /v1/apps/{appId}/keys": "app", "DELETE /v1/apps/{appId}/keys/{keyId}": "app",
 
 	"GET /v1/apps/{appId}/repositories": "tools", "POST /v1/apps/{appId}/repositories": "tools",
 	"PUT /v1/apps/{appId}/repositories/{repositoryId}": "tools", "PATCH /v1/apps/{appId}/repositories/{repositoryId}": "tools",

@@ -66,6 +66,8 @@ type Options struct {
 	// NewID makes the ids of messages and repositories whose client chose none.
 	// Missing: 26 random letters and digits.
 	NewID func() string
+	// Reach looks whether sources of apps can be reached. Missing: it is not told.
+	Reach Reach
 	// Now is the clock of log lines and of what expires. Missing: time.Now.
 	Now func() time.Time
 }

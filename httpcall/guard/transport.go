@@ -1,13 +1,17 @@
 package guard
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"syscall"
 	"time"
+
+	"earshot/repositories/unreached"
 )
 
 // Transport returns a transport that opens connections only to addresses that the policy
@@ -31,6 +35,24 @@ func Transport(policy Policy, resolver *net.Resolver) *http.Transport {
 // the clients of databases. Its error wraps a *Blocked where the policy refuses.
 func Dial(policy Policy) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return dialer(policy, nil).DialContext
+}
+
+// Reach returns a function that says whether a host takes connections at a port: nil where
+// it does. The text of its error is fit for tenants: it holds no address but the one that
+// was asked for.
+func Reach(policy Policy) func(ctx context.Context, host, port string) error {
+	dial := Dial(policy)
+	return func(ctx context.Context, host, port string) error {
+		connection, err := dial(ctx, "tcp", net.JoinHostPort(host, port))
+		var closed *Blocked
+		switch {
+		case err == nil:
+			return connection.Close()
+		case errors.As(err, &closed):
+			return errors.New(closed.Toward(host))
+		}
+		return errors.New(cmp.Or(unreached.Reason(err), "the connection failed"))
+	}
 }
 
 func dialer(policy Policy, resolver *net.Resolver) *net.Dialer {

@@ -1,0 +1,134 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/repositories"
+)
+
+// Reach says whether a host takes connections at a port; its error is for tenants.
+type Reach func(ctx context.Context, host, port string) error
+
+// sources serves the sources of an app, with whether they can be reached from here.
+type sources struct {
+	store appReader
+	reach Reach
+	now   func() time.Time
+
+	mu     sync.Mutex
+	looked map[string]look // by host and port
+}
+
+// look is what a look at a host has found.
+type look struct {
+	at    time.Time
+	took  time.Duration
+	fault string
+}
+
+// Bounds of looking at hosts: how long a look is good for and how long one may take, how many
+// a request has under way, and how many are kept.
+const (
+	lookFresh = 30 * time.Second
+	lookTime  = 3 * time.Second
+	lookMany  = 8
+	looksKept = 1000
+)
+
+func (o Options) sources() *sources {
+	return &sources{store: o.Store, reach: o.Reach, now: o.Now, looked: map[string]look{}}
+}
+
+func (h *sources) routes() []route {
+	return []route{{method: http.MethodGet, path: "/v1/apps/:appId/sources", handle: h.list}}
+}
+
+// sourceState is a source as the list shows it. What has no host, such as a file, is not
+// looked at.
+type sourceState struct {
+	Name      string     `json:"name"`
+	Type      string     `json:"type"`
+	Host      string     `json:"host,omitempty"`
+	Reachable *bool      `json:"reachable,omitempty"`
+	Error     string     `json:"error,omitempty"`
+	Checked   *time.Time `json:"checked,omitempty"`
+	Took      int64      `json:"ms,omitempty"`
+}
+
+// list looks at all hosts at once.
+func (h *sources) list(c echo.Context) error {
+	app, err := h.store.App(c.Request().Context(), c.Param("appId"))
+	if err != nil {
+		return err
+	}
+	items, slots := make([]sourceState, len(app.Sources)), make(chan struct{}, lookMany)
+	var all sync.WaitGroup
+	for i, source := range app.Sources {
+		items[i] = sourceState{Name: source.Name, Type: source.Type}
+		host, port := addressOf(source)
+		if host == "" || h.reach == nil {
+			continue
+		}
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			items[i].tell(host, port, h.look(c.Request().Context(), host, port))
+		})
+	}
+	all.Wait()
+	return answer.List(c, items, "")
+}
+
+func (s *sourceState) tell(host, port string, found look) {
+	reachable := found.fault == ""
+	s.Host, s.Reachable, s.Error, s.Checked, s.Took = host+":"+port, &reachable, found.fault, &found.at, found.took.Milliseconds()
+}
+
+// addressOf is where a source is; empty for one that is a file.
+func addressOf(source repositories.Source) (host, port string) {
+	if source.BaseURL == "" {
+		return source.Host, cmp.Or(source.Port, "5432")
+	}
+	base, err := url.Parse(source.BaseURL)
+	if err != nil {
+		return "", ""
+	}
+	port = base.Port()
+	if port == "" {
+		port = map[string]string{"http": "80"}[base.Scheme]
+	}
+	return base.Hostname(), cmp.Or(port, "443")
+}
+
+// look tries to connect, unless that was done a moment ago.
+func (h *sources) look(ctx context.Context, host, port string) look {
+	name := host + " " + port
+	h.mu.Lock()
+	found, known := h.looked[name]
+	h.mu.Unlock()
+	if known && h.now().Sub(found.at) < lookFresh {
+		return found
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	found = look{at: h.now().UTC()}
+	if err := h.reach(ctx, host, port); err != nil {
+		found.fault = err.Error()
+	}
+	found.took = h.now().Sub(found.at)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.looked) >= looksKept {
+		clear(h.looked)
+	}
+	h.looked[name] = found
+	return found
+}
