@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -77,10 +78,7 @@ func complete(operation object, endpoint Route) {
 		parameters = append(parameters, reference("parameters", name))
 	}
 	for _, name := range endpoint.Query {
-		if name == "messageId" { // which is the name of one of paths as well
-			name = "ofMessage"
-		}
-		parameters = append(parameters, reference("parameters", name))
+		parameters = append(parameters, reference("parameters", cmp.Or(renamed[name], name)))
 	}
 	if parameters != nil {
 		operation["parameters"] = parameters
@@ -93,6 +91,10 @@ func complete(operation object, endpoint Route) {
 		}
 	}
 }
+
+// renamed are the components of parameters of the query whose names others have: a parameter
+// of paths, and a schema, of which generators would make two types of one name.
+var renamed = map[string]string{"messageId": "ofMessage", "source": "ofSource"}
 
 // answersOf names the answers that are the same for all routes of a sort.
 func answersOf(endpoint Route) map[string]string {

@@ -5,9 +5,9 @@
 //	go run ./deploy/check
 //
 // It says what it is doing as it does it, and ends with the tests that failed and what
-// they wrote. It needs Redis, PostgreSQL, Chromium, and the programs that documents use,
+// they wrote. It needs Redis, PostgreSQL, Chromium, Node, and the programs that documents use,
 // and says how to get them; with -install it gets them by itself where apt-get is to be
-// had. All else comes with the Go modules.
+// had. All else comes with the Go modules, and for a client in TypeScript from npm.
 package main
 
 import (
@@ -69,13 +69,13 @@ func check(p *progress, install, short bool) error {
 	return nil
 }
 
-// servers makes sure that there are a Redis and a PostgreSQL server, a browser, and what
-// the commands of the documents use: the tests that need one must run.
+// servers makes sure that there are a Redis and a PostgreSQL server, a browser, Node with
+// npm, and what the commands of the documents use: the tests that need one must run.
 func servers(install bool) error {
 	var missing []string
-	for _, name := range []string{"redis-server", "chromium", "curl", "jq", "openssl", "sqlite3"} {
+	for _, name := range []string{"redis-server", "chromium", "curl", "jq", "openssl", "sqlite3", "node", "npm"} {
 		if _, err := exec.LookPath(name); err != nil {
-			missing = append(missing, name)
+			missing = append(missing, strings.Replace(name, "node", "nodejs", 1))
 		}
 	}
 	if !pgtest.Installed() {
@@ -86,7 +86,7 @@ func servers(install bool) error {
 	}
 	packages := strings.Join(missing, " ")
 	if !install {
-		return fmt.Errorf("what the tests need is not there: %s; install it with: apt-get install %s (by brew, redis-server is redis), or run this with -install", packages, packages)
+		return fmt.Errorf("what the tests need is not there: %s; install it with: apt-get install %s (by brew, redis-server is redis and nodejs is node), or run this with -install", packages, packages)
 	}
 	if err := command("apt-get", "update"); err != nil {
 		return err

@@ -1,0 +1,199 @@
+package clients
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	adminKey = "admin-key-of-the-tests"
+	// patience bounds what is waited for, on machines that do much else.
+	patience = 2 * time.Minute
+)
+
+// What both clients print: the tool that fired with its value, the place of a fault, the
+// status of what a key may not do.
+const printed = "fired request-for-appointment on Friday\nfault at /text\nrefused: 403\n"
+
+func TestClientByOapiCodegenWorksWithTheService(t *testing.T) {
+	s := dev(t)
+	folder := copied(t, "golang")
+	s.save("/openapi.json", filepath.Join(folder, "openapi.json"))
+	run(t, folder, "go", "generate")
+	run(t, folder, "go", "build", "-o", "clinic", ".")
+	got := run(t, folder, filepath.Join(folder, "clinic"), s.url, adminKey)
+	require.Equal(t, strings.Replace(printed, "fault at /text", "fault at /actor\nfault at /text", 1), got)
+}
+
+func TestClientByOpenAPITypeScriptWorksWithTheService(t *testing.T) {
+	folder := withPackages(t)
+	s := dev(t)
+	s.save("/openapi.json", filepath.Join(folder, "openapi.json"))
+	run(t, folder, "npm", "run", "--silent", "generate")
+	run(t, folder, "npm", "run", "--silent", "build")
+	require.Equal(t, printed, run(t, folder, "node", "built/clinic.js", s.url, adminKey))
+}
+
+// withPackages is a copy of the TypeScript folder with what its lock file names.
+func withPackages(t *testing.T) string {
+	t.Helper()
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil {
+			missing(t, program+" is not installed: apt-get install nodejs npm")
+		}
+	}
+	folder := copied(t, "typescript")
+	if out, err := prepared(folder, "npm", "ci", "--no-audit", "--no-fund").CombinedOutput(); err != nil {
+		if unreachable.Match(out) {
+			t.Skip("npm cannot reach its registry, from which the packages of the lock file come")
+		}
+		require.NoError(t, err, string(out))
+	}
+	return folder
+}
+
+// unreachable is what npm says without a network, which is no fault of what is tested.
+var unreachable = regexp.MustCompile(`E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|NETUNREACH)|ERR_SOCKET_TIMEOUT`)
+
+// missing skips a test without what it needs, where that may be missing.
+func missing(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("EARSHOT_REQUIRE_SERVERS") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// copied puts the files of a folder into one that a test may write to.
+func copied(t *testing.T, name string) string {
+	t.Helper()
+	files, err := os.ReadDir(name)
+	require.NoError(t, err)
+	folder := t.TempDir()
+	for _, file := range files {
+		if file.IsDir() {
+			continue // what somebody has installed or built there
+		}
+		text, err := os.ReadFile(filepath.Join(name, file.Name()))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, file.Name()), text, 0o600))
+	}
+	return folder
+}
+
+func prepared(folder, program string, arguments ...string) *exec.Cmd {
+	cmd := exec.Command(program, arguments...)
+	cmd.Dir = folder
+	return cmd
+}
+
+// run runs a program to its good end and returns what it printed.
+func run(t *testing.T, folder, program string, arguments ...string) string {
+	t.Helper()
+	cmd := prepared(folder, program, arguments...)
+	var faults bytes.Buffer
+	cmd.Stderr = &faults
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s %s: %s%s", program, strings.Join(arguments, " "), out, faults.String())
+	return string(out)
+}
+
+// service is an earshot dev that asks for a key.
+type service struct {
+	t   *testing.T
+	url string
+}
+
+// built is the program, which the tests share.
+var built = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "earshot")
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(folder, "earshot")
+	return program, exec.Command("go", "build", "-o", program, "earshot/cmd/earshot").Run()
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if program, err := built(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(program))
+	}
+	os.Exit(code)
+}
+
+var listening = regexp.MustCompile(`Earshot listens on (http://[^ ]+)`)
+
+// dev starts the program, and ends it with the test.
+func dev(t *testing.T) *service {
+	t.Helper()
+	program, err := built()
+	require.NoError(t, err)
+	cmd := prepared(t.TempDir(), program, "dev", "--addr", "127.0.0.1:0")
+	cmd.Env = append(os.Environ(), "EARSHOT_ADMIN_KEY="+adminKey, "OPENAI_API_KEY=", "REDIS_URL=", "NATS_URL=")
+	said := &lines{}
+	cmd.Stdout, cmd.Stderr = said, said
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+	})
+	s := &service{t: t}
+	require.Eventually(t, func() bool {
+		found := listening.FindStringSubmatch(said.String())
+		if found != nil {
+			s.url = found[1]
+		}
+		return found != nil
+	}, patience, 20*time.Millisecond, "it does not listen")
+	return s
+}
+
+// call sends a request with the admin's key and returns the answer, which must be good.
+func (s *service) call(method, path, body string) []byte {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	require.NoError(s.t, err)
+	request.Header.Set("Authorization", "Bearer "+adminKey)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	require.Less(s.t, response.StatusCode, 300, "%s %s: %s", method, path, answer)
+	return answer
+}
+
+func (s *service) save(path, file string) {
+	s.t.Helper()
+	require.NoError(s.t, os.WriteFile(file, s.call("GET", path, ""), 0o600))
+}
+
+// lines is what a program writes, read while it does.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(text)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

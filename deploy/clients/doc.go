@@ -1,0 +1,9 @@
+// Package clients is where clients that are generated from /openapi.json are tried, as
+// people do who write none by hand: golang with oapi-codegen, typescript with
+// openapi-typescript and openapi-fetch. Each is generated anew from the document of a
+// running service, compiled, and then makes an app, a key and tools, posts a message, reads
+// triggers and meets problems. What NATS gets is checked against /asyncapi.json.
+//
+// Both folders are beginnings for clients of one's own. golang is a module by itself, so
+// that its generator is no part of Earshot's.
+package clients

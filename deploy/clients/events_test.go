@@ -1,0 +1,141 @@
+package clients
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+)
+
+const asyncAPI = "earshot:///asyncapi.json"
+
+// events is /asyncapi.json of a running service.
+type events struct {
+	document map[string]any
+	compiler *jsonschema.Compiler
+}
+
+func describe(t *testing.T, s *service) events {
+	t.Helper()
+	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.call("GET", "/asyncapi.json", "")))
+	require.NoError(t, err)
+	found := events{read.(map[string]any), jsonschema.NewCompiler()}
+	for _, schema := range found.document["components"].(map[string]any)["schemas"].(map[string]any) {
+		if schema := schema.(map[string]any); schema["properties"] != nil {
+			schema["additionalProperties"] = false // what is not described is not sent
+		}
+	}
+	require.NoError(t, found.compiler.AddResource(asyncAPI, read))
+	return found
+}
+
+// channel finds the channel whose address a subject is one of.
+func (e events) channel(t *testing.T, subject string) (name string, channel map[string]any) {
+	t.Helper()
+	for name, one := range e.document["channels"].(map[string]any) {
+		one := one.(map[string]any)
+		address := regexp.QuoteMeta(one["address"].(string))
+		pattern := regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(address, `[^.]+`)
+		if regexp.MustCompile("^" + pattern + "$").MatchString(subject) {
+			return name, one
+		}
+	}
+	require.Fail(t, "the subject "+subject+" is in no channel")
+	return "", nil
+}
+
+// fits checks the payload and the headers of a message against those of its channel.
+func (e events) fits(t *testing.T, msg jetstream.Msg) (channel string) {
+	t.Helper()
+	channel, described := e.channel(t, msg.Subject())
+	headers := map[string]any{}
+	for name, values := range msg.Headers() {
+		headers[name] = values[0]
+	}
+	payload, err := jsonschema.UnmarshalJSON(bytes.NewReader(msg.Data()))
+	require.NoError(t, err)
+	for _, message := range described["messages"].(map[string]any) {
+		at := asyncAPI + strings.TrimPrefix(message.(map[string]any)["$ref"].(string), "")
+		for part, value := range map[string]any{"payload": payload, "headers": any(headers)} {
+			schema, err := e.compiler.Compile(at + "/" + part)
+			require.NoError(t, err)
+			require.NoError(t, schema.Validate(value), "%s %s: %s", msg.Subject(), part, msg.Data())
+		}
+	}
+	return channel
+}
+
+const shop = `{"tools":[
+	{"name":"ring","description":"Ring the bell at the desk","examples":["ring the bell"],"emitter":"desk.bell","url":"%URL%"},
+	{"name":"fail","description":"Ask the manager","examples":["ask the manager"],"url":"%URL%/fails"},
+	{"name":"book","description":"Book a table","examples":["I want a table"],"schema":[{"parameter":"day","type":"string","required":true,"allowedValues":["Monday","Friday"]}]}]}`
+
+func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
+	s := dev(t)
+	described := describe(t, s)
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/fails" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = w.Write([]byte(`{"rung":true}`))
+	}))
+	t.Cleanup(endpoint.Close)
+	s.call("PUT", "/v1/apps/shop", `{"name":"Shop"}`)
+	s.call("PUT", "/v1/apps/shop/repositories/desk", strings.ReplaceAll(shop, "%URL%", endpoint.URL))
+	s.call("PUT", "/v1/apps/shop/sessions/s1/repositories/own", `{"tools":[{"name":"own"}]}`)
+	for _, text := range []string{"ring the bell", "ask the manager", "I want a table", "The weather was fine in Paris last year"} {
+		body, err := json.Marshal(map[string]string{"actor": "user", "text": text})
+		require.NoError(t, err)
+		s.call("POST", "/v1/apps/shop/sessions/s1/messages", string(body))
+	}
+	s.call("POST", "/v1/apps/shop/triggers", `{"name":"ring","source":"task"}`)
+
+	seen := map[string]int{}
+	stream := s.stream()
+	for len(seen) < len(described.document["channels"].(map[string]any)) {
+		msg, err := stream.Next(jetstream.FetchMaxWait(patience))
+		require.NoError(t, err, "channels that had an event: %v", seen)
+		seen[described.fits(t, msg)]++
+	}
+}
+
+// stream reads the stream of the NATS that earshot dev brings along, from its beginning.
+func (s *service) stream() jetstream.Consumer {
+	s.t.Helper()
+	var caller struct{ NATSURL string }
+	require.NoError(s.t, json.Unmarshal(s.call("GET", "/v1/whoami", ""), &caller))
+	connection, err := nats.Connect(caller.NATSURL)
+	require.NoError(s.t, err)
+	s.t.Cleanup(connection.Close)
+	stream, err := jetstream.New(connection)
+	require.NoError(s.t, err)
+	consumer, err := stream.OrderedConsumer(s.t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{})
+	require.NoError(s.t, err)
+	return consumer
+}
+
+func TestTheDescriptionOfTheEventsIsAsyncAPI(t *testing.T) {
+	folder := withPackages(t)
+	file, err := os.Open(filepath.Join(folder, "node_modules/@asyncapi/specs/schemas/3.1.0-without-$id.json"))
+	require.NoError(t, err)
+	defer file.Close()
+	official, err := jsonschema.UnmarshalJSON(file)
+	require.NoError(t, err)
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("asyncapi.json", official))
+	schema, err := compiler.Compile("asyncapi.json")
+	require.NoError(t, err)
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(dev(t).call("GET", "/asyncapi.json", "")))
+	require.NoError(t, err)
+	require.NoError(t, schema.Validate(document))
+}
