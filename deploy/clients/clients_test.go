@@ -53,15 +53,29 @@ func withPackages(t *testing.T) string {
 			missing(t, program+" is not installed: apt-get install nodejs npm")
 		}
 	}
-	folder := copied(t, "typescript")
-	if out, err := prepared(folder, "npm", "ci", "--no-audit", "--no-fund").CombinedOutput(); err != nil {
-		if unreachable.Match(out) {
-			t.Skip("npm cannot reach its registry, from which the packages of the lock file come")
-		}
-		require.NoError(t, err, string(out))
+	out, err := installed()
+	if unreachable.Match(out) {
+		t.Skip("npm cannot reach its registry, from which the packages of the lock file come")
 	}
+	require.NoError(t, err, string(out))
+	folder := copied(t, "typescript")
+	require.NoError(t, os.Symlink(filepath.Join(scratch, "node_modules"), filepath.Join(folder, "node_modules")))
 	return folder
 }
+
+// installed puts the packages of the lock file into the scratch folder, once for all tests.
+var installed = sync.OnceValues(func() ([]byte, error) {
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join("typescript", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(scratch, name), text, 0o600)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return prepared(scratch, "npm", "ci", "--no-audit", "--no-fund").CombinedOutput()
+})
 
 // unreachable is what npm says without a network, which is no fault of what is tested.
 var unreachable = regexp.MustCompile(`E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|NETUNREACH)|ERR_SOCKET_TIMEOUT`)
@@ -117,23 +131,24 @@ type service struct {
 
 // built is the program, which the tests share.
 var built = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "earshot")
-	if err != nil {
-		return "", err
-	}
-	program := filepath.Join(folder, "earshot")
+	program := filepath.Join(scratch, "earshot")
 	return program, exec.Command("go", "build", "-o", program, "earshot/cmd/earshot").Run()
 })
 
+// scratch is a folder for what the tests share.
+var scratch string
+
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if program, err := built(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(program))
+	var err error
+	if scratch, err = os.MkdirTemp("", "clients"); err != nil {
+		panic(err)
 	}
+	code := m.Run()
+	_ = os.RemoveAll(scratch)
 	os.Exit(code)
 }
 
-var listening = regexp.MustCompile(`Earshot listens on (http://[^ ]+)`)
+var listening = regexp.MustCompile(`Earshot listens on (http://\S+)\s`)
 
 // dev starts the program, and ends it with the test.
 func dev(t *testing.T) *service {
