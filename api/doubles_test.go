@@ -220,8 +220,8 @@ func (e *engineDouble) Usage(_ context.Context, appID string) ([]usage.Tool, err
 	return e.uses, e.err
 }
 
-func (e *engineDouble) Tools(_ context.Context, appID, sessionID string, page trigger.Page) ([]trigger.Tool, string, error) {
-	e.took("Tools", appID, sessionID, page)
+func (e *engineDouble) Tools(_ context.Context, appID, sessionID, name string, page trigger.Page) ([]trigger.Tool, string, error) {
+	e.took("Tools", appID, sessionID, name, page)
 	return nil, e.next, e.err
 }
 

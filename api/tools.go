@@ -14,7 +14,7 @@ import (
 
 // Tools lists the tools in scope.
 type Tools interface {
-	Tools(ctx context.Context, appID, sessionID string, page trigger.Page) (items []trigger.Tool, next string, err error)
+	Tools(ctx context.Context, appID, sessionID, name string, page trigger.Page) (items []trigger.Tool, next string, err error)
 	// Usage is by name.
 	Usage(ctx context.Context, appID string) ([]usage.Tool, error)
 }
@@ -22,10 +22,12 @@ type Tools interface {
 // scopedTools serves the tools of an app and of a session, each as a model sees it.
 type scopedTools struct{ engine Tools }
 
+var toolsQuery = append([]string{"name"}, pageQuery...)
+
 func (h scopedTools) routes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/v1/apps/:appId/tools", handle: h.list, query: pageQuery},
-		{method: http.MethodGet, path: "/v1/apps/:appId/sessions/:sessionId/tools", handle: h.list, query: pageQuery},
+		{method: http.MethodGet, path: "/v1/apps/:appId/tools", handle: h.list, query: toolsQuery},
+		{method: http.MethodGet, path: "/v1/apps/:appId/sessions/:sessionId/tools", handle: h.list, query: toolsQuery},
 		{method: http.MethodGet, path: "/v1/apps/:appId/tools/usage", handle: h.usage, query: pageQuery},
 	}
 }
@@ -38,7 +40,7 @@ func (h scopedTools) list(c echo.Context) error {
 	if page.After != "" && repositories.CheckToolName(page.After) != nil {
 		return answer.BadCursor()
 	}
-	items, next, err := h.engine.Tools(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), page)
+	items, next, err := h.engine.Tools(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.QueryParam("name"), page)
 	if err != nil {
 		return err
 	}

@@ -158,8 +158,8 @@ type Tool struct {
 
 // Tools lists the tools in scope of an app or, with a session, of the session: of each name
 // the one that fires. Those that need a verified user are listed as well. They are sorted by
-// name, and next is the name after which the next page begins.
-func (e *Engine) Tools(ctx context.Context, appID, sessionID string, page Page) (items []Tool, next string, err error) {
+// name, and next is the name after which the next page begins. A name selects its tool alone.
+func (e *Engine) Tools(ctx context.Context, appID, sessionID, name string, page Page) (items []Tool, next string, err error) {
 	s, err := e.loadScope(ctx, appID, sessionID)
 	if err != nil {
 		return nil, "", err
@@ -168,6 +168,9 @@ func (e *Engine) Tools(ctx context.Context, appID, sessionID string, page Page) 
 	all = all[sort.Search(len(all), func(i int) bool { return all[i].Tool.Name > page.After }):]
 	room := &repositories.Room{}
 	for _, one := range all {
+		if name != "" && one.Tool.Name != name {
+			continue
+		}
 		shown := toolOf(one)
 		if len(items) == page.Limit || !room.Takes(shown) {
 			return items, items[len(items)-1].Name, nil

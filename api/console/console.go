@@ -73,11 +73,20 @@ func (c *console) pages() map[string]func(*visit) error {
 		"POST " + app + "/playground":        say,
 		"GET " + app + "/sessions":           sessionsPage,
 		"GET " + app + "/sessions/{session}": sessionPage,
-		"POST " + app + "/sessions/{session}/messages/{message}/again": runAgain,
-		"GET " + app + "/triggers":                                     triggersPage,
-		"POST " + app + "/triggers/bulk":                               bulkTriggers,
-		"GET " + app + "/triggers/{trigger}":                           triggerPage,
-		"POST " + app + "/triggers/{trigger}/retry":                    retryTrigger,
+		"POST " + app + "/sessions/{session}/messages/{message}/again":  runAgain,
+		"GET " + app + "/triggers":                                      triggersPage,
+		"POST " + app + "/triggers/bulk":                                bulkTriggers,
+		"GET " + app + "/triggers/{trigger}":                            triggerPage,
+		"POST " + app + "/triggers/{trigger}/retry":                     retryTrigger,
+		"GET " + app + "/tools":                                         toolsPage,
+		"GET " + app + "/tools/{repository}":                            editorPage,
+		"POST " + app + "/tools/{repository}":                           saveRepository,
+		"GET " + app + "/tools/{repository}/{tool}":                     tryPage,
+		"POST " + app + "/tools/{repository}/{tool}":                    tryTool,
+		"GET " + app + "/sessions/{session}/tools/{repository}":         editorPage,
+		"POST " + app + "/sessions/{session}/tools/{repository}":        saveRepository,
+		"GET " + app + "/sessions/{session}/tools/{repository}/{tool}":  tryPage,
+		"POST " + app + "/sessions/{session}/tools/{repository}/{tool}": tryTool,
 		root + "/": nothingHere,
 	}
 }
@@ -113,7 +122,7 @@ func harden(header http.Header) {
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("X-Frame-Options", "DENY")
-	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Referrer-Policy", "same-origin") // with none, the Origin of a form is null
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Cache-Control", "no-store")

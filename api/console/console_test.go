@@ -182,7 +182,7 @@ func TestPagesRunTheirOwnFilesAlone(t *testing.T) {
 	require.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'", got.Header.Get("Content-Security-Policy"))
 	for name, value := range map[string]string{
-		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
 		"Cache-Control": "no-store", "Content-Type": "text/html; charset=utf-8",
 	} {
 		require.Equal(t, value, got.Header.Get(name), name)

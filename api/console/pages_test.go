@@ -39,6 +39,11 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 		{"trigger", "/console/apps/clinic/triggers/" + s.fired("book-appointment"), "Decided"},
 		{"playground", "/console/apps/clinic/playground?session=s1", "lovely"},
 		{"playground new", "/console/apps/clinic/playground?session=s2", "Nothing was said"},
+		{"tools", "/console/apps/clinic/tools", "rejected 1"},
+		{"tools of a session", "/console/apps/clinic/tools?session=s1", "no tools of its own"},
+		{"editor", "/console/apps/clinic/tools/desk", "Save"},
+		{"new repository", "/console/apps/clinic/tools/other", "Create"},
+		{"a tool", "/console/apps/clinic/tools/desk/book-appointment", "desk of the appointment"},
 		{"no app", "/console/apps/nobody", "nobody"},
 		{"no page", "/console/nowhere", "Nothing is here"},
 	} {

@@ -35,6 +35,7 @@ func parseViews() views {
 	functions := template.FuncMap{
 		"file": v.files.name, "link": link, "iso": iso, "clock": clock, "json": indentedJSON, "short": shortJSON,
 		"dict": dict, "pretty": prettyJSON, "score": func(score *float64) string { return strconv.FormatFloat(*score, 'f', 2, 64) },
+		"repository": repositoryLink, "more": func(all []string) int { return len(all) - 1 }, "plain": unquoted,
 	}
 	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(embedded, "templates/layout.html", "templates/parts.html"))
 	names, _ := embedded.ReadDir("templates") // it is embedded
@@ -117,6 +118,15 @@ func prettyJSON(text any) string {
 func shortJSON(value any) (string, error) {
 	text, err := exactjson.Encode(value)
 	return string(text), err
+}
+
+// unquoted is a value of JSON as people write it: a text without its quotes.
+func unquoted(value string) string {
+	var text string
+	if json.Unmarshal([]byte(value), &text) == nil {
+		return text
+	}
+	return value
 }
 
 // dict makes a map of names and values, for templates that take more than one.

@@ -101,6 +101,17 @@ document.addEventListener("click", (event) => {
   field.focus();
 });
 
+// A fault of an editor leads to its place in the text.
+document.addEventListener("click", (event) => {
+  const to = event.target.closest("[data-from]");
+  if (!to) return;
+  const text = $("textarea", to.closest("[data-editor]"));
+  const line = text.value.slice(0, to.dataset.from).split("\n").length - 1;
+  text.focus();
+  text.setSelectionRange(+to.dataset.from, +to.dataset.to);
+  text.scrollTop = Math.max(0, (line - 5) * parseFloat(getComputedStyle(text).lineHeight));
+});
+
 // Rates come of two looks at a counter. Those of another replica, or of one that was
 // started anew, are no second look.
 const looks = {};

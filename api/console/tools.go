@@ -1,0 +1,158 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"earshot/trigger/usage"
+)
+
+// toolsBody is what the page Tools shows: the repositories of the app, and those of a
+// session where one is named.
+type toolsBody struct {
+	Session, Search string
+	Trees           []tree
+	Host            string
+}
+
+// tree is the repositories of an app or of a session.
+type tree struct {
+	Session      string // empty for the app
+	Repositories []branch
+	Next         string // there are more after it
+}
+
+// branch is a repository with those of its tools that were searched for.
+type branch struct {
+	repository
+	Found []leaf
+	More  int // tools that are not listed
+}
+
+// leaf is a tool in a list.
+type leaf struct {
+	Name, Description string
+	Examples          []string
+	Used              *usage.Tool // nil where it was not in the last 24 hours
+}
+
+// maxLeaves is how many tools of a repository are listed before it is opened.
+const maxLeaves = 40
+
+func toolsPage(v *visit) error {
+	asked := v.r.URL.Query()
+	if id := asked.Get("open"); id != "" {
+		v.redirect(repositoryLink(v.app(), asked.Get("session"), id))
+		return nil
+	}
+	shown := toolsBody{Session: asked.Get("session"), Search: strings.TrimSpace(asked.Get("q")), Host: v.r.Host}
+	used, err := v.usage()
+	if err != nil {
+		return err
+	}
+	sessions := []string{""}
+	if shown.Session != "" {
+		sessions = []string{shown.Session, ""}
+	}
+	for _, session := range sessions {
+		grown, err := v.tree(session, asked.Get("after"), shown.Search, used)
+		if err != nil {
+			return err
+		}
+		shown.Trees = append(shown.Trees, grown)
+	}
+	return v.render("tools", "Tools", shown)
+}
+
+// tree reads a page of the repositories of the app or of a session.
+func (v *visit) tree(session, after, search string, used map[string]*usage.Tool) (tree, error) {
+	path := owner(v.app(), session) + "/repositories?limit=100"
+	if after != "" && session == "" {
+		path += "&after=" + query(after)
+	}
+	var found list[repository]
+	if err := v.get(path, &found); err != nil {
+		return tree{}, err
+	}
+	grown := tree{Session: session, Next: found.Next}
+	for _, one := range found.Items {
+		if b := one.branch(search, used); search == "" || len(b.Found) > 0 {
+			grown.Repositories = append(grown.Repositories, b)
+		}
+	}
+	return grown, nil
+}
+
+// usage tells how often each tool was used in the last 24 hours, by its name.
+func (v *visit) usage() (map[string]*usage.Tool, error) {
+	used := map[string]*usage.Tool{}
+	for after, more := "", true; more; {
+		var found list[usage.Tool]
+		if err := v.get(v1("apps", v.app(), "tools", "usage")+"?limit=200&after="+query(after), &found); err != nil {
+			return nil, err
+		}
+		for i := range found.Items {
+			used[found.Items[i].Name] = &found.Items[i]
+		}
+		after, more = found.Next, found.Next != ""
+	}
+	return used, nil
+}
+
+// branch lists the tools in whose name, description or examples a text stands.
+func (r repository) branch(search string, used map[string]*usage.Tool) branch {
+	b := branch{repository: r}
+	for _, tool := range r.Tools {
+		if !containsFold(search, append([]string{tool.Name, tool.Description}, tool.Examples...)...) {
+			continue
+		}
+		if len(b.Found) == maxLeaves {
+			b.More++
+			continue
+		}
+		b.Found = append(b.Found, leaf{tool.Name, tool.Description, tool.Examples, used[tool.Name]})
+	}
+	return b
+}
+
+// containsFold reports whether a text stands in one of some, whatever the case of letters.
+func containsFold(text string, in ...string) bool {
+	text = strings.ToLower(text)
+	for _, one := range in {
+		if strings.Contains(strings.ToLower(one), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// owner is the path of REST of an app, or of one of its sessions.
+func owner(app, session string) string {
+	if session == "" {
+		return v1("apps", app)
+	}
+	return v1("apps", app, "sessions", session)
+}
+
+// repositoryLink leads to the page of a repository of an app, or of a session.
+func repositoryLink(app, session string, parts ...string) string {
+	if session == "" {
+		return link(append([]string{"apps", app, "tools"}, parts...)...)
+	}
+	return link(append([]string{"apps", app, "sessions", session, "tools"}, parts...)...)
+}
+
+// session is the session of the path; empty for none.
+func (v *visit) session() string { return v.r.PathValue("session") }
+
+// formOf reads the form of a request.
+func formOf(r *http.Request) (map[string]string, error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, err
+	}
+	form := map[string]string{}
+	for name := range r.PostForm {
+		form[name] = r.PostForm.Get(name)
+	}
+	return form, nil
+}

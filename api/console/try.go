@@ -1,0 +1,243 @@
+package console
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"earshot/trigger"
+)
+
+// tryBody is what the page of a tool shows: a form of its parameters, and what came of it.
+type tryBody struct {
+	Repository string
+	Session    string // of the repository; empty for one of the app
+	In         string // session to fire in
+	Tool       trigger.Tool
+	Shadowed   string // repository of the tool of this name that fires instead
+	Fields     []field
+	TriggerID  string // so that a form that is sent twice fires once
+	Fault      *problem
+	Fired      *directMatch
+}
+
+// directMatch is what came of a direct trigger.
+type directMatch struct {
+	TriggerID string         `json:"triggerId"`
+	Values    map[string]any `json:"values"`
+	Event     *effectState   `json:"event"`
+	Emitter   *effectState   `json:"emitter"`
+	Call      *effectState   `json:"call"`
+}
+
+// effectState is how far an effect has come.
+type effectState struct {
+	Subject string          `json:"subject"`
+	State   string          `json:"state"`
+	Status  int             `json:"status"`
+	Reason  string          `json:"reason"`
+	Error   string          `json:"error"`
+	Result  json.RawMessage `json:"result"`
+}
+
+func tryPage(v *visit) error {
+	shown, err := v.tried(v.r.URL.Query())
+	if err != nil {
+		return err
+	}
+	return v.render("try", shown.Tool.Name, shown)
+}
+
+// tried reads the tool of the path, and makes its form with what was filled in.
+func (v *visit) tried(filled url.Values) (tryBody, error) {
+	shown := tryBody{Repository: v.r.PathValue("repository"), Session: v.session(), In: v.session(), TriggerID: strings.ToLower(rand.Text())}
+	if shown.In == "" {
+		shown.In = filled.Get("in")
+	}
+	var found list[trigger.Tool]
+	if err := v.get(owner(v.app(), shown.In)+"/tools?name="+query(v.r.PathValue("tool")), &found); err != nil {
+		return shown, err
+	}
+	if len(found.Items) == 0 {
+		return shown, &problem{Status: http.StatusNotFound, Title: "No such tool", Detail: "no tool of this name is in scope"}
+	}
+	shown.Tool = found.Items[0]
+	if shown.Tool.RepositoryID != shown.Repository {
+		shown.Shadowed = shown.Tool.RepositoryID
+	}
+	var err error
+	shown.Fields, err = fieldsOf(shown.Tool.InputSchema, filled)
+	return shown, err
+}
+
+// tryTool fires the tool with the values of the form.
+func tryTool(v *visit) error {
+	if err := v.r.ParseForm(); err != nil {
+		return err
+	}
+	filled := v.r.PostForm
+	shown, err := v.tried(filled)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]any{
+		"name": shown.Tool.Name, "repositoryId": shown.Tool.RepositoryID, "source": trigger.SourceUI,
+		"values": valuesOf(shown.Fields), "triggerId": filled.Get("triggerId"),
+	})
+	if err != nil {
+		return err
+	}
+	err = v.call(http.MethodPost, owner(v.app(), shown.In)+"/triggers", body, &shown.Fired)
+	if err == nil {
+		return v.render("try", shown.Tool.Name, shown)
+	}
+	shown.Fault, shown.TriggerID = faultOf(err), filled.Get("triggerId")
+	shown.Fault.Errors = slices.DeleteFunc(shown.Fault.Errors, func(one flaw) bool { return atField(shown.Fields, one) })
+	return v.renderStatus(shown.Fault.Status, "try", shown.Tool.Name, shown)
+}
+
+// atField shows a fault beside the field that it is about, if there is one.
+func atField(fields []field, of flaw) bool {
+	path := pointerTokens(of.Pointer)
+	for i := range fields {
+		if len(path) > 1 && path[0] == "values" && path[1] == fields[i].Name {
+			if fields[i].Fault != "" {
+				fields[i].Fault += "; "
+			}
+			fields[i].Fault += strings.Join(append(path[2:], of.Detail), " ")
+			return true
+		}
+	}
+	return false
+}
+
+// field is a parameter in a form.
+type field struct {
+	Name, Description string
+	Type              string // string, integer, number, boolean, or another: its value is written as JSON
+	Required          bool
+	Options           []string // JSON of each; empty where anything goes
+	Default, Bounds   string
+	Text              string // that was filled in
+	Fault             string
+}
+
+// Long reports whether the value is written as JSON.
+func (f field) Long() bool {
+	return f.Options == nil && !slices.Contains([]string{"string", "integer", "number"}, f.Type)
+}
+
+// property is as much of a JSON Schema as forms need.
+type property struct {
+	Type        any               `json:"type"`
+	Description string            `json:"description"`
+	Enum        []json.RawMessage `json:"enum"`
+	Default     json.RawMessage   `json:"default"`
+	Minimum     json.Number       `json:"minimum"`
+	Maximum     json.Number       `json:"maximum"`
+}
+
+// fieldsOf makes a form of a JSON Schema of an object: what is required first, then as in the
+// schema. What was filled in for a parameter is under "v." and its name.
+func fieldsOf(schema json.RawMessage, filled url.Values) ([]field, error) {
+	var object struct {
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required"`
+	}
+	if err := json.Unmarshal(schema, &object); err != nil {
+		return nil, err
+	}
+	var fields []field
+	err := eachMember(object.Properties, func(name string, schema json.RawMessage) {
+		var of property
+		_ = json.Unmarshal(schema, &of) // one that is true or false takes anything
+		one := of.field(name)
+		one.Required, one.Text = slices.Contains(object.Required, name), filled.Get("v."+name)
+		fields = append(fields, one)
+	})
+	slices.SortStableFunc(fields, func(a, b field) int {
+		switch {
+		case a.Required == b.Required:
+			return 0
+		case a.Required:
+			return -1
+		}
+		return 1
+	})
+	return fields, err
+}
+
+func (p property) field(name string) field {
+	f := field{Name: name, Description: p.Description, Default: string(p.Default)}
+	switch kind := p.Type.(type) {
+	case string:
+		f.Type = kind
+	case []any:
+		for _, one := range kind {
+			if text, is := one.(string); is && text != "null" && f.Type == "" {
+				f.Type = text
+			}
+		}
+	}
+	for _, one := range p.Enum {
+		f.Options = append(f.Options, string(one))
+	}
+	if f.Type == "boolean" && f.Options == nil {
+		f.Options = []string{"true", "false"}
+	}
+	switch {
+	case p.Minimum != "" && p.Maximum != "":
+		f.Bounds = p.Minimum.String() + " to " + p.Maximum.String()
+	case p.Minimum != "":
+		f.Bounds = "at least " + p.Minimum.String()
+	case p.Maximum != "":
+		f.Bounds = "at most " + p.Maximum.String()
+	}
+	return f
+}
+
+// eachMember goes through an object in the order in which it is written.
+func eachMember(object json.RawMessage, do func(name string, value json.RawMessage)) error {
+	if len(object) == 0 {
+		return nil
+	}
+	in := json.NewDecoder(bytes.NewReader(object))
+	if _, err := in.Token(); err != nil {
+		return err
+	}
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return err
+		}
+		text, _ := name.(string)
+		do(text, value)
+	}
+	return nil
+}
+
+// valuesOf is what was filled in. REST says what is wrong with it, so that what is not of
+// its parameter's type goes there as a text.
+func valuesOf(fields []field) map[string]json.RawMessage {
+	values := map[string]json.RawMessage{}
+	for _, one := range fields {
+		if one.Text == "" {
+			continue
+		}
+		if one.Options == nil && one.Type == "string" || !json.Valid([]byte(one.Text)) {
+			quoted, _ := json.Marshal(one.Text) // a text
+			values[one.Name] = quoted
+			continue
+		}
+		values[one.Name] = json.RawMessage(one.Text)
+	}
+	return values
+}
