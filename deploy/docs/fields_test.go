@@ -133,3 +133,28 @@ func (p property) unsaid(row string) []string {
 	}
 	return slices.DeleteFunc(wanted, func(text string) bool { return strings.Contains(row, text) })
 }
+
+func TestEveryRouteIsListedAndNoOther(t *testing.T) {
+	text, err := os.ReadFile("../../api/docs/openapi.json")
+	require.NoError(t, err)
+	var description struct{ Paths map[string]json.RawMessage }
+	require.NoError(t, json.Unmarshal(text, &description))
+	short := strings.NewReplacer("/v1/apps/{appId}/sessions/{sessionId}", "{session}", "/v1/apps/{appId}", "{app}", "/v1/", "")
+	var routes, listed []string
+	for path := range description.Paths {
+		if strings.HasPrefix(path, "/v1/") {
+			routes = append(routes, short.Replace(path))
+		}
+	}
+	document, err := os.ReadFile("tools.md")
+	require.NoError(t, err)
+	_, table, _ := strings.Cut(string(document), "\n## All calls\n")
+	for _, row := range regexp.MustCompile("(?m)^\\| (.+?) \\|").FindAllStringSubmatch(table, -1) {
+		for _, call := range regexp.MustCompile("`(?:[A-Z]+ )?([a-z{][^`]*)`").FindAllStringSubmatch(row[1], -1) {
+			if !slices.Contains(listed, call[1]) {
+				listed = append(listed, call[1])
+			}
+		}
+	}
+	require.ElementsMatch(t, routes, listed)
+}
