@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"earshot/matcher"
 	"earshot/matcher/llm/provider"
 	"earshot/matcher/retrieval"
@@ -99,12 +101,17 @@ type LLM struct {
 	first     vendor // the default one
 	providers map[string]connection
 	retriever *retrieval.Retriever
+	rules     *lru.Cache[string, []byte] // what models are told first, as it stands in requests
 }
+
+// knownRules is of how many apps it is known.
+const knownRules = 256
 
 // New returns a matcher that asks the providers that the options configure.
 func New(options Options) *LLM {
 	options = options.withDefaults()
-	llm := &LLM{options: options, first: options.first(), providers: map[string]connection{}, retriever: retrieval.New()}
+	rules, _ := lru.New[string, []byte](knownRules) // fails for a size of 0 only
+	llm := &LLM{options: options, first: options.first(), providers: map[string]connection{}, retriever: retrieval.New(), rules: rules}
 	network := provider.Network{HTTPClient: options.HTTPClient, Timeout: options.Timeout, Now: options.Now}
 	for _, one := range options.vendors() {
 		llm.providers[one.name] = one.connect(network)
@@ -185,7 +192,7 @@ func (l *LLM) ask(ctx context.Context, model provider.Client, request provider.R
 	}
 	exchange := Exchange{Model: request.Model, Took: l.options.Now().Sub(start), Usage: answer.Usage, Err: err}
 	l.options.Observe(exchange)
-	record(matcher.TraceOf(ctx), request, wire, exchange)
+	l.record(matcher.TraceOf(ctx), request, wire, exchange)
 	return answer, err
 }
 

@@ -10,12 +10,12 @@ import (
 )
 
 // record notes a request and its answer.
-func record(trace *matcher.Trace, request provider.Request, wire *provider.Wire, done Exchange) {
+func (l *LLM) record(trace *matcher.Trace, request provider.Request, wire *provider.Wire, done Exchange) {
 	if trace == nil {
 		return
 	}
 	exchange := matcher.Exchange{
-		Model: done.Model, Request: pieces(wire, request), LeftOut: wire.LeftOut, Answer: wire.Answer, Took: done.Took,
+		Model: done.Model, Request: l.pieces(wire, request), LeftOut: wire.LeftOut, Answer: wire.Answer, Took: done.Took,
 		PromptTokens: done.Usage.Prompt, CachedTokens: done.Usage.Cached, CompletionTokens: done.Usage.Completion,
 	}
 	if done.Err != nil {
@@ -26,11 +26,11 @@ func record(trace *matcher.Trace, request provider.Request, wire *provider.Wire,
 
 // pieces parts the body of a request into what many requests share, the tools and the rules,
 // and the rest.
-func pieces(wire *provider.Wire, request provider.Request) []matcher.Piece {
+func (l *LLM) pieces(wire *provider.Wire, request provider.Request) []matcher.Piece {
 	list := make([]matcher.Piece, 0, len(wire.Parts)+2)
 	for i, part := range wire.Parts {
 		if i == len(wire.Parts)-1 {
-			list = append(list, withoutRules(part, request)...)
+			list = append(list, l.withoutRules(part, request)...)
 			continue
 		}
 		list = append(list, matcher.Piece{Text: part, Shared: wire.IsTool(i)})
@@ -39,13 +39,14 @@ func pieces(wire *provider.Wire, request provider.Request) []matcher.Piece {
 }
 
 // withoutRules cuts the rules out of the part that has them.
-func withoutRules(part []byte, request provider.Request) []matcher.Piece {
+func (l *LLM) withoutRules(part []byte, request provider.Request) []matcher.Piece {
 	if len(request.Messages) == 0 || request.Messages[0].Role != provider.System {
 		return []matcher.Piece{{Text: part}}
 	}
-	rules, err := json.Marshal(request.Messages[0].Text)
-	if err != nil {
-		return []matcher.Piece{{Text: part}}
+	rules, known := l.rules.Get(request.Messages[0].Text)
+	if !known {
+		rules, _ = json.Marshal(request.Messages[0].Text) // a text always marshals
+		l.rules.Add(request.Messages[0].Text, rules)
 	}
 	before, behind, found := bytes.Cut(part, rules)
 	if !found {

@@ -190,15 +190,11 @@ func (w *packing) pieces(request []matcher.Piece, most int) []string {
 			head = i + 1
 		}
 	}
-	list := make([]string, 0, len(request))
-	for _, piece := range request {
-		if piece.Shared {
-			list = append(list, shared+w.share(piece.Text))
-		} else {
-			list = append(list, literal+clip(w.mask.text(string(piece.Text)), most))
-		}
+	list := w.head(request[:head])
+	for _, piece := range request[head:] {
+		list = append(list, literal+clip(w.mask.text(string(piece.Text)), most))
 	}
-	return append(w.list(list[:head]), list[head:]...)
+	return list
 }
 
 // clip cuts the middle out of a long text.

@@ -9,6 +9,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/klauspost/compress/s2"
 
+	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 )
@@ -33,6 +34,7 @@ type Packer struct {
 	seed  maphash.Seed
 	known *lru.Cache[*repositories.Repository, *facts]
 	refs  *lru.Cache[uint64, string] // by a hash of the content
+	heads *lru.Cache[uint64, string] // names of lists, by a hash of the owner and of all that is in them
 	// written is when a part was last written, by its owner and its name.
 	written *lru.Cache[[2]string, time.Time]
 }
@@ -41,8 +43,9 @@ type Packer struct {
 func NewPacker(keep time.Duration, now func() time.Time) *Packer {
 	known, _ := lru.New[*repositories.Repository, *facts](knownRepositories) // fails for a size of 0 only
 	refs, _ := lru.New[uint64, string](knownParts)
+	heads, _ := lru.New[uint64, string](knownRepositories)
 	written, _ := lru.New[[2]string, time.Time](knownParts)
-	return &Packer{keep: keep, now: now, seed: maphash.MakeSeed(), known: known, refs: refs, written: written}
+	return &Packer{keep: keep, now: now, seed: maphash.MakeSeed(), known: known, refs: refs, heads: heads, written: written}
 }
 
 // Packed is an explanation as it is kept.
@@ -93,7 +96,7 @@ func (w *packing) needs(name string, content []byte) {
 	if _, is := w.Parts[name]; is {
 		return
 	}
-	if at, is := w.written.Get([2]string{w.owner, name}); is && w.owner != "" && w.now().Sub(at) < min(rewrite, w.keep/2) {
+	if w.wrote(name) {
 		return
 	}
 	if w.Parts == nil {
@@ -102,20 +105,47 @@ func (w *packing) needs(name string, content []byte) {
 	w.Parts[name] = string(s2.Encode(nil, []byte(w.mask.text(string(content)))))
 }
 
+// wrote reports whether a part was written of late.
+func (w *packing) wrote(name string) bool {
+	at, is := w.written.Get([2]string{w.owner, name})
+	return is && w.owner != "" && w.now().Sub(at) < min(rewrite, w.keep/2)
+}
+
+// head shares the beginning of a request, as a list. While the list is known to be written,
+// so is all that it names: each part is kept for twice as long as an explanation.
+func (w *packing) head(pieces []matcher.Piece) []string {
+	if len(pieces) == 0 {
+		return nil
+	}
+	var h maphash.Hash
+	h.SetSeed(w.seed)
+	_, _ = h.WriteString(w.owner) // a hash never fails
+	for _, piece := range pieces {
+		_ = h.WriteByte(0)
+		_, _ = h.Write(piece.Text)
+	}
+	key := h.Sum64()
+	if name, is := w.heads.Get(key); is && w.wrote(name) {
+		return []string{listed + name}
+	}
+	list := make([]string, len(pieces))
+	for i, piece := range pieces {
+		list[i] = literal + w.mask.text(string(piece.Text))
+		if piece.Shared {
+			list[i] = shared + w.share(piece.Text)
+		}
+	}
+	name := w.share(exactjson.EncodeOrNull(list))
+	w.heads.Add(key, name)
+	return []string{listed + name}
+}
+
 // A text in pieces is kept as a list of texts, each of which begins with what it is.
 const (
 	literal = "="
 	shared  = "#" // the name of a part that is a text
 	listed  = "^" // the name of a part that is such a list
 )
-
-// list shares a list of pieces as a part of its own, where it has any.
-func (w *packing) list(pieces []string) []string {
-	if len(pieces) == 0 {
-		return nil
-	}
-	return []string{listed + w.share(exactjson.EncodeOrNull(pieces))}
-}
 
 // unpack reads what was packed.
 func unpack(text string) ([]byte, error) { return s2.Decode(nil, []byte(text)) }

@@ -114,11 +114,14 @@ for i, f in ipairs(list) do
   end
 end
 if message ~= '' then
-  redis.call('HSET', turns, turn.decision .. message, ARGV[8], turn.decider .. message, token, 'unfinished', ARGV[7])
+  local decided = {turn.decision .. message, ARGV[8], turn.decider .. message, token, 'unfinished', ARGV[7]}
+  if ARGV[19] ~= '' then
+    decided[7], decided[8] = turn.explained .. message, ARGV[19]
+  end
+  redis.call('HSET', turns, unpack(decided))
   if ARGV[14] == '1' then redis.call('HDEL', turns, turn.verified .. message) end
   if ARGV[19] ~= '' then
     local goes = at + tonumber(ARGV[20])
-    redis.call('HSET', turns, turn.explained .. message, ARGV[19])
     redis.call('ZADD', KEYS[12], goes, app .. '/' .. ARGV[4])
     for i = 23, 22 + 2 * parts, 2 do
       redis.call('HSET', KEYS[11], ARGV[i], ARGV[i + 1])

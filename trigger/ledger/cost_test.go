@@ -50,7 +50,7 @@ func turn(b *testing.B, l *ledger.Ledger, i int) {
 	require.Equal(b, ledger.Taken, found.Status)
 	decided, err := l.Commit(ctx, ledger.Commitment{
 		Turn: of, Box: of.Session, Token: token, Decision: strings.Repeat("d", 300), Matched: "v1", Version: "v2",
-		TTL: time.Hour.Milliseconds(), Lease: 15000,
+		TTL: time.Hour.Milliseconds(), Lease: 15000, Explanation: ledger.Explanation{Body: strings.Repeat("x", 600), Keep: 24 * time.Hour},
 		Firings: []ledger.Firing{{
 			ID: trigger, Name: trigger, Record: strings.Repeat("r", 700), Repository: "booking", Revision: "r1", Open: 1,
 			States: ledger.States{Event: `{"subject":"tool.trigger.shop.s.book","state":"pending"}`},
