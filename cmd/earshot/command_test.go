@@ -251,8 +251,8 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 func TestAllSettingsThatCannotBeUsedAreNamedAtOnce(t *testing.T) {
 	got := command(t, map[string]string{"EARSHOT_LLM_TIMEOUT": "soon", "EARSHOT_HISTORY": "many"}, "serve")
 	require.Equal(t, 1, got.code)
-	require.Contains(t, got.err, "EARSHOT_LLM_TIMEOUT")
-	require.Contains(t, got.err, "EARSHOT_HISTORY")
+	require.Contains(t, got.err, `EARSHOT_LLM_TIMEOUT is "soon", no duration, and cannot be read as the flag --llm-timeout`)
+	require.Contains(t, got.err, `EARSHOT_HISTORY is "many", no int`)
 	got = command(t, nil, "serve", "--llm-timeout", "-1s", "--history", "-1", "--session-ttl", "1ms", "--log-level", "loud", "--private-urls", "x")
 	require.Equal(t, 1, got.code)
 	for _, name := range []string{"--llm-timeout", "--history", "--session-ttl", "--log-level", "--private-urls", "REDIS_URL"} {

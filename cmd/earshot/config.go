@@ -163,7 +163,7 @@ func (c *config) check() error {
 	if err := emitter.CheckURLs(c.NATSURL.Reveal()); !c.NATSURL.Empty() && err != nil {
 		faults = append(faults, fmt.Errorf("NATS_URL (--nats-url): %w", err))
 	}
-	add((c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key (EARSHOT_TLS_CERT, EARSHOT_TLS_KEY) go together: one is missing")
+	add((c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key (EARSHOT_TLS_CERT, EARSHOT_TLS_KEY) go together: they are %q and %q, and one is missing", c.TLSCert, c.TLSKey)
 	if _, err := c.level(); err != nil {
 		faults = append(faults, err)
 	}
@@ -215,9 +215,13 @@ func newSealer(err error, key []byte, old ...[]byte) (*store.Sealer, error) {
 
 func secretKey(name string, text secret.Secret) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(text.Reveal())
+	found := fmt.Sprintf("%d bytes", len(key))
+	if err != nil {
+		found = "none"
+	}
 	if err != nil || len(key) != store.KeySize {
-		return nil, fmt.Errorf("%s must be %d bytes in base64; make one with: head -c %d /dev/urandom | base64",
-			name, store.KeySize, store.KeySize)
+		return nil, fmt.Errorf("%s must be %d bytes in base64, and is %s; make one with: head -c %d /dev/urandom | base64",
+			name, store.KeySize, found, store.KeySize)
 	}
 	return key, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"earshot/cmd/earshot/client"
+	"earshot/repositories/fault"
 	"earshot/repositories/files"
 	"earshot/repositories/secret"
 )
@@ -32,7 +33,7 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 				continue
 			}
 			if err := flag.Value.Set(value); err != nil {
-				faults = append(faults, fmt.Errorf("%s cannot be read as the flag --%s: %s", name, flag.Name, flag.Usage))
+				faults = append(faults, fmt.Errorf("%s%s cannot be read as the flag --%s: %s", name, shownOf(flag, value), flag.Name, flag.Usage))
 				return
 			}
 			flag.Changed = true
@@ -40,6 +41,14 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 		}
 	})
 	return errors.Join(faults...)
+}
+
+// shownOf is the value of a variable for a fault, of the kinds that cannot be credentials.
+func shownOf(flag *pflag.Flag, value string) string {
+	if kind := flag.Value.Type(); slices.Contains([]string{"duration", "int", "bool", "size"}, kind) {
+		return fmt.Sprintf(" is %q, no %s, and", fault.Clip(value), kind)
+	}
+	return ""
 }
 
 // registerService declares the flags that say which service a command speaks to.
