@@ -73,7 +73,11 @@ func TestMarkupOfUsersIsShownAndNotRun(t *testing.T) {
 	s.rest("POST", "/v1/apps/clinic/sessions/s1/messages", `{"actor":"user","messageId":"m1","text":`+string(quoted)+`}`, nil)
 	s.rest("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"note","source":"ui","values":{"<b>what</b>":`+string(quoted)+`}}`, nil)
 	b := s.open(t)
-	for _, path := range []string{"/console/apps", "/console/apps/clinic", "/console/apps/clinic/playground?session=s1"} {
+	const app = "/console/apps/clinic"
+	for _, path := range []string{
+		"/console/apps", app, app + "/playground?session=s1", app + "/sessions/s1", app + "/triggers", app + "/triggers/" + s.fired("note"),
+		app + "/tools", app + "/tools/desk/note",
+	} {
 		b.visit(path)
 		b.reads("main", "onerror=alert(1)")
 		require.Zero(t, evaluated[int](b, "document.querySelectorAll('main img, main script, main b b').length"), path)

@@ -67,8 +67,8 @@ func (v *visit) call(method, path string, body []byte, into any) error {
 }
 
 // request makes a request to REST. Host and Origin are those of the browser, so that a
-// service without keys refuses pages of elsewhere here as it does there. A form of ours has
-// the origin "null", since no page of the console tells where it is.
+// service without keys refuses pages of elsewhere here as it does there; those that the
+// browser calls its own are not asked again.
 func (v *visit) request(method, path string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(v.r.Context(), method, path, bytes.NewReader(body))
 	if err != nil {

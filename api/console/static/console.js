@@ -283,4 +283,5 @@ document.addEventListener("keydown", (event) => {
   going = 0;
 });
 
+$("nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 alive(document);
