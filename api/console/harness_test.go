@@ -105,6 +105,7 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 	rest := api.New(api.Options{
 		Store: definitions, Engine: engine, AdminKey: admin, Keys: definitions, Tokens: sealer, Origins: definitions,
 		Events: tail, Logger: log, Metrics: registry, Closing: running.Done(),
+		Reach: func(context.Context, string, string) error { return nil },
 	})
 	served := httptest.NewServer(console.New(console.Options{REST: rest, Sealer: sealer, Now: func() time.Time {
 		return time.Now().Add(time.Duration(s.later.Load()))

@@ -44,6 +44,7 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 		{"editor", "/console/apps/clinic/tools/desk", "Save"},
 		{"new repository", "/console/apps/clinic/tools/other", "Create"},
 		{"a tool", "/console/apps/clinic/tools/desk/book-appointment", "desk of the appointment"},
+		{"app", "/console/apps/clinic/settings", "only the admin key"},
 		{"no app", "/console/apps/nobody", "nobody"},
 		{"no page", "/console/nowhere", "Nothing is here"},
 	} {
