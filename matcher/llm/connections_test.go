@@ -112,7 +112,8 @@ func TestMessagesAtOnceKeepTheirConnections(t *testing.T) {
 	for range 20 {
 		require.NoError(t, matchAll(t.Context(), model, request))
 	}
-	require.Equal(t, int64(crowd), endpoint.dials.Load())
+	// A connection comes back a moment after its answer; without keeping them, 20 crowds dial.
+	require.Less(t, endpoint.dials.Load(), int64(4*crowd))
 }
 
 func TestMessagesAtOnceShareAConnectionOfHTTP2(t *testing.T) {
