@@ -149,7 +149,7 @@ func TestEveryRouteIsListedAndNoOther(t *testing.T) {
 	document, err := os.ReadFile("tools.md")
 	require.NoError(t, err)
 	_, table, _ := strings.Cut(string(document), "\n## All calls\n")
-	for _, row := range regexp.MustCompile("(?m)^\\| (.+?) \\|").FindAllStringSubmatch(table, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| (.+?) \|`).FindAllStringSubmatch(table, -1) {
 		for _, call := range regexp.MustCompile("`(?:[A-Z]+ )?([a-z{][^`]*)`").FindAllStringSubmatch(row[1], -1) {
 			if !slices.Contains(listed, call[1]) {
 				listed = append(listed, call[1])
