@@ -25,6 +25,7 @@ func balanced() *evidence {
 			{App: "clinic", Session: "s1", ID: "d1", Kind: "direct", Expects: "note", Ordered: true, Status: 201, Answer: direct},
 			{App: "clinic", Session: "s1", ID: "d2", Kind: "direct", Expects: "once-1-a", Status: 201, Answer: once},
 			{App: "clinic", Session: "s1", ID: "d3", Kind: "direct", Expects: "once-1-a", Status: 404},
+			{App: "clinic", Kind: "retry", Status: 409},
 		},
 		again: map[string]string{"m1": book, "d1": direct, "d2": once},
 		records: map[string][]record{"clinic": {
@@ -67,6 +68,7 @@ func TestBooksThatBalanceHaveNoViolation(t *testing.T) { require.Empty(t, balanc
 func TestEveryBreachOfThePromiseIsSeen(t *testing.T) {
 	for says, breach := range map[string]func(*evidence){
 		"got no answer":                  func(e *evidence) { e.lost = append(e.lost, &operation{Kind: "message", ID: "m9"}) },
+		"was refused: 409":               func(e *evidence) { e.operations[1].Status = 409 },
 		"was refused: 404":               func(e *evidence) { e.operations[1].Status = 404 },
 		"stands 0 times":                 func(e *evidence) { e.histories["clinic/s1"] = nil },
 		"stands 2 times":                 func(e *evidence) { h := e.histories["clinic/s1"]; e.histories["clinic/s1"] = append(h, h[0]) },
