@@ -8,13 +8,14 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/trigger"
+	"earshot/trigger/explain"
 )
 
 // again is what would come of a message today, and how that differs from what came of it.
 type again struct {
 	Rows        []difference
 	Changed     bool
-	Explanation *explanation
+	Explanation *explain.Explanation
 	Fault       *problem
 }
 
@@ -50,11 +51,11 @@ func (v *visit) tryAgain(session string, then trigger.Entry) *again {
 	body, _ := json.Marshal(map[string]string{"messageId": then.MessageID, "actor": then.Actor, "text": then.Text}) // texts alone
 	var today struct {
 		trigger.Answer
-		Explain *explanation `json:"explain"`
+		Explain *explain.Explanation `json:"explain"`
 	}
 	err := v.call(http.MethodPost, v1("apps", v.app(), "sessions", session, "messages")+"?dryRun=true&explain=true", body, &today)
 	if err != nil {
-		return &again{Fault: faultOf(err)}
+		return &again{Fault: problemOf(err)}
 	}
 	found := &again{Explanation: today.Explain}
 	before, after := resultsOf(then.Triggers, then.Rejected), resultsOf(today.Matches, today.Rejected)

@@ -52,31 +52,18 @@ func createApp(v *visit) error {
 		return err
 	}
 	form := appForm{v.r.PostForm.Get("appId"), v.r.PostForm.Get("name")}
-	err := repositories.CheckID("appId", form.ID)
-	if err == nil {
-		err = v.get(v1("apps", form.ID), nil)
-		var found *problem
-		switch {
-		case err == nil:
-			v.redirect(link("apps", form.ID))
-			return nil
-		case errors.As(err, &found) && found.Status == http.StatusNotFound:
-			body, _ := json.Marshal(map[string]string{"name": form.Name}) // texts alone
-			err = v.call(http.MethodPut, v1("apps", form.ID), body, nil)
-		}
+	if err := repositories.CheckID("appId", form.ID); err != nil {
+		return v.listApps(http.StatusBadRequest, form, &problem{Status: http.StatusBadRequest, Title: "That cannot be", Detail: err.Error()})
 	}
-	if err == nil {
-		v.redirect(link("apps", form.ID))
-		return nil
-	}
-	return v.listApps(http.StatusBadRequest, form, faultOf(err))
-}
-
-// faultOf is what a form shows of an error beside itself.
-func faultOf(err error) *problem {
+	err := v.get(v1("apps", form.ID), nil)
 	var found *problem
-	if errors.As(err, &found) {
-		return found
+	if errors.As(err, &found) && found.Status == http.StatusNotFound {
+		body, _ := json.Marshal(map[string]string{"name": form.Name}) // texts alone
+		err = v.call(http.MethodPut, v1("apps", form.ID), body, nil)
 	}
-	return &problem{Status: http.StatusBadRequest, Title: "That cannot be", Detail: err.Error()}
+	if err != nil {
+		return v.listApps(http.StatusBadRequest, form, problemOf(err))
+	}
+	v.redirect(link("apps", form.ID))
+	return nil
 }

@@ -1,12 +1,12 @@
 package console
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"earshot/repositories/exactjson"
 )
@@ -99,33 +99,38 @@ func digest(text string) string {
 // saveRepository stores what was written, or removes the repository. What somebody else has
 // changed meanwhile is not written over unseen.
 func saveRepository(v *visit) error {
-	form, err := formOf(v.r)
-	if err != nil {
+	if err := v.r.ParseForm(); err != nil {
 		return err
 	}
+	form := v.r.PostForm
 	now, err := v.stored()
 	if err != nil {
 		return err
 	}
-	if form["do"] == "remove" {
+	if form.Get("do") == "remove" {
 		if err := v.call(http.MethodDelete, v.repositoryPath(), nil, nil); err != nil {
 			return err
 		}
 		v.redirect(link("apps", v.app(), "tools") + "?session=" + query(v.session()))
 		return nil
 	}
-	text := string(bytes.ReplaceAll([]byte(form["text"]), []byte("\r\n"), []byte("\n")))
-	if now.Was != form["was"] {
+	text := editedText(v)
+	if now.Was != form.Get("was") {
 		now.Text, now.Fault = text, changedMeanwhile()
 		return v.showEditor(http.StatusConflict, now)
 	}
 	if err := v.call(http.MethodPut, v.repositoryPath(), []byte(text), nil); err != nil {
-		now.Text, now.Fault = text, faultOf(err)
+		now.Text, now.Fault = text, problemOf(err)
 		now.Places = placed(now.Fault.Errors, text)
 		return v.showEditor(now.Fault.Status, now)
 	}
 	v.redirect(repositoryLink(v.app(), v.session(), now.ID) + "?saved")
 	return nil
+}
+
+// editedText is the text of an editor, with the ends of lines that it was given.
+func editedText(v *visit) string {
+	return strings.ReplaceAll(v.r.PostForm.Get("text"), "\r\n", "\n")
 }
 
 func changedMeanwhile() *problem {

@@ -3,6 +3,8 @@ package console
 import (
 	"encoding/json"
 	"strings"
+
+	"earshot/repositories/exactjson"
 )
 
 // laidOut writes JSON for people to read and to change, in its own order: what fits on a line
@@ -31,10 +33,11 @@ func onOneLine(value json.RawMessage) string {
 func partsOf(value json.RawMessage, write func(json.RawMessage) string) (parts []string, begin, end string) {
 	switch text := strings.TrimSpace(string(value)); {
 	case strings.HasPrefix(text, "{"):
-		_ = eachMember(value, func(name string, part json.RawMessage) { // it is JSON that REST wrote
+		names, members, _ := membersOf(value) // it is JSON that REST wrote
+		for _, name := range names {
 			quoted, _ := json.Marshal(name) // a text
-			parts = append(parts, string(quoted)+": "+write(part))
-		})
+			parts = append(parts, string(quoted)+": "+write(members[name]))
+		}
 		return parts, "{", "}"
 	case strings.HasPrefix(text, "["):
 		var items []json.RawMessage
@@ -45,4 +48,15 @@ func partsOf(value json.RawMessage, write func(json.RawMessage) string) (parts [
 		return parts, "[", "]"
 	}
 	return nil, "", ""
+}
+
+// membersOf are the members of an object, and their names in the order in which they stand.
+func membersOf(object json.RawMessage) (names []string, members map[string]json.RawMessage, err error) {
+	if len(object) == 0 {
+		return nil, nil, nil
+	}
+	if names, err = exactjson.Keys(object); err == nil {
+		err = json.Unmarshal(object, &members)
+	}
+	return names, members, err
 }

@@ -44,7 +44,7 @@ func (v *visit) showPlayground(status int, shown playground) error {
 	}
 	shown.conversation, shown.Host = found, v.r.Host
 	if shown.Tools, err = v.toolsInScope(shown.Session); err != nil {
-		shown.Denied = faultOf(err).Detail
+		shown.Denied = problemOf(err).Detail
 	}
 	return v.renderStatus(status, "playground", "Playground", shown)
 }
@@ -63,7 +63,7 @@ func say(v *visit) error {
 		v.redirect(link("apps", v.app(), "playground") + "?session=" + query(shown.Session))
 		return nil
 	}
-	shown.Fault = faultOf(err)
+	shown.Fault = problemOf(err)
 	var found *problem
 	if errors.As(err, &found) && found.Status == http.StatusUnauthorized {
 		return err

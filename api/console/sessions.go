@@ -11,6 +11,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/trigger"
+	"earshot/trigger/explain"
 )
 
 // sessionList is what the list of sessions shows: those whose tools fired last. Whatever
@@ -74,7 +75,7 @@ type conversation struct {
 	Turns          []turn
 	Earlier, Later string // messages to choose to see what is before and after
 	Chosen         *turn
-	Explanation    *explanation
+	Explanation    *explain.Explanation
 	Unexplained    string // why there is none
 	Again          *again
 }
@@ -132,6 +133,25 @@ func (v *visit) conversation(session, message string) (*conversation, error) {
 	return shown, nil
 }
 
+// explanation reads why a message came out as it did; where there is none, it says why.
+func (v *visit) explanation(session string, of trigger.Entry) (*explain.Explanation, string, error) {
+	if of.Actor != matcher.ActorUser {
+		return nil, "What an agent says is kept in the history and matched against nothing.", nil
+	}
+	explained := &explain.Explanation{}
+	err := v.get(v1("apps", v.app(), "sessions", session, "messages", of.MessageID, "explain"), explained)
+	var found *problem
+	switch {
+	case err == nil:
+		return explained, "", nil
+	case errors.As(err, &found) && found.Status == http.StatusNotFound:
+		return nil, "Nothing explains this message any more: explanations are kept for a day unless EARSHOT_EXPLAIN_RETENTION says otherwise. Run it again to see what would come of it today.", nil
+	case errors.As(err, &found) && (found.Status == http.StatusForbidden || found.Status == http.StatusConflict):
+		return nil, found.Detail, nil
+	}
+	return nil, "", err
+}
+
 // history reads all messages that the session keeps, oldest first.
 func (v *visit) history(session string) ([]trigger.Entry, error) {
 	var entries []trigger.Entry
@@ -178,7 +198,7 @@ type evidence map[string][]words
 
 // evidence finds where the values of a message were said: in its explanation, or in the
 // records of what it set off, which are kept longer.
-func (v *visit) evidence(of *explanation, entry trigger.Entry) evidence {
+func (v *visit) evidence(of *explain.Explanation, entry trigger.Entry) evidence {
 	found := evidence{}
 	if of != nil {
 		for _, call := range of.Calls {

@@ -21,7 +21,8 @@ type appShown struct {
 	Made    *keyMade
 	Text    string // of the editor
 	Saved   bool
-	Fault   *problem // of the editor
+	Fault   *problem // of the editor, and where in its text
+	Places  []flawPlace
 	KeyFlaw *problem // of the form of a key
 }
 
@@ -118,14 +119,14 @@ func saveApp(v *visit) error {
 	if err := v.r.ParseForm(); err != nil {
 		return err
 	}
-	text := v.r.PostForm.Get("text")
+	text := editedText(v)
 	err := v.call(http.MethodPut, v1("apps", v.app()), []byte(text), nil)
 	if err == nil {
 		v.redirect(link("apps", v.app(), "settings") + "?saved#editor")
 		return nil
 	}
 	fault := problemOf(err)
-	return v.showApp(fault.Status, appShown{Text: text, Fault: fault})
+	return v.showApp(fault.Status, appShown{Text: text, Fault: fault, Places: placed(fault.Errors, text)})
 }
 
 // makeKey makes a key and shows it, this once.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"strings"
 
 	"earshot/trigger/usage"
@@ -144,15 +143,3 @@ func repositoryLink(app, session string, parts ...string) string {
 
 // session is the session of the path; empty for none.
 func (v *visit) session() string { return v.r.PathValue("session") }
-
-// formOf reads the form of a request.
-func formOf(r *http.Request) (map[string]string, error) {
-	if err := r.ParseForm(); err != nil {
-		return nil, err
-	}
-	form := map[string]string{}
-	for name := range r.PostForm {
-		form[name] = r.PostForm.Get(name)
-	}
-	return form, nil
-}

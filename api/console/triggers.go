@@ -90,7 +90,7 @@ func (v *visit) search(shown *triggerList, after string) error {
 	}
 	var found list[trigger.Record]
 	if err := v.get(v1("apps", v.app(), "triggers")+"?"+q.Encode(), &found); err != nil {
-		fault := faultOf(err)
+		fault := problemOf(err)
 		if fault.Status != http.StatusBadRequest {
 			return err
 		}
@@ -131,7 +131,7 @@ func bulkTriggers(v *visit) error {
 		Triggers int `json:"triggers"`
 	}
 	if err := v.call(method, path+"?"+q.Encode(), nil, &answer); err != nil {
-		shown.Bulk = &bulk{Fault: faultOf(err)}
+		shown.Bulk = &bulk{Fault: problemOf(err)}
 	} else {
 		shown.Bulk.Count = answer.Triggers
 	}
@@ -175,7 +175,7 @@ func retryTrigger(v *visit) error {
 	if failed != nil {
 		return failed
 	}
-	shown.Fault = faultOf(err)
+	shown.Fault = problemOf(err)
 	return v.renderStatus(shown.Fault.Status, "trigger", shown.Name, shown)
 }
 

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
@@ -22,26 +21,7 @@ type tryBody struct {
 	Fields     []field
 	TriggerID  string // so that a form that is sent twice fires once
 	Fault      *problem
-	Fired      *directMatch
-}
-
-// directMatch is what came of a direct trigger.
-type directMatch struct {
-	TriggerID string         `json:"triggerId"`
-	Values    map[string]any `json:"values"`
-	Event     *effectState   `json:"event"`
-	Emitter   *effectState   `json:"emitter"`
-	Call      *effectState   `json:"call"`
-}
-
-// effectState is how far an effect has come.
-type effectState struct {
-	Subject string          `json:"subject"`
-	State   string          `json:"state"`
-	Status  int             `json:"status"`
-	Reason  string          `json:"reason"`
-	Error   string          `json:"error"`
-	Result  json.RawMessage `json:"result"`
+	Fired      *trigger.Match
 }
 
 func tryPage(v *visit) error {
@@ -95,7 +75,7 @@ func tryTool(v *visit) error {
 	if err == nil {
 		return v.render("try", shown.Tool.Name, shown)
 	}
-	shown.Fault, shown.TriggerID = faultOf(err), filled.Get("triggerId")
+	shown.Fault, shown.TriggerID = problemOf(err), filled.Get("triggerId")
 	shown.Fault.Errors = slices.DeleteFunc(shown.Fault.Errors, func(one flaw) bool { return atField(shown.Fields, one) })
 	return v.renderStatus(shown.Fault.Status, "try", shown.Tool.Name, shown)
 }
@@ -151,14 +131,18 @@ func fieldsOf(schema json.RawMessage, filled url.Values) ([]field, error) {
 	if err := json.Unmarshal(schema, &object); err != nil {
 		return nil, err
 	}
+	names, properties, err := membersOf(object.Properties)
+	if err != nil {
+		return nil, err
+	}
 	var fields []field
-	err := eachMember(object.Properties, func(name string, schema json.RawMessage) {
+	for _, name := range names {
 		var of property
-		_ = json.Unmarshal(schema, &of) // one that is true or false takes anything
+		_ = json.Unmarshal(properties[name], &of) // one that is true or false takes anything
 		one := of.field(name)
 		one.Required, one.Text = slices.Contains(object.Required, name), filled.Get("v."+name)
 		fields = append(fields, one)
-	})
+	}
 	slices.SortStableFunc(fields, func(a, b field) int {
 		switch {
 		case a.Required == b.Required:
@@ -168,7 +152,7 @@ func fieldsOf(schema json.RawMessage, filled url.Values) ([]field, error) {
 		}
 		return 1
 	})
-	return fields, err
+	return fields, nil
 }
 
 func (p property) field(name string) field {
@@ -198,30 +182,6 @@ func (p property) field(name string) field {
 		f.Bounds = "at most " + p.Maximum.String()
 	}
 	return f
-}
-
-// eachMember goes through an object in the order in which it is written.
-func eachMember(object json.RawMessage, do func(name string, value json.RawMessage)) error {
-	if len(object) == 0 {
-		return nil
-	}
-	in := json.NewDecoder(bytes.NewReader(object))
-	if _, err := in.Token(); err != nil {
-		return err
-	}
-	for in.More() {
-		name, err := in.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := in.Decode(&value); err != nil {
-			return err
-		}
-		text, _ := name.(string)
-		do(text, value)
-	}
-	return nil
 }
 
 // valuesOf is what was filled in. REST says what is wrong with it, so that what is not of

@@ -34,7 +34,7 @@ func parseViews() views {
 	v := views{pages: map[string]*template.Template{}, files: readFiles()}
 	functions := template.FuncMap{
 		"file": v.files.name, "link": link, "iso": iso, "clock": clock, "json": indentedJSON, "short": shortJSON,
-		"dict": dict, "pretty": prettyJSON, "score": func(score *float64) string { return strconv.FormatFloat(*score, 'f', 2, 64) },
+		"dict": dict, "score": func(score *float32) string { return strconv.FormatFloat(float64(*score), 'f', 2, 32) },
 		"repository": repositoryLink, "more": func(all []string) int { return len(all) - 1 }, "plain": unquoted,
 	}
 	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(embedded, "templates/layout.html", "templates/parts.html"))
@@ -103,16 +103,6 @@ func indentedJSON(value any) (string, error) {
 	var indented bytes.Buffer
 	err = json.Indent(&indented, text, "", "  ")
 	return indented.String(), err
-}
-
-// prettyJSON indents a text where it is JSON, and leaves it where it is not.
-func prettyJSON(text any) string {
-	given := fmt.Sprintf("%s", text)
-	var indented bytes.Buffer
-	if json.Indent(&indented, []byte(given), "", "  ") != nil {
-		return given
-	}
-	return indented.String()
 }
 
 func shortJSON(value any) (string, error) {
