@@ -11,15 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-)
 
-const (
-	adminKey = "admin-key-of-the-tests"
-	// patience bounds what is waited for, on machines that do much else.
-	patience = 2 * time.Minute
+	"earshot/deploy/devtest"
 )
 
 // What both clients print: the tool that fired with its value, the place of a fault, the
@@ -32,7 +27,7 @@ func TestClientByOapiCodegenWorksWithTheService(t *testing.T) {
 	s.save("/openapi.json", filepath.Join(folder, "openapi.json"))
 	run(t, folder, "go", "generate")
 	run(t, folder, "go", "build", "-o", "clinic", ".")
-	got := run(t, folder, filepath.Join(folder, "clinic"), s.url, adminKey)
+	got := run(t, folder, filepath.Join(folder, "clinic"), s.url, devtest.AdminKey)
 	require.Equal(t, strings.Replace(printed, "fault at /text", "fault at /actor\nfault at /text", 1), got)
 }
 
@@ -42,7 +37,7 @@ func TestClientByOpenAPITypeScriptWorksWithTheService(t *testing.T) {
 	s.save("/openapi.json", filepath.Join(folder, "openapi.json"))
 	run(t, folder, "npm", "run", "--silent", "generate")
 	run(t, folder, "npm", "run", "--silent", "build")
-	require.Equal(t, printed, run(t, folder, "node", "built/clinic.js", s.url, adminKey))
+	require.Equal(t, printed, run(t, folder, "node", "built/clinic.js", s.url, devtest.AdminKey))
 }
 
 // withPackages is a copy of the TypeScript folder with what its lock file names.
@@ -50,7 +45,7 @@ func withPackages(t *testing.T) string {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
-			missing(t, program+" is not installed: apt-get install nodejs npm")
+			devtest.Missing(t, program+" is not installed: apt-get install nodejs npm")
 		}
 	}
 	out, err := installed()
@@ -79,15 +74,6 @@ var installed = sync.OnceValues(func() ([]byte, error) {
 
 // unreachable is what npm says without a network, which is no fault of what is tested.
 var unreachable = regexp.MustCompile(`E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|NETUNREACH)|ERR_SOCKET_TIMEOUT`)
-
-// missing skips a test without what it needs, where that may be missing.
-func missing(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("EARSHOT_REQUIRE_SERVERS") != "" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-}
 
 // copied puts the files of a folder into one that a test may write to.
 func copied(t *testing.T, name string) string {
@@ -148,31 +134,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-var listening = regexp.MustCompile(`Earshot listens on (http://\S+)\s`)
-
 // dev starts the program, and ends it with the test.
 func dev(t *testing.T) *service {
 	t.Helper()
 	program, err := built()
 	require.NoError(t, err)
-	cmd := prepared(t.TempDir(), program, "dev", "--addr", "127.0.0.1:0")
-	cmd.Env = append(os.Environ(), "EARSHOT_ADMIN_KEY="+adminKey, "OPENAI_API_KEY=", "REDIS_URL=", "NATS_URL=")
-	said := &lines{}
-	cmd.Stdout, cmd.Stderr = said, said
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait()
-	})
-	s := &service{t: t}
-	require.Eventually(t, func() bool {
-		found := listening.FindStringSubmatch(said.String())
-		if found != nil {
-			s.url = found[1]
-		}
-		return found != nil
-	}, patience, 20*time.Millisecond, "it does not listen")
-	return s
+	said := devtest.Start(t, t.TempDir(), devtest.Environment(), program, "dev", "--addr", "127.0.0.1:0")
+	return &service{t: t, url: said.Await(t, `Earshot listens on (http://\S+)\s`)}
 }
 
 // call sends a request with the admin's key and returns the answer, which must be good.
@@ -180,7 +148,7 @@ func (s *service) call(method, path, body string) []byte {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	require.NoError(s.t, err)
-	request.Header.Set("Authorization", "Bearer "+adminKey)
+	request.Header.Set("Authorization", "Bearer "+devtest.AdminKey)
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(s.t, err)
 	defer response.Body.Close()
@@ -193,22 +161,4 @@ func (s *service) call(method, path, body string) []byte {
 func (s *service) save(path, file string) {
 	s.t.Helper()
 	require.NoError(s.t, os.WriteFile(file, s.call("GET", path, ""), 0o600))
-}
-
-// lines is what a program writes, read while it does.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(text []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(text)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

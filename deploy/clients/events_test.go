@@ -15,6 +15,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/devtest"
 )
 
 const asyncAPI = "earshot:///asyncapi.json"
@@ -103,7 +105,7 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 	seen := map[string]int{}
 	stream := s.stream()
 	for len(seen) < len(described.document["channels"].(map[string]any)) {
-		msg, err := stream.Next(jetstream.FetchMaxWait(patience))
+		msg, err := stream.Next(jetstream.FetchMaxWait(devtest.Patience))
 		require.NoError(t, err, "channels that had an event: %v", seen)
 		seen[described.fits(t, msg)]++
 	}

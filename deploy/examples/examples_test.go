@@ -15,6 +15,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/devtest"
 )
 
 const book = `{"tools":[{"name":"book","description":"User needs an appointment",
@@ -26,7 +28,7 @@ func javascript(t *testing.T, name string, installs bool) (folder string) {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
-			missing(t, program+" is not installed: apt-get install nodejs npm")
+			devtest.Missing(t, program+" is not installed: apt-get install nodejs npm")
 		}
 	}
 	files, err := os.ReadDir(name)
@@ -46,7 +48,7 @@ func javascript(t *testing.T, name string, installs bool) (folder string) {
 	cmd := exec.Command("npm", "ci", "--no-audit", "--no-fund")
 	cmd.Dir = folder
 	if out, err := cmd.CombinedOutput(); err != nil {
-		missing(t, "npm cannot get the packages of the lock file: "+string(out))
+		devtest.Missing(t, "npm cannot get the packages of the lock file: "+string(out))
 	}
 	return folder
 }
@@ -55,17 +57,17 @@ func TestSubscribersGetWhatFires(t *testing.T) {
 	s := dev(t, `{}`)
 	s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, ""))
 	require.Len(t, s.say("before", "I want an appointment on Friday"), 1)
-	for name, run := range map[string]func(t *testing.T) *lines{
-		"Go": func(t *testing.T) *lines { return start(t, ".", s.around(), "subscriber") },
-		"JavaScript": func(t *testing.T) *lines {
+	for name, run := range map[string]func(t *testing.T) *devtest.Lines{
+		"Go": func(t *testing.T) *devtest.Lines { return start(t, ".", s.around(), "subscriber") },
+		"JavaScript": func(t *testing.T) *devtest.Lines {
 			return start(t, javascript(t, "subscriber", true), s.around(), "node", "subscriber.js")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := run(t)
-			said.await(t, `subscribed\n(?s:.*)book in before: {"day":"Friday"}\n`)
+			said.Await(t, `subscribed\n(?s:.*)book in before: {"day":"Friday"}\n`)
 			s.say("after", "I want an appointment on Monday")
-			said.await(t, `book in after: {"day":"Monday"}\n`)
+			said.Await(t, `book in after: {"day":"Monday"}\n`)
 		})
 	}
 }
@@ -95,7 +97,7 @@ func TestEndpointsTakeCallsThatAreSigned(t *testing.T) {
 				_, _ = io.Copy(io.Discard, response.Body)
 				return response.StatusCode * btoi(response.Body.Close() == nil)
 			}
-			require.Eventually(t, func() bool { return forged() == http.StatusUnauthorized }, patience, glance)
+			require.Eventually(t, func() bool { return forged() == http.StatusUnauthorized }, devtest.Patience, devtest.Glance)
 			s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, `, "url":"http://`+address+`/book"`))
 			fired := s.say(name, "I want an appointment on Friday")[0].(map[string]any)
 			call := fired["call"].(map[string]any)
@@ -114,14 +116,14 @@ func btoi(yes bool) int {
 
 func TestABackEndOffersWhatIsFreeAndReacts(t *testing.T) {
 	s := dev(t, `{}`)
-	start(t, ".", s.around(), "appointments", "s1").await(t, `open\n`)
+	start(t, ".", s.around(), "appointments", "s1").Await(t, `open\n`)
 	hears := func(text string) {
 		t.Helper()
 		require.Eventually(t, func() bool {
 			history, err := json.Marshal(s.ask("GET", "/v1/apps/clinic/sessions/s1/messages", ""))
 			require.NoError(t, err)
 			return strings.Count(string(history), text) == 1
-		}, patience, glance, text)
+		}, devtest.Patience, devtest.Glance, text)
 	}
 	require.Empty(t, s.say("s1", "I take 11:30"), "there is no such tool yet")
 	require.Len(t, s.say("s1", "I want an appointment on Friday"), 1)
@@ -152,7 +154,7 @@ var closeChromium = func() {}
 func TestABrowserChatsOnATokenOfItsSession(t *testing.T) {
 	page, err := chromium()
 	if err != nil {
-		missing(t, err.Error())
+		devtest.Missing(t, err.Error())
 	}
 	address := freeAddress(t)
 	s := dev(t, `{"settings":{"allowedOrigins":["http://`+address+`"]}}`)
@@ -161,13 +163,13 @@ func TestABrowserChatsOnATokenOfItsSession(t *testing.T) {
 	require.Eventually(t, func() bool {
 		response, err := http.Get("http://" + address)
 		return err == nil && response.Body.Close() == nil
-	}, patience, glance)
+	}, devtest.Patience, devtest.Glance)
 	until := func(expression string) {
 		t.Helper()
 		require.Eventually(t, func() bool {
 			holds, err := chromedp.Run(page, chromedp.Evaluate[bool](expression))
 			return err == nil && holds
-		}, patience, glance, expression)
+		}, devtest.Patience, devtest.Glance, expression)
 	}
 	say := func(text string) {
 		t.Helper()
