@@ -204,3 +204,8 @@ func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any 
 
 // Abandons reports whether a text cancels a call that was begun.
 func Abandons(said string) bool { return text.Abandons(said) }
+
+// Consents reports whether a text is plainly a yes or plainly a no to what was asked just
+// before, and nothing else. What has any other content, a condition or a question is
+// neither: a yes that was none may spend money.
+func Consents(said string) (yes, no bool) { return text.Consents(said) }

@@ -38,6 +38,9 @@ var formats = map[string]func(string) error{
 	"tool-type":      checkToolType,
 	"timeout":        func(text string) error { return checkDuration(text, maxTimeout, "10s") },
 	"retry-for":      func(text string) error { return checkDuration(text, MostRetryFor, "15m") },
+	"settle":         func(text string) error { return checkDuration(text, maxSettle, "800ms") },
+	"dedupe-within":  func(text string) error { return checkDuration(text, maxDedupe, "10m") },
+	"answer-within":  func(text string) error { return checkDuration(text, maxAnswer, "30s") },
 }
 
 func checkSecret(text string) error {

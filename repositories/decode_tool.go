@@ -89,7 +89,7 @@ func (d *decoding) prepareTools() {
 func (d *decoding) prepareURL(tool, request map[string]any, at string) {
 	url, given := request["url"]
 	if !given {
-		if tool["url"] == nil && tool["type"] == nil && !d.Faulty(at+fault.Point("request", "url")) {
+		if tool["url"] == nil && tool["type"] == nil && tool["answer"] == nil && !d.Faulty(at+fault.Point("request", "url")) {
 			d.Add(at+fault.Point("url"), "is missing: request says how to call, and there is nothing to call")
 		}
 		return
@@ -116,6 +116,7 @@ func (d *decoding) tools(tools []Tool) {
 		d.name(tools[i].Name, seen, i)
 		d.parameters(&tools[i], at)
 		d.typed(&tools[i], at)
+		d.held(&tools[i], at)
 		if tools[i].Request != nil {
 			d.request(tools[i].Request, at+fault.Point("request"))
 		}

@@ -54,6 +54,18 @@ type Tool struct {
 	// AuthRequired lists authentication services of which one must be verified.
 	AuthRequired []string `json:"authRequired,omitempty"`
 
+	// Settle is how long the effects of a trigger wait, and it can be cancelled; 0 for none.
+	Settle Duration `json:"settle,omitzero"`
+	// CancelOnNext lets the user's next message cancel a trigger that settles.
+	CancelOnNext bool `json:"cancelOnNext,omitempty"`
+	// Confirm says whether a user is asked first, one of the constants below; empty is
+	// ConfirmNever.
+	Confirm string  `json:"confirm,omitempty"`
+	Dedupe  *Dedupe `json:"dedupe,omitempty"`
+	// Answer takes the place of a URL: nothing is called, and the result is what a
+	// subscriber answers.
+	Answer *Answer `json:"answer,omitempty"`
+
 	params *parameters.Parameters
 }
 
@@ -73,12 +85,41 @@ const (
 	ToolHTTP     = "http"
 )
 
+// When a user is asked before a trigger takes effect.
+const (
+	ConfirmAlways = "always" // each time
+	ConfirmOnce   = "once"   // once in a session for the same values
+	ConfirmNever  = "never"
+)
+
+// Whose triggers are compared by Dedupe.
+const (
+	DedupeSession = "session"
+	DedupeApp     = "app"
+)
+
+// Dedupe lets one of the triggers with equal values take effect.
+type Dedupe struct {
+	// By names the parameters that are compared; all are where it is empty.
+	By []string `json:"by,omitempty"`
+	// Within is how long a trigger keeps others of its values from taking effect.
+	Within Duration `json:"within"`
+	// Scope is one of the constants above. A decoder fills in DedupeSession.
+	Scope string `json:"scope,omitempty"`
+}
+
+// Answer says that a subscriber to the tool's event answers in place of a call.
+type Answer struct {
+	// Within is how long the answer is waited for.
+	Within Duration `json:"within"`
+}
+
 // RunsStatement reports whether the tool is a SQL tool.
 func (t *Tool) RunsStatement() bool { return t.Type == ToolPostgres || t.Type == ToolSQLite }
 
-// Calls reports whether firing the tool has a result, besides its events: a call of a URL,
-// a request to an http source, a statement.
-func (t *Tool) Calls() bool { return t.URL != "" || t.Type != "" }
+// Calls reports whether firing the tool has a result, besides its events: of a call of a
+// URL, a request to an http source, a statement, or from a subscriber that answers.
+func (t *Tool) Calls() bool { return t.URL != "" || t.Type != "" || t.Answer != nil }
 
 // lists are the tool's lists of parameters, in the order in which they make one flat
 // list. Parameters may be a JSON Schema instead.

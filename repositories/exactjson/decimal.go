@@ -115,6 +115,19 @@ func (d Decimal) String() string {
 	return text
 }
 
+// Normal writes the number as 0.5e1: one text for 5, 5.0 and 50e-1 as well, and no longer
+// than its digits, whatever the exponent.
+func (d Decimal) Normal() string {
+	if d.digits == "" {
+		return "0"
+	}
+	sign := ""
+	if d.negative {
+		sign = "-"
+	}
+	return sign + "0." + d.digits + "e" + strconv.Itoa(d.point)
+}
+
 // IntegerFlaw says why a number is no integer, or nothing. An integer is written as
 // one: 5.0 and 1e2 are not. It fits into 64 bits, as those who receive it expect.
 func IntegerFlaw(number json.Number) string {
