@@ -2,6 +2,8 @@ package trigger
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"time"
 
 	"earshot/repositories"
@@ -11,6 +13,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
+	"earshot/trigger/payload"
 )
 
 // attempt is one attempt to deliver an effect, with its outcome.
@@ -271,4 +274,55 @@ func (e *Engine) record(ctx context.Context, r ledger.Report) (holds bool, answe
 		return err
 	})
 	return holds, answer, err
+}
+
+// A call that has ended, well or not, owes an event tool.result, and leaves its result
+// with the session for later matching.
+
+// resultEvent is the tool.result of an ended call.
+func (e *Engine) resultEvent(a attempt) (effect.Effect, keyspace.Entry, error) {
+	var of payload.Trigger
+	if err := decode(string(a.Call.Event), &of); err != nil {
+		return effect.Effect{}, keyspace.Entry{}, err
+	}
+	o := a.outcome
+	about := of.Header
+	about.ID, about.Time, about.Text = resultID(a.TriggerID, a), e.now().UTC(), ""
+	event, _, err := payload.EventOf(payload.KindResult, about, of.Name, payload.Result{
+		Header: about, TriggerID: a.TriggerID, RepositoryID: of.RepositoryID, Source: of.Source, Name: of.Name,
+		OK: o.Verdict == effect.Done, Status: o.Status, Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
+	})
+	if err != nil {
+		return effect.Effect{}, keyspace.Entry{}, err
+	}
+	event.TraceParent = a.TraceParent
+	body, err := exactjson.Encode(event)
+	owed := keyspace.EventEntry(resultID(strings.TrimSuffix(a.ID, "."+partCall), a), a.SessionID, a.TriggerID, string(body))
+	owed.Part = partResult
+	return effect.Effect{
+		ID: owed.ID, Kind: effect.KindEvent, AppID: a.AppID, SessionID: a.SessionID, TriggerID: a.TriggerID,
+		Attempt: 1, TraceParent: a.TraceParent, Event: &event,
+	}, owed, err
+}
+
+// resultID names the result of a call after what it is of: in the event, the trigger; in the
+// ledger and the stream, which know all apps, the firing. The one after the nth retry of what
+// had failed is another than the one that said so.
+func resultID(of string, call attempt) string {
+	id := keyspace.EffectID(of, partResult)
+	if call.revived > 0 {
+		id += "-" + strconv.Itoa(call.revived)
+	}
+	return id
+}
+
+// remember adds to the report what a session keeps of an ended call.
+func (a attempt) remember(r *ledger.Outcome) error {
+	var of payload.Trigger
+	if err := decode(string(a.Call.Event), &of); err != nil {
+		return err
+	}
+	text, err := exactjson.Encode(callResult{TriggerID: a.TriggerID, Result: a.outcome.Result, Error: a.outcome.Error})
+	r.Message, r.Result = of.MessageID, string(text)
+	return err
 }

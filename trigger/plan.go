@@ -16,6 +16,7 @@ import (
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
+	"earshot/trigger/payload"
 )
 
 // plan is a decision that is ready to be committed: the firings, and all their effects.
@@ -93,8 +94,8 @@ func newPlanner(e *Engine, id ledger.Turn, token string, state *appState, text, 
 }
 
 // header makes the header of an event of the plan.
-func (p *planner) header(id string) eventHeader {
-	return eventHeader{ID: id, Time: p.now, MessageID: p.Message, Text: p.text, AppID: p.App, SessionID: p.Session}
+func (p *planner) header(id string) payload.Header {
+	return payload.Header{ID: id, Time: p.now, MessageID: p.Message, Text: p.text, AppID: p.App, SessionID: p.Session}
 }
 
 // fire adds a firing with its effects. triggerID is the client's, or empty.
@@ -110,15 +111,15 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	if p.Session == "" {
 		p.box = keyspace.Box("", triggerID)
 	}
-	payload := triggerPayload{
-		eventHeader: p.header(triggerID), RepositoryID: repository.ID, Source: source,
+	says := payload.Trigger{
+		Header: p.header(triggerID), RepositoryID: repository.ID, Source: source,
 		Name: tool.Name, Schema: tool.Given(), Values: orEmpty(found.Values),
 	}
 	p.answer.Matches = append(p.answer.Matches, Match{
-		TriggerID: triggerID, RepositoryID: repository.ID, Name: tool.Name, Source: source, Values: payload.Values,
+		TriggerID: triggerID, RepositoryID: repository.ID, Name: tool.Name, Source: source, Values: says.Values,
 		ReturnDirect: tool.ReturnDirect, SkipResponse: tool.SkipResponse,
 	})
-	if err := p.effectsOf(id, tool, payload); err != nil {
+	if err := p.effectsOf(id, tool, says); err != nil {
 		return err
 	}
 	p.firings = append(p.firings, plannedFiring{id, triggerID, repository, p.record(found)})
@@ -154,9 +155,9 @@ func (p *planner) evidence(found matcher.Match) map[string]*matcher.Evidence {
 }
 
 // effectsOf adds the event, the emitter's event and the call of a firing.
-func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload triggerPayload) error {
+func (p *planner) effectsOf(fire string, tool *repositories.Tool, says payload.Trigger) error {
 	match := &p.answer.Matches[len(p.answer.Matches)-1]
-	event, cut, err := eventOf(eventTrigger, payload.eventHeader, tool.Name, payload)
+	event, cut, err := payload.EventOf(payload.KindTrigger, says.Header, tool.Name, says)
 	if err != nil {
 		return err
 	}
@@ -177,11 +178,11 @@ func (p *planner) effectsOf(fire string, tool *repositories.Tool, payload trigge
 	match.Call = &CallState{State: StatePending}
 	whole := event.Data
 	if cut { // a call may be longer than an event
-		if whole, err = exactjson.Encode(payload); err != nil {
+		if whole, err = exactjson.Encode(says); err != nil {
 			return err
 		}
 	}
-	return p.call(keyspace.EffectID(fire, partCall), tool, payload, whole)
+	return p.call(keyspace.EffectID(fire, partCall), tool, says, whole)
 }
 
 // event adds an event. One without a part belongs to no trigger.
@@ -196,7 +197,7 @@ func (p *planner) event(id, part string, event effect.Event) error {
 
 // call adds a call. It includes all that it needs, since the tool may be gone by the time
 // the call is made.
-func (p *planner) call(id string, tool *repositories.Tool, payload triggerPayload, event json.RawMessage) error {
+func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger, event json.RawMessage) error {
 	sealed, err := p.store.SealTool(p.App, tool)
 	if err != nil {
 		return err
@@ -205,7 +206,7 @@ func (p *planner) call(id string, tool *repositories.Tool, payload triggerPayloa
 	owed := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.Session, Part: partCall}
 	owed.Once = !tool.Request.Repeatable()
 	owed.Lease = (p.of.AttemptTimeout(tool) + leaseMargin).Milliseconds()
-	call := effect.CallOf(tool, payload.Values, event)
+	call := effect.CallOf(tool, says.Values, event)
 	call.App = p.of
 	p.add(owed, effect.Effect{Call: call})
 	return err
@@ -251,7 +252,9 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 	p.answer.Rejected = append(p.answer.Rejected, shown)
 	id := firingID(p.Turn, p.life, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
 	header := p.header(id)
-	event, _, err := eventOf(eventRejected, header, rejected.Tool.Name, rejectedPayload{eventHeader: header, Rejected: shown})
+	event, _, err := payload.EventOf(payload.KindRejected, header, rejected.Tool.Name, payload.Rejected{
+		Header: header, RepositoryID: shown.RepositoryID, Name: shown.Name, Values: shown.Values, Missing: shown.Missing, Errors: shown.Errors,
+	})
 	if err != nil {
 		return err
 	}
@@ -261,13 +264,26 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 // notMatching adds the event that tools were in scope and none matched.
 func (p *planner) notMatching(candidates []matcher.Candidate) error {
 	header := p.header(hash("notmatching", turnHash(p.Turn, p.life)))
-	payload := notMatchingPayload{eventHeader: header}
-	payload.Repositories, payload.Tools = candidateNames(candidates)
-	event, _, err := eventOf(eventNotMatching, header, "", payload)
+	says := payload.NotMatching{Header: header}
+	says.Repositories, says.Tools = candidateNames(candidates)
+	event, _, err := payload.EventOf(payload.KindNotMatching, header, "", says)
 	if err != nil {
 		return err
 	}
 	return p.event(header.ID, "", event)
+}
+
+// candidateNames lists the tools of the candidates and the repositories that hold them.
+func candidateNames(candidates []matcher.Candidate) (repositoryIDs, tools []string) {
+	seen := map[string]bool{}
+	for _, c := range candidates {
+		tools = append(tools, c.Tool.Name)
+		if !seen[c.Repository.ID] {
+			seen[c.Repository.ID] = true
+			repositoryIDs = append(repositoryIDs, c.Repository.ID)
+		}
+	}
+	return repositoryIDs, tools
 }
 
 func orEmpty(values map[string]any) map[string]any {

@@ -13,6 +13,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
+	"earshot/trigger/payload"
 	"earshot/trigger/usage"
 )
 
@@ -245,8 +246,8 @@ func (c *claimed) readBody(definitions *store.Store) error {
 	if err := decode(c.Body, &body); err != nil {
 		return err
 	}
-	var payload triggerPayload
-	if err := decode(string(body.Event), &payload); err != nil {
+	var says payload.Trigger
+	if err := decode(string(body.Event), &says); err != nil {
 		return err
 	}
 	tool, err := definitions.OpenTool(c.AppID, body.Tool)
@@ -254,7 +255,7 @@ func (c *claimed) readBody(definitions *store.Store) error {
 		return err
 	}
 	c.TraceParent = body.TraceParent
-	c.Effect.Call = effect.CallOf(tool, payload.Values, body.Event)
+	c.Effect.Call = effect.CallOf(tool, says.Values, body.Event)
 	return nil
 }
 
