@@ -26,7 +26,23 @@ var french = language{
 	YesWords:       `oui`,
 	AffirmingWords: `oui`,
 	RefusingWords:  `non`,
-	Opposites:      `allumer eteindre; ouvrir fermer`,
+	ConsentPhrases: `
+		oui; ouais; ouaip; mais oui; si; bien sur; bien sur que oui; d accord; je suis d accord; dac; volontiers; avec
+		plaisir; vas y; allez y; fais le; faites le; fais ca; faites ca; faites; je confirme; confirme; confirmez;
+		confirmer; j accepte; je veux bien; tout a fait; exactement; exact; certainement; absolument; evidemment; ca me
+		va; ca marche`,
+	AssentPhrases: `tres bien; entendu`,
+	RefusalPhrases: `
+		non; surtout pas; pas du tout; certainement pas; absolument pas; surement pas; bien sur que non; mais non;
+		annule; annulez; annuler; annule ca; annulez ca; annule tout; arrete; arretez; arrete ca; stop; laisse tomber;
+		laissez tomber; laisse; oublie; oublie ca; oubliez; oubliez ca; ne le fais pas; ne le faites pas; ne fais pas
+		ca; ne faites pas ca; ne fais rien; ne faites rien; je ne veux pas; je n en veux pas; je prefere pas; je ne
+		prefere pas; je prefere que non; plutot pas; jamais; jamais de la vie; en aucun cas; je refuse; non annule; non
+		annulez; non arrete; non arretez; non laisse tomber; non laissez tomber`,
+	CourtesyPhrases: `
+		s il te plait; s il vous plait; sil te plait; sil vous plait; svp; stp; merci; merci bien; merci beaucoup;
+		parfait; super; euh`,
+	Opposites: `allumer eteindre; ouvrir fermer`,
 	// Dates, times and numbers.
 	RangeWords: `au a`,
 	OfWords:    `de`,

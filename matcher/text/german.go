@@ -28,7 +28,27 @@ var german = language{
 	NoWords:        `nein`,
 	AffirmingWords: `ja gerne`,
 	RefusingWords:  `nein`,
-	Opposites:      `an aus; einschalten ausschalten; offnen schliessen`,
+	ConsentPhrases: `
+		ja; jawohl; jap; jep; jup; ja doch; klar; na klar; aber klar; naturlich; natuerlich; selbstverstandlich; sicher;
+		aber sicher; gern; gerne; sehr gern; sehr gerne; genau; richtig; korrekt; das stimmt; einverstanden; ich bin
+		einverstanden; bestatigt; bestatige; ich bestatige; ich bestatige das; bestatigen; mach das; mach es; mach mal;
+		mach das jetzt; machs; mach; das machen; machen; machen sie das; machen sie es; machen wir; tu das; tu es; tun
+		sie das; los; leg los; legen sie los; nur zu; auf jeden fall; unbedingt; absolut; mit vergnugen; du kannst das
+		machen; sie konnen das machen`,
+	AssentPhrases: `in ordnung; das ist in ordnung; alles klar; na gut; also gut`,
+	RefusalPhrases: `
+		nein; nee; lieber nicht; besser nicht; auf keinen fall; auf gar keinen fall; keinesfalls; keineswegs; bloss
+		nicht; naturlich nicht; natuerlich nicht; sicher nicht; ganz sicher nicht; bestimmt nicht; absolut nicht; bitte
+		nicht; mach das nicht; mach das bitte nicht; mach es nicht; machen sie das nicht; machen sie es nicht; tu das
+		nicht; tu es nicht; tun sie das nicht; nicht machen; ich will nicht; ich will das nicht; das will ich nicht;
+		will ich nicht; ich mochte nicht; ich mochte das nicht; das mochte ich nicht; mochte ich nicht; stopp; stop;
+		abbrechen; abbruch; brich ab; brich das ab; brechen sie ab; brechen sie das ab; vergiss es; vergiss das;
+		vergessen sie es; vergessen sie das; lass es; lass das; lass mal; lass es sein; lassen sie das; lassen sie es;
+		abgelehnt; ich lehne ab; niemals; nein stopp; nein stop; nein abbrechen; nein vergiss es; nein lass es; nein
+		lass das`,
+	CourtesyPhrases: `
+		bitte; bitte schon; danke; danke schon; danke sehr; dankeschon; vielen dank; super; prima; perfekt; ahm`,
+	Opposites: `an aus; einschalten ausschalten; offnen schliessen`,
 	// Dates, times and numbers.
 	RangeWords: `bis und`,
 	HourCues:   `um`,

@@ -26,7 +26,22 @@ var italian = language{
 	YesWords:       `si`,
 	AffirmingWords: `si certo`,
 	RefusingWords:  `non`,
-	Opposites:      `accendere spegnere; aprire chiudere`,
+	ConsentPhrases: `
+		si; certo; certo che si; certamente; sicuramente; assolutamente si; ovvio; ovviamente; d accordo; sono d
+		accordo; volentieri; con piacere; va benissimo; procedi; proceda; procedi pure; proceda pure; procediamo; fallo;
+		fallo pure; lo faccia; fai pure; faccia pure; vai; vai pure; vai avanti; vada avanti; conferma; confermo;
+		confermato; esatto; esattamente; giusto; corretto; accetto; accettato; senz altro; senzaltro`,
+	AssentPhrases: `va bene; va bene cosi`,
+	RefusalPhrases: `
+		no; assolutamente no; certo che no; ovviamente no; meglio di no; preferisco di no; preferirei di no; direi di
+		no; annulla; annullalo; annullala; annulla tutto; annullare; annulli; ferma; fermati; si fermi; fermo; stop;
+		basta; lascia stare; lascia perdere; lasci stare; lasci perdere; non farlo; non lo fare; non lo faccia; non
+		voglio; non lo voglio; non la voglio; per niente; niente affatto; mai; in nessun caso; rifiuto; rifiutato;
+		dimenticalo; no annulla; no annullalo; no annullala; no lascia stare; no lascia perdere; no fermati`,
+	CourtesyPhrases: `
+		per favore; per piacere; per cortesia; prego; grazie; grazie mille; mille grazie; molte grazie; perfetto;
+		ottimo; ehm; allora`,
+	Opposites: `accendere spegnere; aprire chiudere`,
 	// Dates, times and numbers.
 	RangeWords: `al a e`,
 	OfWords:    `di del`,

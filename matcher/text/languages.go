@@ -35,18 +35,22 @@ const (
 
 	// Yes and no.
 
-	Denials        // words right before what is not wanted
-	Negations      // words that deny a sentence
-	UnableWords    // words after which a negation is of what one can do
-	WantingWords   // words after which a negation is of a wish
-	UndoingWords   // words that ask for something to be undone
-	DroppingWords  // orders to leave something alone
-	PartingWords   // thanks and good-byes
-	YesWords       // values of a boolean: "refundable: yes"
-	NoWords        // the same for false
-	AffirmingWords // answers that agree
-	RefusingWords  // answers that do not
-	Opposites      // pairs of opposites: a tool does one or the other
+	Denials         // words right before what is not wanted
+	Negations       // words that deny a sentence
+	UnableWords     // words after which a negation is of what one can do
+	WantingWords    // words after which a negation is of a wish
+	UndoingWords    // words that ask for something to be undone
+	DroppingWords   // orders to leave something alone
+	PartingWords    // thanks and good-byes
+	YesWords        // values of a boolean: "refundable: yes"
+	NoWords         // the same for false
+	AffirmingWords  // answers that agree
+	RefusingWords   // answers that do not
+	ConsentPhrases  // whole answers to "shall I?" that are a plain yes, whatever it was; few, since a wrong one spends money
+	AssentPhrases   // a yes as well, but only a beginning where a refusal follows: "okay, stop"
+	RefusalPhrases  // whole answers to it that are a plain no
+	CourtesyPhrases // what may stand beside either
+	Opposites       // pairs of opposites: a tool does one or the other
 
 	// Dates, times and numbers.
 

@@ -92,21 +92,3 @@ func Abandons(text string) bool {
 		return whole == way || strings.HasPrefix(whole, way+" ") && len(said) <= 6
 	})
 }
-
-// Consents reports whether a text is plainly a yes or plainly a no, and nothing else.
-func Consents(text string) (yes, no bool) {
-	if strings.ContainsAny(text, "?¿？") {
-		return false, false
-	}
-	said := Split(text)
-	if len(said) != 1 {
-		return false, Abandons(text)
-	}
-	word := said[0].Norm
-	return plainYes[word], plainNo[word] || Abandons(text)
-}
-
-var (
-	plainYes = map[string]bool{"yes": true, "ja": true, "oui": true, "si": true}
-	plainNo  = map[string]bool{"no": true, "nein": true, "non": true}
-)

@@ -23,7 +23,22 @@ var spanish = language{
 	PartingWords:   `gracias adios`,
 	YesWords:       `si`,
 	AffirmingWords: `si claro`,
-	Opposites:      `encender apagar; abrir cerrar`,
+	ConsentPhrases: `
+		si; claro; claro que si; por supuesto; por supuesto que si; desde luego; desde luego que si; de acuerdo; estoy
+		de acuerdo; vale; dale; adelante; sigue adelante; siga adelante; hazlo; hagalo; hazlo ya; hazlo ahora; procede;
+		proceda; procedamos; confirmo; confirma; confirmar; confirmado; lo confirmo; correcto; asi es; exacto;
+		exactamente; acepto; aceptado; sin duda; con gusto; con mucho gusto; encantado; encantada; seguro que si; me
+		parece bien`,
+	AssentPhrases: `esta bien; muy bien`,
+	RefusalPhrases: `
+		no; que no; mejor no; claro que no; por supuesto que no; desde luego que no; seguro que no; para nada; de
+		ninguna manera; de ningun modo; en absoluto; ni hablar; cancela; cancelalo; cancelala; cancela eso; cancele;
+		cancelelo; cancelela; cancelar; anula; anulalo; anulala; anular; detente; detengase; alto; no lo hagas; no lo
+		haga; no hagas eso; no haga eso; no hagas nada; dejalo; dejalo asi; dejelo; olvidalo; olvidelo; olvida eso;
+		nunca; jamas; no quiero; no lo quiero; no la quiero; prefiero que no; preferiria que no; rechazo; rechazado; lo
+		rechazo; no cancelalo; no cancelala; no anulalo; no dejalo; no olvidalo`,
+	CourtesyPhrases: `por favor; porfa; porfavor; gracias; muchas gracias; mil gracias; perfecto; genial; bueno`,
+	Opposites:       `encender apagar; abrir cerrar`,
 	// Dates, times and numbers.
 	RangeWords: `al a y`,
 	OfWords:    `de del`,
