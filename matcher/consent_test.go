@@ -8,8 +8,6 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/text"
-	"earshot/repositories"
-	"earshot/trigger/question"
 )
 
 // answers by language: plainly yes, plainly no, and what is neither, a line each.
@@ -391,16 +389,6 @@ func TestEveryPhraseOfAnAnswerIsReadAsItIsListed(t *testing.T) {
 			require.Equal(t, list == text.RefusalPhrases, no, said)
 		}
 	}
-}
-
-func TestAnswersThatAQuestionOffersAreRead(t *testing.T) {
-	_, offered, found := strings.Cut(question.Of(&repositories.Tool{Name: "t"}, nil, "do it"), "(")
-	require.True(t, found)
-	consent, refusal, _ := strings.Cut(strings.TrimSuffix(offered, ")"), " / ")
-	yes, no := matcher.Consents(consent)
-	require.True(t, yes && !no, consent)
-	yes, no = matcher.Consents(refusal)
-	require.True(t, no && !yes, refusal)
 }
 
 // FuzzConsents looks for a text that is a yes and a no, and for one that stays either with

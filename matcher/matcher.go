@@ -209,3 +209,7 @@ func Abandons(said string) bool { return text.Abandons(said) }
 // before, and nothing else. What has any other content, a condition or a question is
 // neither: a yes that was none may spend money.
 func Consents(said string) (yes, no bool) { return text.Consents(said) }
+
+// LanguageOf returns the language of a text, as its code of ISO 639-1, among those that are
+// read; empty where no word of it tells.
+func LanguageOf(said string) string { return text.LanguageOf(said) }

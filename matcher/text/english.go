@@ -1,6 +1,7 @@
 package text
 
 var english = language{
+	LanguageCode: `en`,
 	// What carries no subject.
 	StopWords: `
 		a an the i me my mine myself you your yours he him his she her hers it its we us our ours they them their theirs

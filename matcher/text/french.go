@@ -1,6 +1,7 @@
 package text
 
 var french = language{
+	LanguageCode: `fr`,
 	// What carries no subject.
 	StopWords: `
 		je tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses notre nos votre vos le la les un une des du

@@ -1,6 +1,7 @@
 package text
 
 var german = language{
+	LanguageCode: `de`,
 	// What carries no subject.
 	StopWords: `
 		ich du er sie es wir ihr mich mir dich dir uns euch mein meine meinen meiner dein deine der die das den dem des

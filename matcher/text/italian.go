@@ -1,6 +1,7 @@
 package text
 
 var italian = language{
+	LanguageCode: `it`,
 	// What carries no subject.
 	StopWords: `
 		io lui lei noi voi loro mi ti ci vi lo gli i uno una del dello della dei degli delle nel nella al allo alla ai

@@ -1,9 +1,11 @@
 package text
 
 import (
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // List names one of the word lists in every language's table: grammar, not vocabulary of
@@ -13,13 +15,16 @@ type List int
 
 // The lists, by what they are for.
 const (
+	// LanguageCode is the language's own, of ISO 639-1.
+	LanguageCode List = iota
+
 	// What carries no subject.
 
-	StopWords     List = iota // articles, pronouns, prepositions, auxiliaries and question words
-	RequestWords              // what people say around what they want, whatever it is
-	CalendarWords             // words that say when: values, not subjects
-	Elisions                  // short words that are joined to the next one by an apostrophe
-	Contractions              // what is written together, without its apostrophe (but not ill, well, were, shed, wont)
+	StopWords     // articles, pronouns, prepositions, auxiliaries and question words
+	RequestWords  // what people say around what they want, whatever it is
+	CalendarWords // words that say when: values, not subjects
+	Elisions      // short words that are joined to the next one by an apostrophe
+	Contractions  // what is written together, without its apostrophe (but not ill, well, were, shed, wont)
 
 	// What a sentence does.
 
@@ -165,6 +170,44 @@ func entries(words string) []string {
 		}
 	}
 	return phrases
+}
+
+// spokenIn says which languages, as bits by their places, have a word in any list.
+var spokenIn = sync.OnceValue(func() map[string]uint {
+	spoken := map[string]uint{}
+	for i, table := range languages {
+		for _, words := range table {
+			for _, one := range entries(words) {
+				word, _, _ := strings.Cut(one, "=")
+				spoken[word] |= 1 << i
+			}
+		}
+	}
+	return spoken
+})
+
+// LanguageOf returns the code of the language that most of a text's grammar words are of; a
+// word of two languages counts half for each. It is empty where there is no such word, and
+// the first of the languages where there are as many of another.
+func LanguageOf(text string) string {
+	scores, best := make([]float64, len(languages)), 0
+	for _, w := range Split(text) {
+		in := spokenIn()[w.Norm]
+		for i := range languages {
+			if in&(1<<i) != 0 && len(w.Norm) > 1 {
+				scores[i] += 1 / float64(bits.OnesCount(in))
+			}
+		}
+	}
+	for i, score := range scores {
+		if score > scores[best] {
+			best = i
+		}
+	}
+	if scores[best] == 0 {
+		return ""
+	}
+	return languages[best][LanguageCode]
 }
 
 // Has reports whether a language has the word in the list.

@@ -1,6 +1,7 @@
 package text
 
 var spanish = language{
+	LanguageCode: `es`,
 	// What carries no subject.
 	StopWords: `
 		yo el ella nosotros ellos ellas me te se nos os los las unos unas al y pero si no es soy estoy esta son ser

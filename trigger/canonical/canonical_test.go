@@ -8,8 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/trigger/canonical"
+	"earshot/trigger/question"
 )
 
 // of is the digest of one value, as it is written in JSON.
@@ -57,6 +59,22 @@ func TestDigestTakesTheNamedValues(t *testing.T) {
 	require.NotEqual(t, canonical.Digest(map[string]any{"a": "x"}), canonical.Digest(map[string]any{"b": "x"}), "names count")
 	require.Equal(t, canonical.Digest(nil), canonical.Digest(values, "gone"))
 	require.Regexp(t, `^[0-9a-f]{64}$`, canonical.Digest(nil))
+}
+
+func TestValuesOfOneDigestAreAskedForAlike(t *testing.T) {
+	tool, asked := &repositories.Tool{Name: "refund"}, map[string]string{}
+	for _, same := range different {
+		for _, raw := range same {
+			value, err := exactjson.Decode([]byte(raw))
+			require.NoError(t, err)
+			values := map[string]any{"v": []any{value}}
+			digest, asks := canonical.Digest(values), question.Of(tool, values, "")
+			if before, known := asked[digest]; known && !strings.Contains(raw, `\u`) {
+				require.Equal(t, before, asks, "what is confirmed as one is shown as one: %s", raw)
+			}
+			asked[digest] = asks
+		}
+	}
 }
 
 func TestDigestOfGoValuesIsThatOfTheirJSON(t *testing.T) {
