@@ -13,17 +13,20 @@ import (
 // formats are our formats in the words of JSON Schema. What these cannot say stands in
 // the description of the field.
 var formats = map[string]object{
-	"id":         {"pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"},
-	"tool-name":  {"pattern": "^[A-Za-z0-9_-]{1,64}$"},
-	"emitter":    {"pattern": `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}\.[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`},
-	"message-id": {"minLength": 1, "maxLength": 128},
-	"url":        {"format": "uri"},
-	"method":     {"examples": []any{"POST"}},
-	"timeout":    {"examples": []any{"10s"}},
-	"retry-for":  {"examples": []any{"15m"}},
-	"key-life":   {"examples": []any{"720h"}},
-	"token-life": {"examples": []any{"30m"}},
-	"model":      {"examples": []any{"openai/gpt-4o-mini"}},
+	"id":            {"pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"},
+	"tool-name":     {"pattern": "^[A-Za-z0-9_-]{1,64}$"},
+	"emitter":       {"pattern": `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}\.[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`},
+	"message-id":    {"minLength": 1, "maxLength": 128},
+	"url":           {"format": "uri"},
+	"method":        {"examples": []any{"POST"}},
+	"timeout":       {"examples": []any{"10s"}},
+	"retry-for":     {"examples": []any{"15m"}},
+	"settle":        {"examples": []any{"800ms"}},
+	"dedupe-within": {"examples": []any{"10m"}},
+	"answer-within": {"examples": []any{"30s"}},
+	"key-life":      {"examples": []any{"720h"}},
+	"token-life":    {"examples": []any{"30m"}},
+	"model":         {"examples": []any{"openai/gpt-4o-mini"}},
 }
 
 // addDefinitions makes components of the definitions of a JSON Schema.

@@ -55,6 +55,13 @@ func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
 		"what the decoders find": {"kind: tool\nname: x\nschema:\n- parameter: a\n  type: strng\n- type: string\n  parameter: b\n  minvalue: 5\nurl: https://x/:c\n", []string{
 			`t.yaml:5:9: tool "x": schema/0/type: "strng" is not one of`, `t.yaml:8:3: tool "x": schema/1/minvalue: unknown field "minvalue"; did you mean "minValue"?`,
 			`t.yaml:9:6: tool "x": url: :c names no parameter of the tool`}},
+		"what holds a trigger back": {"kind: tool\nname: x\nsettle: 800\ncancelOnNext: true\nconfirm: allways\ndedupe:\n  by: [n]\nanswer: {within: 25h}\nurl: https://x/\n", []string{
+			`t.yaml:3:9: tool "x": settle: "800" is not a duration as "800ms"`,
+			`t.yaml:5:10: tool "x": confirm: "allways" is not one of "always", "once", "never"; did you mean "always"?`,
+			`t.yaml:6:1: tool "x": dedupe/within: is missing`,
+			`t.yaml:7:8: tool "x": dedupe/by/0: "n" is no parameter of the tool`,
+			`t.yaml:8:1: tool "x": answer: is given beside url: whoever`,
+			`t.yaml:8:18: tool "x": answer/within: "25h" is out of range: more than 0 and at most 24h`}},
 		"malformed YAML in one document of several": {"kind: tool\nname: a\nx: [1\n---\nkind: tol\n---\nkind: tool\nname: b\n\turl: c\n", []string{
 			`t.yaml:3:4: malformed YAML: sequence end token ']' not found`, `t.yaml:5:7: unknown kind "tol"`, `t.yaml:9:1: malformed YAML: `}},
 	} {

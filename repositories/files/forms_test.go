@@ -1,6 +1,7 @@
 package files_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,6 +71,21 @@ func TestEveryFormBecomesTheRESTForm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, test.want, bodies(mustRead(t, test.file)))
 		})
+	}
+}
+
+func TestWhatHoldsATriggerBackIsReadInEveryForm(t *testing.T) {
+	const held = `"settle":"800ms","cancelOnNext":true,"confirm":"once","dedupe":{"by":["n"],"within":"10m","scope":"app"},"answer":{"within":"30s"},"request":{"timeout":"5s"}`
+	const yaml = "settle: 800ms, cancelOnNext: true, confirm: once, dedupe: {by: [n], within: 10m, scope: app}, answer: {within: 30s}, request: {timeout: 5s}"
+	for form, file := range map[string]string{
+		"own, as Toolbox's flat one": "kind: tool\nname: refund\n" + strings.NewReplacer(", c", "\nc", ", d", "\nd", ", a", "\na", ", r", "\nr").Replace(yaml) +
+			"\nparameters: [{name: n, type: integer, description: d}]\n",
+		"Toolbox's nested one": "tools:\n  refund: {" + yaml + ", parameters: [{name: n, type: integer, description: d}]}\n",
+		"SERMAS":               "- {name: refund, public: true, " + yaml + ", schema: [{parameter: n, type: number}]}\n",
+	} {
+		set := mustRead(t, file)
+		require.NoError(t, set.Check(), form)
+		require.Contains(t, bodies(set)["default"], held, form)
 	}
 }
 
