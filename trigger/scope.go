@@ -3,8 +3,11 @@ package trigger
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"sort"
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -170,4 +173,195 @@ func loadAll(store *store.Store, appID string, stored []string) ([]*repositories
 		list[i] = repository
 	}
 	return list, nil
+}
+
+// appTools are the tools of an app's repositories, made ready once for all messages.
+type appTools struct {
+	// shared has the tool that wins each name among the app's own, whoever asks.
+	shared *matcher.Shared
+	// open are those of them that ask for no verified user.
+	open []matcher.Candidate
+	// asking are the others, each with those that have its name as well, best first.
+	asking [][]matcher.Candidate
+	// hiding are those of the asking ones that hide another of their name.
+	hiding    [][]matcher.Candidate
+	catchAlls []matcher.Candidate // best first
+	exclusive bool                // a non-empty exclusive repository is among them
+}
+
+// newAppTools takes the repositories in the order in which they win a name.
+func newAppTools(ranked []*repositories.Repository) *appTools {
+	byName := map[string][]matcher.Candidate{}
+	for _, repository := range ranked {
+		for i := range repository.Tools {
+			tool := &repository.Tools[i]
+			byName[tool.Name] = append(byName[tool.Name], matcher.Candidate{Repository: repository, Tool: tool})
+		}
+	}
+	a := &appTools{shared: &matcher.Shared{}, catchAlls: byName[repositories.CatchAll], exclusive: slices.ContainsFunc(ranked, isExclusive)}
+	delete(byName, repositories.CatchAll)
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		same := byName[name]
+		a.shared.Tools = append(a.shared.Tools, same[0])
+		if !same[0].Tool.AsksForUser() {
+			a.open = append(a.open, same[0])
+			continue
+		}
+		a.asking = append(a.asking, same)
+		if len(same) > 1 {
+			a.hiding = append(a.hiding, same)
+		}
+	}
+	return a
+}
+
+func isExclusive(r *repositories.Repository) bool { return r.Options.Exclusive && len(r.Tools) > 0 }
+
+// winner returns the app's tool that wins a name, whoever asks.
+func (a *appTools) winner(name string) (matcher.Candidate, bool) {
+	if name == repositories.CatchAll && len(a.catchAlls) > 0 {
+		return a.catchAlls[0], true
+	}
+	return matcher.Request{Candidates: a.shared.Tools}.Named(name)
+}
+
+// inScope are the tools in scope of a message.
+type inScope struct {
+	all []matcher.Candidate // one of each name, sorted by name
+	own []matcher.Candidate // those that are not among the shared ones, sorted by name
+	// catchAll fires when nothing else matches; nil for none.
+	catchAll *matcher.Candidate
+}
+
+// candidates lists the tools in scope, one of each name. A tool that requires a verified
+// user, or takes a value from the user's token, is in scope only for requests with such a
+// token. What it does grows with the tools of the session and those that ask for a user,
+// and not with the others.
+func (s scope) candidates() inScope {
+	added := map[string]matcher.Candidate{}
+	for _, repository := range s.rankedSession() {
+		for i := range repository.Tools {
+			s.add(added, matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]})
+		}
+	}
+	own := maps.Clone(added)
+	for _, same := range s.asking() {
+		for i, one := range same {
+			if s.add(added, one) && i > 0 {
+				own[one.Tool.Name] = added[one.Tool.Name]
+			}
+		}
+	}
+	for _, one := range s.tools.catchAlls {
+		s.add(added, one)
+	}
+	c := inScope{}
+	if catchAll, has := added[repositories.CatchAll]; has {
+		c.catchAll = &catchAll
+		delete(added, repositories.CatchAll)
+		delete(own, repositories.CatchAll)
+	}
+	c.all, c.own = overlaid(s.tools.open, sorted(added)), sorted(own)
+	return c
+}
+
+// asking are the tools that ask for a user, with those that stand in for them.
+func (s scope) asking() [][]matcher.Candidate {
+	if len(s.claims) == 0 {
+		return s.tools.hiding
+	}
+	return s.tools.asking
+}
+
+// add adds a candidate as it is for the user who asks, unless one of its name is there
+// or the user may not use it.
+func (s scope) add(to map[string]matcher.Candidate, c matcher.Candidate) bool {
+	if _, taken := to[c.Tool.Name]; taken {
+		return false
+	}
+	tool, err := c.Tool.For(s.claims)
+	if err != nil {
+		return false
+	}
+	to[tool.Name] = matcher.Candidate{Repository: c.Repository, Tool: tool}
+	return true
+}
+
+func sorted(named map[string]matcher.Candidate) []matcher.Candidate {
+	return slices.SortedFunc(maps.Values(named), func(a, b matcher.Candidate) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
+}
+
+// overlaid lays candidates over others; both and the result are sorted by name. With none
+// to lay over, the others are returned as they are.
+func overlaid(under, over []matcher.Candidate) []matcher.Candidate {
+	if len(over) == 0 {
+		return under
+	}
+	list := make([]matcher.Candidate, 0, len(under)+len(over))
+	for _, one := range over {
+		at, same := matcher.Request{Candidates: under}.Place(one.Tool.Name)
+		list = append(append(list, under[:at]...), one)
+		if same {
+			at++
+		}
+		under = under[at:]
+	}
+	return append(list, under...)
+}
+
+// Tool is a tool in scope as a model sees it.
+type Tool struct {
+	RepositoryID string `json:"repositoryId"`
+	Name         string `json:"name"`
+	Description  string `json:"description"`
+	// InputSchema is a JSON Schema 2020-12 of the values that a caller may give, whichever
+	// language the parameters were given in.
+	InputSchema json.RawMessage `json:"inputSchema"`
+}
+
+// Tools lists the tools in scope of an app or, with a session, of the session: of each name
+// the one that fires. Those that need a verified user are listed as well. They are sorted by
+// name, and next is the name after which the next page begins. A name selects its tool alone.
+func (e *Engine) Tools(ctx context.Context, appID, sessionID, name string, page Page) (items []Tool, next string, err error) {
+	s, err := e.loadScope(ctx, appID, sessionID)
+	if err != nil {
+		return nil, "", err
+	}
+	all := s.winners()
+	all = all[sort.Search(len(all), func(i int) bool { return all[i].Tool.Name > page.After }):]
+	room := &repositories.Room{}
+	for _, one := range all {
+		if name != "" && one.Tool.Name != name {
+			continue
+		}
+		shown := toolOf(one)
+		if len(items) == page.Limit || !room.Takes(shown) {
+			return items, items[len(items)-1].Name, nil
+		}
+		items = append(items, shown)
+	}
+	return items, "", nil
+}
+
+func toolOf(c matcher.Candidate) Tool {
+	return Tool{c.Repository.ID, c.Tool.Name, c.Tool.Description, c.Tool.Params().ModelSchema()}
+}
+
+// winners are the tools that win their names, whoever asks, sorted by name.
+func (s scope) winners() []matcher.Candidate {
+	session := map[string]matcher.Candidate{}
+	for _, repository := range s.rankedSession() {
+		for i := range repository.Tools {
+			tool := &repository.Tools[i]
+			if _, taken := session[tool.Name]; !taken {
+				session[tool.Name] = matcher.Candidate{Repository: repository, Tool: tool}
+			}
+		}
+	}
+	own := s.tools.shared.Tools
+	if len(s.tools.catchAlls) > 0 {
+		at, _ := slices.BinarySearchFunc(own, repositories.CatchAll, func(c matcher.Candidate, name string) int { return cmp.Compare(c.Tool.Name, name) })
+		own = slices.Insert(slices.Clone(own), at, s.tools.catchAlls[0])
+	}
+	return overlaid(own, sorted(session))
 }
