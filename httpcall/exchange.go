@@ -129,9 +129,6 @@ func healthOf(broken bool) hostHealth {
 	return down
 }
 
-// maxResultBytes is the longest result that is kept of an answer, in bytes.
-const maxResultBytes = 64 << 10
-
 // redactionMargin is read beyond the longest result, so that a credential at the cut is
 // seen whole and masked.
 const redactionMargin = 8 << 10
@@ -143,11 +140,11 @@ const byteOrderMark = "\ufeff"
 // JSON string of the text. Nil means that there was none. What is longer than a result
 // may be, or broke off, is a string of its beginning, and cut is true.
 func readResult(body io.Reader, mask redactor) (result json.RawMessage, cut bool) {
-	read, err := io.ReadAll(io.LimitReader(body, maxResultBytes+redactionMargin))
-	cut = err != nil || len(read) > maxResultBytes
+	read, err := io.ReadAll(io.LimitReader(body, effect.MaxResult+redactionMargin))
+	cut = err != nil || len(read) > effect.MaxResult
 	text := mask.redact(string(bytes.ToValidUTF8(read, []byte(string(utf8.RuneError)))))
-	if len(text) > maxResultBytes {
-		text, cut = fault.Cut(text, maxResultBytes), true
+	if len(text) > effect.MaxResult {
+		text, cut = fault.Cut(text, effect.MaxResult), true
 	}
 	trimmed := bytes.TrimSpace([]byte(strings.TrimPrefix(text, byteOrderMark)))
 	if len(trimmed) == 0 {

@@ -68,6 +68,10 @@ func (e *Engine) delivererOf(delivery effect.Effect) effect.Deliverer {
 	switch {
 	case delivery.Kind == effect.KindEvent:
 		return e.events
+	case delivery.Kind == effect.KindAnswer && delivery.Awaited.Given != nil:
+		return given{}
+	case delivery.Kind == effect.KindAnswer:
+		return e.answers
 	case delivery.Call.RunsStatement():
 		return e.statements
 	default:
@@ -113,7 +117,7 @@ func (e *Engine) assess(a *attempt) {
 
 // giveUpAfter is how long delivery is retried. Events are retried for ever, except those
 // that the broker denies to us: such an event would block its session until an operator
-// steps in.
+// steps in. An answer is looked for as long as it is not known whether there is one.
 func (a *attempt) giveUpAfter() (limit time.Duration, limited bool) {
 	if a.Kind == effect.KindCall {
 		return a.Call.Request.GiveUpAfter(), true
@@ -125,7 +129,7 @@ func (a *attempt) giveUpAfter() (limit time.Duration, limited bool) {
 var notTried = effect.Outcome{Verdict: effect.Retry, Deferred: true, Error: "waits for an earlier event of the session"}
 
 // ends reports whether a call has ended, successfully or not.
-func (a attempt) ends() bool { return a.Kind == effect.KindCall && a.outcome.Verdict != effect.Retry }
+func (a attempt) ends() bool { return a.Kind != effect.KindEvent && a.outcome.Verdict != effect.Retry }
 
 // eventState is where the event stands after the attempt.
 func (a attempt) eventState() EventState {

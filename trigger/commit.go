@@ -71,7 +71,7 @@ func (e *Engine) commitment(p *plan) (ledger.Commitment, error) {
 // alive: the lease of a turn, or the longest of its calls.
 func (p *plan) answerWithin(lease time.Duration) time.Duration {
 	for _, delivery := range p.effects {
-		if delivery.Kind == effect.KindCall {
+		if delivery.Kind != effect.KindEvent {
 			lease = max(lease, time.Duration(delivery.entry.Lease)*time.Millisecond)
 		}
 	}

@@ -73,8 +73,11 @@ type Options struct {
 	Calls   effect.Deliverer // of KindCall, over HTTP
 	// Statements delivers the calls of SQL tools; if it is nil, these calls fail.
 	Statements effect.Deliverer
-	Logger     *slog.Logger
-	Metrics    *Metrics // nil: none
+	// Answers looks for answers that came otherwise than by Answer, and is asked before a
+	// trigger is given up for want of one; if it is nil, there are none.
+	Answers effect.Deliverer
+	Logger  *slog.Logger
+	Metrics *Metrics // nil: none
 	// History is how many earlier messages a matcher sees; 0 means 40.
 	History int
 	Lease   time.Duration
@@ -101,6 +104,7 @@ type Engine struct {
 	calls   effect.Deliverer
 	// statements delivers the calls of SQL tools.
 	statements effect.Deliverer
+	answers    effect.Deliverer
 	log        *slog.Logger
 	metrics    *Metrics
 	uses       *usage.Counter
@@ -131,6 +135,7 @@ type Engine struct {
 	// behind it.
 	stalled  atomic.Bool
 	waiting  waiting
+	heard    sync.Map // by the effect: a chan of the outcome, of who waits for an answer
 	settling *settling
 	name     string // of this process, as its tokens begin
 }
@@ -145,7 +150,7 @@ func NewEngine(o Options) (*Engine, error) {
 	life, die := context.WithCancel(context.Background())
 	packer := explain.NewPacker(o.Store.Retention().Explain, o.Now)
 	return &Engine{
-		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements,
+		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements, answers: o.Answers,
 		log: o.Logger, metrics: o.Metrics, uses: usage.New(o.DB, o.Now), apps: newAppCache(packer), pasts: newPastCache(), packer: packer,
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
@@ -169,6 +174,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.History, 40)
 	if o.Statements == nil {
 		o.Statements = noStatements{}
+	}
+	if o.Answers == nil {
+		o.Answers = noAnswers{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

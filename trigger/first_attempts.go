@@ -37,7 +37,7 @@ type firstAttempts struct {
 func (e *Engine) newFirstAttempts(p *plan) *firstAttempts {
 	r := &firstAttempts{engine: e, plan: p, first: p.first(), batch: p.batch, events: len(p.ownEvents()), results: map[string]keyspace.Entry{}}
 	for _, delivery := range p.effects {
-		if delivery.Kind == effect.KindCall {
+		if delivery.Kind != effect.KindEvent {
 			r.calls++
 		}
 	}
@@ -113,8 +113,11 @@ func (r *firstAttempts) breakOff(ctx context.Context) error {
 
 func (r *firstAttempts) start(ctx context.Context) {
 	for _, delivery := range r.plan.effects {
-		if delivery.Kind == effect.KindCall {
+		switch delivery.Kind {
+		case effect.KindCall:
 			r.engine.work(func() { r.tries <- r.firstCall(ctx, delivery) })
+		case effect.KindAnswer:
+			r.engine.work(func() { r.tries <- r.engine.awaitAnswer(ctx, delivery) })
 		}
 	}
 	r.wakeOthers()
@@ -167,7 +170,7 @@ func (r *firstAttempts) take(ctx context.Context, a attempt) {
 	if !a.left {
 		r.unsaved = append(r.unsaved, a)
 	}
-	if a.ends() {
+	if a.ends() && !a.left {
 		r.ended = append(r.ended, a)
 	}
 	if r.events > 0 {

@@ -33,6 +33,7 @@ type world struct {
 	matcher *words
 	events  *outside
 	calls   *outside
+	inbox   *outside // answers that were published
 	store   *store.Store
 	engine  *trigger.Engine
 	keeper  *trigger.Engine // another replica, which looks at the ledger
@@ -67,7 +68,7 @@ func idleWorld(t testing.TB, server *redistest.Server, workers int) *world {
 	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
 	require.NoError(t, err)
 	w := &world{
-		t: t, server: server, sealer: sealer, matcher: &words{}, events: &outside{}, calls: &outside{},
+		t: t, server: server, sealer: sealer, matcher: &words{}, events: &outside{}, calls: &outside{}, inbox: &outside{outcome: nobody},
 		trips: &redistest.Trips{}, ttl: time.Hour, lease: 3 * time.Second, workers: workers,
 	}
 	w.store, w.engine = w.replica(w.trips)
@@ -84,7 +85,7 @@ func (w *world) replica(hooks ...redis.Hook) (*store.Store, *trigger.Engine) {
 	db := &keyspace.DB{UniversalClient: client, Embedded: w.server.Embedded(), Replicas: w.replicas}
 	store := store.New(db, store.Options{Sealer: w.sealer, SessionTTL: w.ttl, Retention: w.keep})
 	engine, err := trigger.NewEngine(trigger.Options{
-		DB: db, Store: store, Matcher: w.matcher, Events: w.events, Calls: w.calls,
+		DB: db, Store: store, Matcher: w.matcher, Events: w.events, Calls: w.calls, Answers: w.inbox,
 		Lease: w.lease, Poll: 20 * time.Millisecond, Workers: w.workers, Jitter: func(d time.Duration) time.Duration { return d / 50 },
 	})
 	require.NoError(w.t, err)
@@ -390,6 +391,9 @@ func (o *outside) count() (attempts, taken int) {
 	defer o.mu.Unlock()
 	return len(o.attempts), len(o.taken)
 }
+
+// nobody is the outcome of waiting for an answer that was not published.
+func nobody(effect.Effect) effect.Outcome { return effect.Unanswered() }
 
 // down is the outcome of everything while the other side is away.
 func down(effect.Effect) effect.Outcome {

@@ -113,7 +113,7 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	}
 	says := payload.Trigger{
 		Header: p.header(triggerID), RepositoryID: repository.ID, Source: source,
-		Name: tool.Name, Schema: tool.Given(), Values: orEmpty(found.Values),
+		Name: tool.Name, Schema: tool.Given(), Values: orEmpty(found.Values), Answer: payload.AnswerTo(tool, p.App, triggerID),
 	}
 	p.answer.Matches = append(p.answer.Matches, Match{
 		TriggerID: triggerID, RepositoryID: repository.ID, Name: tool.Name, Source: source, Values: says.Values,
@@ -206,6 +206,9 @@ func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger,
 	owed := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.Session, Part: partCall}
 	owed.Once = !tool.Request.Repeatable()
 	owed.Lease = (p.of.AttemptTimeout(tool) + leaseMargin).Milliseconds()
+	if tool.Answer != nil {
+		owed.Kind, owed.Wait, owed.Once = string(effect.KindAnswer), time.Duration(tool.Answer.Within).Milliseconds(), false
+	}
 	call := effect.CallOf(tool, says.Values, event)
 	call.App = p.of
 	p.add(owed, effect.Effect{Call: call})

@@ -145,7 +145,9 @@ func (e *Engine) write(ctx context.Context, a attempt, token string) error {
 		return err
 	}
 	r.Outcomes = []ledger.Outcome{outcome}
-	_, err = e.finish(ctx, r)
+	if _, err = e.finish(ctx, r); err == nil && a.ends() {
+		e.tellAnswered(a)
+	}
 	return err
 }
 
@@ -256,7 +258,10 @@ func (c *claimed) readBody(definitions *store.Store) error {
 	}
 	c.TraceParent = body.TraceParent
 	c.Effect.Call = effect.CallOf(tool, says.Values, body.Event)
-	return nil
+	if c.Effect.Kind == effect.KindAnswer {
+		c.Awaited, err = c.awaited()
+	}
+	return err
 }
 
 // sweepUp periodically removes expired records, until ctx ends, and checks whether Redis is

@@ -41,6 +41,8 @@ const (
 	UnpackReply      Point = "unpack.reply"      // they are, reply lost
 	FinishBefore     Point = "finish.before"     // outcomes are about to be written
 	FinishReply      Point = "finish.reply"      // finish executed, reply lost
+	GivenBefore      Point = "given.before"      // an answer to a trigger came and is not stored
+	GivenReply       Point = "given.reply"       // it is, reply lost, and nobody has claimed it
 	AnswerBefore     Point = "answer.before"     // the answer is made and not sent
 	RebuildBefore    Point = "rebuild.before"    // a dead process's answer is about to be made
 	GiveBackBefore   Point = "giveback.before"   // a turn could not be decided and is still leased
@@ -58,7 +60,7 @@ func Points() []Point {
 		AcceptBefore, AcceptReply, TurnClaimed, MatchBefore, MatchAfter, CommitBefore, CommitReply, CommitStale,
 		EffectsBefore, EffectClaimed, PublishBefore, PublishAcked, TokenFetched, RequestSent, ResponseRead,
 		AttemptDone, AttemptRetried, AttemptDead, SettleBefore, SettleReply, UnpackBefore, UnpackReply,
-		FinishBefore, FinishReply, AnswerBefore, RebuildBefore,
+		FinishBefore, FinishReply, GivenBefore, GivenReply, AnswerBefore, RebuildBefore,
 		GiveBackBefore, ReviveBefore, ReviveReply, RepositoryBefore, RepositoryReply, SessionHalf, ShutdownBegun,
 	}
 }

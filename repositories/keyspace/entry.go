@@ -11,7 +11,7 @@ const EventLease = 10 * time.Second
 // Entry is an effect as a script writes it into the ledger. Package trigger delivers it.
 type Entry struct {
 	ID      string `json:"id"`
-	Kind    string `json:"kind"`    // event or call
+	Kind    string `json:"kind"`    // event, call or answer
 	Body    string `json:"body"`    // JSON, opaque to the scripts
 	Session string `json:"session"` // empty without one
 	Trigger string `json:"trigger"` // empty where it belongs to none
@@ -27,6 +27,9 @@ type Entry struct {
 	// before it begins, and does not let another begin while it is not known what came
 	// of it.
 	Once bool `json:"once,omitempty"`
+	// Wait is how long an answer is waited for, in milliseconds from when the entry is
+	// written: it is due then, or as soon as one is given.
+	Wait int64 `json:"wait,omitempty"`
 }
 
 // EventEntry makes an outbox entry for an event; trigger is empty where it belongs to none.
@@ -60,7 +63,8 @@ func Box(sessionID, triggerID string) string {
 // and write(key, e, created, token, ends), which writes the effect's hash alone.
 //
 // Events have no lease of their own: their outbox has. A call that is made once has the
-// field begun: the token of an attempt that has begun, empty where none has.
+// field begun: the token of an attempt that has begun, empty where none has. An answer has
+// the field wait, and given once there is one; nobody takes a lease of it before it is due.
 const EffectLua = DueLua + `
 local function write(key, e, created, token, ends)
   local begun = token ~= '' and 1 or 0
@@ -74,6 +78,12 @@ local function enqueue(key, e, app, outbox, token)
   if e.order == '1' then
     write(key, e, now(), '', 0)
     push(outbox, e.box, app, e.id, token, e.lease)
+    return
+  end
+  if e.wait then
+    write(key, e, now(), '', 0)
+    redis.call('HSET', key, 'wait', e.wait)
+    schedule(app, 'calls', e.id, now() + e.wait + 1)
     return
   end
   local ends = token ~= '' and now() + e.lease or 0

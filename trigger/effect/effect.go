@@ -19,10 +19,12 @@ type Kind string
 const (
 	KindEvent Kind = "event" // published on NATS JetStream
 	KindCall  Kind = "call"  // sent over HTTP, or run as a statement
+	// KindAnswer is what somebody outside says came of a trigger, in the place of a call.
+	KindAnswer Kind = "answer"
 )
 
-// Effect is an entry of the outbox that a Deliverer delivers: an event or a call. It is
-// delivered at least once, and every attempt carries the same ID.
+// Effect is an entry of the outbox that a Deliverer delivers, an event or a call, or an answer
+// that it looks for. It is delivered at least once, and every attempt carries the same ID.
 type Effect struct {
 	// ID is the idempotency key: Nats-Msg-Id of an event. A call shows its
 	// TriggerID instead, which is as stable.
@@ -38,7 +40,9 @@ type Effect struct {
 	// Context); may be empty.
 	TraceParent string
 	Event       *Event // of a KindEvent
-	Call        *Call  // of a KindCall
+	// Call is the call of a KindCall; of a KindAnswer it has all but a URL.
+	Call    *Call
+	Awaited *Awaited // of a KindAnswer
 }
 
 // Event is the event that an effect of KindEvent publishes.

@@ -20,6 +20,10 @@ type Claimed struct {
 	// Begun says that an attempt has begun that must not be made twice, and that nobody
 	// knows what came of it.
 	Begun bool
+	// Given is the answer (JSON) that was waited for; empty where none was given by Until, by
+	// the clock of Redis. Since is when it was asked for, or asked for again.
+	Given        string
+	Since, Until time.Time
 }
 
 // claim takes the lease of a call that is due.
@@ -35,12 +39,15 @@ type Claimed struct {
 //	              all the same
 //	     ok
 //	     the last three with kind, body, session, trigger, part, attempt, fails, age (ms),
-//	     revived (how often) and lease (ms)
+//	     revived (how often), lease (ms), and of an answer given (JSON), since and until
+//	     (ms)
 //
 // The claim is counted before the work, so that a crash in it is counted as well.
 var claim = keyspace.NewFreeingScript(keyspace.DueLua, `
-local found = redis.call('HMGET', KEYS[1], 'kind', 'body', 'session', 'trigger', 'part', 'token', 'until', 'created', 'state', 'fails', 'lease', 'revived', 'begun')
+local found = redis.call('HMGET', KEYS[1], 'kind', 'body', 'session', 'trigger', 'part', 'token', 'until', 'created', 'state', 'fails', 'lease', 'revived', 'begun', 'wait', 'given')
 local at, token = now(), ARGV[3]
+local since = tonumber(found[8] or '0')
+local last = since + tonumber(found[14] or '0')
 if not found[1] or found[9] == 'dead' then
   unschedule('calls', ARGV[1])
   return {'gone'}
@@ -54,6 +61,10 @@ if found[6] ~= token then
   end
   local due = tonumber(redis.call('ZSCORE', ledger.calls, ARGV[1]) or '0')
   if due > at then return {'early'} end
+  if found[14] and not found[15] and last >= at then
+    schedule(ARGV[2], 'calls', ARGV[1], last + 1)
+    return {'early'}
+  end
   redis.call('HINCRBY', KEYS[1], 'claims', 1)
   redis.call('HSET', KEYS[1], 'token', token, 'until', at + tonumber(found[11]))
   if (found[13] or '') == '' then redis.call('HINCRBY', KEYS[1], 'tries', 1) end
@@ -66,8 +77,8 @@ elseif found[13] then
   redis.call('HSET', KEYS[1], 'begun', token)
 end
 return {status, 'kind', found[1], 'body', found[2], 'session', found[3], 'trigger', found[4], 'part', found[5],
-  'attempt', redis.call('HGET', KEYS[1], 'tries'), 'fails', found[10], 'age', tostring(at - tonumber(found[8])),
-  'revived', found[12] or '0', 'lease', found[11]}
+  'attempt', redis.call('HGET', KEYS[1], 'tries'), 'fails', found[10], 'age', tostring(at - since),
+  'revived', found[12] or '0', 'lease', found[11], 'given', found[15] or '', 'since', string.format('%.0f', since), 'until', string.format('%.0f', last)}
 `)
 
 // Claim takes the lease of a call, or returns nil if it is not available.
@@ -91,6 +102,7 @@ func readClaimed(v values) Claimed {
 	return Claimed{
 		Entry:   keyspace.Entry{ID: v.text("id"), Kind: v.text("kind"), Body: v.text("body"), Session: v.text("session"), Trigger: v.text("trigger"), Part: v.text("part")},
 		Attempt: v.number("attempt"), Fails: v.number("fails"), Revived: v.number("revived"), Age: v.duration("age"), Holds: v.duration("lease"),
+		Given: v.text("given"), Since: time.UnixMilli(int64(v.number("since"))), Until: time.UnixMilli(int64(v.number("until"))),
 	}
 }
 

@@ -167,7 +167,8 @@ func (l *Ledger) EffectStates(ctx context.Context, appID string, ids []string) (
 	return states, err
 }
 
-// revive makes dead effects of a trigger due again, under the ids that they had.
+// revive makes dead effects of a trigger due again, under the ids that they had. An answer is
+// waited for anew.
 //
 //	KEYS 1 trigger, 2 pending, 3 failed, 4 outbox, 5 dead, then effects, triggers of the app,
 //	     over, then the ledger
@@ -183,10 +184,11 @@ for i = 6, others - 2 do
     redis.call('HSET', KEYS[i], 'state', 'due', 'token', '', 'until', 0, 'claims', 0, 'fails', 0, 'created', at)
     redis.call('HINCRBY', KEYS[i], 'revived', 1)
     if redis.call('HEXISTS', KEYS[i], 'begun') == 1 then redis.call('HSET', KEYS[i], 'begun', '') end
+    redis.call('HDEL', KEYS[i], 'given')
     if redis.call('HGET', KEYS[i], 'order') == '1' then
       push(KEYS[4], ARGV[3], ARGV[2], id, '', 0)
     else
-      schedule(ARGV[2], 'calls', id, at)
+      schedule(ARGV[2], 'calls', id, at + tonumber(redis.call('HGET', KEYS[i], 'wait') or '0'))
     end
     if state ~= '' then redis.call('HSET', KEYS[1], part, state) end
     redis.call('HINCRBY', KEYS[1], 'open', 1)

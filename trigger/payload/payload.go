@@ -41,6 +41,23 @@ type Trigger struct {
 	Name         string          `json:"name"`
 	Schema       json.RawMessage `json:"schema"`
 	Values       map[string]any  `json:"values"`
+	Answer       *AnswerPlace    `json:"answer,omitempty"`
+}
+
+// AnswerPlace says where the answer to a trigger is to be given.
+type AnswerPlace struct {
+	Subject string `json:"subject"` // on NATS
+	URL     string `json:"url"`     // of the service, from its root
+}
+
+// AnswerTo is where the answer to a trigger is to be given; nil where its tool wants none.
+func AnswerTo(tool *repositories.Tool, appID, triggerID string) *AnswerPlace {
+	if tool.Answer == nil {
+		return nil
+	}
+	return &AnswerPlace{
+		Subject: effect.AnswerSubject(appID, triggerID), URL: "/v1/apps/" + appID + "/triggers/" + triggerID + "/answer",
+	}
 }
 
 // forms are the full payload and ever shorter versions of it.

@@ -1,0 +1,179 @@
+package trigger_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/keyspace"
+	"earshot/trigger"
+	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
+)
+
+const asking = `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1m"}}]}`
+
+var yes = effect.Answer{OK: true, Result: json.RawMessage(`{"page":7}`)}
+
+// asked waits for the trigger of which an answer is waited for, and returns its id.
+func (w *world) asked() (triggerID string) {
+	w.until("an answer is asked for", func() bool {
+		for _, payload := range w.events.payloads("tool.trigger.clinic.s1.ask") {
+			triggerID = payload["id"].(string)
+		}
+		return triggerID != ""
+	})
+	return triggerID
+}
+
+// unansweredInTime lets the time be over in which the one answer that is waited for may come.
+func (w *world) unansweredInTime() {
+	w.t.Helper()
+	client, keys := w.server.Client(), keyspace.KeysOf("clinic")
+	waiting := client.ZRange(w.t.Context(), keys.Lane(keyspace.LaneCalls), 0, -1).Val()
+	require.Len(w.t, waiting, 1)
+	require.NoError(w.t, client.HSet(w.t.Context(), keys.Effect(waiting[0]), "created", 1).Err())
+	w.lapse(keyspace.LaneCalls, waiting[0])
+	w.keeper.Wake("clinic")
+}
+
+func (w *world) of(triggerID string) trigger.Record {
+	w.t.Helper()
+	record, err := w.engine.Trigger(w.t.Context(), "clinic", triggerID)
+	require.NoError(w.t, err)
+	return record
+}
+
+func TestAMessageWaitsForTheAnswerToItsTrigger(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		w.put("s1", "r", asking)
+		_, second := w.replica()
+		said := make(chan trigger.Answer, 1)
+		go func() {
+			answer, err := w.say("m1", "ask")
+			if err == nil {
+				said <- answer
+			}
+		}()
+		id := w.asked()
+		payload := w.events.payloads("tool.trigger.clinic.s1.ask")[0]
+		require.Equal(t, map[string]any{"subject": "answer.clinic." + id, "url": "/v1/apps/clinic/triggers/" + id + "/answer"}, payload["answer"])
+
+		record, err := second.Answer(t.Context(), "clinic", id, yes)
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateDelivered, record.Call.State)
+		answer := <-said
+		require.JSONEq(t, `{"state":"delivered","attempts":1,"result":{"page":7}}`, asJSON(t, answer.Matches[0].Call))
+		require.Equal(t, `"done: ask"`, string(answer.Reply))
+		require.JSONEq(t, `{"page":7}`, string(w.matcher.replies[0][0].Result), "the reply is written with it in hand")
+
+		w.rest()
+		record, err = second.Answer(t.Context(), "clinic", id, effect.Answer{Error: "no, after all"})
+		require.NoError(t, err, "a repeat does no harm")
+		require.JSONEq(t, `{"page":7}`, string(record.Call.Result), "the first holds")
+		require.Equal(t, trigger.StateDelivered, record.State)
+		results := w.events.payloads("tool.result.clinic.s1.ask")
+		require.Len(t, results, 1)
+		require.Equal(t, true, results[0]["ok"])
+		_, err = w.say("m2", "and?")
+		require.NoError(t, err)
+		require.JSONEq(t, `{"page":7}`, string(w.matcher.asked[1].History[0].Fired[0].Result), "it belongs to the history")
+	})
+}
+
+func TestAnAnswerMayBeTheReplyItself(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", strings.Replace(asking, `"answer"`, `"returnDirect":true,"answer"`, 1))
+		said := make(chan trigger.Answer, 1)
+		go func() {
+			answer, err := w.say("m1", "ask")
+			if err == nil {
+				said <- answer
+			}
+		}()
+		_, err := w.engine.Answer(t.Context(), "clinic", w.asked(), effect.Answer{OK: true, Result: json.RawMessage(`"` + strings.Repeat("x", 70<<10) + `"`)})
+		require.NoError(t, err)
+		answer := <-said
+		require.True(t, answer.Matches[0].Call.Truncated, "it is cut as a call's is")
+		require.Equal(t, string(answer.Matches[0].Call.Result), string(answer.Reply))
+	})
+}
+
+func TestNobodyAnswers(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}},{"name":"tell"}]}`)
+		answer, err := w.say("m1", "ask")
+		require.NoError(t, err)
+		require.JSONEq(t, `{"state":"pending","attempts":0}`, asJSON(t, answer.Matches[0].Call), "it waits no longer than request.timeout")
+		id := answer.Matches[0].TriggerID
+
+		w.inbox.answers(down)
+		w.unansweredInTime()
+		w.until("it is looked for on NATS", func() bool { attempts, _ := w.inbox.count(); return attempts > 1 })
+		require.Equal(t, trigger.StatePending, w.of(id).Call.State, "NATS is away, and may have one")
+		w.inbox.answers(nobody)
+		w.until("its time is over", func() bool { return w.of(id).State == trigger.StateFailed })
+		require.Equal(t, effect.ReasonTimeout, w.of(id).Call.Reason)
+		_, err = w.engine.Answer(t.Context(), "clinic", id, yes)
+		require.ErrorIs(t, err, trigger.ErrEnded, "too late")
+		w.rest()
+		require.Equal(t, "timeout", w.events.payloads("tool.result.clinic.s1.ask")[0]["reason"])
+
+		require.NoError(t, w.engine.Retry(t.Context(), "clinic", id, "admin"))
+		settled, err := w.engine.TakeAnswer(t.Context(), "clinic", id, effect.Answer{OK: true, At: time.UnixMilli(1)})
+		require.NoError(t, err)
+		require.False(t, settled, "what was given before it was asked for again does not count")
+		record, err := w.engine.Answer(t.Context(), "clinic", id, effect.Answer{Error: "closed on mondays"})
+		require.NoError(t, err)
+		require.Equal(t, "closed on mondays", record.Call.Error)
+		require.Equal(t, effect.ReasonRequest, record.Call.Reason)
+		require.Equal(t, trigger.StateFailed, record.State)
+
+		_, err = w.engine.Answer(t.Context(), "clinic", "unknown", yes)
+		require.ErrorIs(t, err, trigger.ErrNotFound)
+		told, err := w.say("m2", "tell")
+		require.NoError(t, err)
+		_, err = w.engine.Answer(t.Context(), "clinic", told.Matches[0].TriggerID, yes)
+		require.ErrorIs(t, err, trigger.ErrNotAsked)
+	})
+}
+
+func TestAnAnswerIsLookedForBeforeItIsTooLate(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
+		fired, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: trigger.SourceUI})
+		require.NoError(t, err)
+		w.inbox.answers(func(asked effect.Effect) effect.Outcome {
+			if asked.Awaited.Subject == "answer.clinic."+fired.TriggerID && asked.Awaited.Until.UnixMilli() == 3_600_001 && asked.Awaited.Since.IsZero() {
+				return yes.Outcome()
+			}
+			return nobody(asked)
+		})
+		w.unansweredInTime()
+		w.until("it is found", func() bool { return w.of(fired.TriggerID).State == trigger.StateDelivered })
+		require.JSONEq(t, `{"page":7}`, string(w.of(fired.TriggerID).Call.Result))
+	})
+}
+
+func TestAnAnswerOutlivesWhoeverTookIt(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
+		fired, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: trigger.SourceUI})
+		require.NoError(t, err)
+		db := &keyspace.DB{UniversalClient: w.server.Client(), Embedded: w.server.Embedded()}
+		waiting := db.ZRange(t.Context(), keyspace.KeysOf("clinic").Lane(keyspace.LaneCalls), 0, -1).Val()
+		given := ledger.GivenAnswer{App: "clinic", Trigger: fired.TriggerID, Effect: waiting[0], Answer: asJSON(t, yes)}
+		for _, status := range []ledger.Status{ledger.Kept, ledger.Given} { // and asked again, it says the same
+			found, err := ledger.New(db).Answer(t.Context(), given)
+			require.NoError(t, err)
+			require.Equal(t, status, found)
+		}
+		w.keeper.Wake("clinic") // the process that took it has died
+		w.until("another makes something of it", func() bool { return w.of(fired.TriggerID).State == trigger.StateDelivered })
+		require.JSONEq(t, `{"page":7}`, string(w.of(fired.TriggerID).Call.Result))
+	})
+}
