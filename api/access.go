@@ -47,7 +47,10 @@ func accessTable() map[string]auth.Access {
 		"GET " + app + "/triggers/:triggerId":        ofTriggers,
 		"POST " + app + "/triggers/:triggerId/retry": ofTriggers,
 		"POST " + app + "/triggers/retry":            ofTriggers,
-		"DELETE " + app + "/triggers":                ofTriggers,
+
+		"POST " + app + "/triggers/:triggerId/answer": {Scopes: ofTriggers.Scopes, FrontEnd: true, ByTrigger: true},
+
+		"DELETE " + app + "/triggers": ofTriggers,
 
 		"GET " + session + "/events": {Scopes: either, FrontEnd: true},
 		"GET " + app + "/events":     {Scopes: either},

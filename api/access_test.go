@@ -47,7 +47,8 @@ var permitted = map[string]string{
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers",
 	"POST /v1/apps/{appId}/triggers": "triggers", "GET /v1/apps/{appId}/triggers": "triggers",
 	"GET /v1/apps/{appId}/triggers/{triggerId}": "triggers", "POST /v1/apps/{appId}/triggers/{triggerId}/retry": "triggers",
-	"POST /v1/apps/{appId}/triggers/retry": "triggers", "DELETE /v1/apps/{appId}/triggers": "triggers",
+	"POST /v1/apps/{appId}/triggers/{triggerId}/answer": "triggers token",
+	"POST /v1/apps/{appId}/triggers/retry":              "triggers", "DELETE /v1/apps/{appId}/triggers": "triggers",
 
 	"GET /v1/apps/{appId}/sessions/{sessionId}/events": "messages triggers token", "GET /v1/apps/{appId}/events": "messages triggers",
 }
@@ -58,6 +59,7 @@ var goodBodies = map[string]string{
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": hello,
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": `{"name":"n","source":"ui"}`,
 	"POST /v1/apps/{appId}/triggers":                      `{"name":"n","source":"ui"}`,
+	"POST /v1/apps/{appId}/triggers/{triggerId}/answer":   `{"ok":true}`,
 }
 
 func goodBody(operation string) string {
@@ -73,7 +75,7 @@ func goodBody(operation string) string {
 // record is one that fits the description.
 var record = trigger.Record{
 	Match: trigger.Match{TriggerID: "t1", RepositoryID: "r1", Name: "n", Source: "ui", Values: map[string]any{}},
-	AppID: "clinic", Schema: json.RawMessage("[]"), State: trigger.StateDelivered,
+	AppID: "clinic", SessionID: "s1", Schema: json.RawMessage("[]"), State: trigger.StateDelivered,
 }
 
 // credentials of all kinds, of a world with the apps clinic and other.
@@ -176,6 +178,9 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 				require.Equal(t, 403, got.StatusCode, "%s as %s: %s", operation, kind, got.body)
 			}
 			require.NotEmpty(t, got.Header.Get("WWW-Authenticate"))
+			if kind == "other session" && lets(operation, "token") && !strings.Contains(path, "{sessionId}") {
+				store++ // whose the trigger is
+			}
 			require.Equal(t, store+engine, over.store.count()+over.engine.count(), "%s as %s: nothing is asked for those who may not", operation, kind)
 		}
 	}
@@ -200,7 +205,7 @@ func TestNoAnswerTellsWhetherSomethingOfAnotherAppExists(t *testing.T) {
 	for operation := range permitted {
 		method, path, _ := strings.Cut(operation, " ")
 		for _, kind := range []string{"other app", "token of other", "none", "revoked", "wrong", "other session"} {
-			if kind == "other session" && !strings.Contains(path, "{sessionId}") {
+			if kind == "other session" && !strings.Contains(path, "{sessionId}") && !lets(operation, "token") {
 				continue
 			}
 			there := look(method, pathIDs.Replace(path), goodBody(operation), sent[kind])

@@ -18,6 +18,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 	"earshot/trigger/explain"
 )
 
@@ -206,6 +207,8 @@ type Triggers interface {
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
 	Triggers(ctx context.Context, query trigger.Query) (items []trigger.Record, next string, err error)
 	Trigger(ctx context.Context, appID, triggerID string) (trigger.Record, error)
+	// Answer gives the answer to a trigger that waits for one; the first holds.
+	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (trigger.Record, error)
 	// Retry makes what has failed of a trigger due again.
 	Retry(ctx context.Context, appID, triggerID, by string) error
 	DeadLetters

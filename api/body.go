@@ -19,8 +19,10 @@ import (
 	"earshot/api/server"
 	"earshot/repositories"
 	"earshot/repositories/bodies"
+	"earshot/repositories/fault"
 	"earshot/repositories/store"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // readBody reads a JSON body whole; hardened has bounded it.
@@ -175,6 +177,29 @@ func decodeDirect(definitions *bodies.Definitions, body []byte) (trigger.Direct,
 		Name: given.Name, RepositoryID: given.RepositoryID, Values: given.Values,
 		Source: given.Source, TriggerID: given.TriggerID,
 	}, err
+}
+
+// decodeGiven reads the answer to a trigger.
+func decodeGiven(definitions *bodies.Definitions, sent []byte) (effect.Answer, error) {
+	body, err := definitions.Read("Given", sent)
+	if err != nil {
+		return effect.Answer{}, err
+	}
+	var given effect.Answer
+	body.Into(&given)
+	_, hasResult := body.Object()["result"]
+	if ok, told := body.Object()["ok"].(bool); told {
+		switch {
+		case ok && given.Error != "":
+			body.Add(fault.Point("error"), "belongs to an answer whose ok is false")
+		case !ok && given.Error == "":
+			body.Add(fault.Point("error"), "is missing: where ok is false it says why")
+		}
+		if !ok && hasResult {
+			body.Add(fault.Point("result"), "belongs to an answer whose ok is true")
+		}
+	}
+	return given, body.Err()
 }
 
 // checkMessageID is wider than CheckID: the id of a message is no part of a subject,

@@ -13,6 +13,7 @@ import (
 
 	"earshot/api"
 	"earshot/repositories"
+	"earshot/trigger"
 )
 
 // served lists the routes that the router really has, as "METHOD /path/{id}".
@@ -156,7 +157,7 @@ func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
 
 func TestTheExampleBodiesAreTakenAsTheyStand(t *testing.T) {
 	s := start(t)
-	s.engine.answer = json.RawMessage(fired)
+	s.engine.answer, s.engine.records = json.RawMessage(fired), []trigger.Record{record}
 	s.store.created = true
 	s.store.apps = []*repositories.App{{ID: "clinic"}}
 	tried := 0
@@ -168,13 +169,13 @@ func TestTheExampleBodiesAreTakenAsTheyStand(t *testing.T) {
 			}
 			body, err := json.Marshal(media["example"])
 			require.NoError(t, err)
-			place := strings.NewReplacer("{appId}", "clinic", "{sessionId}", "s1", "{repositoryId}", "booking").Replace(path)
+			place := strings.NewReplacer("{appId}", "clinic", "{sessionId}", "s1", "{repositoryId}", "booking", "{triggerId}", "t1").Replace(path)
 			tried++
 			got := s.call(strings.ToUpper(method), place, string(body), "Prefer: respond-async")
 			require.Less(t, got.StatusCode, 300, "%s %s: %s", method, path, got.body)
 		}
 	}
-	require.Equal(t, 10, tried)
+	require.Equal(t, 11, tried)
 }
 
 func TestTheEventsAreThoseOfTheContract(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 	"earshot/trigger/explain"
 	"earshot/trigger/usage"
 )
@@ -232,6 +233,14 @@ func (e *engineDouble) Triggers(_ context.Context, query trigger.Query) ([]trigg
 
 func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (trigger.Record, error) {
 	e.took("Trigger", appID, triggerID)
+	if e.err != nil {
+		return trigger.Record{}, e.err
+	}
+	return e.records[0], nil
+}
+
+func (e *engineDouble) Answer(_ context.Context, appID, triggerID string, given effect.Answer) (trigger.Record, error) {
+	e.took("Answer", appID, triggerID, given)
 	if e.err != nil {
 		return trigger.Record{}, e.err
 	}

@@ -37,6 +37,7 @@ var operations = []struct{ method, path, body string }{
 	{"GET", "/v1/apps/clinic/triggers", ""},
 	{"GET", "/v1/apps/clinic/triggers/t1", ""},
 	{"POST", "/v1/apps/clinic/triggers/t1/retry", ""},
+	{"POST", "/v1/apps/clinic/triggers/t1/answer", `{"ok":true}`},
 }
 
 func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {

@@ -24,13 +24,14 @@ func TestAnUnknownPathIsA404Problem(t *testing.T) {
 
 func TestAWrongMethodIsA405ProblemWithAllow(t *testing.T) {
 	cases := map[string][2]string{
-		"/v1/apps":                         {"POST", "GET, HEAD, OPTIONS"},
-		"/v1/apps/clinic":                  {"POST", "DELETE, GET, HEAD, OPTIONS, PUT"},
-		messagesPath:                       {"DELETE", "GET, HEAD, OPTIONS, POST"},
-		"/v1/apps/clinic/sessions/s1":      {"GET", "DELETE, OPTIONS"},
-		"/v1/apps/clinic/repositories/r":   {"POST", "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"},
-		"/v1/apps/clinic/triggers/t/retry": {"PUT", "OPTIONS, POST"},
-		"/healthz":                         {"POST", "GET, HEAD, OPTIONS"},
+		"/v1/apps":                          {"POST", "GET, HEAD, OPTIONS"},
+		"/v1/apps/clinic":                   {"POST", "DELETE, GET, HEAD, OPTIONS, PUT"},
+		messagesPath:                        {"DELETE", "GET, HEAD, OPTIONS, POST"},
+		"/v1/apps/clinic/sessions/s1":       {"GET", "DELETE, OPTIONS"},
+		"/v1/apps/clinic/repositories/r":    {"POST", "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"},
+		"/v1/apps/clinic/triggers/t/retry":  {"PUT", "OPTIONS, POST"},
+		"/v1/apps/clinic/triggers/t/answer": {"GET", "OPTIONS, POST"},
+		"/healthz":                          {"POST", "GET, HEAD, OPTIONS"},
 	}
 	s := start(t)
 	for path, c := range cases {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -34,6 +35,7 @@ func (h triggers) routes() []route {
 		{method: http.MethodGet, path: session, handle: h.list, query: listedQuery},
 		{method: http.MethodGet, path: one, handle: h.get},
 		{method: http.MethodPost, path: one + "/retry", handle: h.retry},
+		{method: http.MethodPost, path: one + "/answer", handle: h.answer, reads: true},
 		{method: http.MethodPost, path: app + "/retry", handle: h.retryAll, query: bulkQuery},
 		{method: http.MethodDelete, path: app, handle: h.purge, query: bulkQuery},
 	}
@@ -94,6 +96,40 @@ func (h triggers) get(c echo.Context) error {
 		return err
 	}
 	return answer.JSON(c, http.StatusOK, record)
+}
+
+// answer gives the answer to a trigger.
+func (h triggers) answer(c echo.Context) error {
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	if err := h.own(c); err != nil {
+		return err
+	}
+	given, err := decodeGiven(h.bodies, body)
+	if err != nil {
+		return err
+	}
+	record, err := h.engine.Answer(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), given)
+	if err != nil {
+		return err
+	}
+	return answer.JSON(c, http.StatusOK, record)
+}
+
+// own refuses a front-end the triggers of other sessions, in the same words whether they
+// exist or not. Every route of auth.Access.ByTrigger asks it first.
+func (h triggers) own(c echo.Context) error {
+	who := auth.PrincipalOf(c)
+	if !who.FrontEnd() {
+		return nil
+	}
+	record, err := h.engine.Trigger(c.Request().Context(), c.Param("appId"), c.Param("triggerId"))
+	if errors.Is(err, trigger.ErrNotFound) || err == nil && record.SessionID != who.SessionID {
+		return auth.Forbidden()
+	}
+	return err
 }
 
 func (h triggers) retry(c echo.Context) error {

@@ -131,6 +131,57 @@ func TestATriggerIsReadAndRetried(t *testing.T) {
 	s.call("POST", "/v1/apps/clinic/triggers/t1/retry", "").problem(409, "is delivered: nothing of it has failed")
 }
 
+func TestATriggerIsAnswered(t *testing.T) {
+	const path = "/v1/apps/clinic/triggers/t1/answer"
+	s := start(t)
+	s.engine.records = recordsOfOne()
+	s.call("POST", path, `{"ok":true,"result":{"n":9007199254740993}}`).is(200, "")
+	require.Equal(t, asked{"Answer", []any{"clinic", "t1", effect.Answer{OK: true, Result: json.RawMessage(`{"n":9007199254740993}`)}}}, s.engine.last())
+	s.call("POST", path, `{"ok":false,"error":"closed"}`).is(200, "")
+	require.Equal(t, asked{"Answer", []any{"clinic", "t1", effect.Answer{Error: "closed"}}}, s.engine.last())
+
+	count := s.engine.count()
+	for body, want := range map[string][]string{
+		`{}`:                                {"/ok"},
+		`{"ok":"yes","error":7}`:            {"/error", "/ok"},
+		`{"ok":false,"result":1}`:           {"/error", "/result"},
+		`{"ok":true,"error":"no","page":7}`: {"/error", "/page"},
+		`[]`:                                {""},
+	} {
+		faults := s.call("POST", path, body).problem(400)
+		for _, pointer := range want {
+			require.Contains(t, faults, pointer, body)
+		}
+		require.Len(t, faults, len(want), body)
+	}
+	require.Equal(t, count, s.engine.count())
+
+	for err, status := range map[error]int{trigger.ErrNotFound: 404, trigger.ErrEnded: 409, trigger.ErrNotAsked: 409} {
+		s.engine.err = err
+		s.call("POST", path, `{"ok":true}`).problem(status, err.Error())
+	}
+}
+
+func TestAFrontEndAnswersTheTriggersOfItsSessionAlone(t *testing.T) {
+	w := live(t, everything)
+	for _, app := range []string{"clinic", "other"} {
+		w.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
+	}
+	w.call("PUT", "/v1/apps/clinic/repositories/r", `{"tools":[{"name":"turn-page","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`).is(201, "")
+	sent := w.credentials()
+	w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"turn-page","source":"ui","triggerId":"t1"}`).is(201, "")
+	give := func(triggerID, who string) answer {
+		return w.call("POST", "/v1/apps/clinic/triggers/"+triggerID+"/answer", `{"ok":true,"result":{"by":"`+who+`"}}`, "Authorization: Bearer "+sent[who])
+	}
+	for _, who := range []string{"other session", "token of other", "messages", "other app"} {
+		give("t1", who).problem(403)
+		give("absent", who).problem(403)
+	}
+	give("absent", "token").problem(403) // nothing tells it what other sessions have
+	require.Contains(t, string(give("t1", "token").is(200, "").body), `"result":{"by":"token"}`)
+	require.Contains(t, string(give("t1", "triggers").is(200, "").body), `"result":{"by":"token"}`, "the first holds")
+}
+
 func TestAllFailedTriggersAreRetriedOrPurged(t *testing.T) {
 	s := start(t)
 	query := trigger.Query{AppID: "clinic", SessionID: "s1", Name: "book", State: "failed", Value: "x", Closed: true}

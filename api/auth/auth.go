@@ -223,7 +223,7 @@ func (p Principal) may(a Access, appID, sessionID string) bool {
 	case p.appID == "" || p.appID != appID:
 		return false
 	case p.FrontEnd():
-		return a.FrontEnd && p.SessionID == sessionID
+		return a.FrontEnd && (a.ByTrigger || p.SessionID == sessionID)
 	default:
 		return slices.ContainsFunc(a.Scopes, func(s store.Permission) bool { return slices.Contains(p.scopes, s) })
 	}
@@ -233,7 +233,10 @@ func (p Principal) may(a Access, appID, sessionID string) bool {
 type Access struct {
 	Scopes   []store.Permission // of the app's keys: any one of them
 	FrontEnd bool               // the session's tokens as well
-	Anyone   bool               // whoever is authenticated, for a route that is of no app
+	// ByTrigger says that the path names a trigger and no session: whether it is of the
+	// token's session is for the handler to find out.
+	ByTrigger bool
+	Anyone    bool // whoever is authenticated, for a route that is of no app
 }
 
 // Authorized lets those through who may use the route. It stands before everything
