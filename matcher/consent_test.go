@@ -18,6 +18,10 @@ Yes.
 YES!
  yes please
 yes, please
+yeah, that's fine
+yes, I'd like that
+ok cool
+sounds good
 Yes, I do
 yeah sure
 yep
@@ -53,6 +57,9 @@ no cancel it
 No, don't do it
 please don't
 dont
+Not now.
+no, not this time
+no, that's wrong
 I'd rather not
 I don't want that
 of course not
@@ -92,7 +99,6 @@ please don't forget it
 don't stop, go ahead
 no more than 20
 not sure
-not now
 maybe
 I guess so
 yeah right
@@ -149,6 +155,7 @@ jawohl
 ok, mach das bitte
 machen Sie das
 ja, danke
+ja, das passt
 bestätigt`, `
 nein
 Nein danke
@@ -171,7 +178,9 @@ vergiss es
 ich möchte das nicht
 natürlich nicht
 sicher nicht
-lass das`, `
+lass das
+nein, passt
+nein, das stimmt nicht`, `
 ja aber nur 20 Euro
 ja, aber nicht heute
 ja ja
@@ -204,6 +213,8 @@ morgen
 hm
 ach ja?
 sicher?
+passt
+gut
 `},
 	"French": {`
 oui
@@ -222,7 +233,8 @@ volontiers
 je confirme
 tout à fait
 ça marche
-mais oui`, `
+mais oui
+oui c'est bon`, `
 non
 Non merci
 non, merci
@@ -237,7 +249,9 @@ laisse tomber
 bien sûr que non
 ne le fais pas
 certainement pas
-je ne veux pas`, `
+je ne veux pas
+non c'est bon
+Non, pas maintenant`, `
 oui mais seulement 20 euros
 oui, et réserve une table
 oui ou non
@@ -257,7 +271,8 @@ n'annule pas
 surtout pas annuler
 oui demain
 non, vas-y
-ça va`},
+ça va
+c'est bon`},
 	"Italian": {`
 sì
 si
@@ -287,6 +302,8 @@ certo che no
 non farlo
 lascia stare
 fermati
+no, va bene così
+no, non ora
 basta`, `
 sì ma solo 20 euro
 sì, e prenota un tavolo
@@ -305,7 +322,8 @@ grazie
 sì domani
 no, procedi
 va bene domani
-certo come no`},
+certo come no
+va bene così`},
 	"Spanish": {`
 sí
 si
@@ -337,6 +355,7 @@ de ninguna manera
 no lo hagas
 no quiero
 olvídalo
+ahora no
 déjalo`, `
 sí pero solo 20 euros
 sí, y reserva una mesa

@@ -65,24 +65,28 @@ var english = language{
 	ConsentPhrases: `
 		yes; yeah; yep; yup; yea; yes i do; yes it is; sure; sure thing; definitely; absolutely; certainly; of course;
 		indeed; exactly; correct; that is correct; that is right; affirmative; agreed; i agree; confirm; confirmed; i
-		confirm; confirm it; confirm that; approve; approved; i approve; accept; accepted; i accept; do it; do that; do
-		so; do it now; do that now; do it right now; do it right away; please do; just do it; let us do it; let us do
-		that; go ahead; go for it; go ahead then; go ahead and do it; go ahead with it; go ahead with that; you can go
-		ahead; you may go ahead; you may; proceed; you can proceed; you may proceed; make it so; i am sure; by all
-		means; sounds good; that sounds good; that is fine; fine by me; fine with me; works for me`,
-	AssentPhrases: `ok; okay; okey; alright; all right; very well; ok then; okay then; alright then`,
+		confirm; confirm it; confirm that; approve; approved; i approve; accept; accepted; i accept; do it; do that;
+		do so; do it now; do that now; do it right now; do it right away; please do; just do it; let us do it; let us
+		do that; go ahead; go for it; go ahead then; go ahead and do it; go ahead with it; go ahead with that; you can
+		go ahead; you may go ahead; you may; proceed; you can proceed; you may proceed; make it so; i am sure; by all
+		means; sounds good; that sounds good; that is fine; fine by me; fine with me; works for me; you can; i would
+		like that; i want that; i want it; sounds great; that sounds great; sounds perfect`,
+	AssentPhrases: `
+		ok; okay; okey; alright; all right; very well; ok then; okay then; alright then; that is ok; that is okay;
+		that is alright; that is all right`,
 	RefusalPhrases: `
 		no; nope; nah; no way; not at all; absolutely not; definitely not; certainly not; of course not; surely not;
 		negative; do not; do not do it; do not do that; do not do this; please do not; please do not do it; please do
-		not do that; do not go ahead; do not proceed; i do not want it; i do not want that; i do not want this; i do not
-		want to; i do not want you to; i would rather not; rather not; better not; no i do not; stop; stop it; stop
-		that; stop this; cancel; cancel it; cancel that; cancel this; abort; abort it; never mind; nevermind; forget it;
-		forget about it; forget that; drop it; scratch that; not anymore; reject; rejected; i reject; deny; denied;
-		decline; declined; i decline; refuse; refused; i refuse; under no circumstances; no stop; no stop it; no cancel;
-		no cancel it; no cancel that; no forget it`,
+		not do that; do not go ahead; do not proceed; i do not want it; i do not want that; i do not want this; i do
+		not want to; i do not want you to; i would rather not; rather not; better not; no i do not; stop; stop it;
+		stop that; stop this; cancel; cancel it; cancel that; cancel this; abort; abort it; never mind; nevermind;
+		forget it; forget about it; forget that; drop it; scratch that; not anymore; reject; rejected; i reject; deny;
+		denied; decline; declined; i decline; refuse; refused; i refuse; under no circumstances; no stop; no stop it;
+		no cancel; no cancel it; no cancel that; no forget it; not now; no not now; not this time; wrong; incorrect;
+		that is wrong; that is not right; that is not correct`,
 	CourtesyPhrases: `
 		please; pls; plz; thanks; thank you; thank you very much; thanks a lot; many thanks; thx; great; perfect; uh;
-		um; hey`,
+		um; hey; good; cool; nice; awesome; lovely; wonderful`,
 	Opposites: `
 		on off; open close; open shut; start stop; enable disable; add remove; add delete; lock unlock; up down;
 		increase decrease; raise lower; show hide; mute unmute; subscribe unsubscribe; activate deactivate; buy sell;

@@ -38,11 +38,12 @@ var french = language{
 		annule; annulez; annuler; annule ca; annulez ca; annule tout; arrete; arretez; arrete ca; stop; laisse tomber;
 		laissez tomber; laisse; oublie; oublie ca; oubliez; oubliez ca; ne le fais pas; ne le faites pas; ne fais pas
 		ca; ne faites pas ca; ne fais rien; ne faites rien; je ne veux pas; je n en veux pas; je prefere pas; je ne
-		prefere pas; je prefere que non; plutot pas; jamais; jamais de la vie; en aucun cas; je refuse; non annule; non
-		annulez; non arrete; non arretez; non laisse tomber; non laissez tomber`,
+		prefere pas; je prefere que non; plutot pas; jamais; jamais de la vie; en aucun cas; je refuse; non annule;
+		non annulez; non arrete; non arretez; non laisse tomber; non laissez tomber; pas maintenant; non pas
+		maintenant; c est faux`,
 	CourtesyPhrases: `
 		s il te plait; s il vous plait; sil te plait; sil vous plait; svp; stp; merci; merci bien; merci beaucoup;
-		parfait; super; euh`,
+		parfait; super; euh; ca va; c est bon; c est parfait; bien`,
 	Opposites: `allumer eteindre; ouvrir fermer`,
 	// Dates, times and numbers.
 	RangeWords: `au a`,

@@ -39,16 +39,18 @@ var german = language{
 	AssentPhrases: `in ordnung; das ist in ordnung; alles klar; na gut; also gut`,
 	RefusalPhrases: `
 		nein; nee; lieber nicht; besser nicht; auf keinen fall; auf gar keinen fall; keinesfalls; keineswegs; bloss
-		nicht; naturlich nicht; natuerlich nicht; sicher nicht; ganz sicher nicht; bestimmt nicht; absolut nicht; bitte
-		nicht; mach das nicht; mach das bitte nicht; mach es nicht; machen sie das nicht; machen sie es nicht; tu das
-		nicht; tu es nicht; tun sie das nicht; nicht machen; ich will nicht; ich will das nicht; das will ich nicht;
-		will ich nicht; ich mochte nicht; ich mochte das nicht; das mochte ich nicht; mochte ich nicht; stopp; stop;
-		abbrechen; abbruch; brich ab; brich das ab; brechen sie ab; brechen sie das ab; vergiss es; vergiss das;
+		nicht; naturlich nicht; natuerlich nicht; sicher nicht; ganz sicher nicht; bestimmt nicht; absolut nicht;
+		bitte nicht; mach das nicht; mach das bitte nicht; mach es nicht; machen sie das nicht; machen sie es nicht;
+		tu das nicht; tu es nicht; tun sie das nicht; nicht machen; ich will nicht; ich will das nicht; das will ich
+		nicht; will ich nicht; ich mochte nicht; ich mochte das nicht; das mochte ich nicht; mochte ich nicht; stopp;
+		stop; abbrechen; abbruch; brich ab; brich das ab; brechen sie ab; brechen sie das ab; vergiss es; vergiss das;
 		vergessen sie es; vergessen sie das; lass es; lass das; lass mal; lass es sein; lassen sie das; lassen sie es;
 		abgelehnt; ich lehne ab; niemals; nein stopp; nein stop; nein abbrechen; nein vergiss es; nein lass es; nein
-		lass das`,
+		lass das; jetzt nicht; nein jetzt nicht; nicht jetzt; falsch; das ist falsch; das stimmt nicht; das passt
+		nicht`,
 	CourtesyPhrases: `
-		bitte; bitte schon; danke; danke schon; danke sehr; dankeschon; vielen dank; super; prima; perfekt; ahm`,
+		bitte; bitte schon; danke; danke schon; danke sehr; dankeschon; vielen dank; super; prima; perfekt; ahm;
+		passt; das passt; ist gut; das ist gut; gut`,
 	Opposites: `an aus; einschalten ausschalten; offnen schliessen`,
 	// Dates, times and numbers.
 	RangeWords: `bis und`,

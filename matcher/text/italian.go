@@ -32,16 +32,17 @@ var italian = language{
 		accordo; volentieri; con piacere; va benissimo; procedi; proceda; procedi pure; proceda pure; procediamo; fallo;
 		fallo pure; lo faccia; fai pure; faccia pure; vai; vai pure; vai avanti; vada avanti; conferma; confermo;
 		confermato; esatto; esattamente; giusto; corretto; accetto; accettato; senz altro; senzaltro`,
-	AssentPhrases: `va bene; va bene cosi`,
+	AssentPhrases: `va bene; va bene allora`,
 	RefusalPhrases: `
 		no; assolutamente no; certo che no; ovviamente no; meglio di no; preferisco di no; preferirei di no; direi di
 		no; annulla; annullalo; annullala; annulla tutto; annullare; annulli; ferma; fermati; si fermi; fermo; stop;
 		basta; lascia stare; lascia perdere; lasci stare; lasci perdere; non farlo; non lo fare; non lo faccia; non
 		voglio; non lo voglio; non la voglio; per niente; niente affatto; mai; in nessun caso; rifiuto; rifiutato;
-		dimenticalo; no annulla; no annullalo; no annullala; no lascia stare; no lascia perdere; no fermati`,
+		dimenticalo; no annulla; no annullalo; no annullala; no lascia stare; no lascia perdere; no fermati; non ora;
+		non adesso; no non ora; sbagliato; e sbagliato`,
 	CourtesyPhrases: `
 		per favore; per piacere; per cortesia; prego; grazie; grazie mille; mille grazie; molte grazie; perfetto;
-		ottimo; ehm; allora`,
+		ottimo; ehm; allora; va bene cosi; bene`,
 	Opposites: `accendere spegnere; aprire chiudere`,
 	// Dates, times and numbers.
 	RangeWords: `al a e`,

@@ -36,10 +36,11 @@ var spanish = language{
 		ninguna manera; de ningun modo; en absoluto; ni hablar; cancela; cancelalo; cancelala; cancela eso; cancele;
 		cancelelo; cancelela; cancelar; anula; anulalo; anulala; anular; detente; detengase; alto; no lo hagas; no lo
 		haga; no hagas eso; no haga eso; no hagas nada; dejalo; dejalo asi; dejelo; olvidalo; olvidelo; olvida eso;
-		nunca; jamas; no quiero; no lo quiero; no la quiero; prefiero que no; preferiria que no; rechazo; rechazado; lo
-		rechazo; no cancelalo; no cancelala; no anulalo; no dejalo; no olvidalo`,
-	CourtesyPhrases: `por favor; porfa; porfavor; gracias; muchas gracias; mil gracias; perfecto; genial; bueno`,
-	Opposites:       `encender apagar; abrir cerrar`,
+		nunca; jamas; no quiero; no lo quiero; no la quiero; prefiero que no; preferiria que no; rechazo; rechazado;
+		lo rechazo; no cancelalo; no cancelala; no anulalo; no dejalo; no olvidalo; ahora no; no ahora no; incorrecto`,
+	CourtesyPhrases: `
+		por favor; porfa; porfavor; gracias; muchas gracias; mil gracias; perfecto; genial; bueno; esta perfecto; bien`,
+	Opposites: `encender apagar; abrir cerrar`,
 	// Dates, times and numbers.
 	RangeWords: `al a y`,
 	OfWords:    `de del`,
