@@ -37,6 +37,8 @@ func accessTable() map[string]auth.Access {
 
 		"GET " + session + "/messages/:messageId":         {Scopes: ofMessages.Scopes, FrontEnd: true},
 		"GET " + session + "/messages/:messageId/explain": ofMessages,
+		"POST " + session + "/messages/:messageId/commit": {Scopes: ofMessages.Scopes, FrontEnd: true},
+		"DELETE " + session + "/messages/:messageId":      {Scopes: ofMessages.Scopes, FrontEnd: true},
 
 		"POST " + session + "/token": ofMessages,
 

@@ -42,6 +42,7 @@ var permitted = map[string]string{
 
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token",
 	"GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/explain": "messages",
+	"POST /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/commit": "messages token", "DELETE /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}": "messages token",
 	"DELETE /v1/apps/{appId}/sessions/{sessionId}": "messages", "POST /v1/apps/{appId}/sessions/{sessionId}/token": "messages",
 
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers",

@@ -193,6 +193,14 @@ type Messages interface {
 	Post(ctx context.Context, message trigger.Message) (json.RawMessage, error)
 	// PostAsync returns as soon as the message is stored.
 	PostAsync(ctx context.Context, message trigger.Message) (messageID string, err error)
+	// Draft matches a message that may still change; CommitDraft decides it as Post does a
+	// message, CommitDraftAsync as PostAsync. RetractDraft fails with *trigger.PostedError where
+	// it is a message by now.
+	Draft(ctx context.Context, message trigger.Message) (json.RawMessage, error)
+	CommitDraft(ctx context.Context, appID, sessionID, messageID string) (json.RawMessage, error)
+	CommitDraftAsync(ctx context.Context, appID, sessionID, messageID string) error
+	RetractDraft(ctx context.Context, appID, sessionID, messageID string) error
+	ExplainDraft(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
 	// DryRun leaves no trace.
 	DryRun(ctx context.Context, message trigger.Message) (trigger.Answer, explain.Explanation, error)
 	History(ctx context.Context, appID, sessionID string, page trigger.Page) (items []trigger.Entry, next string, err error)

@@ -17,6 +17,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/api/server"
+	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/bodies"
 	"earshot/repositories/fault"
@@ -151,15 +152,23 @@ func newBodies() *bodies.Definitions {
 	})
 }
 
-// decodeMessage reads the body of a posted message; app and session are the path's.
-func decodeMessage(definitions *bodies.Definitions, body []byte) (trigger.Message, error) {
+// decodeMessage reads the body of a posted message, or of a draft; app and session are the
+// path's.
+func decodeMessage(definitions *bodies.Definitions, body []byte) (message trigger.Message, isDraft bool, err error) {
 	var given struct {
 		MessageID string `json:"messageId"`
 		Actor     string `json:"actor"`
 		Text      string `json:"text"`
+		Final     *bool  `json:"final"`
 	}
-	err := definitions.Decode("Message", body, &given)
-	return trigger.Message{ID: given.MessageID, Actor: given.Actor, Text: given.Text}, err
+	err = definitions.Decode("Message", body, &given)
+	isDraft = given.Final != nil && !*given.Final
+	if err == nil && isDraft && given.Actor == matcher.ActorAgent {
+		var faults fault.List
+		faults.Add(fault.Point("final"), "what an agent says is matched against nothing, so that it has no draft")
+		err = faults
+	}
+	return trigger.Message{ID: given.MessageID, Actor: given.Actor, Text: given.Text}, isDraft, err
 }
 
 // decodeDirect reads the body of a direct trigger; app and session are the path's. The

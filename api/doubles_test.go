@@ -198,6 +198,31 @@ func (e *engineDouble) DryRun(_ context.Context, message trigger.Message) (trigg
 	return trigger.Answer{MessageID: message.ID, Matches: []trigger.Match{}, Rejected: []trigger.Rejected{}}, e.why, e.err
 }
 
+func (e *engineDouble) Draft(_ context.Context, message trigger.Message) (json.RawMessage, error) {
+	e.took("Draft", message)
+	return e.answer, e.err
+}
+
+func (e *engineDouble) CommitDraft(_ context.Context, appID, sessionID, messageID string) (json.RawMessage, error) {
+	e.took("CommitDraft", appID, sessionID, messageID)
+	return e.answer, e.err
+}
+
+func (e *engineDouble) CommitDraftAsync(_ context.Context, appID, sessionID, messageID string) error {
+	e.took("CommitDraftAsync", appID, sessionID, messageID)
+	return e.err
+}
+
+func (e *engineDouble) RetractDraft(_ context.Context, appID, sessionID, messageID string) error {
+	e.took("RetractDraft", appID, sessionID, messageID)
+	return e.err
+}
+
+func (e *engineDouble) ExplainDraft(_ context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
+	e.took("ExplainDraft", appID, sessionID, messageID)
+	return e.why, e.err
+}
+
 func (e *engineDouble) Message(_ context.Context, appID, sessionID, messageID string) (trigger.Entry, error) {
 	e.took("Message", appID, sessionID, messageID)
 	if e.err != nil {

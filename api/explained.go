@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -53,9 +54,12 @@ func (h messages) explain(c echo.Context) error {
 	return answer.JSON(c, http.StatusOK, found)
 }
 
+// explaining says why a message came out as it did.
+type explaining func(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
+
 // explained answers with a stored answer and why it came out so, as far as that is kept.
-func (h messages) explained(c echo.Context, m trigger.Message, stored json.RawMessage) error {
-	found, err := h.engine.Explain(c.Request().Context(), m.AppID, m.SessionID, m.ID)
+func (h messages) explained(c echo.Context, m trigger.Message, stored json.RawMessage, explained explaining) error {
+	found, err := explained(c.Request().Context(), m.AppID, m.SessionID, m.ID)
 	if errors.Is(err, trigger.ErrUnexplained) || errors.Is(err, trigger.ErrNoMessage) {
 		return answer.Stored(c, http.StatusOK, stored)
 	}

@@ -30,6 +30,8 @@ func (h messages) routes() []route {
 		{method: http.MethodGet, path: path, handle: h.history, query: pageQuery},
 		{method: http.MethodGet, path: path + "/:messageId", handle: h.one},
 		{method: http.MethodGet, path: path + "/:messageId/explain", handle: h.explain},
+		{method: http.MethodPost, path: path + "/:messageId/commit", handle: h.commit, query: []string{"explain"}, kind: admission.Turn},
+		{method: http.MethodDelete, path: path + "/:messageId", handle: h.retract},
 	}
 }
 
@@ -43,12 +45,14 @@ func (h messages) post(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	message, err := h.read(c)
+	message, isDraft, err := h.read(c)
 	switch {
 	case err != nil:
 		return err
 	case want.dry:
 		return h.try(c, message, want.why)
+	case isDraft:
+		return h.draft(c, message, want.why)
 	case prefers(c.Request().Header, "respond-async"):
 		return h.accept(c, message)
 	}
@@ -57,7 +61,7 @@ func (h messages) post(c echo.Context) error {
 		return withMessageID(err, message.ID)
 	}
 	if want.why {
-		return h.explained(c, message, stored)
+		return h.explained(c, message, stored, h.engine.Explain)
 	}
 	return answer.Stored(c, http.StatusOK, stored)
 }
@@ -67,23 +71,27 @@ func (h messages) accept(c echo.Context, message trigger.Message) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set("Preference-Applied", "respond-async")
-	return answer.JSON(c, http.StatusAccepted, accepted{id})
+	return acceptedLater(c, id)
 }
 
-// read makes a message of the request. The id is made here where the client gave
+func acceptedLater(c echo.Context, messageID string) error {
+	c.Response().Header().Set("Preference-Applied", "respond-async")
+	return answer.JSON(c, http.StatusAccepted, accepted{messageID})
+}
+
+// read makes a message of the request, and says whether it is a draft. The id is made here where the client gave
 // none, so that a message which is not decided can be named in the answer.
-func (h messages) read(c echo.Context) (trigger.Message, error) {
+func (h messages) read(c echo.Context) (message trigger.Message, isDraft bool, err error) {
 	body, err := readBody(c)
 	if err != nil {
-		return trigger.Message{}, err
+		return trigger.Message{}, false, err
 	}
-	message, err := decodeMessage(h.bodies, body)
+	message, isDraft, err = decodeMessage(h.bodies, body)
 	if err != nil {
-		return message, err
+		return message, isDraft, err
 	}
 	if auth.PrincipalOf(c).FrontEnd() && message.Actor != matcher.ActorUser {
-		return message, auth.Forbidden() // a browser speaks for its user alone
+		return message, isDraft, auth.Forbidden() // a browser speaks for its user alone
 	}
 	if message.ID == "" {
 		message.ID = h.newID()
@@ -92,7 +100,7 @@ func (h messages) read(c echo.Context) (trigger.Message, error) {
 	message.TraceParent = traceParent(c.Request().Context())
 	who, err := h.users.of(c)
 	message.Claims = who.claims
-	return message, err
+	return message, isDraft, err
 }
 
 // withMessageID adds the message's id to the problem of one that may have been kept without

@@ -108,6 +108,8 @@ type Limits struct {
 	SessionMessagesPerMinute Limit `json:"sessionMessagesPerMinute,omitzero"`
 	TriggersPerMinute        Limit `json:"triggersPerMinute,omitzero"`
 	SessionTriggersPerMinute Limit `json:"sessionTriggersPerMinute,omitzero"`
+	// SessionDraftsPerMinute is how many drafts are matched for a session.
+	SessionDraftsPerMinute Limit `json:"sessionDraftsPerMinute,omitzero"`
 	// BytesPerMinute is what a session may store a minute. All sessions of the app
 	// together may store sessionsInFull times as much.
 	BytesPerMinute Limit `json:"bytesPerMinute,omitzero"`
@@ -131,6 +133,7 @@ const (
 	defaultSessionMessages = 120
 	defaultTriggers        = 12_000
 	defaultSessionTriggers = 120
+	defaultSessionDrafts   = 600
 	defaultBytes           = 4_000_000
 	// sessionsInFull is how many sessions that use up their bytes an app has room for.
 	sessionsInFull = 100
@@ -189,13 +192,14 @@ func (l Limits) most(limit Limit, fallback int) int {
 }
 
 // Rates are the limits of a minute as the scripts read them, out of the field "limits"
-// of the app: messages of the app and of a session, triggers of both, bytes of both.
+// of the app: messages of the app and of a session, triggers of both, bytes of both, and
+// drafts of a session.
 // 0 is no limit.
 func (l Limits) Rates() string {
 	stored := l.most(l.BytesPerMinute, defaultBytes)
 	return fmt.Sprint(l.most(l.MessagesPerMinute, defaultMessages), l.most(l.SessionMessagesPerMinute, defaultSessionMessages),
 		l.most(l.TriggersPerMinute, defaultTriggers), l.most(l.SessionTriggersPerMinute, defaultSessionTriggers),
-		sessionsInFull*stored, stored)
+		sessionsInFull*stored, stored, l.most(l.SessionDraftsPerMinute, defaultSessionDrafts))
 }
 
 // ErrFull means that an app has reached the maximum number of something.

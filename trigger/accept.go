@@ -30,7 +30,9 @@ type turn struct {
 	at         time.Duration
 	generation store.Generation
 	decided    bool // by this process
-	dry        bool // nothing of it is written
+	// draft is what was found out before the message was accepted; nil where it is not.
+	draft *ledger.KeptDraft
+	dry   bool // nothing of it is written
 	matching
 }
 
@@ -44,10 +46,13 @@ type storedMessage struct {
 	claims parameters.Claims
 }
 
+// ofDraft stands for the message that a draft is.
+var ofDraft = &storedMessage{}
+
 // hash is a hash of a message's content: a message that is sent again under the same id
 // must have the same. The time and the claims are not part of it.
 func (m *storedMessage) hash() string {
-	if m == nil {
+	if m == nil || m == ofDraft {
 		return ""
 	}
 	return hash(m.Actor, m.Text)
@@ -59,8 +64,9 @@ type accepted struct {
 	turn *turn
 }
 
-// accept asks the ledger for a turn. If message is nil, it claims an existing turn. canned
-// is the fixed answer for a message that is not matched against tools.
+// accept asks the ledger for a turn. If message is nil, it claims an existing turn; if it is
+// ofDraft, it asks for that of a draft. canned is the fixed answer for a message that is not
+// matched against tools.
 func (e *Engine) accept(ctx context.Context, id ledger.Turn, token string, message *storedMessage, canned string) (accepted, error) {
 	text, claims, err := message.encode()
 	if err != nil {
@@ -68,7 +74,7 @@ func (e *Engine) accept(ctx context.Context, id ledger.Turn, token string, messa
 	}
 	had := e.apps.get(id.App)
 	found, err := e.ledger.Accept(ctx, ledger.Acceptance{
-		Turn: id, Token: token, Lease: e.lease, Message: text, Says: message.hash(), Claims: claims, Answer: canned,
+		Turn: id, Token: token, Lease: e.lease, Message: text, Says: message.hash(), Claims: claims, OfDraft: message == ofDraft, Answer: canned,
 		History: e.historyLimit, Version: had.version,
 		Life: e.store.SessionTTL(), Remembers: e.store.Remembers(), Messages: e.store.Retention().Messages,
 	})
@@ -105,7 +111,7 @@ func (e *Engine) readTurn(id ledger.Turn, token string, had *appState, found *le
 	if t.scope.claims, err = readClaims(found.Claims); err != nil {
 		return nil, err
 	}
-	t.unfinished = readUnfinished(found.Unfinished, t.scope, t.at)
+	t.unfinished, t.draft = readUnfinished(found.Unfinished, t.scope, t.at), &found.Draft
 	return t, nil
 }
 
@@ -133,9 +139,9 @@ func (e *Engine) needed(ctx context.Context, m Message) (parameters.Claims, erro
 }
 
 // encode writes a message and its claims as the ledger keeps them; both are empty if an
-// existing turn is claimed.
+// existing turn is claimed, or that of a draft.
 func (m *storedMessage) encode() (text, claims string, err error) {
-	if m == nil {
+	if m == nil || m == ofDraft {
 		return "", "", nil
 	}
 	message, err := exactjson.Encode(m)

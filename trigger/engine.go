@@ -137,6 +137,7 @@ type Engine struct {
 	waiting  waiting
 	heard    sync.Map // by the effect: a chan of the outcome, of who waits for an answer
 	settling *settling
+	drafts   drafting
 	name     string // of this process, as its tokens begin
 }
 
@@ -155,7 +156,7 @@ func NewEngine(o Options) (*Engine, error) {
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
 		life: life, die: die, pool: goroutines.New(), slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),
-		waiting: waiting{events: map[outbox]map[string]chan<- attempt{}}, settling: newSettling(), name: rand.Text() + ".",
+		waiting: waiting{events: map[outbox]map[string]chan<- attempt{}}, settling: newSettling(), drafts: drafting{open: map[ledger.Turn]*draftMatch{}}, name: rand.Text() + ".",
 	}, nil
 }
 

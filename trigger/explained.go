@@ -15,7 +15,8 @@ import (
 // matching is how the result came about that a turn is decided by.
 type matching struct {
 	trace      *matcher.Trace
-	over       scope // what was in scope then, with so many candidates
+	retold     string // in place of a trace: the explanation of the draft that was matched
+	over       scope  // what was in scope then, with so many candidates
 	candidates int
 	// lost says what has become of calls, by their numbers, whose tools have changed since.
 	lost map[int]explain.Verdict
@@ -53,7 +54,13 @@ func (m *matching) lose(call int, c matcher.Candidate) {
 // explained packs why a turn is decided as it is. A message is decided without where that
 // fails.
 func (e *Engine) explained(t *turn, p *planner, result matcher.Result, fires []matcher.Match) explain.Packed {
-	packed, err := e.packer.Pack(t.explanation(p, result, fires))
+	var packed explain.Packed
+	var err error
+	if t.retold != "" {
+		packed, err = explain.Retell(t.retold, p.now, t.verdicts(p, result, fires))
+	} else {
+		packed, err = e.packer.Pack(t.explanation(p, result, fires))
+	}
 	if err != nil {
 		e.log.Error("explanation.lost", "app", t.App, "message", t.Turn.Message, "error", err.Error())
 	}
@@ -120,7 +127,11 @@ func (e *Engine) Explain(ctx context.Context, appID, sessionID, messageID string
 	if stored.Explanation == "" {
 		return explain.Explanation{}, e.unexplained(ctx, appID, messageID, stored)
 	}
-	return explain.Unpack(messageID, stored.Explanation, func(names []string) (map[string]string, error) {
+	return e.unpack(ctx, appID, messageID, stored.Explanation)
+}
+
+func (e *Engine) unpack(ctx context.Context, appID, messageID, body string) (explain.Explanation, error) {
+	return explain.Unpack(messageID, body, func(names []string) (map[string]string, error) {
 		return e.ledger.ExplainedParts(ctx, appID, names)
 	})
 }

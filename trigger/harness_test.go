@@ -224,16 +224,22 @@ func (w *world) lapse(lane keyspace.Lane, member string) {
 type words struct {
 	mu      sync.Mutex
 	before  func(matcher.Request) error // called first; its error is the outcome
+	within  func(context.Context) error // the same, of a model that takes its time
 	with    func(*matcher.Match)        // changes every match
 	asked   []matcher.Request
 	replies []([]matcher.PastCall)
 }
 
-func (m *words) Match(_ context.Context, request matcher.Request) (matcher.Result, error) {
+func (m *words) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
 	m.mu.Lock()
 	m.asked = append(m.asked, request)
-	before, with := m.before, m.with
+	before, within, with := m.before, m.within, m.with
 	m.mu.Unlock()
+	if within != nil {
+		if err := within(ctx); err != nil {
+			return matcher.Result{}, err
+		}
+	}
 	if before != nil {
 		if err := before(request); err != nil {
 			return matcher.Result{}, err
@@ -299,6 +305,20 @@ func (m *words) intercept(before func(matcher.Request) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.before = before
+}
+
+// takes has every match wait for what within waits for.
+func (m *words) takes(within func(context.Context) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.within = within
+}
+
+// requests is how many messages were matched.
+func (m *words) requests() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.asked)
 }
 
 // outside is NATS or an endpoint: it takes effects, or is down.

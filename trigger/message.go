@@ -42,12 +42,15 @@ const (
 	StateDelivered = "delivered" // a call that was answered with 2xx
 	StatePending   = "pending"   // owed: it is stored and will be tried again
 	StateFailed    = "failed"    // given up; listed among the dead letters
+	StateDraft     = "draft"     // of a draft: it would be owed
 	stateDry       = "dry"       // of a dry run: it would be owed
 )
 
 // Match is one trigger as answers and lists show it.
 type Match struct {
-	TriggerID    string         `json:"triggerId"`
+	TriggerID string `json:"triggerId"`
+	// State is set where the trigger has not simply fired, as StateDraft.
+	State        string         `json:"state,omitempty"`
 	RepositoryID string         `json:"repositoryId"`
 	Name         string         `json:"name"`
 	Source       string         `json:"source"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -36,6 +37,10 @@ func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return e.post(ctx, id, message)
+}
+
+func (e *Engine) post(ctx context.Context, id ledger.Turn, message *storedMessage) (json.RawMessage, error) {
 	for i := 0; ; i++ {
 		found, err := e.acceptOnce(ctx, id, message)
 		if err != nil {
@@ -62,18 +67,26 @@ func (e *Engine) PostAsync(ctx context.Context, m Message) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return id.Message, e.postAsync(ctx, id, message)
+}
+
+func (e *Engine) postAsync(ctx context.Context, id ledger.Turn, message *storedMessage) error {
 	found, err := e.acceptOnce(ctx, id, message)
 	if err != nil {
-		return "", err
+		return err
 	}
 	switch found.Status {
 	case ledger.NoApp:
-		return "", noApp(id.App)
+		return noApp(id.App)
+	case ledger.NoDraft:
+		return noDraft(id)
 	case ledger.Taken:
 		e.work(func() { e.finishLater(found.turn) })
 	}
-	return id.Message, nil
+	return nil
 }
+
+func noDraft(id ledger.Turn) error { return fmt.Errorf("message %q: %w", id.Message, ErrNoDraft) }
 
 func (e *Engine) prepare(ctx context.Context, m Message) (ledger.Turn, *storedMessage, error) {
 	if m.ID == "" {
@@ -120,6 +133,8 @@ func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (
 	switch found.Status {
 	case ledger.NoApp:
 		return nil, noApp(id.App)
+	case ledger.NoDraft:
+		return nil, noDraft(id)
 	case ledger.Answered:
 		return answered(found.Accepted)
 	case ledger.Decided:
@@ -137,10 +152,11 @@ func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (
 //
 // Errors: those of Post that concern the app and the model.
 func (e *Engine) DryRun(ctx context.Context, m Message) (Answer, explain.Explanation, error) {
-	t, err := e.dryTurn(ctx, m)
+	t, err := e.pastTurn(ctx, m)
 	if err != nil {
 		return Answer{}, explain.Explanation{}, err
 	}
+	t.dry = true
 	if m.Actor == matcher.ActorAgent {
 		return Answer{MessageID: t.Turn.Message, Matches: []Match{}, Rejected: []Rejected{}}, explain.Unmatched(t.Turn.Message, e.now().UTC()), nil
 	}
@@ -156,11 +172,11 @@ func (e *Engine) DryRun(ctx context.Context, m Message) (Answer, explain.Explana
 	}
 	p.answer.Reply = directReply(t.scope, p.answer, result.Text, request.Chat)
 	explained, err := explain.Unpack(t.Turn.Message, p.explained.Body, func([]string) (map[string]string, error) { return p.explained.Parts, nil })
-	return dry(p.answer), explained, err
+	return undone(p.answer, stateDry), explained, err
 }
 
-// dryTurn is the turn that the message would be, or was.
-func (e *Engine) dryTurn(ctx context.Context, m Message) (*turn, error) {
+// pastTurn is the turn that the message would be, or was.
+func (e *Engine) pastTurn(ctx context.Context, m Message) (*turn, error) {
 	if m.ID == "" {
 		m.ID = e.newID()
 	}
@@ -172,12 +188,13 @@ func (e *Engine) dryTurn(ctx context.Context, m Message) (*turn, error) {
 	if found == nil {
 		return nil, noApp(m.AppID)
 	}
-	t := &turn{Turn: id, at: found.At, message: storedMessage{Actor: m.Actor, Text: m.Text, Time: e.now()}, dry: true}
+	t := &turn{Turn: id, at: found.At, message: storedMessage{Actor: m.Actor, Text: m.Text, Time: e.now(), TraceParent: m.TraceParent}}
 	t.generation = store.Generation{App: found.AppGeneration, Session: found.SessionGeneration}
 	if t.scope, err = e.scopeOf(id, had, found); err != nil {
 		return nil, err
 	}
 	t.scope.claims = repositories.NeededClaims(m.Claims, t.scope.ranked())
+	t.message.claims = t.scope.claims
 	for _, past := range found.History {
 		t.history = append(t.history, utterances(past)...)
 	}
@@ -194,16 +211,19 @@ func (e *Engine) dryTurn(ctx context.Context, m Message) (*turn, error) {
 	return t, nil
 }
 
-// dry shows an answer as one of which nothing was done.
-func dry(answer Answer) Answer {
-	for _, match := range answer.Matches {
+// undone shows an answer as one of which nothing was done, with that state.
+func undone(answer Answer, state string) Answer {
+	for i, match := range answer.Matches {
+		if state != stateDry {
+			answer.Matches[i].State = state
+		}
 		for _, event := range []*EventState{match.Event, match.Emitter} {
 			if event != nil {
-				event.State = stateDry
+				event.State = state
 			}
 		}
 		if match.Call != nil {
-			match.Call.State = stateDry
+			match.Call.State = state
 		}
 	}
 	return answer

@@ -66,7 +66,11 @@ func (e *Engine) request(t *turn) matcher.Request {
 	}
 }
 
+// match finds what a turn calls for; it asks no model where that was found out for its draft.
 func (e *Engine) match(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
+	if found, holds := e.matchOfDraft(ctx, t, request); holds {
+		return found, nil
+	}
 	started := e.now()
 	crash.At(crash.MatchBefore)
 	ctx, trace := matcher.Recorded(ctx)
@@ -129,9 +133,21 @@ func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Re
 			return nil, err
 		}
 		t.scope.claims = claims
-		result = t.carriedOver(result)
+		if result, err = e.onward(ctx, t, result); err != nil {
+			return nil, err
+		}
 	}
 	return nil, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}
+}
+
+// onward is the result in a scope that has changed since it was matched. That of a draft is
+// matched anew: it was then that the scope changed.
+func (e *Engine) onward(ctx context.Context, t *turn, result matcher.Result) (matcher.Result, error) {
+	if t.retold == "" {
+		return t.carriedOver(result), nil
+	}
+	t.draft = nil
+	return e.match(ctx, t, e.request(t))
 }
 
 // gone explains why an accepted turn does not exist any more. A turn that Redis has lost is
@@ -172,17 +188,23 @@ var errLost = errors.New("the lease of the turn was lost")
 // hold keeps the lease of a turn until the returned function is called. The context
 // ends when the lease is lost: a process that was frozen must not go on.
 func (e *Engine) hold(ctx context.Context, t *turn) (context.Context, func()) {
+	return e.beat(ctx, e.lease/heartbeats, func(ctx context.Context, cancel context.CancelCauseFunc) { e.renew(ctx, t, cancel) })
+}
+
+// beat calls a function at every interval, until the returned function is called. The function
+// may cancel the context.
+func (e *Engine) beat(ctx context.Context, every time.Duration, look func(context.Context, context.CancelCauseFunc)) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var renewing sync.Mutex // no goroutine waits for what most turns never need
 	var timer *time.Timer
 	renewing.Lock()
 	defer renewing.Unlock()
-	timer = time.AfterFunc(e.lease/heartbeats, func() {
-		e.renew(ctx, t, cancel)
+	timer = time.AfterFunc(every, func() {
+		look(ctx, cancel)
 		renewing.Lock()
 		defer renewing.Unlock()
 		if ctx.Err() == nil {
-			timer.Reset(e.lease / heartbeats)
+			timer.Reset(every)
 		}
 	})
 	return ctx, func() {

@@ -47,6 +47,7 @@ func typedProblem(err error) *Problem {
 		lacks  *repositories.Unverified
 		scopes *store.ScopeError
 		often  *store.CompareError
+		posted *trigger.PostedError
 	)
 	switch {
 	case errors.As(err, &faults):
@@ -57,6 +58,8 @@ func typedProblem(err error) *Problem {
 		return NewProblem(http.StatusTooManyRequests, rate.Error()).With("Retry-After", seconds(rate.RetryAfter))
 	case errors.As(err, &often):
 		return NewProblem(http.StatusTooManyRequests, often.Error()).With("Retry-After", seconds(often.RetryAfter))
+	case errors.As(err, &posted):
+		return conflictOf(posted)
 	case errors.As(err, &limit):
 		return NewProblem(http.StatusUnprocessableEntity, limit.Error())
 	case errors.As(err, &scopes):
@@ -71,17 +74,23 @@ func typedProblem(err error) *Problem {
 	return nil
 }
 
+func conflictOf(posted *trigger.PostedError) *Problem {
+	found := NewProblem(http.StatusConflict, posted.Error())
+	found.Triggers = posted.Triggers
+	return found
+}
+
 // plainProblem maps the errors that only say which they are.
 func plainProblem(err error) *Problem {
 	switch {
 	case errors.Is(err, repositories.ErrNotFound), errors.Is(err, trigger.ErrNotFound), errors.Is(err, trigger.ErrNotInScope),
-		errors.Is(err, trigger.ErrNoMessage), errors.Is(err, trigger.ErrUnexplained):
+		errors.Is(err, trigger.ErrNoMessage), errors.Is(err, trigger.ErrUnexplained), errors.Is(err, trigger.ErrNoDraft):
 		return NewProblem(http.StatusNotFound, err.Error())
 	case errors.Is(err, trigger.ErrCursor):
 		return BadCursor()
 	case errors.Is(err, repositories.ErrFull):
 		return NewProblem(http.StatusUnprocessableEntity, err.Error())
-	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrReused), errors.Is(err, trigger.ErrClosed), errors.Is(err, trigger.ErrDelivered),
+	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrReused), errors.Is(err, trigger.ErrSuperseded), errors.Is(err, trigger.ErrClosed), errors.Is(err, trigger.ErrDelivered),
 		errors.Is(err, trigger.ErrEnded), errors.Is(err, trigger.ErrNotAsked):
 		return NewProblem(http.StatusConflict, err.Error())
 	case errors.Is(err, keyspace.ErrMemory):

@@ -30,6 +30,8 @@ type Problem struct {
 	Errors fault.List `json:"errors,omitempty"`
 	// MessageID is the id under which a message that was not decided is kept.
 	MessageID string `json:"messageId,omitempty"`
+	// Triggers is a list of what a message has set off that was to be taken back.
+	Triggers any `json:"triggers,omitempty"`
 
 	// header is sent with the problem: Allow, Retry-After, WWW-Authenticate.
 	header map[string]string

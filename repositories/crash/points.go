@@ -17,6 +17,12 @@ type Point string
 // after a script ran and before its caller made use of the answer: for the ledger it
 // is the same whether the answer or its reader is lost.
 const (
+	DraftBefore      Point = "draft.before"      // a draft was read and is not stored
+	DraftReply       Point = "draft.reply"       // it is stored, reply lost
+	DraftKept        Point = "draft.kept"        // what it was matched to is stored, reply lost
+	DraftUsed        Point = "draft.used"        // a turn is about to be decided by a draft's match
+	RetractBefore    Point = "retract.before"    // a draft is about to be taken back
+	RetractReply     Point = "retract.reply"     // it was, reply lost
 	AcceptBefore     Point = "accept.before"     // a message was read and is not stored
 	AcceptReply      Point = "accept.reply"      // accept executed, reply lost
 	TurnClaimed      Point = "turn.claimed"      // the lease of a turn is ours
@@ -57,6 +63,7 @@ const (
 // Points lists all points.
 func Points() []Point {
 	return []Point{
+		DraftBefore, DraftReply, DraftKept, DraftUsed, RetractBefore, RetractReply,
 		AcceptBefore, AcceptReply, TurnClaimed, MatchBefore, MatchAfter, CommitBefore, CommitReply, CommitStale,
 		EffectsBefore, EffectClaimed, PublishBefore, PublishAcked, TokenFetched, RequestSent, ResponseRead,
 		AttemptDone, AttemptRetried, AttemptDead, SettleBefore, SettleReply, UnpackBefore, UnpackReply,

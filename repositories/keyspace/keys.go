@@ -54,6 +54,12 @@ func (k Keys) Turns(sessionID string) string { return k.tag + "turns:" + k.app +
 // Order is a list of a session: its messageIds in the order of their arrival.
 func (k Keys) Order(sessionID string) string { return k.tag + "order:" + k.app + ":" + sessionID }
 
+// Draft is a hash: a message that may still change, with what it was matched to. It expires
+// within a minute, whatever becomes of its session and its app.
+func (k Keys) Draft(sessionID, messageID string) string {
+	return k.tag + "draft:" + k.app + ":" + sessionID + ":" + messageID
+}
+
 // Outbox is a list: the unpublished events of an outbox, by its Box, in the order of
 // decision; the ids of effects, behind a batch where there is one.
 func (k Keys) Outbox(box string) string { return k.tag + "outbox:" + k.app + ":" + box }

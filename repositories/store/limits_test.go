@@ -30,11 +30,12 @@ func TestLimitsAreShownAsTheyWereSet(t *testing.T) {
 
 func TestRatesOfAnApp(t *testing.T) {
 	for limits, want := range map[string]string{
-		`{}`:   "12000 120 12000 120 400000000 4000000",
-		`null`: "0 0 0 0 0 0",
-		`{"messagesPerMinute":null,"sessionMessagesPerMinute":0,"bytesPerMinute":10}`: "0 0 12000 120 1000 10",
-		`{"triggersPerMinute":3,"sessionTriggersPerMinute":2,"bytesPerMinute":null}`:  "12000 120 3 2 0 0",
-		`{"messagesPerMinute":1,"sessionMessagesPerMinute":2,"triggersPerMinute":3}`:  "1 2 3 120 400000000 4000000",
+		`{}`:   "12000 120 12000 120 400000000 4000000 600",
+		`null`: "0 0 0 0 0 0 0",
+		`{"messagesPerMinute":null,"sessionMessagesPerMinute":0,"bytesPerMinute":10}`: "0 0 12000 120 1000 10 600",
+		`{"triggersPerMinute":3,"sessionTriggersPerMinute":2,"bytesPerMinute":null}`:  "12000 120 3 2 0 0 600",
+		`{"messagesPerMinute":1,"sessionMessagesPerMinute":2,"triggersPerMinute":3}`:  "1 2 3 120 400000000 4000000 600",
+		`{"sessionDraftsPerMinute":7}`: "12000 120 12000 120 400000000 4000000 7",
 	} {
 		app, err := repositories.DecodeApp("clinic", []byte(`{"settings":{"limits":`+limits+`}}`))
 		require.NoError(t, err)

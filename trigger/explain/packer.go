@@ -147,5 +147,27 @@ const (
 	listed  = "^" // the name of a part that is such a list
 )
 
+// Retell is the explanation of a message that is decided as it was explained before it was: at
+// that time, with those verdicts on calls, by their numbers. What it shares with others is
+// written.
+func Retell(body string, at time.Time, verdicts map[int]Verdict) (Packed, error) {
+	text, err := unpack(body)
+	if err != nil {
+		return Packed{}, err
+	}
+	var told kept
+	if err := exactjson.Unmarshal(text, &told); err != nil {
+		return Packed{}, err
+	}
+	told.Time = at.UnixMilli()
+	for i := range told.Calls {
+		if now, is := verdicts[i+1]; is {
+			told.Calls[i].Verdict, told.Calls[i].Why, told.Calls[i].TriggerID = now.Verdict, now.Why, now.TriggerID
+		}
+	}
+	text, err = exactjson.Encode(told)
+	return Packed{Body: string(s2.Encode(nil, text))}, err
+}
+
 // unpack reads what was packed.
 func unpack(text string) ([]byte, error) { return s2.Decode(nil, []byte(text)) }

@@ -20,7 +20,7 @@ const maxClaims = 5
 // matcher.HistoryStart has it begin.
 //
 //	KEYS app, repos of the app, repos of the session, turns, order, idle, rate of the
-//	     app, rate of the session, closed, then the ledger
+//	     app, rate of the session, closed, draft, then the ledger
 //	ARGV 1 messageId, 2 message (JSON, '' to claim), 3 token, 4 lease (ms),
 //	     5 messages of history, 6 version of the app that the caller has,
 //	     7 session TTL (ms), 8 member of the turns, 9 appId, 10 most claims,
@@ -28,21 +28,29 @@ const maxClaims = 5
 //	     12 verified claims (JSON) that its tools need, else ''
 //	     13 how long the generation of the session is kept (ms)
 //	     14 what the message says, as a hash; '' to claim
-//	     15 member of idle, 16 most messages of the session's history
+//	     15 member of idle, 16 most messages of the session's history,
+//	     17 '1' where the message, which is empty, is that of the draft
 //	=>   a Status, with
 //	     answered  answer, and decision and reply where it is as decided
 //	     decided   decision
+//	     nodraft   there is neither a message nor a draft of that id
 //	     limited   limit, most, pause (ms)
 //	     taken     message, age and at (ms), version, revision and record of the app,
 //	               its own repositories, those of the session, the history (id, message,
 //	               decision, results and reply of each by turns), unfinished calls, claims,
-//	               and the generations of app and session
+//	               the generations of app and session, and of a draft that says the same
+//	               match, explained and matching
+//
+// What the draft was matched to stays until it expires: whoever goes on where a process died
+// finds it again. What is verified of the user goes with the message. A draft that says
+// something else is gone.
 //
 // When a session was last used stands beside its messages. It is put among those that may
 // be idle by its first message alone; who finds it there asks when it was used.
-var accept = keyspace.NewScript(keyspace.DueLua, turnLua, rateLua, trimLua, `
+var accept = keyspace.NewScript(keyspace.DueLua, turnLua, rateLua, trimLua, lifeLua, `
 local turns, order, id, token, member, at = KEYS[4], KEYS[5], ARGV[1], ARGV[3], ARGV[8], now()
-local new, claiming = ARGV[2], ARGV[2] == ''
+local ofDraft = ARGV[17] == '1'
+local new, saying, verifying, claiming = ARGV[2], ARGV[14], ARGV[12], ARGV[2] == '' and not ofDraft
 local app = redis.call('HMGET', KEYS[1], 'version', 'generation', 'limits')
 local version = app[1]
 if not version then
@@ -57,7 +65,15 @@ if claiming and (not message or not redis.call('ZSCORE', ledger.turns, member)) 
   unschedule('turns', member)
   return {'gone'}
 end
-if not claiming and says and says ~= ARGV[14] then return {'reused'} end
+if not claiming and not ofDraft and says and says ~= saying then return {'reused'} end
+local generation = redis.call('HGET', KEYS[9], 'generation')
+local draft = {}
+if ARGV[11] == '' then draft = redis.call('HMGET', KEYS[10], 'says', 'life', 'message', 'verified', 'kept', 'explained', 'token', 'ends') end
+if draft[2] ~= lifeOf(app[2], generation) then draft = {} end
+if ofDraft and not message then
+  if not draft[1] then return {'nodraft'} end
+  saying, new, verifying = draft[1], draft[3], draft[4]
+end
 local changed = {'used', at}
 local function change(field, value)
   changed[#changed + 1] = field
@@ -67,7 +83,6 @@ local function write()
   redis.call('HSET', turns, unpack(changed))
   if not used then redis.call('ZADD', KEYS[6], at + tonumber(ARGV[7]), ARGV[15]) end
 end
-local generation = redis.call('HGET', KEYS[9], 'generation')
 if generation then redis.call('PEXPIRE', KEYS[9], ARGV[13]) end
 if answer then
   unschedule('turns', member)
@@ -87,16 +102,22 @@ if decision then
 end
 local length
 if not message then
-  local over = overRate(app[3], KEYS[7], KEYS[8], {messages = 1, bytes = #new + #ARGV[12], agent = ARGV[11] ~= ''})
+  local over = overRate(app[3], KEYS[7], KEYS[8], {messages = 1, bytes = #new + #verifying, agent = ARGV[11] ~= ''})
   if over then return over end
-  message, verified, arrived = new, ARGV[12], at
+  message, says, verified, arrived = new, saying, verifying, at
   change(turn.message .. id, message)
-  change(turn.says .. id, ARGV[14])
+  change(turn.says .. id, says)
   change(turn.arrived .. id, at)
   if verified ~= '' then change(turn.verified .. id, verified) end
   length = redis.call('RPUSH', order, id)
   local gone = trim(order, turns, tonumber(ARGV[16]), string.sub(member, 1, -#id - 1), length)
   length, left = length - gone, left + gone
+end
+if draft[1] and draft[1] ~= says then
+  redis.call('DEL', KEYS[10])
+  draft = {}
+elseif draft[3] then
+  redis.call('HDEL', KEYS[10], 'message', 'verified')
 end
 if ARGV[11] ~= '' then
   change(turn.answer .. id, ARGV[11])
@@ -142,7 +163,8 @@ end
 return {'taken', 'message', message, 'age', tostring(at - tonumber(arrived)), 'at', tostring(at),
   'version', version, 'revision', revision, 'record', record, 'own', own,
   'repositories', redis.call('HVALS', KEYS[3]), 'history', history,
-  'unfinished', had[13] or '', 'claims', verified or '', 'app', app[2] or '', 'session', generation or ''}
+  'unfinished', had[13] or '', 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
+  'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
 `)
 
 // Acceptance is a request for the lease of a turn: that of a new message, or an existing
@@ -154,6 +176,9 @@ type Acceptance struct {
 	// Message is JSON, empty to claim a turn that is there; Says a hash of what it says,
 	// and Claims the JSON of the verified claims that its tools need.
 	Message, Says, Claims string
+	// OfDraft asks for the turn of a draft, whose message it is then, or of the message that it
+	// has become.
+	OfDraft bool
 	// Answer is that of a message which is matched against nothing.
 	Answer string
 	// History is how many messages the matcher is shown, Version the one of the app that
@@ -178,6 +203,7 @@ const (
 	Answered Status = "answered" // before
 	Busy     Status = "busy"     // another has the lease
 	Decided  Status = "decided"  // before; its answer was lost with a process
+	NoDraft  Status = "nodraft"  // there is neither a message nor a draft of that id
 	Crashed  Status = "dead"     // claimed too often without an outcome
 	Limited  Status = "limited"  // a rate is reached; nothing was stored
 	Taken    Status = "taken"    // the lease is the caller's
@@ -206,6 +232,8 @@ type TakenTurn struct {
 	Claims       string // JSON
 	// Generations of the app and of the session.
 	AppGeneration, SessionGeneration string
+	// Draft is what was found out before it was accepted.
+	Draft KeptDraft
 }
 
 // Past is an earlier message of a session. All of its fields but the id are JSON, and may
@@ -223,16 +251,16 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	k := a.keys()
 	keys := []string{
 		k.App(), k.Repos(""), k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Idle(),
-		k.Rates(""), k.Rates(a.Session), k.Closed(a.Session),
+		k.Rates(""), k.Rates(a.Session), k.Closed(a.Session), a.draft(),
 	}
 	run := accept.RunSafely
-	if a.Message == "" {
+	if a.Message == "" && !a.OfDraft {
 		run = accept.Run // a worker goes on with what was accepted, whoever has it
 	}
 	crash.At(crash.AcceptBefore)
 	raw, err := run(ctx, l.db, append(keys, k.Ledger()...),
 		a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Version,
-		a.Life.Milliseconds(), a.Member(), a.App, maxClaims, a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App+"/"+a.Session, a.Messages)
+		a.Life.Milliseconds(), a.Member(), a.App, maxClaims, a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App+"/"+a.Session, a.Messages, a.OfDraft)
 	crash.At(crash.AcceptReply)
 	few := errors.Is(err, keyspace.ErrReplicas)
 	if err != nil && !few {
@@ -257,7 +285,7 @@ func readTaken(v values) *TakenTurn {
 		Message: v.text("message"), Age: v.duration("age"), At: v.duration("at"),
 		App:          AppFields{Version: v.text("version"), Revision: v.text("revision"), Record: v.text("record"), Repositories: v.texts("own")},
 		Repositories: v.texts("repositories"), Unfinished: v.text("unfinished"), Claims: v.text("claims"),
-		AppGeneration: v.text("app"), SessionGeneration: v.text("session"),
+		AppGeneration: v.text("app"), SessionGeneration: v.text("session"), Draft: readDraft(v),
 	}
 	for past := range slices.Chunk(v.texts("history"), 5) {
 		t.History = append(t.History, Past{past[0], past[1], past[2], past[3], past[4]})

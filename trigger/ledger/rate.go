@@ -8,10 +8,10 @@ import (
 )
 
 // rateLua defines overRate(limits, rates, srates, add), which counts what is about to be
-// stored against the limits of its app and of its session. It returns nil, or the reply
+// stored, or matched as a draft, against the limits of its app and of its session. It returns nil, or the reply
 // 'limited' with limit, most (its number) and pause (ms), with the pause until there is room; what is
 // refused is not counted. limits are those of the app, as Limits.Rates writes them; srates
-// is nil without a session. add has the numbers messages, triggers and bytes; what an agent
+// is nil without a session. add has the numbers messages, triggers, drafts and bytes; what an agent
 // says counts as bytes alone, and apart from what the users of the app store.
 //
 // A minute begins with the first thing that is counted after the last minute was over.
@@ -22,14 +22,17 @@ import (
 // An app that was written before it had rates has the defaults.
 var rateLua = `
 local defaultRates = '` + repositories.Limits{}.Rates() + `'
+local defaultDrafts = tonumber(string.match(defaultRates, '%d+$'))
 local function minute(key)
-  local read = redis.call('HMGET', key, 'messages', 'triggers', 'bytes', 'agent')
-  return {key = key, new = not (read[1] or read[2] or read[3] or read[4]), counts = {},
-    messages = tonumber(read[1]) or 0, triggers = tonumber(read[2]) or 0, bytes = tonumber(read[3]) or 0, agent = tonumber(read[4]) or 0}
+  local read = redis.call('HMGET', key, 'messages', 'triggers', 'bytes', 'agent', 'drafts')
+  return {key = key, new = not (read[1] or read[2] or read[3] or read[4] or read[5]), counts = {},
+    messages = tonumber(read[1]) or 0, triggers = tonumber(read[2]) or 0, bytes = tonumber(read[3]) or 0, agent = tonumber(read[4]) or 0,
+    drafts = tonumber(read[5]) or 0}
 end
 local function overRate(limits, rates, srates, add)
   local most = {}
   for word in string.gmatch(limits or defaultRates, '%S+') do most[#most + 1] = tonumber(word) end
+  most[7] = most[7] or defaultDrafts -- an app that an older version wrote has none
   local app, session = minute(rates), srates and minute(srates)
   local function over(name, of, field, limited)
     local by = add[field == 'agent' and 'bytes' or field]
@@ -43,6 +46,7 @@ local function overRate(limits, rates, srates, add)
   local bytes = add.agent and 'agent' or 'bytes'
   local refused = not add.agent and (
       over('sessionMessagesPerMinute', session, 'messages', most[2]) or over('messagesPerMinute', app, 'messages', most[1])
+      or over('sessionDraftsPerMinute', session, 'drafts', most[7])
       or over('sessionTriggersPerMinute', session, 'triggers', most[4]) or over('triggersPerMinute', app, 'triggers', most[3]))
     or over('bytesPerMinute', session, bytes, most[6]) or over('bytesPerMinute', app, bytes, most[5])
   if refused then return refused end

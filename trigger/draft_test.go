@@ -1,0 +1,577 @@
+package trigger_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/parameters"
+	"earshot/repositories/redistest"
+	"earshot/trigger"
+	"earshot/trigger/explain"
+	"earshot/trigger/ledger"
+)
+
+const monday = `book {"day":"monday","number":9007199254740993}`
+
+// draft posts a draft of message m1 in session s1.
+func (w *world) draft(engine *trigger.Engine, text string) (trigger.Answer, error) {
+	return w.draftAs(engine, nil, text)
+}
+
+func (w *world) draftAs(engine *trigger.Engine, claims parameters.Claims, text string) (trigger.Answer, error) {
+	return answerOf(engine.Draft(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: text, Claims: claims}))
+}
+
+func (w *world) commit(engine *trigger.Engine) (trigger.Answer, error) {
+	return answerOf(engine.CommitDraft(w.t.Context(), "clinic", "s1", "m1"))
+}
+
+func answerOf(raw json.RawMessage, err error) (answer trigger.Answer, _ error) {
+	if err == nil {
+		err = json.Unmarshal(raw, &answer)
+	}
+	return answer, err
+}
+
+func (w *world) historyOf(session string) []trigger.Entry {
+	history, _, err := w.engine.History(w.t.Context(), "clinic", session, trigger.Page{Limit: 10})
+	require.NoError(w.t, err)
+	return history
+}
+
+func TestADraftFiresNothingAndItsCommitAsksNoModel(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		_, other := w.replica()
+		_, err := w.say("m0", monday) // the scripts are loaded now, and the app is cached
+		require.NoError(t, err)
+		w.settled()
+		w.rest()
+		events, requests := len(w.events.subjects()), w.matcher.requests()
+
+		drafted, err := w.draft(other, monday)
+		require.NoError(t, err)
+		require.Len(t, drafted.Matches, 1)
+		match := drafted.Matches[0]
+		require.Equal(t, []string{"draft", "draft", "draft", "draft"}, []string{match.State, match.Event.State, match.Emitter.State, match.Call.State})
+		require.Equal(t, requests+1, w.matcher.requests())
+		w.rest()
+		require.Len(t, w.events.subjects(), events, "no event")
+		require.Len(t, w.historyOf("s1"), 1, "it is in no history")
+
+		trips := w.trips.Made()
+		answer, err := w.commit(w.engine)
+		require.NoError(t, err)
+		w.settled()
+		require.LessOrEqual(t, w.trips.Made()-trips, int64(3+1), "as any message, and one trip of settled")
+		require.Equal(t, requests+1, w.matcher.requests(), "no model is asked")
+		require.Equal(t, match.TriggerID, answer.Matches[0].TriggerID)
+		require.Empty(t, answer.Matches[0].State)
+		require.Equal(t, "published", answer.Matches[0].Event.State)
+		record, err := w.engine.Trigger(t.Context(), "clinic", match.TriggerID)
+		require.NoError(t, err)
+		require.Contains(t, asJSON(t, record), `"number":9007199254740993`)
+		w.rest()
+		require.Len(t, w.events.subjects(), events+3, "event, emitter and result")
+
+		again, err := w.commit(other)
+		require.NoError(t, err)
+		require.Equal(t, answer, again)
+		posted, err := w.say("m1", monday)
+		require.NoError(t, err)
+		require.Equal(t, answer, posted)
+	})
+}
+
+// TestACommittedDraftIsExplainedAsAnyMessage compares it with one that was posted.
+func TestACommittedDraftIsExplainedAsAnyMessage(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		for _, text := range []string{monday, "book", "nothing that is known"} {
+			_, err := w.draft(w.engine, text)
+			require.NoError(t, err)
+			before, err := w.keeper.ExplainDraft(t.Context(), "clinic", "s1", "m1")
+			require.NoError(t, err)
+			_, err = w.commit(w.keeper)
+			require.NoError(t, err)
+			_, err = w.sayOn(w.engine, "s1", "m2", text)
+			require.NoError(t, err)
+			drafted, posted := w.explained("m1"), w.explained("m2")
+			require.True(t, drafted.Time.After(before.Time) || drafted.Time.Equal(before.Time))
+			require.Equal(t, plain(posted), plain(drafted))
+			require.Equal(t, plain(before), plain(drafted))
+			require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+			w.put("s1", "booking", booking)
+		}
+	})
+}
+
+func (w *world) explained(id string) explain.Explanation {
+	found, err := w.engine.Explain(w.t.Context(), "clinic", "s1", id)
+	require.NoError(w.t, err)
+	return found
+}
+
+// plain is an explanation without what two messages never share.
+func plain(e explain.Explanation) explain.Explanation {
+	e.MessageID, e.Time = "", time.Time{}
+	e.Calls = slices.Clone(e.Calls)
+	for i := range e.Calls {
+		e.Calls[i].TriggerID = ""
+	}
+	return e
+}
+
+func TestTheSameTextAsAMessageDecidesItsDraft(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		_, err := w.draft(w.engine, monday)
+		require.NoError(t, err)
+		answer, err := w.sayOn(w.keeper, "s1", "m1", monday)
+		require.NoError(t, err)
+		require.Len(t, answer.Matches, 1)
+		require.Equal(t, 1, w.matcher.requests())
+		_, err = w.draft(w.engine, monday)
+		posted := &trigger.PostedError{}
+		require.ErrorAs(t, err, &posted, "it is a message now")
+	})
+}
+
+func TestAnotherTextAsAMessageIsMatched(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		_, err := w.draft(w.engine, monday)
+		require.NoError(t, err)
+		answer, err := w.sayOn(w.keeper, "s1", "m1", `book {"day":"tuesday"}`)
+		require.NoError(t, err)
+		require.Equal(t, "tuesday", answer.Matches[0].Values["day"])
+		require.Equal(t, 2, w.matcher.requests())
+		require.Zero(t, w.server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Draft("s1", "m1")).Val())
+	})
+}
+
+// hanging has matches wait until they are let go, or their context ends.
+type hanging struct {
+	begun chan struct{}
+	ended chan error // of their contexts
+	let   chan struct{}
+}
+
+func (w *world) hang() *hanging {
+	h := &hanging{make(chan struct{}, 100), make(chan error, 100), make(chan struct{})}
+	w.matcher.takes(func(ctx context.Context) error {
+		h.begun <- struct{}{}
+		select {
+		case <-h.let:
+			return nil
+		case <-ctx.Done():
+			h.ended <- context.Cause(ctx)
+			return ctx.Err()
+		}
+	})
+	return h
+}
+
+// background runs what answers, and returns how to wait for it.
+func background(work func() (trigger.Answer, error)) func() (trigger.Answer, error) {
+	var answer trigger.Answer
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		answer, err = work()
+	}()
+	return func() (trigger.Answer, error) {
+		<-done
+		return answer, err
+	}
+}
+
+// TestTheNewestDraftWins has the request to the model cancelled by a newer text, a message of
+// another text and a retraction, on the same replica and on another one.
+func TestTheNewestDraftWins(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		for by, supersede := range map[string]func(engine *trigger.Engine) error{
+			"draft": func(engine *trigger.Engine) error {
+				_, err := w.draft(engine, `book {"day":"tuesday"}`)
+				return err
+			},
+			"message": func(engine *trigger.Engine) error {
+				_, err := w.sayOn(engine, "s1", "m1", `book {"day":"tuesday"}`)
+				return err
+			},
+			"retraction": func(engine *trigger.Engine) error { return engine.RetractDraft(t.Context(), "clinic", "s1", "m1") },
+		} {
+			for _, engine := range []*trigger.Engine{w.engine, w.keeper} {
+				h := w.hang()
+				first := background(func() (trigger.Answer, error) { return w.draft(w.engine, monday) })
+				<-h.begun
+				w.matcher.takes(nil)
+				require.NoError(t, supersede(engine), by)
+				require.ErrorIs(t, <-h.ended, trigger.ErrSuperseded, by)
+				_, err := first()
+				require.ErrorIs(t, err, trigger.ErrSuperseded, by)
+				require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+				w.put("s1", "booking", booking)
+			}
+		}
+	})
+}
+
+func TestTheSameDraftWaitsForItsMatchAndThenHasItsAnswer(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.unhurried()
+		_, other := w.replica()
+		w.put("s1", "booking", booking)
+		h := w.hang()
+		var waiting []func() (trigger.Answer, error)
+		for _, engine := range []*trigger.Engine{w.engine, w.engine, other} {
+			waiting = append(waiting, background(func() (trigger.Answer, error) { return w.draft(engine, monday) }))
+		}
+		<-h.begun
+		close(h.let)
+		first, err := w.draft(other, monday)
+		require.NoError(t, err)
+		for _, wait := range waiting {
+			answer, err := wait()
+			require.NoError(t, err)
+			require.Equal(t, first, answer)
+		}
+		require.Equal(t, 1, w.matcher.requests())
+	})
+}
+
+func TestACommitWaitsForTheMatchThatIsUnderWay(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.unhurried()
+		_, other := w.replica()
+		w.put("s1", "booking", booking)
+		for _, engine := range []*trigger.Engine{w.engine, other} {
+			h, requests := w.hang(), w.matcher.requests()
+			draft := background(func() (trigger.Answer, error) { return w.draft(w.engine, monday) })
+			<-h.begun
+			commit := background(func() (trigger.Answer, error) { return w.commit(engine) })
+			w.until("it is accepted", func() bool { return len(w.historyOf("s1")) == 1 })
+			close(h.let)
+			answer, err := commit()
+			require.NoError(t, err)
+			require.Len(t, answer.Matches, 1)
+			require.Equal(t, requests+1, w.matcher.requests())
+			_, err = draft()
+			require.NoError(t, err)
+			require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+			w.put("s1", "booking", booking)
+		}
+	})
+}
+
+// TestInterimTranscriptsAndACommitFireOnce sends what a front-end hears, word by word, to three
+// replicas, and does not wait for the answers.
+func TestInterimTranscriptsAndACommitFireOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.unhurried()
+		engines := []*trigger.Engine{w.engine}
+		for range 2 {
+			_, engine := w.replica()
+			engines = append(engines, engine)
+		}
+		w.put("s1", "booking", booking)
+		var group sync.WaitGroup
+		var superseded int
+		var mu sync.Mutex
+		for i := range 50 {
+			group.Go(func() {
+				_, err := w.draft(engines[i%3], fmt.Sprintf(`book {"day":"day %d"}`, i))
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					require.ErrorIs(t, err, trigger.ErrSuperseded)
+					superseded++
+				}
+			})
+		}
+		group.Wait()
+		require.Less(t, superseded, 50, "the newest is matched")
+		_, err := w.draft(engines[0], monday)
+		require.NoError(t, err)
+		requests := w.matcher.requests()
+		answers := make([]trigger.Answer, 6)
+		for i := range answers {
+			group.Go(func() {
+				answer, err := w.commit(engines[i%3])
+				require.NoError(t, err)
+				answers[i] = answer
+			})
+		}
+		group.Wait()
+		w.rest()
+		for _, answer := range answers {
+			require.Equal(t, "monday", answer.Matches[0].Values["day"])
+			require.Equal(t, answers[0].Matches[0].TriggerID, answer.Matches[0].TriggerID)
+		}
+		require.Equal(t, requests, w.matcher.requests())
+		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 1)
+	})
+}
+
+func TestADraftIsMatchedAgainWhereItsToolsAreNotWhatTheyWere(t *testing.T) {
+	const other = `{"tools":[{"name":"other","description":"something else"}]}`
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "other", `{"tools":[{"name":"other"}]}`)
+		for _, test := range []struct {
+			name, said string
+			change     func()
+			again      bool
+			fires      []string
+		}{
+			{"nothing", monday, func() {}, false, []string{"book"}},
+			{"a tool that is not called for", monday, func() { w.put("", "other", other) }, false, []string{"book"}},
+			{"one that is new", monday, func() { w.put("s1", "new", `{"tools":[{"name":"new"}]}`) }, false, []string{"book"}},
+			{"one that is new, and nothing matched", "new", func() { w.put("s1", "new", `{"tools":[{"name":"new"}]}`) }, true, []string{"new"}},
+			{"it is changed", monday, func() { w.put("s1", "booking", strings.Replace(booking, `"A"`, `"B"`, 1)) }, true, []string{"book"}},
+			{"it is gone", "other; " + monday, func() { require.NoError(t, w.store.DeleteRepository(t.Context(), session("s1"), "booking")) }, true, []string{"other"}},
+			{"it is hidden", monday, func() {
+				w.put("s1", "a", `{"options":{"exclusive":true},"tools":[{"name":"book","description":"another"}]}`)
+			}, true, []string{"book"}},
+		} {
+			w.put("s1", "booking", booking)
+			_, err := w.draft(w.engine, test.said)
+			require.NoError(t, err)
+			requests := w.matcher.requests()
+			test.change()
+			answer, err := w.commit(w.keeper)
+			require.NoError(t, err, test.name)
+			require.Equal(t, test.again, w.matcher.requests() > requests, test.name)
+			var fired []string
+			for _, match := range answer.Matches {
+				fired = append(fired, match.Name)
+				if test.name == "it is changed" {
+					require.Equal(t, "B", match.Values["desk"])
+				}
+			}
+			require.Equal(t, test.fires, fired, test.name)
+			why := w.explained("m1")
+			require.Equal(t, len(test.fires) > 0, strings.HasPrefix(why.Why, "Fired "), why.Why)
+			require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+		}
+	})
+}
+
+// TestATriggerOnceRepositoryFiresForOneOfManyDrafts has them decided at once.
+func TestATriggerOnceRepositoryFiresForOneOfManyDrafts(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "once", `{"options":{"triggerOnce":true},"tools":[{"name":"once"}]}`)
+		ids := []string{"d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8"}
+		for _, id := range ids {
+			_, err := w.engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: "user", Text: "once"})
+			require.NoError(t, err)
+		}
+		var group sync.WaitGroup
+		fired := make([]int, len(ids))
+		for i, id := range ids {
+			group.Go(func() {
+				answer, err := answerOf([]*trigger.Engine{w.engine, w.keeper}[i%2].CommitDraft(t.Context(), "clinic", "s1", id))
+				require.NoError(t, err)
+				fired[i] = len(answer.Matches)
+			})
+		}
+		group.Wait()
+		slices.Sort(fired)
+		require.Equal(t, []int{0, 0, 0, 0, 0, 0, 0, 1}, fired)
+		w.rest()
+	})
+}
+
+func TestADraftExpiresWithinAMinute(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		client, key := w.server.Client(), keyspace.KeysOf("clinic").Draft("s1", "m1")
+		_, err := w.draft(w.engine, monday)
+		require.NoError(t, err)
+		left := client.PTTL(t.Context(), key).Val()
+		require.Greater(t, left, 30*time.Second)
+		require.LessOrEqual(t, left, time.Minute)
+		require.NoError(t, client.PExpire(t.Context(), key, time.Millisecond).Err())
+		w.until("it is gone", func() bool { return client.Exists(t.Context(), key).Val() == 0 })
+		_, err = w.commit(w.engine)
+		require.ErrorIs(t, err, trigger.ErrNoDraft)
+		require.ErrorIs(t, w.engine.CommitDraftAsync(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
+		require.ErrorIs(t, w.engine.RetractDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
+		_, err = w.engine.CommitDraft(t.Context(), "nobody", "s1", "m1")
+		require.ErrorIs(t, err, repositories.ErrNotFound)
+		require.Empty(t, w.historyOf("s1"))
+	})
+}
+
+func TestADraftIsTakenBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		_, err := w.draft(w.engine, monday)
+		require.NoError(t, err)
+		require.NoError(t, w.keeper.RetractDraft(t.Context(), "clinic", "s1", "m1"))
+		_, err = w.commit(w.engine)
+		require.ErrorIs(t, err, trigger.ErrNoDraft)
+		require.ErrorIs(t, w.keeper.RetractDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
+
+		_, err = w.draft(w.engine, monday)
+		require.NoError(t, err, "it may be said again")
+		answer, err := w.commit(w.engine)
+		require.NoError(t, err)
+		posted := &trigger.PostedError{}
+		require.ErrorAs(t, w.keeper.RetractDraft(t.Context(), "clinic", "s1", "m1"), &posted)
+		require.Equal(t, "decided", posted.State)
+		require.Equal(t, answer.Matches[0].TriggerID, posted.Triggers[0].TriggerID)
+	})
+}
+
+func TestADraftThatTheModelDidNotMatchIsMatchedWhenItIsDecided(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		w.matcher.intercept(func(matcher.Request) error { return &matcher.Unavailable{Reason: "it answered 500"} })
+		_, err := w.draft(w.engine, monday)
+		require.ErrorContains(t, err, "it answered 500")
+		_, err = w.commit(w.engine)
+		require.ErrorContains(t, err, "it answered 500")
+		require.Equal(t, "failed", w.historyOf("s1")[0].State)
+		w.matcher.intercept(nil)
+		answer, err := w.commit(w.engine)
+		require.NoError(t, err)
+		require.Len(t, answer.Matches, 1)
+	})
+}
+
+// TestATurnOfADraftIsResumedByItsMatch accepts a draft as a process does that dies then.
+func TestATurnOfADraftIsResumedByItsMatch(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		_, err := w.draft(w.engine, monday)
+		require.NoError(t, err)
+		db := &keyspace.DB{UniversalClient: w.server.Client(), Embedded: w.server.Embedded()}
+		found, err := ledger.New(db).Accept(t.Context(), ledger.Acceptance{
+			Turn: ledger.Turn{App: "clinic", Session: "s1", Message: "m1"}, Token: "dead", Lease: time.Millisecond,
+			OfDraft: true, Life: time.Hour, Remembers: time.Hour, Messages: 10,
+		})
+		require.NoError(t, err)
+		require.Equal(t, ledger.Taken, found.Status)
+		w.until("a worker goes on", func() bool { return w.historyOf("s1")[0].State == "decided" })
+		w.rest()
+		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 1)
+		require.Equal(t, 1, w.matcher.requests())
+	})
+}
+
+func TestADraftEndsWithTheLifeOfItsSession(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "all", `{"tools":[{"name":"greet"}]}`)
+		_, err := w.draft(w.engine, "greet")
+		require.NoError(t, err)
+		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+		_, err = w.commit(w.engine)
+		require.ErrorIs(t, err, trigger.ErrNoDraft)
+		require.ErrorIs(t, w.engine.RetractDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
+		_, err = w.draft(w.engine, "greet")
+		require.NoError(t, err)
+		require.Equal(t, 2, w.matcher.requests())
+	})
+}
+
+// TestADraftIsGoodForItsUserAlone commits by the user's own word, and by another's message.
+func TestADraftIsGoodForItsUserAlone(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", staffApp)
+		w.put("", "staff", staff)
+		leave := `leave {"day":"monday"}`
+		_, err := w.draftAs(w.engine, anna(), leave)
+		require.NoError(t, err)
+		answer, err := w.commit(w.keeper)
+		require.NoError(t, err)
+		require.Equal(t, "anna@example.org", answer.Matches[0].Values["who"])
+		left := w.server.Client().HKeys(t.Context(), keyspace.KeysOf("clinic").Draft("s1", "m1")).Val()
+		require.Subset(t, left, []string{"kept", "explained"})
+		require.NotContains(t, left, "verified", "what is verified of the user goes with the message")
+		require.Equal(t, 1, w.matcher.requests())
+
+		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+		_, err = w.draftAs(w.engine, anna(), leave)
+		require.NoError(t, err)
+		answer, err = w.sayAs(nil, "m1", leave)
+		require.NoError(t, err)
+		require.Empty(t, answer.Matches)
+		require.Equal(t, 3, w.matcher.requests())
+	})
+}
+
+func TestDraftsOverTheLimitAreRefused(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", `{"settings":{"limits":{"sessionDraftsPerMinute":2,"sessionMessagesPerMinute":1}}}`)
+		for _, text := range []string{"one", "one", "two"} {
+			_, err := w.draft(w.engine, text)
+			require.NoError(t, err)
+		}
+		_, err := w.draft(w.engine, "three")
+		limited := &ledger.RateError{}
+		require.ErrorAs(t, err, &limited)
+		require.Equal(t, "sessionDraftsPerMinute 2", fmt.Sprint(limited.Limit, " ", limited.Most))
+		_, err = w.commit(w.engine)
+		require.NoError(t, err, "drafts are no messages, and one that is refused replaces none")
+		require.Equal(t, "two", w.historyOf("s1")[0].Text)
+	})
+}
+
+func TestAnAsynchronousCommitIsDecidedInTheBackground(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		_, err := w.draft(w.engine, monday)
+		require.NoError(t, err)
+		require.NoError(t, w.engine.CommitDraftAsync(t.Context(), "clinic", "s1", "m1"))
+		w.until("it fires", func() bool { return len(w.events.payloads("tool.trigger.clinic.s1.book")) == 1 })
+		w.rest()
+		require.Equal(t, 1, w.matcher.requests())
+	})
+}
+
+func TestAPanicWhileADraftIsMatchedGivesItBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.unhurried()
+		w.matcher.takes(func(context.Context) error { panic(errors.New("oops")) })
+		_, err := w.draft(w.engine, "hello")
+		require.ErrorContains(t, err, "failed inside Earshot")
+		w.matcher.takes(nil)
+		_, err = w.draft(w.engine, "hello")
+		require.NoError(t, err)
+	})
+}
+
+// BenchmarkCommitOfADraft is what deciding a draft costs beside the publish, which takes no time
+// here.
+func BenchmarkCommitOfADraft(b *testing.B) {
+	w := newWorld(b, redistest.Run(b))
+	w.app("clinic", `{"settings":{"limits":null}}`)
+	w.put("", "r", `{"tools":[{"name":"greet"}]}`)
+	took := make([]time.Duration, 0, b.N)
+	for i := range b.N {
+		id := trigger.Message{AppID: "clinic", SessionID: fmt.Sprint("s", i%100), ID: fmt.Sprint("d", i), Actor: matcher.ActorUser, Text: "greet"}
+		_, err := w.engine.Draft(b.Context(), id)
+		require.NoError(b, err)
+		begun := time.Now()
+		_, err = w.engine.CommitDraft(b.Context(), id.AppID, id.SessionID, id.ID)
+		took = append(took, time.Since(begun))
+		require.NoError(b, err)
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}

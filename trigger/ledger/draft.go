@@ -1,0 +1,243 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"earshot/repositories/crash"
+	"earshot/repositories/keyspace"
+)
+
+// A draft is a message that may still change. It stands apart from the messages of its
+// session, in a hash of its own that expires, with the fields
+//
+//	says, message, verified  as of a turn
+//	life                     generations of the app and of the session
+//	token, ends              of who matches it, and of who did; when the lease does (ms)
+//	kept, explained, answer  what it was matched to, why, and how that was answered
+//	taken                    token of who took it back; then it has nothing else
+//
+// The newest wins: whoever matches it goes on as long as the token is its own. A message of
+// its id, once accepted, is no draft any more.
+
+// draftLife is how long a draft is kept after it was written, and after it was matched.
+const draftLife = time.Minute
+
+// lifeLua defines lifeOf(app, session) of generations, which may be missing.
+const lifeLua = `
+local function lifeOf(app, session) return (app or '') .. ' ' .. (session or '') end
+`
+
+// beginDraft stores a draft, in place of an older one, for its match to begin.
+//
+//	KEYS app, turns, draft, closed, rate of the app, rate of the session
+//	ARGV 1 messageId, 2 message (JSON), 3 what it says, as a hash, 4 verified claims (JSON)
+//	     that its tools need, 5 token, 6 lease (ms), 7 how long it is kept (ms)
+//	=>   a Status, with
+//	     answered  answer of the same draft, which is matched
+//	     busy      the same draft is being matched
+//	     decided   the message is accepted already
+//	     limited   limit, most, pause (ms)
+//	     taken     since (µs): it is to be matched
+var beginDraft = keyspace.NewScript(turnLua, rateLua, lifeLua, `
+local key, token, at = KEYS[3], ARGV[5], now()
+local app = redis.call('HMGET', KEYS[1], 'version', 'generation', 'limits')
+if not app[1] then return {'noapp'} end
+if redis.call('HEXISTS', KEYS[2], turn.message .. ARGV[1]) == 1 then return {'decided'} end
+local life = lifeOf(app[2], redis.call('HGET', KEYS[4], 'generation'))
+local had = redis.call('HMGET', key, 'says', 'verified', 'life', 'token', 'ends', 'answer', 'since')
+if had[1] == ARGV[3] and had[2] == ARGV[4] and had[3] == life then
+  if had[6] then return {'answered', 'answer', had[6]} end
+  if had[4] == token then return {'taken', 'since', had[7]} end
+  if had[4] and tonumber(had[5]) > at then return {'busy'} end
+end
+local over = overRate(app[3], KEYS[5], KEYS[6], {drafts = 1, bytes = #ARGV[2] + #ARGV[4]})
+if over then return over end
+local since = string.format('%.0f', micros())
+redis.call('DEL', key)
+redis.call('HSET', key, 'says', ARGV[3], 'message', ARGV[2], 'verified', ARGV[4], 'life', life,
+  'token', token, 'ends', at + tonumber(ARGV[6]), 'since', since)
+redis.call('PEXPIRE', key, ARGV[7])
+return {'taken', 'since', since}
+`)
+
+// Draft is a message that may still change, as it is to be matched. All but the lease is as
+// in an Acceptance.
+type Draft struct {
+	Turn
+	Token                 string
+	Lease                 time.Duration
+	Message, Says, Claims string
+}
+
+// BegunDraft is the reply of BeginDraft.
+type BegunDraft struct {
+	// Status is NoApp, Answered, Busy, Decided (accepted already) or Taken.
+	Status
+	Answer string // of Answered
+	// Since orders the drafts of an id: the newer one has the higher.
+	Since int64
+}
+
+// BeginDraft stores a draft in place of an older one, whose match is lost by that. A
+// *RateError says that a limit is reached.
+func (l *Ledger) BeginDraft(ctx context.Context, d Draft) (BegunDraft, error) {
+	k := d.keys()
+	crash.At(crash.DraftBefore)
+	raw, err := beginDraft.Run(ctx, l.db, []string{
+		k.App(), k.Turns(d.Session), k.Draft(d.Session, d.Turn.Message), k.Closed(d.Session), k.Rates(""), k.Rates(d.Session),
+	}, d.Turn.Message, d.Message, d.Says, d.Claims, d.Token, d.Lease.Milliseconds(), draftLife.Milliseconds())
+	crash.At(crash.DraftReply)
+	if err != nil {
+		return BegunDraft{}, err
+	}
+	r := readReply(raw)
+	if Status(r.status) == Limited {
+		return BegunDraft{}, readLimited(r.values)
+	}
+	return BegunDraft{Status(r.status), r.values.text("answer"), int64(r.values.number("since"))}, nil
+}
+
+// extendDraft renews the lease of the match of a draft.
+//
+//	KEYS draft
+//	ARGV token, lease (ms), how long it is kept (ms)
+//	=>   ok, or lost where it is replaced, taken back or gone
+var extendDraft = keyspace.NewFreeingScript(`
+if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then return 'lost' end
+redis.call('HSET', KEYS[1], 'ends', now() + tonumber(ARGV[2]))
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 'ok'
+`)
+
+// ExtendDraft renews the lease of the match of a draft, and reports whether the draft is
+// still the token's.
+func (l *Ledger) ExtendDraft(ctx context.Context, t Turn, token string, lease time.Duration) (held bool, err error) {
+	raw, err := extendDraft.Run(ctx, l.db, []string{t.draft()}, token, lease.Milliseconds(), draftLife.Milliseconds())
+	return raw == "ok", err
+}
+
+// keepDraft stores what a draft was matched to, where it is still the newest.
+//
+//	KEYS draft, parts of explanations, what of explanations goes when
+//	ARGV 1 token, 2 match, 3 explanation, 4 answer (JSON), 5 how long it is kept (ms),
+//	     6 appId, 7 how long parts of explanations are kept (ms), then name and text of each
+//	=>   ok, or lost
+var keepDraft = keyspace.NewScript(`
+local key = KEYS[1]
+if redis.call('HGET', key, 'token') ~= ARGV[1] then return 'lost' end
+redis.call('HSET', key, 'kept', ARGV[2], 'explained', ARGV[3], 'answer', ARGV[4], 'ends', 0)
+redis.call('PEXPIRE', key, ARGV[5])
+for i = 8, #ARGV, 2 do
+  redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])
+  redis.call('ZADD', KEYS[3], now() + tonumber(ARGV[7]), ARGV[6] .. '//' .. ARGV[i])
+end
+return 'ok'
+`)
+
+// MatchedDraft is what a draft was matched to. The scripts look into none of it.
+type MatchedDraft struct {
+	Turn
+	Token  string
+	Match  string
+	Answer string // JSON
+	Explanation
+}
+
+// KeepDraft stores what a draft was matched to, and reports whether it is still the newest.
+func (l *Ledger) KeepDraft(ctx context.Context, m MatchedDraft) (held bool, err error) {
+	k := m.keys()
+	args := []any{m.Token, m.Match, m.Body, m.Answer, draftLife.Milliseconds(), m.App, 2 * m.Keep.Milliseconds()}
+	for name, text := range m.Parts {
+		args = append(args, name, text)
+	}
+	raw, err := keepDraft.Run(ctx, l.db, []string{m.draft(), k.ExplainedParts(), k.Explained()}, args...)
+	crash.At(crash.DraftKept)
+	return raw == "ok", err
+}
+
+// leaveDraft gives a draft up that could not be matched. What was said is kept: it is matched
+// when it is decided.
+//
+//	KEYS draft
+//	ARGV token
+//	=>   ok
+var leaveDraft = keyspace.NewFreeingScript(`
+if redis.call('HGET', KEYS[1], 'token') == ARGV[1] then redis.call('HDEL', KEYS[1], 'token', 'ends') end
+return 'ok'
+`)
+
+// LeaveDraft gives a draft up that could not be matched.
+func (l *Ledger) LeaveDraft(ctx context.Context, t Turn, token string) error {
+	_, err := leaveDraft.Run(ctx, l.db, []string{t.draft()}, token)
+	return err
+}
+
+// KeptDraft is the draft of a message that says the same.
+type KeptDraft struct {
+	// Match is what it was matched to, and Explained why; empty where it is not matched.
+	Match, Explained string
+	// Matching says that a replica is about to.
+	Matching bool
+}
+
+// lookAtDraft reads the draft of an accepted message.
+//
+//	KEYS draft
+//	ARGV what the message says, as a hash
+//	=>   ok with match, explained and matching
+var lookAtDraft = keyspace.NewReadingScript(`
+local d = redis.call('HMGET', KEYS[1], 'says', 'kept', 'explained', 'token', 'ends')
+if d[1] ~= ARGV[1] then return {'ok'} end
+return {'ok', 'match', d[2] or '', 'explained', d[3] or '', 'matching', not d[2] and d[4] and tonumber(d[5]) > now() and '1' or ''}
+`)
+
+// Draft reads the draft of an accepted message that says so.
+func (l *Ledger) Draft(ctx context.Context, t Turn, says string) (KeptDraft, error) {
+	raw, err := lookAtDraft.Run(ctx, l.db, []string{t.draft()}, says)
+	return readDraft(readReply(raw).values), err
+}
+
+func readDraft(v values) KeptDraft {
+	return KeptDraft{Match: v.text("match"), Explained: v.text("explained"), Matching: v.text("matching") == "1"}
+}
+
+// DraftExplained reads why a draft was matched so; empty without one.
+func (l *Ledger) DraftExplained(ctx context.Context, t Turn) (string, error) {
+	found, err := l.db.HMGet(ctx, t.draft(), "explained").Result()
+	if err != nil {
+		return "", keyspace.Unavailable(err)
+	}
+	return keyspace.Fields(found)[0], nil
+}
+
+// retract takes a draft back. A second run by the same token finds that it has.
+//
+//	KEYS app, turns, draft, closed
+//	ARGV messageId, token, how long it is remembered (ms)
+//	=>   ok, noapp, decided where the message is accepted, or gone where there is none
+var retract = keyspace.NewFreeingScript(turnLua, lifeLua, `
+local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
+if not app[1] then return 'noapp' end
+if redis.call('HEXISTS', KEYS[2], turn.message .. ARGV[1]) == 1 then return 'decided' end
+local had = redis.call('HMGET', KEYS[3], 'taken', 'life', 'says')
+if had[1] == ARGV[2] then return 'ok' end
+if not had[3] or had[2] ~= lifeOf(app[2], redis.call('HGET', KEYS[4], 'generation')) then return 'gone' end
+redis.call('DEL', KEYS[3])
+redis.call('HSET', KEYS[3], 'taken', ARGV[2])
+redis.call('PEXPIRE', KEYS[3], ARGV[3])
+return 'ok'
+`)
+
+// RetractDraft takes a draft back. It returns NoApp, Decided where the message is accepted
+// already, or Gone where there is none.
+func (l *Ledger) RetractDraft(ctx context.Context, t Turn, token string) (Status, error) {
+	k := t.keys()
+	crash.At(crash.RetractBefore)
+	raw, err := retract.Run(ctx, l.db, []string{k.App(), k.Turns(t.Session), t.draft(), k.Closed(t.Session)}, t.Message, token, draftLife.Milliseconds())
+	crash.At(crash.RetractReply)
+	status, _ := raw.(string)
+	return Status(status), err
+}
+
+func (t Turn) draft() string { return t.keys().Draft(t.Session, t.Message) }
