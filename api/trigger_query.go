@@ -26,7 +26,9 @@ var (
 
 // What the parameters of a search may be.
 var (
-	triggerStates  = []string{trigger.StatePending, trigger.StateDelivered, trigger.StateFailed}
+	triggerStates = []string{
+		trigger.StatePending, trigger.StateDelivered, trigger.StateFailed, trigger.StateConfirming, trigger.StateCancelled, trigger.StateDuplicate,
+	}
 	triggerSources = []string{trigger.SourceMessage, trigger.SourceUI, trigger.SourceTask, trigger.SourceAgent}
 	failureReasons = []string{
 		string(effect.ReasonAuth), string(effect.ReasonRequest), string(effect.ReasonTimeout), string(effect.ReasonBlocked), string(effect.ReasonUnknown),

@@ -28,6 +28,11 @@ type turn struct {
 	// made; at is the time by the clock of Redis.
 	unfinished []unfinished
 	at         time.Duration
+	// asked are the triggers whose question is the last thing that was asked, consents those
+	// that the message answers; standing is what was learnt of its firings by trying.
+	asked      []string
+	consents   []consent
+	standing   standing
 	generation store.Generation
 	decided    bool // by this process
 	// draft is what was found out before the message was accepted; nil where it is not.
@@ -91,13 +96,16 @@ func (e *Engine) accept(ctx context.Context, id ledger.Turn, token string, messa
 	if found.Taken == nil {
 		return accepted{Accepted: found}, nil
 	}
+	for _, triggerID := range found.Taken.Retracted {
+		e.work(func() { e.retract(id.App, triggerID) })
+	}
 	taken, err := e.readTurn(id, token, had, found.Taken)
 	return accepted{found, taken}, err
 }
 
 func (e *Engine) readTurn(id ledger.Turn, token string, had *appState, found *ledger.TakenTurn) (*turn, error) {
 	t := &turn{
-		Turn: id, token: token, age: found.Age, at: found.At,
+		Turn: id, token: token, age: found.Age, at: found.At, asked: found.Asked,
 		generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration},
 	}
 	if err := json.Unmarshal([]byte(found.Message), &t.message); err != nil {

@@ -3,6 +3,7 @@ package trigger
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"earshot/matcher"
 	"earshot/repositories/crash"
@@ -49,11 +50,23 @@ func repliesTo(s scope, answer Answer) bool { return !s.exclusive() && !answer.S
 // wantsModelReply reports whether the model should write a reply, given the results of the
 // calls.
 func wantsModelReply(request matcher.Request, s scope, answer Answer) bool {
-	return request.Chat && len(answer.Matches) > 0 && repliesTo(s, answer) && returnedDirect(answer) == nil
+	return request.Chat && len(answer.Matches) > 0 && repliesTo(s, answer) && returnedDirect(answer) == nil && questions(answer) == ""
+}
+
+// questions are what the user is to be asked before triggers take effect, a line each.
+func questions(answer Answer) string {
+	var asked []string
+	for _, match := range answer.Matches {
+		if match.State == StateConfirming {
+			asked = append(asked, match.Question)
+		}
+	}
+	return strings.Join(asked, "\n")
 }
 
 // directReply is the reply that needs no further request: the result of a tool that
-// returns it directly, or what the model said beside matching nothing.
+// returns it directly, the question of one that asks first, or what the model said beside
+// matching nothing.
 func directReply(s scope, answer Answer, text string, chat bool) json.RawMessage {
 	if !repliesTo(s, answer) {
 		return nil
@@ -61,7 +74,12 @@ func directReply(s scope, answer Answer, text string, chat bool) json.RawMessage
 	if direct := returnedDirect(answer); direct != nil {
 		return direct
 	}
-	if !chat || len(answer.Matches) > 0 {
+	if asked := questions(answer); asked != "" {
+		text = asked
+	} else if len(answer.Matches) > 0 {
+		return nil
+	}
+	if !chat {
 		return nil
 	}
 	return quote(text)
@@ -94,6 +112,9 @@ func firedOf(answer Answer) []matcher.PastCall {
 		list[i] = matcher.PastCall{TriggerID: match.TriggerID, Name: match.Name, Values: match.Values}
 		if match.Call != nil {
 			list[i].Result, list[i].Error = match.Call.Result, match.Call.Error
+		}
+		if match.State == StateCancelled {
+			list[i].Error = cancelled
 		}
 	}
 	return list
@@ -142,10 +163,8 @@ func answered(found ledger.Accepted) (json.RawMessage, error) {
 func asDecided(decision string) (answer Answer, err error) {
 	err = decode(decision, &answer)
 	for _, match := range answer.Matches {
-		for _, event := range []*EventState{match.Event, match.Emitter} {
-			if event != nil {
-				event.State = StatePublished
-			}
+		if match.State == "" {
+			match.setEvents(StatePublished)
 		}
 	}
 	return answer, err

@@ -25,6 +25,7 @@ type attempt struct {
 	age     time.Duration // since it is owed
 	at      time.Time
 	took    time.Duration
+	made    bool // it was left to a Deliverer
 	outcome effect.Outcome
 	pause   time.Duration // before the next one, of a Retry
 	left    bool          // left to the holder of the outbox: not ours to write
@@ -53,7 +54,7 @@ func (e *Engine) first(ctx context.Context, effect effect.Effect, owed keyspace.
 func (e *Engine) deliver(ctx context.Context, a attempt) attempt {
 	a.at = e.now().UTC()
 	a.outcome = e.outcome(ctx, e.delivererOf(a.Effect), a.Effect)
-	a.took = e.now().Sub(a.at)
+	a.took, a.made = e.now().Sub(a.at), true
 	e.assess(&a)
 	crash.At(ends[a.outcome.Verdict])
 	e.logAttempt(a, a.took)
@@ -189,6 +190,9 @@ func (a attempt) report() (ledger.Outcome, error) {
 		return r, err
 	}
 	r.State = string(encoded)
+	if a.Kind == effect.KindCall {
+		r.Sent, r.Fence = !a.made || a.outcome.Sent != nil || a.outcome.Reason == effect.ReasonTimeout || a.outcome.Reason == effect.ReasonUnknown, a.Call.Fence
+	}
 	r.Attempt, err = a.logged()
 	return r, err
 }

@@ -33,7 +33,7 @@ func (e *Engine) commit(ctx context.Context, p *plan) (ledger.Status, error) {
 	if p.few = found.Few; found.Status == ledger.NoApp {
 		return "", fmt.Errorf("app %q: %w", p.App, repositories.ErrNotFound)
 	}
-	p.holder, p.batch = found.Holder, found.Batch
+	p.holder, p.batch, p.differs = found.Holder, found.Batch, found
 	if found.Status == ledger.Committed {
 		e.packer.Wrote(p.explained)
 	}
@@ -48,6 +48,7 @@ func (e *Engine) commitment(p *plan) (ledger.Commitment, error) {
 	doc := ledger.Commitment{
 		Turn: p.Turn, Box: p.box, Token: p.token, Unfinished: p.unfinished, Decision: string(decision), Matched: p.matched, Version: e.newID(),
 		TTL: e.store.SessionTTL().Milliseconds(), Lease: p.answerWithin(e.lease).Milliseconds(), Claims: p.claims, FrontEnd: p.frontEnd, Guessed: p.guessed,
+		Asked: p.asked(), Heard: p.heard,
 		Explanation: ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: e.store.Retention().Explain},
 	}
 	for i, fire := range p.firings {
@@ -79,6 +80,10 @@ func (p *plan) answerWithin(lease time.Duration) time.Duration {
 }
 
 func (p *plan) firing(i int, fire plannedFiring) (ledger.Firing, error) {
+	if fire.move != nil && !fire.move.New {
+		states, err := statesOf(p.answer.Matches[i])
+		return ledger.Firing{ID: fire.triggerID, Name: fire.id, Open: fire.open, States: states, Move: fire.move}, err
+	}
 	record, err := exactjson.Encode(fire.record)
 	if err != nil {
 		return ledger.Firing{}, err
@@ -86,18 +91,8 @@ func (p *plan) firing(i int, fire plannedFiring) (ledger.Firing, error) {
 	states, err := statesOf(p.answer.Matches[i])
 	return ledger.Firing{
 		ID: fire.triggerID, Name: fire.id, Record: string(record), Repository: fire.repository.ID, Session: fire.repository.SessionID,
-		Revision: fire.repository.Revision, Once: fire.repository.Options.TriggerOnce, Open: p.effectsOfMatch(i), States: states,
+		Revision: fire.repository.Revision, Once: fire.once(), Open: fire.open, States: states, Move: fire.move,
 	}, err
-}
-
-// effectsOfMatch counts the effects of a match.
-func (p *plan) effectsOfMatch(i int) (count int) {
-	for _, delivery := range p.effects {
-		if delivery.match == i {
-			count++
-		}
-	}
-	return count
 }
 
 // takenBy lists the leases that the decision of a plan takes.

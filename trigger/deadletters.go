@@ -84,6 +84,9 @@ func (e *Engine) Retry(ctx context.Context, appID, triggerID, by string) error {
 	if stored == nil {
 		return fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
 	}
+	if stored.record.Match.State != "" {
+		return fmt.Errorf("trigger %q %w or has not begun: it is %s, and has failed in nothing", triggerID, ErrEnded, stored.record.State)
+	}
 	if stored.record.State == StateDelivered {
 		return fmt.Errorf("trigger %q %w", triggerID, ErrDelivered)
 	}

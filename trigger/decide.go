@@ -2,14 +2,18 @@ package trigger
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/trigger/ledger"
+	"earshot/trigger/state"
 )
 
 // decide turns what the matcher found into a plan, by the rules of the contract's
@@ -17,7 +21,10 @@ import (
 // the catch-all takes what nothing else matched.
 func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 	p := newPlanner(e, t.Turn, t.token, t.scope.appState, t.message.Text, t.message.TraceParent)
-	p.life, p.claims = t.generation, len(t.scope.claims) > 0
+	p.life, p.claims, p.standing = t.generation, len(t.scope.claims) > 0, t.standing
+	if len(t.consents) > 0 {
+		return e.decideConsents(t, p)
+	}
 	fires := oncePerRepository(exclusiveFirst(result.Matches))
 	for _, match := range fires {
 		if err := p.fire(match, SourceMessage, ""); err != nil {
@@ -34,10 +41,29 @@ func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 			return nil, err
 		}
 	}
-	p.answer.SkipResponse = skipsResponse(t.scope, p.answer.Matches)
+	p.answer.SkipResponse, p.heard = skipsResponse(t.scope, p.answer.Matches), ledger.Unrelated
+	if len(fires)+len(result.Rejected) > 0 || directReply(t.scope, p.answer, result.Text, t.scope.chats()) != nil {
+		p.heard = ledger.Related
+	}
 	kept, err := keptUnfinished(t, result)
 	p.unfinished = kept
 	p.explained = e.explained(t, p, result, fires)
+	return &p.plan, err
+}
+
+// decideConsents plans what a plain yes or no does to the triggers that asked. Calls that
+// lack values are left as they are.
+func (e *Engine) decideConsents(t *turn, p *planner) (*plan, error) {
+	p.heard = ledger.Related
+	result := matcher.Result{Stage: matcher.StageExact}
+	for _, said := range t.consents {
+		if err := p.move(e, said.heldTrigger, said.action); err != nil {
+			return nil, err
+		}
+	}
+	p.answer.SkipResponse = skipsResponse(t.scope, p.answer.Matches)
+	kept, err := keptUnfinished(t, result)
+	p.unfinished, p.explained = kept, e.explained(t, p, result, nil)
 	return &p.plan, err
 }
 
@@ -239,4 +265,41 @@ func faulty(rejected matcher.Rejected) []string {
 		}
 	}
 	return names
+}
+
+// consent is what a message says to a question that was the last thing asked.
+type consent struct {
+	*heldTrigger
+	action state.Action
+}
+
+// consents are the questions that a message answers with a plain yes or no.
+func (e *Engine) consents(ctx context.Context, t *turn) (list []consent, err error) {
+	yes, no := matcher.Consents(t.message.Text)
+	if !yes && !no || t.message.Actor != matcher.ActorUser {
+		return nil, nil
+	}
+	action := state.Confirm
+	if no {
+		action = state.Deny
+	}
+	for _, triggerID := range t.asked {
+		h, err := e.readHeld(ctx, t.App, triggerID)
+		if errors.Is(err, ErrNotFound) || err == nil && (h.state != state.Confirming || h.record.SessionID != t.Session) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, consent{h, action})
+	}
+	return list, nil
+}
+
+// why says what a message has done to a question.
+func (c consent) why() string {
+	if c.action == state.Confirm {
+		return "The user said yes to the question that was asked last."
+	}
+	return "The user said no to the question that was asked last: " + strings.TrimSuffix(cancelled, ".") + "."
 }

@@ -19,11 +19,11 @@ import (
 // *repositories.Unverified, *ValuesError, *ledger.RateError, ErrConflict,
 // keyspace.ErrUnavailable.
 func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
-	p := e.guess(d)
+	p, known := e.guess(d), standing{}
 	for range replans {
 		if p == nil {
 			var err error
-			if p, err = e.planDirect(ctx, d); err != nil {
+			if p, err = e.planDirect(ctx, d, known); err != nil {
 				return e.firedMeanwhile(ctx, d, err)
 			}
 		}
@@ -35,8 +35,11 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 			return e.firedMeanwhile(ctx, d, fmt.Errorf("trigger %q: %w", d.TriggerID, ErrNotFound))
 		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
+		case status == ledger.Differs:
+			known.learn(p)
 		case status == ledger.Committed:
 			e.count(p)
+			e.wakeFor(p)
 			return e.carryOut(p)
 		}
 		p = nil // it is planned anew, on what there is
@@ -52,7 +55,7 @@ func (e *Engine) guess(d Direct) *plan {
 	if known.version == "" {
 		return nil
 	}
-	p, err := e.planIn(scope{appState: known}, d)
+	p, err := e.planIn(scope{appState: known}, d, standing{})
 	if err != nil {
 		return nil
 	}
@@ -61,16 +64,16 @@ func (e *Engine) guess(d Direct) *plan {
 }
 
 // planDirect plans the firing on what is in scope now.
-func (e *Engine) planDirect(ctx context.Context, d Direct) (*plan, error) {
+func (e *Engine) planDirect(ctx context.Context, d Direct, known standing) (*plan, error) {
 	s, err := e.loadScope(ctx, d.AppID, d.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	return e.planIn(s, d)
+	return e.planIn(s, d, known)
 }
 
 // planIn finds the tool, checks the values and plans the firing.
-func (e *Engine) planIn(s scope, d Direct) (*plan, error) {
+func (e *Engine) planIn(s scope, d Direct, known standing) (*plan, error) {
 	candidate, found := s.find(d.Name, d.RepositoryID)
 	if !found {
 		return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
@@ -84,16 +87,16 @@ func (e *Engine) planIn(s scope, d Direct) (*plan, error) {
 	if len(faults) > 0 {
 		return nil, &ValuesError{Name: d.Name, Faults: faults}
 	}
-	return e.planFire(d, s.appState, candidate, values)
+	return e.planFire(d, s.appState, known, candidate, values)
 }
 
-func (e *Engine) planFire(d Direct, state *appState, candidate matcher.Candidate, values map[string]any) (*plan, error) {
+func (e *Engine) planFire(d Direct, of *appState, known standing, candidate matcher.Candidate, values map[string]any) (*plan, error) {
 	triggerID := d.TriggerID
 	if triggerID == "" && !candidate.Repository.Options.TriggerOnce {
 		triggerID = hash("direct", e.newID())
 	}
-	p := newPlanner(e, ledger.Turn{App: d.AppID, Session: d.SessionID}, e.token(), state, "", d.TraceParent)
-	p.frontEnd = d.FrontEnd
+	p := newPlanner(e, ledger.Turn{App: d.AppID, Session: d.SessionID}, e.token(), of, "", d.TraceParent)
+	p.frontEnd, p.standing = d.FrontEnd, known
 	if err := p.fire(matcher.Match{Candidate: candidate, Values: values}, d.Source, triggerID); err != nil {
 		return nil, err
 	}

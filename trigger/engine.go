@@ -163,6 +163,7 @@ func NewEngine(o Options) (*Engine, error) {
 func slotsOfLanes(most int) map[keyspace.Lane]*slots {
 	return map[keyspace.Lane]*slots{
 		keyspace.LaneTurns: newSlots(most), keyspace.LaneCalls: newSlots(most), keyspace.LaneOutboxes: newSlots(most),
+		keyspace.LaneHeld: newSlots(most),
 	}
 }
 

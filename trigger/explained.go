@@ -10,6 +10,7 @@ import (
 	"earshot/matcher"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
+	"earshot/trigger/state"
 )
 
 // matching is how the result came about that a turn is decided by.
@@ -80,7 +81,15 @@ func (t *turn) explanation(p *planner, result matcher.Result, fires []matcher.Ma
 	for _, match := range result.Matches {
 		d.Evidence[match.Call] = match.Evidence
 	}
-	if caught := len(p.answer.Matches) > len(fires); caught {
+	for i, said := range t.consents {
+		trace.Calls = append(slices.Clip(trace.Calls), matcher.Call{Name: said.record.Name, Arguments: said.record.Values})
+		verdict := explain.Verdict{Verdict: explain.Dropped, Why: said.why()}
+		if said.action == state.Confirm {
+			verdict.Verdict, verdict.TriggerID = explain.Fired, p.answer.Matches[i].TriggerID
+		}
+		d.Verdicts[len(trace.Calls)] = verdict
+	}
+	if caught := len(t.consents) == 0 && len(p.answer.Matches) > len(fires); caught {
 		last := p.answer.Matches[len(p.answer.Matches)-1]
 		trace.Calls = append(slices.Clip(trace.Calls), matcher.Call{
 			Candidate: matcher.Candidate{Repository: p.firings[len(p.firings)-1].repository}, Name: last.Name, Arguments: last.Values,

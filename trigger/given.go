@@ -19,7 +19,8 @@ import (
 
 // Errors of Answer.
 var (
-	// ErrEnded means that the trigger was ended before: nobody waits for an answer any more.
+	// ErrEnded means that the trigger was ended before: it is too late to answer, confirm,
+	// deny or cancel it.
 	ErrEnded = errors.New("was ended")
 	// ErrNotAsked means that the trigger is not one that waits for an answer.
 	ErrNotAsked = errors.New("waits for no answer")

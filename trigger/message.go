@@ -9,6 +9,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories/parameters"
 	"earshot/trigger/effect"
+	"earshot/trigger/state"
 )
 
 // Message is one chat message as a client posts it.
@@ -46,11 +47,17 @@ const (
 	stateDry       = "dry"       // of a dry run: it would be owed
 )
 
+// States of a trigger whose effects are kept back, or that has none. They are those of
+// package state.
+const (
+	StateConfirming = string(state.Confirming)
+	StateCancelled  = string(state.Cancelled)
+	StateDuplicate  = string(state.Duplicate)
+)
+
 // Match is one trigger as answers and lists show it.
 type Match struct {
-	TriggerID string `json:"triggerId"`
-	// State is set where the trigger has not simply fired, as StateDraft.
-	State        string         `json:"state,omitempty"`
+	TriggerID    string         `json:"triggerId"`
 	RepositoryID string         `json:"repositoryId"`
 	Name         string         `json:"name"`
 	Source       string         `json:"source"`
@@ -60,6 +67,17 @@ type Match struct {
 	Call         *CallState     `json:"call,omitempty"`
 	ReturnDirect bool           `json:"returnDirect"`
 	SkipResponse bool           `json:"skipResponse"`
+	// State is empty for one that has fired, and whose effects say how far they are. Else it
+	// is draft, confirming, pending while it can still be taken back (until DueAt), cancelled, or
+	// duplicate (of the trigger Of, which had equal values before).
+	State string     `json:"state,omitempty"`
+	DueAt *time.Time `json:"dueAt,omitempty"`
+	Of    string     `json:"of,omitempty"`
+	// Digest stands for app, session, tool and values: who confirms names it. Question is what
+	// the user is to be asked.
+	Digest    string     `json:"digest,omitempty"`
+	Question  string     `json:"question,omitempty"`
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 }
 
 // EventState is the delivery state of an event of a trigger.
@@ -153,8 +171,8 @@ type Record struct {
 	Repaired bool                         `json:"repaired,omitempty"`
 	Coerced  []string                     `json:"coerced,omitempty"`
 	Evidence map[string]*matcher.Evidence `json:"evidence,omitempty"`
-	// State is pending while an effect is undelivered, failed if one was given up, and
-	// otherwise delivered.
+	// State is confirming, cancelled or duplicate; of one that has fired pending while an
+	// effect is undelivered, failed if one was given up, and otherwise delivered.
 	State    string    `json:"state"`
 	Attempts []Attempt `json:"attempts"`
 	Retries  []Retried `json:"retries,omitempty"` // by hand
@@ -197,6 +215,8 @@ var (
 	ErrConflict = errors.New("the triggerId belongs to another trigger")
 	// ErrDelivered means that there is nothing to try again.
 	ErrDelivered = errors.New("is delivered: nothing of it has failed, so there is nothing to try again")
+	// ErrDigest means that what is confirmed is not what the trigger would do.
+	ErrDigest = errors.New("the digest is not that of the trigger: it stands for the app, the session, the tool and the values that were asked about")
 	// ErrReused means that the idempotency key of a message belongs to another one.
 	ErrReused = errors.New("belongs to another message of the session, with another text or actor: send this one under an id of its own")
 	// ErrClosed means that the session was closed while the message was matched.

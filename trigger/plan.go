@@ -17,6 +17,7 @@ import (
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
 	"earshot/trigger/payload"
+	"earshot/trigger/state"
 )
 
 // plan is a decision that is ready to be committed: the firings, and all their effects.
@@ -49,6 +50,9 @@ type plan struct {
 	explained explain.Packed
 	// begun is when the decision was sent to Redis, from which its leases count here.
 	begun time.Time
+	// heard is what the message leaves of earlier questions; differs why the ledger refused.
+	heard   ledger.Heard
+	differs ledger.Decision
 	// few says that too few replicas of Redis have the decision. It is carried out all
 	// the same, and whoever asked is told to ask again.
 	few bool
@@ -60,8 +64,18 @@ func (p *plan) first() bool { return p.holder == p.token }
 type plannedFiring struct {
 	id         string // its effects are named after it
 	triggerID  string
-	repository *repositories.Repository
+	repository *repositories.Repository // of a new one
 	record     Record
+	open       int          // effects that it has
+	move       *ledger.Move // nil where it is new and due
+}
+
+// due reports whether the effects of a firing are.
+func (f plannedFiring) due() bool { return f.move == nil || state.State(f.move.State) == state.Due }
+
+// once reports whether a firing takes its repository away.
+func (f plannedFiring) once() bool {
+	return f.repository.Options.TriggerOnce && (f.move == nil || state.State(f.move.State) != state.Duplicate)
 }
 
 // plannedEffect is an effect with its place in the answer.
@@ -84,12 +98,14 @@ type planner struct {
 	traceParent string
 	fired       map[string]int   // firings so far, by repository and tool
 	life        store.Generation // empty without a message
+	standing    standing
+	own         map[string]string // triggers of this plan by the fences that they have
 }
 
 func newPlanner(e *Engine, id ledger.Turn, token string, state *appState, text, traceParent string) *planner {
 	return &planner{
 		plan:  plan{Turn: id, token: token, box: keyspace.Box(id.Session, ""), matched: state.version, answer: Answer{MessageID: id.Message, Matches: []Match{}, Rejected: []Rejected{}}},
-		store: e.store, of: state.app, now: e.now().UTC(), text: text, traceParent: traceParent, fired: map[string]int{},
+		store: e.store, of: state.app, now: e.now().UTC(), text: text, traceParent: traceParent, fired: map[string]int{}, own: map[string]string{},
 	}
 }
 
@@ -119,10 +135,22 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 		TriggerID: triggerID, RepositoryID: repository.ID, Name: tool.Name, Source: source, Values: says.Values,
 		ReturnDirect: tool.ReturnDirect, SkipResponse: tool.SkipResponse,
 	})
-	if err := p.effectsOf(id, tool, says); err != nil {
+	before, move := len(p.effects), p.moveOf(found.Candidate, triggerID, says)
+	if err := p.effectsOf(id, tool, says, move.Fence); err != nil {
 		return err
 	}
-	p.firings = append(p.firings, plannedFiring{id, triggerID, repository, p.record(found)})
+	firing := plannedFiring{id: id, triggerID: triggerID, repository: repository, open: len(p.effects) - before}
+	if *move != (ledger.Move{New: true, Wait: -1}) {
+		firing.move = move
+	}
+	if err := p.holdBack(firing, found.Tool, says, before); err != nil {
+		return err
+	}
+	firing.record = p.record(found)
+	p.firings = append(p.firings, firing)
+	if state.State(move.State) == state.Duplicate {
+		return nil
+	}
 	return p.retire(repository)
 }
 
@@ -155,7 +183,7 @@ func (p *planner) evidence(found matcher.Match) map[string]*matcher.Evidence {
 }
 
 // effectsOf adds the event, the emitter's event and the call of a firing.
-func (p *planner) effectsOf(fire string, tool *repositories.Tool, says payload.Trigger) error {
+func (p *planner) effectsOf(fire string, tool *repositories.Tool, says payload.Trigger, fence string) error {
 	match := &p.answer.Matches[len(p.answer.Matches)-1]
 	event, cut, err := payload.EventOf(payload.KindTrigger, says.Header, tool.Name, says)
 	if err != nil {
@@ -182,7 +210,7 @@ func (p *planner) effectsOf(fire string, tool *repositories.Tool, says payload.T
 			return err
 		}
 	}
-	return p.call(keyspace.EffectID(fire, partCall), tool, says, whole)
+	return p.call(keyspace.EffectID(fire, partCall), tool, says, whole, fence)
 }
 
 // event adds an event. One without a part belongs to no trigger.
@@ -197,12 +225,12 @@ func (p *planner) event(id, part string, event effect.Event) error {
 
 // call adds a call. It includes all that it needs, since the tool may be gone by the time
 // the call is made.
-func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger, event json.RawMessage) error {
+func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger, event json.RawMessage, fence string) error {
 	sealed, err := p.store.SealTool(p.App, tool)
 	if err != nil {
 		return err
 	}
-	body, err := exactjson.Encode(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent})
+	body, err := exactjson.Encode(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent, Fence: fence})
 	owed := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.Session, Part: partCall}
 	owed.Once = !tool.Request.Repeatable()
 	owed.Lease = (p.of.AttemptTimeout(tool) + leaseMargin).Milliseconds()
@@ -210,7 +238,7 @@ func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger,
 		owed.Kind, owed.Wait, owed.Once = string(effect.KindAnswer), time.Duration(tool.Answer.Within).Milliseconds(), false
 	}
 	call := effect.CallOf(tool, says.Values, event)
-	call.App = p.of
+	call.App, call.Fence = p.of, fence
 	p.add(owed, effect.Effect{Call: call})
 	return err
 }
@@ -301,6 +329,9 @@ type storedCall struct {
 	Tool        string          `json:"tool"` // sealed
 	Event       json.RawMessage `json:"event"`
 	TraceParent string          `json:"traceparent,omitempty"`
+	// Fence is the name of the fence of its values, which are free again where it fails before
+	// anything of it was sent.
+	Fence string `json:"fence,omitempty"`
 }
 
 // Ids are deterministic: a decision that is made twice, because of whatever failure, gives

@@ -213,18 +213,11 @@ func (e *Engine) pastTurn(ctx context.Context, m Message) (*turn, error) {
 
 // undone shows an answer as one of which nothing was done, with that state.
 func undone(answer Answer, state string) Answer {
-	for i, match := range answer.Matches {
+	for i := range answer.Matches {
 		if state != stateDry {
 			answer.Matches[i].State = state
 		}
-		for _, event := range []*EventState{match.Event, match.Emitter} {
-			if event != nil {
-				event.State = state
-			}
-		}
-		if match.Call != nil {
-			match.Call.State = state
-		}
+		answer.Matches[i].setStates(state)
 	}
 	return answer
 }

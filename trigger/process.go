@@ -29,11 +29,7 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 	defer e.dropped(t)
 	started := e.now()
 	request := e.request(t)
-	result, err := e.match(ctx, t, request)
-	if err != nil {
-		return nil, e.leaveUndecided(t, err, retry)
-	}
-	p, err := e.decideAndCommit(ctx, t, result)
+	result, p, err := e.matchAndCommit(ctx, t, request)
 	if err != nil {
 		return nil, e.leaveUndecided(t, err, retry)
 	}
@@ -45,6 +41,27 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 		return nil, keyspace.ErrReplicas
 	}
 	return answer, err
+}
+
+// matchAndCommit decides a turn: by a plain answer to what was asked last, else by what the
+// matcher says of it.
+func (e *Engine) matchAndCommit(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, p *plan, err error) {
+	if t.consents, err = e.consents(ctx, t); err == nil && len(t.consents) > 0 {
+		result.Stage = matcher.StageExact
+		t.matching = matching{trace: &matcher.Trace{}, over: t.scope, candidates: len(request.Candidates)}
+		p, err = e.decideAndCommit(ctx, t, result)
+		if !errors.Is(err, ErrEnded) {
+			return result, p, err
+		}
+		t.consents = nil // somebody else was faster: it is a message like any other
+	}
+	if err == nil || errors.Is(err, ErrEnded) {
+		result, err = e.match(ctx, t, request)
+	}
+	if err == nil {
+		p, err = e.decideAndCommit(ctx, t, result)
+	}
+	return result, p, err
 }
 
 // dropped releases a turn after a panic. A turn that is decided is left to the ledger.
@@ -62,7 +79,7 @@ func (e *Engine) request(t *turn) matcher.Request {
 	return matcher.Request{
 		App: t.scope.app, History: t.history, Text: t.message.Text, Unfinished: toMatcher(t.unfinished),
 		Candidates: reach.all, Shared: t.scope.tools.shared, Own: reach.own,
-		Now: e.now(), Chat: t.scope.app.Settings.ChatModeEnabled && !t.scope.exclusive(),
+		Now: e.now(), Chat: t.scope.chats(),
 	}
 }
 
@@ -121,11 +138,17 @@ func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Re
 		case err != nil:
 			return nil, err
 		case status == ledger.Committed:
+			e.wakeFor(p)
 			return p, nil
 		case status == ledger.Closed:
 			return nil, e.gone(ctx, t)
 		case status == ledger.Lost:
 			return nil, errLost
+		case status == ledger.Moved, status == ledger.NoTrigger, status == ledger.Retracted:
+			return nil, ErrEnded
+		case status == ledger.Differs:
+			t.standing.learn(p)
+			continue
 		}
 		crash.At(crash.CommitStale)
 		claims := t.scope.claims

@@ -8,6 +8,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/trigger/ledger"
+	"earshot/trigger/state"
 )
 
 // storedTrigger is a trigger as it stands in the ledger.
@@ -55,7 +56,7 @@ func (e *Engine) readTriggers(ctx context.Context, appID string, ids []string) (
 			return nil, fmt.Errorf("trigger %q cannot be read: %w", ids[i], err)
 		}
 	}
-	return list, nil
+	return list, e.join(ctx, appID, list)
 }
 
 func readStored(found *ledger.StoredTrigger) (*storedTrigger, error) {
@@ -63,12 +64,63 @@ func readStored(found *ledger.StoredTrigger) (*storedTrigger, error) {
 	if err := decode(found.Record, &stored.record); err != nil {
 		return nil, err
 	}
-	stored.record.State = recordState(found.Open, found.Dead)
 	stored.record.Attempts = readLines[Attempt](found.Attempts)
 	if found.Retries != "" {
 		stored.record.Retries = readLines[Retried](found.Retries)
 	}
+	stored.record.Match.State = shownState(state.State(found.State))
+	if stored.record.State = stored.record.Match.State; stored.record.State == "" {
+		stored.record.State = recordState(found.Open, found.Dead)
+	}
 	return stored, stored.record.Match.fill(found.Event, found.Emitter, found.Call)
+}
+
+// shownState is how a match shows its state.
+func shownState(s state.State) string {
+	if s == state.Settling {
+		return StatePending
+	}
+	return string(s)
+}
+
+// setEvents shows a state in the events of a match; setStates in all of its effects.
+func (m *Match) setEvents(to string) {
+	for _, event := range []*EventState{m.Event, m.Emitter} {
+		if event != nil {
+			event.State = to
+		}
+	}
+}
+
+func (m *Match) setStates(to string) {
+	m.setEvents(to)
+	if m.Call != nil {
+		m.Call.State = to
+	}
+}
+
+// join shows the result of the first trigger in those that had its values again.
+func (e *Engine) join(ctx context.Context, appID string, list []*storedTrigger) error {
+	var of []string
+	for _, one := range list {
+		if one != nil && one.record.Of != "" {
+			of = append(of, one.record.Of)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	firsts, err := e.ledger.Triggers(ctx, appID, of)
+	for _, one := range list {
+		if err != nil || one == nil || one.record.Of == "" {
+			continue
+		}
+		if first := firsts[0]; first != nil && first.Call != "" {
+			err = fillPart(&one.record.Call, first.Call)
+		}
+		firsts = firsts[1:]
+	}
+	return err
 }
 
 func recordState(open, dead string) string {
@@ -116,8 +168,8 @@ func (e *Engine) fillStates(ctx context.Context, appID string, matches []Match) 
 	}
 	for i := range matches {
 		if stored[i] != nil {
-			matches[i].Event, matches[i].Emitter, matches[i].Call =
-				stored[i].record.Event, stored[i].record.Emitter, stored[i].record.Call
+			matches[i].Event, matches[i].Emitter, matches[i].Call, matches[i].State =
+				stored[i].record.Event, stored[i].record.Emitter, stored[i].record.Call, stored[i].record.Match.State
 		}
 	}
 	return nil

@@ -102,6 +102,9 @@ func (s scope) find(name, repositoryID string) (matcher.Candidate, bool) {
 	return s.tools.winner(name)
 }
 
+// chats reports whether a message may get a reply of the model.
+func (s scope) chats() bool { return s.app.Settings.ChatModeEnabled && !s.exclusive() }
+
 // exclusive reports whether a non-empty exclusive repository is in scope.
 func (s scope) exclusive() bool {
 	return s.tools.exclusive || slices.ContainsFunc(s.session, isExclusive)

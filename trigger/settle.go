@@ -148,9 +148,14 @@ func (e *Engine) writeSettled(list []*settlement) {
 func (r *firstAttempts) settlement(closing ledger.Report) (ledger.Settlement, error) {
 	s := ledger.Settlement{
 		Turn: r.plan.Turn, Box: r.plan.box, Token: r.plan.token, Next: r.engine.nextHolder(),
-		Keep: r.engine.store.Retention().Done, Answered: closing.Answer != "", Reply: closing.Reply,
+		Keep: r.engine.store.Retention().Done, Answered: closing.Answer != "", Reply: closing.Reply, Trigger: closing.Trigger,
 	}
+	at := map[int]int{} // where the settlement has a firing
 	for i, firing := range r.plan.firings {
+		if !firing.due() {
+			continue
+		}
+		at[i] = len(s.Firings)
 		states, err := statesOf(r.plan.answer.Matches[i])
 		if err != nil {
 			return s, err
@@ -165,7 +170,7 @@ func (r *firstAttempts) settlement(closing ledger.Report) (ledger.Settlement, er
 		if err != nil {
 			return s, err
 		}
-		s.Firings[r.plan.matchAt(a.ID)].Attempts += logged + "\n"
+		s.Firings[at[r.plan.matchAt(a.ID)]].Attempts += logged + "\n"
 	}
 	return s, nil
 }

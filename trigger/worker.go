@@ -66,6 +66,8 @@ func (e *Engine) takeOne(ctx context.Context, l ledger.Lane, member string) {
 		err = e.takeCall(ctx, l.App, member)
 	case keyspace.LaneOutboxes:
 		e.drain(l.App, member, e.token())
+	case keyspace.LaneHeld:
+		err = e.takeHeld(l.App, member)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, keyspace.ErrMemory) {
 		e.log.Warn("ledger.unfinished", "app", l.App, string(l.Kind), member, "error", err.Error())
@@ -258,6 +260,7 @@ func (c *claimed) readBody(definitions *store.Store) error {
 	}
 	c.TraceParent = body.TraceParent
 	c.Effect.Call = effect.CallOf(tool, says.Values, body.Event)
+	c.Effect.Call.Fence = body.Fence
 	if c.Effect.Kind == effect.KindAnswer {
 		c.Awaited, err = c.awaited()
 	}
@@ -289,8 +292,10 @@ func (e *Engine) writeUses(ctx context.Context) {
 
 // count counts the use of the tools of a plan that was committed.
 func (e *Engine) count(p *plan) {
-	for _, match := range p.answer.Matches {
-		e.uses.Fired(p.App, match.Name)
+	for i, match := range p.answer.Matches {
+		if p.firings[i].repository != nil { // it is new
+			e.uses.Fired(p.App, match.Name)
+		}
 	}
 	for _, rejected := range p.answer.Rejected {
 		e.uses.Rejected(p.App, rejected.Name)

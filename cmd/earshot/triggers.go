@@ -31,7 +31,9 @@ type triggerList struct {
 }
 
 // triggerStates are the states of a trigger record.
-var triggerStates = []string{trigger.StatePending, trigger.StateDelivered, trigger.StateFailed}
+var triggerStates = []string{
+	trigger.StatePending, trigger.StateDelivered, trigger.StateFailed, trigger.StateConfirming, trigger.StateCancelled, trigger.StateDuplicate,
+}
 
 func newTriggers(env environment) *cobra.Command {
 	l := &triggerList{client: &client.Client{}, env: env}

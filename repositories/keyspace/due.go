@@ -1,6 +1,6 @@
 package keyspace
 
-// Lane is a queue of an app's due work of one kind: turns, calls or outboxes.
+// Lane is a queue of an app's due work of one kind: turns, calls, outboxes or held triggers.
 type Lane string
 
 // The lanes of an app.
@@ -8,6 +8,7 @@ const (
 	LaneTurns    Lane = "turns"    // members session/messageId
 	LaneCalls    Lane = "calls"    // members the ids of effects
 	LaneOutboxes Lane = "outboxes" // members as Box names them
+	LaneHeld     Lane = "held"     // members the ids of triggers that keep their effects back
 )
 
 // The ledger has two levels, so that the backlog of one app hides nothing of another:
@@ -18,19 +19,20 @@ const (
 // corrects its time; nobody else moves it back.
 func (k Keys) Due() string { return k.tag + "due" }
 
-// Lane is a sorted set of an app: turns, calls or outboxes that are not finished,
+// Lane is a sorted set of an app: turns, calls, outboxes or held triggers that are not finished,
 // waiting or leased alike, by the time (ms) when they are due or their lease ends.
 func (k Keys) Lane(lane Lane) string { return k.tag + string(lane) + ":" + k.app }
 
 // Holders is a hash of an app: the token of the lease of an outbox, by its Box.
 func (k Keys) Holders() string { return k.tag + "holders:" + k.app }
 
-// Owed counts what the partition owes: messages that are not decided, calls, and events.
+// Owed counts what the partition owes: messages that are not decided, held triggers, calls,
+// and events.
 func (k Keys) Owed() string { return k.tag + "owed" }
 
 // Ledger are the keys that DueLua needs, the last ones of a script.
 func (k Keys) Ledger() []string {
-	return []string{k.Due(), k.Lane(LaneTurns), k.Lane(LaneCalls), k.Lane(LaneOutboxes), k.Holders(), k.Owed()}
+	return []string{k.Due(), k.Lane(LaneTurns), k.Lane(LaneCalls), k.Lane(LaneOutboxes), k.Lane(LaneHeld), k.Holders(), k.Owed()}
 }
 
 // DueLua is how scripts write the ledger. The keys of Keys.Ledger are the last ones of
@@ -43,11 +45,11 @@ func (k Keys) Ledger() []string {
 //	    there were none, the outbox is due, or leased to the token if there is one
 //	pop(outbox)                    drops the first event
 //
-// A turn, a call and an event are counted once each, however often a script runs.
+// A turn, a held trigger, a call and an event are counted once each, however often a script runs.
 const DueLua = `
-local others = #KEYS - 6
+local others = #KEYS - 7
 local ledger = {due = KEYS[others + 1], turns = KEYS[others + 2], calls = KEYS[others + 3],
-  outboxes = KEYS[others + 4], holders = KEYS[others + 5], owed = KEYS[others + 6]}
+  outboxes = KEYS[others + 4], held = KEYS[others + 5], holders = KEYS[others + 6], owed = KEYS[others + 7]}
 local function count(lane, n)
   if lane ~= 'outboxes' and n ~= 0 then redis.call('INCRBY', ledger.owed, n) end
 end

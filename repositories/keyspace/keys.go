@@ -90,6 +90,10 @@ func (k Keys) Written(id string) string { return k.tag + "written:" + k.app + ":
 // Trigger is a hash: the record of a trigger and the states of its effects.
 func (k Keys) Trigger(id string) string { return k.tag + "trigger:" + k.app + ":" + id }
 
+// Fence is a string, of values that fire once within some time: the generation of the app and
+// the id of the trigger that was the first to have them. It expires.
+func (k Keys) Fence(name string) string { return k.tag + "fence:" + k.app + ":" + name }
+
 // Triggers is a sorted set of triggerIds by time (µs): a session's, or all of the app.
 func (k Keys) Triggers(sessionID string) string {
 	if sessionID == "" {

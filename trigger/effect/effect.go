@@ -63,6 +63,8 @@ type Call struct {
 	App *repositories.App
 	// Event is the trigger event, the body of the call.
 	Event json.RawMessage
+	// Fence is the name of the fence of its values in the ledger; empty for none.
+	Fence string
 }
 
 // Repeatable reports whether the call may be made again where it is not known what came

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"earshot/repositories/crash"
@@ -38,8 +39,9 @@ const maxClaims = 5
 //	     taken     message, age and at (ms), version, revision and record of the app,
 //	               its own repositories, those of the session, the history (id, message,
 //	               decision, results and reply of each by turns), unfinished calls, claims,
-//	               the generations of app and session, and of a draft that says the same
-//	               match, explained and matching
+//	               the triggers whose question was asked last, those that the message takes
+//	               back, the generations of app and session, and of a draft that says the
+//	               same match, explained and matching
 //
 // What the draft was matched to stays until it expires: whoever goes on where a process died
 // finds it again. What is verified of the user goes with the message. A draft that says
@@ -58,7 +60,7 @@ if not version then
   return {'noapp'}
 end
 local had = redis.call('HMGET', turns, turn.message .. id, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.token .. id,
-  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished')
+  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext')
 local message, says, answer, ends, holder, decision = had[1], had[2], had[3], tonumber(had[4]) or 0, had[5], had[6]
 local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or 0, had[10], had[11], tonumber(had[12]) or 0
 if claiming and (not message or not redis.call('ZSCORE', ledger.turns, member)) then
@@ -101,6 +103,7 @@ if decision then
   return {'decided', 'decision', decision}
 end
 local length
+local asked, retracted = had[14] or '', ''
 if not message then
   local over = overRate(app[3], KEYS[7], KEYS[8], {messages = 1, bytes = #new + #verifying, agent = ARGV[11] ~= ''})
   if over then return over end
@@ -112,6 +115,11 @@ if not message then
   length = redis.call('RPUSH', order, id)
   local gone = trim(order, turns, tonumber(ARGV[16]), string.sub(member, 1, -#id - 1), length)
   length, left = length - gone, left + gone
+  if ARGV[11] ~= '' and string.sub(asked, -1) == '+' then redis.call('HDEL', turns, 'asked') end
+  if ARGV[11] == '' and (had[15] or '') ~= '' then
+    retracted = had[15]
+    redis.call('HDEL', turns, 'onnext')
+  end
 end
 if draft[1] and draft[1] ~= says then
   redis.call('DEL', KEYS[10])
@@ -163,7 +171,7 @@ end
 return {'taken', 'message', message, 'age', tostring(at - tonumber(arrived)), 'at', tostring(at),
   'version', version, 'revision', revision, 'record', record, 'own', own,
   'repositories', redis.call('HVALS', KEYS[3]), 'history', history,
-  'unfinished', had[13] or '', 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
+  'unfinished', had[13] or '', 'asked', asked, 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
   'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
 `)
 
@@ -230,6 +238,9 @@ type TakenTurn struct {
 	History      []Past // before the message: what came after it must not decide it
 	Unfinished   string // JSON of calls that lack values
 	Claims       string // JSON
+	// Asked are the triggers whose question was the last thing that was asked, Retracted those
+	// that the message takes back.
+	Asked, Retracted []string
 	// Generations of the app and of the session.
 	AppGeneration, SessionGeneration string
 	// Draft is what was found out before it was accepted.
@@ -286,6 +297,7 @@ func readTaken(v values) *TakenTurn {
 		App:          AppFields{Version: v.text("version"), Revision: v.text("revision"), Record: v.text("record"), Repositories: v.texts("own")},
 		Repositories: v.texts("repositories"), Unfinished: v.text("unfinished"), Claims: v.text("claims"),
 		AppGeneration: v.text("app"), SessionGeneration: v.text("session"), Draft: readDraft(v),
+		Asked: strings.Fields(strings.TrimSuffix(v.text("asked"), "+")), Retracted: strings.Fields(v.text("retracted")),
 	}
 	for past := range slices.Chunk(v.texts("history"), 5) {
 		t.History = append(t.History, Past{past[0], past[1], past[2], past[3], past[4]})

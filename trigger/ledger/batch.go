@@ -126,6 +126,7 @@ type Settlement struct {
 	// with the reply (JSON).
 	Answered bool
 	Reply    string
+	Trigger  string // the direct trigger that it is of, without a message
 	Firings  []Settled
 }
 
@@ -159,8 +160,8 @@ func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, e
 func (s Settlement) keys() []string {
 	k := s.Turn.keys()
 	closing := k.Turns(s.Session)
-	if s.Message == "" && len(s.Firings) > 0 {
-		closing = k.Trigger(s.Firings[0].ID)
+	if s.Message == "" {
+		closing = k.Trigger(s.Trigger)
 	}
 	keys := []string{k.Outbox(s.Box), closing}
 	for _, f := range s.Firings {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"earshot/repositories/crash"
@@ -11,12 +12,14 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// commit is the script that decides. It takes all firings of a plan or none.
+// commit is the script that decides. It takes all firings of a plan or none. A firing is new,
+// or a trigger that was held and moves on: see Move.
 //
 //	KEYS 1 app, 2 repos of the app, 3 repos of the session, 4 turns, 5 idle,
 //	     6 outbox of the plan, 7 outbox of the app, 8 triggers of the app,
 //	     9 triggers of the session, 10 pending, 11 parts of explanations, 12 what of
-//	     explanations goes when, then the trigger of each firing, then the
+//	     explanations goes when, 13 over, then the trigger of each firing, then the fence of
+//	     each that has one, then the
 //	     other effects and the effect of each event, the rates of the app and those of
 //	     the session, then the ledger
 //	ARGV 1 appId, 2 sessionId, 3 messageId ('' for a direct trigger), 4 member of the turns,
@@ -27,11 +30,13 @@ import (
 //	     verified claims, 15 '1' where its events may be a batch, 16 lease of an outbox (ms),
 //	     17 events (see packed), 18 '1' where it rests on the app's version alone, and on a
 //	     session without repositories, 19 explanation ('' for none), 20 how long it is kept
-//	     (ms), 21 number of its parts, 22 number of firings, then name and text of each part,
+//	     (ms), 21 number of its parts, 22 number of firings, 23 triggers whose question is the
+//	     last thing that was asked, 24 '1' where a message was about something, '0' where it
+//	     was not, '' without one, then name and text of each part,
 //	     then of each firing triggerId, name,
 //	     record (JSON), repositoryId, its session, its revision, '1' where it fires once, the
-//	     number of effects, and the states (JSON) of event, emitter and call, then each other
-//	     effect (JSON of an Entry)
+//	     number of effects, the states (JSON) of event, emitter and call, and its Move (JSON,
+//	     '' for none), then each other effect (JSON of an Entry)
 //	=>   {status, ...}
 //	     ok      with holder, the token of who has the outbox, if anybody: the plan's own
 //	             where there was nothing in it; and batch, '1' where its events are one
@@ -42,15 +47,34 @@ import (
 //	     exists  a direct trigger of this id was fired before
 //	     noapp   the app is gone
 //	     limited with limit (on direct triggers), most and pause (ms); nothing was written
+//	     differs of a firing (its triggerId), first has its values, or confirmed: they were;
+//	             nothing was written
+//	     moved   a trigger is not in the state, which is told, that it is to be moved from;
+//	             early before its time, retracted where the user's next message took it back,
+//	             notrigger without it; nothing was written
 //
 // A second run, by a client that lost the reply, finds the first one's token beside
 // the decision and answers as it did.
 //
 // While the app's version is the one that it was matched by, its repositories are as they
 // were, and need not be read.
-var commit = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, batchLua, crash.Script(`
+var commit = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, batchLua, firedLua, holdLua, crash.Script(`
 local app, session, message, box, token, at = ARGV[1], ARGV[2], ARGV[3], ARGV[5], ARGV[6], now()
 local turns, parts, firings = KEYS[4], tonumber(ARGV[21]), tonumber(ARGV[22])
+local list, argument, fences = {}, 24 + 2 * parts, 0
+for i = 1, firings do
+  local f = {key = KEYS[13 + i]}
+  for j, name in ipairs({'id', 'name', 'record', 'repository', 'session', 'revision', 'once', 'open', 'event', 'emitter', 'call', 'move'}) do
+    f[name] = ARGV[argument + j]
+  end
+  f.move = f.move ~= '' and cjson.decode(f.move)
+  if f.move and f.move.fence ~= '' then
+    fences = fences + 1
+    f.fence = KEYS[13 + firings + fences]
+  end
+  f.new = not f.move or f.move.new
+  list[i], argument = f, argument + 12
+end
 local function holderOf(first, box)
   return first and string.match(first, '^#([^\t]*)') or redis.call('HGET', ledger.holders, box) or ''
 end
@@ -59,7 +83,7 @@ local function again(key, field)
   local first = redis.call('LINDEX', KEYS[6], 0)
   return {'ok', 'holder', holderOf(first, box), 'batch', begins(first, token) and '1' or '0'}
 end
-local of = redis.call('HMGET', KEYS[1], 'version', 'limits')
+local of = redis.call('HMGET', KEYS[1], 'version', 'limits', 'generation')
 if not of[1] then return {'noapp'} end
 if message ~= '' then
   local had = redis.call('HMGET', turns, turn.decider .. message, turn.arrived .. message, turn.token .. message)
@@ -67,43 +91,43 @@ if message ~= '' then
   if not had[2] then return {'closed'} end
   if had[1] or had[3] ~= token then return {'lost'} end
 else
-  local by = redis.call('HGET', KEYS[13], 'token')
-  if by == token then return again(KEYS[13], 'token') end
-  if by then return {'exists'} end
+  local by = redis.call('HGET', KEYS[14], 'token')
+  if by == token then return again(KEYS[14], 'token') end
+  if by and list[1].new then return {'exists'} end
 end
 if ARGV[18] == '1' and (of[1] ~= ARGV[9] or session ~= '' and redis.call('EXISTS', KEYS[3]) == 1) then
   return {'changed'}
 end
-local list, argument = {}, 22 + 2 * parts
-for i = 1, firings do
-  local f = {}
-  for j, name in ipairs({'id', 'name', 'record', 'repository', 'session', 'revision', 'once', 'open', 'event', 'emitter', 'call'}) do
-    f[name] = ARGV[argument + j]
-  end
-  list[i], argument = f, argument + 11
-  if f.session ~= '' or of[1] ~= ARGV[9] then
+for _, f in ipairs(list) do
+  if f.new and (f.session ~= '' or of[1] ~= ARGV[9]) then
     local stored = redis.call('HGET', f.session == '' and KEYS[2] or KEYS[3], f.repository) or ''
     if string.match(stored, '^%S+') ~= f.revision then return {'stale'} end
   end
+  local cannot = f.move and unlike(f, f.move, f.fence, turns, of[3] or '', at)
+  if cannot then return cannot end
 end
-if message == '' then
+if message == '' and list[1].new then
   local over = overRate(of[2], KEYS[others - 1], session ~= '' and KEYS[others] or nil,
     {messages = ARGV[13] == '1' and 1 or 0, triggers = 1, bytes = #list[1].record})
   if over then return over end
   if session ~= '' then redis.call('ZADD', KEYS[5], at + tonumber(ARGV[11]), app .. '/' .. session) end
 end
 for i, f in ipairs(list) do
-  local trigger = {'record', f.record, 'fire', f.name, 'token', token, 'open', f.open, 'dead', '0', 'until', at + tonumber(ARGV[12]), 'session', session}
+  local trigger = {'token', token, 'open', f.open, 'until', at + tonumber(ARGV[12])}
   for _, part in ipairs({'event', 'emitter', 'call'}) do
     if f[part] ~= '' then
       trigger[#trigger + 1] = part
       trigger[#trigger + 1] = f[part]
     end
   end
-  local since = micros() + i - 1
-  redis.call('HSET', KEYS[12 + i], unpack(trigger))
-  redis.call('ZADD', KEYS[8], since, f.id)
-  if session ~= '' then redis.call('ZADD', KEYS[9], since, f.id) end
+  if f.new then
+    local since = micros() + i - 1
+    redis.call('HSET', f.key, 'record', f.record, 'fire', f.name, 'dead', '0', 'session', session)
+    redis.call('ZADD', KEYS[8], since, f.id)
+    if session ~= '' then redis.call('ZADD', KEYS[9], since, f.id) end
+  end
+  redis.call('HSET', f.key, unpack(trigger))
+  if f.move then moved(f, f.move, f.fence, turns, of[3] or '', app, session, KEYS[13], KEYS[10], at) end
   if f.once == '1' then
     if f.session == '' then
       redis.call('HDEL', KEYS[2], f.repository)
@@ -113,6 +137,7 @@ for i, f in ipairs(list) do
     end
   end
 end
+if session ~= '' then ask(turns, ARGV[23], ARGV[24]) end
 if message ~= '' then
   local decided = {turn.decision .. message, ARGV[8], turn.decider .. message, token, 'unfinished', ARGV[7]}
   if ARGV[19] ~= '' then
@@ -123,7 +148,7 @@ if message ~= '' then
   if ARGV[19] ~= '' then
     local goes = at + tonumber(ARGV[20])
     redis.call('ZADD', KEYS[12], goes, app .. '/' .. ARGV[4])
-    for i = 23, 22 + 2 * parts, 2 do
+    for i = 25, 24 + 2 * parts, 2 do
       redis.call('HSET', KEYS[11], ARGV[i], ARGV[i + 1])
       redis.call('ZADD', KEYS[12], goes + tonumber(ARGV[20]), app .. '//' .. ARGV[i])
     end
@@ -131,7 +156,7 @@ if message ~= '' then
 end
 for i = argument + 1, #ARGV do
   local e = cjson.decode(ARGV[i])
-  enqueue(KEYS[12 + firings + i - argument], e, app, KEYS[7], e.order ~= '1' and token or '')
+  enqueue(KEYS[13 + firings + fences + i - argument], e, app, KEYS[7], e.order ~= '1' and token or '')
 end
 local first = redis.call('LINDEX', KEYS[6], 0)
 if ARGV[15] == '1' and ARGV[17] ~= '' and not first then
@@ -144,10 +169,12 @@ if ARGV[15] == '1' and ARGV[17] ~= '' and not first then
 end
 for i, e in ipairs(unpacked(ARGV[17])) do
   e.session, e.box, e.lease = session, box, tonumber(ARGV[16])
-  enqueue(KEYS[12 + firings + #ARGV - argument + i], e, app, KEYS[6], token)
+  enqueue(KEYS[13 + firings + fences + #ARGV - argument + i], e, app, KEYS[6], token)
 end
 if message ~= '' then unschedule('turns', ARGV[4]) end
-for i, f in ipairs(list) do redis.call('ZADD', KEYS[10], micros() + i - 1, f.id) end
+for i, f in ipairs(list) do
+  if not f.move or f.move.state == '' then redis.call('ZADD', KEYS[10], fired(KEYS[8], f.id), f.id) end
+end
 return {'ok', 'holder', holderOf(first or redis.call('LINDEX', KEYS[6], 0), box), 'batch', '0'}
 `))
 
@@ -171,10 +198,24 @@ type Commitment struct {
 	// Guessed says that nothing was read for it: it is refused, as Changed, unless Matched is
 	// still the version of the app, and the session has no repositories.
 	Guessed bool
+	// Asked are the triggers whose question is the last thing that was asked, and Heard says
+	// whether a message was about something: if so, nothing that was asked before is.
+	Asked []string
+	Heard Heard
 	// FrontEnd says that a direct trigger counts as a message as well.
 	FrontEnd bool
 	Explanation
 }
+
+// Heard says what a message leaves of the questions that were asked before it.
+type Heard string
+
+// The values of Heard.
+const (
+	NoMessage Heard = ""  // they are as they were
+	Unrelated Heard = "0" // they stand until an agent says something else
+	Related   Heard = "1" // none is the last thing that was said any more
+)
 
 // Explanation is why a message was decided so. The script looks into none of it.
 type Explanation struct {
@@ -196,6 +237,8 @@ type Firing struct {
 	Once       bool
 	Open       int // how many effects it has
 	States     States
+	// Move is what makes it other than one that is due at once; nil for nothing.
+	Move *Move
 }
 
 // States are those of the effects of a trigger, as JSON; empty where it has none.
@@ -214,6 +257,13 @@ const (
 	Lost         Status = "lost"    // another has the turn, or has decided it
 	Closed       Status = "closed"  // the session was closed meanwhile
 	AlreadyFired Status = "exists"  // a direct trigger of this id was fired before
+	// Of a Move: what was known of equal values, or of a confirmation, is not so; the trigger
+	// has another state, its time is not over (Early), the user took it back, or it is
+	// gone.
+	Differs   Status = "differs"
+	Moved     Status = "moved"
+	Retracted Status = "retracted"
+	NoTrigger Status = "notrigger"
 )
 
 // Decision is the reply to a Commitment.
@@ -226,6 +276,11 @@ type Decision struct {
 	Batch bool
 	// Few says that too few replicas of Redis have the decision.
 	Few bool
+	// Firing is the one that Differs: First has its values, unless that is empty, and
+	// Confirmed says that they were.
+	Firing, First string
+	Confirmed     bool
+	State         string // of a trigger that has Moved
 }
 
 // Commit decides. A *RateError says that a limit is reached. It answers the same each time
@@ -246,7 +301,10 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 	if Status(r.status) == Limited {
 		return Decision{}, readLimited(r.values)
 	}
-	return Decision{Status: Status(r.status), Holder: r.values.text("holder"), Batch: r.values.text("batch") == "1", Few: few}, nil
+	return Decision{
+		Status: Status(r.status), Holder: r.values.text("holder"), Batch: r.values.text("batch") == "1", Few: few,
+		Firing: r.values.text("firing"), First: r.values.text("first"), Confirmed: r.values.text("confirmed") != "", State: r.values.text("state"),
+	}, nil
 }
 
 func (c Commitment) keys() []string {
@@ -254,10 +312,13 @@ func (c Commitment) keys() []string {
 	keys := []string{
 		k.App(), k.Repos(""), k.Repos(c.Session), k.Turns(c.Session), k.Idle(),
 		k.Outbox(c.Box), k.Outbox(keyspace.Box("", "")), k.Triggers(""), k.Triggers(c.Session), k.InState(keyspace.Pending),
-		k.ExplainedParts(), k.Explained(),
+		k.ExplainedParts(), k.Explained(), k.Over(),
 	}
 	for _, firing := range c.Firings {
 		keys = append(keys, k.Trigger(firing.ID))
+	}
+	for _, firing := range c.Firings {
+		keys = append(keys, firing.Move.fence(k)...)
 	}
 	for _, owed := range slices.Concat(c.Others, c.Events) {
 		keys = append(keys, k.Effect(owed.ID))
@@ -266,15 +327,19 @@ func (c Commitment) keys() []string {
 }
 
 func (c Commitment) arguments() ([]any, error) {
-	args := append(make([]any, 0, 22+2*len(c.Parts)+11*len(c.Firings)+len(c.Others)),
+	args := append(make([]any, 0, 24+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.App, c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
 		c.FrontEnd, c.Claims, !c.calls(), keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
-		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings))
+		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), strings.Join(c.Asked, " "), string(c.Heard))
 	for name, text := range c.Parts {
 		args = append(args, name, text)
 	}
 	for _, f := range c.Firings {
-		args = append(args, f.ID, f.Name, f.Record, f.Repository, f.Session, f.Revision, f.Once, f.Open, f.States.Event, f.States.Emitter, f.States.Call)
+		move, err := f.Move.encode()
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, f.ID, f.Name, f.Record, f.Repository, f.Session, f.Revision, f.Once, f.Open, f.States.Event, f.States.Emitter, f.States.Call, move)
 	}
 	for _, owed := range c.Others {
 		text, err := exactjson.Encode(owed)

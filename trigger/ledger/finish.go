@@ -13,8 +13,8 @@ import (
 // turn, all of it in one round trip.
 //
 //	KEYS 1 outbox, 2 pending, 3 failed, 4 turns, 5 dead, then effect and
-//	     trigger of each outcome, then the effect of each owed, triggers of the app, over,
-//	     then the ledger
+//	     trigger of each outcome, then the fence of each that has one, then the effect of
+//	     each owed, triggers of the app, over, then the ledger
 //	ARGV 1 report (JSON)
 //	=>   ok, with
 //	     answer  the one that holds, where the report has one: another may have been
@@ -30,6 +30,7 @@ import (
 // the effects gone or their tokens cleared, and changes nothing.
 var finish = keyspace.NewFreeingScript(keyspace.EffectLua, turnLua, tallyLua, firedLua, passLua, `
 local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
+local fences = 0
 local held = redis.call('HGET', ledger.holders, doc.box) == doc.token
 local function settle(trigger, o)
   if o.part == '' or redis.call('EXISTS', trigger) == 0 then return end
@@ -52,7 +53,13 @@ local function ours(key, o)
   if o.event then return held and redis.call('LINDEX', KEYS[1], 0) == o.id end
   return redis.call('HGET', key, 'token') == doc.token
 end
+local function free(fence, key, o)
+  if o.verdict ~= 'dead' or o.sent or redis.call('HEXISTS', key, 'sent') == 1 then return end
+  local had = redis.call('GET', fence)
+  if had and string.sub(had, -#o.trigger - 1) == ' ' .. o.trigger then redis.call('DEL', fence) end
+end
 local function again(key, o)
+  if o.sent then redis.call('HSET', key, 'sent', 1) end
   redis.call('HSET', key, 'token', '', 'until', 0, 'claims', 0)
   if redis.call('HEXISTS', key, 'begun') == 1 then redis.call('HSET', key, 'begun', '') end
   redis.call('HINCRBY', key, 'fails', o.counts)
@@ -68,6 +75,10 @@ end
 for i, o in ipairs(doc.outcomes) do
   local key, trigger = KEYS[4 + 2 * i], KEYS[5 + 2 * i]
   applied[i] = ours(key, o)
+  if o.fence ~= '' then
+    fences = fences + 1
+    if applied[i] then free(KEYS[5 + 2 * #doc.outcomes + fences], key, o) end
+  end
   if applied[i] then
     if o.verdict == 'retry' then
       again(key, o)
@@ -89,7 +100,7 @@ for i, o in ipairs(doc.outcomes) do
 end
 if held then pass(doc.app, redis.call('EXISTS', KEYS[1]) == 1, doc.box, doc.next, doc.lease) end
 for i, e in ipairs(doc.owes) do
-  if applied[e.after] then enqueue(KEYS[5 + 2 * #doc.outcomes + i], e, doc.app, KEYS[1], doc.next) end
+  if applied[e.after] then enqueue(KEYS[5 + 2 * #doc.outcomes + fences + i], e, doc.app, KEYS[1], doc.next) end
 end
 local holds = doc.next ~= '' and redis.call('HGET', ledger.holders, doc.box) == doc.next and '1' or '0'
 local id = doc.message
@@ -141,6 +152,10 @@ type Outcome struct {
 	Opens   int    `json:"opens"`   // effects of the trigger that this one owes
 	Message string `json:"message"`
 	Result  string `json:"result"` // JSON of the callResult, where a call has ended
+	// Fence is that of a call's values, empty for none. They are free again when it is dead
+	// and no attempt was Sent.
+	Fence string `json:"fence"`
+	Sent  bool   `json:"sent"`
 }
 
 // Owed is a new effect that follows from an outcome.
@@ -193,6 +208,9 @@ func (r Report) keys() []string {
 	keys := []string{k.Outbox(r.Box), k.InState(keyspace.Pending), k.InState(keyspace.Failed), turns, k.Dead()}
 	for _, o := range r.Outcomes {
 		keys = append(keys, k.Effect(o.ID), k.Trigger(o.Trigger))
+	}
+	for _, o := range r.Outcomes {
+		keys = append(keys, (&Move{Fence: o.Fence}).fence(k)...)
 	}
 	for _, owed := range r.Owes {
 		keys = append(keys, k.Effect(owed.ID))

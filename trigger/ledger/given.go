@@ -42,7 +42,7 @@ return 'ok'
 const (
 	Kept     Status = "ok"    // it is the one that holds
 	Given    Status = "given" // one was given before
-	Early    Status = "early" // it was given before it was asked for again
+	Early    Status = "early" // it came before its time
 	Late     Status = "late"  // it was given when nobody waited any more
 	NotAsked Status = "none"  // no answer is waited for
 )

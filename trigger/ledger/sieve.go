@@ -29,7 +29,7 @@ local function reads(asked, ...)
   end
 end
 reads(true, 'open')
-reads(state ~= '', 'dead')
+reads(state ~= '', 'dead', 'state')
 reads(session ~= '', 'session')
 reads(failure ~= '', 'call')
 reads(text .. head ~= '' or #ARGV > 7, 'record')
@@ -65,13 +65,14 @@ local function said(record, at)
   end
   return false
 end
-local function stateOf(open, dead)
+local function stateOf(open, dead, held)
+  if held and held ~= '' then return held == 'settling' and 'pending' or held end
   if dead and dead ~= '0' then return 'failed' end
   return open == '0' and 'delivered' or 'pending'
 end
 local function fits(t)
   local record = t[at.record]
-  if not t[1] or record == false or state ~= '' and stateOf(t[1], t[at.dead]) ~= state or session ~= '' and t[at.session] ~= session then return false end
+  if not t[1] or record == false or state ~= '' and stateOf(t[1], t[at.dead], t[at.state]) ~= state or session ~= '' and t[at.session] ~= session then return false end
   if failure ~= '' and not has(t[at.call] or '', failure) or text ~= '' and not has(record, text) then return false end
   if head == '' and #ARGV == 7 then return true end
   local first, last = string.find(record, begins, 1, true)

@@ -43,10 +43,11 @@ type StoredTrigger struct {
 	// Answering says that the replica that fired it may still be about to answer; of a
 	// trigger that was not fired directly it says nothing.
 	Answering bool
+	State     string // as package state has them
 }
 
 // triggerFields are read of a trigger.
-var triggerFields = []string{"record", "event", "emitter", "call", "open", "dead", "log", "answer", "fire", "until", "retries"}
+var triggerFields = []string{"record", "event", "emitter", "call", "open", "dead", "log", "answer", "fire", "until", "retries", "state"}
 
 // Triggers reads triggers in one round trip; nil stands for one that is gone.
 func (l *Ledger) Triggers(ctx context.Context, appID string, ids []string) ([]*StoredTrigger, error) {
@@ -81,7 +82,7 @@ func readTrigger(reply *redis.SliceCmd, now int64) *StoredTrigger {
 	}
 	return &StoredTrigger{
 		Record: v["record"], Event: v["event"], Emitter: v["emitter"], Call: v["call"], Open: v["open"], Dead: v["dead"],
-		Attempts: v["log"], Retries: v["retries"], Answer: v["answer"], Name: v["fire"], Answering: v["until"] != "" && now < int64(number(v["until"])),
+		State: v["state"], Attempts: v["log"], Retries: v["retries"], Answer: v["answer"], Name: v["fire"], Answering: v["until"] != "" && now < int64(number(v["until"])),
 	}
 }
 

@@ -69,6 +69,14 @@ func (f Trigger) forms() []any {
 	return []any{f, worded, described, bare}
 }
 
+// each are the forms of a payload that has this one in it.
+func (f Trigger) each(within func(Trigger) any) (forms []any) {
+	for _, form := range f.forms() {
+		forms = append(forms, within(form.(Trigger)))
+	}
+	return forms
+}
+
 // Rejected is the payload of tool.rejected.
 type Rejected struct {
 	Header
@@ -132,13 +140,13 @@ const (
 	KindNotMatching = "notmatching"
 )
 
-// eventPayload is the payload of an event in one or several forms, each shorter than the
-// one before.
-type eventPayload interface{ forms() []any }
+// Payload is the payload of an event in one or several forms, each shorter than the one
+// before.
+type Payload interface{ forms() []any }
 
 // EventOf wraps a payload, in the first form that fits into an event, and reports whether
 // it had to be shortened. The last word of the subject is left out where name is empty.
-func EventOf(kind string, about Header, name string, says eventPayload) (event effect.Event, cut bool, err error) {
+func EventOf(kind string, about Header, name string, says Payload) (event effect.Event, cut bool, err error) {
 	subject := "tool." + kind + "." + about.AppID + "." + keyspace.OrNone(about.SessionID)
 	if name != "" {
 		subject += "." + name

@@ -1,0 +1,386 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+	"earshot/trigger/canonical"
+	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
+	"earshot/trigger/payload"
+	"earshot/trigger/question"
+	"earshot/trigger/state"
+)
+
+// A trigger may keep its effects back: until somebody confirms it, or until the time is over
+// in which it can be taken back. Whatever moves it is decided by the script that decides
+// messages; package state has the ways that there are.
+
+// confirmWithin is how long a trigger waits for a word about it.
+const confirmWithin = 3 * time.Minute
+
+// cancelled is what a model reads as the result of a trigger that was cancelled.
+const cancelled = "cancelled: nothing was done"
+
+// standing is what was learnt, by trying to commit, of the firings of a plan: which trigger
+// has the values of a fence, and what was confirmed before.
+type standing struct {
+	firsts    map[string]string
+	confirmed map[string]bool
+}
+
+// learn notes why the ledger has refused a plan.
+func (s *standing) learn(p *plan) {
+	if s.firsts == nil {
+		s.firsts, s.confirmed = map[string]string{}, map[string]bool{}
+	}
+	for _, firing := range p.firings {
+		if firing.triggerID != p.differs.Firing {
+			continue
+		}
+		if p.differs.Confirmed {
+			s.confirmed[firing.move.Unless] = true
+		} else {
+			s.firsts[firing.move.Fence] = p.differs.First
+		}
+	}
+}
+
+// keptBack is what a held trigger keeps back, as the ledger has it.
+type keptBack struct {
+	Effects []keyspace.Entry `json:"effects"`
+	Settle  int64            `json:"settle,omitempty"` // ms, after a confirmation
+	OnNext  bool             `json:"onNext,omitempty"` // the user's next message takes it back
+	Digest  string           `json:"digest,omitempty"`
+	Once    bool             `json:"once,omitempty"` // the digest is not asked for again
+	Fence   string           `json:"fence,omitempty"`
+	Within  int64            `json:"within,omitempty"` // ms that the fence holds
+}
+
+// moveOf is how a new firing begins: as a duplicate, held, or due.
+func (p *planner) moveOf(c matcher.Candidate, triggerID string, says payload.Trigger) *ledger.Move {
+	tool, m := c.Tool, &ledger.Move{New: true, Wait: -1, Message: p.Message, Keep: p.store.Retention().Done.Milliseconds()}
+	if tool.Dedupe != nil && p.dedupe(m, c, triggerID, says.Values) {
+		return m
+	}
+	digest := confirmDigest(p.Turn, c, says.Values)
+	switch asks := tool.Confirm; {
+	case asks == repositories.ConfirmAlways, asks == repositories.ConfirmOnce && !p.standing.confirmed[digest]:
+		m.State, m.Wait = string(state.Confirming), confirmWithin.Milliseconds()
+		if asks == repositories.ConfirmOnce && p.Session != "" {
+			m.Unless = digest
+		}
+	case tool.Settle > 0:
+		m.State, m.Wait = string(state.Settling), time.Duration(tool.Settle).Milliseconds()
+	}
+	if m.OnNext = tool.CancelOnNext && p.Session != "" && m.State == string(state.Settling); m.State == "" {
+		m.Keep, m.Message = 0, ""
+	}
+	return m
+}
+
+// dedupe notes which fence the values have, and reports whether another trigger has it.
+func (p *planner) dedupe(m *ledger.Move, c matcher.Candidate, triggerID string, values map[string]any) bool {
+	of, session := c.Tool.Dedupe, p.Session
+	if of.Scope == repositories.DedupeApp {
+		session = ""
+	}
+	fence := hash("fence", of.Scope, session, c.Repository.ID, c.Tool.Name, canonical.Digest(values, of.By...))
+	if first, mine := p.own[fence]; mine {
+		m.State, m.First = string(state.Duplicate), first
+		return true
+	}
+	m.Fence, m.Within, m.First = fence, time.Duration(of.Within).Milliseconds(), p.standing.firsts[fence]
+	if m.First != "" {
+		m.State = string(state.Duplicate)
+		return true
+	}
+	p.own[fence] = triggerID
+	return false
+}
+
+// confirmDigest stands for what is confirmed: the tool, where it is fired, and its values.
+func confirmDigest(in ledger.Turn, c matcher.Candidate, values map[string]any) string {
+	return hash("confirm", in.App, in.Session, c.Repository.SessionID, c.Repository.ID, c.Tool.Name, canonical.Digest(values))
+}
+
+// holdBack takes the effects of the latest match out of the plan where they are not due, and
+// adds the event that says so.
+func (p *planner) holdBack(f plannedFiring, tool *repositories.Tool, says payload.Trigger, before int) error {
+	match := &p.answer.Matches[len(p.answer.Matches)-1]
+	if f.due() {
+		return nil
+	}
+	held := keptBack{Settle: time.Duration(tool.Settle).Milliseconds(), OnNext: tool.CancelOnNext && p.Session != "", Fence: f.move.Fence, Within: f.move.Within}
+	for _, delivery := range p.effects[before:] {
+		held.Effects = append(held.Effects, delivery.entry)
+	}
+	p.effects = p.effects[:before]
+	until := p.now.Add(time.Duration(f.move.Wait) * time.Millisecond)
+	match.State = shownState(state.State(f.move.State))
+	match.setStates(match.State)
+	switch state.State(f.move.State) {
+	case state.Duplicate:
+		match.Of, match.Call = f.move.First, nil
+		says.Header = p.header(keyspace.EffectID(f.triggerID, payload.KindDuplicate))
+		return p.tell(f, payload.KindDuplicate, says.Header, payload.Duplicate{Trigger: says, TriggerID: f.triggerID, Of: match.Of})
+	case state.Settling:
+		match.DueAt = &until
+		return held.keep(f.move)
+	}
+	held.Digest, held.Once = confirmDigest(p.Turn, matcher.Candidate{Repository: f.repository, Tool: tool}, says.Values), tool.Confirm == repositories.ConfirmOnce
+	match.Digest, match.Question, match.ExpiresAt = held.Digest, question.Of(tool, says.Values, p.text), &until
+	if err := held.keep(f.move); err != nil {
+		return err
+	}
+	says.Header = p.header(keyspace.EffectID(f.triggerID, payload.KindConfirm))
+	return p.tell(f, payload.KindConfirm, says.Header, payload.Confirm{Trigger: says, TriggerID: f.triggerID, Digest: match.Digest, ExpiresAt: until, Question: match.Question})
+}
+
+func (k keptBack) keep(m *ledger.Move) error {
+	text, err := exactjson.Encode(k)
+	m.Held = string(text)
+	return err
+}
+
+// tell adds an event about a trigger that has no effect, or not yet. It is none of the
+// trigger's effects.
+func (p *planner) tell(f plannedFiring, kind string, header payload.Header, says payload.Payload) error {
+	event, _, err := payload.EventOf(kind, header, p.answer.Matches[len(p.answer.Matches)-1].Name, says)
+	if err != nil {
+		return err
+	}
+	return p.event(keyspace.EffectID(f.id, kind), "", event)
+}
+
+// asked are the triggers of a plan whose question the user is asked.
+func (p *plan) asked() (ids []string) {
+	for _, firing := range p.firings {
+		if firing.move != nil && state.State(firing.move.State) == state.Confirming {
+			ids = append(ids, firing.triggerID)
+		}
+	}
+	return ids
+}
+
+// heldTrigger is a trigger with what it keeps back.
+type heldTrigger struct {
+	storedTrigger
+	state state.State
+	keptBack
+}
+
+// readHeld reads a trigger that may be held; ErrNotFound where it is gone.
+func (e *Engine) readHeld(ctx context.Context, appID, triggerID string) (*heldTrigger, error) {
+	found, err := e.ledger.Held(ctx, appID, triggerID)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
+	}
+	stored, err := readStored(&found.StoredTrigger)
+	if err != nil {
+		return nil, err
+	}
+	h := &heldTrigger{storedTrigger: *stored, state: state.State(found.State)}
+	if found.Held != "" {
+		err = decode(found.Held, &h.keptBack)
+	}
+	return h, err
+}
+
+// move plans a held trigger's way along an action, which is one that it can take.
+func (p *planner) move(e *Engine, h *heldTrigger, action state.Action) error {
+	to, _ := state.Next(h.state, action, h.Settle > 0)
+	m := &ledger.Move{
+		From: string(h.state), State: string(to), Wait: -1, ByClock: action == state.Release || action == state.Expire,
+		OnNext: h.OnNext, Fence: h.Fence, Within: h.Within, Message: h.record.MessageID, Keep: p.store.Retention().Done.Milliseconds(),
+	}
+	if action == state.Confirm && h.Once {
+		m.Confirmed = h.Digest
+	}
+	f := plannedFiring{id: h.firing, triggerID: h.record.TriggerID, open: len(h.Effects), move: m}
+	match := h.record.Match
+	match.State, match.DueAt, match.ExpiresAt, match.Digest, match.Question = shownState(to), nil, nil, "", ""
+	match.setStates(StatePending)
+	p.answer.Matches, p.firings = append(p.answer.Matches, match), append(p.firings, f)
+	switch to {
+	case state.Settling:
+		m.Wait = h.Settle
+		until := p.now.Add(time.Duration(h.Settle) * time.Millisecond)
+		p.answer.Matches[len(p.answer.Matches)-1].DueAt = &until
+		return nil
+	case state.Due:
+		return p.release(e, h)
+	}
+	return p.cancel(h, f, action)
+}
+
+// release adds the effects that a trigger has kept back.
+func (p *planner) release(e *Engine, h *heldTrigger) error {
+	for _, owed := range h.Effects {
+		delivery, err := e.effectKept(p.App, owed)
+		if err != nil {
+			return err
+		}
+		p.effects = append(p.effects, plannedEffect{Effect: delivery, entry: owed, match: len(p.answer.Matches) - 1})
+	}
+	return nil
+}
+
+// effectKept is an effect that was kept back.
+func (e *Engine) effectKept(appID string, owed keyspace.Entry) (effect.Effect, error) {
+	c := claimed{Claimed: ledger.Claimed{Entry: owed, Attempt: 1}}
+	c.Effect = effectOf(appID, c.Claimed)
+	if c.Kind != effect.KindEvent {
+		return c.Effect, c.readBody(e.store)
+	}
+	c.Event = &effect.Event{}
+	err := decode(owed.Body, c.Event)
+	c.TraceParent = c.Event.TraceParent
+	return c.Effect, err
+}
+
+// cancel adds the event that a trigger has ended, and what its session keeps of that.
+func (p *planner) cancel(h *heldTrigger, f plannedFiring, action state.Action) error {
+	p.answer.Matches[len(p.answer.Matches)-1].setStates(StateCancelled)
+	text, err := exactjson.Encode(callResult{TriggerID: f.triggerID, Error: cancelled})
+	if err != nil {
+		return err
+	}
+	f.move.Result = string(text)
+	of := h.record
+	header := payload.Header{
+		ID: keyspace.EffectID(f.triggerID, payload.KindCancelled), Time: p.now,
+		MessageID: of.MessageID, Text: of.Text, AppID: p.App, SessionID: p.Session,
+	}
+	says := payload.Trigger{Header: header, RepositoryID: of.RepositoryID, Source: of.Source, Name: of.Name, Schema: of.Schema, Values: of.Values}
+	return p.tell(f, payload.KindCancelled, header, payload.Cancelled{Trigger: says, TriggerID: f.triggerID, Reason: string(action)})
+}
+
+// Confirm lets a trigger go that waits for it; the digest says what was asked about. It makes
+// the first attempts at its effects, unless it settles first.
+//
+// Errors: ErrNotFound, ErrDigest, ErrEnded, keyspace.ErrUnavailable.
+func (e *Engine) Confirm(ctx context.Context, appID, triggerID, digest string) (Record, error) {
+	return e.move(ctx, appID, triggerID, state.Confirm, digest)
+}
+
+// Deny ends a trigger that waits to be confirmed. An empty digest is that of the trigger.
+//
+// Errors: those of Confirm.
+func (e *Engine) Deny(ctx context.Context, appID, triggerID, digest string) (Record, error) {
+	return e.move(ctx, appID, triggerID, state.Deny, digest)
+}
+
+// Cancel ends a trigger whose effects are kept back. ErrEnded where an effect is under way.
+//
+// Errors: ErrNotFound, ErrEnded, keyspace.ErrUnavailable.
+func (e *Engine) Cancel(ctx context.Context, appID, triggerID string) (Record, error) {
+	return e.move(ctx, appID, triggerID, state.Cancel, "")
+}
+
+// move takes a held trigger along an action, and returns its record.
+func (e *Engine) move(ctx context.Context, appID, triggerID string, action state.Action, digest string) (Record, error) {
+	for range replans {
+		h, err := e.readHeld(ctx, appID, triggerID)
+		if err != nil {
+			return Record{}, err
+		}
+		if digest != "" && digest != h.record.Digest {
+			return Record{}, fmt.Errorf("trigger %q: %w", triggerID, ErrDigest)
+		}
+		if _, can := state.Next(h.state, action, false); !can {
+			return Record{}, fmt.Errorf("trigger %q %w before: it is %s", triggerID, ErrEnded, h.record.State)
+		}
+		status, err := e.take(ctx, h, action)
+		switch {
+		case err != nil:
+			return Record{}, err
+		case status == ledger.Committed:
+			return e.Trigger(ctx, appID, triggerID)
+		case status == ledger.Early:
+			return h.record, nil
+		case status == ledger.Retracted: // its time is over, and so is the wait for a message
+			action = state.Retract
+		}
+	}
+	return Record{}, fmt.Errorf("%w: trigger %q changes faster than it can be moved", keyspace.ErrUnavailable, triggerID)
+}
+
+// take commits a way of a held trigger, and makes the first attempts at what is due then.
+func (e *Engine) take(ctx context.Context, h *heldTrigger, action state.Action) (status ledger.Status, err error) {
+	of := h.record
+	p := newPlanner(e, ledger.Turn{App: of.AppID, Session: of.SessionID}, e.token(), &appState{}, of.Text, "")
+	p.box = keyspace.Box(of.SessionID, of.TriggerID)
+	if err := p.move(e, h, action); err != nil {
+		return "", err
+	}
+	if status, err = e.commitPersistently(ctx, &p.plan); err != nil || status != ledger.Committed {
+		return status, e.expired(p, err)
+	}
+	e.wakeFor(&p.plan)
+	_, err = e.toTheEnd(func() (json.RawMessage, error) {
+		r := e.newFirstAttempts(&p.plan)
+		if err := r.run(e.life); err != nil {
+			return nil, err
+		}
+		_, err := r.save(e.life, ledger.Report{})
+		return nil, err
+	})
+	return status, err
+}
+
+// expired is the error of a yes that came when the time for it was over.
+func (e *Engine) expired(p *planner, err error) error {
+	if err == nil && p.differs.Status == ledger.Moved && p.differs.State == "expired" {
+		return fmt.Errorf("trigger %q %w: nobody has confirmed it within %s", p.firings[0].triggerID, ErrEnded, confirmWithin)
+	}
+	return err
+}
+
+// wakeFor has this process look when the first of the triggers that settle is due, as the
+// ledger is looked at from time to time only.
+func (e *Engine) wakeFor(p *plan) {
+	for _, firing := range p.firings {
+		if firing.move != nil && state.State(firing.move.State) == state.Settling {
+			time.AfterFunc(time.Duration(firing.move.Wait)*time.Millisecond, func() { e.Wake(p.App) })
+		}
+	}
+}
+
+// takeHeld moves a trigger whose time is over.
+func (e *Engine) takeHeld(appID, triggerID string) error {
+	h, err := e.readHeld(e.life, appID, triggerID)
+	switch {
+	case errors.Is(err, ErrNotFound), err == nil && !h.state.Held():
+		return e.ledger.Let(e.life, appID, triggerID)
+	case err != nil:
+		return err
+	}
+	action := state.Release
+	if h.state == state.Confirming {
+		action = state.Expire
+	}
+	_, err = e.move(e.life, appID, triggerID, action, "")
+	if errors.Is(err, ErrEnded) || errors.Is(err, ErrNotFound) {
+		return nil // somebody else was faster
+	}
+	return err
+}
+
+// retract takes back a trigger that settles, as the user's next message came.
+func (e *Engine) retract(appID, triggerID string) {
+	_, err := e.move(e.life, appID, triggerID, state.Retract, "")
+	if err != nil && !errors.Is(err, ErrEnded) && !errors.Is(err, ErrNotFound) && e.life.Err() == nil {
+		e.log.Warn("trigger.unretracted", "app", appID, "trigger", triggerID, "error", err.Error())
+	}
+}

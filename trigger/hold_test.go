@@ -1,0 +1,368 @@
+package trigger_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/repositories/keyspace"
+	"earshot/trigger"
+	"earshot/trigger/effect"
+)
+
+const shop = `{"tools":[
+  {"name":"refund","description":"Refund an order","confirm":"always","url":"https://shop.example/refund","schema":[{"parameter":"order","type":"string","required":true}]},
+  {"name":"address","confirm":"once","schema":[{"parameter":"street","type":"string"}]},
+  {"name":"lamp","settle":"30s","cancelOnNext":true},
+  {"name":"mail","settle":"30s"},
+  {"name":"careful","confirm":"always","settle":"30s"},
+  {"name":"order","url":"https://shop.example/order","dedupe":{"by":["id","amount"],"within":"10m"},
+   "schema":[{"parameter":"id","type":"string"},{"parameter":"amount","type":"number"},{"parameter":"note","type":"string"}]},
+  {"name":"alarm","dedupe":{"within":"10m","scope":"app"}},
+  {"name":"guarded","confirm":"always","dedupe":{"within":"10m"}}]}`
+
+// timeOver lets the time of a held trigger be over, and has it looked at.
+func (w *world) timeOver(triggerID string) {
+	w.t.Helper()
+	client, keys := w.server.Client(), keyspace.KeysOf("clinic")
+	require.NoError(w.t, client.HSet(w.t.Context(), keys.Trigger(triggerID), "due", 1).Err())
+	require.NoError(w.t, client.ZAddXX(w.t.Context(), keys.Lane(keyspace.LaneHeld), redis.Z{Score: 1, Member: triggerID}).Err())
+	require.NoError(w.t, client.ZAdd(w.t.Context(), keys.Due(), redis.Z{Score: 1, Member: string(keyspace.LaneHeld) + "/clinic"}).Err())
+	w.keeper.Wake("clinic")
+}
+
+// saidOne posts a message that matches one tool, and returns the match.
+func (w *world) saidOne(id, text string) trigger.Match {
+	w.t.Helper()
+	answer, err := w.say(id, text)
+	require.NoError(w.t, err)
+	require.Len(w.t, answer.Matches, 1, text)
+	return answer.Matches[0]
+}
+
+// stands reads the state of a trigger.
+func (w *world) stands(triggerID string) string {
+	w.t.Helper()
+	record, err := w.engine.Trigger(w.t.Context(), "clinic", triggerID)
+	require.NoError(w.t, err)
+	return record.State
+}
+
+func TestConfirmedTriggerTakesEffectWhenItIs(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		asked := w.saidOne("m1", `refund {"order":"A1"}`)
+		require.Equal(t, []string{trigger.StateConfirming, trigger.StateConfirming, trigger.StateConfirming}, []string{asked.State, asked.Event.State, asked.Call.State})
+		require.NotEmpty(t, asked.Digest)
+		require.Contains(t, asked.Question, "A1")
+		require.Equal(t, trigger.StateConfirming, w.stands(asked.TriggerID))
+		require.Equal(t, []string{"tool.confirm.clinic.s1.refund"}, w.events.subjects(), "and no other effect")
+		told := w.events.payloads("tool.confirm.clinic.s1.refund")[0]
+		require.Equal(t, []any{asked.TriggerID, asked.Digest, asked.Question, map[string]any{"order": "A1"}}, []any{told["triggerId"], told["digest"], told["question"], told["values"]})
+
+		_, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, "another")
+		require.ErrorIs(t, err, trigger.ErrDigest)
+		record, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest)
+		require.NoError(t, err)
+		require.Equal(t, []any{trigger.StateDelivered, trigger.StatePublished, trigger.StateDelivered}, []any{record.State, record.Event.State, record.Call.State})
+		require.Equal(t, []string{"tool.confirm.clinic.s1.refund", "tool.trigger.clinic.s1.refund", "tool.result.clinic.s1.refund"}, w.events.subjects())
+		for _, late := range []error{
+			errOf(w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest)),
+			errOf(w.engine.Deny(t.Context(), "clinic", asked.TriggerID, "")),
+			errOf(w.engine.Cancel(t.Context(), "clinic", asked.TriggerID)),
+		} {
+			require.ErrorIs(t, late, trigger.ErrEnded)
+		}
+		_, err = w.engine.Confirm(t.Context(), "clinic", "none", asked.Digest)
+		require.ErrorIs(t, err, trigger.ErrNotFound)
+		w.rest()
+	})
+}
+
+func errOf(_ trigger.Record, err error) error { return err }
+
+func TestPlainWordsAnswerWhatWasAskedLast(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		first := w.saidOne("m1", `refund {"order":"A1"}`)
+		before := len(w.matcher.asked)
+		yes := w.saidOne("m2", "Yes, please!")
+		require.Equal(t, first.TriggerID, yes.TriggerID)
+		require.Equal(t, []string{"", trigger.StatePublished, trigger.StateDelivered}, []string{yes.State, yes.Event.State, yes.Call.State})
+		require.Len(t, w.matcher.asked, before, "no model is asked")
+		explained, err := w.engine.Explain(t.Context(), "clinic", "s1", "m2")
+		require.NoError(t, err)
+		require.Equal(t, "fired", string(explained.Calls[0].Verdict))
+
+		second := w.saidOne("m3", `refund {"order":"A2"}`)
+		no := w.saidOne("m4", "nein danke")
+		require.Equal(t, []string{second.TriggerID, trigger.StateCancelled}, []string{no.TriggerID, no.State})
+		w.rest()
+		told := w.events.payloads("tool.cancelled.clinic.s1.refund")
+		require.Len(t, told, 1)
+		require.Equal(t, []any{second.TriggerID, "deny", "m3"}, []any{told[0]["triggerId"], told[0]["reason"], told[0]["messageId"]})
+		_, err = w.say("m5", "yes")
+		require.NoError(t, err)
+		require.Len(t, w.matcher.asked, before+2, "nothing is asked any more: it is a message like any other")
+		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.refund"), 1)
+	})
+}
+
+func TestYesMeansTheLastThingThatWasAsked(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		asked := w.saidOne("m1", `refund {"order":"A1"}`)
+		for i, said := range []string{"hm, wait", "yes, and send a mail"} {
+			_, err := w.say(fmt.Sprint("w", i), said)
+			require.NoError(t, err)
+			require.Equal(t, trigger.StateConfirming, w.stands(asked.TriggerID), "anything else leaves it confirming")
+		}
+		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "a1", Actor: matcher.ActorAgent, Text: "Shall I call you a taxi?"})
+		require.NoError(t, err)
+		_, err = w.say("m2", "yes")
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateConfirming, w.stands(asked.TriggerID), "that was for the taxi")
+
+		again := w.saidOne("m3", `refund {"order":"A2"}`)
+		_, err = w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "a2", Actor: matcher.ActorAgent, Text: again.Question})
+		require.NoError(t, err)
+		require.Equal(t, again.TriggerID, w.saidOne("m4", "ja").TriggerID, "an agent may word the question")
+		require.Equal(t, trigger.StateConfirming, w.stands(asked.TriggerID))
+	})
+}
+
+func TestChatAsksTheQuestionItself(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		w.put("s1", "shop", shop)
+		asked, err := w.say("m1", `refund {"order":"A1"}`)
+		require.NoError(t, err)
+		require.Equal(t, asJSON(t, asked.Matches[0].Question), string(asked.Reply))
+		require.Empty(t, w.matcher.replies)
+		done, err := w.say("m2", "yes")
+		require.NoError(t, err)
+		require.JSONEq(t, `"done: refund"`, string(done.Reply))
+		require.JSONEq(t, `{"ok":true}`, string(w.matcher.replies[0][0].Result), "it is written with the result in hand")
+	})
+}
+
+func TestWhatNobodyConfirmsEnds(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		asked := w.saidOne("m1", `refund {"order":"A1"}`)
+		client, key := w.server.Client(), keyspace.KeysOf("clinic").Trigger(asked.TriggerID)
+		require.NoError(t, client.HSet(t.Context(), key, "due", 1).Err())
+		_, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest)
+		require.ErrorIs(t, err, trigger.ErrEnded, "its time is over, whether or not anybody has looked")
+		w.timeOver(asked.TriggerID)
+		w.until("it is cancelled", func() bool { return w.stands(asked.TriggerID) == trigger.StateCancelled })
+		w.rest()
+		require.Equal(t, "expire", w.events.payloads("tool.cancelled.clinic.s1.refund")[0]["reason"])
+		require.Empty(t, w.events.payloads("tool.trigger.clinic.s1.refund"))
+	})
+}
+
+func TestConfirmedOnceIsNotAskedForAgain(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "shop", shop)
+		require.Equal(t, trigger.StateConfirming, w.saidOne("m1", `address {"street":"Elm"}`).State)
+		w.saidOne("m2", "yes")
+		require.Empty(t, w.saidOne("m3", `address {"street":"Elm"}`).State)
+		require.Equal(t, trigger.StateConfirming, w.saidOne("m4", `address {"street":"Oak"}`).State, "other values are asked for")
+		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "address", Source: trigger.SourceUI, Values: map[string]any{"street": "Elm"}})
+		require.NoError(t, err)
+		require.Empty(t, match.State, "it holds for every source")
+		answer, err := w.sayOn(w.engine, "s2", "n1", `address {"street":"Elm"}`)
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateConfirming, answer.Matches[0].State, "in that session alone")
+	})
+}
+
+func TestSettlingTriggerCanBeCancelled(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		mail := w.saidOne("m1", "mail")
+		require.Equal(t, []string{trigger.StatePending, trigger.StatePending}, []string{mail.State, mail.Event.State})
+		require.Greater(t, time.Until(*mail.DueAt), time.Second)
+		require.Equal(t, trigger.StatePending, w.stands(mail.TriggerID))
+		record, err := w.engine.Cancel(t.Context(), "clinic", mail.TriggerID)
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateCancelled, record.State)
+		w.rest()
+		require.Equal(t, []string{"tool.cancelled.clinic.s1.mail"}, w.events.subjects())
+		require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", mail.TriggerID)), trigger.ErrEnded)
+
+		second := w.saidOne("m2", "mail")
+		w.saidOne("m3", "lamp")
+		require.Equal(t, trigger.StatePending, w.stands(second.TriggerID), "a message takes back only what says so")
+		w.timeOver(second.TriggerID)
+		w.until("it is delivered", func() bool { return w.stands(second.TriggerID) == trigger.StateDelivered })
+		require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", second.TriggerID)), trigger.ErrEnded)
+		require.ErrorIs(t, w.engine.Retry(t.Context(), "clinic", mail.TriggerID, ""), trigger.ErrEnded)
+	})
+}
+
+func TestNextMessageTakesBackWhatSaysSo(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		lamp := w.saidOne("m1", "lamp")
+		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "a1", Actor: matcher.ActorAgent, Text: "one moment"})
+		require.NoError(t, err)
+		require.Equal(t, trigger.StatePending, w.stands(lamp.TriggerID), "an agent's message is no word of the user")
+		_, err = w.say("m2", "no, wait")
+		require.NoError(t, err)
+		w.until("it is cancelled", func() bool { return w.stands(lamp.TriggerID) == trigger.StateCancelled })
+		w.rest()
+		require.Equal(t, "retract", w.events.payloads("tool.cancelled.clinic.s1.lamp")[0]["reason"])
+
+		// The replica that took the next message died before it said so.
+		lost := w.saidOne("m3", "lamp")
+		require.NoError(t, w.server.Client().HDel(t.Context(), keyspace.KeysOf("clinic").Turns("s1"), "onnext").Err())
+		w.timeOver(lost.TriggerID)
+		w.until("it is cancelled all the same", func() bool { return w.stands(lost.TriggerID) == trigger.StateCancelled })
+		kept := w.saidOne("m4", "lamp")
+		w.timeOver(kept.TriggerID)
+		w.until("it is delivered", func() bool { return w.stands(kept.TriggerID) == trigger.StateDelivered })
+	})
+}
+
+func TestWhatIsConfirmedSettlesAfterwards(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		asked := w.saidOne("m1", "careful")
+		yes := w.saidOne("m2", "yes")
+		require.Equal(t, []string{asked.TriggerID, trigger.StatePending, trigger.StatePending}, []string{yes.TriggerID, yes.State, yes.Event.State})
+		require.Empty(t, w.events.payloads("tool.trigger.clinic.s1.careful"))
+		w.timeOver(asked.TriggerID)
+		w.until("it is delivered", func() bool { return w.stands(asked.TriggerID) == trigger.StateDelivered })
+		w.rest()
+	})
+}
+
+func TestOfEqualValuesOneTriggerFires(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "shop", shop)
+		answer, err := w.say("m1", `order {"id":"A1","amount":5,"note":"x"}; order {"id":"A1","amount":5.0,"note":"y"}; order {"id":"A1","amount":6}`)
+		require.NoError(t, err)
+		first, second, third := answer.Matches[0], answer.Matches[1], answer.Matches[2]
+		require.Equal(t, []string{"", trigger.StateDuplicate, ""}, []string{first.State, second.State, third.State})
+		require.Equal(t, first.TriggerID, second.Of)
+		third = w.saidOne("m2", `order {"amount":5,"id":"A1"}`)
+		require.Equal(t, []string{trigger.StateDuplicate, first.TriggerID}, []string{third.State, third.Of})
+		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "order", Source: trigger.SourceTask, Values: map[string]any{"id": "A1", "amount": 5.0}})
+		require.NoError(t, err)
+		require.Equal(t, first.TriggerID, match.Of)
+		record, err := w.engine.Trigger(t.Context(), "clinic", third.TriggerID)
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateDuplicate, record.State)
+		require.JSONEq(t, `{"ok":true}`, string(record.Call.Result), "it has the result of the first")
+		w.rest()
+		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.order"), 2)
+		told := w.events.payloads("tool.duplicate.clinic.s1.order")
+		require.Len(t, told, 3)
+		require.Equal(t, first.TriggerID, told[0]["of"])
+		other, err := w.sayOn(w.engine, "s2", "n1", `order {"amount":5,"id":"A1"}`)
+		require.NoError(t, err)
+		require.Empty(t, other.Matches[0].State, "of the same session, unless the tool says otherwise")
+		require.Empty(t, w.saidOne("m3", "alarm").State)
+		other, err = w.sayOn(w.engine, "s2", "n2", "alarm")
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateDuplicate, other.Matches[0].State)
+	})
+}
+
+func TestFirstWithoutEffectFreesItsValues(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		denied := w.saidOne("m1", "guarded")
+		require.Equal(t, denied.TriggerID, w.saidOne("m2", "guarded").Of, "what is asked about has its values")
+		_, err := w.engine.Deny(t.Context(), "clinic", denied.TriggerID, denied.Digest)
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateConfirming, w.saidOne("m3", "guarded").State)
+
+		refuse := func(sent *effect.Sent) func(effect.Effect) effect.Outcome {
+			return func(effect.Effect) effect.Outcome {
+				return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonAuth, Error: "no token", Sent: sent}
+			}
+		}
+		w.calls.answers(refuse(nil))
+		require.Equal(t, trigger.StateFailed, w.saidOne("m4", `order {"id":"B"}`).Call.State)
+		w.calls.answers(refuse(&effect.Sent{Method: "POST"}))
+		require.Empty(t, w.saidOne("m5", `order {"id":"B"}`).State, "nothing of the first was sent")
+		require.Equal(t, trigger.StateDuplicate, w.saidOne("m6", `order {"id":"B"}`).State, "something of the second was")
+	})
+}
+
+// TestEqualValuesRaceForOneFiring has the same order said 64 times at once, on three replicas.
+func TestEqualValuesRaceForOneFiring(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.unhurried()
+		w.put("", "shop", shop)
+		engines := []*trigger.Engine{w.engine}
+		for range 2 {
+			_, other := w.replica()
+			engines = append(engines, other)
+		}
+		var group sync.WaitGroup
+		var fired, duplicates atomic.Int64
+		for i := range 64 {
+			group.Go(func() {
+				answer, err := w.sayOn(engines[i%3], fmt.Sprint("s", i%8), fmt.Sprint("m", i), "alarm")
+				if err != nil {
+					t.Error(err)
+				} else if answer.Matches[0].State == "" {
+					fired.Add(1)
+				} else if answer.Matches[0].State == trigger.StateDuplicate {
+					duplicates.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		require.Equal(t, []int64{1, 63}, []int64{fired.Load(), duplicates.Load()})
+	})
+}
+
+// TestOneOfTwoWaysIsTaken lets triggers be confirmed, denied and expire, or be cancelled and
+// become due, at the same instant on two replicas.
+func TestOneOfTwoWaysIsTaken(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		_, other := w.replica()
+		for i := range 8 {
+			mail, refund := w.saidOne(fmt.Sprint("a", i), "mail"), w.saidOne(fmt.Sprint("b", i), fmt.Sprintf(`refund {"order":"%d"}`, i))
+			var taken atomic.Int64
+			var group sync.WaitGroup
+			try := func(move func() error) {
+				group.Go(func() {
+					if err := move(); err == nil {
+						taken.Add(1)
+					} else if !errors.Is(err, trigger.ErrEnded) {
+						t.Error(err)
+					}
+				})
+			}
+			try(func() error { return errOf(w.engine.Confirm(t.Context(), "clinic", refund.TriggerID, refund.Digest)) })
+			try(func() error { return errOf(other.Deny(t.Context(), "clinic", refund.TriggerID, refund.Digest)) })
+			try(func() error { return errOf(other.Cancel(t.Context(), "clinic", mail.TriggerID)) })
+			w.timeOver(mail.TriggerID)
+			group.Wait()
+			w.until("it has ended", func() bool { return w.stands(mail.TriggerID) != trigger.StatePending })
+			if w.stands(mail.TriggerID) == trigger.StateCancelled {
+				taken.Add(-1)
+			}
+			require.EqualValues(t, 1, taken.Load())
+		}
+		w.rest()
+		for _, tool := range []string{"mail", "refund"} {
+			ends := len(w.events.payloads("tool.trigger.clinic.s1."+tool)) + len(w.events.payloads("tool.cancelled.clinic.s1."+tool))
+			require.Equal(t, 8, ends, tool)
+		}
+	})
+}

@@ -1,0 +1,196 @@
+package ledger
+
+import (
+	"context"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+)
+
+// Move is what is to be done about a trigger that is not simply due: one that is held from
+// the beginning, one that stands for nothing as another has its values, or one that is there
+// and changes its state. Times are in milliseconds. The script reads it as JSON; Held, Result
+// and all ids are opaque to it.
+type Move struct {
+	// New says that there is no such trigger yet. Else it must be in the state From, and, for
+	// a move that the clock makes, its time must be over; any other that lets it go must come
+	// before.
+	New     bool   `json:"new"`
+	From    string `json:"from"`
+	ByClock bool   `json:"byClock"`
+	// State is what it has then; empty where its effects are due.
+	State string `json:"state"`
+	// Held are effects that are kept until it is due (JSON), Wait how long it stays as it is
+	// unless somebody moves it; negative where nothing is waited for.
+	Held string `json:"held"`
+	Wait int64  `json:"wait"`
+	// OnNext says that the user's next message takes it back.
+	OnNext bool `json:"onNext"`
+	// Fence is the name of the fence of its values, empty for none; First the trigger that has
+	// it as far as is known, and Within how long this one keeps it.
+	Fence  string `json:"fence"`
+	First  string `json:"first"`
+	Within int64  `json:"within"`
+	// Unless is a digest that must not have been confirmed in the session, Confirmed one that
+	// is from then on.
+	Unless    string `json:"unless"`
+	Confirmed string `json:"confirmed"`
+	// Message is the message that has set it off, and Result what its session keeps of an end
+	// (JSON).
+	Message string `json:"message"`
+	Result  string `json:"result"`
+	// Keep is how long the record of one that has ended is kept.
+	Keep int64 `json:"keep"`
+}
+
+func (m *Move) encode() (string, error) {
+	if m == nil {
+		return "", nil
+	}
+	text, err := exactjson.Encode(m)
+	return string(text), err
+}
+
+// fence is the key of the move's fence, if it has one.
+func (m *Move) fence(k keyspace.Keys) []string {
+	if m == nil || m.Fence == "" {
+		return nil
+	}
+	return []string{k.Fence(m.Fence)}
+}
+
+// Beside the fields of turnFields the hash of a session has asked, the triggers whose
+// question was the last thing that was asked, with a + behind them when the user has said
+// something else since; onnext, those that the user's next message takes back; and a field
+// of sessionConfirmed for each digest that was confirmed.
+const sessionConfirmed = "y:"
+
+// holdLua defines, for the commit script,
+//
+//	unlike(f, m, fence, turns, life)   why a move cannot be made as it was planned, as the
+//	    reply of the script; nil where it can
+//	moved(f, m, fence, turns, life, session, over)   makes it
+//	ask(turns, ids, heard)   keeps what was asked last
+//
+// f is the firing with its key, fence the key of its fence or nil, life the generation of the
+// app: a fence of an earlier app of that name does not count. It needs DueLua and turnLua.
+const holdLua = `
+local function without(list, id)
+  local kept = {}
+  for other in string.gmatch(list or '', '%S+') do
+    if other ~= id then kept[#kept + 1] = other end
+  end
+  return table.concat(kept, ' ')
+end
+local function holds(list, id) return list and list ~= '' and without(list, id) ~= list end
+local function first(fence, life)
+  local had = redis.call('GET', fence)
+  return had and string.sub(had, 1, #life + 1) == life .. ' ' and string.sub(had, #life + 2) or ''
+end
+local function unlike(f, m, fence, turns, life, at)
+  if not m.new then
+    local had = redis.call('HMGET', f.key, 'state', 'due', 'fire')
+    if not had[3] then return {'notrigger'} end
+    local state, due = had[1] or '', tonumber(had[2]) or 0
+    if state ~= m.from then return {'moved', 'state', state} end
+    if m.byClock then
+      if at < due then return {'early'} end
+    elseif m.state ~= 'cancelled' and at >= due then
+      return {'moved', 'state', 'expired'}
+    end
+    if m.byClock and m.state == '' and m.onNext and not holds(redis.call('HGET', turns, 'onnext'), f.id) then return {'retracted'} end
+  end
+  if m.unless ~= '' and redis.call('HEXISTS', turns, '` + sessionConfirmed + `' .. m.unless) == 1 then
+    return {'differs', 'firing', f.id, 'confirmed', '1', 'first', ''}
+  end
+  if m.new and fence then
+    local has = first(fence, life)
+    if has ~= m.first then return {'differs', 'firing', f.id, 'confirmed', '', 'first', has} end
+  end
+end
+local function moved(f, m, fence, turns, life, app, session, over, pending, at)
+  local fields = {'state', m.state}
+  if m.new then
+    fields[3], fields[4] = 'held', m.held
+  elseif m.state == '' or m.state == 'cancelled' then
+    redis.call('HDEL', f.key, 'held', 'due')
+  end
+  if m.wait >= 0 then
+    fields[#fields + 1], fields[#fields + 2] = 'due', at + m.wait
+    schedule(app, 'held', f.id, at + m.wait)
+    redis.call('ZADD', pending, fired(KEYS[8], f.id), f.id)
+  else
+    unschedule('held', f.id)
+    redis.call('ZREM', pending, f.id)
+  end
+  if m.state == 'cancelled' or m.state == 'duplicate' then
+    fields[#fields + 1], fields[#fields + 2] = 'open', 0
+    redis.call('ZADD', over, at + m.keep, app .. '/' .. f.id)
+  end
+  redis.call('HSET', f.key, unpack(fields))
+  if fence and m.new and m.state ~= 'duplicate' then redis.call('SET', fence, life .. ' ' .. f.id, 'PX', m.within) end
+  if fence and m.state == 'cancelled' and first(fence, life) == f.id then redis.call('DEL', fence) end
+  if session == '' or not m.new and redis.call('EXISTS', turns) == 0 then return end
+  local onnext = redis.call('HGET', turns, 'onnext') or ''
+  local now = without(onnext, f.id)
+  if m.onNext and m.state == 'settling' then now = now .. ' ' .. f.id end
+  if now ~= onnext then redis.call('HSET', turns, 'onnext', now) end
+  if m.confirmed ~= '' then redis.call('HSET', turns, '` + sessionConfirmed + `' .. m.confirmed, 1) end
+  if m.result ~= '' and redis.call('HEXISTS', turns, turn.message .. m.message) == 1 then
+    local results = redis.call('HGET', turns, turn.results .. m.message) or ''
+    redis.call('HSET', turns, turn.results .. m.message, results .. m.result .. '\n')
+  end
+end
+local function ask(turns, ids, heard)
+  if ids ~= '' then
+    redis.call('HSET', turns, 'asked', ids)
+  elseif heard ~= '' then
+    local asked = redis.call('HGET', turns, 'asked')
+    if not asked then return end
+    if heard == '1' then
+      redis.call('HDEL', turns, 'asked')
+    elseif string.sub(asked, -1) ~= '+' then
+      redis.call('HSET', turns, 'asked', asked .. '+')
+    end
+  end
+end
+`
+
+// HeldTrigger is a trigger with the effects that it keeps back.
+type HeldTrigger struct {
+	StoredTrigger
+	Held    string // JSON
+	Session string
+}
+
+// Held reads a trigger with what it keeps back; nil where it is gone.
+func (l *Ledger) Held(ctx context.Context, appID, triggerID string) (*HeldTrigger, error) {
+	found, err := l.db.HMGet(ctx, keyspace.KeysOf(appID).Trigger(triggerID), "record", "fire", "open", "state", "held", "session").Result()
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	v := keyspace.Fields(found)
+	if v[0] == "" {
+		return nil, nil
+	}
+	return &HeldTrigger{StoredTrigger: StoredTrigger{Record: v[0], Name: v[1], Open: v[2], State: v[3]}, Held: v[4], Session: v[5]}, nil
+}
+
+// let takes a trigger that is not held any more out of those that are.
+//
+//	KEYS trigger, then the ledger
+//	ARGV triggerId
+//	=>   1, or 0 where it is held
+var let = keyspace.NewFreeingScript(keyspace.DueLua, `
+local state = redis.call('HGET', KEYS[1], 'state')
+if state == 'confirming' or state == 'settling' then return 0 end
+unschedule('held', ARGV[1])
+return 1
+`)
+
+// Let takes a trigger that is gone, or is not held any more, out of the lane of held ones.
+func (l *Ledger) Let(ctx context.Context, appID, triggerID string) error {
+	k := keyspace.KeysOf(appID)
+	_, err := let.Run(ctx, l.db, append([]string{k.Trigger(triggerID)}, k.Ledger()...), triggerID)
+	return err
+}
