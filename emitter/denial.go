@@ -38,10 +38,12 @@ type denials struct {
 	deniedAt map[string]time.Time // subjects, when they were last denied
 	// inbox is the denied subject on which all answers come, where it is denied.
 	inbox string
+	// deniedIn are the subjects of StreamIn that were denied.
+	deniedIn map[string]bool
 }
 
 func newDenials(o Options) *denials {
-	return &denials{logger: o.Logger, now: o.Now, requests: newRequests(), deniedAt: map[string]time.Time{}}
+	return &denials{logger: o.Logger, now: o.Now, requests: newRequests(), deniedAt: map[string]time.Time{}, deniedIn: map[string]bool{}}
 }
 
 // violation is how a server names what it denies.
@@ -60,8 +62,25 @@ func (d *denials) observe(err error) bool {
 	if answers && !strings.HasPrefix(subject, nats.InboxPrefix) {
 		return false // a subscription of the tail's
 	}
-	d.deny(subject, answers)
+	if strings.Contains(subject+".", "."+StreamIn+".") {
+		d.denyIn(subject)
+	} else {
+		d.deny(subject, answers)
+	}
 	return true
+}
+
+// denyIn ends requests about StreamIn, and says so once for what is denied.
+func (d *denials) denyIn(subject string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	what, _, _ := strings.Cut(subject, StreamIn) // an acknowledgement has a subject of its own each time
+	if !d.deniedIn[what] {
+		d.deniedIn[what] = true
+		d.logger.Error("answers.denied", "subject", subject,
+			"error", "NATS denies this to the user of Earshot: answers that are published are not heard, those over REST are; allow it to publish on $JS.API.> and $JS.ACK."+StreamIn+".>")
+	}
+	d.requests.end(fmt.Errorf("%w: %q", ErrInDenied, subject), func(of string) bool { return of == StreamIn })
 }
 
 func (d *denials) deny(subject string, answers bool) {
@@ -78,7 +97,7 @@ func (d *denials) deny(subject string, answers bool) {
 			"error", "NATS denies this to the user of Earshot; allow it to publish on the subjects of the events and on $JS.API.>, and to subscribe to _INBOX.>")
 	}
 	d.requests.end(fmt.Errorf("%w for %q", errDenied, subject), func(of string) bool {
-		return answers || of == subject || strings.HasPrefix(subject, streamAPI)
+		return answers || of == subject || of != StreamIn && strings.HasPrefix(subject, streamAPI)
 	})
 }
 
@@ -111,6 +130,7 @@ func (d *denials) reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	clear(d.deniedAt)
+	clear(d.deniedIn)
 	d.inbox = ""
 }
 

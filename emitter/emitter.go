@@ -114,7 +114,7 @@ func (e *Emitter) bounded(ctx context.Context, subject string, what func(context
 		return err
 	}
 	err := what(ctx)
-	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errLost) || errors.Is(cause, errDenied)) {
+	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errLost) || errors.Is(cause, errDenied) || errors.Is(cause, ErrInDenied)) {
 		return cause
 	}
 	return err
@@ -214,6 +214,21 @@ func (e *Emitter) Ready(ctx context.Context) error {
 		return err
 	}
 	return e.stream.room()
+}
+
+// StreamIn is the name of the stream of what others publish for Earshot; see package intake.
+// What NATS denies of it holds up no event.
+const StreamIn = "EARSHOT_IN"
+
+// ErrInDenied means that NATS denies our user what StreamIn needs.
+var ErrInDenied = errors.New("the NATS user of Earshot has no permission for what stream " + StreamIn + " needs")
+
+// In makes requests about StreamIn within the time limit. They end early when the connection
+// is lost, and with ErrInDenied where NATS denies one.
+func (e *Emitter) In(ctx context.Context, what func(context.Context, jetstream.JetStream) error) error {
+	e.inFlight.RLock()
+	defer e.inFlight.RUnlock()
+	return e.bounded(ctx, StreamIn, func(ctx context.Context) error { return what(ctx, e.js) })
 }
 
 // Close waits for the deliveries under way, at most twice the time limit, and closes

@@ -85,6 +85,7 @@ func (s *service) run(ctx context.Context) error {
 		}
 		var running sync.WaitGroup
 		running.Go(func() { s.tail.Run(ctx) })
+		running.Go(func() { s.intake.Run(ctx, s.engine.TakeAnswer) })
 		running.Go(func() { s.started(ctx) })
 		s.engine.Run(ctx)
 		running.Wait()

@@ -18,6 +18,7 @@ import (
 	"earshot/api/server"
 	"earshot/cmd/earshot/redisdb"
 	"earshot/emitter"
+	"earshot/emitter/intake"
 	"earshot/httpcall"
 	"earshot/httpcall/guard"
 	"earshot/matcher/chain"
@@ -42,6 +43,7 @@ type service struct {
 	sealer    *store.Sealer
 	emitter   *emitter.Emitter
 	tail      *emitter.Tail
+	intake    *intake.Intake
 	caller    *httpcall.Caller
 	runner    *sqlquery.Runner
 	engine    *trigger.Engine
@@ -92,7 +94,7 @@ func (s *service) openEmitter() (err error) {
 	if err != nil {
 		return err
 	}
-	s.tail = s.emitter.Tail(0)
+	s.tail, s.intake = s.emitter.Tail(0), intake.New(s.emitter, s.config.NATSReplicas, s.log)
 	return nil
 }
 
@@ -119,7 +121,7 @@ func (s *service) openEngine() (err error) {
 	})
 	s.engine, err = trigger.NewEngine(trigger.Options{
 		DB: s.db, Store: s.store, Matcher: s.matcher,
-		Events: s.config.screen.Watch(s.emitter), Calls: s.config.screen.Watch(s.caller), Statements: s.config.screen.Watch(s.runner),
+		Events: s.config.screen.Watch(s.emitter), Calls: s.config.screen.Watch(s.caller), Statements: s.config.screen.Watch(s.runner), Answers: s.intake,
 		Logger: s.log, Metrics: metrics, History: s.config.History, LogTexts: s.config.LogTexts,
 		Now: s.env.now,
 	})

@@ -1,0 +1,264 @@
+package intake_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"earshot/emitter"
+	"earshot/emitter/intake"
+	"earshot/emitter/natstest"
+	"earshot/trigger/effect"
+)
+
+const subject = "answer.clinic.t1"
+
+// ledger takes answers, the first of a trigger after since, or does not answer.
+type ledger struct {
+	mu     sync.Mutex
+	away   bool
+	since  time.Time
+	taken  map[string]string // by app and trigger
+	offers int
+}
+
+func (l *ledger) take(_ context.Context, app, trigger string, given effect.Answer) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.offers++
+	if l.away {
+		return false, errors.New("the store is not available")
+	}
+	if given.At.Before(l.since) {
+		return false, nil
+	}
+	if l.taken == nil {
+		l.taken = map[string]string{}
+	}
+	if _, had := l.taken[app+"/"+trigger]; !had {
+		l.taken[app+"/"+trigger] = string(given.Result) + given.Error
+	}
+	return true, nil
+}
+
+// has is what was taken.
+func (l *ledger) has() map[string]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.taken)
+}
+
+func (l *ledger) offered() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.offers
+}
+
+func (l *ledger) set(change func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change()
+}
+
+// logs are the lines of a logger.
+type logs struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logs) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
+}
+
+// replica is an intake that does not run yet.
+func replica(t *testing.T, url string) (*intake.Intake, *emitter.Emitter, *logs) {
+	t.Helper()
+	lines := &logs{}
+	log := slog.New(slog.NewTextHandler(lines, nil))
+	nats, err := emitter.Connect(url, emitter.Options{Logger: log})
+	require.NoError(t, err)
+	t.Cleanup(nats.Close)
+	return intake.New(nats, 0, log), nats, lines
+}
+
+// run lets an intake run until it is stopped, at the latest at the end of the test.
+func run(t *testing.T, i *intake.Intake, into *ledger) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		i.Run(ctx, into.take)
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		<-done
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, time.Minute, 5*time.Millisecond, what)
+}
+
+// publish publishes an answer, which the stream must have.
+func publish(t *testing.T, s *natstest.Server, subject, body string) time.Time {
+	t.Helper()
+	js, err := jetstream.New(s.Connect())
+	require.NoError(t, err)
+	_, err = js.Publish(t.Context(), subject, []byte(body))
+	require.NoError(t, err)
+	stored := s.Stored(emitter.StreamIn, subject)
+	return stored[len(stored)-1].Time
+}
+
+// heard waits until all replicas together have acknowledged everything.
+func heard(t *testing.T, s *natstest.Server) {
+	t.Helper()
+	js, err := jetstream.New(s.Connect())
+	require.NoError(t, err)
+	until(t, "all is heard", func() bool {
+		consumer, err := js.Consumer(t.Context(), emitter.StreamIn, "earshot")
+		if err != nil {
+			return false
+		}
+		info := consumer.CachedInfo()
+		return info.NumPending == 0 && info.NumAckPending == 0
+	})
+}
+
+func TestAnswersThatArePublishedAreTakenAndTheFirstHolds(t *testing.T) {
+	s := natstest.Run(t)
+	into := &ledger{}
+	first, _, lines := replica(t, s.URL())
+	second, _, _ := replica(t, s.URL())
+	stop := run(t, first, into)
+	heard(t, s)
+	config := s.StreamConfig(emitter.StreamIn)
+	require.Equal(t, []string{"answer.*.*"}, config.Subjects)
+	require.Equal(t, 25*time.Hour, config.MaxAge)
+
+	malformed := []string{"", "yes", "{}", `{"ok":"true"}`, `{"ok":false}`, `{"ok":false,"error":7}`, "{\"ok\":true,\"result\":\"\xff\"}", "[]"}
+	for _, text := range malformed {
+		publish(t, s, subject, text)
+	}
+	publish(t, s, "answer.clin:ic.t1", `{"ok":true}`)
+	heard(t, s)
+	require.Equal(t, len(malformed)+1, lines.count("answer.ignored"))
+	require.Zero(t, into.offered())
+
+	run(t, second, into)
+	publish(t, s, subject, `{"ok":true,"result":{"n":9007199254740993},"by":"whoever"}`)
+	publish(t, s, subject, `{"ok":false,"error":"no"}`)
+	publish(t, s, "answer.clinic.t2", `{"ok":false,"error":"closed","result":1}`)
+	heard(t, s)
+	require.Equal(t, map[string]string{"clinic/t1": `{"n":9007199254740993}`, "clinic/t2": "closed"}, into.has())
+
+	stop()
+	publish(t, s, "answer.clinic.t3", `{"ok":true,"result":3}`)
+	until(t, "the other replica hears it", func() bool { return into.has()["clinic/t3"] == "3" })
+}
+
+func TestAnswersWaitForTheLedgerAndForTheStream(t *testing.T) {
+	s := natstest.Run(t)
+	into := &ledger{away: true}
+	i, _, _ := replica(t, s.URL())
+	run(t, i, into)
+	heard(t, s)
+	publish(t, s, subject, `{"ok":true,"result":1}`)
+	until(t, "it is offered", func() bool { return into.offered() > 0 })
+	into.set(func() { into.away = false })
+	until(t, "it is taken", func() bool { return into.has()["clinic/t1"] == "1" })
+
+	s.DeleteStream(emitter.StreamIn)
+	heard(t, s) // it is made anew
+	publish(t, s, "answer.clinic.t2", `{"ok":true,"result":2}`)
+	until(t, "it is taken", func() bool { return into.has()["clinic/t2"] == "2" })
+}
+
+func TestAnAnswerThatWasAskedForAgainIsOneGivenSince(t *testing.T) {
+	s := natstest.Run(t)
+	into := &ledger{}
+	i, _, _ := replica(t, s.URL())
+	stop := run(t, i, into)
+	heard(t, s)
+	stop()
+	publish(t, s, subject, `{"ok":false,"error":"before"}`)
+	into.set(func() { into.since = publish(t, s, subject, `{"ok":true,"result":"since"}`) })
+	publish(t, s, subject, `{"ok":true,"result":"later"}`)
+	run(t, i, into)
+	heard(t, s)
+	require.Equal(t, map[string]string{"clinic/t1": `"since"`}, into.has())
+}
+
+// asked is the outcome of an effect whose answer is looked for between two moments.
+func asked(t *testing.T, i *intake.Intake, since, until time.Time) effect.Outcome {
+	t.Helper()
+	return i.Deliver(t.Context(), effect.Effect{
+		ID: "e1", Kind: effect.KindAnswer, Awaited: &effect.Awaited{Subject: subject, Since: since, Until: until},
+	})
+}
+
+func TestTheFirstAnswerThatWasPublishedInTimeIsFound(t *testing.T) {
+	s := natstest.Run(t)
+	i, _, _ := replica(t, s.URL())
+	until(t, "NATS says that there is no stream", func() bool { return asked(t, i, time.Time{}, time.Now()).Verdict == effect.Dead })
+	stop := run(t, i, &ledger{away: true})
+	heard(t, s)
+	stop()
+	publish(t, s, "answer.clinic.t2", `{"ok":true,"result":"of another"}`)
+	publish(t, s, subject, `neither`)
+	first := publish(t, s, subject, `{"ok":true,"result":"first"}`)
+	second := publish(t, s, subject, `{"ok":false,"error":"second"}`)
+
+	found := asked(t, i, time.Time{}, second)
+	require.Equal(t, effect.Outcome{Verdict: effect.Done, Result: []byte(`"first"`)}, found)
+	require.Equal(t, effect.Unanswered(), asked(t, i, time.Time{}, first.Add(-time.Nanosecond)), "too late")
+	require.Equal(t, effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "second"}, asked(t, i, second, second))
+	require.Equal(t, effect.Unanswered(), asked(t, i, second.Add(time.Nanosecond), second.Add(time.Hour)))
+
+	s.Stop()
+	found = asked(t, i, time.Time{}, first)
+	require.Equal(t, effect.Retry, found.Verdict, "it is not known")
+	require.True(t, found.Deferred)
+	s.Start()
+	until(t, "NATS is back", func() bool { return asked(t, i, time.Time{}, first).Verdict == effect.Done })
+}
+
+func TestAnswersThatNATSDeniesHoldUpNothing(t *testing.T) {
+	user := &server.User{Username: "earshot", Password: "p", Permissions: &server.Permissions{
+		Publish: &server.SubjectPermission{Deny: []string{"$JS.API.STREAM.*.EARSHOT_IN"}},
+	}}
+	s := natstest.Run(t, func(o *server.Options) {
+		o.Username, o.Password = "operator", "o"
+		o.Users = []*server.User{{Username: "operator", Password: "o"}, user}
+	})
+	i, nats, lines := replica(t, strings.Replace(s.URL(), "nats://", "nats://earshot:p@", 1))
+	run(t, i, &ledger{})
+	until(t, "it is said", func() bool { return lines.count("answers.denied") > 0 })
+	until(t, "events are ready", func() bool { return nats.Ready(t.Context()) == nil })
+	require.Equal(t, effect.Unanswered(), asked(t, i, time.Time{}, time.Now()))
+	require.Equal(t, effect.Unanswered(), asked(t, i, time.Time{}, time.Now()))
+	require.NoError(t, nats.Ready(t.Context()))
+	require.LessOrEqual(t, lines.count("answers.denied"), 2, "once for each thing that is denied")
+}
