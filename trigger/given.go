@@ -68,7 +68,7 @@ func (e *Engine) give(ctx context.Context, appID, triggerID string, a effect.Ans
 	}
 	g := ledger.GivenAnswer{App: appID, Trigger: triggerID, Effect: keyspace.EffectID(stored.firing, partCall), Answer: string(text), At: a.At}
 	status, err := e.ledger.Answer(ctx, g)
-	if err == nil && status == ledger.Kept {
+	if status == ledger.Kept {
 		if err := e.takeCall(ctx, appID, g.Effect); err != nil {
 			e.log.Warn("ledger.unfinished", "app", appID, "effect", g.Effect, "error", err.Error())
 			e.Wake(appID)

@@ -9,6 +9,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
 	"earshot/trigger"
+	"earshot/trigger/effect"
 )
 
 // How long the tests let an engine wait for replicas: where they answer, and where they
@@ -33,6 +34,9 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	w.put("s1", "booking", booking)
 	_, err := w.say("m0", `book {"day":"sunday"}`) // the scripts are known now
 	require.NoError(t, err)
+	w.put("s1", "asking", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
+	asked, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: trigger.SourceUI})
+	require.NoError(t, err)
 	trips := w.trips.Made()
 	_, err = w.say("m1", `book {"day":"monday"}`)
 	require.NoError(t, err)
@@ -49,6 +53,8 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 		require.ErrorIs(t, err, keyspace.ErrReplicas)
 		_, err = w.fire(direct)
 		require.ErrorIs(t, err, keyspace.ErrReplicas)
+		_, err = hasty.Answer(t.Context(), "clinic", asked.TriggerID, yes)
+		require.ErrorIs(t, err, keyspace.ErrReplicas)
 		w.rest()
 	}
 	replica.Start()
@@ -61,6 +67,9 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.fire(direct)
 	require.NoError(t, err)
+	record, err := answering.Answer(t.Context(), "clinic", asked.TriggerID, effect.Answer{Error: "no"})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"page":7}`, string(record.Call.Result))
 	w.rest()
 	require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 5)
 	w.events.distinct(t)

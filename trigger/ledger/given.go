@@ -21,14 +21,16 @@ import (
 //	     none   no answer is waited for
 //	     gone   there is no such trigger
 //
-// The trigger keeps that it was answered: what was delivered leaves no effect behind.
+// The trigger keeps that it was answered: what was delivered leaves no effect behind. That is
+// written again for a repeat, so that replicas are waited for as they were the first time.
 var keepGiven = keyspace.NewFreeingScript(keyspace.DueLua, `
 local found = redis.call('HMGET', KEYS[1], 'wait', 'given', 'state', 'created', 'revived')
 if redis.call('EXISTS', KEYS[2]) == 0 then return 'gone' end
-if not found[1] then
-  return redis.call('HEXISTS', KEYS[2], 'answered') == 1 and 'given' or 'none'
+if redis.call('HEXISTS', KEYS[2], 'answered') == 1 and (found[2] or not found[1]) then
+  redis.call('HSET', KEYS[2], 'answered', '1')
+  return 'given'
 end
-if found[2] then return 'given' end
+if not found[1] then return 'none' end
 local since, at = tonumber(found[4]), tonumber(ARGV[4]) or now()
 if found[5] and at < since then return 'early' end
 if found[3] == 'dead' or at > since + tonumber(found[1]) then return 'late' end
@@ -55,14 +57,15 @@ type GivenAnswer struct {
 	At           time.Time // when it was given; zero for now
 }
 
-// Answer keeps the first answer to a trigger. It answers Given where it is asked again.
+// Answer keeps the first answer to a trigger. It answers Given where it is asked again. With
+// keyspace.ErrReplicas it has answered as well, but too few replicas of Redis know of it.
 func (l *Ledger) Answer(ctx context.Context, g GivenAnswer) (Status, error) {
 	k, at := keyspace.KeysOf(g.App), ""
 	if !g.At.IsZero() {
 		at = strconv.FormatInt(g.At.UnixMilli(), 10)
 	}
 	crash.At(crash.GivenBefore)
-	raw, err := keepGiven.Run(ctx, l.db, append([]string{k.Effect(g.Effect), k.Trigger(g.Trigger)}, k.Ledger()...), g.Effect, g.App, g.Answer, at)
+	raw, err := keepGiven.RunSafely(ctx, l.db, append([]string{k.Effect(g.Effect), k.Trigger(g.Trigger)}, k.Ledger()...), g.Effect, g.App, g.Answer, at)
 	crash.At(crash.GivenReply)
 	status, _ := raw.(string)
 	return Status(status), err
