@@ -90,7 +90,7 @@ func (e *Engine) matchDraft(t *turn, since int64) (answer json.RawMessage, err e
 		}
 	}()
 	request := e.request(t)
-	result, err := e.match(ctx, t, request)
+	result, err := e.find(ctx, t, request)
 	if errors.Is(context.Cause(ctx), ErrSuperseded) {
 		return nil, fmt.Errorf("the draft %q %w", t.Turn.Message, ErrSuperseded)
 	}
@@ -117,9 +117,11 @@ func (e *Engine) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 	if err != nil {
 		return nil, err
 	}
-	match, err := kept.Pack(basis, result)
-	if err != nil {
-		return nil, err
+	match := "" // what was asked may be answered by somebody else before the draft is decided
+	if len(t.consents) == 0 {
+		if match, err = kept.Pack(basis, result); err != nil {
+			return nil, err
+		}
 	}
 	held, err := e.ledger.KeepDraft(e.life, ledger.MatchedDraft{
 		Turn: t.Turn, Token: t.token, Match: match, Answer: string(answer),

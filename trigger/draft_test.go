@@ -548,6 +548,80 @@ func TestAnAsynchronousCommitIsDecidedInTheBackground(t *testing.T) {
 	})
 }
 
+// TestADraftIsNotTheNextMessage has tools that are held back, and a user who has not finished.
+func TestADraftIsNotTheNextMessage(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		w.put("", "greetings", `{"tools":[{"name":"greet"}]}`)
+		lamp := w.saidOne("l1", "lamp")
+		_, err := w.draft(w.engine, "greet")
+		require.NoError(t, err)
+		require.Equal(t, trigger.StatePending, w.stands(lamp.TriggerID), "it settles")
+		_, err = w.commit(w.engine)
+		require.NoError(t, err)
+		w.until("it is taken back", func() bool { return w.stands(lamp.TriggerID) == trigger.StateCancelled })
+		w.rest()
+	})
+}
+
+func TestADraftOfAToolThatIsHeldBackIsHeldBackWhenItIsDecided(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		for said, want := range map[string]string{`refund {"order":"A1"}`: trigger.StateConfirming, "mail": trigger.StatePending, `order {"id":"7"}`: trigger.StateDuplicate} {
+			if want == trigger.StateDuplicate {
+				w.saidOne("first", said)
+			}
+			requests := w.matcher.requests()
+			id := want + "1"
+			drafted, err := answerOf(w.engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: "user", Text: said}))
+			require.NoError(t, err)
+			match := drafted.Matches[0]
+			require.Equal(t, []string{"draft", "draft"}, []string{match.State, match.Event.State})
+			require.Empty(t, match.Digest+match.Of)
+			require.True(t, match.DueAt == nil && match.ExpiresAt == nil)
+			decided, err := answerOf(w.keeper.CommitDraft(t.Context(), "clinic", "s1", id))
+			require.NoError(t, err)
+			require.Equal(t, match.TriggerID, decided.Matches[0].TriggerID)
+			require.Equal(t, want, decided.Matches[0].State)
+			require.Equal(t, want == trigger.StateConfirming, decided.Matches[0].Digest != "")
+			require.Equal(t, requests+1, w.matcher.requests())
+		}
+	})
+}
+
+// TestADraftOfAYesIsNoYesYet has what was asked answered by somebody else the second time.
+func TestADraftOfAYesIsNoYesYet(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		for _, id := range []string{"q1", "q2"} {
+			asked := w.saidOne(id, `refund {"order":"`+id+`"}`)
+			requests := w.matcher.requests()
+			yes := trigger.Message{AppID: "clinic", SessionID: "s1", ID: "yes-" + id, Actor: "user", Text: "yes"}
+			drafted, err := answerOf(w.engine.Draft(t.Context(), yes))
+			require.NoError(t, err)
+			require.Equal(t, []string{asked.TriggerID, "draft"}, []string{drafted.Matches[0].TriggerID, drafted.Matches[0].State})
+			require.Equal(t, trigger.StateConfirming, w.stands(asked.TriggerID))
+			require.Equal(t, requests, w.matcher.requests(), "no model is asked")
+			if id == "q2" {
+				_, err := w.engine.Deny(t.Context(), "clinic", asked.TriggerID, "")
+				require.NoError(t, err)
+			}
+			decided, err := answerOf(w.keeper.CommitDraft(t.Context(), "clinic", "s1", yes.ID))
+			require.NoError(t, err)
+			if id == "q2" {
+				require.Empty(t, decided.Matches, "it is a message like any other")
+				require.Equal(t, requests+1, w.matcher.requests())
+				continue
+			}
+			require.Equal(t, asked.TriggerID, decided.Matches[0].TriggerID)
+			require.Empty(t, decided.Matches[0].State)
+			require.Equal(t, requests, w.matcher.requests())
+			require.Equal(t, trigger.StateDelivered, w.stands(asked.TriggerID))
+		}
+		w.rest()
+	})
+}
+
 func TestAPanicWhileADraftIsMatchedGivesItBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.unhurried()

@@ -162,7 +162,7 @@ func (e *Engine) DryRun(ctx context.Context, m Message) (Answer, explain.Explana
 	}
 	request := e.request(t)
 	request.Now = t.message.Time
-	result, err := e.match(ctx, t, request)
+	result, err := e.find(ctx, t, request)
 	if err != nil {
 		return Answer{}, explain.Explanation{}, err
 	}
@@ -199,7 +199,7 @@ func (e *Engine) pastTurn(ctx context.Context, m Message) (*turn, error) {
 		t.history = append(t.history, utterances(past)...)
 	}
 	if found.Message == "" {
-		t.unfinished = readUnfinished(found.Unfinished, t.scope, t.at)
+		t.unfinished, t.asked = readUnfinished(found.Unfinished, t.scope, t.at), found.Asked
 		return t, nil
 	}
 	var was storedMessage
@@ -214,10 +214,11 @@ func (e *Engine) pastTurn(ctx context.Context, m Message) (*turn, error) {
 // undone shows an answer as one of which nothing was done, with that state.
 func undone(answer Answer, state string) Answer {
 	for i := range answer.Matches {
-		if state != stateDry {
-			answer.Matches[i].State = state
+		match := &answer.Matches[i]
+		if state == StateDraft { // there is nothing yet to confirm, to wait for or to take back
+			match.State, match.DueAt, match.Of, match.Digest, match.Question, match.ExpiresAt = state, nil, "", "", "", nil
 		}
-		answer.Matches[i].setStates(state)
+		match.setStates(state)
 	}
 	return answer
 }

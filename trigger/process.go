@@ -46,9 +46,8 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 // matchAndCommit decides a turn: by a plain answer to what was asked last, else by what the
 // matcher says of it.
 func (e *Engine) matchAndCommit(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, p *plan, err error) {
-	if t.consents, err = e.consents(ctx, t); err == nil && len(t.consents) > 0 {
-		result.Stage = matcher.StageExact
-		t.matching = matching{trace: &matcher.Trace{}, over: t.scope, candidates: len(request.Candidates)}
+	var plain bool
+	if result, plain, err = e.consented(ctx, t, request); plain {
 		p, err = e.decideAndCommit(ctx, t, result)
 		if !errors.Is(err, ErrEnded) {
 			return result, p, err
@@ -62,6 +61,25 @@ func (e *Engine) matchAndCommit(ctx context.Context, t *turn, request matcher.Re
 		p, err = e.decideAndCommit(ctx, t, result)
 	}
 	return result, p, err
+}
+
+// find is what a turn calls for that is not to be decided yet.
+func (e *Engine) find(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
+	result, plain, err := e.consented(ctx, t, request)
+	if plain || err != nil {
+		return result, err
+	}
+	return e.match(ctx, t, request)
+}
+
+// consented is what a turn calls for that answers plainly what was asked last; false where it
+// does not.
+func (e *Engine) consented(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, plain bool, err error) {
+	if t.consents, err = e.consents(ctx, t); len(t.consents) == 0 {
+		return result, false, err
+	}
+	t.matching = matching{trace: &matcher.Trace{}, over: t.scope, candidates: len(request.Candidates)}
+	return matcher.Result{Stage: matcher.StageExact}, true, nil
 }
 
 // dropped releases a turn after a panic. A turn that is decided is left to the ledger.

@@ -14,13 +14,14 @@ import (
 //	=>   noapp, or ok with
 //	     message, where it is in the history, at (ms), version, revision and record of the
 //	     app, its own repositories, those of the session, the history, unfinished calls
-//	     where it is not in the history, and the generations of app and session
+//	     and the triggers whose question was asked last, both where it is not in the
+//	     history, and the generations of app and session
 var peek = keyspace.NewFreeingScript(turnLua, `
 local turns, order, id = KEYS[4], KEYS[5], ARGV[1]
 local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
 local version = app[1]
 if not version then return {'noapp'} end
-local had = redis.call('HMGET', turns, turn.message .. id, 'left', 'unfinished')
+local had = redis.call('HMGET', turns, turn.message .. id, 'left', 'unfinished', 'asked')
 local ids, left = redis.call('LRANGE', order, 0, -1), tonumber(had[2]) or 0
 local before = #ids
 if had[1] then
@@ -50,12 +51,13 @@ if version ~= ARGV[3] then
 end
 return {'ok', 'message', had[1] or '', 'at', tostring(now()), 'version', version, 'revision', revision, 'record', record, 'own', own,
   'repositories', redis.call('HVALS', KEYS[3]), 'history', history, 'unfinished', not had[1] and had[3] or '',
+  'asked', not had[1] and had[4] or '',
   'app', app[2] or '', 'session', redis.call('HGET', KEYS[6], 'generation') or ''}
 `)
 
 // Peek reads what is there of a message, or would be if it came now, and leaves all as it is.
 // The message is empty where it is not in the history; else the history is that before it, and
-// no unfinished calls are read. It is nil without the app. version is the app's that the caller
+// no unfinished calls are read, nor what was asked. It is nil without the app. version is the app's that the caller
 // has.
 func (l *Ledger) Peek(ctx context.Context, t Turn, history int, version string) (*TakenTurn, error) {
 	k := t.keys()
