@@ -3,6 +3,7 @@ package emitter
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,16 +82,11 @@ func isEventSubject(subject string) bool {
 	if first == "app" {
 		return strings.Count(subject, ".") == 3
 	}
-	return first == "tool" && isToolKind(second) && strings.Count(subject, ".") > 1
+	return first == "tool" && slices.Contains(toolKinds, second) && strings.Count(subject, ".") > 1
 }
 
-func isToolKind(token string) bool {
-	switch token {
-	case "trigger", "result", "rejected", "notmatching", "changed":
-		return true
-	}
-	return false
-}
+// toolKinds are the second words of the subjects that begin with tool.
+var toolKinds = []string{"trigger", "result", "rejected", "notmatching", "changed", "confirm", "cancelled", "duplicate"}
 
 var errNotAnEvent = errors.New("not an event of ours")
 
@@ -141,10 +137,13 @@ func (a audience) filters() []string {
 	if a.session != "" {
 		of = a.app + "." + a.session
 	}
-	filters := []string{"tool.changed." + a.app + ".*", "app." + a.app + ".*.*"}
-	for _, kind := range []string{"trigger", "result", "rejected", "notmatching"} {
+	filters := []string{"app." + a.app + ".*.*"}
+	for _, kind := range toolKinds {
 		subject := "tool." + kind + "." + of
-		if a.session != "" && kind != "notmatching" {
+		switch {
+		case kind == "changed":
+			subject = "tool.changed." + a.app + ".*"
+		case a.session != "" && kind != "notmatching":
 			subject += ".*"
 		}
 		filters = append(filters, subject)

@@ -20,10 +20,11 @@ const Stream = "EARSHOT"
 // Subjects returns the subjects of the stream. Those under app are three tokens long,
 // app.{appId}.{resource}.{scope}, and leave longer ones to other programs.
 func Subjects() []string {
-	return []string{
-		"tool.trigger.>", "tool.result.>", "tool.rejected.>", "tool.notmatching.>", "tool.changed.>",
-		"app.*.*.*",
+	var subjects []string
+	for _, kind := range toolKinds {
+		subjects = append(subjects, "tool."+kind+".>")
 	}
+	return append(subjects, "app.*.*.*")
 }
 
 // Codes of JetStream errors that nats.go has no names for.

@@ -87,7 +87,7 @@ func TestFollowersGetTheEventsOfTheirSessionAlone(t *testing.T) {
 	effects := []effect.Effect{
 		of("1", "tool.trigger.clinic.s1.book", "s1"), of("2", "tool.trigger.clinic.s2.book", "s2"), of("3", "app.clinic.calendar.request", "s1"),
 		of("4", "app.clinic.calendar.request", "s2"), of("5", "tool.changed.clinic.r", "s1"), of("6", "tool.changed.clinic.r", "_"),
-		of("7", "tool.trigger.clinic._.book", "_"), of("8", "tool.notmatching.clinic.s1", "s1"), of("9", "tool.trigger.clinic.s1.book", "s1"),
+		of("7", "tool.trigger.clinic._.book", "_"), of("8", "tool.notmatching.clinic.s1", "s1"), of("9", "tool.confirm.clinic.s1.book", "s1"),
 	}
 	publish(t, e, effects...)
 	publish(t, e, of("10", "tool.trigger.other.s1.book", "s1"))
