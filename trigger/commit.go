@@ -95,6 +95,39 @@ func (p *plan) firing(i int, fire plannedFiring) (ledger.Firing, error) {
 	}, err
 }
 
+// standing is what was learnt, by trying to commit, of the firings of a plan: which trigger
+// has the values of a fence, with what has come of its call, and what was confirmed before.
+type standing struct {
+	firsts    map[string]string
+	calls     map[string]*CallState
+	confirmed map[string]bool
+}
+
+// learn notes why the ledger has refused a plan.
+func (e *Engine) learn(ctx context.Context, s *standing, p *plan) error {
+	if s.firsts == nil {
+		s.firsts, s.calls, s.confirmed = map[string]string{}, map[string]*CallState{}, map[string]bool{}
+	}
+	for _, firing := range p.firings {
+		if firing.triggerID != p.differs.Firing {
+			continue
+		}
+		if p.differs.Confirmed {
+			s.confirmed[firing.move.Unless] = true
+		} else {
+			s.firsts[firing.move.Fence] = p.differs.First
+		}
+	}
+	if p.differs.First == "" {
+		return nil
+	}
+	first, err := e.readTrigger(ctx, p.App, p.differs.First)
+	if first != nil {
+		s.calls[p.differs.First] = first.record.Call
+	}
+	return err
+}
+
 // takenBy lists the leases that the decision of a plan takes.
 func takenBy(p *plan) ledger.Holding {
 	all := ledger.Holding{Turn: p.Turn, Token: p.token, Box: p.box}

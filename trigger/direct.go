@@ -36,7 +36,9 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
 		case status == ledger.Differs:
-			known.learn(p)
+			if err := e.learn(ctx, &known, p); err != nil {
+				return nil, err
+			}
 		case status == ledger.Committed:
 			e.count(p)
 			e.wakeFor(p)

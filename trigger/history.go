@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -279,10 +280,23 @@ func readFired(decision, results string) []matcher.PastCall {
 		result := ended[match.TriggerID]
 		list = append(list, matcher.PastCall{
 			TriggerID: match.TriggerID, Name: match.Name, Values: match.Values,
-			Result: result.Result, Error: result.Error,
+			Result: result.Result, Error: cmp.Or(result.Error, match.undone(result)),
 		})
 	}
 	return list
+}
+
+// undone says why a match has no result that it would have had: it was held, or a duplicate.
+func (m Match) undone(result callResult) string {
+	switch {
+	case len(result.Result) > 0:
+		return ""
+	case m.State == StateConfirming:
+		return confirming
+	case m.State == StateDuplicate:
+		return doneAlready
+	}
+	return ""
 }
 
 // readResults reads lines of JSON; the last of a trigger holds.

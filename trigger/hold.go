@@ -26,32 +26,14 @@ import (
 // confirmWithin is how long a trigger waits for a word about it.
 const confirmWithin = 3 * time.Minute
 
-// cancelled is what a model reads as the result of a trigger that was cancelled.
-const cancelled = "cancelled: nothing was done"
+// What a model reads as the result of a trigger that was held, until a call has another one.
+const (
+	confirming  = "it is not done yet: the user is asked to confirm it"
+	cancelled   = "cancelled: nothing was done"
+	doneAlready = "it is not done again: the same was done before"
+)
 
-// standing is what was learnt, by trying to commit, of the firings of a plan: which trigger
-// has the values of a fence, and what was confirmed before.
-type standing struct {
-	firsts    map[string]string
-	confirmed map[string]bool
-}
-
-// learn notes why the ledger has refused a plan.
-func (s *standing) learn(p *plan) {
-	if s.firsts == nil {
-		s.firsts, s.confirmed = map[string]string{}, map[string]bool{}
-	}
-	for _, firing := range p.firings {
-		if firing.triggerID != p.differs.Firing {
-			continue
-		}
-		if p.differs.Confirmed {
-			s.confirmed[firing.move.Unless] = true
-		} else {
-			s.firsts[firing.move.Fence] = p.differs.First
-		}
-	}
-}
+var confirmed = json.RawMessage(`"confirmed"`)
 
 // keptBack is what a held trigger keeps back, as the ledger has it.
 type keptBack struct {
@@ -128,7 +110,7 @@ func (p *planner) holdBack(f plannedFiring, tool *repositories.Tool, says payloa
 	match.setStates(match.State)
 	switch state.State(f.move.State) {
 	case state.Duplicate:
-		match.Of, match.Call = f.move.First, nil
+		match.Of, match.Call = f.move.First, p.standing.calls[f.move.First]
 		says.Header = p.header(keyspace.EffectID(f.triggerID, payload.KindDuplicate))
 		return p.tell(f, payload.KindDuplicate, says.Header, payload.Duplicate{Trigger: says, TriggerID: f.triggerID, Of: match.Of})
 	case state.Settling:
@@ -207,6 +189,17 @@ func (p *planner) move(e *Engine, h *heldTrigger, action state.Action) error {
 	if action == state.Confirm && h.Once {
 		m.Confirmed = h.Digest
 	}
+	result := callResult{TriggerID: h.record.TriggerID, Error: cancelled}
+	if action == state.Confirm {
+		result = callResult{TriggerID: h.record.TriggerID, Result: confirmed}
+	}
+	if action != state.Release {
+		text, err := exactjson.Encode(result)
+		if err != nil {
+			return err
+		}
+		m.Result = string(text)
+	}
 	f := plannedFiring{id: h.firing, triggerID: h.record.TriggerID, open: len(h.Effects), move: m}
 	match := h.record.Match
 	match.State, match.DueAt, match.ExpiresAt, match.Digest, match.Question = shownState(to), nil, nil, "", ""
@@ -249,14 +242,9 @@ func (e *Engine) effectKept(appID string, owed keyspace.Entry) (effect.Effect, e
 	return c.Effect, err
 }
 
-// cancel adds the event that a trigger has ended, and what its session keeps of that.
+// cancel adds the event that a trigger has ended.
 func (p *planner) cancel(h *heldTrigger, f plannedFiring, action state.Action) error {
 	p.answer.Matches[len(p.answer.Matches)-1].setStates(StateCancelled)
-	text, err := exactjson.Encode(callResult{TriggerID: f.triggerID, Error: cancelled})
-	if err != nil {
-		return err
-	}
-	f.move.Result = string(text)
 	of := h.record
 	header := payload.Header{
 		ID: keyspace.EffectID(f.triggerID, payload.KindCancelled), Time: p.now,
@@ -333,8 +321,10 @@ func (e *Engine) take(ctx context.Context, h *heldTrigger, action state.Action) 
 		if err := r.run(e.life); err != nil {
 			return nil, err
 		}
-		_, err := r.save(e.life, ledger.Report{})
-		return nil, err
+		if _, err := r.save(e.life, ledger.Report{}); err != nil || !p.few {
+			return nil, err
+		}
+		return nil, keyspace.ErrReplicas
 	})
 	return status, err
 }

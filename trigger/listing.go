@@ -258,8 +258,11 @@ func (e *Engine) indexOf(ctx context.Context, q Query) (searched, error) {
 			return own, err
 		}
 	}
-	if q.State == StatePending || q.State == StateFailed {
+	switch q.State {
+	case StatePending, StateFailed:
 		return searched{key: k.InState(q.State), state: true}, nil
+	case StateConfirming: // they are among the pending ones
+		return searched{key: k.InState(StatePending)}, nil
 	}
 	return searched{key: k.Triggers("")}, nil
 }

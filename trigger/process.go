@@ -165,7 +165,9 @@ func (e *Engine) decideAndCommit(ctx context.Context, t *turn, result matcher.Re
 		case status == ledger.Moved, status == ledger.NoTrigger, status == ledger.Retracted:
 			return nil, ErrEnded
 		case status == ledger.Differs:
-			t.standing.learn(p)
+			if err := e.learn(ctx, &t.standing, p); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		crash.At(crash.CommitStale)

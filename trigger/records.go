@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"earshot/repositories/exactjson"
 	"earshot/trigger/ledger"
@@ -68,7 +69,11 @@ func readStored(found *ledger.StoredTrigger) (*storedTrigger, error) {
 	if found.Retries != "" {
 		stored.record.Retries = readLines[Retried](found.Retries)
 	}
-	stored.record.Match.State = shownState(state.State(found.State))
+	stored.record.Match.State, stored.record.DueAt = shownState(state.State(found.State)), nil
+	if state.State(found.State) == state.Settling {
+		due := time.UnixMilli(found.Due).UTC()
+		stored.record.DueAt = &due
+	}
 	if stored.record.State = stored.record.Match.State; stored.record.State == "" {
 		stored.record.State = recordState(found.Open, found.Dead)
 	}
@@ -168,8 +173,8 @@ func (e *Engine) fillStates(ctx context.Context, appID string, matches []Match) 
 	}
 	for i := range matches {
 		if stored[i] != nil {
-			matches[i].Event, matches[i].Emitter, matches[i].Call, matches[i].State =
-				stored[i].record.Event, stored[i].record.Emitter, stored[i].record.Call, stored[i].record.Match.State
+			matches[i].Event, matches[i].Emitter, matches[i].Call = stored[i].record.Event, stored[i].record.Emitter, stored[i].record.Call
+			matches[i].State, matches[i].DueAt = stored[i].record.Match.State, stored[i].record.DueAt
 		}
 	}
 	return nil

@@ -122,9 +122,9 @@ for i, f in ipairs(list) do
   end
   if f.new then
     local since = micros() + i - 1
-    redis.call('HSET', f.key, 'record', f.record, 'fire', f.name, 'dead', '0', 'session', session)
     redis.call('ZADD', KEYS[8], since, f.id)
     if session ~= '' then redis.call('ZADD', KEYS[9], since, f.id) end
+    for _, field in ipairs({'record', f.record, 'fire', f.name, 'dead', '0', 'session', session}) do trigger[#trigger + 1] = field end
   end
   redis.call('HSET', f.key, unpack(trigger))
   if f.move then moved(f, f.move, f.fence, turns, of[3] or '', app, session, KEYS[13], KEYS[10], at) end

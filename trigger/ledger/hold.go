@@ -165,7 +165,7 @@ type HeldTrigger struct {
 
 // Held reads a trigger with what it keeps back; nil where it is gone.
 func (l *Ledger) Held(ctx context.Context, appID, triggerID string) (*HeldTrigger, error) {
-	found, err := l.db.HMGet(ctx, keyspace.KeysOf(appID).Trigger(triggerID), "record", "fire", "open", "state", "held", "session").Result()
+	found, err := l.db.HMGet(ctx, keyspace.KeysOf(appID).Trigger(triggerID), "record", "fire", "open", "state", "held", "session", "due").Result()
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
@@ -173,7 +173,7 @@ func (l *Ledger) Held(ctx context.Context, appID, triggerID string) (*HeldTrigge
 	if v[0] == "" {
 		return nil, nil
 	}
-	return &HeldTrigger{StoredTrigger: StoredTrigger{Record: v[0], Name: v[1], Open: v[2], State: v[3]}, Held: v[4], Session: v[5]}, nil
+	return &HeldTrigger{StoredTrigger: StoredTrigger{Record: v[0], Name: v[1], Open: v[2], State: v[3], Due: int64(number(v[6]))}, Held: v[4], Session: v[5]}, nil
 }
 
 // let takes a trigger that is not held any more out of those that are.
