@@ -49,13 +49,13 @@ func accessTable() map[string]auth.Access {
 		"GET " + app + "/triggers/:triggerId":        ofTriggers,
 		"POST " + app + "/triggers/:triggerId/retry": ofTriggers,
 		"POST " + app + "/triggers/retry":            ofTriggers,
-
-		"POST " + app + "/triggers/:triggerId/answer": {Scopes: ofTriggers.Scopes, FrontEnd: true, ByTrigger: true},
-
-		"DELETE " + app + "/triggers": ofTriggers,
+		"DELETE " + app + "/triggers":                ofTriggers,
 
 		"GET " + session + "/events": {Scopes: either, FrontEnd: true},
 		"GET " + app + "/events":     {Scopes: either},
+	}
+	for _, word := range []string{"answer", "confirm", "deny", "cancel"} {
+		table["POST "+app+"/triggers/:triggerId/"+word] = auth.Access{Scopes: ofTriggers.Scopes, FrontEnd: true, ByTrigger: true}
 	}
 	table["GET "+app+"/tools/usage"] = auth.Access{Scopes: permissions{store.PermitTools, store.PermitTriggers}}
 	for _, in := range []string{app, session} {

@@ -48,8 +48,9 @@ var permitted = map[string]string{
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers",
 	"POST /v1/apps/{appId}/triggers": "triggers", "GET /v1/apps/{appId}/triggers": "triggers",
 	"GET /v1/apps/{appId}/triggers/{triggerId}": "triggers", "POST /v1/apps/{appId}/triggers/{triggerId}/retry": "triggers",
-	"POST /v1/apps/{appId}/triggers/{triggerId}/answer": "triggers token",
-	"POST /v1/apps/{appId}/triggers/retry":              "triggers", "DELETE /v1/apps/{appId}/triggers": "triggers",
+	"POST /v1/apps/{appId}/triggers/{triggerId}/answer": "triggers token", "POST /v1/apps/{appId}/triggers/{triggerId}/confirm": "triggers token",
+	"POST /v1/apps/{appId}/triggers/{triggerId}/deny": "triggers token", "POST /v1/apps/{appId}/triggers/{triggerId}/cancel": "triggers token",
+	"POST /v1/apps/{appId}/triggers/retry": "triggers", "DELETE /v1/apps/{appId}/triggers": "triggers",
 
 	"GET /v1/apps/{appId}/sessions/{sessionId}/events": "messages triggers token", "GET /v1/apps/{appId}/events": "messages triggers",
 }
@@ -61,6 +62,7 @@ var goodBodies = map[string]string{
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": `{"name":"n","source":"ui"}`,
 	"POST /v1/apps/{appId}/triggers":                      `{"name":"n","source":"ui"}`,
 	"POST /v1/apps/{appId}/triggers/{triggerId}/answer":   `{"ok":true}`,
+	"POST /v1/apps/{appId}/triggers/{triggerId}/confirm":  `{"digest":"d"}`,
 }
 
 func goodBody(operation string) string {

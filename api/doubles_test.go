@@ -265,7 +265,23 @@ func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (trig
 }
 
 func (e *engineDouble) Answer(_ context.Context, appID, triggerID string, given effect.Answer) (trigger.Record, error) {
-	e.took("Answer", appID, triggerID, given)
+	return e.moved("Answer", appID, triggerID, given)
+}
+
+func (e *engineDouble) Confirm(_ context.Context, appID, triggerID, digest string) (trigger.Record, error) {
+	return e.moved("Confirm", appID, triggerID, digest)
+}
+
+func (e *engineDouble) Deny(_ context.Context, appID, triggerID, digest string) (trigger.Record, error) {
+	return e.moved("Deny", appID, triggerID, digest)
+}
+
+func (e *engineDouble) Cancel(_ context.Context, appID, triggerID string) (trigger.Record, error) {
+	return e.moved("Cancel", appID, triggerID)
+}
+
+func (e *engineDouble) moved(method string, args ...any) (trigger.Record, error) {
+	e.took(method, args...)
 	if e.err != nil {
 		return trigger.Record{}, e.err
 	}

@@ -38,6 +38,9 @@ var operations = []struct{ method, path, body string }{
 	{"GET", "/v1/apps/clinic/triggers/t1", ""},
 	{"POST", "/v1/apps/clinic/triggers/t1/retry", ""},
 	{"POST", "/v1/apps/clinic/triggers/t1/answer", `{"ok":true}`},
+	{"POST", "/v1/apps/clinic/triggers/t1/confirm", `{"digest":"d"}`},
+	{"POST", "/v1/apps/clinic/triggers/t1/deny", ""},
+	{"POST", "/v1/apps/clinic/triggers/t1/cancel", ""},
 }
 
 func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {

@@ -31,6 +31,7 @@ func TestAWrongMethodIsA405ProblemWithAllow(t *testing.T) {
 		"/v1/apps/clinic/repositories/r":    {"POST", "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"},
 		"/v1/apps/clinic/triggers/t/retry":  {"PUT", "OPTIONS, POST"},
 		"/v1/apps/clinic/triggers/t/answer": {"GET", "OPTIONS, POST"},
+		"/v1/apps/clinic/triggers/t/cancel": {"DELETE", "OPTIONS, POST"},
 		"/healthz":                          {"POST", "GET, HEAD, OPTIONS"},
 	}
 	s := start(t)

@@ -36,6 +36,9 @@ func (h triggers) routes() []route {
 		{method: http.MethodGet, path: one, handle: h.get},
 		{method: http.MethodPost, path: one + "/retry", handle: h.retry},
 		{method: http.MethodPost, path: one + "/answer", handle: h.answer, reads: true},
+		{method: http.MethodPost, path: one + "/confirm", handle: h.confirm, reads: true, kind: admission.Turn},
+		{method: http.MethodPost, path: one + "/deny", handle: h.deny, reads: true},
+		{method: http.MethodPost, path: one + "/cancel", handle: h.cancel},
 		{method: http.MethodPost, path: app + "/retry", handle: h.retryAll, query: bulkQuery},
 		{method: http.MethodDelete, path: app, handle: h.purge, query: bulkQuery},
 	}
@@ -112,10 +115,64 @@ func (h triggers) answer(c echo.Context) error {
 		return err
 	}
 	record, err := h.engine.Answer(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), given)
+	return tell(c, http.StatusOK, record, err)
+}
+
+// confirm lets a trigger go that waits for it. The first attempts at its effects are made
+// before it is answered, as with a trigger that is fired.
+func (h triggers) confirm(c echo.Context) error {
+	body, err := readBody(c)
 	if err != nil {
 		return err
 	}
-	return answer.JSON(c, http.StatusOK, record)
+	return h.decide(c, "Confirmation", body, h.engine.Confirm)
+}
+
+// deny ends a trigger that waits to be confirmed.
+func (h triggers) deny(c echo.Context) error {
+	body, err := readOptional(c)
+	if err != nil {
+		return err
+	}
+	return h.decide(c, "Denial", body, h.engine.Deny)
+}
+
+// decide says yes or no to a trigger that waits for it. No body says nothing of a digest.
+func (h triggers) decide(c echo.Context, form string, body []byte, do func(ctx context.Context, appID, triggerID, digest string) (trigger.Record, error)) error {
+	if err := h.own(c); err != nil {
+		return err
+	}
+	var said struct {
+		Digest string `json:"digest"`
+	}
+	if len(body) > 0 {
+		if err := h.bodies.Decode(form, body, &said); err != nil {
+			return err
+		}
+	}
+	record, err := do(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), said.Digest)
+	return tell(c, http.StatusAccepted, record, err)
+}
+
+// cancel takes a trigger back whose effects are kept back.
+func (h triggers) cancel(c echo.Context) error {
+	if err := h.own(c); err != nil {
+		return err
+	}
+	record, err := h.engine.Cancel(c.Request().Context(), c.Param("appId"), c.Param("triggerId"))
+	return tell(c, http.StatusAccepted, record, err)
+}
+
+// tell answers with a record, or with the error of what was to be done to it. A front-end
+// learns what became of the trigger, and not what was sent to whom for it.
+func tell(c echo.Context, status int, record trigger.Record, err error) error {
+	if err != nil {
+		return err
+	}
+	if auth.PrincipalOf(c).FrontEnd() {
+		record.Attempts, record.Retries = []trigger.Attempt{}, nil
+	}
+	return answer.JSON(c, status, record)
 }
 
 // own refuses a front-end the triggers of other sessions, in the same words whether they

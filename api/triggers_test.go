@@ -85,7 +85,7 @@ func TestTriggersAreSearched(t *testing.T) {
 		s := start(t)
 		s.engine.records = recordsOfOne()
 		want := trigger.Query{AppID: "clinic", SessionID: session, Page: trigger.Page{Limit: 50}}
-		for _, state := range []string{"", "pending", "delivered", "failed"} {
+		for _, state := range []string{"", "pending", "delivered", "failed", "confirming", "cancelled", "duplicate"} {
 			s.call("GET", path+"?state="+state, "").is(200, "")
 			want.State = state
 			require.Equal(t, asked{"Triggers", []any{want}}, s.engine.last())
@@ -180,6 +180,101 @@ func TestAFrontEndAnswersTheTriggersOfItsSessionAlone(t *testing.T) {
 	give("absent", "token").problem(403) // nothing tells it what other sessions have
 	require.Contains(t, string(give("t1", "token").is(200, "").body), `"result":{"by":"token"}`)
 	require.Contains(t, string(give("t1", "triggers").is(200, "").body), `"result":{"by":"token"}`, "the first holds")
+}
+
+func TestATriggerIsConfirmedDeniedAndCancelled(t *testing.T) {
+	const path = "/v1/apps/clinic/triggers/t1"
+	s := start(t)
+	s.engine.records = recordsOfOne()
+	for _, way := range []struct {
+		word, body string
+		asked      asked
+	}{
+		{"/confirm", `{"digest":"d1"}`, asked{"Confirm", []any{"clinic", "t1", "d1"}}},
+		{"/deny", `{"digest":"d1"}`, asked{"Deny", []any{"clinic", "t1", "d1"}}},
+		{"/deny", `{"digest":null}`, asked{"Deny", []any{"clinic", "t1", ""}}},
+		{"/deny", `{}`, asked{"Deny", []any{"clinic", "t1", ""}}},
+		{"/deny", "", asked{"Deny", []any{"clinic", "t1", ""}}},
+		{"/cancel", "", asked{"Cancel", []any{"clinic", "t1"}}},
+	} {
+		require.Contains(t, string(s.call("POST", path+way.word, way.body).is(202, "").body), `"triggerId":"t1"`)
+		require.Equal(t, way.asked, s.engine.last())
+	}
+
+	count := s.engine.count()
+	s.call("POST", path+"/confirm", "").problem(400, "a JSON body is needed")
+	for body, want := range map[string][]string{
+		`{}`: {"/digest"}, `{"digest":null}`: {"/digest"}, `{"digest":""}`: {"/digest"}, `{"digest":7,"diget":"d"}`: {"/digest", "/diget"}, `["d"]`: {""},
+	} {
+		faults := s.call("POST", path+"/confirm", body).problem(400)
+		for _, pointer := range want {
+			require.Contains(t, faults, pointer, body)
+		}
+		require.Len(t, faults, len(want), body)
+	}
+	require.Len(t, s.call("POST", path+"/deny", `{"digest":["d"],"values":{}}`).problem(400), 2)
+	require.Equal(t, count, s.engine.count())
+
+	for err, status := range map[error]int{trigger.ErrNotFound: 404, trigger.ErrEnded: 409, trigger.ErrDigest: 409} {
+		s.engine.err = err
+		s.call("POST", path+"/confirm", `{"digest":"d1"}`).problem(status, err.Error())
+		s.call("POST", path+"/deny", "").problem(status, err.Error())
+		s.call("POST", path+"/cancel", "").problem(status, err.Error())
+	}
+}
+
+func TestAFrontEndDecidesTheTriggersOfItsSessionAlone(t *testing.T) {
+	w := live(t, everything)
+	for _, app := range []string{"clinic", "other"} {
+		w.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
+	}
+	w.call("PUT", "/v1/apps/clinic/repositories/shop", `{"tools":[
+		{"name":"refund","confirm":"always","url":"https://shop.example/refund","schema":[{"parameter":"order","type":"string","required":true}]},{"name":"lamp","settle":"1m"}]}`).is(201, "")
+	sent := w.credentials()
+	fire := func(id, body string) (match trigger.Match) {
+		got := w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"source":"ui","triggerId":"`+id+`",`+body+`}`).is(201, "")
+		require.NoError(t, json.Unmarshal(got.body, &match))
+		return match
+	}
+	ask := func(way, body, who string) answer {
+		return w.call("POST", "/v1/apps/clinic/triggers/"+way, body, "Authorization: Bearer "+sent[who])
+	}
+	first, second := fire("t1", `"name":"refund","values":{"order":"A1"}`), fire("t2", `"name":"refund","values":{"order":"A2"}`)
+	require.Equal(t, trigger.StateConfirming, first.State)
+	require.NotNil(t, fire("t3", `"name":"lamp"`).DueAt)
+	yes := func(of trigger.Match) string { return `{"digest":"` + of.Digest + `"}` }
+	for _, who := range []string{"other session", "token of other", "messages", "other app"} {
+		for _, id := range []string{"t1", "absent"} {
+			ask(id+"/confirm", yes(first), who).problem(403)
+			ask(id+"/deny", "", who).problem(403)
+			ask(id+"/cancel", "", who).problem(403)
+		}
+	}
+	ask("absent/confirm", yes(first), "token").problem(403)
+	ask("absent/confirm", yes(first), "triggers").problem(404, `"absent"`)
+
+	fired := func() (count int) {
+		for _, event := range w.sink.all() {
+			if event.Subject == "tool.trigger.clinic.s1.refund" {
+				count++
+			}
+		}
+		return count
+	}
+	require.NotEqual(t, first.Digest, second.Digest)
+	ask("t1/confirm", yes(second), "token").problem(409, "the digest is not that of the trigger") // values that were not asked about
+	require.Zero(t, fired())
+	done := string(ask("t1/confirm", yes(first), "token").is(202, "").body)
+	require.Contains(t, done, `"state":"delivered"`)
+	require.Contains(t, done, `"attempts":[]`, "what was sent to whom is not for a front-end")
+	ask("t1/confirm", yes(first), "token").problem(409, "was ended before")
+	require.Contains(t, string(ask("t2/deny", "", "token").is(202, "").body), `"state":"cancelled"`)
+	require.Contains(t, string(ask("t3/cancel", "", "token").is(202, "").body), `"state":"cancelled"`)
+	ask("t3/cancel", "", "triggers").problem(409, "it is cancelled")
+	require.Equal(t, 1, fired())
+	for state, want := range map[string]string{"cancelled": `"triggerId":"t2"`, "delivered": `"triggerId":"t1"`} {
+		require.Contains(t, string(w.call("GET", "/v1/apps/clinic/triggers?state="+state, "").is(200, "").body), want)
+	}
 }
 
 func TestAllFailedTriggersAreRetriedOrPurged(t *testing.T) {

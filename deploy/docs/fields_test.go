@@ -21,7 +21,8 @@ var tables = map[string][]string{
 	"Request": {"Request"}, "Basic": {"Basic"}, "Bearer": {"Bearer"},
 	"Parameter": {"Parameter", "ToolboxParameter"}, "Items": {"Items"}, "Claim": {"Claim"},
 	"App": {"App"}, "Module": {"Module"}, "Authentication service": {"AuthService"}, "Source": {"Source"}, "Settings": {"Settings"},
-	"Message": {"Message"}, "Direct trigger": {"Direct"}, "Answer to a trigger": {"Given"}, "Key": {"KeyRequest"}, "Session token": {"TokenRequest"},
+	"Message": {"Message"}, "Direct trigger": {"Direct"}, "Answer to a trigger": {"Given"},
+	"Yes, no or stop": {"Confirmation", "Denial"}, "Key": {"KeyRequest"}, "Session token": {"TokenRequest"},
 }
 
 // property is what the test reads of a property of a JSON Schema.
