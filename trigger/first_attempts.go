@@ -32,6 +32,8 @@ type firstAttempts struct {
 	first bool
 	// batch says that the events are one effect in the ledger.
 	batch bool
+	// alone says that nobody asks what comes of it: answers are not waited for.
+	alone bool
 }
 
 func (e *Engine) newFirstAttempts(p *plan) *firstAttempts {
@@ -117,6 +119,10 @@ func (r *firstAttempts) start(ctx context.Context) {
 		case effect.KindCall:
 			r.engine.work(func() { r.tries <- r.firstCall(ctx, delivery) })
 		case effect.KindAnswer:
+			if r.alone {
+				r.tries <- delivery.unanswered()
+				continue
+			}
 			r.engine.work(func() { r.tries <- r.engine.awaitAnswer(ctx, delivery) })
 		}
 	}

@@ -177,3 +177,33 @@ func TestAnAnswerOutlivesWhoeverTookIt(t *testing.T) {
 		require.JSONEq(t, `{"page":7}`, string(w.of(fired.TriggerID).Call.Result))
 	})
 }
+
+func TestATriggerThatWasHeldIsAnsweredWhenItIsLetGo(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", `{"tools":[{"name":"ask","confirm":"always","answer":{"within":"1h"},"request":{"timeout":"1m"}},
+			{"name":"turn","settle":"1ms","answer":{"within":"1h"},"request":{"timeout":"1m"}}]}`)
+		held, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: trigger.SourceUI})
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateConfirming, held.State)
+		_, err = w.engine.Answer(t.Context(), "clinic", held.TriggerID, yes)
+		require.ErrorIs(t, err, trigger.ErrNotAsked)
+		confirmed := make(chan trigger.Record, 1)
+		go func() {
+			record, err := w.engine.Confirm(t.Context(), "clinic", held.TriggerID, held.Digest)
+			if err == nil {
+				confirmed <- record
+			}
+		}()
+		_, err = w.keeper.Answer(t.Context(), "clinic", w.asked(), yes)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"page":7}`, string((<-confirmed).Call.Result), "who confirms waits for it")
+
+		settling, err := w.fire(trigger.Direct{SessionID: "s1", Name: "turn", Source: trigger.SourceUI})
+		require.NoError(t, err)
+		w.until("it is let go", func() bool { return len(w.events.payloads("tool.trigger.clinic.s1.turn")) == 1 })
+		record, err := w.engine.Answer(t.Context(), "clinic", settling.TriggerID, yes)
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateDelivered, record.Call.State)
+		w.rest()
+	})
+}

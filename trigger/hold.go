@@ -318,6 +318,7 @@ func (e *Engine) take(ctx context.Context, h *heldTrigger, action state.Action) 
 	e.wakeFor(&p.plan)
 	_, err = e.toTheEnd(func() (json.RawMessage, error) {
 		r := e.newFirstAttempts(&p.plan)
+		r.alone = action == state.Release
 		if err := r.run(e.life); err != nil {
 			return nil, err
 		}
