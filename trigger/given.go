@@ -31,7 +31,12 @@ var (
 //
 // Errors: ErrNotFound, ErrEnded if its time is over, ErrNotAsked, keyspace.ErrUnavailable.
 func (e *Engine) Answer(ctx context.Context, appID, triggerID string, a effect.Answer) (Record, error) {
-	status, err := e.give(ctx, appID, triggerID, a)
+	status, err := ledger.Early, error(nil)
+	for _, one := range append(e.published(ctx, appID, triggerID), a) {
+		if status == ledger.Early && err == nil {
+			status, err = e.give(ctx, appID, triggerID, one)
+		}
+	}
 	switch {
 	case err != nil:
 		return Record{}, err
@@ -43,6 +48,20 @@ func (e *Engine) Answer(ctx context.Context, appID, triggerID string, a effect.A
 		return Record{}, fmt.Errorf("trigger %q %w", triggerID, ErrNotAsked)
 	}
 	return e.answeredRecord(ctx, appID, triggerID)
+}
+
+// published is the answer that was published before now, if there is one: it may not have come
+// to anybody yet, and is the first all the same.
+func (e *Engine) published(ctx context.Context, appID, triggerID string) []effect.Answer {
+	of := &effect.Awaited{Subject: effect.AnswerSubject(appID, triggerID), Until: e.now()}
+	found := e.outcome(ctx, e.answers, effect.Effect{Kind: effect.KindAnswer, AppID: appID, TriggerID: triggerID, Awaited: of})
+	switch {
+	case found.Verdict == effect.Done:
+		return []effect.Answer{{OK: true, Result: found.Result, Truncated: found.Truncated}}
+	case found.Verdict == effect.Dead && found.Reason == effect.ReasonRequest:
+		return []effect.Answer{{Error: found.Error}}
+	}
+	return nil
 }
 
 // TakeAnswer gives an answer that was published some time ago. It reports whether the trigger

@@ -159,6 +159,18 @@ func TestAnAnswerIsLookedForBeforeItIsTooLate(t *testing.T) {
 	})
 }
 
+func TestAnAnswerThatWasPublishedBeforeIsTheFirst(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
+		fired, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: trigger.SourceUI})
+		require.NoError(t, err)
+		w.inbox.answers(func(effect.Effect) effect.Outcome { return effect.Answer{Error: "published"}.Outcome() })
+		record, err := w.engine.Answer(t.Context(), "clinic", fired.TriggerID, yes)
+		require.NoError(t, err)
+		require.Equal(t, "published", record.Call.Error)
+	})
+}
+
 func TestAnAnswerOutlivesWhoeverTookIt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)

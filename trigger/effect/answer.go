@@ -37,8 +37,11 @@ type Answer struct {
 const MaxResult = 64 << 10
 
 // Bounded is the answer as it is kept: a result that is too long is a string of its beginning,
-// and so is an error.
+// and so is an error. One that is bounded stays as it is.
 func (a Answer) Bounded() Answer {
+	if a.Truncated {
+		return a
+	}
 	a.Error = Clip(a.Error)
 	var compact bytes.Buffer
 	if len(a.Result) > 0 && json.Compact(&compact, a.Result) == nil {
