@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -74,6 +75,10 @@ func StartNATS(dir string, port int, maxBytes int64, logger *slog.Logger) (*NATS
 		dir, n.temporary = temporary, temporary
 	}
 	err := n.start(dir, portOrFree(port, logger), maxBytes, logger)
+	if err != nil && strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) { // another dev took it since
+		n.stop()
+		err = n.start(dir, server.RANDOM_PORT, maxBytes, logger)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the embedded NATS server in %s: %w", dir, err), n.Close())
 	}
@@ -127,12 +132,16 @@ func (n *NATS) start(dir string, port int, maxBytes int64, logger *slog.Logger) 
 // URL is where clients connect.
 func (n *NATS) URL() string { return "nats://" + n.server.Addr().String() }
 
-// Close stops the server and removes its temporary directory.
-func (n *NATS) Close() error {
+func (n *NATS) stop() {
 	if n.server != nil {
 		n.server.Shutdown()
 		n.server.WaitForShutdown()
 	}
+}
+
+// Close stops the server and removes its temporary directory.
+func (n *NATS) Close() error {
+	n.stop()
 	if n.temporary == "" {
 		return nil
 	}

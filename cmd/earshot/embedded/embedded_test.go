@@ -61,6 +61,32 @@ func TestEmbeddedNATSTakesAFreePortWhereItsOwnIsTaken(t *testing.T) {
 	require.True(t, dialNATS(t, n.URL()).IsConnected())
 }
 
+func TestEmbeddedNATSServersThatStartAtOnceGetPortsOfTheirOwn(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	wanted := listener.Addr().(*net.TCPAddr).Port
+	require.NoError(t, listener.Close())
+
+	const servers = 6
+	urls, faults := make(chan string, servers), make(chan error, servers)
+	for range servers {
+		go func() {
+			n, err := StartNATS("", wanted, MinNATSBytes, slog.New(slog.DiscardHandler))
+			if err == nil {
+				t.Cleanup(func() { require.NoError(t, n.Close()) })
+				urls <- n.URL()
+			}
+			faults <- err
+		}()
+	}
+	seen := map[string]bool{}
+	for range servers {
+		require.NoError(t, <-faults)
+		seen[<-urls] = true
+	}
+	require.Len(t, seen, servers)
+}
+
 func TestEmbeddedNATSUsesThePortThatItIsGiven(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
