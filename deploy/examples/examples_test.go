@@ -134,6 +134,23 @@ func TestABackEndOffersWhatIsFreeAndReacts(t *testing.T) {
 	require.Empty(t, s.say("s1", "I take 9:00"), "it is chosen once")
 }
 
+func TestAVoiceFrontEndDecidesWhatItHasHeardAndTakesBack(t *testing.T) {
+	s := dev(t, `{}`)
+	s.ask("PUT", "/v1/apps/clinic/repositories/rooms", `{"tools":[
+		{"name":"turn-on-the-light","description":"Turn on the light in a room","examples":["turn on the light in the kitchen"],
+		 "schema":[{"parameter":"room","type":"string","required":true,"allowedValues":["kitchen","cellar"]}],"settle":"60s"},
+		{"name":"ring-the-bell","description":"Ring the bell","examples":["ring the bell"]}]}`)
+	said := start(t, ".", s.around(), "voice", "voice/said.txt", "s1")
+	said.Await(t, `does turn-on-the-light {"room":"kitchen"}: pending\ntakes back\n(?s:.*)forgets\n(?s:.*)does ring-the-bell {}: published\n`)
+	var texts []any
+	for _, entry := range s.ask("GET", "/v1/apps/clinic/sessions/s1/messages", "")["items"].([]any) {
+		texts = append(texts, entry.(map[string]any)["text"])
+	}
+	require.Equal(t, []any{"turn on the light in the kitchen", "ring the bell"}, texts, "a draft is in no history")
+	light := s.ask("GET", "/v1/apps/clinic/triggers?limit=10", "")["items"].([]any)[1].(map[string]any)
+	require.Equal(t, "cancelled", light["state"])
+}
+
 // chromium is the one browser of all tests.
 var chromium = sync.OnceValues(func() (context.Context, error) {
 	program, err := exec.LookPath("chromium")
