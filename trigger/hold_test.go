@@ -379,3 +379,49 @@ func TestOneOfTwoWaysIsTaken(t *testing.T) {
 		}
 	})
 }
+
+func TestDirectTriggersAreHeldAsOthersAre(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "shop", shop)
+		refund := trigger.Direct{Name: "refund", Source: trigger.SourceTask, TriggerID: "r1", Values: map[string]any{"order": "A1"}}
+		asked, err := w.fire(refund)
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateConfirming, asked.State)
+		again, err := w.fire(refund)
+		require.NoError(t, err)
+		require.Equal(t, asked, again, "it is the same trigger")
+		record, err := w.engine.Confirm(t.Context(), "clinic", "r1", asked.Digest)
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateDelivered, record.State)
+		w.rest()
+		require.Equal(t, []string{"tool.confirm.clinic._.refund", "tool.trigger.clinic._.refund", "tool.result.clinic._.refund"}, w.events.subjects())
+
+		mail, err := w.fire(trigger.Direct{SessionID: "s1", Name: "mail", Source: trigger.SourceUI, TriggerID: "m1"})
+		require.NoError(t, err)
+		require.NotNil(t, mail.DueAt)
+		w.timeOver("m1")
+		w.until("it is delivered", func() bool { return w.stands("m1") == trigger.StateDelivered })
+		record, err = w.engine.Trigger(t.Context(), "clinic", "m1")
+		require.NoError(t, err)
+		require.Nil(t, record.DueAt)
+		w.rest()
+	})
+}
+
+func TestWhatIsHeldEndsWithItsApp(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "shop", shop)
+		mail, refund := w.saidOne("m1", "mail"), w.saidOne("m2", `refund {"order":"A1"}`)
+		w.saidOne("m3", "alarm")
+		require.NoError(t, w.store.DeleteApp(t.Context(), "clinic"))
+		w.app("clinic", "{}")
+		w.put("", "shop", shop)
+		for _, gone := range []string{mail.TriggerID, refund.TriggerID} {
+			w.timeOver(gone)
+			require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", gone)), trigger.ErrNotFound)
+		}
+		require.Empty(t, w.saidOne("m4", "alarm").State, "the app of that name before is another one")
+		w.rest()
+		require.Empty(t, w.events.payloads("tool.trigger.clinic.s1.mail"))
+	})
+}

@@ -26,8 +26,8 @@ func (k Keys) Lane(lane Lane) string { return k.tag + string(lane) + ":" + k.app
 // Holders is a hash of an app: the token of the lease of an outbox, by its Box.
 func (k Keys) Holders() string { return k.tag + "holders:" + k.app }
 
-// Owed counts what the partition owes: messages that are not decided, held triggers, calls,
-// and events.
+// Owed counts what the partition owes: messages that are not decided, calls, and events. What
+// is held back is not owed yet.
 func (k Keys) Owed() string { return k.tag + "owed" }
 
 // Ledger are the keys that DueLua needs, the last ones of a script.
@@ -45,13 +45,13 @@ func (k Keys) Ledger() []string {
 //	    there were none, the outbox is due, or leased to the token if there is one
 //	pop(outbox)                    drops the first event
 //
-// A turn, a held trigger, a call and an event are counted once each, however often a script runs.
+// A turn, a call and an event are counted once each, however often a script runs.
 const DueLua = `
 local others = #KEYS - 7
 local ledger = {due = KEYS[others + 1], turns = KEYS[others + 2], calls = KEYS[others + 3],
   outboxes = KEYS[others + 4], held = KEYS[others + 5], holders = KEYS[others + 6], owed = KEYS[others + 7]}
 local function count(lane, n)
-  if lane ~= 'outboxes' and n ~= 0 then redis.call('INCRBY', ledger.owed, n) end
+  if (lane == 'turns' or lane == 'calls') and n ~= 0 then redis.call('INCRBY', ledger.owed, n) end
 end
 local function schedule(app, lane, member, time)
   count(lane, redis.call('ZADD', ledger[lane], time, member))
