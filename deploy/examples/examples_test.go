@@ -56,6 +56,7 @@ func javascript(t *testing.T, name string, installs bool) (folder string) {
 func TestSubscribersGetWhatFires(t *testing.T) {
 	s := dev(t, `{}`)
 	s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, ""))
+	s.ask("PUT", "/v1/apps/clinic/repositories/printer", `{"tools":[{"name":"print","description":"print it","answer":{"within":"1m"},"request":{"timeout":"1m"}}]}`)
 	require.Len(t, s.say("before", "I want an appointment on Friday"), 1)
 	for name, run := range map[string]func(t *testing.T) *devtest.Lines{
 		"Go": func(t *testing.T) *devtest.Lines { return start(t, ".", s.around(), "subscriber") },
@@ -68,6 +69,8 @@ func TestSubscribersGetWhatFires(t *testing.T) {
 			said.Await(t, `subscribed\n(?s:.*)book in before: {"day":"Friday"}\n`)
 			s.say("after", "I want an appointment on Monday")
 			said.Await(t, `book in after: {"day":"Monday"}\n`)
+			printed := s.say(name, "print it")[0].(map[string]any)["call"].(map[string]any)
+			require.Equal(t, "printed", printed["result"], printed)
 		})
 	}
 }
@@ -200,4 +203,12 @@ func TestABrowserChatsOnATokenOfItsSession(t *testing.T) {
 	until(`document.querySelector("#log").innerText.includes('book {"day":"Friday"}')`)
 	say("my cat is asleep")
 	until(`document.querySelector("#log").innerText.includes("I have not understood that.")`)
+	s.ask("PUT", "/v1/apps/clinic/repositories/leaflet", `{"tools":[{"name":"turn-the-page","description":"Turn the page",
+		"answer":{"within":"1m"},"request":{"timeout":"1m"}}]}`)
+	say("turn the page")
+	until(`document.querySelector("#page").textContent === "2"`)
+	require.Eventually(t, func() bool {
+		latest := s.ask("GET", "/v1/apps/clinic/triggers", "")["items"].([]any)[0].(map[string]any)
+		return latest["call"].(map[string]any)["result"] == "page 2"
+	}, devtest.Patience, devtest.Glance)
 }

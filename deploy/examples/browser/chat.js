@@ -3,6 +3,7 @@
 const log = document.querySelector("#log");
 const form = document.querySelector("#say");
 const field = document.querySelector("#text");
+const page = document.querySelector("#page");
 
 function show(kind, text) {
   const item = document.createElement("li");
@@ -25,11 +26,29 @@ events.addEventListener("open", () => form.classList.add("connected"));
 events.addEventListener("tool.trigger", (event) => {
   const fired = JSON.parse(event.data);
   show("event", `${fired.name} ${JSON.stringify(fired.values)}`);
+  if (fired.name === "turn-the-page") turn(fired);
 });
 events.addEventListener("tool.rejected", (event) => {
   const lacking = JSON.parse(event.data);
   show("event", `${lacking.name} needs ${lacking.missing.join(", ")}`);
 });
+
+// post sends JSON to the service.
+const post = (url, body) =>
+  fetch(new URL(url, session), {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
+    body: JSON.stringify(body),
+  });
+
+// turn does what a tool asks of this page, and says what came of it: once for each event, as a
+// stream that goes on may bring one again.
+const turned = new Set();
+function turn(fired) {
+  if (!turned.has(fired.id)) page.textContent = Number(page.textContent) + 1;
+  turned.add(fired.id);
+  post(fired.answer.url, { ok: true, result: `page ${page.textContent}` });
+}
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -37,12 +56,7 @@ form.addEventListener("submit", async (event) => {
   field.value = "";
   show("user", text);
   // The id makes it one message, should it be sent again.
-  const body = JSON.stringify({ messageId: crypto.randomUUID(), actor: "user", text });
-  const answer = await fetch(`${session}/messages`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
-    body,
-  });
+  const answer = await post(`${session}/messages`, { messageId: crypto.randomUUID(), actor: "user", text });
   const said = await answer.json();
   if (!answer.ok) show("event", said.detail);
   else if (said.reply) show("agent", said.reply);

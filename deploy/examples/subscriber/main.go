@@ -1,5 +1,5 @@
 // Command subscriber prints the tools that fire, from a durable consumer: what happens while
-// it is away is delivered when it is back.
+// it is away is delivered when it is back. It answers those that wait for an answer.
 package main
 
 import (
@@ -20,6 +20,9 @@ type firing struct {
 	SessionID string         `json:"sessionId"`
 	Name      string         `json:"name"`
 	Values    map[string]any `json:"values"`
+	Answer    struct {
+		Subject string `json:"subject"` // empty where none is waited for
+	} `json:"answer"`
 }
 
 func main() {
@@ -47,7 +50,7 @@ func subscribe(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	running, err := consumer.Consume(take)
+	running, err := consumer.Consume(func(message jetstream.Msg) { take(ctx, js, message) })
 	if err != nil {
 		return err
 	}
@@ -59,7 +62,7 @@ func subscribe(ctx context.Context, url string) error {
 
 // take handles an event. It is acknowledged when all is done with it; what is not is
 // delivered again.
-func take(message jetstream.Msg) {
+func take(ctx context.Context, js jetstream.JetStream, message jetstream.Msg) {
 	var fired firing
 	if err := json.Unmarshal(message.Data(), &fired); err != nil {
 		log.Printf("%s holds no JSON: %v", message.Subject(), err)
@@ -68,5 +71,11 @@ func take(message jetstream.Msg) {
 	}
 	values, _ := json.Marshal(fired.Values) // came out of JSON
 	fmt.Printf("%s in %s: %s\n", fired.Name, fired.SessionID, values)
+	if fired.Answer.Subject != "" { // the first answer holds, so that a second delivery does no harm
+		if _, err := js.Publish(ctx, fired.Answer.Subject, []byte(`{"ok": true, "result": "printed"}`)); err != nil {
+			log.Print(err)
+			return // it comes again
+		}
+	}
 	_ = message.Ack() // a lost one has it delivered again
 }
