@@ -286,6 +286,37 @@ func byText(request matcher.Request) (matcher.Result, error) {
 	}
 }
 
+// heldTools are tools whose triggers wait for a yes, or stand for others with their values.
+const heldTools = `{"tools":[{"name":"refund","confirm":"always","answer":{"within":"1m"}},{"name":"order","dedupe":{"within":"10m"}}]}`
+
+// A front-end learns from its stream what is asked, and shows or says it.
+func TestAStreamSaysWhatWaitsForAYes(t *testing.T) {
+	s := onStage(t)
+	s.call("PUT", "/v1/apps/clinic/repositories/held", heldTools).is(201, "")
+	s.call("PUT", "/v1/apps/other", `{}`).is(201, "")
+	mine := s.open(sessionEvents, s.credentials()["token"])
+	fire := func(name, triggerID string) {
+		s.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"`+name+`","source":"ui","triggerId":"`+triggerID+`"}`).is(201, "")
+	}
+	fire("refund", "t1")
+	s.call("POST", "/v1/apps/clinic/triggers/t1/deny", "").is(202, "")
+	fire("order", "t2")
+	fire("order", "t3")
+	for _, event := range s.sink.all() {
+		if strings.HasPrefix(event.Subject, "tool.") && !strings.HasPrefix(event.Subject, "tool.changed") {
+			s.publish(event.Subject, "s1", string(event.Data))
+		}
+	}
+	for _, want := range []struct{ event, part string }{
+		{"tool.confirm", `"question":"`}, {"tool.cancelled", `"reason":"deny"`}, {"tool.trigger", `"name":"order"`}, {"tool.duplicate", `"of":"t2"`},
+	} {
+		got := mine.next()
+		require.Equal(t, want.event, got.event)
+		require.Contains(t, got.data, want.part)
+		require.NotContains(t, got.data, `"answer":`, "nobody waits for one yet")
+	}
+}
+
 func TestWhatIsPublishedIsWhatTheDescriptionOfTheEventsSays(t *testing.T) {
 	s := live(t, byText)
 	events := document(t, s.service, "/asyncapi.json")
@@ -298,6 +329,12 @@ func TestWhatIsPublishedIsWhatTheDescriptionOfTheEventsSays(t *testing.T) {
 	for _, text := range []string{"fire", "reject", "nothing"} {
 		s.call("POST", messagesPath, `{"actor":"user","text":"`+text+`"}`).is(200, "")
 	}
+	s.call("PUT", "/v1/apps/clinic/repositories/held", heldTools).is(201, "")
+	for _, name := range []string{"refund", "order", "order"} {
+		s.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"`+name+`","source":"ui"}`).is(201, "")
+	}
+	s.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"refund","source":"ui","triggerId":"t1"}`).is(201, "")
+	s.call("POST", "/v1/apps/clinic/triggers/t1/cancel", "").is(202, "")
 
 	seen := map[string]bool{}
 	require.Eventually(t, func() bool {

@@ -100,6 +100,7 @@ func (p *planner) holdBack(f plannedFiring, tool *repositories.Tool, says payloa
 	if f.due() {
 		return nil
 	}
+	says.Answer = nil // nobody waits for one, or not yet
 	held := keptBack{Settle: time.Duration(tool.Settle).Milliseconds(), OnNext: tool.CancelOnNext && p.Session != "", Fence: f.move.Fence, Within: f.move.Within}
 	for _, delivery := range p.effects[before:] {
 		held.Effects = append(held.Effects, delivery.entry)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/terminal"
@@ -28,9 +30,43 @@ func (c *chat) show(ctx context.Context, said explainedAnswer) {
 	}
 }
 
-// showMatch prints a tool that fired, with its values and where its effects stand.
+// heldWords say what has become of a trigger that has not simply fired, by its state.
+var heldWords = map[string]string{
+	trigger.StateConfirming: "asks first", trigger.StatePending: "settles", trigger.StateCancelled: "cancelled",
+	trigger.StateDuplicate: "done before", trigger.StateDraft: "would fire",
+}
+
+// showMatch prints a tool that fired, with its values and where its effects stand; or, where
+// these are kept back or do not come, why.
 func (c *chat) showMatch(match trigger.Match) {
-	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(terminal.Green, "fired"), match.RepositoryID, match.Name, terminal.OneLine(terminal.Value(match.Values)))
+	word, code := cmp.Or(heldWords[match.State], "fired"), terminal.Yellow
+	if match.State == "" {
+		code = terminal.Green
+	}
+	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(code, word), match.RepositoryID, match.Name, terminal.OneLine(terminal.Value(match.Values)))
+	if note := heldNote(match); note != "" {
+		fmt.Fprintf(c.env.out, "    %s\n", note)
+	}
+	if match.State == "" {
+		c.showEffects(match)
+	}
+}
+
+// heldNote says what a trigger waits for, and what can be done until then; of a duplicate,
+// which one stands for it. It is empty where there is no more to say.
+func heldNote(match trigger.Match) string {
+	switch {
+	case match.State == trigger.StateConfirming && match.ExpiresAt != nil:
+		return fmt.Sprintf("until %s: %s", match.ExpiresAt.Local().Format(time.TimeOnly), terminal.OneLine(match.Question))
+	case match.State == trigger.StatePending && match.DueAt != nil:
+		return fmt.Sprintf("until %s; earshot triggers cancel %s takes it back", match.DueAt.Local().Format(time.TimeOnly), match.TriggerID)
+	case match.State == trigger.StateDuplicate:
+		return "of " + match.Of
+	}
+	return ""
+}
+
+func (c *chat) showEffects(match trigger.Match) {
 	for _, event := range []*trigger.EventState{match.Event, match.Emitter} {
 		if event != nil {
 			fmt.Fprintf(c.env.out, "    event %s %s\n", event.Subject, c.paintState(event.State, event.Error))

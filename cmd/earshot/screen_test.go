@@ -80,6 +80,7 @@ func TestAPersonEditsLinesAndGoesBackToEarlierOnes(t *testing.T) {
 	p.types("/tools\r")
 	p.sees("  booking/book\r\n", 1)
 	require.Contains(t, p.log.String(), "\x1b[32mfired\x1b[0m")
+	p.sees("> \x1b[0m", 6) // before it the terminal takes the key for itself
 	p.types(keyEnd)
 	require.Zero(t, p.wait())
 

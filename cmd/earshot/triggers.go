@@ -39,9 +39,10 @@ func newTriggers(env environment) *cobra.Command {
 	l := &triggerList{client: &client.Client{}, env: env}
 	cmd := &cobra.Command{
 		Use:   "triggers",
-		Short: "List what has fired, and try again what has failed",
+		Short: "List what has fired, try again what has failed, decide what waits",
 		Long: "List the triggers of an app, newest first: what fired, and where its event and its call\n" +
-			"stand. With --state only those that are pending, delivered or failed.",
+			"stand. With --state only those that are pending, delivered or failed, that wait to be\n" +
+			"confirmed (confirming), or that had no effect (cancelled, duplicate).",
 		Example: "  earshot triggers\n  earshot triggers --state failed --json",
 		Args:    knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,11 +51,11 @@ func newTriggers(env environment) *cobra.Command {
 	}
 	registerService(l.client, cmd.PersistentFlags())
 	cmd.PersistentFlags().StringVar(&l.appID, "app", "", "`ID` of the app; not needed where the key is of one, or there is only one")
-	cmd.Flags().StringVar(&l.state, "state", "", "only those in the `STATE` pending, delivered or failed")
+	cmd.Flags().StringVar(&l.state, "state", "", "only those in the `STATE` pending, delivered, failed, confirming, cancelled or duplicate")
 	cmd.Flags().IntVar(&l.limit, "limit", 50, "list at most `N`, up to 200")
 	cmd.Flags().BoolVar(&l.json, "json", false, "print each record as a line of JSON")
 	cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(triggerStates, cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
-	cmd.AddCommand(l.newRetry(), l.newPurge())
+	cmd.AddCommand(l.newRetry(), l.newPurge(), l.newConfirm(), l.newDeny(), l.newCancel())
 	return cmd
 }
 
@@ -111,7 +112,10 @@ func (l *triggerList) print(records []trigger.Record) {
 		})
 	}
 	style := terminal.StyleOf(l.env.out, l.env.lookup)
-	colours := map[string]string{trigger.StateFailed: terminal.Red, trigger.StatePending: terminal.Yellow, trigger.StateDelivered: terminal.Green}
+	colours := map[string]string{
+		trigger.StateFailed: terminal.Red, trigger.StatePending: terminal.Yellow, trigger.StateDelivered: terminal.Green,
+		trigger.StateConfirming: terminal.Yellow, trigger.StateCancelled: terminal.Faint, trigger.StateDuplicate: terminal.Faint,
+	}
 	terminal.Table{Style: style, Columns: columns, Below: 4}.Print(l.env.out, rows, func(cell string) string { return colours[cell] })
 }
 
@@ -127,9 +131,16 @@ func timeFor(columns int, at, now time.Time) string {
 }
 
 // lastAttempt describes how the last attempt at an effect ended: where one has failed, the
-// last of these.
+// last of these. Where there was none it says what there is to know of a held trigger.
 func lastAttempt(record trigger.Record) string {
-	if len(record.Attempts) == 0 {
+	switch {
+	case record.State == trigger.StateConfirming:
+		return terminal.OneLine(record.Question)
+	case record.State == trigger.StateDuplicate:
+		return "of " + record.Of
+	case record.State == trigger.StatePending && record.DueAt != nil && len(record.Attempts) == 0:
+		return "settles until " + record.DueAt.Local().Format(time.TimeOnly)
+	case len(record.Attempts) == 0:
 		return "-"
 	}
 	last := record.Attempts[len(record.Attempts)-1]

@@ -80,7 +80,8 @@ func (e events) fits(t *testing.T, msg jetstream.Msg) (channel string) {
 const shop = `{"tools":[
 	{"name":"ring","description":"Ring the bell at the desk","examples":["ring the bell"],"emitter":"desk.bell","url":"%URL%"},
 	{"name":"fail","description":"Ask the manager","examples":["ask the manager"],"url":"%URL%/fails"},
-	{"name":"book","description":"Book a table","examples":["I want a table"],"schema":[{"parameter":"day","type":"string","required":true,"allowedValues":["Monday","Friday"]}]}]}`
+	{"name":"book","description":"Book a table","examples":["I want a table"],"schema":[{"parameter":"day","type":"string","required":true,"allowedValues":["Monday","Friday"]}]},
+	{"name":"refund","confirm":"always","answer":{"within":"1m"},"schema":[{"parameter":"order","type":"string"}]},{"name":"order","dedupe":{"within":"10m"}}]}`
 
 func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 	s := dev(t)
@@ -100,7 +101,11 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 		require.NoError(t, err)
 		s.call("POST", "/v1/apps/shop/sessions/s1/messages", string(body))
 	}
-	s.call("POST", "/v1/apps/shop/triggers", `{"name":"ring","source":"task"}`)
+	for _, name := range []string{"ring", "order", "order"} {
+		s.call("POST", "/v1/apps/shop/triggers", `{"name":"`+name+`","source":"task"}`)
+	}
+	s.call("POST", "/v1/apps/shop/sessions/s1/triggers", `{"name":"refund","source":"ui","triggerId":"t1","values":{"order":"A1"}}`)
+	s.call("POST", "/v1/apps/shop/triggers/t1/deny", "")
 
 	seen := map[string]int{}
 	stream := s.stream()

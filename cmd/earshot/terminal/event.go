@@ -28,6 +28,7 @@ type eventPayload struct {
 	Reason, Error                            string
 	Errors                                   []struct{ Parameter, Detail string }
 	Tools                                    []string
+	Question, Of                             string
 	Record                                   struct{ Tools []json.RawMessage }
 }
 
@@ -62,6 +63,12 @@ func (e *Event) describe(payload eventPayload, data []byte) {
 		e.Says, e.Code = OneLine(strings.Join(faults, ", ")), Yellow
 	case "notmatching":
 		e.Says, e.Code = OneLine("none of "+strings.Join(payload.Tools, ", ")), Yellow
+	case "confirm":
+		e.Says, e.Code = OneLine(payload.Question), Yellow
+	case "cancelled":
+		e.Says, e.Code = strings.TrimSpace(OneLine(payload.Reason)+" "+valuesText(payload.Values)), Yellow
+	case "duplicate":
+		e.Says, e.Code = OneLine("of "+payload.Of), Yellow
 	case "changed":
 		e.Name, e.Says = payload.RepositoryID, payload.Operation
 		if n := len(payload.Record.Tools); n > 0 {
