@@ -232,6 +232,6 @@ func (c *Caller) retryWithNewToken(ctx context.Context, call *preparedCall) (eff
 		return effect.OutcomeOf(err), alive // it answered: what is missing is the token
 	}
 	outcome, health := c.exchange(ctx, call, renewed)
-	outcome.Sent = call.sent(outcome)
+	outcome.Sent, outcome.Reached = call.sent(outcome), true
 	return outcome, health
 }

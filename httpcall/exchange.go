@@ -25,8 +25,8 @@ import (
 // exchange sends the request once and reads the answer. It also says what the attempt
 // tells about the health of the host.
 func (c *Caller) exchange(ctx context.Context, call *preparedCall, authorization string) (effect.Outcome, hostHealth) {
-	var sent atomic.Bool
-	request, err := requestOf(traced(ctx, &sent, call.repeatable), call, authorization)
+	var sent, reached atomic.Bool
+	request, err := requestOf(traced(ctx, &sent, &reached, call.repeatable), call, authorization)
 	if err != nil {
 		return effect.OutcomeOf(err), unknown
 	}
@@ -41,7 +41,9 @@ func (c *Caller) exchange(ctx context.Context, call *preparedCall, authorization
 	if err != nil {
 		c.log.InfoContext(ctx, "call.unanswered", "app", call.effect.AppID, "trigger", call.effect.TriggerID,
 			"host", call.target.Host, "error", call.redactor.redact(logText(err)))
-		return outcomeOfError(ctx, call, err, sent.Load())
+		outcome, health := outcomeOfError(ctx, call, err, sent.Load())
+		outcome.Reached = reached.Load()
+		return outcome, health
 	}
 	defer response.Body.Close()
 	return c.outcomeOfAnswer(call, response)
@@ -61,10 +63,12 @@ func requestOf(ctx context.Context, call *preparedCall, authorization string) (*
 
 // traced notes when a request begins to be written: from then on the endpoint may have
 // acted on it. One that must not be made twice counts as sent as soon as it has a
-// connection: over HTTP/2 its headers leave before anybody is told.
-func traced(ctx context.Context, sent *atomic.Bool, repeatable bool) context.Context {
+// connection: over HTTP/2 its headers leave before anybody is told. It has reached somebody
+// when it has a connection.
+func traced(ctx context.Context, sent, reached *atomic.Bool, repeatable bool) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) {
+			reached.Store(true)
 			if !repeatable {
 				sent.Store(true)
 			}
@@ -77,7 +81,7 @@ func traced(ctx context.Context, sent *atomic.Bool, repeatable bool) context.Con
 // outcomeOfAnswer returns the outcome of an answered request. The status alone decides: an answer whose
 // body does not end in time is a cut one.
 func (c *Caller) outcomeOfAnswer(call *preparedCall, response *http.Response) (effect.Outcome, hostHealth) {
-	outcome := effect.Outcome{Status: response.StatusCode}
+	outcome := effect.Outcome{Status: response.StatusCode, Reached: true}
 	outcome.Result, outcome.Truncated = readResult(response.Body, call.redactor)
 	outcome.Verdict, outcome.Reason = verdictOf(response.StatusCode)
 	if outcome.Verdict == effect.Retry && !call.repeatable {

@@ -115,6 +115,7 @@ func TestEndpointThatIsNotThereIsRetried(t *testing.T) {
 		require.Equal(t, effect.Retry, outcome.Verdict, "nothing was sent: it may be tried again in any case")
 		require.Equal(t, effect.ReasonRequest, outcome.Reason)
 		require.Contains(t, outcome.Error, "connection refused")
+		require.False(t, outcome.Reached)
 		require.NotContains(t, outcome.Error, "secret-path")
 	}
 }

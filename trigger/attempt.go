@@ -191,7 +191,7 @@ func (a attempt) report() (ledger.Outcome, error) {
 	}
 	r.State = string(encoded)
 	if a.Kind == effect.KindCall {
-		r.Sent, r.Fence = !a.made || a.outcome.Sent != nil || a.outcome.Reason == effect.ReasonTimeout || a.outcome.Reason == effect.ReasonUnknown, a.Call.Fence
+		r.Sent, r.Fence = !a.made || a.outcome.Reached || a.outcome.Reason == effect.ReasonTimeout || a.outcome.Reason == effect.ReasonUnknown, a.Call.Fence
 	}
 	r.Attempt, err = a.logged()
 	return r, err

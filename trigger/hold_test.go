@@ -300,14 +300,14 @@ func TestFirstWithoutEffectFreesItsValues(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, trigger.StateConfirming, w.saidOne("m3", "guarded").State)
 
-		refuse := func(sent *effect.Sent) func(effect.Effect) effect.Outcome {
+		refuse := func(reached bool) func(effect.Effect) effect.Outcome {
 			return func(effect.Effect) effect.Outcome {
-				return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonAuth, Error: "no token", Sent: sent}
+				return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonAuth, Error: "no token", Sent: &effect.Sent{Method: "POST"}, Reached: reached}
 			}
 		}
-		w.calls.answers(refuse(nil))
+		w.calls.answers(refuse(false))
 		require.Equal(t, trigger.StateFailed, w.saidOne("m4", `order {"id":"B"}`).Call.State)
-		w.calls.answers(refuse(&effect.Sent{Method: "POST"}))
+		w.calls.answers(refuse(true))
 		require.Empty(t, w.saidOne("m5", `order {"id":"B"}`).State, "nothing of the first was sent")
 		require.Equal(t, trigger.StateDuplicate, w.saidOne("m6", `order {"id":"B"}`).State, "something of the second was")
 	})

@@ -51,7 +51,9 @@ type Outcome struct {
 	Truncated bool
 	Reason    Reason // of a Retry or Dead call
 	Error     string // for people; holds no credential
-	Sent      *Sent  // of a call over HTTP that was made
+	Sent      *Sent  // of a call over HTTP that was made, whether anybody was there or not
+	// Reached says that a call over HTTP had a connection, so that its endpoint may have acted.
+	Reached bool
 }
 
 // Sent is what people are shown of a request: credentials are masked, and texts are cut.
