@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -144,8 +145,9 @@ func bulkTriggers(v *visit) error {
 // timeline is what the page of a trigger shows: all that happened to it, in order.
 type timeline struct {
 	trigger.Record
-	Steps []step
-	Fault *problem // of a retry
+	Steps   []step
+	Settles bool     // it can still be taken back
+	Fault   *problem // of what was to be done to it
 }
 
 // step is a moment in the life of a trigger.
@@ -163,20 +165,35 @@ func triggerPage(v *visit) error {
 	return v.render("trigger", shown.Name, shown)
 }
 
-// retryTrigger makes what has failed of a trigger due again.
-func retryTrigger(v *visit) error {
-	id := v.r.PathValue("trigger")
-	err := v.call(http.MethodPost, v1("apps", v.app(), "triggers", id, "retry"), nil, nil)
-	if err == nil {
-		v.redirect(link("apps", v.app(), "triggers", id))
-		return nil
+// toldTrigger says a word about a trigger: that what has failed of it is due again, or what
+// somebody has decided about it. A digest is that of the values which the person was shown.
+// It leads back to the message of which the form is, or else to the trigger.
+func toldTrigger(word string) func(*visit) error {
+	return func(v *visit) error {
+		if err := v.r.ParseForm(); err != nil {
+			return err
+		}
+		id, form := v.r.PathValue("trigger"), v.r.PostForm
+		var body []byte
+		if named := form.Get("digest"); named != "" {
+			body, _ = json.Marshal(map[string]string{"digest": named}) // texts alone
+		}
+		err := v.call(http.MethodPost, v1("apps", v.app(), "triggers", id, word), body, nil)
+		if err == nil {
+			to := link("apps", v.app(), "triggers", id)
+			if session := form.Get("session"); session != "" {
+				to = link("apps", v.app(), "sessions", session) + "?message=" + query(form.Get("message")) + "#why"
+			}
+			v.redirect(to)
+			return nil
+		}
+		shown, failed := v.timeline()
+		if failed != nil {
+			return failed
+		}
+		shown.Fault = problemOf(err)
+		return v.renderStatus(shown.Fault.Status, "trigger", shown.Name, shown)
 	}
-	shown, failed := v.timeline()
-	if failed != nil {
-		return failed
-	}
-	shown.Fault = problemOf(err)
-	return v.renderStatus(shown.Fault.Status, "trigger", shown.Name, shown)
 }
 
 func (v *visit) timeline() (*timeline, error) {
@@ -184,6 +201,7 @@ func (v *visit) timeline() (*timeline, error) {
 	if err := v.get(v1("apps", v.app(), "triggers", v.r.PathValue("trigger")), &shown.Record); err != nil {
 		return nil, err
 	}
+	shown.Settles = shown.State == trigger.StatePending && shown.DueAt != nil && len(shown.Attempts) == 0 && shown.DueAt.After(v.now())
 	for _, attempt := range shown.Attempts {
 		at := step{Title: effectNames[attempt.Effect], State: "delivered", Attempt: attempt}
 		if attempt.Error != "" || attempt.Reason != "" || attempt.Status >= http.StatusMultipleChoices {

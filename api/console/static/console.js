@@ -150,6 +150,9 @@ const kinds = {
   "tool.rejected": (e) => ["rejected", "rejected", e.name, (e.errors ?? []).map((f) => f.parameter + " " + f.detail).join("; ")],
   "tool.notmatching": (e) => ["none", "no match", "", (e.tools ?? []).length + " tools in scope"],
   "tool.result": (e) => (e.ok ? ["done", "answered", e.name, e.status ?? ""] : ["failed", "failed", e.name, [e.reason, e.error].filter(Boolean).join(": ")]),
+  "tool.confirm": (e) => ["none", "asks", e.name, e.question ?? ""],
+  "tool.cancelled": (e) => ["none", "cancelled", e.name, [e.reason, values(e.values)].filter(Boolean).join(": ")],
+  "tool.duplicate": (e) => ["none", "duplicate", e.name, values(e.values)],
   "tool.changed": (e) => ["changed", e.operation ?? "changed", e.repositoryId, ""],
 };
 const values = (given) => Object.entries(given ?? {}).map(([name, value]) => name + " " + JSON.stringify(value)).join("  ");
