@@ -9,6 +9,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
 	"earshot/repositories/store"
@@ -97,6 +98,7 @@ func (e *Engine) accept(ctx context.Context, id ledger.Turn, token string, messa
 		return accepted{Accepted: found}, nil
 	}
 	for _, triggerID := range found.Taken.Retracted {
+		crash.At(crash.NextBefore)
 		e.work(func() { e.retract(id.App, triggerID) })
 	}
 	taken, err := e.readTurn(id, token, had, found.Taken)

@@ -9,6 +9,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/canonical"
@@ -313,7 +314,10 @@ func (e *Engine) take(ctx context.Context, h *heldTrigger, action state.Action) 
 	if err := p.move(e, h, action); err != nil {
 		return "", err
 	}
-	if status, err = e.commitPersistently(ctx, &p.plan); err != nil || status != ledger.Committed {
+	crash.At(crash.MoveBefore)
+	status, err = e.commitPersistently(ctx, &p.plan)
+	crash.At(crash.MoveReply)
+	if err != nil || status != ledger.Committed {
 		return status, e.expired(p, err)
 	}
 	e.wakeFor(&p.plan)
@@ -358,6 +362,7 @@ func (e *Engine) takeHeld(appID, triggerID string) error {
 	case err != nil:
 		return err
 	}
+	crash.At(crash.HeldClaimed)
 	action := state.Release
 	if h.state == state.Confirming {
 		action = state.Expire

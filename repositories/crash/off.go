@@ -8,5 +8,5 @@ func At(Point) {}
 // Planted is false: this build has no flaws.
 func Planted(Flaw) bool { return false }
 
-// Script returns the commit script as it is.
-func Script(lua string) string { return lua }
+// Script returns the script as it is.
+func Script(_ Flaw, lua string) string { return lua }

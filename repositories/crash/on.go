@@ -42,17 +42,21 @@ func At(point Point) {
 // Planted reports whether the process has the flaw.
 func Planted(flaw Flaw) bool { return Flaw(os.Getenv("EARSHOT_FLAW")) == flaw }
 
-// compared is the line of the commit script that holds a repository's revision against
-// the one that was matched.
-var compared = regexp.MustCompile(`(?m)^.*return \{'stale'\}.*$`)
+// compared are the lines of scripts that hold what was planned against what is so: a
+// repository's revision, the state of a trigger, and who has equal values.
+var compared = map[Flaw]*regexp.Regexp{
+	CommitWithoutCAS: regexp.MustCompile(`(?m)^.*return \{'stale'\}.*$`),
+	MoveWithoutState: regexp.MustCompile(`(?m)^.*return \{'moved', 'state', state\}.*$`),
+	UnfencedFirst:    regexp.MustCompile(`(?m)^.*if has ~= m\.first then.*$`),
+}
 
-// Script returns the commit script, without its comparison where that is the flaw.
-func Script(lua string) string {
-	if !Planted(CommitWithoutCAS) {
+// Script returns a script, without its comparison where that is the flaw.
+func Script(flaw Flaw, lua string) string {
+	if !Planted(flaw) {
 		return lua
 	}
-	if len(compared.FindAllString(lua, -1)) != 1 {
-		panic("crash: the commit script does not have one line that returns stale, so " + string(CommitWithoutCAS) + " cannot be planted")
+	if len(compared[flaw].FindAllString(lua, -1)) != 1 {
+		panic("crash: the script does not have one line of the form " + compared[flaw].String() + ", so " + string(flaw) + " cannot be planted")
 	}
-	return compared.ReplaceAllString(lua, "")
+	return compared[flaw].ReplaceAllString(lua, "")
 }

@@ -31,6 +31,10 @@ const (
 	CommitBefore     Point = "commit.before"     // a plan is made and not committed
 	CommitReply      Point = "commit.reply"      // commit executed, reply lost
 	CommitStale      Point = "commit.stale"      // a repository has changed, it is decided anew
+	NextBefore       Point = "next.before"       // a message takes back what settles, which is not carried out
+	HeldClaimed      Point = "held.claimed"      // the time of a held trigger is over
+	MoveBefore       Point = "move.before"       // a held trigger is about to be moved
+	MoveReply        Point = "move.reply"        // it was, reply lost, and no effect begun
 	EffectsBefore    Point = "effects.before"    // committed, no effect begun
 	EffectClaimed    Point = "effect.claimed"    // an effect was claimed from the ledger
 	PublishBefore    Point = "publish.before"    // an event is about to be sent
@@ -65,7 +69,7 @@ func Points() []Point {
 	return []Point{
 		DraftBefore, DraftReply, DraftKept, DraftUsed, RetractBefore, RetractReply,
 		AcceptBefore, AcceptReply, TurnClaimed, MatchBefore, MatchAfter, CommitBefore, CommitReply, CommitStale,
-		EffectsBefore, EffectClaimed, PublishBefore, PublishAcked, TokenFetched, RequestSent, ResponseRead,
+		NextBefore, HeldClaimed, MoveBefore, MoveReply, EffectsBefore, EffectClaimed, PublishBefore, PublishAcked, TokenFetched, RequestSent, ResponseRead,
 		AttemptDone, AttemptRetried, AttemptDead, SettleBefore, SettleReply, UnpackBefore, UnpackReply,
 		FinishBefore, FinishReply, GivenBefore, GivenReply, AnswerBefore, RebuildBefore,
 		GiveBackBefore, ReviveBefore, ReviveReply, RepositoryBefore, RepositoryReply, SessionHalf, ShutdownBegun,
@@ -79,9 +83,13 @@ type Flaw string
 // The flaws. Each breaks one thing that the promise rests on, and nothing else.
 const (
 	CommitWithoutCAS Flaw = "commit-without-cas" // a decision is written although a repository is not as it was matched
+	MoveWithoutState Flaw = "move-without-state" // a held trigger is moved although another has moved it
+	UnfencedFirst    Flaw = "unfenced-first"     // a trigger fires although another has its values
 	ChangingID       Flaw = "changing-id"        // an event's id changes between attempts
 	EarlyPublish     Flaw = "early-publish"      // events are published before it is decided that they are owed
 )
 
 // Flaws lists all flaws.
-func Flaws() []Flaw { return []Flaw{CommitWithoutCAS, ChangingID, EarlyPublish} }
+func Flaws() []Flaw {
+	return []Flaw{CommitWithoutCAS, MoveWithoutState, UnfencedFirst, ChangingID, EarlyPublish}
+}

@@ -39,7 +39,7 @@ func TestFlawsAreCompiledIntoTheTestBuildAlone(t *testing.T) {
 	}
 	require.Equal(t, len(crash.Flaws()), strings.Count(text, "crash.Planted(")+strings.Count(text, "crash.Script("))
 	require.NotContains(t, text, "EARSHOT_FLAW")
-	require.Equal(t, "return 1", crash.Script("return 1"))
+	require.Equal(t, "return 1", crash.Script(crash.CommitWithoutCAS, "return 1"))
 }
 
 // declared reads the names of the constants of type Point.

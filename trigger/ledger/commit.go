@@ -58,7 +58,7 @@ import (
 //
 // While the app's version is the one that it was matched by, its repositories are as they
 // were, and need not be read.
-var commit = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, batchLua, firedLua, holdLua, crash.Script(`
+var commit = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, batchLua, firedLua, crash.Script(crash.MoveWithoutState, crash.Script(crash.UnfencedFirst, holdLua)), crash.Script(crash.CommitWithoutCAS, `
 local app, session, message, box, token, at = ARGV[1], ARGV[2], ARGV[3], ARGV[5], ARGV[6], now()
 local turns, parts, firings = KEYS[4], tonumber(ARGV[21]), tonumber(ARGV[22])
 local list, argument, fences = {}, 24 + 2 * parts, 0
