@@ -18,6 +18,11 @@ type operation struct {
 	Kind         string
 	Expects      string // tool that the message calls for; empty for none, or not known
 	Path, Body   string
+	// Trigger is what a cancel, confirm, deny or answer is about, and Consent the plain yes or
+	// no that a message is. Alone says that nobody else asks for anything about it, and Broken
+	// that an attempt came to nothing, so that it may have been done by the time of the next.
+	Trigger, Consent string
+	Alone, Broken    bool
 	// Ordered says that its client waited for the answer before it went on, and that
 	// nobody else speaks in the session.
 	Ordered bool
@@ -70,7 +75,7 @@ func (c *clients) do(ctx context.Context, dice *rand.Rand, o *operation, method 
 		if err != nil && o.ID != "" && !strings.Contains(err.Error(), "refused") {
 			broken = time.Now()
 		}
-		o.Answer = fmt.Sprint(status, answer, err)
+		o.Answer, o.Broken = fmt.Sprint(status, answer, err), true
 		wait(ctx, 30*time.Millisecond)
 	}
 	c.keep(&c.lost, o)

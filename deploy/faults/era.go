@@ -36,13 +36,13 @@ func eras(o options) []era {
 		kills, amid = kills*4, 10
 	}
 	return []era{
-		{name: "kills", kills: kills, deeds: deeds},
-		{name: "recovery", faults: []fault{death(o)}, calm: true, deeds: deeds},
-		{name: "faults", faults: faults(o), deeds: deeds},
-		{name: "outage", faults: []fault{outage(o.outage)}, amid: amid, deeds: deeds},
-		{name: "full", faults: []fault{filling(o)}, amid: amid, full: 256 << 10, deeds: deeds},
+		{name: "kills", kills: kills, deeds: everything},
+		{name: "recovery", faults: []fault{death(o)}, calm: true, deeds: everything},
+		{name: "faults", faults: faults(o), deeds: everything},
+		{name: "outage", faults: []fault{outage(o.outage)}, amid: amid, deeds: everything},
+		{name: "full", faults: []fault{filling(o)}, amid: amid, full: 256 << 10, deeds: everything},
 		{name: "restore", faults: []fault{snapshot}, restored: true, deeds: plain},
-		{name: "deletion", faults: []fault{deletion}, kills: 5, deleted: true, deeds: deeds},
+		{name: "deletion", faults: []fault{deletion}, kills: 5, deleted: true, deeds: everything},
 	}
 }
 

@@ -40,11 +40,19 @@ type evidence struct {
 // record is a trigger as the API lists it.
 type record struct {
 	TriggerID, RepositoryID, Name, SessionID, MessageID, State string
+	Of                                                         string
 	Event, Emitter, Call                                       *state
+	Values                                                     spoken
 }
 
+// spoken are the values of the parameters that the tools have.
+type spoken struct{ Day string }
+
 // state is where an effect of a trigger stands.
-type state struct{ State, Reason string }
+type state struct {
+	State, Reason string
+	Result        json.RawMessage
+}
 
 // entry is a message as the API lists it.
 type entry struct {
@@ -56,7 +64,8 @@ type entry struct {
 type stored struct {
 	Subject, MsgID                                           string
 	ID, AppID, SessionID, MessageID, RepositoryID, TriggerID string
-	Operation                                                string
+	Operation, Reason                                        string
+	Values                                                   spoken
 }
 
 // gather asks the service and looks into the stream, the sink and the logs. Nothing is
@@ -196,7 +205,7 @@ func (e *evidence) readLogs(w *world) error {
 }
 
 // unsafe are the tools whose calls are not idempotent.
-var unsafe = map[string]bool{"charge": true, "pledge": true}
+var unsafe = map[string]bool{"charge": true, "pledge": true, "refund": true}
 
 // outcomeUnknown is why such a call fails of which nobody knows whether it arrived.
 const outcomeUnknown = "outcome_unknown"

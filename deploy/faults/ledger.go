@@ -21,6 +21,11 @@ var rules = []struct {
 	{"nothing happened that was not decided", (*evidence).nothingHappenedThatWasNotDecided},
 	{"once is once", (*evidence).onceIsOnce},
 	{"what is not idempotent is sent once", (*evidence).sentOnce},
+	{"every trigger ends in one way", (*evidence).everyTriggerEndsInOneWay},
+	{"what was said holds", (*evidence).whatWasSaidHolds},
+	{"of equal values one fires", (*evidence).ofEqualValuesOneFires},
+	{"drafts fire nothing", (*evidence).draftsFireNothing},
+	{"the first answer holds", (*evidence).theFirstAnswerHolds},
 	{"sessions are in order", (*evidence).sessionsAreInOrder},
 	{"nothing is owed", (*evidence).nothingIsOwed},
 	{"no credential gets out", func(e *evidence) []string { return e.leaks }},
@@ -52,6 +57,9 @@ func (o *operation) told() (t told) {
 // triggers are the ids of the triggers that the operation was told of.
 func (o *operation) triggers() []string {
 	t := o.told()
+	if o.Kind == "draft" {
+		return nil
+	}
 	if o.Kind == "direct" && o.Status < 300 {
 		return []string{t.TriggerID}
 	}
@@ -67,15 +75,27 @@ func (e *evidence) everyOperationIsAnswered() (found []string) {
 		found = append(found, fmt.Sprintf("%s %s got no answer: %s", o.Kind, o.ID, o.Answer))
 	}
 	for _, o := range e.operations {
-		// A triggerOnce repository that is taken is not in scope, a registration that was
-		// taken away is not there to be removed, and what was retried, in an attempt whose
-		// answer was lost, has not failed any more.
-		retried := o.Status == 409 && o.Kind == "retry"
-		if o.Status >= 300 && !retried && !(o.Status == 404 && (strings.HasSuffix(o.Expects, "-a") || o.Kind == "remove" || o.Kind == "retry" || o.Kind == "close")) {
+		// A triggerOnce repository that is taken is not in scope, and a registration that was
+		// taken away is not there to be removed.
+		if o.Status >= 300 && !o.mayBeLate() && !(o.Status == 404 && (strings.HasSuffix(o.Expects, "-a") || o.Kind == "remove" || o.Kind == "retry" || o.Kind == "close")) {
 			found = append(found, fmt.Sprintf("%s %s was refused: %d %s", o.Kind, o.ID, o.Status, o.Answer))
 		}
 	}
 	return found
+}
+
+// mayBeLate reports whether an operation was refused that another one, or an attempt whose
+// answer was lost, may have been ahead of. Of those about held triggers other rules say more.
+func (o *operation) mayBeLate() bool {
+	switch o.Kind {
+	case "retry", "confirm", "deny", "cancel":
+		return o.Status == 409
+	case "draft":
+		return o.Status == 409 && o.Broken
+	case "taken":
+		return o.Status == 404 && o.Broken
+	}
+	return false
 }
 
 func (e *evidence) everyMessageIsDecidedOnce() (found []string) {
@@ -104,7 +124,7 @@ func (e *evidence) everyMessageIsDecidedOnce() (found []string) {
 
 func (e *evidence) repeatsGetTheSameAnswer() (found []string) {
 	for _, o := range e.operations {
-		if again, asked := e.again[o.ID]; asked && again != o.Answer && !(e.restored && o.namesAgain(again)) {
+		if again, asked := e.again[o.ID]; asked && (o.Kind == "message" || o.Kind == "direct") && again != o.Answer && !(e.restored && o.namesAgain(again)) {
 			found = append(found, fmt.Sprintf("%s %s was answered %s and then %s", o.Kind, o.ID, o.Answer, again))
 		}
 	}
@@ -125,10 +145,12 @@ func (e *evidence) answersAgreeWithRecords() (found []string) {
 	records, owner := e.byID(), map[string]string{}
 	for _, o := range e.operations {
 		for _, id := range o.triggers() {
-			if first, taken := owner[id]; taken {
+			if first, taken := owner[id]; taken && o.Trigger != id {
 				found = append(found, fmt.Sprintf("trigger %s was told to %s and to %s", id, first, o.ID))
 			}
-			owner[id] = o.ID
+			if o.Trigger != id { // a yes or no is told of what was asked
+				owner[id] = o.ID
+			}
 			if _, listed := records[id]; !listed {
 				found = append(found, fmt.Sprintf("trigger %s of %s is not listed", id, o.ID))
 			}
@@ -150,21 +172,21 @@ func (e *evidence) byID() map[string]record {
 // everyEffectHappened looks for each trigger's events in the stream and for its call
 // at the sink.
 func (e *evidence) everyEffectHappened() (found []string) {
-	events, arrived := map[string]int{}, map[string]bool{}
-	for _, one := range e.stored {
-		events[one.kind()+" "+one.about()]++
-	}
+	events, arrived := e.eventsOf(), map[string]bool{}
 	for _, one := range e.calls {
 		arrived[one.id] = true
 	}
 	for _, one := range e.byID() {
+		if one.State == "cancelled" || one.State == "duplicate" {
+			continue
+		}
 		wanted := []string{"tool.trigger"}
 		if one.Emitter != nil {
 			wanted = append(wanted, "app")
 		}
 		if one.Call != nil {
 			wanted = append(wanted, "tool.result")
-			if !arrived[one.TriggerID] {
+			if !arrived[one.TriggerID] && one.Name != "ask" && one.Name != "mute" {
 				found = append(found, fmt.Sprintf("the call of trigger %s (%s) never arrived", one.TriggerID, one.Name))
 			}
 		}
@@ -186,7 +208,7 @@ func (r record) open() (found []string) {
 			found = append(found, fmt.Sprintf("the %s of trigger %s (%s) is %s at rest", part, r.TriggerID, r.Name, owed.State))
 		}
 	}
-	if r.Call != nil && r.Call.State != "delivered" {
+	if r.Call != nil && r.Call.State != "delivered" && r.Name != "mute" {
 		found = append(found, fmt.Sprintf("the call of trigger %s (%s) is %s at rest", r.TriggerID, r.Name, r.Call.State))
 	}
 	return found
@@ -200,6 +222,9 @@ func (s stored) kind() string {
 	}
 	return words[0] + "." + words[1]
 }
+
+// tool is the last word of a tool's subject.
+func (s stored) tool() string { return s.Subject[strings.LastIndexByte(s.Subject, '.')+1:] }
 
 // about is the trigger that an event is about, or the event itself.
 func (s stored) about() string {
@@ -227,12 +252,15 @@ func (e *evidence) nothingIsStoredTwice() (found []string) {
 	return found
 }
 
+// aboutTriggers are the kinds of events that are about a trigger.
+var aboutTriggers = []string{"tool.trigger", "tool.result", "tool.confirm", "tool.cancelled", "tool.duplicate", "app"}
+
 // nothingHappenedThatWasNotDecided looks for events and calls of triggers that nobody
 // knows.
 func (e *evidence) nothingHappenedThatWasNotDecided() (found []string) {
 	records := e.byID()
 	for _, one := range e.stored {
-		if kind := one.kind(); kind != "tool.trigger" && kind != "tool.result" && kind != "app" {
+		if !slices.Contains(aboutTriggers, one.kind()) {
 			continue
 		}
 		if _, listed := records[one.about()]; !listed {
@@ -277,4 +305,58 @@ func (e *evidence) onceIsOnce() (found []string) {
 		}
 	}
 	return found
+}
+
+// sessionsAreInOrder holds the trigger events of each session against the order in
+// which the API lists its triggers, and against the order in which a client that
+// waited for every answer has asked.
+func (e *evidence) sessionsAreInOrder() (found []string) {
+	if e.restored {
+		return nil // what was forgotten was asked for again in any order
+	}
+	place := map[string]int{} // of a trigger's decision
+	for _, list := range e.records {
+		turn, at := "", 0
+		for _, one := range list {
+			// Triggers of one message are decided at the same time and listed by id.
+			if this := one.SessionID + "/" + one.MessageID; one.MessageID == "" || this != turn {
+				turn, at = this, at+1
+			}
+			place[one.TriggerID] = at
+		}
+	}
+	asked := e.askedOrder()
+	last, lastAsked := map[string]stored{}, map[string]stored{}
+	for _, one := range e.stored {
+		if one.kind() != "tool.trigger" || one.SessionID == "" || late(one.tool()) {
+			continue
+		}
+		session := one.AppID + "/" + one.SessionID
+		if before, any := last[session]; any && place[before.ID] > place[one.ID] && !e.deleted {
+			found = append(found, fmt.Sprintf("session %s: trigger %s stands behind %s and was decided before it", session, one.ID, before.ID))
+		}
+		last[session] = one
+		if _, known := asked[one.ID]; !known {
+			continue
+		}
+		if before, any := lastAsked[session]; any && asked[before.ID] > asked[one.ID] && !e.deleted {
+			found = append(found, fmt.Sprintf("session %s: trigger %s stands behind %s and was asked for before it", session, one.ID, before.ID))
+		}
+		lastAsked[session] = one
+	}
+	return found
+}
+
+// askedOrder numbers the triggers of clients that asked one after the other.
+func (e *evidence) askedOrder() map[string]int {
+	asked := map[string]int{}
+	for i, o := range e.operations {
+		if !o.Ordered {
+			continue
+		}
+		for _, id := range o.triggers() {
+			asked[id] = i
+		}
+	}
+	return asked
 }

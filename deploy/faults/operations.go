@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -48,6 +49,9 @@ var deeds = []deed{
 	{3, (*speaker).visit},
 	{3, (*speaker).reform},
 }
+
+// everything is those deeds, and those about turns.
+var everything = slices.Concat(deeds, turns)
 
 // speak does one deed after the other until ctx ends. What was begun is finished.
 func (s *speaker) speak(ctx, patient context.Context, mix []deed) {

@@ -64,7 +64,7 @@ func (s *schedule) next() (crash.Point, string) {
 // rare are points that a replica seldom passes.
 var rare = map[crash.Point]bool{
 	crash.CommitStale: true, crash.RebuildBefore: true, crash.SessionHalf: true, crash.ShutdownBegun: true, crash.ReviveBefore: true,
-	crash.ReviveReply: true, crash.GiveBackBefore: true, crash.AttemptDead: true, crash.AttemptRetried: true, crash.RepositoryBefore: true, crash.RepositoryReply: true,
+	crash.RetractBefore: true, crash.RetractReply: true, crash.NextBefore: true, crash.ReviveReply: true, crash.GiveBackBefore: true, crash.AttemptDead: true, crash.AttemptRetried: true, crash.RepositoryBefore: true, crash.RepositoryReply: true,
 }
 
 // patience is how long a replica is given to come to its point. Then it is killed

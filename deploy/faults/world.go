@@ -165,8 +165,11 @@ func (w *world) await(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// rest waits until nothing is owed any more.
+// rest waits until nothing is owed any more. What waits for a yes then gets none.
 func (w *world) rest(limit time.Duration) error {
+	if err := w.expire(); err != nil {
+		return err
+	}
 	if until(limit, func() bool { w.makeRoom(); return w.due() == 0 }) == nil {
 		return nil
 	}
@@ -175,6 +178,32 @@ func (w *world) rest(limit time.Duration) error {
 	}
 	return fmt.Errorf("no answer from Redis to what is owed after %s of quiet", limit)
 }
+
+// expire lets the time be over for all that waits for a yes, which would be minutes.
+func (w *world) expire() error {
+	for _, app := range apps {
+		k := keyspace.KeysOf(app)
+		held, err := w.client.ZRange(context.Background(), k.Lane(keyspace.LaneHeld), 0, -1).Result()
+		if err != nil {
+			return err
+		}
+		for _, id := range held {
+			if err := soon.Run(context.Background(), w.client, []string{k.Trigger(id), k.Lane(keyspace.LaneHeld), k.Due()}, id, string(keyspace.LaneHeld)+"/"+app).Err(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// soon lets the time of a held trigger be over.
+var soon = redis.NewScript(`
+if redis.call('HGET', KEYS[1], 'state') ~= 'confirming' then return 0 end
+redis.call('HSET', KEYS[1], 'due', 1)
+redis.call('ZADD', KEYS[2], 'XX', 1, ARGV[1])
+redis.call('ZADD', KEYS[3], 1, ARGV[2])
+return 1
+`)
 
 // due counts what is owed; -1 where Redis does not answer.
 func (w *world) due() int64 {
@@ -249,14 +278,21 @@ func (w *world) app() string {
 // desk is the repository of all tools but those that fire once.
 func (w *world) desk() string {
 	basic := fmt.Sprintf(`"auth":"basic","basic":{"username":%q,"password":%q}`, user, w.secrets.password)
-	tool := func(name, path, request string) string {
-		return fmt.Sprintf(`{"name":%q,"url":%q,"emitter":"calendar.request","request":{%s},"schema":[{"parameter":"day","type":"string","required":true}]}`,
-			name, w.endpoint.URL+path, request)
+	tool := func(name, path, request string, more ...string) string {
+		return fmt.Sprintf(`{"name":%q,"url":%q,"emitter":"calendar.request","request":{%s},"schema":[{"parameter":"day","type":"string","required":true}]%s}`,
+			name, w.endpoint.URL+path, request, strings.Join(append([]string{""}, more...), ","))
+	}
+	answered := func(name, within string) string {
+		return fmt.Sprintf(`{"name":%q,"answer":{"within":%q},"request":{"timeout":"200ms"},"schema":[{"parameter":"day","type":"string"}]}`, name, within)
 	}
 	return `{"tools":[` + strings.Join([]string{
 		`{"name":"note","schema":[{"parameter":"day","type":"string","required":true}]}`,
 		tool("book", "/ok", `"auth":"module","moduleId":"calendar"`), tool("order", "/busy", basic), tool("risky", "/dead", basic),
 		tool("hang", "/hang", `"timeout":"1s"`), tool("drip", "/drip", `"timeout":"1s"`), tool("giga", "/giga", `"timeout":"2s"`),
+		tool("lamp", "/ok", "", `"settle":"300ms"`), tool("mail", "/ok", "", `"settle":"1s","cancelOnNext":true`),
+		tool("refund", "/ok", `"idempotent":false`, `"confirm":"always"`), tool("alarm", "/ok", "", `"dedupe":{"within":"10m","scope":"app"}`),
+		tool("guard", "/ok", "", `"confirm":"always","settle":"200ms","dedupe":{"within":"10m"}`),
+		answered("ask", "10m"), answered("mute", "1s"),
 		tool("charge", "/ok", `"idempotent":false`), tool("pledge", "/hang", `"idempotent":false,"timeout":"1s"`),
 	}, ",") + `]}`
 }
