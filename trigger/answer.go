@@ -162,12 +162,18 @@ func answered(found ledger.Accepted) (json.RawMessage, error) {
 // asDecided is the answer with what was decided, when all of it is published.
 func asDecided(decision string) (answer Answer, err error) {
 	err = decode(decision, &answer)
-	for _, match := range answer.Matches {
-		if match.State == "" {
-			match.setEvents(StatePublished)
-		}
+	for i, match := range answer.Matches {
+		answer.Matches[i] = match.published()
 	}
 	return answer, err
+}
+
+// published is a match as it was decided, when all of its events that are due are published.
+func (m Match) published() Match {
+	if m.State == "" {
+		m.setEvents(StatePublished)
+	}
+	return m
 }
 
 // keep stores an answer that was made anew, unless another was faster, and returns the one

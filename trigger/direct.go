@@ -168,7 +168,7 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 		case !stored.fits(d):
 			return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrConflict) // the caller may not be entitled to see more
 		case stored.answer == ledger.AsDecided:
-			return exactjson.Encode(stored.record.Match)
+			return exactjson.Encode(stored.decided.published())
 		case stored.answer != "":
 			return json.RawMessage(stored.answer), nil
 		case !stored.answering:

@@ -163,8 +163,9 @@ func (p *planner) nextID(c matcher.Candidate) string {
 
 // record makes the stored record of the latest firing.
 func (p *planner) record(found matcher.Match) Record {
+	match := p.answer.Matches[len(p.answer.Matches)-1]
 	return Record{
-		Match: p.answer.Matches[len(p.answer.Matches)-1], AppID: p.App, SessionID: p.Session, MessageID: p.Message,
+		Match: match, State: match.State, AppID: p.App, SessionID: p.Session, MessageID: p.Message,
 		Text: p.text, Time: p.now, Schema: found.Tool.Given(),
 		Repaired: found.Repaired, Coerced: found.Coerced, Evidence: p.evidence(found),
 	}

@@ -15,8 +15,10 @@ import (
 // storedTrigger is a trigger as it stands in the ledger.
 type storedTrigger struct {
 	record Record
-	firing string // what its effects are named after
-	answer string
+	// decided is its match as it was decided, whatever has become of it since.
+	decided Match
+	firing  string // what its effects are named after
+	answer  string
 	// answering says that the replica that fired it may still be about to answer.
 	answering bool
 }
@@ -65,6 +67,7 @@ func readStored(found *ledger.StoredTrigger) (*storedTrigger, error) {
 	if err := decode(found.Record, &stored.record); err != nil {
 		return nil, err
 	}
+	stored.decided, stored.decided.State = stored.record.Match, stored.record.State
 	stored.record.Attempts = readLines[Attempt](found.Attempts)
 	if found.Retries != "" {
 		stored.record.Retries = readLines[Retried](found.Retries)

@@ -76,6 +76,7 @@ func contended(kills int, shared ...deed) era {
 // end with violations of a rule that the flaw breaks.
 func TestEveryFlawIsFound(t *testing.T) {
 	contend, reform := deed{8, (*speaker).contend}, deed{2, (*speaker).reform}
+	quarrel, same := deed{1, (*speaker).quarrelsome}, deed{1, func(s *speaker, ctx context.Context) { s.same(ctx, 6) }}
 	note := deed{1, func(s *speaker, ctx context.Context) { s.say(ctx, "note", `call note {"day":"monday"}`) }}
 	for _, test := range []struct {
 		flaw   crash.Flaw
@@ -84,6 +85,8 @@ func TestEveryFlawIsFound(t *testing.T) {
 		rule   string
 	}{
 		{crash.CommitWithoutCAS, contended(0, contend, reform), nil, "once is once: "},
+		{crash.MoveWithoutState, contended(0, quarrel), nil, "every trigger ends in one way: "},
+		{crash.UnfencedFirst, contended(0, same), nil, "of equal values one fires: "},
 		{crash.EarlyPublish, contended(0, contend, reform), nil, "nothing happened that was not decided: "},
 		{crash.ChangingID, contended(2, note), []crash.Point{crash.PublishAcked}, "nothing is stored twice: "},
 	} {
@@ -101,6 +104,22 @@ func TestEveryFlawIsFound(t *testing.T) {
 			require.NoError(t, os.RemoveAll(o.dir))
 		})
 	}
+}
+
+// TestOfManyWaysOneIsTakenWhileReplicasDie has 64 clients ask for the same at once, and
+// triggers confirmed, denied, cancelled and released at the same instant, while replicas die
+// about that.
+func TestOfManyWaysOneIsTakenWhileReplicasDie(t *testing.T) {
+	t.Parallel()
+	o := short(t)
+	o.points = []crash.Point{crash.CommitBefore, crash.CommitReply, crash.MoveBefore, crash.MoveReply, crash.HeldClaimed, crash.NextBefore, crash.EffectsBefore}
+	held := []deed{{1, func(s *speaker, ctx context.Context) { s.same(ctx, 64) }}, {4, (*speaker).quarrelsome}, {4, (*speaker).settle}, {2, (*speaker).interrupt}, {2, (*speaker).guard}}
+	o.eras = []era{contended(len(o.points), held...)}
+	found, err := campaign(t.Context(), o)
+	require.NoError(t, err)
+	t.Log("\n" + found.table())
+	require.Empty(t, found.failures())
+	require.NoError(t, os.RemoveAll(o.dir))
 }
 
 // TestAnEraThatDoesNotComeToRestIsAFailure leaves NATS away, so that what is owed

@@ -177,7 +177,7 @@ func (e *evidence) everyEffectHappened() (found []string) {
 		arrived[one.id] = true
 	}
 	for _, one := range e.byID() {
-		if one.State == "cancelled" || one.State == "duplicate" {
+		if one.State == "confirming" || toldOf[one.State] != "" {
 			continue
 		}
 		wanted := []string{"tool.trigger"}

@@ -86,17 +86,35 @@ type matched struct{ TriggerID, State, Digest string }
 
 // only is the one match of an answer; what is not as it should be is left to the books.
 func (o *operation) only() (matched, bool) {
-	var answer struct{ Matches []matched }
-	if json.Unmarshal([]byte(o.Answer), &answer) != nil || len(answer.Matches) != 1 {
+	var answer struct {
+		matched
+		Matches []matched
+	}
+	if json.Unmarshal([]byte(o.Answer), &answer) != nil {
+		return matched{}, false
+	}
+	if o.Kind == "direct" {
+		return answer.matched, o.Status < 300
+	}
+	if len(answer.Matches) != 1 {
 		return matched{}, false
 	}
 	return answer.Matches[0], true
 }
 
+// either says what calls for a tool, or fires it directly.
+func (s *speaker) either(ctx context.Context, said bool, tool string) *operation {
+	if said {
+		return s.say(ctx, tool, "call "+tool+` {"day":"monday"}`)
+	}
+	return s.fire(ctx, s.session, tool)
+}
+
 // settle fires a tool that can be taken back for 300 ms, and may take it back at about the
 // instant at which it takes effect.
 func (s *speaker) settle(ctx context.Context) {
-	lamp, is := s.say(ctx, "lamp", `call lamp {"day":"monday"}`).only()
+	said := s.dice.IntN(2) == 0
+	lamp, is := s.either(ctx, said, "lamp").only()
 	if !is || s.dice.IntN(3) == 0 {
 		return
 	}
@@ -115,7 +133,7 @@ func (s *speaker) interrupt(ctx context.Context) {
 
 // consent fires a tool that waits for a yes, and says yes, no, both, or nothing.
 func (s *speaker) consent(ctx context.Context) {
-	asked, is := s.say(ctx, "refund", `call refund {"day":"monday"}`).only()
+	asked, is := s.either(ctx, s.dice.IntN(4) > 0, "refund").only()
 	if !is {
 		return
 	}
@@ -131,6 +149,13 @@ func (s *speaker) consent(ctx context.Context) {
 		s.plainly(ctx, "refund", asked.TriggerID, "no", true)
 	case 5:
 		s.quarrel(ctx, asked.TriggerID, yes)
+	}
+}
+
+// quarrelsome fires a tool that waits for a yes, and says everything at once.
+func (s *speaker) quarrelsome(ctx context.Context) {
+	if asked, is := s.either(ctx, true, "refund").only(); is {
+		s.quarrel(ctx, asked.TriggerID, fmt.Sprintf(`{"digest":%q}`, asked.Digest))
 	}
 }
 

@@ -119,7 +119,11 @@ if not message then
   if ARGV[11] == '' and (had[15] or '') ~= '' then
     retracted = had[15]
     redis.call('HDEL', turns, 'onnext')
+    change('takenback', token .. ' ' .. retracted)
   end
+elseif holder == token then -- it has run before
+  local of = redis.call('HGET', turns, 'takenback') or ''
+  if string.sub(of, 1, #token + 1) == token .. ' ' then retracted = string.sub(of, #token + 2) end
 end
 if draft[1] and draft[1] ~= says then
   redis.call('DEL', KEYS[10])

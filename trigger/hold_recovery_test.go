@@ -1,0 +1,196 @@
+package trigger_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/keyspace"
+	"earshot/trigger"
+	"earshot/trigger/effect"
+)
+
+// ways are how a trigger that waits for a yes is moved, with the event that follows and the
+// calls that are made.
+var ways = map[string]struct {
+	move  func(context.Context, *trigger.Engine, trigger.Match) error
+	event string
+	calls int
+}{
+	"confirm": {func(ctx context.Context, e *trigger.Engine, asked trigger.Match) error {
+		return errOf(e.Confirm(ctx, "clinic", asked.TriggerID, asked.Digest))
+	}, "tool.trigger.clinic.s1.refund", 1},
+	"deny": {func(ctx context.Context, e *trigger.Engine, asked trigger.Match) error {
+		return errOf(e.Deny(ctx, "clinic", asked.TriggerID, ""))
+	}, "tool.cancelled.clinic.s1.refund", 0},
+	"cancel": {func(ctx context.Context, e *trigger.Engine, asked trigger.Match) error {
+		return errOf(e.Cancel(ctx, "clinic", asked.TriggerID))
+	}, "tool.cancelled.clinic.s1.refund", 0},
+}
+
+// ended waits until nothing is owed, and expects one end.
+func (w *world) ended(event string, calls int) {
+	w.t.Helper()
+	w.until("it is carried out", func() bool { return len(w.events.payloads(event)) == 1 })
+	w.rest()
+	ends := len(w.events.payloads("tool.trigger.clinic.s1.refund")) + len(w.events.payloads("tool.cancelled.clinic.s1.refund"))
+	require.Equal(w.t, 1, ends)
+	_, called := w.calls.count()
+	require.Equal(w.t, calls, called)
+}
+
+// TestMoveThatWasNotHeardOfIsCarriedOutAtOnce loses every reply to the commit that moves a
+// held trigger, until the replica gives up. The lease of its call is 15 s.
+func TestMoveThatWasNotHeardOfIsCarriedOutAtOnce(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				w.put("s1", "shop", shop)
+				w.lease = 3 * time.Second
+				lost := &deaf{word: `"from":"confirming"`}
+				_, deafened := w.replica(lost)
+				asked := w.saidOne("m1", `refund {"order":"A1"}`)
+				lost.on.Store(true)
+				require.ErrorIs(t, way.move(t.Context(), deafened, asked), keyspace.ErrUnavailable)
+				lost.on.Store(false)
+				w.ended(way.event, way.calls)
+				require.ErrorIs(t, way.move(t.Context(), w.engine, asked), trigger.ErrEnded)
+			})
+		})
+	}
+}
+
+// dying stops a replica for good when it has run a script whose arguments hold a word: its
+// reply never comes.
+type dying struct {
+	ice
+	word string
+}
+
+func (d *dying) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		d.wait()
+		err := next(ctx, cmd)
+		if err == nil && strings.HasPrefix(cmd.Name(), "eval") && strings.Contains(cmd.String(), d.word) {
+			d.freeze()
+		}
+		d.wait()
+		return err
+	}
+}
+
+// leasesOver ends all leases, as time does when a replica has died.
+func (w *world) leasesOver() {
+	client, keys := w.server.Client(), keyspace.KeysOf("clinic")
+	for _, lane := range []keyspace.Lane{keyspace.LaneCalls, keyspace.LaneOutboxes} {
+		for _, member := range client.ZRange(context.Background(), keys.Lane(lane), 0, -1).Val() {
+			if lane == keyspace.LaneCalls {
+				client.HSet(context.Background(), keys.Effect(member), "until", 0)
+			}
+			w.lapse(lane, member)
+		}
+	}
+	w.keeper.Wake("clinic")
+}
+
+// TestMoveOutlivesWhoeverMadeIt lets a replica die between the commit that moves a trigger
+// and what follows.
+func TestMoveOutlivesWhoeverMadeIt(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				w.put("s1", "shop", shop)
+				w.unhurried()
+				dead := &dying{word: `"from":"confirming"`}
+				_, dies := w.replica(dead)
+				asked, over := w.saidOne("m1", `refund {"order":"A1"}`), make(chan error, 1)
+				w.settled()
+				go func() { over <- way.move(context.Background(), dies, asked) }()
+				w.until("it is moved", func() bool { return w.stands(asked.TriggerID) != trigger.StateConfirming })
+				require.ErrorIs(t, way.move(t.Context(), w.engine, asked), trigger.ErrEnded)
+				w.leasesOver()
+				w.ended(way.event, way.calls)
+				dead.thaw() // and comes back, when all is done
+				require.NoError(t, <-over)
+				for _, again := range w.events.payloads(way.event) {
+					require.Equal(t, w.events.payloads(way.event)[0]["id"], again["id"], "NATS has it once")
+				}
+			})
+		})
+	}
+}
+
+// TestEveryMoveMayRunTwice moves triggers by replicas whose every script runs twice.
+func TestEveryMoveMayRunTwice(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		_, w.engine = w.replica(&stutter{})
+		_, worker := w.replica(&stutter{})
+		w.run(worker)
+		for i, name := range []string{"confirm", "deny", "cancel"} {
+			asked := w.saidOne(fmt.Sprint("m", i), fmt.Sprintf(`refund {"order":"%d"}`, i))
+			require.NoError(t, ways[name].move(t.Context(), w.engine, asked))
+		}
+		w.saidOne("n1", `refund {"order":"A1"}`)
+		require.Empty(t, w.saidOne("n2", "yes").State)
+		mail := w.saidOne("n3", "mail")
+		w.timeOver(mail.TriggerID)
+		w.until("it is delivered", func() bool { return w.stands(mail.TriggerID) == trigger.StateDelivered })
+		require.Empty(t, w.saidOne("n4", "alarm").State)
+		require.Equal(t, trigger.StateDuplicate, w.saidOne("n5", "alarm").State)
+		lamp := w.saidOne("n6", "lamp")
+		_, err := w.say("n7", "nothing")
+		require.NoError(t, err)
+		w.until("it is taken back", func() bool { return w.stands(lamp.TriggerID) == trigger.StateCancelled })
+		w.rest()
+		for subject, times := range map[string]int{
+			"tool.confirm.clinic.s1.refund": 4, "tool.trigger.clinic.s1.refund": 2, "tool.cancelled.clinic.s1.refund": 2,
+			"tool.trigger.clinic.s1.mail": 1, "tool.trigger.clinic.s1.alarm": 1, "tool.duplicate.clinic.s1.alarm": 1,
+			"tool.cancelled.clinic.s1.lamp": 1, "tool.trigger.clinic.s1.lamp": 0,
+		} {
+			require.Len(t, w.events.payloads(subject), times, subject)
+		}
+		_, calls := w.calls.count()
+		require.Equal(t, 2, calls)
+	})
+}
+
+// TestDirectTriggerIsAnsweredAsItWasDecided asks again when much has become of it.
+func TestDirectTriggerIsAnsweredAsItWasDecided(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		ask := func(id, tool, values string) string {
+			var given map[string]any
+			require.NoError(t, json.Unmarshal([]byte(values), &given))
+			raw, err := w.engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: id, Name: tool, Source: trigger.SourceTask, Values: given})
+			require.NoError(t, err)
+			return string(raw)
+		}
+		begun, goOn := make(chan bool, 1), make(chan bool)
+		w.calls.answers(func(effect.Effect) effect.Outcome {
+			begun <- true
+			<-goOn
+			return effect.Outcome{Verdict: effect.Done, Status: 200}
+		})
+		first := make(chan string, 1)
+		go func() { first <- ask("d1", "order", `{"id":"A"}`) }()
+		<-begun
+		answers := map[string]string{"d2": ask("d2", "order", `{"id":"A"}`), "d3": ask("d3", "mail", "{}"), "d4": ask("d4", "refund", `{"order":"A"}`)}
+		require.Contains(t, answers["d2"], `"duplicate"`)
+		close(goOn)
+		answers["d1"] = <-first
+		w.timeOver("d3")
+		require.NoError(t, errOf(w.engine.Deny(t.Context(), "clinic", "d4", "")))
+		w.until("it is delivered", func() bool { return w.stands("d3") == trigger.StateDelivered })
+		w.rest()
+		for id, tool := range map[string][2]string{"d1": {"order", `{"id":"A"}`}, "d2": {"order", `{"id":"A"}`}, "d3": {"mail", "{}"}, "d4": {"refund", `{"order":"A"}`}} {
+			require.Equal(t, answers[id], ask(id, tool[0], tool[1]), id)
+		}
+	})
+}
