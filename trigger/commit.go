@@ -36,6 +36,7 @@ func (e *Engine) commit(ctx context.Context, p *plan) (ledger.Status, error) {
 	p.holder, p.batch, p.differs = found.Holder, found.Batch, found
 	if found.Status == ledger.Committed {
 		e.packer.Wrote(p.explained)
+		e.metrics.moved(p)
 	}
 	return found.Status, nil
 }

@@ -16,6 +16,7 @@ import (
 type Metrics struct {
 	messages      *prometheus.CounterVec
 	effects       *prometheus.CounterVec
+	triggers      *prometheus.CounterVec
 	matchSeconds  prometheus.Histogram
 	oldestSeconds prometheus.Gauge
 	due           prometheus.Gauge
@@ -32,6 +33,9 @@ func NewMetrics() *Metrics {
 		effects: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "earshot_effects_total", Help: "Attempts at effects by what came of them.",
 		}, []string{"kind", "outcome"}),
+		triggers: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "earshot_triggers_total", Help: "Triggers by the states that they came to.",
+		}, []string{"state"}),
 		matchSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "earshot_match_seconds", Help: "Time to match a message.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 		}),
@@ -57,6 +61,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByC
 func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.messages.Collect(out)
 	m.effects.Collect(out)
+	m.triggers.Collect(out)
 	m.matchSeconds.Collect(out)
 	m.oldestSeconds.Collect(out)
 	m.due.Collect(out)
@@ -69,6 +74,17 @@ func (m *Metrics) full(full bool) {
 	m.redisFull.Set(0)
 	if full {
 		m.redisFull.Set(1)
+	}
+}
+
+// moved counts the triggers of a plan that is committed, by the states that they have come to.
+func (m *Metrics) moved(p *plan) {
+	for _, firing := range p.firings {
+		to := "due"
+		if !firing.due() {
+			to = firing.move.State
+		}
+		m.triggers.WithLabelValues(to).Inc()
 	}
 }
 

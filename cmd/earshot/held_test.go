@@ -88,6 +88,10 @@ func TestWaitingTriggersAreConfirmedDeniedAndCancelled(t *testing.T) {
 	require.Regexp(t, id+` +settles until \d\d:\d\d:\d\d\n$`, w.ok("triggers", "--state", "pending"))
 	require.Equal(t, id+" is cancelled\n", w.ok("triggers", "cancel", id))
 	require.Contains(t, w.run("triggers", "cancel", id).err, "was ended before")
+	counted := w.call(200, "GET", "/metrics", "").Body
+	for _, line := range []string{`{state="confirming"} 2`, `{state="due"} 1`, `{state="settling"} 1`, `{state="cancelled"} 2`} {
+		require.Contains(t, counted, "\nearshot_triggers_total"+line+"\n")
+	}
 	for _, word := range []string{"confirm", "deny", "cancel"} {
 		require.Contains(t, w.run("triggers", word, "absent").err, "absent is not ")
 		require.Contains(t, w.run("triggers", word, "a b").err, `"a b" is not an id`)
