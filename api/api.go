@@ -217,12 +217,13 @@ type Triggers interface {
 	Trigger(ctx context.Context, appID, triggerID string) (trigger.Record, error)
 	// Answer gives the answer to a trigger that waits for one; the first holds.
 	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (trigger.Record, error)
-	// Confirm lets a trigger go that waits for it, of which the digest says what was asked;
+	// Confirm lets a trigger go that waits for it, of which the digest says what was asked, and
+	// the record by whom;
 	// Deny ends it, whatever the digest where that is empty; Cancel ends one whose effects are
 	// kept back. trigger.ErrEnded where it is too late, trigger.ErrDigest for another digest.
-	Confirm(ctx context.Context, appID, triggerID, digest string) (trigger.Record, error)
-	Deny(ctx context.Context, appID, triggerID, digest string) (trigger.Record, error)
-	Cancel(ctx context.Context, appID, triggerID string) (trigger.Record, error)
+	Confirm(ctx context.Context, appID, triggerID, digest, by string) (trigger.Record, error)
+	Deny(ctx context.Context, appID, triggerID, digest, by string) (trigger.Record, error)
+	Cancel(ctx context.Context, appID, triggerID, by string) (trigger.Record, error)
 	// Retry makes what has failed of a trigger due again.
 	Retry(ctx context.Context, appID, triggerID, by string) error
 	DeadLetters

@@ -268,16 +268,16 @@ func (e *engineDouble) Answer(_ context.Context, appID, triggerID string, given 
 	return e.moved("Answer", appID, triggerID, given)
 }
 
-func (e *engineDouble) Confirm(_ context.Context, appID, triggerID, digest string) (trigger.Record, error) {
-	return e.moved("Confirm", appID, triggerID, digest)
+func (e *engineDouble) Confirm(_ context.Context, appID, triggerID, digest, by string) (trigger.Record, error) {
+	return e.moved("Confirm", appID, triggerID, digest, by)
 }
 
-func (e *engineDouble) Deny(_ context.Context, appID, triggerID, digest string) (trigger.Record, error) {
-	return e.moved("Deny", appID, triggerID, digest)
+func (e *engineDouble) Deny(_ context.Context, appID, triggerID, digest, by string) (trigger.Record, error) {
+	return e.moved("Deny", appID, triggerID, digest, by)
 }
 
-func (e *engineDouble) Cancel(_ context.Context, appID, triggerID string) (trigger.Record, error) {
-	return e.moved("Cancel", appID, triggerID)
+func (e *engineDouble) Cancel(_ context.Context, appID, triggerID, by string) (trigger.Record, error) {
+	return e.moved("Cancel", appID, triggerID, by)
 }
 
 func (e *engineDouble) moved(method string, args ...any) (trigger.Record, error) {

@@ -138,7 +138,7 @@ func (h triggers) deny(c echo.Context) error {
 }
 
 // decide says yes or no to a trigger that waits for it. No body says nothing of a digest.
-func (h triggers) decide(c echo.Context, form string, body []byte, do func(ctx context.Context, appID, triggerID, digest string) (trigger.Record, error)) error {
+func (h triggers) decide(c echo.Context, form string, body []byte, do func(ctx context.Context, appID, triggerID, digest, by string) (trigger.Record, error)) error {
 	if err := h.own(c); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (h triggers) decide(c echo.Context, form string, body []byte, do func(ctx c
 			return err
 		}
 	}
-	record, err := do(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), said.Digest)
+	record, err := do(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), said.Digest, decider(c))
 	return tell(c, http.StatusAccepted, record, err)
 }
 
@@ -159,8 +159,17 @@ func (h triggers) cancel(c echo.Context) error {
 	if err := h.own(c); err != nil {
 		return err
 	}
-	record, err := h.engine.Cancel(c.Request().Context(), c.Param("appId"), c.Param("triggerId"))
+	record, err := h.engine.Cancel(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), decider(c))
 	return tell(c, http.StatusAccepted, record, err)
+}
+
+// decider is how a record names who has moved its trigger.
+func decider(c echo.Context) string {
+	who := auth.PrincipalOf(c)
+	if who.FrontEnd() {
+		return "session"
+	}
+	return who.Name()
 }
 
 // tell answers with a record, or with the error of what was to be done to it. A front-end

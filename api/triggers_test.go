@@ -190,12 +190,12 @@ func TestATriggerIsConfirmedDeniedAndCancelled(t *testing.T) {
 		word, body string
 		asked      asked
 	}{
-		{"/confirm", `{"digest":"d1"}`, asked{"Confirm", []any{"clinic", "t1", "d1"}}},
-		{"/deny", `{"digest":"d1"}`, asked{"Deny", []any{"clinic", "t1", "d1"}}},
-		{"/deny", `{"digest":null}`, asked{"Deny", []any{"clinic", "t1", ""}}},
-		{"/deny", `{}`, asked{"Deny", []any{"clinic", "t1", ""}}},
-		{"/deny", "", asked{"Deny", []any{"clinic", "t1", ""}}},
-		{"/cancel", "", asked{"Cancel", []any{"clinic", "t1"}}},
+		{"/confirm", `{"digest":"d1"}`, asked{"Confirm", []any{"clinic", "t1", "d1", "admin"}}},
+		{"/deny", `{"digest":"d1"}`, asked{"Deny", []any{"clinic", "t1", "d1", "admin"}}},
+		{"/deny", `{"digest":null}`, asked{"Deny", []any{"clinic", "t1", "", "admin"}}},
+		{"/deny", `{}`, asked{"Deny", []any{"clinic", "t1", "", "admin"}}},
+		{"/deny", "", asked{"Deny", []any{"clinic", "t1", "", "admin"}}},
+		{"/cancel", "", asked{"Cancel", []any{"clinic", "t1", "admin"}}},
 	} {
 		require.Contains(t, string(s.call("POST", path+way.word, way.body).is(202, "").body), `"triggerId":"t1"`)
 		require.Equal(t, way.asked, s.engine.last())

@@ -57,7 +57,7 @@ func (e *Engine) decideConsents(t *turn, p *planner) (*plan, error) {
 	p.heard = ledger.Related
 	result := matcher.Result{Stage: matcher.StageExact}
 	for _, said := range t.consents {
-		if err := p.move(e, said.heldTrigger, said.action); err != nil {
+		if err := p.move(e, said.heldTrigger, said.action, "message "+t.Turn.Message); err != nil {
 			return nil, err
 		}
 	}

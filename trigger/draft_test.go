@@ -603,7 +603,7 @@ func TestADraftOfAYesIsNoYesYet(t *testing.T) {
 			require.Equal(t, trigger.StateConfirming, w.stands(asked.TriggerID))
 			require.Equal(t, requests, w.matcher.requests(), "no model is asked")
 			if id == "q2" {
-				_, err := w.engine.Deny(t.Context(), "clinic", asked.TriggerID, "")
+				_, err := w.engine.Deny(t.Context(), "clinic", asked.TriggerID, "", "key-1")
 				require.NoError(t, err)
 			}
 			decided, err := answerOf(w.keeper.CommitDraft(t.Context(), "clinic", "s1", yes.ID))

@@ -201,7 +201,7 @@ func TestATriggerThatWasHeldIsAnsweredWhenItIsLetGo(t *testing.T) {
 		require.ErrorIs(t, err, trigger.ErrNotAsked)
 		confirmed := make(chan trigger.Record, 1)
 		go func() {
-			record, err := w.engine.Confirm(t.Context(), "clinic", held.TriggerID, held.Digest)
+			record, err := w.engine.Confirm(t.Context(), "clinic", held.TriggerID, held.Digest, "key-1")
 			if err == nil {
 				confirmed <- record
 			}

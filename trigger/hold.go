@@ -182,7 +182,7 @@ func (e *Engine) readHeld(ctx context.Context, appID, triggerID string) (*heldTr
 }
 
 // move plans a held trigger's way along an action, which is one that it can take.
-func (p *planner) move(e *Engine, h *heldTrigger, action state.Action) error {
+func (p *planner) move(e *Engine, h *heldTrigger, action state.Action, by string) error {
 	to, _ := state.Next(h.state, action, h.Settle > 0)
 	m := &ledger.Move{
 		From: string(h.state), State: string(to), Wait: -1, ByClock: action == state.Release || action == state.Expire,
@@ -202,6 +202,11 @@ func (p *planner) move(e *Engine, h *heldTrigger, action state.Action) error {
 		}
 		m.Result = string(text)
 	}
+	line, err := exactjson.Encode(Moved{Time: p.now, Action: action, By: by})
+	if err != nil {
+		return err
+	}
+	m.Line = string(line)
 	f := plannedFiring{id: h.firing, triggerID: h.record.TriggerID, open: len(h.Effects), move: m}
 	match := h.record.Match
 	match.State, match.DueAt, match.ExpiresAt, match.Digest, match.Question = shownState(to), nil, nil, "", ""
@@ -256,30 +261,30 @@ func (p *planner) cancel(h *heldTrigger, f plannedFiring, action state.Action) e
 	return p.tell(f, payload.KindCancelled, header, payload.Cancelled{Trigger: says, TriggerID: f.triggerID, Reason: string(action)})
 }
 
-// Confirm lets a trigger go that waits for it; the digest says what was asked about. It makes
-// the first attempts at its effects, unless it settles first.
+// Confirm lets a trigger go that waits for it; the digest says what was asked about, and the
+// record by whom. It makes the first attempts at its effects, unless it settles first.
 //
 // Errors: ErrNotFound, ErrDigest, ErrEnded, keyspace.ErrUnavailable.
-func (e *Engine) Confirm(ctx context.Context, appID, triggerID, digest string) (Record, error) {
-	return e.move(ctx, appID, triggerID, state.Confirm, digest)
+func (e *Engine) Confirm(ctx context.Context, appID, triggerID, digest, by string) (Record, error) {
+	return e.move(ctx, appID, triggerID, state.Confirm, digest, by)
 }
 
 // Deny ends a trigger that waits to be confirmed. An empty digest is that of the trigger.
 //
 // Errors: those of Confirm.
-func (e *Engine) Deny(ctx context.Context, appID, triggerID, digest string) (Record, error) {
-	return e.move(ctx, appID, triggerID, state.Deny, digest)
+func (e *Engine) Deny(ctx context.Context, appID, triggerID, digest, by string) (Record, error) {
+	return e.move(ctx, appID, triggerID, state.Deny, digest, by)
 }
 
 // Cancel ends a trigger whose effects are kept back. ErrEnded where an effect is under way.
 //
 // Errors: ErrNotFound, ErrEnded, keyspace.ErrUnavailable.
-func (e *Engine) Cancel(ctx context.Context, appID, triggerID string) (Record, error) {
-	return e.move(ctx, appID, triggerID, state.Cancel, "")
+func (e *Engine) Cancel(ctx context.Context, appID, triggerID, by string) (Record, error) {
+	return e.move(ctx, appID, triggerID, state.Cancel, "", by)
 }
 
 // move takes a held trigger along an action, and returns its record.
-func (e *Engine) move(ctx context.Context, appID, triggerID string, action state.Action, digest string) (Record, error) {
+func (e *Engine) move(ctx context.Context, appID, triggerID string, action state.Action, digest, by string) (Record, error) {
 	for range replans {
 		h, err := e.readHeld(ctx, appID, triggerID)
 		if err != nil {
@@ -291,7 +296,7 @@ func (e *Engine) move(ctx context.Context, appID, triggerID string, action state
 		if _, can := state.Next(h.state, action, false); !can {
 			return Record{}, fmt.Errorf("trigger %q %w before: it is %s", triggerID, ErrEnded, h.record.State)
 		}
-		status, err := e.take(ctx, h, action)
+		status, err := e.take(ctx, h, action, by)
 		switch {
 		case err != nil:
 			return Record{}, err
@@ -307,11 +312,11 @@ func (e *Engine) move(ctx context.Context, appID, triggerID string, action state
 }
 
 // take commits a way of a held trigger, and makes the first attempts at what is due then.
-func (e *Engine) take(ctx context.Context, h *heldTrigger, action state.Action) (status ledger.Status, err error) {
+func (e *Engine) take(ctx context.Context, h *heldTrigger, action state.Action, by string) (status ledger.Status, err error) {
 	of := h.record
 	p := newPlanner(e, ledger.Turn{App: of.AppID, Session: of.SessionID}, e.token(), &appState{}, of.Text, "")
 	p.box = keyspace.Box(of.SessionID, of.TriggerID)
-	if err := p.move(e, h, action); err != nil {
+	if err := p.move(e, h, action, by); err != nil {
 		return "", err
 	}
 	crash.At(crash.MoveBefore)
@@ -367,7 +372,7 @@ func (e *Engine) takeHeld(appID, triggerID string) error {
 	if h.state == state.Confirming {
 		action = state.Expire
 	}
-	_, err = e.move(e.life, appID, triggerID, action, "")
+	_, err = e.move(e.life, appID, triggerID, action, "", "")
 	if errors.Is(err, ErrEnded) || errors.Is(err, ErrNotFound) {
 		return nil // somebody else was faster
 	}
@@ -376,7 +381,7 @@ func (e *Engine) takeHeld(appID, triggerID string) error {
 
 // retract takes back a trigger that settles, as the user's next message came.
 func (e *Engine) retract(appID, triggerID string) {
-	_, err := e.move(e.life, appID, triggerID, state.Retract, "")
+	_, err := e.move(e.life, appID, triggerID, state.Retract, "", "")
 	if err != nil && !errors.Is(err, ErrEnded) && !errors.Is(err, ErrNotFound) && e.life.Err() == nil {
 		e.log.Warn("trigger.unretracted", "app", appID, "trigger", triggerID, "error", err.Error())
 	}

@@ -24,13 +24,13 @@ var ways = map[string]struct {
 	calls int
 }{
 	"confirm": {func(ctx context.Context, e *trigger.Engine, asked trigger.Match) error {
-		return errOf(e.Confirm(ctx, "clinic", asked.TriggerID, asked.Digest))
+		return errOf(e.Confirm(ctx, "clinic", asked.TriggerID, asked.Digest, "key-1"))
 	}, "tool.trigger.clinic.s1.refund", 1},
 	"deny": {func(ctx context.Context, e *trigger.Engine, asked trigger.Match) error {
-		return errOf(e.Deny(ctx, "clinic", asked.TriggerID, ""))
+		return errOf(e.Deny(ctx, "clinic", asked.TriggerID, "", "key-1"))
 	}, "tool.cancelled.clinic.s1.refund", 0},
 	"cancel": {func(ctx context.Context, e *trigger.Engine, asked trigger.Match) error {
-		return errOf(e.Cancel(ctx, "clinic", asked.TriggerID))
+		return errOf(e.Cancel(ctx, "clinic", asked.TriggerID, "key-1"))
 	}, "tool.cancelled.clinic.s1.refund", 0},
 }
 
@@ -186,7 +186,7 @@ func TestDirectTriggerIsAnsweredAsItWasDecided(t *testing.T) {
 		close(goOn)
 		answers["d1"] = <-first
 		w.timeOver("d3")
-		require.NoError(t, errOf(w.engine.Deny(t.Context(), "clinic", "d4", "")))
+		require.NoError(t, errOf(w.engine.Deny(t.Context(), "clinic", "d4", "", "key-1")))
 		w.until("it is delivered", func() bool { return w.stands("d3") == trigger.StateDelivered })
 		w.rest()
 		for id, tool := range map[string][2]string{"d1": {"order", `{"id":"A"}`}, "d2": {"order", `{"id":"A"}`}, "d3": {"mail", "{}"}, "d4": {"refund", `{"order":"A"}`}} {

@@ -70,20 +70,21 @@ func TestConfirmedTriggerTakesEffectWhenItIs(t *testing.T) {
 		told := w.events.payloads("tool.confirm.clinic.s1.refund")[0]
 		require.Equal(t, []any{asked.TriggerID, asked.Digest, asked.Question, map[string]any{"order": "A1"}}, []any{told["triggerId"], told["digest"], told["question"], told["values"]})
 
-		_, err = w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, "another")
+		_, err = w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, "another", "key-1")
 		require.ErrorIs(t, err, trigger.ErrDigest)
-		record, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest)
+		record, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1")
 		require.NoError(t, err)
 		require.Equal(t, []any{trigger.StateDelivered, trigger.StatePublished, trigger.StateDelivered}, []any{record.State, record.Event.State, record.Call.State})
+		require.Equal(t, []string{"confirm", "key-1"}, []string{string(record.Moves[0].Action), record.Moves[0].By}, "who has said yes")
 		require.Equal(t, []string{"tool.confirm.clinic.s1.refund", "tool.trigger.clinic.s1.refund", "tool.result.clinic.s1.refund"}, w.events.subjects())
 		for _, late := range []error{
-			errOf(w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest)),
-			errOf(w.engine.Deny(t.Context(), "clinic", asked.TriggerID, "")),
-			errOf(w.engine.Cancel(t.Context(), "clinic", asked.TriggerID)),
+			errOf(w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1")),
+			errOf(w.engine.Deny(t.Context(), "clinic", asked.TriggerID, "", "key-1")),
+			errOf(w.engine.Cancel(t.Context(), "clinic", asked.TriggerID, "key-1")),
 		} {
 			require.ErrorIs(t, late, trigger.ErrEnded)
 		}
-		_, err = w.engine.Confirm(t.Context(), "clinic", "none", asked.Digest)
+		_, err = w.engine.Confirm(t.Context(), "clinic", "none", asked.Digest, "key-1")
 		require.ErrorIs(t, err, trigger.ErrNotFound)
 		w.rest()
 	})
@@ -111,6 +112,10 @@ func TestPlainWordsAnswerWhatWasAskedLast(t *testing.T) {
 		told := w.events.payloads("tool.cancelled.clinic.s1.refund")
 		require.Len(t, told, 1)
 		require.Equal(t, []any{second.TriggerID, "deny", "m3"}, []any{told[0]["triggerId"], told[0]["reason"], told[0]["messageId"]})
+		record, err := w.engine.Trigger(t.Context(), "clinic", second.TriggerID)
+		require.NoError(t, err)
+		require.Len(t, record.Moves, 1)
+		require.Equal(t, []string{"deny", "message m4"}, []string{string(record.Moves[0].Action), record.Moves[0].By})
 		_, err = w.say("m5", "yes")
 		require.NoError(t, err)
 		require.Len(t, w.matcher.asked, before+2, "nothing is asked any more: it is a message like any other")
@@ -162,7 +167,7 @@ func TestWhatNobodyConfirmsEnds(t *testing.T) {
 		asked := w.saidOne("m1", `refund {"order":"A1"}`)
 		client, key := w.server.Client(), keyspace.KeysOf("clinic").Trigger(asked.TriggerID)
 		require.NoError(t, client.HSet(t.Context(), key, "due", 1).Err())
-		_, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest)
+		_, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1")
 		require.ErrorIs(t, err, trigger.ErrEnded, "its time is over, whether or not anybody has looked")
 		w.timeOver(asked.TriggerID)
 		w.until("it is cancelled", func() bool { return w.stands(asked.TriggerID) == trigger.StateCancelled })
@@ -195,19 +200,19 @@ func TestSettlingTriggerCanBeCancelled(t *testing.T) {
 		require.Equal(t, []string{trigger.StatePending, trigger.StatePending}, []string{mail.State, mail.Event.State})
 		require.Greater(t, time.Until(*mail.DueAt), time.Second)
 		require.Equal(t, trigger.StatePending, w.stands(mail.TriggerID))
-		record, err := w.engine.Cancel(t.Context(), "clinic", mail.TriggerID)
+		record, err := w.engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")
 		require.NoError(t, err)
 		require.Equal(t, trigger.StateCancelled, record.State)
 		w.rest()
 		require.Equal(t, []string{"tool.cancelled.clinic.s1.mail"}, w.events.subjects())
-		require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", mail.TriggerID)), trigger.ErrEnded)
+		require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")), trigger.ErrEnded)
 
 		second := w.saidOne("m2", "mail")
 		w.saidOne("m3", "lamp")
 		require.Equal(t, trigger.StatePending, w.stands(second.TriggerID), "a message takes back only what says so")
 		w.timeOver(second.TriggerID)
 		w.until("it is delivered", func() bool { return w.stands(second.TriggerID) == trigger.StateDelivered })
-		require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", second.TriggerID)), trigger.ErrEnded)
+		require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", second.TriggerID, "key-1")), trigger.ErrEnded)
 		require.ErrorIs(t, w.engine.Retry(t.Context(), "clinic", mail.TriggerID, ""), trigger.ErrEnded)
 	})
 }
@@ -296,7 +301,7 @@ func TestFirstWithoutEffectFreesItsValues(t *testing.T) {
 		w.put("s1", "shop", shop)
 		denied := w.saidOne("m1", "guarded")
 		require.Equal(t, denied.TriggerID, w.saidOne("m2", "guarded").Of, "what is asked about has its values")
-		_, err := w.engine.Deny(t.Context(), "clinic", denied.TriggerID, denied.Digest)
+		_, err := w.engine.Deny(t.Context(), "clinic", denied.TriggerID, denied.Digest, "key-1")
 		require.NoError(t, err)
 		require.Equal(t, trigger.StateConfirming, w.saidOne("m3", "guarded").State)
 
@@ -361,9 +366,13 @@ func TestOneOfTwoWaysIsTaken(t *testing.T) {
 					}
 				})
 			}
-			try(func() error { return errOf(w.engine.Confirm(t.Context(), "clinic", refund.TriggerID, refund.Digest)) })
-			try(func() error { return errOf(other.Deny(t.Context(), "clinic", refund.TriggerID, refund.Digest)) })
-			try(func() error { return errOf(other.Cancel(t.Context(), "clinic", mail.TriggerID)) })
+			try(func() error {
+				return errOf(w.engine.Confirm(t.Context(), "clinic", refund.TriggerID, refund.Digest, "key-1"))
+			})
+			try(func() error {
+				return errOf(other.Deny(t.Context(), "clinic", refund.TriggerID, refund.Digest, "key-1"))
+			})
+			try(func() error { return errOf(other.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")) })
 			w.timeOver(mail.TriggerID)
 			group.Wait()
 			w.until("it has ended", func() bool { return w.stands(mail.TriggerID) != trigger.StatePending })
@@ -390,7 +399,7 @@ func TestDirectTriggersAreHeldAsOthersAre(t *testing.T) {
 		again, err := w.fire(refund)
 		require.NoError(t, err)
 		require.Equal(t, asked, again, "it is the same trigger")
-		record, err := w.engine.Confirm(t.Context(), "clinic", "r1", asked.Digest)
+		record, err := w.engine.Confirm(t.Context(), "clinic", "r1", asked.Digest, "key-1")
 		require.NoError(t, err)
 		require.Equal(t, trigger.StateDelivered, record.State)
 		w.rest()
@@ -418,7 +427,7 @@ func TestWhatIsHeldEndsWithItsApp(t *testing.T) {
 		w.put("", "shop", shop)
 		for _, gone := range []string{mail.TriggerID, refund.TriggerID} {
 			w.timeOver(gone)
-			require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", gone)), trigger.ErrNotFound)
+			require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", gone, "key-1")), trigger.ErrNotFound)
 		}
 		require.Empty(t, w.saidOne("m4", "alarm").State, "the app of that name before is another one")
 		w.rest()

@@ -176,6 +176,7 @@ type Record struct {
 	State    string    `json:"state"`
 	Attempts []Attempt `json:"attempts"`
 	Retries  []Retried `json:"retries,omitempty"` // by hand
+	Moves    []Moved   `json:"moves,omitempty"`   // of one that was held
 }
 
 // Attempt is one attempt to deliver an effect of a trigger.
@@ -191,6 +192,13 @@ type Attempt struct {
 	// delivered; the result of one that was is in CallState.
 	Request  *effect.Sent `json:"request,omitempty"`
 	Response string       `json:"response,omitempty"`
+}
+
+// Moved says that a held trigger was confirmed, denied or cancelled, or that its time was over.
+type Moved struct {
+	Time   time.Time    `json:"ts"`
+	Action state.Action `json:"action"`
+	By     string       `json:"by,omitempty"` // id of a key, admin, session, or the message that said it
 }
 
 // Retried says that what has failed of a trigger was made due again.

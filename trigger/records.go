@@ -69,6 +69,9 @@ func readStored(found *ledger.StoredTrigger) (*storedTrigger, error) {
 	}
 	stored.decided, stored.decided.State = stored.record.Match, stored.record.State
 	stored.record.Attempts = readLines[Attempt](found.Attempts)
+	if found.Moves != "" {
+		stored.record.Moves = readLines[Moved](found.Moves)
+	}
 	if found.Retries != "" {
 		stored.record.Retries = readLines[Retried](found.Retries)
 	}

@@ -42,7 +42,7 @@ func TestSomebodyConfirmsARefundWithAClick(t *testing.T) {
 	b.accessible("trigger held")
 	b.click(".head .held button:not(.main)")
 	b.reads("h1", "cancelled")
-	b.reads(".timeline", "ended without an effect")
+	b.reads(".timeline", "Denied by admin")
 
 	b.visit("/console/apps/clinic/triggers?state=duplicate")
 	b.click(".records a.tool")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"earshot/trigger"
+	"earshot/trigger/state"
 )
 
 // triggerList is what the search of triggers shows.
@@ -216,8 +217,21 @@ func (v *visit) timeline() (*timeline, error) {
 		}
 		shown.Steps = append(shown.Steps, at)
 	}
+	for _, moved := range shown.Moves {
+		at := step{Title: moveNames[moved.Action], Attempt: trigger.Attempt{Time: moved.Time}}
+		if moved.By != "" {
+			at.By = "by " + moved.By
+		}
+		shown.Steps = append(shown.Steps, at)
+	}
 	slices.SortStableFunc(shown.Steps, func(a, b step) int { return a.Time.Compare(b.Time) })
 	return shown, nil
+}
+
+// moveNames are what becomes of a trigger whose effects are kept back, in words.
+var moveNames = map[state.Action]string{
+	state.Confirm: "Confirmed", state.Deny: "Denied", state.Expire: "Not confirmed in time",
+	state.Release: "Let go when its time was over", state.Cancel: "Cancelled", state.Retract: "Taken back by the user's next message",
 }
 
 // effectNames are the effects of a trigger, in words.

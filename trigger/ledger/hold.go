@@ -39,6 +39,8 @@ type Move struct {
 	// (JSON).
 	Message string `json:"message"`
 	Result  string `json:"result"`
+	// Line is what the record keeps of the move (JSON), empty for nothing.
+	Line string `json:"line"`
 	// Keep is how long the record of one that has ended is kept.
 	Keep int64 `json:"keep"`
 }
@@ -127,6 +129,9 @@ local function moved(f, m, fence, turns, life, app, session, over, pending, at)
   if m.state == 'cancelled' or m.state == 'duplicate' then
     fields[#fields + 1], fields[#fields + 2] = 'open', 0
     redis.call('ZADD', over, at + m.keep, app .. '/' .. f.id)
+  end
+  if m.line ~= '' then
+    fields[#fields + 1], fields[#fields + 2] = 'moves', (redis.call('HGET', f.key, 'moves') or '') .. m.line .. '\n'
   end
   redis.call('HSET', f.key, unpack(fields))
   if fence and m.new and m.state ~= 'duplicate' then redis.call('SET', fence, life .. ' ' .. f.id, 'PX', m.within) end

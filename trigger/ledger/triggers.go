@@ -44,11 +44,12 @@ type StoredTrigger struct {
 	// trigger that was not fired directly it says nothing.
 	Answering bool
 	State     string // as package state has them
+	Moves     string // a line of JSON each
 	Due       int64  // when (ms) the time of a held one is over
 }
 
 // triggerFields are read of a trigger.
-var triggerFields = []string{"record", "event", "emitter", "call", "open", "dead", "log", "answer", "fire", "until", "retries", "state", "due"}
+var triggerFields = []string{"record", "event", "emitter", "call", "open", "dead", "log", "answer", "fire", "until", "retries", "state", "due", "moves"}
 
 // Triggers reads triggers in one round trip; nil stands for one that is gone.
 func (l *Ledger) Triggers(ctx context.Context, appID string, ids []string) ([]*StoredTrigger, error) {
@@ -83,7 +84,7 @@ func readTrigger(reply *redis.SliceCmd, now int64) *StoredTrigger {
 	}
 	return &StoredTrigger{
 		Record: v["record"], Event: v["event"], Emitter: v["emitter"], Call: v["call"], Open: v["open"], Dead: v["dead"],
-		State: v["state"], Due: int64(number(v["due"])), Attempts: v["log"], Retries: v["retries"], Answer: v["answer"], Name: v["fire"], Answering: v["until"] != "" && now < int64(number(v["until"])),
+		State: v["state"], Moves: v["moves"], Due: int64(number(v["due"])), Attempts: v["log"], Retries: v["retries"], Answer: v["answer"], Name: v["fire"], Answering: v["until"] != "" && now < int64(number(v["until"])),
 	}
 }
 
