@@ -50,12 +50,12 @@ func subscribe(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
+	fmt.Println("subscribed")
 	running, err := consumer.Consume(func(message jetstream.Msg) { take(ctx, js, message) })
 	if err != nil {
 		return err
 	}
 	defer running.Stop()
-	fmt.Println("subscribed")
 	<-ctx.Done()
 	return nil
 }
