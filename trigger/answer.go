@@ -3,6 +3,7 @@ package trigger
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"earshot/matcher"
@@ -138,8 +139,14 @@ func (e *Engine) rebuild(ctx context.Context, id ledger.Turn, decision string) (
 	}
 	// What that process may have answered is so by then, where the broker takes it.
 	e.drain(id.App, keyspace.Box(id.Session, ""), e.token())
+	decided := slices.Clone(answer.Matches)
 	if err := e.fillStates(ctx, id.App, answer.Matches); err != nil {
 		return nil, err
+	}
+	for i, match := range decided {
+		if match.State != "" { // not due then: what came of it since was no part of the answer
+			answer.Matches[i] = match
+		}
 	}
 	return e.keep(answer, func(text string) (string, error) { return e.ledger.KeepAnswer(ctx, id, text) })
 }

@@ -172,7 +172,7 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 		case stored.answer != "":
 			return json.RawMessage(stored.answer), nil
 		case !stored.answering:
-			answer, err := e.keep(stored.record.Match, func(text string) (string, error) {
+			answer, err := e.keep(stored.answered(), func(text string) (string, error) {
 				return e.ledger.KeepTriggersAnswer(ctx, d.AppID, triggerID, text)
 			})
 			if !errors.Is(err, errLost) {

@@ -11,9 +11,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/matcher"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
 )
 
 // ways are how a trigger that waits for a yes is moved, with the event that follows and the
@@ -192,5 +194,56 @@ func TestDirectTriggerIsAnsweredAsItWasDecided(t *testing.T) {
 		for id, tool := range map[string][2]string{"d1": {"order", `{"id":"A"}`}, "d2": {"order", `{"id":"A"}`}, "d3": {"mail", "{}"}, "d4": {"refund", `{"order":"A"}`}} {
 			require.Equal(t, answers[id], ask(id, tool[0], tool[1]), id)
 		}
+	})
+}
+
+// TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided has a replica answer, and die before
+// it is written down that it has.
+func TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "shop", shop)
+		w.unhurried()
+		begun, goOn := make(chan bool, 1), make(chan bool)
+		w.calls.answers(func(effect.Effect) effect.Outcome {
+			begun <- true
+			<-goOn
+			return effect.Outcome{Verdict: effect.Done, Status: 200}
+		})
+		first := make(chan error, 1)
+		go func() {
+			_, err := w.say("m0", `order {"id":"A"}`)
+			first <- err
+		}()
+		<-begun
+		answered := map[string]json.RawMessage{}
+		said := func(id, text string) json.RawMessage {
+			raw, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorUser, Text: text})
+			require.NoError(t, err)
+			return raw
+		}
+		fired := func(id string) json.RawMessage {
+			raw, err := w.engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: id, Name: "order", Source: trigger.SourceTask, Values: map[string]any{"id": "A"}})
+			require.NoError(t, err)
+			return raw
+		}
+		answered["m1"], answered["d1"] = said("m1", `order {"id":"A"}`), fired("d1")
+		require.Contains(t, string(answered["m1"]), `"duplicate"`)
+		close(goOn)
+		require.NoError(t, <-first)
+		w.rest()
+		client, keys := w.server.Client(), keyspace.KeysOf("clinic")
+		forget := func(key string, matches func(field string) bool) {
+			for field := range client.HGetAll(t.Context(), key).Val() {
+				if matches(field) {
+					require.NoError(t, client.HDel(t.Context(), key, field).Err())
+				}
+			}
+		}
+		forget(keys.Turns("s1"), func(field string) bool {
+			return client.HGet(t.Context(), keys.Turns("s1"), field).Val() == ledger.AsDecided && strings.HasSuffix(field, "m1")
+		})
+		forget(keys.Trigger("d1"), func(field string) bool { return field == "answer" || field == "until" })
+		require.JSONEq(t, string(answered["m1"]), string(said("m1", `order {"id":"A"}`)))
+		require.JSONEq(t, string(answered["d1"]), string(fired("d1")))
 	})
 }

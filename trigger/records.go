@@ -86,6 +86,15 @@ func readStored(found *ledger.StoredTrigger) (*storedTrigger, error) {
 	return stored, stored.record.Match.fill(found.Event, found.Emitter, found.Call)
 }
 
+// answered is the match as it is answered when nobody has kept an answer: as far as it has
+// come, or as it was decided where it was not due.
+func (s *storedTrigger) answered() Match {
+	if s.decided.State != "" {
+		return s.decided
+	}
+	return s.record.Match
+}
+
 // shownState is how a match shows its state.
 func shownState(s state.State) string {
 	if s == state.Settling {
