@@ -16,15 +16,15 @@ const (
 	maxLines = 400 // of what one failed test wrote: its beginning and its end
 )
 
-// test runs "go test" and sums up what it says. Output of tests that pass is not shown;
+// test runs "go test" on packages, in their order, and sums up what it says. Output of tests that pass is not shown;
 // that of failed ones comes last, where a log that is cut at its beginning still has it.
-func (p *progress) test(packages string, flags ...string) error {
-	list, err := prepared("go", "list", packages).Output()
+func (p *progress) test(packages []string, flags ...string) error {
+	list, err := prepared("go", append([]string{"list"}, packages...)...).Output()
 	if err != nil {
 		return fmt.Errorf("go list %s: %w", packages, err)
 	}
 	p.expect(strings.Count(string(list), "\n"))
-	cmd := prepared("go", slices.Concat([]string{"test", "-json"}, flags, []string{packages})...)
+	cmd := prepared("go", slices.Concat([]string{"test", "-json"}, flags, packages)...)
 	stdout, out := cmd.StdoutPipe()
 	stderr, errs := cmd.StderrPipe()
 	if err := errors.Join(out, errs, cmd.Start()); err != nil {
