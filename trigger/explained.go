@@ -108,12 +108,25 @@ func (t *turn) verdicts(p *planner, result matcher.Result, fires []matcher.Match
 		of[match.Call] = explain.Verdict{Verdict: explain.Dropped, Why: explain.WhyDropped(match, fires)}
 	}
 	for i, match := range fires {
-		of[match.Call] = explain.Verdict{Verdict: explain.Fired, Why: explain.WhyFired(result.Stage), TriggerID: p.answer.Matches[i].TriggerID}
+		of[match.Call] = explain.Verdict{Verdict: explain.Fired, Why: explain.WhyFired(result.Stage) + p.answer.Matches[i].kept(), TriggerID: p.answer.Matches[i].TriggerID}
 	}
 	for _, rejected := range result.Rejected {
 		of[rejected.Call] = explain.Verdict{Verdict: explain.Rejected, Why: explain.WhyRejected(rejected)}
 	}
 	return of
+}
+
+// kept says why a match that fires has no effect yet, or none of its own.
+func (m Match) kept() string {
+	switch m.State {
+	case StateConfirming:
+		return " It asks first, and has no effect until it is confirmed."
+	case StateDuplicate:
+		return fmt.Sprintf(" Trigger %s had equal values before, and stands for it.", m.Of)
+	case StatePending:
+		return " Its effects wait, and it can be taken back until they are due."
+	}
+	return ""
 }
 
 var (
