@@ -53,12 +53,15 @@ func (p *planner) moveOf(c matcher.Candidate, triggerID string, says payload.Tri
 	if tool.Dedupe != nil && p.dedupe(m, c, triggerID, says.Values) {
 		return m
 	}
-	digest := confirmDigest(p.Turn, c, says.Values)
-	switch asks := tool.Confirm; {
-	case asks == repositories.ConfirmAlways, asks == repositories.ConfirmOnce && !p.standing.confirmed[digest]:
+	once := ""
+	if tool.Confirm == repositories.ConfirmOnce {
+		once = confirmDigest(p.Turn, c, says.Values)
+	}
+	switch {
+	case tool.Confirm == repositories.ConfirmAlways, once != "" && !p.standing.confirmed[once]:
 		m.State, m.Wait = string(state.Confirming), confirmWithin.Milliseconds()
-		if asks == repositories.ConfirmOnce && p.Session != "" {
-			m.Unless = digest
+		if p.Session != "" {
+			m.Unless = once
 		}
 	case tool.Settle > 0:
 		m.State, m.Wait = string(state.Settling), time.Duration(tool.Settle).Milliseconds()
