@@ -78,7 +78,11 @@ type Request struct {
 	Own    []Candidate
 	// Unfinished are calls that earlier messages began and that lack values.
 	Unfinished []Unfinished
-	Now        time.Time
+	// Now is the time of the message, in the time zone of who says it.
+	Now time.Time
+	// Language is that of who says it, as a tag of BCP 47 such as de or de-AT; empty where
+	// it is not known.
+	Language string
 	// Chat asks for the model's own text as well (settings.chatModeEnabled).
 	Chat bool
 }

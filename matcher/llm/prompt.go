@@ -49,13 +49,25 @@ func systemText(request matcher.Request) string {
 // nowMessage tells the model what changes from message to message: the time, and the calls
 // that were begun and not finished.
 func nowMessage(request matcher.Request) string {
-	return strings.TrimSpace(clockMessage(request.Now) + "\n" + unfinishedText(request))
+	return strings.TrimSpace(clockMessage(request.Now) + languageText(request.Language) + "\n" + unfinishedText(request))
 }
 
-// clockMessage tells the model the time. It stands near the end of the request, since
-// whatever follows a changing text is not found in a provider's cache.
+// clockMessage tells the model the time, and where that is. It stands near the end of the
+// request, since whatever follows a changing text is not found in a provider's cache.
 func clockMessage(now time.Time) string {
-	return now.Format("Current date and time: Monday, 2006-01-02, 15:04 MST (UTC-07:00).")
+	clock := now.Format("Current date and time: Monday, 2006-01-02, 15:04 MST (UTC-07:00).")
+	if zone := now.Location().String(); strings.Contains(zone, "/") { // UTC, Local and the like name no place
+		clock += " The user's time zone: " + zone + "."
+	}
+	return clock
+}
+
+// languageText tells the model the user's language, where it is known.
+func languageText(language string) string {
+	if language == "" {
+		return ""
+	}
+	return " The user's language: " + language + "."
 }
 
 // unfinishedText tells a model of the calls that wait for values.

@@ -41,6 +41,16 @@ func TestRequestEndsWithTheClockAndThenTheMessageAlone(t *testing.T) {
 	require.NotContains(t, messages[0].Content, "2026")
 }
 
+func TestRequestSaysTheUsersLanguageAndTimeZone(t *testing.T) {
+	request := matchertest.Request(t, "Freitag um neun", matchertest.BookTool)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	request.Now, request.Language = request.Now.In(berlin), "de-AT"
+	messages := asked(t, request).Messages
+	require.Equal(t, "Current date and time: Friday, 2026-11-20, 09:30 CET (UTC+01:00). The user's time zone: Europe/Berlin. The user's language: de-AT.", messages[len(messages)-2].Content)
+	require.NotContains(t, messages[0].Content, "Berlin", "what changes from message to message stands after what does not")
+}
+
 func TestRequestOffersToolsByNameWithTheirSchemas(t *testing.T) {
 	request := matchertest.Request(t, "x", matchertest.LightTool, matchertest.CancelTool, matchertest.BookTool)
 	slices.Reverse(request.Candidates)
