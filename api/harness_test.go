@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +16,7 @@ import (
 	"earshot/api"
 	"earshot/api/auth"
 	"earshot/api/server"
+	"earshot/deploy/devtest"
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -31,13 +31,13 @@ type service struct {
 	store       *storeDouble
 	engine      *engineDouble
 	url         string
-	log         *lines
+	log         *devtest.Lines
 	description description
 }
 
 // start runs the API on loopback; change may alter its options.
 func start(t testing.TB, change ...func(*api.Options)) *service {
-	s := &service{t: t, store: &storeDouble{}, engine: &engineDouble{}, log: &lines{}}
+	s := &service{t: t, store: &storeDouble{}, engine: &engineDouble{}, log: &devtest.Lines{}}
 	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
 	require.NoError(t, err)
 	options := api.Options{
@@ -138,24 +138,6 @@ func (a answer) problem(status int, words ...string) map[string]string {
 		faults[fault.Pointer] += fault.Detail
 	}
 	return faults
-}
-
-// lines is a log that may be written and read at the same time.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // keysOf knows the keys of a real store, and makes none.

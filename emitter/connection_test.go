@@ -1,18 +1,17 @@
 package emitter_test
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"net"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/devtest"
 	"earshot/emitter"
 	"earshot/emitter/natstest"
 	"earshot/trigger/effect"
@@ -21,7 +20,7 @@ import (
 func TestCredentialsOfTheURLAreInNoErrorAndNoLog(t *testing.T) {
 	s := natstest.Run(t, func(o *server.Options) { o.Username, o.Password = "ann", "hunter2" })
 	host := strings.TrimPrefix(s.URL(), "nats://")
-	var log logBuffer
+	var log devtest.Lines
 	options := emitter.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 
 	good := connect(t, "nats://ann:hunter2@"+host, options)
@@ -46,7 +45,7 @@ func TestCredentialsOfTheURLAreInNoErrorAndNoLog(t *testing.T) {
 func TestGoesOnTryingWhereItsCredentialsAreRefused(t *testing.T) {
 	door := &doorkeeper{}
 	s := natstest.Run(t, func(o *server.Options) { o.CustomClientAuthentication = door })
-	var log logBuffer
+	var log devtest.Lines
 	e := connect(t, s.URL(), emitter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, e.Ready(t.Context()))
 
@@ -95,22 +94,4 @@ func TestMissingSchemeOrServerNeverBlocksTheStart(t *testing.T) {
 
 func errorText(err error) string {
 	return errors.Join(err, errors.New("")).Error()
-}
-
-// logBuffer is a log that can be read while it is written.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/devtest"
 	"earshot/emitter"
 	"earshot/emitter/natstest"
 	"earshot/trigger/effect"
@@ -117,7 +118,7 @@ func TestStreamThatIsGoneIsMadeAnewThoughOthersListen(t *testing.T) {
 
 func TestFullStreamIsSeenAndGoesOnWhenThereIsRoom(t *testing.T) {
 	s := natstest.Run(t)
-	var log logBuffer
+	var log devtest.Lines
 	e := connect(t, s.URL(), emitter.Options{MaxBytes: 8000, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, e.Ready(t.Context()))
 	metric := func(full float64) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/devtest"
 	"earshot/httpcall"
 	"earshot/httpcall/guard"
 	"earshot/repositories"
@@ -45,38 +46,20 @@ func (c *clock) advance(by time.Duration) {
 	c.now = c.now.Add(by)
 }
 
-// lockedBuffer takes log lines from several goroutines.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // rig is a caller with all that it depends on.
 type rig struct {
 	*httpcall.Caller
 	t     *testing.T
 	apps  effecttest.Apps
 	clock *clock
-	log   *lockedBuffer
+	log   *devtest.Lines
 	kept  *store.Store // see store
 }
 
 // newRig returns a caller of the app "clinic" that may call loopback.
 func newRig(t *testing.T, change ...func(*httpcall.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, apps: effecttest.Apps{"clinic": {ID: "clinic"}}, clock: newClock(), log: &lockedBuffer{}}
+	r := &rig{t: t, apps: effecttest.Apps{"clinic": {ID: "clinic"}}, clock: newClock(), log: &devtest.Lines{}}
 	options := httpcall.Options{
 		Apps: r.apps, Policy: policy(t, "allow"), Now: r.clock.Now,
 		Jitter: func(pause time.Duration) time.Duration { return pause },

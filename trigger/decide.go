@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"earshot/matcher"
@@ -22,49 +21,41 @@ import (
 func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 	p := newPlanner(e, t.Turn, t.token, t.scope.appState, t.message.Text, t.message.TraceParent)
 	p.life, p.claims, p.standing = t.generation, len(t.scope.claims) > 0, t.standing
-	if len(t.consents) > 0 {
-		return e.decideConsents(t, p)
-	}
-	fires := oncePerRepository(exclusiveFirst(result.Matches))
-	for _, match := range fires {
-		if err := p.fire(match, SourceMessage, ""); err != nil {
-			return nil, err
-		}
-	}
-	for n, rejected := range result.Rejected {
-		if err := p.reject(n, rejected); err != nil {
-			return nil, err
-		}
-	}
-	if len(fires) == 0 && len(result.Rejected) == 0 {
-		if err := p.unmatched(t.scope); err != nil {
-			return nil, err
-		}
+	fires := oncePerRepository(exclusiveFirst(result.Matches)) // none of a plain yes or no
+	if err := p.setOff(e, t, fires, result.Rejected); err != nil {
+		return nil, err
 	}
 	p.answer.SkipResponse, p.heard = skipsResponse(t.scope, p.answer.Matches), ledger.Unrelated
-	if len(fires)+len(result.Rejected) > 0 || directReply(t.scope, p.answer, result.Text, t.scope.chats()) != nil {
+	if len(t.consents)+len(fires)+len(result.Rejected) > 0 || directReply(t.scope, p.answer, result.Text, t.scope.chats()) != nil {
 		p.heard = ledger.Related
 	}
 	kept, err := keptUnfinished(t, result)
-	p.unfinished = kept
-	p.explained = e.explained(t, p, result, fires)
+	p.unfinished, p.explained = kept, e.explained(t, p, result, fires)
 	return &p.plan, err
 }
 
-// decideConsents plans what a plain yes or no does to the triggers that asked. Calls that
-// lack values are left as they are.
-func (e *Engine) decideConsents(t *turn, p *planner) (*plan, error) {
-	p.heard = ledger.Related
-	result := matcher.Result{Stage: matcher.StageExact}
+// setOff plans what a turn does: what its plain yes or no does to the triggers that asked, or
+// what was matched.
+func (p *planner) setOff(e *Engine, t *turn, fires []matcher.Match, rejects []matcher.Rejected) error {
 	for _, said := range t.consents {
 		if err := p.move(e, said.heldTrigger, said.action, "message "+t.Turn.Message); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	p.answer.SkipResponse = skipsResponse(t.scope, p.answer.Matches)
-	kept, err := keptUnfinished(t, result)
-	p.unfinished, p.explained = kept, e.explained(t, p, result, nil)
-	return &p.plan, err
+	for _, match := range fires {
+		if err := p.fire(match, SourceMessage, ""); err != nil {
+			return err
+		}
+	}
+	for n, rejected := range rejects {
+		if err := p.reject(n, rejected); err != nil {
+			return err
+		}
+	}
+	if len(t.consents)+len(fires)+len(rejects) > 0 {
+		return nil
+	}
+	return p.unmatched(t.scope)
 }
 
 // unmatched fires the catch-all if there is one, and otherwise adds the event that nothing
@@ -275,8 +266,11 @@ type consent struct {
 
 // consents are the questions that a message answers with a plain yes or no.
 func (e *Engine) consents(ctx context.Context, t *turn) (list []consent, err error) {
+	if len(t.asked) == 0 || t.message.Actor != matcher.ActorUser {
+		return nil, nil
+	}
 	yes, no := matcher.Consents(t.message.Text)
-	if !yes && !no || t.message.Actor != matcher.ActorUser {
+	if !yes && !no {
 		return nil, nil
 	}
 	action := state.Confirm
@@ -301,5 +295,5 @@ func (c consent) why() string {
 	if c.action == state.Confirm {
 		return "The user said yes to the question that was asked last."
 	}
-	return "The user said no to the question that was asked last: " + strings.TrimSuffix(cancelled, ".") + "."
+	return "The user said no to the question that was asked last: " + cancelled + "."
 }

@@ -44,12 +44,11 @@ type keptBack struct {
 	Digest  string           `json:"digest,omitempty"`
 	Once    bool             `json:"once,omitempty"` // the digest is not asked for again
 	Fence   string           `json:"fence,omitempty"`
-	Within  int64            `json:"within,omitempty"` // ms that the fence holds
 }
 
 // moveOf is how a new firing begins: as a duplicate, held, or due.
 func (p *planner) moveOf(c matcher.Candidate, triggerID string, says payload.Trigger) *ledger.Move {
-	tool, m := c.Tool, &ledger.Move{New: true, Wait: -1, Message: p.Message, Keep: p.store.Retention().Done.Milliseconds()}
+	tool, m := c.Tool, &ledger.Move{New: true, Wait: -1}
 	if tool.Dedupe != nil && p.dedupe(m, c, triggerID, says.Values) {
 		return m
 	}
@@ -66,9 +65,7 @@ func (p *planner) moveOf(c matcher.Candidate, triggerID string, says payload.Tri
 	case tool.Settle > 0:
 		m.State, m.Wait = string(state.Settling), time.Duration(tool.Settle).Milliseconds()
 	}
-	if m.OnNext = tool.CancelOnNext && p.Session != "" && m.State == string(state.Settling); m.State == "" {
-		m.Keep, m.Message = 0, ""
-	}
+	m.OnNext = tool.CancelOnNext && p.Session != "" && m.State == string(state.Settling)
 	return m
 }
 
@@ -79,13 +76,12 @@ func (p *planner) dedupe(m *ledger.Move, c matcher.Candidate, triggerID string, 
 		session = ""
 	}
 	fence := hash("fence", of.Scope, session, c.Repository.ID, c.Tool.Name, canonical.Digest(values, of.By...))
-	if first, mine := p.own[fence]; mine {
-		m.State, m.First = string(state.Duplicate), first
-		return true
+	first, mine := p.own[fence]
+	if !mine {
+		m.Fence, m.Within, first = fence, time.Duration(of.Within).Milliseconds(), p.standing.firsts[fence]
 	}
-	m.Fence, m.Within, m.First = fence, time.Duration(of.Within).Milliseconds(), p.standing.firsts[fence]
-	if m.First != "" {
-		m.State = string(state.Duplicate)
+	if m.First = first; first != "" {
+		m.State, m.Keep = string(state.Duplicate), p.store.Retention().Done.Milliseconds()
 		return true
 	}
 	p.own[fence] = triggerID
@@ -105,7 +101,7 @@ func (p *planner) holdBack(f plannedFiring, tool *repositories.Tool, says payloa
 		return nil
 	}
 	says.Answer = nil // nobody waits for one, or not yet
-	held := keptBack{Settle: time.Duration(tool.Settle).Milliseconds(), OnNext: tool.CancelOnNext && p.Session != "", Fence: f.move.Fence, Within: f.move.Within}
+	held := keptBack{Settle: time.Duration(tool.Settle).Milliseconds(), OnNext: tool.CancelOnNext && p.Session != "", Fence: f.move.Fence}
 	for _, delivery := range p.effects[before:] {
 		held.Effects = append(held.Effects, delivery.entry)
 	}
@@ -189,7 +185,7 @@ func (p *planner) move(e *Engine, h *heldTrigger, action state.Action, by string
 	to, _ := state.Next(h.state, action, h.Settle > 0)
 	m := &ledger.Move{
 		From: string(h.state), State: string(to), Wait: -1, ByClock: action == state.Release || action == state.Expire,
-		OnNext: h.OnNext, Fence: h.Fence, Within: h.Within, Message: h.record.MessageID, Keep: p.store.Retention().Done.Milliseconds(),
+		OnNext: h.OnNext, Fence: h.Fence, Message: h.record.MessageID, Keep: p.store.Retention().Done.Milliseconds(),
 	}
 	if action == state.Confirm && h.Once {
 		m.Confirmed = h.Digest
@@ -243,12 +239,7 @@ func (p *planner) release(e *Engine, h *heldTrigger) error {
 func (e *Engine) effectKept(appID string, owed keyspace.Entry) (effect.Effect, error) {
 	c := claimed{Claimed: ledger.Claimed{Entry: owed, Attempt: 1}}
 	c.Effect = effectOf(appID, c.Claimed)
-	if c.Kind != effect.KindEvent {
-		return c.Effect, c.readBody(e.store)
-	}
-	c.Event = &effect.Event{}
-	err := decode(owed.Body, c.Event)
-	c.TraceParent = c.Event.TraceParent
+	err := c.readBody(e.store)
 	return c.Effect, err
 }
 
@@ -376,16 +367,19 @@ func (e *Engine) takeHeld(appID, triggerID string) error {
 		action = state.Expire
 	}
 	_, err = e.move(e.life, appID, triggerID, action, "", "")
-	if errors.Is(err, ErrEnded) || errors.Is(err, ErrNotFound) {
-		return nil // somebody else was faster
+	if overtaken(err) {
+		return nil
 	}
 	return err
 }
 
+// overtaken reports whether a trigger was not moved as somebody else was faster.
+func overtaken(err error) bool { return errors.Is(err, ErrEnded) || errors.Is(err, ErrNotFound) }
+
 // retract takes back a trigger that settles, as the user's next message came.
 func (e *Engine) retract(appID, triggerID string) {
 	_, err := e.move(e.life, appID, triggerID, state.Retract, "", "")
-	if err != nil && !errors.Is(err, ErrEnded) && !errors.Is(err, ErrNotFound) && e.life.Err() == nil {
+	if err != nil && !overtaken(err) && e.life.Err() == nil {
 		e.log.Warn("trigger.unretracted", "app", appID, "trigger", triggerID, "error", err.Error())
 	}
 }

@@ -24,13 +24,11 @@ func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attem
 	}
 	run := make([]attempt, len(found))
 	for i, one := range found {
-		a := attempt{Effect: effectOf(of.app, one), entry: one.Entry, fails: one.Fails, age: one.Age, revived: one.Revived}
-		a.Event = &effect.Event{}
-		if err := decode(one.Body, a.Event); err != nil {
+		c := claimed{Effect: effectOf(of.app, one), Claimed: one}
+		if err := c.readBody(e.store); err != nil {
 			return nil, err
 		}
-		a.TraceParent = a.Event.TraceParent
-		run[i] = a
+		run[i] = c.attempt()
 	}
 	return run, nil
 }

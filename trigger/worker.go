@@ -105,7 +105,8 @@ func (e *Engine) takeCall(ctx context.Context, appID, id string) error {
 
 // attemptAt makes the next attempt at a call, unless none may be made.
 func (e *Engine) attemptAt(ctx context.Context, c *claimed) attempt {
-	a := attempt{Effect: c.Effect, entry: c.Entry, fails: c.Fails, revived: c.Revived, age: c.Age, at: e.now().UTC()}
+	a := c.attempt()
+	a.at = e.now().UTC()
 	switch {
 	case c.Begun:
 		a.outcome = unknown
@@ -244,8 +245,19 @@ func effectOf(appID string, found ledger.Claimed) effect.Effect {
 	}
 }
 
-// readBody fills the call from what the ledger keeps of it.
+// attempt is the next attempt, not made yet.
+func (c *claimed) attempt() attempt {
+	return attempt{Effect: c.Effect, entry: c.Entry, fails: c.Fails, revived: c.Revived, age: c.Age}
+}
+
+// readBody fills the event or the call from what the ledger keeps of it.
 func (c *claimed) readBody(definitions *store.Store) error {
+	if c.Effect.Kind == effect.KindEvent {
+		c.Event = &effect.Event{}
+		err := decode(c.Body, c.Event)
+		c.TraceParent = c.Event.TraceParent
+		return err
+	}
 	var body storedCall
 	if err := decode(c.Body, &body); err != nil {
 		return err

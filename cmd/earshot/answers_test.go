@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"regexp"
 	"testing"
 	"time"
 
@@ -102,7 +103,7 @@ func TestATriggerIsNotGivenUpWhileNATSMayHaveItsAnswer(t *testing.T) {
 	fired := w.fire("s1", "wave", "{}")
 	w.nats.Stop()
 	w.dueAt(time.Now().Add(-time.Second))
-	w.replicas[0].log.shows(t, `"kind":"answer"`)
+	w.replicas[0].log.Await(t, regexp.QuoteMeta(`"kind":"answer"`))
 	require.Equal(t, "pending", w.callOf(fired.TriggerID).State)
 	w.nats.Start()
 	w.until("its time is over", func() bool { return w.callOf(fired.TriggerID).State == "failed" })

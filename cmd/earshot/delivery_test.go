@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"earshot/deploy/devtest"
 	"earshot/emitter"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories/keyspace"
@@ -125,7 +126,7 @@ func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 			w.rest()
 			w.replicas[0].stop() // so that it is the other one that makes the call
 			dying := exec.Command(program, "serve")
-			output := &output{}
+			output := &devtest.Lines{}
 			dying.Stdout, dying.Stderr = output, output
 			dying.Env = append(os.Environ(), "EARSHOT_CRASH="+point)
 			for name, value := range w.env {
@@ -134,7 +135,7 @@ func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 			require.NoError(t, dying.Start())
 			ended := make(chan error, 1)
 			go func() { ended <- dying.Wait() }()
-			first := &replica{t: t, url: output.await(t, startedAt), log: output}
+			first := &replica{t: t, url: output.Await(t, startedAt), log: output}
 			w.until("it is ready", func() bool { return w.ask(first, "GET", "/readyz", "").Status == 200 })
 			require.Error(t, w.ask(first, "POST", messagesPath("s1"), messageBody("m1", "call pay {}")).Err)
 			require.ErrorContains(t, <-ended, "killed")

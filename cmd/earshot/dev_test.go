@@ -36,7 +36,7 @@ func TestDemoShowsAMessageSetOffATool(t *testing.T) {
 		`result +demo/s1 +request-for-appointment  200 {"booked":true}`,
 		`Now say something yourself`, `  curl http://127\.0\.0\.1:\d+/v1/apps/demo/sessions/s1/messages`, `When are you open\?`,
 	} {
-		r.log.await(t, regexp.MustCompile(shown))
+		r.log.Await(t, shown)
 	}
 	require.NotContains(t, r.log.String(), "demo-password")
 	require.NotContains(t, r.log.String(), "error")
@@ -64,7 +64,7 @@ func TestDemoRunsOnServersThatAreNamed(t *testing.T) {
 	delete(w.env, "OPENAI_API_KEY")
 	delete(w.env, "OPENAI_BASE_URL")
 	r := launch(t, w.env, "dev", "--demo")
-	r.log.await(t, regexp.MustCompile(`result +demo/s1 +request-for-appointment`))
+	r.log.Await(t, `result +demo/s1 +request-for-appointment`)
 	require.Zero(t, r.stop())
 	require.Len(t, w.events("tool.trigger.demo.s1.request-for-appointment"), 1)
 }
@@ -113,8 +113,8 @@ func TestDemoAndFilesUseTheKeyThatIsAskedFor(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "tools.yaml"), []byte("kind: tool\nname: one\n"), 0o600))
 	r := launch(t, map[string]string{"EARSHOT_ADMIN_KEY": "given"}, "dev", "--demo", "--addr", "127.0.0.1:0", "-f", folder, "--app", "clinic")
-	r.log.await(t, regexp.MustCompile(`1 file loaded: created 2`))
-	r.log.await(t, regexp.MustCompile(`    -H "Authorization: Bearer \$EARSHOT_ADMIN_KEY" \\\n`))
+	r.log.Await(t, `1 file loaded: created 2`)
+	r.log.Await(t, `    -H "Authorization: Bearer \$EARSHOT_ADMIN_KEY" \\\n`)
 	require.Zero(t, r.stop())
 }
 
@@ -126,9 +126,9 @@ func TestDevLoadsItsFilesWhenRedisHasBeenChecked(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "tools.yaml"), []byte("kind: tool\nname: one\n"), 0o600))
 	r := launch(t, map[string]string{"REDIS_URL": servers.redis.URL(), "NATS_URL": servers.nats.URL()},
 		"dev", "--no-keys", "--addr", "127.0.0.1:0", "-f", folder, "--app", "clinic")
-	r.log.await(t, regexp.MustCompile(`"msg":"redis.unavailable"`))
+	r.log.Await(t, `"msg":"redis.unavailable"`)
 	servers.redis.Start()
-	r.log.await(t, regexp.MustCompile(`1 file loaded: created 2`))
+	r.log.Await(t, `1 file loaded: created 2`)
 	require.Zero(t, r.stop())
 }
 
@@ -137,22 +137,22 @@ func TestDevLoadsFilesAndLoadsThemAgainWhenTheyChange(t *testing.T) {
 	write(t, "tools.yaml", "kind: tool\nname: one\n---\nkind: toolset\nname: desk\ntools: [one]\n")
 	w := atDev(t, nil, "-f", "tools.yaml")
 	d := w.replicas[0].log
-	d.shows(t, "1 file loaded: created 2, updated 0, left 0, removed 0")
+	d.Await(t, regexp.QuoteMeta("1 file loaded: created 2, updated 0, left 0, removed 0"))
 	w.request("PUT", "/v1/apps/clinic/repositories/others", `{"tools":[{"name":"x"}]}`)
 
 	write(t, "next.yaml", "kind: tool\nname: two\n")
 	require.NoError(t, os.Rename("next.yaml", "tools.yaml"), "as editors replace a file")
-	d.shows(t, "- repository clinic/desk\n")
-	d.shows(t, "  repository clinic/others is not in the files and stays")
+	d.Await(t, regexp.QuoteMeta("- repository clinic/desk\n"))
+	d.Await(t, regexp.QuoteMeta("  repository clinic/others is not in the files and stays"))
 	require.Equal(t, "two", firstTool(w, "default"))
 
 	write(t, "tools.yaml", "kind: tol\n")
-	d.shows(t, "tools.yaml:1:7: unknown kind \"tol\"")
-	d.shows(t, "the files were not loaded; what is running stays as it was")
+	d.Await(t, regexp.QuoteMeta("tools.yaml:1:7: unknown kind \"tol\""))
+	d.Await(t, regexp.QuoteMeta("the files were not loaded; what is running stays as it was"))
 	require.Equal(t, "two", firstTool(w, "default"))
 
 	write(t, "tools.yaml", "kind: tool\nname: three\n")
-	d.shows(t, "tools/three is new")
+	d.Await(t, regexp.QuoteMeta("tools/three is new"))
 	require.Equal(t, "three", firstTool(w, "default"))
 }
 
@@ -167,9 +167,9 @@ func TestDevFindsNewFilesOfAFolder(t *testing.T) {
 	require.NoError(t, os.Mkdir("app", 0o700))
 	write(t, filepath.Join("app", "tools.yaml"), "kind: tool\nname: one\n")
 	d := atDev(t, nil, "-f", "app").replicas[0].log
-	d.shows(t, "1 file loaded")
+	d.Await(t, regexp.QuoteMeta("1 file loaded"))
 	write(t, filepath.Join("app", "more.yaml"), "kind: tool\nname: two\n")
-	d.shows(t, "2 files loaded: created 0, updated 1, left 1, removed 0")
+	d.Await(t, regexp.QuoteMeta("2 files loaded: created 0, updated 1, left 1, removed 0"))
 }
 
 func TestDevEndsWhereTheFilesCannotBeLoadedAtStart(t *testing.T) {
@@ -205,7 +205,7 @@ func certificate(t *testing.T) (certFile, keyFile string, trust *x509.CertPool) 
 func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {
 	cert, key, trust := certificate(t)
 	r := launch(t, nil, "dev", "--addr", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key)
-	url := r.log.await(t, regexp.MustCompile(`Earshot listens on (https://\S+)`))
+	url := r.log.Await(t, `Earshot listens on (https://\S+)`)
 
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}}}
 	request, err := http.NewRequest(http.MethodPut, url+"/v1/apps/clinic", strings.NewReader("{}"))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"io"
@@ -9,9 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/devtest"
 	"earshot/emitter/natstest"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories/redistest"
@@ -52,7 +50,7 @@ type world struct {
 const testAdminKey = "admin-key-of-the-tests"
 
 // startedAt is the log line from which the address is learned.
-var startedAt = regexp.MustCompile(`"msg":"service.listening".*"url":"([^"]+)"`)
+const startedAt = `"msg":"service.listening".*"url":"([^"]+)"`
 
 // newWorld starts the servers. The model does as it is told: see obey.
 func newWorld(t *testing.T, configureNATS ...func(*server.Options)) *world {
@@ -84,8 +82,8 @@ func serving(t *testing.T, replicas int, flags ...string) *world {
 func atDev(t *testing.T, env map[string]string, flags ...string) *world {
 	t.Helper()
 	r := launch(t, env, append([]string{"dev", "--addr", "127.0.0.1:0"}, flags...)...)
-	r.url = r.log.await(t, regexp.MustCompile(`Earshot listens on (http://127\.0\.0\.1:\d+)`))
-	nats := r.log.await(t, regexp.MustCompile(`events: (.+), subjects`))
+	r.url = r.log.Await(t, `Earshot listens on (http://127\.0\.0\.1:\d+)`)
+	nats := r.log.Await(t, `events: (.+), subjects`)
 	t.Cleanup(func() { require.Zero(t, r.stop(), "%s", r.log) })
 	w := &world{t: t, env: map[string]string{"EARSHOT_URL": r.url, "NATS_URL": nats}, replicas: []*replica{r}}
 	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
@@ -153,7 +151,7 @@ func typing(t *testing.T, variables map[string]string, typed string, args ...str
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	var out, err output
+	var out, err devtest.Lines
 	code := run(ctx, args, around(variables, &out, &err, typed))
 	require.NoError(t, ctx.Err(), "it did not end by itself")
 	return commandResult{code, out.String(), err.String()}
@@ -177,7 +175,7 @@ func (w *world) ok(args ...string) string {
 type replica struct {
 	t     *testing.T
 	url   string
-	log   *output
+	log   *devtest.Lines
 	end   context.CancelFunc // what SIGTERM does in main
 	ended chan struct{}
 	code  int // when ended is closed
@@ -187,7 +185,7 @@ type replica struct {
 func launch(t *testing.T, env map[string]string, args ...string) *replica {
 	t.Helper()
 	ctx, end := context.WithCancel(context.Background())
-	r := &replica{t: t, log: &output{}, end: end, ended: make(chan struct{})}
+	r := &replica{t: t, log: &devtest.Lines{}, end: end, ended: make(chan struct{})}
 	world := around(env, r.log, r.log, "")
 	go func() {
 		defer close(r.ended)
@@ -201,7 +199,7 @@ func launch(t *testing.T, env map[string]string, args ...string) *replica {
 func (w *world) serve(flags ...string) *replica {
 	w.t.Helper()
 	r := launch(w.t, w.env, append([]string{"serve"}, flags...)...)
-	r.url = r.log.await(w.t, startedAt)
+	r.url = r.log.Await(w.t, startedAt)
 	w.replicas = append(w.replicas, r)
 	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
 	return r
@@ -227,39 +225,4 @@ func (r *replica) wait() int {
 // client is the test's own client of Redis.
 func (w *world) client() redis.UniversalClient {
 	return w.redis.Connect(redis.UniversalOptions{Password: w.redisPassword})
-}
-
-// output is what a command writes, readable while it runs.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(text []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(text)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-// await waits until the pattern is found, and returns its first group.
-func (o *output) await(t *testing.T, pattern *regexp.Regexp) string {
-	t.Helper()
-	var found []string
-	require.Eventually(t, func() bool {
-		found = pattern.FindStringSubmatch(o.String())
-		return found != nil
-	}, patience, glance, "no %s in what it wrote:\n%s", pattern, o)
-	return found[len(found)-1]
-}
-
-// shows waits until the text is there.
-func (o *output) shows(t *testing.T, text string) {
-	t.Helper()
-	o.await(t, regexp.MustCompile(regexp.QuoteMeta(text)))
 }

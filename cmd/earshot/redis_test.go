@@ -2,16 +2,16 @@ package main
 
 import (
 	"bytes"
-	"earshot/repositories/redistest"
-	"earshot/repositories/secret"
 	"encoding/base64"
 	"maps"
 	"net/http"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
+
+	"earshot/repositories/redistest"
+	"earshot/repositories/secret"
 
 	"github.com/stretchr/testify/require"
 )
@@ -51,7 +51,7 @@ func TestRedisWithoutAppendOnlyFileIsWarnedOfOrRefused(t *testing.T) {
 	t.Parallel()
 	w := onRedis(t, "--appendonly", "no")
 	r := w.serve()
-	r.log.await(t, regexp.MustCompile(`"level":"WARN","msg":"redis.volatile"`))
+	r.log.Await(t, `"level":"WARN","msg":"redis.volatile"`)
 	require.Zero(t, r.stop())
 	require.Contains(t, w.refused("--strict-redis"), "appendonly yes")
 }
@@ -72,8 +72,8 @@ func TestRedisThatComesUpIsCheckedBeforeAnythingIsWritten(t *testing.T) {
 	require.NoError(t, w.client().Set(t.Context(), "earshot:partitions", "32", 0).Err())
 	w.redis.Stop()
 	r := launch(t, w.env, "serve")
-	r.url = r.log.await(t, startedAt)
-	r.log.await(t, regexp.MustCompile(`"msg":"redis.unavailable"`))
+	r.url = r.log.Await(t, startedAt)
+	r.log.Await(t, `"msg":"redis.unavailable"`)
 	w.redis.Start()
 	for {
 		got := w.ask(r, "PUT", "/v1/apps/clinic", `{}`)
@@ -133,7 +133,7 @@ func TestMasterThatWritesWhenItIsCutOffIsWarnedOfOrRefused(t *testing.T) {
 	w := newWorld(t)
 	redistest.RunReplica(t, w.redis)
 	r := w.serve()
-	r.log.await(t, regexp.MustCompile(`"level":"WARN","msg":"redis.cutoff".*set min-replicas-to-write 1`))
+	r.log.Await(t, `"level":"WARN","msg":"redis.cutoff".*set min-replicas-to-write 1`)
 	require.Zero(t, r.stop())
 	require.Contains(t, w.refused("--strict-redis"), "set min-replicas-to-write 1")
 	require.NoError(t, w.client().ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
@@ -147,7 +147,7 @@ func TestMessageThatReplicasDoNotHaveIsAnswered503(t *testing.T) {
 	w := newWorld(t)
 	w.env["EARSHOT_REDIS_WAIT"] = "1"
 	r := w.serve("--redis-wait-timeout", "100ms")
-	r.log.await(t, regexp.MustCompile(`"msg":"redis.replicas".*it has 0 replicas, and --redis-wait asks for 1`))
+	r.log.Await(t, `"msg":"redis.replicas".*it has 0 replicas, and --redis-wait asks for 1`)
 	w.put("/v1/apps/clinic", `{"name":"Clinic"}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book"}]}`)
 	got := w.call(http.StatusServiceUnavailable, "POST", messagesPath("s1"), messageBody("m1", "call book {}"))
@@ -295,7 +295,7 @@ func TestAReplicaStartsOnARedisThatIsFull(t *testing.T) {
 	require.NoError(t, w.client().Del(t.Context(), marksKey).Err())
 	w.fill()
 	r := launch(t, w.env, "serve")
-	r.url = r.log.await(t, startedAt)
+	r.url = r.log.Await(t, startedAt)
 	w.until("it serves what it can", func() bool { return w.ask(r, "GET", "/v1/apps/clinic", "").Status == http.StatusOK })
 	w.drain()
 	require.Zero(t, r.stop())

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"earshot/deploy/devtest"
+
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 )
@@ -26,7 +28,7 @@ func sitting(t *testing.T, variables map[string]string, args ...string) person {
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(screen, &pty.Winsize{Rows: 24, Cols: 80}))
 	ctx, end := context.WithCancel(context.Background())
-	r := &replica{t: t, log: &output{}, end: end, ended: make(chan struct{})}
+	r := &replica{t: t, log: &devtest.Lines{}, end: end, ended: make(chan struct{})}
 	world := around(variables, screen, screen, "")
 	world.in = screen
 	shown := make(chan struct{})
@@ -95,7 +97,7 @@ func TestAPersonEditsLinesAndGoesBackToEarlierOnes(t *testing.T) {
 func TestDevShowsAPersonWhatHappens(t *testing.T) {
 	e := newSink(t)
 	p := sitting(t, map[string]string{"NO_COLOR": "1"}, "dev", "--addr", "127.0.0.1:0")
-	p.url = p.log.await(t, regexp.MustCompile(`Earshot listens on (http://127\.0\.0\.1:\d+)`))
+	p.url = p.log.Await(t, `Earshot listens on (http://127\.0\.0\.1:\d+)`)
 	w := &world{t: t, env: map[string]string{}, replicas: []*replica{p.replica}}
 	w.until("it is ready", func() bool { return w.ask(p.replica, "GET", "/readyz", "").Status == 200 })
 	w.put("/v1/apps/clinic", `{}`)
@@ -114,7 +116,7 @@ func TestDevShowsAPersonWhatHappens(t *testing.T) {
 		`message +clinic/s3  no match \(offline\)  "my cat is asleep"`, `notmatching +clinic/s3  none of book, cancel`,
 		`message +clinic/s4  values missing \(\w+\)  "cancel it"`, `rejected +clinic/s4  cancel  day is required`,
 	} {
-		p.log.await(t, regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d  `+line))
+		p.log.Await(t, `(?m)^\d\d:\d\d:\d\d  `+line)
 	}
 	require.NotContains(t, p.log.String(), "\x1b", "no colours with NO_COLOR")
 	require.NotContains(t, p.log.String(), "{\"time\"", "no log")
@@ -154,11 +156,11 @@ func TestServeHasStartedWhenAllIsReached(t *testing.T) {
 	w := newWorld(t)
 	w.redis.Stop()
 	r := launch(t, w.env, "serve")
-	r.log.shows(t, `"msg":"service.listening"`)
-	r.log.shows(t, `"msg":"redis.unavailable"`)
+	r.log.Await(t, regexp.QuoteMeta(`"msg":"service.listening"`))
+	r.log.Await(t, regexp.QuoteMeta(`"msg":"redis.unavailable"`))
 	require.NotContains(t, r.log.String(), "service.started")
 	w.redis.Start()
-	r.log.shows(t, `"msg":"service.started"`)
+	r.log.Await(t, regexp.QuoteMeta(`"msg":"service.started"`))
 	require.Zero(t, r.stop())
 }
 
@@ -189,7 +191,7 @@ func TestAWeakAdminKeyIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.env["EARSHOT_ADMIN_KEY"] = "change-me"
-	w.serve().log.shows(t, `"msg":"admin_key.weak"`)
+	w.serve().log.Await(t, regexp.QuoteMeta(`"msg":"admin_key.weak"`))
 	w.env["EARSHOT_ADMIN_KEY"] = testAdminKey
 	require.NotContains(t, w.serve().log.String(), "admin_key.weak")
 }

@@ -82,7 +82,7 @@ func TestServiceStartsBeforeItsServers(t *testing.T) {
 	w.redis.Stop()
 	w.nats.Stop()
 	r := launch(t, w.env, "serve")
-	r.url = r.log.await(t, startedAt)
+	r.url = r.log.Await(t, startedAt)
 	w.replicas = append(w.replicas, r)
 	w.call(200, "GET", "/healthz", "")
 	require.Regexp(t, "redis.*nats", w.call(503, "GET", "/readyz", "").Body)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -89,11 +90,11 @@ func TestListenBeforeTheFirstEventShowsIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	listening := launch(t, w.env, "listen", "tool.changed.>")
-	listening.log.shows(t, "there was no event yet; waiting for the first")
+	listening.log.Await(t, regexp.QuoteMeta("there was no event yet; waiting for the first"))
 	w.serve()
 	w.put("/v1/apps/clinic", `{}`)
 	w.put("/v1/apps/clinic/repositories/one", `{"tools":[]}`)
-	listening.log.shows(t, "changed      clinic    one  created")
+	listening.log.Await(t, regexp.QuoteMeta("changed      clinic    one  created"))
 	require.Zero(t, listening.stop())
 }
 

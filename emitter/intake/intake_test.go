@@ -1,7 +1,6 @@
 package intake_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/devtest"
 	"earshot/emitter"
 	"earshot/emitter/intake"
 	"earshot/emitter/natstest"
@@ -70,28 +70,10 @@ func (l *ledger) set(change func()) {
 	change()
 }
 
-// logs are the lines of a logger.
-type logs struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logs) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), text)
-}
-
 // replica is an intake that does not run yet.
-func replica(t *testing.T, url string) (*intake.Intake, *emitter.Emitter, *logs) {
+func replica(t *testing.T, url string) (*intake.Intake, *emitter.Emitter, *devtest.Lines) {
 	t.Helper()
-	lines := &logs{}
+	lines := &devtest.Lines{}
 	log := slog.New(slog.NewTextHandler(lines, nil))
 	nats, err := emitter.Connect(url, emitter.Options{Logger: log})
 	require.NoError(t, err)
@@ -164,7 +146,7 @@ func TestAnswersThatArePublishedAreTakenAndTheFirstHolds(t *testing.T) {
 	}
 	publish(t, s, "answer.clin:ic.t1", `{"ok":true}`)
 	heard(t, s)
-	require.Equal(t, len(malformed)+1, lines.count("answer.ignored"))
+	require.Equal(t, len(malformed)+1, strings.Count(lines.String(), "answer.ignored"))
 	require.Zero(t, into.offered())
 
 	run(t, second, into)
@@ -255,10 +237,10 @@ func TestAnswersThatNATSDeniesHoldUpNothing(t *testing.T) {
 	})
 	i, nats, lines := replica(t, strings.Replace(s.URL(), "nats://", "nats://earshot:p@", 1))
 	run(t, i, &ledger{})
-	until(t, "it is said", func() bool { return lines.count("answers.denied") > 0 })
+	until(t, "it is said", func() bool { return strings.Count(lines.String(), "answers.denied") > 0 })
 	until(t, "events are ready", func() bool { return nats.Ready(t.Context()) == nil })
 	require.Equal(t, effect.Unanswered(), asked(t, i, time.Time{}, time.Now()))
 	require.Equal(t, effect.Unanswered(), asked(t, i, time.Time{}, time.Now()))
 	require.NoError(t, nats.Ready(t.Context()))
-	require.LessOrEqual(t, lines.count("answers.denied"), 2, "once for each thing that is denied")
+	require.LessOrEqual(t, strings.Count(lines.String(), "answers.denied"), 2, "once for each thing that is denied")
 }
