@@ -1,6 +1,7 @@
 package repositories
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -49,6 +50,25 @@ type Options struct {
 
 // Scope returns the owner of the repository.
 func (r *Repository) Scope() Scope { return Scope{AppID: r.AppID, SessionID: r.SessionID} }
+
+// Rank orders the repositories of an app, or of a session, for slices.SortFunc: where several
+// have a tool of one name, that of the first holds. Exclusive ones come before others, then
+// whichever was created first, however often it was replaced since, so that nothing that is
+// added takes a name away.
+func Rank(a, b *Repository) int {
+	return cmp.Or(trueFirst(a.Options.Exclusive, b.Options.Exclusive), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+}
+
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	default:
+		return 1
+	}
+}
 
 // Tool returns the repository's tool of that name, or nil.
 func (r *Repository) Tool(name string) *Tool {

@@ -50,7 +50,7 @@ func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope,
 func noApp(appID string) error { return fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound) }
 
 // ranked lists the repositories in the order in which they win a name: the session's
-// before the app's, exclusive ones before others, then by id.
+// before the app's, and those of each in their rank.
 func (s scope) ranked() []*repositories.Repository {
 	return slices.Concat(s.rankedSession(), s.repositories)
 }
@@ -64,21 +64,8 @@ func (s scope) rankedSession() []*repositories.Repository {
 
 // inRank sorts the repositories of an app, or of a session.
 func inRank(list []*repositories.Repository) []*repositories.Repository {
-	slices.SortFunc(list, func(a, b *repositories.Repository) int {
-		return cmp.Or(trueFirst(a.Options.Exclusive, b.Options.Exclusive), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(list, repositories.Rank)
 	return list
-}
-
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	default:
-		return 1
-	}
 }
 
 // find returns the tool that a program names, in the repository that it names or in

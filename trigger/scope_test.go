@@ -59,6 +59,33 @@ func TestSessionsToolShadowsTheAppsOfTheSameName(t *testing.T) {
 	})
 }
 
+func TestOfTwoToolsWithOneNameThatWhichWasCreatedFirstHolds(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		const greet = `{"tools":[{"name":"greet"}]}`
+		winner := func(want, why string) {
+			t.Helper()
+			answer, err := w.say("", "greet")
+			require.NoError(t, err)
+			require.Len(t, answer.Matches, 1, why)
+			require.Equal(t, want, answer.Matches[0].RepositoryID, why)
+		}
+		for _, session := range []string{"", "s1"} {
+			for _, id := range []string{"second", "first"} { // by their ids
+				w.register(session, id, greet)
+			}
+			winner("second", "the alphabet says nothing")
+			w.register(session, "second", greet)
+			winner("second", "a repository that is replaced keeps its place")
+			w.register(session, "first", `{"options":{"exclusive":true},"tools":[{"name":"greet"}]}`)
+			winner("first", "an exclusive one comes first")
+			w.register(session, "first", greet)
+			require.NoError(t, w.store.DeleteRepository(t.Context(), repositories.Scope{AppID: "clinic", SessionID: session}, "second"))
+			w.register(session, "second", greet)
+			winner("first", "one that was deleted begins anew")
+		}
+	})
+}
+
 func TestOnlyExclusiveToolsFireWhereBothMatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("", "common", `{"tools":[{"name":"greet"}]}`)
