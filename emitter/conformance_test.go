@@ -128,7 +128,7 @@ func streamConfigured(t *testing.T, options emitter.Options, nats broker) {
 	config := nats.StreamConfig("EARSHOT")
 	require.Equal(t, []string{
 		"tool.trigger.>", "tool.result.>", "tool.rejected.>", "tool.notmatching.>", "tool.changed.>",
-		"tool.confirm.>", "tool.cancelled.>", "tool.duplicate.>", "app.*.*.*",
+		"tool.confirm.>", "tool.cancelled.>", "tool.duplicate.>", "app.*.*.*", "chat.message.*.*", "chat.failed.*.*",
 	}, config.Subjects)
 	require.Equal(t, jetstream.LimitsPolicy, config.Retention)
 	require.Equal(t, jetstream.FileStorage, config.Storage)
@@ -195,7 +195,7 @@ func everySubject(t *testing.T, options emitter.Options, nats broker) {
 		"tool.trigger.clinic.s1.book", "tool.trigger.clinic._.book", "tool.result.clinic.s1.book",
 		"tool.rejected.clinic.s1.book", "tool.notmatching.clinic.s1", "tool.changed.clinic.booking",
 		"tool.confirm.clinic.s1.book", "tool.cancelled.clinic.s1.book", "tool.duplicate.clinic.s1.book",
-		"app.clinic.calendar.request",
+		"app.clinic.calendar.request", "chat.message.clinic.s1", "chat.failed.clinic.s1",
 	} {
 		deliver(t, e, event(fmt.Sprintf("e%d", i), subject))
 		require.Len(t, nats.Stored(emitter.Stream, subject), 1, subject)

@@ -1,6 +1,7 @@
 package emitter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -79,8 +80,11 @@ func isEventSubject(subject string) bool {
 	}
 	first, rest, _ := strings.Cut(subject, ".")
 	second, _, _ := strings.Cut(rest, ".")
-	if first == "app" {
+	switch first {
+	case "app":
 		return strings.Count(subject, ".") == 3
+	case "chat":
+		return (second == "message" || second == "failed") && strings.Count(subject, ".") == 3
 	}
 	return first == "tool" && slices.Contains(toolKinds, second) && strings.Count(subject, ".") > 1
 }
@@ -137,7 +141,8 @@ func (a audience) filters() []string {
 	if a.session != "" {
 		of = a.app + "." + a.session
 	}
-	filters := []string{"app." + a.app + ".*.*"}
+	session := cmp.Or(a.session, "*")
+	filters := []string{"app." + a.app + ".*.*", "chat.message." + a.app + "." + session, "chat.failed." + a.app + "." + session}
 	for _, kind := range toolKinds {
 		subject := "tool." + kind + "." + of
 		switch {

@@ -51,6 +51,8 @@ func reason(err error) string {
 		return fmt.Sprintf("NATS did not acknowledge the event in time: %v", err)
 	case errors.Is(err, jetstream.ErrNoStreamResponse):
 		return fmt.Sprintf("stream %s does not answer: %v", Stream, err)
+	case code(err) == codeOtherStream:
+		return fmt.Sprintf("another stream than %s holds the subject, take it from that one: %v", Stream, err)
 	case slices.Contains(fullCodes, code(err)):
 		return fmt.Sprintf("stream %s takes no more, raise its limits or shorten its max age: %v", Stream, err)
 	default:

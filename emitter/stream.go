@@ -17,15 +17,22 @@ import (
 // Stream is the name of the stream that holds the events.
 const Stream = "EARSHOT"
 
-// Subjects returns the subjects of the stream. Those under app are three tokens long,
-// app.{appId}.{resource}.{scope}, and leave longer ones to other programs.
-func Subjects() []string {
+// Subjects returns the subjects of the stream. Those under app and chat are of one length,
+// app.{appId}.{resource}.{scope} and chat.{kind}.{appId}.{sessionId}, and leave others to
+// other programs.
+func Subjects() []string { return append(toolSubjects(), chatSubjects...) }
+
+// toolSubjects are those that the promise about tools rests on.
+func toolSubjects() []string {
 	var subjects []string
 	for _, kind := range toolKinds {
 		subjects = append(subjects, "tool."+kind+".>")
 	}
 	return append(subjects, "app.*.*.*")
 }
+
+// chatSubjects are those of what is said.
+var chatSubjects = []string{"chat.message.*.*", "chat.failed.*.*"}
 
 // Codes of JetStream errors that nats.go has no names for.
 const (
@@ -56,6 +63,8 @@ type stream struct {
 	fullness *fullness
 	// found is what the stream was when it was last looked at.
 	found atomic.Pointer[jetstream.StreamInfo]
+	// noChat says that another stream has subjects of ours under chat.
+	noChat atomic.Bool
 }
 
 func newStream(js jetstream.JetStream, options Options) *stream {
@@ -102,7 +111,9 @@ func (s *stream) repair(ctx context.Context) error {
 }
 
 func (s *stream) create(ctx context.Context) error {
-	made, err := s.js.CreateStream(ctx, s.limited(s.config(jetstream.StreamConfig{})))
+	made, err := s.withChat(s.limited(s.config(jetstream.StreamConfig{})), func(config jetstream.StreamConfig) (jetstream.Stream, error) {
+		return s.js.CreateStream(ctx, config)
+	})
 	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 		return nil // another replica was faster; Ready finds out if it differs
 	}
@@ -131,16 +142,38 @@ func (s *stream) update(ctx context.Context, held jetstream.StreamConfig) error 
 }
 
 func (s *stream) change(ctx context.Context, held, wanted jetstream.StreamConfig) error {
-	if reflect.DeepEqual(wanted, held) {
-		return nil
-	}
-	changed, err := s.js.UpdateStream(ctx, wanted)
-	if err != nil {
+	changed, err := s.withChat(wanted, func(config jetstream.StreamConfig) (jetstream.Stream, error) {
+		if reflect.DeepEqual(config, held) {
+			return nil, nil
+		}
+		return s.js.UpdateStream(ctx, config)
+	})
+	if err != nil || changed == nil {
 		return err
 	}
 	s.found.Store(changed.CachedInfo())
 	s.logger.Warn("stream was not as it should be and was changed", "stream", Stream)
 	return nil
+}
+
+// withChat does something with the configuration and, where another stream has subjects of
+// ours under chat, with it and without these: that program may have been there before
+// chat events were, and tools need none of them.
+func (s *stream) withChat(config jetstream.StreamConfig, do func(jetstream.StreamConfig) (jetstream.Stream, error)) (jetstream.Stream, error) {
+	done, err := do(config)
+	if code(err) != codeOverlap {
+		if err == nil {
+			s.noChat.Store(false)
+		}
+		return done, err
+	}
+	overlap := err
+	config.Subjects = toolSubjects()
+	if done, err = do(config); err == nil && !s.noChat.Swap(true) {
+		s.logger.Error("stream.chat", "stream", Stream, "subjects", strings.Join(chatSubjects, ", "),
+			"error", "no chat events are published, another stream holds some of their subjects: "+overlap.Error())
+	}
+	return done, err
 }
 
 // config returns held with the fields that the promise rests on set. All others,

@@ -60,6 +60,33 @@ func TestAnotherStreamOnOurSubjectsIsAClearError(t *testing.T) {
 	require.Equal(t, done, e.Deliver(t.Context(), event("e1", "app.clinic.calendar.request")))
 }
 
+// A program that was there before chat events were is no reason to stop all others.
+func TestAStreamUnderChatOfAnotherProgramStopsChatEventsAlone(t *testing.T) {
+	for name, before := range map[string][]string{"new": nil, "grown": {"tool.>", "app.*.*.*"}} {
+		t.Run(name, func(t *testing.T) {
+			s := natstest.Run(t)
+			s.CreateStream(jetstream.StreamConfig{Name: "THEIRS", Subjects: []string{"chat.>"}})
+			if before != nil {
+				s.CreateStream(jetstream.StreamConfig{Name: emitter.Stream, Subjects: before})
+			}
+			var log devtest.Lines
+			e := connect(t, s.URL(), emitter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			require.NoError(t, e.Ready(t.Context()))
+			require.Equal(t, done, e.Deliver(t.Context(), event("e1", subject)))
+			got := e.Deliver(t.Context(), event("e2", "chat.message.clinic.s1"))
+			require.Equal(t, effect.Retry, got.Verdict)
+			require.Contains(t, got.Error, "another stream than EARSHOT holds the subject")
+			require.Empty(t, s.Stored("THEIRS", ">"))
+			require.Equal(t, 1, strings.Count(log.String(), "stream.chat"))
+
+			s.DeleteStream("THEIRS")
+			require.Equal(t, done, e.Deliver(t.Context(), event("e2", "chat.message.clinic.s1")))
+			require.Equal(t, emitter.Subjects(), s.StreamConfig(emitter.Stream).Subjects)
+			require.Equal(t, []string{"e1", "e2"}, ids(s))
+		})
+	}
+}
+
 func TestStreamThatTookOverOurSubjectsAcknowledgesNothing(t *testing.T) {
 	s := natstest.Run(t)
 	e := connect(t, s.URL(), emitter.Options{})

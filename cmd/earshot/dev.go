@@ -220,7 +220,7 @@ func announce(env environment, s *service, c config, embeddedNATS bool) {
 	say("Earshot listens on %s (Ctrl-C ends it)", s.URL())
 	say("console: %s/console", s.URL())
 	say("reference: %s/docs", s.URL())
-	say("events: %s, subjects tool.> and app.>", events)
+	say("events: %s, subjects tool.>, app.> and chat.>", events)
 	if c.AdminKey.Empty() {
 		say("keys: none is asked for")
 	} else {
