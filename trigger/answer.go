@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -25,7 +26,7 @@ func (e *Engine) deliverDecision(ctx context.Context, t *turn, p *plan, request 
 		if _, err := r.save(ctx, ledger.Report{}); err != nil { // others wait for our events, and a model takes its time
 			return nil, err
 		}
-		p.answer.Reply = e.modelReply(ctx, request, p.answer)
+		p.answer.Reply = quote(asking(e.modelReply(ctx, request, p.answer), p.answer))
 	} else {
 		p.answer.Reply = directReply(t.scope, p.answer, result.Text, request.Chat)
 	}
@@ -83,7 +84,23 @@ func directReply(s scope, answer Answer, text string, chat bool) json.RawMessage
 	if !chat {
 		return nil
 	}
-	return quote(text)
+	return quote(asking(text, answer))
+}
+
+// asking is a reply that asks for what a rejected call lacks, in the words of its tool: a
+// model may forget to ask, or ask for something else. What the model asked itself gives way.
+func asking(text string, answer Answer) string {
+	var ask string
+	for _, rejected := range answer.Rejected {
+		ask = cmp.Or(ask, rejected.Ask)
+	}
+	switch {
+	case ask == "" || strings.Contains(text, ask):
+		return text
+	case text == "" || len(answer.Matches) == 0 && strings.Contains(text, "?"):
+		return ask
+	}
+	return text + "\n" + ask
 }
 
 // returnedDirect is the result of the first tool that is itself the reply.
@@ -98,13 +115,13 @@ func returnedDirect(answer Answer) json.RawMessage {
 
 // modelReply asks the model for a reply. Without one the message stays decided, and
 // there is no reply.
-func (e *Engine) modelReply(ctx context.Context, request matcher.Request, answer Answer) json.RawMessage {
+func (e *Engine) modelReply(ctx context.Context, request matcher.Request, answer Answer) string {
 	text, err := e.matcher.Reply(ctx, request, firedOf(answer))
 	if err != nil {
 		e.log.Warn("reply.failed", "app", request.App.ID, "message", answer.MessageID, "error", err.Error())
-		return nil
+		return ""
 	}
-	return quote(text)
+	return text
 }
 
 func firedOf(answer Answer) []matcher.PastCall {

@@ -106,6 +106,8 @@ type Rejected struct {
 	Values       map[string]any          `json:"values"`
 	Missing      []string                `json:"missing"`
 	Errors       []parameters.ValueFault `json:"errors"`
+	// Ask is what to ask the user next; empty where no parameter that lacks a value says it.
+	Ask string `json:"ask,omitempty"`
 }
 
 // Direct is a request to fire a tool without the matcher.

@@ -277,6 +277,7 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 	shown := Rejected{
 		RepositoryID: rejected.Repository.ID, Name: rejected.Tool.Name,
 		Values: orEmpty(rejected.Values), Missing: rejected.Missing, Errors: rejected.Errors,
+		Ask: rejected.Tool.Params().Ask(faulty(rejected)...),
 	}
 	if shown.Missing == nil {
 		shown.Missing = []string{}
@@ -286,6 +287,7 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 	header := p.header(id)
 	event, _, err := payload.EventOf(payload.KindRejected, header, rejected.Tool.Name, payload.Rejected{
 		Header: header, RepositoryID: shown.RepositoryID, Name: shown.Name, Values: shown.Values, Missing: shown.Missing, Errors: shown.Errors,
+		Ask: shown.Ask,
 	})
 	if err != nil {
 		return err

@@ -64,3 +64,30 @@ func TestReplyBelongsToTheHistory(t *testing.T) {
 			[]string{history[0].Text, history[1].Text, history[2].Text, history[3].Text})
 	})
 }
+
+// TestReplyAsksForWhatIsMissing has a model that writes a text of its own beside each call.
+func TestReplyAsksForWhatIsMissing(t *testing.T) {
+	const trips = `{"tools":[{"name":"greet"},{"name":"book","schema":[
+		{"parameter":"people","type":"integer","required":true},
+		{"parameter":"day","type":"string","required":true,"ask":"Which day suits you?"}]}]}`
+	for _, test := range []struct{ rule, app, repository, text, reply string }{
+		{"in the words of the tool", `{"settings":{"chatModeEnabled":true}}`, trips, `book {"people":2}`, `"I heard: book {\"people\":2}\nWhich day suits you?"`},
+		{"and in no others", `{"settings":{"chatModeEnabled":true}}`, trips, `book {"people":"two?"}`, `"Which day suits you?"`},
+		{"after what was done", `{"settings":{"chatModeEnabled":true}}`, trips, "greet; book {}", `"done: greet\nWhich day suits you?"`},
+		{"once", `{"settings":{"chatModeEnabled":true}}`, trips, `book {"people":"Which day suits you?"}`, `"I heard: book {\"people\":\"Which day suits you?\"}"`},
+		{"without chat mode it does not", `{}`, trips, `book {"people":2}`, "null"},
+		{"nor where an exclusive repository has the turn", `{"settings":{"chatModeEnabled":true}}`, `{"options":{"exclusive":true},` + trips[1:], `book {"people":2}`, "null"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				w.app("clinic", test.app)
+				w.put("s1", "r", test.repository)
+				answer, err := w.say("m1", test.text)
+				require.NoError(t, err)
+				require.Equal(t, "Which day suits you?", answer.Rejected[0].Ask)
+				require.Equal(t, "Which day suits you?", w.events.payloads("tool.rejected.clinic.s1.book")[0]["ask"])
+				require.JSONEq(t, test.reply, string(orNull(answer.Reply)))
+			})
+		})
+	}
+}

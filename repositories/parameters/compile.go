@@ -152,6 +152,7 @@ type definition struct {
 	Items          *definition `json:"items"`
 	ValueType      kind        `json:"valueType"`
 	Escape         string      `json:"escape"`
+	Ask            string      `json:"ask"`
 	AuthServices   []Claim     `json:"authServices"`
 }
 
@@ -212,7 +213,7 @@ func (d *definition) compile(in dialect, with *Budget, at string, faults *fault.
 	if in.key == "parameter" {
 		p.name = d.Parameter
 	}
-	p.required, p.ignored, p.claims, p.grounded = in.required, d.Ignore, d.AuthServices, d.Grounded
+	p.required, p.ignored, p.claims, p.grounded, p.ask = in.required, d.Ignore, d.AuthServices, d.Grounded, d.Ask
 	if d.Required != nil {
 		p.required = *d.Required
 	}

@@ -41,7 +41,8 @@ type compiledParameter struct {
 	ignored     bool
 	grounded    bool // a model's value has to stand in the conversation
 	claims      []Claim
-	pasted      bool // into a statement
+	pasted      bool   // into a statement
+	ask         string // what a user is asked for it; empty for nothing
 
 	fallback *fixed // default
 	static   *fixed // value

@@ -104,6 +104,17 @@ func (p *Parameters) Hidden(name string) bool {
 	return ok && parameter.hidden()
 }
 
+// Ask returns the question that asks a user for the first of the named parameters that has
+// one; empty where none has.
+func (p *Parameters) Ask(names ...string) string {
+	for _, name := range names {
+		if parameter, known := p.byName[name]; known && parameter.ask != "" {
+			return parameter.ask
+		}
+	}
+	return ""
+}
+
 // Check takes a program's values strictly and completes them with static values and
 // defaults. Nothing is converted: an integer is an integer literal, "5" is no number.
 // Null counts as absent, unknown names are faults, and a static value wins over one

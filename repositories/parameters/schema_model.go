@@ -140,13 +140,13 @@ func schemaModel(document map[string]any, list []*compiledParameter) json.RawMes
 // withoutOurWords drops the fields of the lists that a property may carry.
 func withoutOurWords(property any) any {
 	given, ok := property.(map[string]any)
-	_, ignore := given["ignore"]
-	if _, grounded := given["grounded"]; !ok || !ignore && !grounded {
+	if !ok {
 		return property
 	}
 	shown := maps.Clone(given)
-	delete(shown, "ignore")
-	delete(shown, "grounded")
+	for _, word := range []string{"ignore", "grounded", "ask"} {
+		delete(shown, word)
+	}
 	return shown
 }
 

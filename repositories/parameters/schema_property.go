@@ -12,8 +12,10 @@ import (
 	"earshot/repositories/schema"
 )
 
-// annotations are the keywords of a property that are not validation rules. The last four
-// are the words of the lists; a validator passes over them.
+// annotations are the keywords of a property that are not validation rules. All but
+// the first two are the words of the lists; a validator passes over them. Where one that
+// others may use for something of their own does not say what the lists say with it, it is
+// passed over here as well.
 type annotations struct {
 	Description  string  `json:"description"`
 	Default      any     `json:"default"`
@@ -21,6 +23,7 @@ type annotations struct {
 	Grounded     bool    `json:"grounded"`
 	Value        any     `json:"value"`
 	AuthServices []Claim `json:"authServices"`
+	Ask          any     `json:"ask"`
 }
 
 // compileProperty compiles one property of the root.
@@ -37,6 +40,7 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 	}
 	p.description, p.ignored, p.claims = notes.Description, notes.Ignore, notes.AuthServices
 	p.grounded = notes.Grounded
+	p.ask, _ = notes.Ask.(string)
 	p.useDefault(notes.Default)
 	p.static = found.fixedProperty(p, notes.Value)
 	found.unfillable(p)

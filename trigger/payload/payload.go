@@ -85,6 +85,7 @@ type Rejected struct {
 	Values       map[string]any          `json:"values"`
 	Missing      []string                `json:"missing"`
 	Errors       []parameters.ValueFault `json:"errors"`
+	Ask          string                  `json:"ask,omitempty"`
 }
 
 // forms are the full payload and ever shorter versions of it.
