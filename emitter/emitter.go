@@ -169,6 +169,9 @@ var (
 func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jetstream.PublishOpt) error {
 	out := message(delivery)
 	crash.At(crash.PublishBefore)
+	if ends, bounded := ctx.Deadline(); bounded && !time.Now().Before(ends) {
+		return context.DeadlineExceeded // a process that was stopped finds it out before its timers do
+	}
 	_, err := e.js.PublishMsg(ctx, out, tries...)
 	crash.At(crash.PublishAcked)
 	switch {

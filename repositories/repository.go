@@ -15,6 +15,10 @@ import (
 // ErrNotFound means that there is no such app or repository.
 var ErrNotFound = errors.New("not found")
 
+// ErrErasing means that all of the session is being removed: what is sent again in a moment
+// begins it anew.
+var ErrErasing = errors.New("the session is being erased")
+
 // Scope is the owner of a repository: an app, or one of its sessions.
 type Scope struct {
 	AppID     string

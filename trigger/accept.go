@@ -91,6 +91,9 @@ func (e *Engine) accept(ctx context.Context, id ledger.Turn, token string, messa
 		e.giveUp(ledger.Holding{Turn: id, Token: token}, err)
 		return accepted{}, err
 	}
+	if found.Status == ledger.Erasing {
+		return accepted{Accepted: found}, fmt.Errorf("session %q: %w", id.Session, repositories.ErrErasing)
+	}
 	if found.Status == ledger.Reused {
 		return accepted{Accepted: found}, fmt.Errorf("messageId %q %w", id.Message, ErrReused)
 	}

@@ -165,7 +165,7 @@ func (e *Engine) rebuild(ctx context.Context, id ledger.Turn, decision string) (
 			answer.Matches[i] = match
 		}
 	}
-	return e.keep(answer, func(text string) (string, error) { return e.ledger.KeepAnswer(ctx, id, text) })
+	return e.keep(answer, func(text string) (string, error) { return e.ledger.KeepAnswer(ctx, id, decision, text) })
 }
 
 // answered is the stored answer of a message.

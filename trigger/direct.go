@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"earshot/matcher"
+	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
@@ -35,6 +36,8 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 			return e.firedMeanwhile(ctx, d, fmt.Errorf("trigger %q: %w", d.TriggerID, ErrNotFound))
 		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
+		case status == ledger.Closed:
+			return nil, fmt.Errorf("session %q: %w", d.SessionID, repositories.ErrErasing)
 		case status == ledger.Differs:
 			if err := e.learn(ctx, &known, p); err != nil {
 				return nil, err
@@ -173,7 +176,7 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 			return json.RawMessage(stored.answer), nil
 		case !stored.answering:
 			answer, err := e.keep(stored.answered(), func(text string) (string, error) {
-				return e.ledger.KeepTriggersAnswer(ctx, d.AppID, triggerID, text)
+				return e.ledger.KeepTriggersAnswer(ctx, d.AppID, triggerID, stored.firing, text)
 			})
 			if !errors.Is(err, errLost) {
 				return answer, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"earshot/matcher"
+	"earshot/repositories"
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/trigger/explain"
@@ -60,6 +61,8 @@ func (e *Engine) Draft(ctx context.Context, m Message) (json.RawMessage, error) 
 		switch begun.Status {
 		case ledger.NoApp:
 			return nil, noApp(t.App)
+		case ledger.Erasing:
+			return nil, fmt.Errorf("session %q: %w", t.Session, repositories.ErrErasing)
 		case ledger.Decided:
 			return nil, e.posted(ctx, t.Turn)
 		case ledger.Answered:

@@ -147,7 +147,8 @@ func (r *firstAttempts) wakeOthers() {
 func (r *firstAttempts) publish(ctx context.Context) {
 	held := false
 	for _, delivery := range r.plan.ownEvents() {
-		if held {
+		if held || r.late() {
+			held = true
 			r.tries <- delivery.leave(notTried)
 			continue
 		}
@@ -156,6 +157,10 @@ func (r *firstAttempts) publish(ctx context.Context) {
 		r.tries <- a
 	}
 }
+
+// late reports whether it is too late to publish: a process that was stopped for a while may not
+// have the outbox any more, and a session that was erased since must not come back.
+func (r *firstAttempts) late() bool { return time.Since(r.plan.begun) > keyspace.EventLease/2 }
 
 // leave is the attempt at an event that is left to another replica.
 func (p plannedEffect) leave(outcome effect.Outcome) attempt {
@@ -196,7 +201,7 @@ func (r *firstAttempts) announce(ctx context.Context, a attempt) {
 		r.engine.log.Error("result.lost", "trigger", a.TriggerID, "error", err)
 		return
 	}
-	if r.first && !r.expired(a.entry) {
+	if r.first && !r.expired(a.entry) && !r.late() {
 		if published := r.engine.first(ctx, delivery, owed); published.outcome.Verdict == effect.Done {
 			return
 		}

@@ -296,6 +296,8 @@ func (e *Engine) move(ctx context.Context, appID, triggerID string, action state
 			return Record{}, err
 		case status == ledger.Committed:
 			return e.Trigger(ctx, appID, triggerID)
+		case status == ledger.Closed:
+			return Record{}, fmt.Errorf("trigger %q: %w", triggerID, repositories.ErrErasing)
 		case status == ledger.Early:
 			return h.record, nil
 		case status == ledger.Retracted: // its time is over, and so is the wait for a message
@@ -373,8 +375,10 @@ func (e *Engine) takeHeld(appID, triggerID string) error {
 	return err
 }
 
-// overtaken reports whether a trigger was not moved as somebody else was faster.
-func overtaken(err error) bool { return errors.Is(err, ErrEnded) || errors.Is(err, ErrNotFound) }
+// overtaken reports whether a trigger was not moved as somebody else was faster, or removes it.
+func overtaken(err error) bool {
+	return errors.Is(err, ErrEnded) || errors.Is(err, ErrNotFound) || errors.Is(err, repositories.ErrErasing)
+}
 
 // retract takes back a trigger that settles, as the user's next message came.
 func (e *Engine) retract(appID, triggerID string) {

@@ -93,6 +93,8 @@ func plainProblem(err error) *Problem {
 	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrReused), errors.Is(err, trigger.ErrSuperseded), errors.Is(err, trigger.ErrClosed), errors.Is(err, trigger.ErrDelivered),
 		errors.Is(err, trigger.ErrEnded), errors.Is(err, trigger.ErrNotAsked), errors.Is(err, trigger.ErrDigest):
 		return NewProblem(http.StatusConflict, err.Error())
+	case errors.Is(err, repositories.ErrErasing):
+		return NewProblem(http.StatusServiceUnavailable, err.Error()+": send the request again in a moment, and the session begins anew").With("Retry-After", Soon)
 	case errors.Is(err, keyspace.ErrMemory):
 		return NewProblem(http.StatusServiceUnavailable, "Redis is full: it is at its maxmemory. Nothing was stored; what deletes or revokes still works. Send the request again later, under the same id where it has one").With("Retry-After", later)
 	case IsUnavailable(err):

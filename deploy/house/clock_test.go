@@ -22,6 +22,8 @@ var realTime = map[string]string{
 	"trigger.Engine.publishRun":         ofLeases,
 	"trigger.Engine.takeCall":           ofLeases,
 	"trigger.firstAttempts.expired":     ofLeases,
+	"trigger.firstAttempts.late":        ofLeases,
+	"emitter.Emitter.send":              ofLeases,
 	"trigger.firstAttempts.inTime":      ofLeases,
 }
 

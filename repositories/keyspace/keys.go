@@ -60,6 +60,10 @@ func (k Keys) Draft(sessionID, messageID string) string {
 	return k.tag + "draft:" + k.app + ":" + sessionID + ":" + messageID
 }
 
+// Drafts is a sorted set of a session: the messageIds of which there may be a Draft, by the
+// time (ms) when one was last written. It expires when none of them can be left.
+func (k Keys) Drafts(sessionID string) string { return k.tag + "drafts:" + k.app + ":" + sessionID }
+
 // Outbox is a list: the unpublished events of an outbox, by its Box, in the order of
 // decision; the ids of effects, behind a batch where there is one.
 func (k Keys) Outbox(box string) string { return k.tag + "outbox:" + k.app + ":" + box }
@@ -162,9 +166,19 @@ func (k Keys) Apps() string { return k.tag + "apps" }
 // Idle is a sorted set of the partition: app/session by the time of their expiry.
 func (k Keys) Idle() string { return k.tag + "idle" }
 
-// Closed is a hash, of a session that was closed: the generation of its next life and
-// the time (ms) when it was. It expires when nothing of the earlier life is left.
+// Closed is a hash, of a session that was closed: the generation of its next life and at, the
+// time (ms) when it was. It expires when nothing of the earlier life is left. While the session
+// is erased it has eraser, the token of who does, and erasing, the time (ms) until which it
+// holds: no script that begins something in the session does so before that (ErasingLua).
 func (k Keys) Closed(sessionID string) string { return k.tag + "closed:" + k.app + ":" + sessionID }
+
+// ErasingLua defines erasing(closed), whether a session is being erased now, by its Closed.
+const ErasingLua = `
+local function erasing(closed)
+  local ends = redis.call('HGET', closed, 'erasing')
+  return ends and tonumber(ends) > now()
+end
+`
 
 // Confirm is a string of the partition, written to learn that replicas have what was
 // written before. It expires.

@@ -18,21 +18,22 @@ import (
 
 // writeRepository writes a repository, or removes it, together with the event that this owes.
 //
-//	KEYS app, repos, idle, outbox, effect, written, then the ledger
+//	KEYS app, repos, idle, outbox, effect, written, closed, then the ledger
 //	ARGV repositoryId, revision that is there ('' for none), stored form ('' removes),
 //	     new version of the app, appId, sessionId, session TTL (ms), Entry, how long the
 //	     write is remembered (ms), most repositories of the scope (0 for any number),
 //	     a name of this write
-//	=>   ok, conflict, noapp, or full
+//	=>   ok, conflict, noapp, full, or erasing where the session is being erased
 //
 // A second run finds that the first one took place and answers as it did: by then its
 // event may be published, and its repository fired and gone again.
-var writeRepository, dropRepository = keyspace.NewScript(keyspace.EffectLua, writeRepositoryLua), keyspace.NewFreeingScript(keyspace.EffectLua, writeRepositoryLua)
+var writeRepository, dropRepository = keyspace.NewScript(keyspace.EffectLua, keyspace.ErasingLua, writeRepositoryLua), keyspace.NewFreeingScript(keyspace.EffectLua, keyspace.ErasingLua, writeRepositoryLua)
 
 const writeRepositoryLua = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
 local owed = cjson.decode(ARGV[8])
 if redis.call('GET', KEYS[6]) == ARGV[11] then return 'ok' end
+if erasing(KEYS[7]) then return 'erasing' end
 local stored = redis.call('HGET', KEYS[2], ARGV[1]) or ''
 local revision = string.match(stored, '^%S+') or ''
 if revision ~= ARGV[2] then return 'conflict' end
@@ -74,7 +75,7 @@ func (s *Store) write(ctx context.Context, repository *repositories.Repository, 
 		script = dropRepository
 	}
 	reply, err := script.Run(ctx, s.db,
-		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID)}, keys.Ledger()...),
+		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID)}, keys.Ledger()...),
 		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, s.newID())
 	crash.At(crash.RepositoryReply)
 	switch {
@@ -84,6 +85,8 @@ func (s *Store) write(ctx context.Context, repository *repositories.Repository, 
 		return errConflict
 	case reply == "noapp":
 		return fmt.Errorf("app %q: %w", scope.AppID, repositories.ErrNotFound)
+	case reply == "erasing":
+		return fmt.Errorf("session %q: %w", scope.SessionID, repositories.ErrErasing)
 	case reply == "full":
 		return &repositories.LimitError{Limit: "repositoriesPerSession", Most: most}
 	}

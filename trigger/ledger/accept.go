@@ -36,6 +36,7 @@ const maxClaims = 5
 //	     decided   decision
 //	     nodraft   there is neither a message nor a draft of that id
 //	     limited   limit, most, pause (ms)
+//	     erasing   the session is being erased; nothing was stored
 //	     taken     message, age and at (ms), version, revision and record of the app,
 //	               its own repositories, those of the session, the history (id, message,
 //	               decision, results and reply of each by turns), unfinished calls, claims,
@@ -68,7 +69,9 @@ if claiming and (not message or not redis.call('ZSCORE', ledger.turns, member)) 
   return {'gone'}
 end
 if not claiming and not ofDraft and says and says ~= saying then return {'reused'} end
-local generation = redis.call('HGET', KEYS[9], 'generation')
+local life = redis.call('HMGET', KEYS[9], 'generation', 'erasing')
+local generation = life[1]
+if (tonumber(life[2]) or 0) > at then return {claiming and 'gone' or 'erasing'} end
 local draft = {}
 if ARGV[11] == '' then draft = redis.call('HMGET', KEYS[10], 'says', 'life', 'message', 'verified', 'kept', 'explained', 'token', 'ends') end
 if draft[2] ~= lifeOf(app[2], generation) then draft = {} end
@@ -217,6 +220,7 @@ const (
 	Decided  Status = "decided"  // before; its answer was lost with a process
 	NoDraft  Status = "nodraft"  // there is neither a message nor a draft of that id
 	Crashed  Status = "dead"     // claimed too often without an outcome
+	Erasing  Status = "erasing"  // the session is being erased; nothing was stored
 	Limited  Status = "limited"  // a rate is reached; nothing was stored
 	Taken    Status = "taken"    // the lease is the caller's
 )

@@ -20,8 +20,8 @@ import (
 //	     9 triggers of the session, 10 pending, 11 parts of explanations, 12 what of
 //	     explanations goes when, 13 over, then the trigger of each firing, then the fence of
 //	     each that has one, then the
-//	     other effects and the effect of each event, the rates of the app and those of
-//	     the session, then the ledger
+//	     other effects and the effect of each event, closed, the rates of the app and those
+//	     of the session, then the ledger
 //	ARGV 1 appId, 2 sessionId, 3 messageId ('' for a direct trigger), 4 member of the turns,
 //	     5 member of the outboxes, 6 token, 7 unfinished calls (JSON), 8 decision (JSON),
 //	     9 version of the app that it was matched by, 10 version that follows where a
@@ -43,7 +43,7 @@ import (
 //	     stale   a repository is not as it was matched; nothing was written
 //	     changed what it rests on alone is not so; nothing was written
 //	     lost    another has the turn, or has decided it
-//	     closed  the session was closed meanwhile
+//	     closed  the session was closed meanwhile, or is being erased
 //	     exists  a direct trigger of this id was fired before
 //	     noapp   the app is gone
 //	     limited with limit (on direct triggers), most and pause (ms); nothing was written
@@ -95,6 +95,8 @@ else
   if by == token then return again(KEYS[14], 'token') end
   if by and list[1].new then return {'exists'} end
 end
+local closed = redis.call('HMGET', KEYS[others - 2], 'generation', 'erasing')
+if (tonumber(closed[2]) or 0) > at then return {'closed'} end
 if ARGV[18] == '1' and (of[1] ~= ARGV[9] or session ~= '' and redis.call('EXISTS', KEYS[3]) == 1) then
   return {'changed'}
 end
@@ -103,7 +105,7 @@ for _, f in ipairs(list) do
     local stored = redis.call('HGET', f.session == '' and KEYS[2] or KEYS[3], f.repository) or ''
     if string.match(stored, '^%S+') ~= f.revision then return {'stale'} end
   end
-  local cannot = f.move and unlike(f, f.move, f.fence, turns, of[3] or '', at)
+  local cannot = f.move and unlike(f, f.move, f.fence, turns, of[3] or '', closed[1], at)
   if cannot then return cannot end
 end
 if message == '' and list[1].new then
@@ -127,7 +129,7 @@ for i, f in ipairs(list) do
     for _, field in ipairs({'record', f.record, 'fire', f.name, 'dead', '0', 'session', session}) do trigger[#trigger + 1] = field end
   end
   redis.call('HSET', f.key, unpack(trigger))
-  if f.move then moved(f, f.move, f.fence, turns, of[3] or '', app, session, KEYS[13], KEYS[10], at) end
+  if f.move then moved(f, f.move, f.fence, turns, of[3] or '', closed[1] or '', app, session, KEYS[13], KEYS[10], at) end
   if f.once == '1' then
     if f.session == '' then
       redis.call('HDEL', KEYS[2], f.repository)
@@ -323,7 +325,7 @@ func (c Commitment) keys() []string {
 	for _, owed := range slices.Concat(c.Others, c.Events) {
 		keys = append(keys, k.Effect(owed.ID))
 	}
-	return append(append(keys, k.Rates(""), k.Rates(c.Session)), k.Ledger()...)
+	return append(append(keys, k.Closed(c.Session), k.Rates(""), k.Rates(c.Session)), k.Ledger()...)
 }
 
 func (c Commitment) arguments() ([]any, error) {

@@ -23,6 +23,10 @@ import (
 // draftLife is how long a draft is kept after it was written, and after it was matched.
 const draftLife = time.Minute
 
+// draftMost is longer than a draft is kept with all renewals of its lease: a model does not
+// take so long.
+const draftMost = time.Hour
+
 // lifeLua defines lifeOf(app, session) of generations, which may be missing.
 const lifeLua = `
 local function lifeOf(app, session) return (app or '') .. ' ' .. (session or '') end
@@ -30,19 +34,22 @@ local function lifeOf(app, session) return (app or '') .. ' ' .. (session or '')
 
 // beginDraft stores a draft, in place of an older one, for its match to begin.
 //
-//	KEYS app, turns, draft, closed, rate of the app, rate of the session
+//	KEYS app, turns, draft, closed, rate of the app, rate of the session, drafts
 //	ARGV 1 messageId, 2 message (JSON), 3 what it says, as a hash, 4 verified claims (JSON)
-//	     that its tools need, 5 token, 6 lease (ms), 7 how long it is kept (ms)
+//	     that its tools need, 5 token, 6 lease (ms), 7 how long it is kept (ms), 8 how long
+//	     it may be kept at most, with all renewals (ms)
 //	=>   a Status, with
 //	     answered  answer of the same draft, which is matched
 //	     busy      the same draft is being matched
 //	     decided   the message is accepted already
+//	     erasing   the session is being erased
 //	     limited   limit, most, pause (ms)
 //	     taken     since (µs): it is to be matched
-var beginDraft = keyspace.NewScript(turnLua, rateLua, lifeLua, `
+var beginDraft = keyspace.NewScript(turnLua, rateLua, lifeLua, keyspace.ErasingLua, `
 local key, token, at = KEYS[3], ARGV[5], now()
 local app = redis.call('HMGET', KEYS[1], 'version', 'generation', 'limits')
 if not app[1] then return {'noapp'} end
+if erasing(KEYS[4]) then return {'erasing'} end
 if redis.call('HEXISTS', KEYS[2], turn.message .. ARGV[1]) == 1 then return {'decided'} end
 local life = lifeOf(app[2], redis.call('HGET', KEYS[4], 'generation'))
 local had = redis.call('HMGET', key, 'says', 'verified', 'life', 'token', 'ends', 'answer', 'since')
@@ -58,6 +65,9 @@ redis.call('DEL', key)
 redis.call('HSET', key, 'says', ARGV[3], 'message', ARGV[2], 'verified', ARGV[4], 'life', life,
   'token', token, 'ends', at + tonumber(ARGV[6]), 'since', since)
 redis.call('PEXPIRE', key, ARGV[7])
+redis.call('ZADD', KEYS[7], at, ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', at - tonumber(ARGV[8]))
+redis.call('PEXPIRE', KEYS[7], ARGV[8])
 return {'taken', 'since', since}
 `)
 
@@ -72,7 +82,7 @@ type Draft struct {
 
 // BegunDraft is the reply of BeginDraft.
 type BegunDraft struct {
-	// Status is NoApp, Answered, Busy, Decided (accepted already) or Taken.
+	// Status is NoApp, Erasing, Answered, Busy, Decided (accepted already) or Taken.
 	Status
 	Answer string // of Answered
 	// Since orders the drafts of an id: the newer one has the higher.
@@ -85,8 +95,8 @@ func (l *Ledger) BeginDraft(ctx context.Context, d Draft) (BegunDraft, error) {
 	k := d.keys()
 	crash.At(crash.DraftBefore)
 	raw, err := beginDraft.Run(ctx, l.db, []string{
-		k.App(), k.Turns(d.Session), k.Draft(d.Session, d.Turn.Message), k.Closed(d.Session), k.Rates(""), k.Rates(d.Session),
-	}, d.Turn.Message, d.Message, d.Says, d.Claims, d.Token, d.Lease.Milliseconds(), draftLife.Milliseconds())
+		k.App(), k.Turns(d.Session), k.Draft(d.Session, d.Turn.Message), k.Closed(d.Session), k.Rates(""), k.Rates(d.Session), k.Drafts(d.Session),
+	}, d.Turn.Message, d.Message, d.Says, d.Claims, d.Token, d.Lease.Milliseconds(), draftLife.Milliseconds(), draftMost.Milliseconds())
 	crash.At(crash.DraftReply)
 	if err != nil {
 		return BegunDraft{}, err

@@ -70,13 +70,15 @@ const sessionConfirmed = "y:"
 
 // holdLua defines, for the commit script,
 //
-//	unlike(f, m, fence, turns, life)   why a move cannot be made as it was planned, as the
+//	unlike(f, m, fence, turns, life, session, at)   why a move cannot be made as it was planned, as the
 //	    reply of the script; nil where it can
-//	moved(f, m, fence, turns, life, session, over)   makes it
+//	moved(f, m, fence, turns, life, lived, app, session, over, pending, at)   makes it
 //	ask(turns, ids, heard)   keeps what was asked last
 //
 // f is the firing with its key, fence the key of its fence or nil, life the generation of the
-// app: a fence of an earlier app of that name does not count. It needs DueLua and turnLua.
+// app: a fence of an earlier app of that name does not count. session and lived are the
+// generation of the session; one that was closed since has taken nothing back. A trigger keeps
+// the name of the fence that it has. It needs DueLua and turnLua.
 const holdLua = `
 local function without(list, id)
   local kept = {}
@@ -90,9 +92,9 @@ local function first(fence, life)
   local had = redis.call('GET', fence)
   return had and string.sub(had, 1, #life + 1) == life .. ' ' and string.sub(had, #life + 2) or ''
 end
-local function unlike(f, m, fence, turns, life, at)
+local function unlike(f, m, fence, turns, life, session, at)
   if not m.new then
-    local had = redis.call('HMGET', f.key, 'state', 'due', 'fire')
+    local had = redis.call('HMGET', f.key, 'state', 'due', 'fire', 'life')
     if not had[3] then return {'notrigger'} end
     local state, due = had[1] or '', tonumber(had[2]) or 0
     if state ~= m.from then return {'moved', 'state', state} end
@@ -101,7 +103,8 @@ local function unlike(f, m, fence, turns, life, at)
     elseif m.state ~= 'cancelled' and at >= due then
       return {'moved', 'state', 'expired'}
     end
-    if m.byClock and m.state == '' and m.onNext and not holds(redis.call('HGET', turns, 'onnext'), f.id) then return {'retracted'} end
+    local same = (had[4] or session or '') == (session or '')
+    if m.byClock and m.state == '' and m.onNext and same and not holds(redis.call('HGET', turns, 'onnext'), f.id) then return {'retracted'} end
   end
   if m.unless ~= '' and redis.call('HEXISTS', turns, '` + sessionConfirmed + `' .. m.unless) == 1 then
     return {'differs', 'firing', f.id, 'confirmed', '1', 'first', ''}
@@ -111,10 +114,11 @@ local function unlike(f, m, fence, turns, life, at)
     if has ~= m.first then return {'differs', 'firing', f.id, 'confirmed', '', 'first', has} end
   end
 end
-local function moved(f, m, fence, turns, life, app, session, over, pending, at)
+local function moved(f, m, fence, turns, life, lived, app, session, over, pending, at)
   local fields = {'state', m.state}
   if m.new then
     fields[3], fields[4] = 'held', m.held
+    if fence and m.state ~= 'duplicate' then fields[#fields + 1], fields[#fields + 2] = 'fence', m.fence end
   elseif m.state == '' or m.state == 'cancelled' then
     redis.call('HDEL', f.key, 'held', 'due')
   end
@@ -130,6 +134,7 @@ local function moved(f, m, fence, turns, life, app, session, over, pending, at)
     fields[#fields + 1], fields[#fields + 2] = 'open', 0
     redis.call('ZADD', over, at + m.keep, app .. '/' .. f.id)
   end
+  if m.onNext and m.state == 'settling' then fields[#fields + 1], fields[#fields + 2] = 'life', lived end
   if m.line ~= '' then
     fields[#fields + 1], fields[#fields + 2] = 'moves', (redis.call('HGET', f.key, 'moves') or '') .. m.line .. '\n'
   end

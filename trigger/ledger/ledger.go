@@ -88,30 +88,31 @@ func (l *Ledger) app(ctx context.Context, k keyspace.Keys) (AppFields, error) {
 }
 
 // keepAnswer stores an answer where there is none yet: all who ask get the same one.
-// What was deleted since is not made again.
+// What was deleted since is not made again, nor is it kept beside what has its name now.
 //
 //	KEYS turns, or a trigger
-//	ARGV field, answer
+//	ARGV field, answer, field and value of what it was made of
 //	=>   the answer that holds
 var keepAnswer = keyspace.NewScript(`
-if redis.call('EXISTS', KEYS[1]) == 0 then return ARGV[2] end
+if redis.call('HGET', KEYS[1], ARGV[3]) ~= ARGV[4] then return ARGV[2] end
 redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('HGET', KEYS[1], ARGV[1])
 `)
 
-// KeepAnswer stores the answer of a turn that was made anew, unless another was faster,
-// and returns the one that holds.
-func (l *Ledger) KeepAnswer(ctx context.Context, t Turn, answer string) (string, error) {
-	return l.keepAnswer(ctx, t.keys().Turns(t.Session), turnFields["answer"]+t.Message, answer)
+// KeepAnswer stores the answer of a turn that was made anew of what was decided, unless another
+// was faster, and returns the one that holds.
+func (l *Ledger) KeepAnswer(ctx context.Context, t Turn, decision, answer string) (string, error) {
+	return l.keepAnswer(ctx, t.keys().Turns(t.Session), turnFields["answer"]+t.Message, answer, turnFields["decision"]+t.Message, decision)
 }
 
-// KeepTriggersAnswer is KeepAnswer for a direct trigger.
-func (l *Ledger) KeepTriggersAnswer(ctx context.Context, appID, triggerID, answer string) (string, error) {
-	return l.keepAnswer(ctx, keyspace.KeysOf(appID).Trigger(triggerID), "answer", answer)
+// KeepTriggersAnswer is KeepAnswer for a direct trigger, whose effects are named after the
+// firing.
+func (l *Ledger) KeepTriggersAnswer(ctx context.Context, appID, triggerID, firing, answer string) (string, error) {
+	return l.keepAnswer(ctx, keyspace.KeysOf(appID).Trigger(triggerID), "answer", answer, "fire", firing)
 }
 
-func (l *Ledger) keepAnswer(ctx context.Context, key, field, answer string) (string, error) {
-	kept, err := keepAnswer.Run(ctx, l.db, []string{key}, field, answer)
+func (l *Ledger) keepAnswer(ctx context.Context, key, field, answer, of, made string) (string, error) {
+	kept, err := keepAnswer.Run(ctx, l.db, []string{key}, field, answer, of, made)
 	text, _ := kept.(string)
 	return text, err
 }
