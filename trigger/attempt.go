@@ -111,12 +111,25 @@ func (e *Engine) assess(a *attempt) {
 		return
 	}
 	a.pause = e.pauseAfter(a.Kind, a.fails, a.outcome.After)
-	if limit, limited := a.giveUpAfter(); limited && a.age+a.pause > limit {
-		a.outcome.Verdict = effect.Dead
+	if limit, limited := a.giveUpAfter(); limited {
+		a.endWith(limit - a.age - a.took)
 	}
 }
 
-// giveUpAfter is how long delivery is retried. Events are retried for ever, except those
+// endWith ends the pause with the time that is left for attempts to begin in, so that the last
+// one begins as it ends; without any left there is none. One that would be close to the last is
+// the last.
+func (a *attempt) endWith(left time.Duration) {
+	if left <= 0 {
+		a.outcome.Verdict, a.pause = effect.Dead, 0
+		return
+	}
+	if a.pause+callPauses[0] > left {
+		a.pause = left.Truncate(time.Millisecond) + time.Millisecond // as the ledger counts
+	}
+}
+
+// giveUpAfter is how long attempts begin, from when the effect is owed. Events are retried for ever, except those
 // that the broker denies to us: such an event would block its session until an operator
 // steps in. An answer is looked for as long as it is not known whether there is one.
 func (a *attempt) giveUpAfter() (limit time.Duration, limited bool) {
@@ -140,8 +153,12 @@ func (a attempt) eventState() EventState {
 // callState is where the call stands after the attempt.
 func (a attempt) callState() CallState {
 	o := a.outcome
+	made := a.Attempt
+	if o.Deferred {
+		made = max(made-1, 0)
+	}
 	return CallState{
-		State: stateOf(o.Verdict, StateDelivered), Status: o.Status, Attempts: a.Attempt,
+		State: stateOf(o.Verdict, StateDelivered), Status: o.Status, Attempts: made,
 		Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
 	}
 }
@@ -190,6 +207,9 @@ func (a attempt) report() (ledger.Outcome, error) {
 		return r, err
 	}
 	r.State = string(encoded)
+	if a.outcome.Deferred {
+		return r, nil
+	}
 	if a.Kind == effect.KindCall {
 		r.Sent, r.Fence = !a.made || a.outcome.Reached || a.outcome.Reason == effect.ReasonTimeout || a.outcome.Reason == effect.ReasonUnknown, a.Call.Fence
 	}
@@ -227,7 +247,7 @@ const (
 //	at       0s  1s   6s    36s    2m36s  7m36s   12m36s
 //
 // Four quick tries outlast a restart of the endpoint, the others an outage, and few
-// fall into the default give-up time of 15 minutes.
+// fall into the default time of 15 minutes, with which the last one begins.
 var callPauses = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute}
 
 // eventPauses is the same for events. They are given up only where NATS denies them to

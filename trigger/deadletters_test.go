@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/repositories/redistest"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -44,6 +45,35 @@ func TestDeadLettersAreRetriedAndPurgedByQuery(t *testing.T) {
 		for _, key := range w.server.Client().Keys(t.Context(), "*effect:clinic:*").Val() {
 			t.Errorf("%s is left of what was purged", key)
 		}
+	})
+}
+
+func TestWhatIsRetriedTogetherKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		w := idleWorld(t, server, 1) // one worker, so that what is due first begins first
+		w.keeper = w.engine
+		w.run(w.engine)
+		w.put("", "r", `{"tools":[{"name":"a","url":"http://x.example"}]}`)
+		w.calls.answers(func(effect.Effect) effect.Outcome {
+			return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "404 Not Found"}
+		})
+		var fired []string
+		for range 6 {
+			match, err := w.fire(trigger.Direct{Name: "a", Source: "ui"})
+			require.NoError(t, err)
+			fired = append(fired, match.TriggerID)
+		}
+		w.rest()
+
+		_, err := w.engine.RetryAll(t.Context(), trigger.Query{AppID: "clinic"}, "admin")
+		require.NoError(t, err)
+		w.rest()
+		var retried []string
+		for _, again := range w.calls.attempts[6:] {
+			retried = append(retried, again.TriggerID)
+		}
+		require.Equal(t, fired, retried)
 	})
 }
 

@@ -145,8 +145,51 @@ func TestCallIsGivenUpWhenItsTimeIsOver(t *testing.T) {
 		record, err := w.engine.Trigger(t.Context(), "clinic", answer.Matches[0].TriggerID)
 		require.NoError(t, err)
 		require.Equal(t, "failed", record.Call.State)
+		require.Equal(t, 2, record.Call.Attempts)
+		calls := attemptsAt(record, "call")
+		require.Greater(t, calls[1].Time.Sub(calls[0].Time), 40*time.Millisecond, "the last one begins as the time ends")
 		require.Len(t, w.events.payloads("tool.result.clinic.s1.slow"), 1)
 	})
+}
+
+func TestWhatSentNothingIsNoAttempt(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "booking", booking)
+		var calls atomic.Int64
+		w.calls.answers(func(effect.Effect) effect.Outcome {
+			switch calls.Add(1) {
+			case 1, 4:
+				return effect.OutcomeOf(effect.Deferral(0, "host x.example is closed off"))
+			case 2, 5:
+				return effect.Outcome{Verdict: effect.Retry, Status: 503, Reason: effect.ReasonRequest, Error: "503"}
+			case 3:
+				return effect.OutcomeOf(effect.Deferral(0, "host x.example has no room"))
+			}
+			return effect.Outcome{Verdict: effect.Done, Status: 201}
+		})
+		answer, err := w.say("m1", `book {"day":"monday"}`)
+		require.NoError(t, err)
+		require.Zero(t, answer.Matches[0].Call.Attempts)
+		require.Equal(t, "host x.example is closed off", answer.Matches[0].Call.Error, "it says what it waits for")
+		w.rest()
+		record := w.record(answer.Matches[0].TriggerID)
+		require.Equal(t, 3, record.Call.Attempts, "as many as the endpoint has seen")
+		var numbers []int
+		for _, made := range attemptsAt(record, "call") {
+			numbers = append(numbers, made.Number)
+		}
+		require.Equal(t, []int{1, 2, 3}, numbers)
+	})
+}
+
+// attemptsAt are the attempts at one effect of a trigger.
+func attemptsAt(record trigger.Record, part string) (made []trigger.Attempt) {
+	for _, one := range record.Attempts {
+		if one.Effect == part {
+			made = append(made, one)
+		}
+	}
+	return made
 }
 
 func TestSlowCallHoldsUpNoEvents(t *testing.T) {
@@ -351,7 +394,7 @@ func TestAttemptsTellWhatWasSentAndWhatCameBack(t *testing.T) {
 		w.calls.answers(func(e effect.Effect) effect.Outcome {
 			tries++
 			outcome := effect.Outcome{
-				Verdict: effect.Retry, Deferred: true, Reason: effect.ReasonRequest, Error: "500", Result: json.RawMessage(`"` + long + `"`),
+				Verdict: effect.Retry, Reason: effect.ReasonRequest, Error: "500", Result: json.RawMessage(`"` + long + `"`),
 				Sent: &effect.Sent{Method: "POST", URL: "http://x.example", Bytes: 7, Body: "{}"},
 			}
 			if tries == 8 {
@@ -361,13 +404,15 @@ func TestAttemptsTellWhatWasSentAndWhatCameBack(t *testing.T) {
 		})
 		answer, err := w.say("m1", `book {"day":"monday"}`)
 		require.NoError(t, err)
-		w.rest()
 		var calls []trigger.Attempt
-		for _, made := range w.record(answer.Matches[0].TriggerID).Attempts {
-			if made.Effect == "call" {
-				calls = append(calls, made)
+		w.until("the call has failed", func() bool {
+			record := w.record(answer.Matches[0].TriggerID)
+			if calls = attemptsAt(record, "call"); record.Call.State == "pending" {
+				w.lapse(keyspace.LaneCalls, w.calls.attempts[0].ID) // nobody waits for the pauses
+				w.keeper.Wake("clinic")
 			}
-		}
+			return record.Call.State == "failed"
+		})
 		require.Len(t, calls, 8)
 		for i, made := range calls {
 			if i >= 5 && i < 7 { // the first and the last are enough to see what is wrong

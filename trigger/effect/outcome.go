@@ -40,7 +40,7 @@ type Outcome struct {
 	// it asked for none.
 	After time.Duration
 	// Deferred marks a Retry that was not an attempt: the other side is known to be
-	// down. It does not use up the effect's budget.
+	// down. It does not use up the effect's budget, and no record counts it.
 	Deferred bool
 	// Forbidden marks a Retry of an event that the broker does not permit. It may permit it
 	// later, but is not waited for for ever: the event is dead when a call would be.

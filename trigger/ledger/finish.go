@@ -35,8 +35,10 @@ local held = redis.call('HGET', ledger.holders, doc.box) == doc.token
 local function settle(trigger, o)
   if o.part == '' or redis.call('EXISTS', trigger) == 0 then return end
   if o.state ~= '' then redis.call('HSET', trigger, o.part, o.state) end
-  local log = redis.call('HGET', trigger, 'log') or ''
-  redis.call('HSET', trigger, 'log', log .. o.attempt .. '\n')
+  if o.attempt ~= '' then
+    local log = redis.call('HGET', trigger, 'log') or ''
+    redis.call('HSET', trigger, 'log', log .. o.attempt .. '\n')
+  end
   if o.verdict == 'retry' then return end
   local open = redis.call('HINCRBY', trigger, 'open', o.opens - 1)
   if o.verdict == 'dead' then
@@ -64,11 +66,12 @@ local function again(key, o)
   if redis.call('HEXISTS', key, 'begun') == 1 then redis.call('HSET', key, 'begun', '') end
   redis.call('HINCRBY', key, 'fails', o.counts)
   if o.event then
-    redis.call('HINCRBY', key, 'tries', 1)
+    redis.call('HINCRBY', key, 'tries', o.counts)
     redis.call('HDEL', ledger.holders, doc.box)
     held = false
     schedule(doc.app, 'outboxes', doc.box, at + o.pause)
   else
+    redis.call('HINCRBY', key, 'tries', o.counts - 1) -- it was counted when it was claimed
     schedule(doc.app, 'calls', o.id, at + o.pause)
   end
 end
@@ -144,11 +147,11 @@ type Outcome struct {
 	Event   bool   `json:"event"`   // one of the outbox
 	Verdict string `json:"verdict"` // done, retry or dead
 	Pause   int64  `json:"pause"`   // ms, before a retry
-	Counts  int    `json:"counts"`  // 1 where a retry uses up the budget
+	Counts  int    `json:"counts"`  // 1 where a retry was an attempt, 0 where none was made
 	Trigger string `json:"trigger"`
 	Part    string `json:"part"`
 	State   string `json:"state"`   // JSON of the part's state
-	Attempt string `json:"attempt"` // JSON of the Attempt
+	Attempt string `json:"attempt"` // JSON of the Attempt, empty where none was made
 	Opens   int    `json:"opens"`   // effects of the trigger that this one owes
 	Message string `json:"message"`
 	Result  string `json:"result"` // JSON of the callResult, where a call has ended

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -176,7 +177,7 @@ func (l *Ledger) EffectStates(ctx context.Context, appID string, ids []string) (
 //	KEYS 1 trigger, 2 pending, 3 failed, 4 outbox, 5 dead, then effects, triggers of the app,
 //	     over, then the ledger
 //	ARGV 1 triggerId, 2 appId, 3 member of the outboxes, then for each effect id, part and state,
-//	     then a line that says so (JSON)
+//	     then how long its call waits (ms), and a line that says so (JSON)
 //	=>   how many
 var revive = keyspace.NewScript(keyspace.DueLua, tallyLua, firedLua, `
 local revived, at = 0, now()
@@ -191,7 +192,7 @@ for i = 6, others - 2 do
     if redis.call('HGET', KEYS[i], 'order') == '1' then
       push(KEYS[4], ARGV[3], ARGV[2], id, '', 0)
     else
-      schedule(ARGV[2], 'calls', id, at + tonumber(redis.call('HGET', KEYS[i], 'wait') or '0'))
+      schedule(ARGV[2], 'calls', id, at + math.max(tonumber(ARGV[#ARGV - 1]), tonumber(redis.call('HGET', KEYS[i], 'wait') or '0')))
     end
     if state ~= '' then redis.call('HSET', KEYS[1], part, state) end
     redis.call('HINCRBY', KEYS[1], 'open', 1)
@@ -212,9 +213,10 @@ return revived
 // Revival is the dead effects of a trigger becoming due again.
 type Revival struct {
 	App, Session, Trigger string
-	Name                  string // its effects are named after it
-	States                States // of the effects from then on
-	Line                  string // JSON, kept with the trigger
+	Name                  string        // its effects are named after it
+	States                States        // of the effects from then on
+	Line                  string        // JSON, kept with the trigger
+	Wait                  time.Duration // before its call is due
 }
 
 // Revive makes the dead effects of a trigger due again.
@@ -227,7 +229,7 @@ func (l *Ledger) Revive(ctx context.Context, r Revival) error {
 		keys, args = append(keys, k.Effect(id)), append(args, id, part, r.States.of(part))
 	}
 	crash.At(crash.ReviveBefore)
-	_, err := revive.Run(ctx, l.db, append(append(keys, k.Triggers(""), k.Over()), k.Ledger()...), append(args, r.Line)...)
+	_, err := revive.Run(ctx, l.db, append(append(keys, k.Triggers(""), k.Over()), k.Ledger()...), append(args, r.Wait.Milliseconds(), r.Line)...)
 	crash.At(crash.ReviveReply)
 	return err
 }
