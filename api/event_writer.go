@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/repositories/exactjson"
 	"earshot/trigger/effect"
 )
 
@@ -59,6 +60,17 @@ func (w *eventWriter) event(event effect.Published) error {
 		w.text.WriteByte('\n')
 	}
 	w.text.WriteByte('\n')
+	return w.flush()
+}
+
+// notice sends what the service itself has to say. It has no id, so that the client goes on
+// behind the last event of the stream.
+func (w *eventWriter) notice(name string, data tokenEnd) error {
+	text, err := exactjson.Encode(data)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&w.text, "event: %s\ndata: %s\n\n", name, text)
 	return w.flush()
 }
 

@@ -41,8 +41,8 @@ type events struct {
 
 func (h events) routes() []route {
 	return []route{
-		{method: http.MethodGet, path: pathAppEvents, handle: h.stream, kind: admission.Stream},
-		{method: http.MethodGet, path: pathSessionEvents, handle: h.stream, query: []string{auth.TokenQuery}, kind: admission.Stream},
+		{method: http.MethodGet, path: pathAppEvents, handle: h.stream, query: []string{lastEventQuery}, kind: admission.Stream},
+		{method: http.MethodGet, path: pathSessionEvents, handle: h.stream, query: []string{auth.TokenQuery, lastEventQuery}, kind: admission.Stream},
 	}
 }
 
@@ -57,7 +57,7 @@ func (h events) stream(c echo.Context) error {
 		return err
 	}
 	defer leave()
-	after, err := h.start(ctx, c.Request().Header.Get("Last-Event-ID"))
+	after, err := h.start(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -69,14 +69,26 @@ func (h events) stream(c echo.Context) error {
 	if err := out.begin(after); err != nil || c.Request().Method == http.MethodHead {
 		return nil
 	}
-	h.pump(ctx, out, published, auth.PrincipalOf(c))
+	h.pump(ctx, out, published, &openedWith{Principal: auth.PrincipalOf(c), checked: h.by.Now()})
 	return nil
 }
 
+// Where a client says which event it has seen last: a browser that connects again by itself
+// in the header, and one with a new token in the query, since it can set no header. The
+// header knows better: the query of that connection is as old as it is.
+const (
+	lastEventHeader = "Last-Event-ID"
+	lastEventQuery  = "lastEventId"
+)
+
 // start is where the stream begins: behind the last event that the client has, or now.
-func (h events) start(ctx context.Context, last string) (uint64, error) {
+func (h events) start(ctx context.Context, c echo.Context) (uint64, error) {
 	if h.events == nil {
 		return 0, answer.NewProblem(http.StatusServiceUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
+	}
+	from, last := lastEventHeader, c.Request().Header.Get(lastEventHeader)
+	if last == "" {
+		from, last = lastEventQuery, c.QueryParam(lastEventQuery)
 	}
 	if last == "" {
 		after, err := h.events.Now(ctx)
@@ -87,7 +99,7 @@ func (h events) start(ctx context.Context, last string) (uint64, error) {
 	}
 	after, err := strconv.ParseUint(last, 10, 64)
 	if err != nil {
-		return 0, answer.BadRequest("Last-Event-ID " + answer.Quote(last) + " is none of this stream's: send the id of its last event, unchanged")
+		return 0, answer.BadRequest(from + " " + answer.Quote(last) + " is none of this stream's: send the id of its last event, unchanged")
 	}
 	return after, nil
 }
@@ -106,19 +118,29 @@ const (
 	recheck = 500 * time.Millisecond
 	// unchecked is how long a stream stays open while its key cannot be looked up.
 	unchecked = 30 * time.Second
+	// tokenWarning is how long before its key or token ends a stream says so.
+	tokenWarning = time.Minute
+)
+
+// What a stream says of its key or token: that it ends soon, and, as the last, that it has.
+const (
+	tokenExpiring = "token.expiring"
+	tokenExpired  = "token.expired"
 )
 
 // pump writes events until somebody ends it: the client, the tail, the end of its key
 // or of this process.
-func (h events) pump(ctx context.Context, out *eventWriter, published <-chan effect.Published, who auth.Principal) {
+func (h events) pump(ctx context.Context, out *eventWriter, published <-chan effect.Published, by *openedWith) {
 	beats, checks := time.NewTicker(heartbeat), time.NewTicker(recheck)
 	defer beats.Stop()
 	defer checks.Stop()
-	checked := h.by.Now()
+	if by.warn(out, h.by.Now()) != nil {
+		return
+	}
 	for {
 		select {
 		case event, open := <-published:
-			if !open || shows(who, event) && out.event(event) != nil {
+			if !open || shows(by.Principal, event) && out.event(event) != nil {
 				return
 			}
 		case <-beats.C:
@@ -126,7 +148,7 @@ func (h events) pump(ctx context.Context, out *eventWriter, published <-chan eff
 				return
 			}
 		case <-checks.C:
-			if !h.stillOpen(ctx, who, &checked) {
+			if !h.stillOpen(ctx, out, by) {
 				return
 			}
 		case <-h.closing:
@@ -137,17 +159,49 @@ func (h events) pump(ctx context.Context, out *eventWriter, published <-chan eff
 	}
 }
 
-// stillOpen reports whether the stream's key or token is still good.
-func (h events) stillOpen(ctx context.Context, who auth.Principal, checked *time.Time) bool {
-	if !who.Expires.IsZero() && !h.by.Now().Before(who.Expires) {
+// openedWith is the key or token that a stream was opened with.
+type openedWith struct {
+	auth.Principal
+	checked time.Time // when it was last known to be good
+	warned  bool      // that it ends
+}
+
+// tokenEnd is what a stream says of the end of its key or token.
+type tokenEnd struct {
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	Detail    string    `json:"detail,omitempty"` // why it ended before that
+}
+
+// warn says once, when it is time, when the key or token ends.
+func (o *openedWith) warn(out *eventWriter, now time.Time) error {
+	if o.warned || o.Expires.IsZero() || now.Before(o.Expires.Add(-tokenWarning)) {
+		return nil
+	}
+	o.warned = true
+	return out.notice(tokenExpiring, tokenEnd{ExpiresAt: o.Expires})
+}
+
+// stillOpen reports whether the stream's key or token is still good, and tells the client
+// of its end: before, and when it has come.
+func (h events) stillOpen(ctx context.Context, out *eventWriter, by *openedWith) bool {
+	now := h.by.Now()
+	if !by.Expires.IsZero() && !now.Before(by.Expires) {
+		_ = out.notice(tokenExpired, tokenEnd{ExpiresAt: by.Expires}) // it is the last
 		return false
 	}
-	err := h.by.StillGood(ctx, who)
-	if err == nil {
-		*checked = h.by.Now()
-		return true
+	if by.warn(out, now) != nil {
+		return false
 	}
-	return answer.IsUnavailable(err) && h.by.Now().Sub(*checked) < unchecked
+	err := h.by.StillGood(ctx, by.Principal)
+	switch {
+	case err == nil:
+		by.checked = now
+		return true
+	case answer.IsUnavailable(err):
+		return now.Sub(by.checked) < unchecked
+	}
+	_ = out.notice(tokenExpired, tokenEnd{ExpiresAt: by.Expires, Detail: answer.ProblemOf(auth.Unauthorized(err)).Detail})
+	return false
 }
 
 // shows keeps definitions from front-ends: their tokens do not read repositories.

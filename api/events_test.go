@@ -166,17 +166,71 @@ func TestAStreamResumesBehindTheLastEvent(t *testing.T) {
 	require.Equal(t, "4", again.next().id)
 	require.Equal(t, "2", s.open(sessionEvents, adminKey, "Last-Event-ID: 1").next().id)
 	s.call("GET", sessionEvents, "", "Last-Event-ID: x").problem(400, "Last-Event-ID")
+
+	for _, path := range []string{sessionEvents, appEvents} { // what cannot set a header says it in the query
+		require.Equal(t, "3", s.open(path+"?lastEventId=2", adminKey).next().id)
+		require.Equal(t, "4", s.open(path+"?lastEventId=1", adminKey, "Last-Event-ID: 3").next().id, "it has read on since it made its query")
+		require.Equal(t, "4", s.open(path+"?lastEventId=", adminKey).first)
+		s.call("GET", path+"?lastEventId=-1", "").problem(400, "lastEventId")
+	}
+}
+
+// A chat goes on where it broke off, with a token that its page has got in time.
+func TestAStreamSaysWhenItsTokenEnds(t *testing.T) {
+	clock := &movingClock{now: time.Now()}
+	s := onStage(t, func(o *api.Options) { o.Now = clock.read })
+	hour := func(key string) made {
+		return s.call("POST", "/v1/apps/clinic/sessions/s1/token", `{"expiresIn":"1h"}`, bearer(key)).made()
+	}
+	key := s.call("POST", keysPath, `{"scopes":["messages"],"expiresIn":"2h"}`).made()
+	token := hour(adminKey)
+	chat, other := s.open(sessionEvents, token.Token), s.open(appEvents, key.Key)
+	ends := `{"expiresAt":"` + token.Expires.Format(time.RFC3339) + `"}`
+	s.publish("chat.message.clinic.s1", "s1", `{"n":1}`)
+	require.Equal(t, told{"1", "chat.message", `{"n":1}`}, chat.next())
+	clock.forward(59*time.Minute + 5*time.Second)
+	require.Equal(t, told{"", "token.expiring", ends}, chat.next())
+	require.Equal(t, told{"", "token.expiring", ends}, s.open(sessionEvents, token.Token).next(), "at once, where it is less than a minute")
+	s.publish("chat.failed.clinic.s1", "s1", `{"n":2}`)
+	require.Equal(t, told{"2", "chat.failed", `{"n":2}`}, chat.next(), "it goes on")
+	clock.forward(time.Minute)
+	require.Equal(t, told{"", "token.expired", ends}, chat.next())
+	chat.ends()
+
+	again := s.open(sessionEvents+"?lastEventId=1&access_token="+hour(key.Key).Token, "", "Authorization: none")
+	require.Equal(t, told{"2", "chat.failed", `{"n":2}`}, again.next())
+	s.call("DELETE", keysPath+"/"+key.KeyID, "").is(204, "")
+	last := again.next()
+	require.Equal(t, "token.expired", last.event)
+	require.Contains(t, last.data, `"detail":"the key is`)
+	again.ends()
+	require.Equal(t, "1", other.next().id)
+	require.Equal(t, "2", other.next().id)
+	require.Equal(t, "token.expired", other.next().event, "a key that ends says so as well")
+	other.ends()
+}
+
+// movingClock is a clock that is moved by hand.
+type movingClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *movingClock) read() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *movingClock) forward(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(by)
 }
 
 func TestAStreamEndsWithItsKeyOrToken(t *testing.T) {
-	now, mu := time.Now(), sync.Mutex{}
-	s := onStage(t, func(o *api.Options) {
-		o.Now = func() time.Time {
-			mu.Lock()
-			defer mu.Unlock()
-			return now
-		}
-	})
+	clock := &movingClock{now: time.Now()}
+	s := onStage(t, func(o *api.Options) { o.Now = clock.read })
 	key := s.call("POST", keysPath, `{"scopes":["messages"]}`).made()
 	token := s.call("POST", "/v1/apps/clinic/sessions/s1/token", "", bearer(key.Key)).made()
 	byKey, byToken, other := s.open(appEvents, key.Key), s.open(sessionEvents, token.Token), s.open(sessionEvents, adminKey)
@@ -186,9 +240,7 @@ func TestAStreamEndsWithItsKeyOrToken(t *testing.T) {
 
 	brief := s.call("POST", "/v1/apps/clinic/sessions/s1/token", `{"expiresIn":"1h"}`).made()
 	ending := s.open(sessionEvents, brief.Token)
-	mu.Lock()
-	now = now.Add(time.Hour)
-	mu.Unlock()
+	clock.forward(time.Hour)
 	ending.ends()
 	s.publish("tool.trigger.clinic.s1.book", "s1", `{"n":1}`)
 	require.Equal(t, `{"n":1}`, other.next().data, "others go on")
@@ -341,7 +393,7 @@ func TestWhatIsPublishedIsWhatTheDescriptionOfTheEventsSays(t *testing.T) {
 		for _, event := range s.sink.all() {
 			seen[described.channelOf(t, event)] = true
 		}
-		return len(seen) == len(events["channels"].(map[string]any))-1 // on one we listen
+		return len(seen) == len(events["channels"].(map[string]any))-3 // on one we listen, two are of what is said
 	}, 10*time.Second, 20*time.Millisecond, "%v", seen)
 }
 
