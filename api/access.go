@@ -1,70 +1,77 @@
 package api
 
 import (
-	"net/http"
-
 	"earshot/api/auth"
 	"earshot/repositories/store"
 )
 
-// accessTable says who may do what (section 9 of the contract). A route that is not in
-// it is the admin's alone: listing, creating and deleting apps, and whatever somebody
-// forgets here.
+// Paths of what belongs to an app, and to one of its sessions.
+const (
+	ofApp     = "/v1/apps/:appId"
+	ofSession = ofApp + "/sessions/:sessionId"
+)
+
+// accessGroups say who may do what (section 9 of the contract): operations, by the scopes of
+// which a key needs one.
+var accessGroups = []struct {
+	auth.Access
+	operations []string
+}{
+	{auth.Access{Anyone: true}, []string{"GET /v1/whoami"}},
+	{auth.Access{Scopes: []store.Permission{store.PermitApp}}, []string{
+		"GET " + ofApp, "PUT " + ofApp,
+		"POST " + ofApp + "/keys", "GET " + ofApp + "/keys", "DELETE " + ofApp + "/keys/:keyId",
+		"GET " + ofApp + "/sources",
+	}},
+	{auth.Access{Scopes: []store.Permission{store.PermitTools}}, []string{
+		"GET " + ofApp + "/repositories", "POST " + ofApp + "/repositories",
+		"PUT " + ofApp + "/repositories/:repositoryId", "PATCH " + ofApp + "/repositories/:repositoryId",
+		"GET " + ofApp + "/repositories/:repositoryId", "DELETE " + ofApp + "/repositories/:repositoryId",
+		"GET " + ofSession + "/repositories", "POST " + ofSession + "/repositories",
+		"PUT " + ofSession + "/repositories/:repositoryId", "PATCH " + ofSession + "/repositories/:repositoryId",
+		"GET " + ofSession + "/repositories/:repositoryId", "DELETE " + ofSession + "/repositories/:repositoryId",
+	}},
+	{auth.Access{Scopes: []store.Permission{store.PermitTools, store.PermitTriggers}}, []string{
+		"GET " + ofApp + "/tools", "GET " + ofSession + "/tools", "GET " + ofApp + "/tools/usage",
+	}},
+	{auth.Access{Scopes: []store.Permission{store.PermitMessages}}, []string{
+		"GET " + ofApp + "/sessions", "PUT " + ofSession, "DELETE " + ofSession, "POST " + ofSession + "/token",
+		"GET " + ofSession + "/messages/:messageId/explain",
+	}},
+	{auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, []string{
+		"GET " + ofSession,
+		"POST " + ofSession + "/messages", "GET " + ofSession + "/messages",
+		"GET " + ofSession + "/messages/:messageId", "DELETE " + ofSession + "/messages/:messageId",
+		"POST " + ofSession + "/messages/:messageId/commit",
+	}},
+	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}}, []string{
+		"GET " + ofSession + "/triggers",
+		"POST " + ofApp + "/triggers", "GET " + ofApp + "/triggers", "DELETE " + ofApp + "/triggers",
+		"GET " + ofApp + "/triggers/:triggerId", "POST " + ofApp + "/triggers/:triggerId/retry",
+		"POST " + ofApp + "/triggers/retry",
+	}},
+	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true}, []string{ // with source ui only
+		"POST " + ofSession + "/triggers",
+	}},
+	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true, ByTrigger: true}, []string{
+		"POST " + ofApp + "/triggers/:triggerId/answer", "POST " + ofApp + "/triggers/:triggerId/confirm",
+		"POST " + ofApp + "/triggers/:triggerId/deny", "POST " + ofApp + "/triggers/:triggerId/cancel",
+	}},
+	{auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}}, []string{
+		"GET " + ofApp + "/events",
+	}},
+	{auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}, FrontEnd: true}, []string{
+		"GET " + ofSession + "/events",
+	}},
+}
+
+// accessTable is who may do what, by operation. A route that is not in it is the admin's
+// alone: listing, creating and deleting apps, and whatever somebody forgets here.
 func accessTable() map[string]auth.Access {
-	const (
-		app     = "/v1/apps/:appId"
-		session = app + "/sessions/:sessionId"
-	)
-	type permissions = []store.Permission
-	owner := auth.Access{Scopes: permissions{store.PermitApp}}
-	tools := auth.Access{Scopes: permissions{store.PermitTools}}
-	ofMessages := auth.Access{Scopes: permissions{store.PermitMessages}}
-	ofTriggers := auth.Access{Scopes: permissions{store.PermitTriggers}}
-	either := permissions{store.PermitMessages, store.PermitTriggers}
-	table := map[string]auth.Access{
-		"GET /v1/whoami": {Anyone: true},
-
-		"GET " + app:                     owner,
-		"PUT " + app:                     owner,
-		"POST " + app + "/keys":          owner,
-		"GET " + app + "/keys":           owner,
-		"GET " + app + "/sources":        owner,
-		"DELETE " + app + "/keys/:keyId": owner,
-
-		"POST " + session + "/messages": {Scopes: ofMessages.Scopes, FrontEnd: true},
-		"GET " + session + "/messages":  {Scopes: ofMessages.Scopes, FrontEnd: true},
-		"DELETE " + session:             ofMessages,
-
-		"GET " + session + "/messages/:messageId":         {Scopes: ofMessages.Scopes, FrontEnd: true},
-		"GET " + session + "/messages/:messageId/explain": ofMessages,
-		"POST " + session + "/messages/:messageId/commit": {Scopes: ofMessages.Scopes, FrontEnd: true},
-		"DELETE " + session + "/messages/:messageId":      {Scopes: ofMessages.Scopes, FrontEnd: true},
-
-		"POST " + session + "/token": ofMessages,
-
-		"POST " + session + "/triggers":              {Scopes: ofTriggers.Scopes, FrontEnd: true}, // source ui only
-		"GET " + session + "/triggers":               ofTriggers,
-		"POST " + app + "/triggers":                  ofTriggers,
-		"GET " + app + "/triggers":                   ofTriggers,
-		"GET " + app + "/triggers/:triggerId":        ofTriggers,
-		"POST " + app + "/triggers/:triggerId/retry": ofTriggers,
-		"POST " + app + "/triggers/retry":            ofTriggers,
-		"DELETE " + app + "/triggers":                ofTriggers,
-
-		"GET " + session + "/events": {Scopes: either, FrontEnd: true},
-		"GET " + app + "/events":     {Scopes: either},
-	}
-	for _, word := range []string{"answer", "confirm", "deny", "cancel"} {
-		table["POST "+app+"/triggers/:triggerId/"+word] = auth.Access{Scopes: ofTriggers.Scopes, FrontEnd: true, ByTrigger: true}
-	}
-	table["GET "+app+"/tools/usage"] = auth.Access{Scopes: permissions{store.PermitTools, store.PermitTriggers}}
-	for _, in := range []string{app, session} {
-		table["GET "+in+"/tools"] = auth.Access{Scopes: permissions{store.PermitTools, store.PermitTriggers}}
-		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			table[method+" "+in+"/repositories"] = tools
-		}
-		for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodGet, http.MethodDelete} {
-			table[method+" "+in+"/repositories/:repositoryId"] = tools
+	table := map[string]auth.Access{}
+	for _, group := range accessGroups {
+		for _, operation := range group.operations {
+			table[operation] = group.Access
 		}
 	}
 	return table

@@ -43,6 +43,7 @@ var permitted = map[string]string{
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token",
 	"GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/explain": "messages",
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/commit": "messages token", "DELETE /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}": "messages token",
+	"PUT /v1/apps/{appId}/sessions/{sessionId}": "messages", "GET /v1/apps/{appId}/sessions/{sessionId}": "messages token", "GET /v1/apps/{appId}/sessions": "messages",
 	"DELETE /v1/apps/{appId}/sessions/{sessionId}": "messages", "POST /v1/apps/{appId}/sessions/{sessionId}/token": "messages",
 
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers",
@@ -57,7 +58,7 @@ var permitted = map[string]string{
 
 // bodies that are good, for the routes that need one.
 var goodBodies = map[string]string{
-	"PUT /v1/apps/{appId}": `{"name":"n"}`, "POST /v1/apps/{appId}/keys": `{"scopes":["tools"]}`,
+	"PUT /v1/apps/{appId}": `{"name":"n"}`, "PUT /v1/apps/{appId}/sessions/{sessionId}": `{}`, "POST /v1/apps/{appId}/keys": `{"scopes":["tools"]}`,
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": hello,
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": `{"name":"n","source":"ui"}`,
 	"POST /v1/apps/{appId}/triggers":                      `{"name":"n","source":"ui"}`,

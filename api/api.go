@@ -137,7 +137,7 @@ type Store interface {
 	RepositoryReader
 	RepositoryWriter
 	Previewer
-	SessionCloser
+	SessionStore
 }
 
 // AppStore keeps apps.
@@ -170,8 +170,11 @@ type Previewer interface {
 	PreviewRepository(ctx context.Context, repository *repositories.Repository, by string) (operation string, err error)
 }
 
-// SessionCloser ends sessions.
-type SessionCloser interface {
+// SessionStore keeps what is known of sessions in advance, lists them and ends them.
+type SessionStore interface {
+	PutSession(ctx context.Context, session *repositories.Session) (created bool, err error)
+	Session(ctx context.Context, appID, sessionID string) (*repositories.Session, error)
+	Sessions(ctx context.Context, appID, after string, limit int) (items []*repositories.Session, next string, err error)
 	CloseSession(ctx context.Context, appID, sessionID string) error
 }
 
@@ -184,6 +187,8 @@ type Engine interface {
 	Messages
 	Triggers
 	Tools
+	// Open lists the calls of a session that lack values.
+	Open(ctx context.Context, appID, sessionID string) ([]trigger.OpenCall, error)
 }
 
 // Messages takes chat messages and tells what came of them.

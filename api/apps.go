@@ -115,20 +115,6 @@ func (h apps) delete(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// sessions closes sessions; they begin with their first use.
-type sessions struct{ store SessionCloser }
-
-func (h sessions) routes() []route {
-	return []route{{method: http.MethodDelete, path: "/v1/apps/:appId/sessions/:sessionId", handle: h.close}}
-}
-
-func (h sessions) close(c echo.Context) error {
-	if err := h.store.CloseSession(c.Request().Context(), c.Param("appId"), c.Param("sessionId")); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
-}
-
 // previewQuery is the parameter of a write that can say what it would do.
 var previewQuery = []string{"dryRun"}
 

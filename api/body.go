@@ -21,6 +21,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/bodies"
 	"earshot/repositories/fault"
+	"earshot/repositories/locale"
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -149,6 +150,9 @@ func newBodies() *bodies.Definitions {
 		"message-text": checkText,
 		"key-life":     func(text string) error { return checkLife(text, maxKeyLife, "720h") },
 		"token-life":   func(text string) error { return checkLife(text, maxTokenLife, "1h") },
+		"session-life": func(text string) error { return checkLife(text, maxSessionLife, "2h") },
+		"language":     locale.CheckLanguage,
+		"time-zone":    locale.CheckZone,
 	})
 }
 
@@ -160,15 +164,30 @@ func decodeMessage(definitions *bodies.Definitions, body []byte) (message trigge
 		Actor     string `json:"actor"`
 		Text      string `json:"text"`
 		Final     *bool  `json:"final"`
+		Language  string `json:"language"`
+		TimeZone  string `json:"timeZone"`
+
+		Metadata repositories.Metadata `json:"metadata"`
 	}
-	err = definitions.Decode("Message", body, &given)
+	read, err := definitions.Read("Message", body)
+	if err != nil {
+		return message, false, err
+	}
+	read.Into(&given)
+	checkMetadata(read, given.Metadata)
 	isDraft = given.Final != nil && !*given.Final
-	if err == nil && isDraft && given.Actor == matcher.ActorAgent {
-		var faults fault.List
-		faults.Add(fault.Point("final"), "what an agent says is matched against nothing, so that it has no draft")
-		err = faults
+	if isDraft && given.Actor == matcher.ActorAgent {
+		read.Add(fault.Point("final"), "what an agent says is matched against nothing, so that it has no draft")
 	}
-	return trigger.Message{ID: given.MessageID, Actor: given.Actor, Text: given.Text}, isDraft, err
+	return trigger.Message{
+		ID: given.MessageID, Actor: given.Actor, Text: given.Text, Language: given.Language, TimeZone: given.TimeZone, Metadata: given.Metadata,
+	}, isDraft, read.Err()
+}
+
+func checkMetadata(read *bodies.Body, given repositories.Metadata) {
+	if err := repositories.CheckMetadata(given); err != nil {
+		read.Add(fault.Point("metadata"), "%s", err)
+	}
 }
 
 // decodeDirect reads the body of a direct trigger; app and session are the path's. The
@@ -180,12 +199,34 @@ func decodeDirect(definitions *bodies.Definitions, body []byte) (trigger.Direct,
 		Values       map[string]any `json:"values"`
 		Source       string         `json:"source"`
 		TriggerID    string         `json:"triggerId"`
+
+		Metadata repositories.Metadata `json:"metadata"`
 	}
-	err := definitions.Decode("Direct", body, &given)
+	read, err := definitions.Read("Direct", body)
+	if err != nil {
+		return trigger.Direct{}, err
+	}
+	read.Into(&given)
+	checkMetadata(read, given.Metadata)
 	return trigger.Direct{
 		Name: given.Name, RepositoryID: given.RepositoryID, Values: given.Values,
-		Source: given.Source, TriggerID: given.TriggerID,
-	}, err
+		Source: given.Source, TriggerID: given.TriggerID, Metadata: given.Metadata,
+	}, read.Err()
+}
+
+// decodeSession reads what is put of a session.
+func decodeSession(definitions *bodies.Definitions, sent []byte, appID, sessionID string) (*repositories.Session, error) {
+	body, err := definitions.Read("SessionRequest", sent)
+	if err != nil {
+		return nil, err
+	}
+	body.Agree("appId", appID)
+	body.Agree("sessionId", sessionID)
+	session := &repositories.Session{}
+	body.Into(session)
+	checkMetadata(body, session.Metadata)
+	session.AppID, session.ID = appID, sessionID
+	return session, body.Err()
 }
 
 // decodeGiven reads the answer to a trigger.
@@ -235,6 +276,8 @@ func checkText(text string) error {
 const (
 	// maxKeyLife is ten years: longer is for ever, and that is said by leaving it out.
 	maxKeyLife = 10 * 365 * 24 * time.Hour
+	// maxSessionLife bounds how long a session may be kept that nobody uses.
+	maxSessionLife = 365 * 24 * time.Hour
 	// maxTokenLife is what the contract gives a session token.
 	maxTokenLife = 24 * time.Hour
 )

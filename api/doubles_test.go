@@ -66,6 +66,21 @@ func (s *storeDouble) PutApp(_ context.Context, app *repositories.App) (bool, er
 	return s.created, s.err
 }
 
+func (s *storeDouble) PutSession(_ context.Context, session *repositories.Session) (bool, error) {
+	s.took("PutSession", session)
+	return s.created, s.err
+}
+
+func (s *storeDouble) Session(_ context.Context, appID, sessionID string) (*repositories.Session, error) {
+	s.took("Session", appID, sessionID)
+	return &repositories.Session{AppID: appID, ID: sessionID}, s.err
+}
+
+func (s *storeDouble) Sessions(_ context.Context, appID, after string, limit int) ([]*repositories.Session, string, error) {
+	s.took("Sessions", appID, after, limit)
+	return nil, s.next, s.err
+}
+
 func (s *storeDouble) App(_ context.Context, appID string) (*repositories.App, error) {
 	s.took("App", appID)
 	if s.err != nil {
@@ -239,6 +254,11 @@ func (e *engineDouble) Explain(_ context.Context, appID, sessionID, messageID st
 func (e *engineDouble) Fire(_ context.Context, direct trigger.Direct) (json.RawMessage, error) {
 	e.took("Fire", direct)
 	return e.answer, e.err
+}
+
+func (e *engineDouble) Open(_ context.Context, appID, sessionID string) ([]trigger.OpenCall, error) {
+	e.took("Open", appID, sessionID)
+	return []trigger.OpenCall{}, e.err
 }
 
 func (e *engineDouble) Usage(_ context.Context, appID string) ([]usage.Tool, error) {

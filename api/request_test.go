@@ -16,7 +16,7 @@ import (
 
 func TestAnUnknownPathIsA404Problem(t *testing.T) {
 	s := start(t)
-	for _, path := range []string{"/nothing", "/v1", "/v2/apps", "/v1/apps/clinic/nothing", "/v1/apps/clinic/sessions", "/healthz/x", "/v1/apps/clinic/sessions/s1/messages/m1/x"} {
+	for _, path := range []string{"/nothing", "/v1", "/v2/apps", "/v1/apps/clinic/nothing", "/healthz/x", "/v1/apps/clinic/sessions/s1/messages/m1/x"} {
 		s.call("GET", path, "").problem(404)
 	}
 	s.call("GET", "/nothing", "", "Authorization: ").problem(404)
@@ -27,7 +27,7 @@ func TestAWrongMethodIsA405ProblemWithAllow(t *testing.T) {
 		"/v1/apps":                          {"POST", "GET, HEAD, OPTIONS"},
 		"/v1/apps/clinic":                   {"POST", "DELETE, GET, HEAD, OPTIONS, PUT"},
 		messagesPath:                        {"DELETE", "GET, HEAD, OPTIONS, POST"},
-		"/v1/apps/clinic/sessions/s1":       {"GET", "DELETE, OPTIONS"},
+		"/v1/apps/clinic/sessions/s1":       {"POST", "DELETE, GET, HEAD, OPTIONS, PUT"},
 		"/v1/apps/clinic/repositories/r":    {"POST", "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"},
 		"/v1/apps/clinic/triggers/t/retry":  {"PUT", "OPTIONS, POST"},
 		"/v1/apps/clinic/triggers/t/answer": {"GET", "OPTIONS, POST"},

@@ -51,6 +51,11 @@ type Settings struct {
 	ChatModeEnabled bool `json:"chatModeEnabled"`
 	// SkipToolResponse suppresses the reply after a match.
 	SkipToolResponse bool `json:"skipToolResponse"`
+	// ChatEvents makes an event of every message that is stored, and of every reply.
+	ChatEvents bool `json:"chatEvents,omitempty"`
+	// Language (BCP 47) and TimeZone (IANA) are those of users of whom nothing nearer is said.
+	Language string `json:"language,omitempty"`
+	TimeZone string `json:"timeZone,omitempty"`
 	// Prompt is added to what the LLM is told.
 	Prompt Prompt `json:"prompt,omitzero"`
 	// LLM chooses models by purpose.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/locale"
 	"earshot/repositories/secret"
 )
 
@@ -41,6 +42,8 @@ var formats = map[string]func(string) error{
 	"settle":         func(text string) error { return checkDuration(text, maxSettle, "800ms") },
 	"dedupe-within":  func(text string) error { return checkDuration(text, maxDedupe, "10m") },
 	"answer-within":  func(text string) error { return checkDuration(text, maxAnswer, "30s") },
+	"language":       locale.CheckLanguage,
+	"time-zone":      locale.CheckZone,
 }
 
 func checkSecret(text string) error {

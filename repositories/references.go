@@ -12,6 +12,9 @@ import (
 // fault.List.
 func (r *Repository) Check(app *App) error {
 	var faults fault.List
+	if r.SessionID != "" && r.Options.Template {
+		faults.Add(fault.Point("options", "template"), "is for repositories of an app; sessions get copies of them")
+	}
 	for i := range r.Tools {
 		tool := &r.Tools[i]
 		at := fault.Point("tools", i)

@@ -50,6 +50,8 @@ type Options struct {
 	TriggerOnce bool `json:"triggerOnce"`
 	// Exclusive makes its tools win over all others, and suppresses replies.
 	Exclusive bool `json:"exclusive"`
+	// Template keeps a repository of an app out of every scope: sessions get copies of it.
+	Template bool `json:"template,omitempty"`
 }
 
 // Scope returns the owner of the repository.

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/locale"
 	"earshot/repositories/parameters"
 	"earshot/repositories/store"
 	"earshot/trigger/ledger"
@@ -48,12 +50,26 @@ type storedMessage struct {
 	Text        string    `json:"text"`
 	Time        time.Time `json:"ts"`
 	TraceParent string    `json:"traceparent,omitempty"`
+	Language    string    `json:"language,omitempty"`
+	TimeZone    string    `json:"timeZone,omitempty"`
+
+	Metadata repositories.Metadata `json:"metadata,omitempty"`
 	// claims stand apart, so that they can go with the decision.
 	claims parameters.Claims
 }
 
 // ofDraft stands for the message that a draft is.
 var ofDraft = &storedMessage{}
+
+// language is that of who says the turn's message, as far as anybody has said it.
+func (t *turn) language() string {
+	return cmp.Or(t.message.Language, t.scope.put.Language, t.scope.app.Settings.Language)
+}
+
+// zone is where who says the turn's message is; other where nobody has said it.
+func (t *turn) zone(other *time.Location) *time.Location {
+	return locale.Zone(cmp.Or(t.message.TimeZone, t.scope.put.TimeZone, t.scope.app.Settings.TimeZone), other)
+}
 
 // hash is a hash of a message's content: a message that is sent again under the same id
 // must have the same. The time and the claims are not part of it.
@@ -134,8 +150,7 @@ func (e *Engine) scopeOf(id ledger.Turn, had *appState, found *ledger.TakenTurn)
 	if err != nil {
 		return scope{}, err
 	}
-	sessions, err := loadAll(e.store, id.App, found.Repositories)
-	return scope{appState: own, session: sessions}, err
+	return e.scopeWith(own, id.App, found.Own)
 }
 
 // needed returns those of a message's claims that tools in scope ask for, and none for

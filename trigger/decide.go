@@ -20,6 +20,7 @@ import (
 // the catch-all takes what nothing else matched.
 func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 	p := newPlanner(e, t.Turn, t.token, t.scope.appState, t.message.Text, t.message.TraceParent)
+	p.metadata, p.language = t.message.Metadata.Over(t.scope.put.Metadata), t.language()
 	p.life, p.claims, p.standing = t.generation, len(t.scope.claims) > 0, t.standing
 	fires := oncePerRepository(exclusiveFirst(result.Matches)) // none of a plain yes or no
 	if err := p.setOff(e, t, fires, result.Rejected); err != nil {
@@ -168,11 +169,18 @@ type unfinished struct {
 // readUnfinished reads the unfinished calls of a session, without those that are too old or
 // whose tool is no longer in scope.
 func readUnfinished(text string, s scope, now time.Duration) []unfinished {
-	var stored, open []unfinished
-	if text == "" || decode(text, &stored) != nil {
+	if text == "" {
 		return nil
 	}
-	reach := matcher.Request{Candidates: s.candidates().all}
+	return stillOpen(text, s.candidates().all, now)
+}
+
+func stillOpen(text string, among []matcher.Candidate, now time.Duration) []unfinished {
+	var stored, open []unfinished
+	if decode(text, &stored) != nil {
+		return nil
+	}
+	reach := matcher.Request{Candidates: among}
 	for _, u := range stored {
 		c, found := reach.Named(u.Name)
 		if found && c.Repository.ID == u.RepositoryID && c.Repository.SessionID == u.SessionID && now-time.Duration(u.Since)*time.Millisecond < keepUnfinished {
@@ -181,6 +189,41 @@ func readUnfinished(text string, s scope, now time.Duration) []unfinished {
 		}
 	}
 	return open
+}
+
+// OpenCall is a call that messages have begun and that lacks values.
+type OpenCall struct {
+	RepositoryID string         `json:"repositoryId"`
+	Name         string         `json:"name"`
+	Values       map[string]any `json:"values"`  // that were said, and are valid
+	Missing      []string       `json:"missing"` // names of those that are not
+	// Ask is the question for the first missing one, where the tool has one.
+	Ask string `json:"ask,omitempty"`
+}
+
+// Open lists the calls of a session that lack values, as the next message finds them: those
+// of tools that ask for a verified user as well. A session that does not exist has none.
+func (e *Engine) Open(ctx context.Context, appID, sessionID string) ([]OpenCall, error) {
+	id, had := ledger.Turn{App: appID, Session: sessionID}, e.apps.get(appID)
+	found, err := e.ledger.Peek(ctx, id, 0, had.version)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return nil, noApp(appID)
+	}
+	open := []OpenCall{}
+	if found.Unfinished == "" {
+		return open, nil
+	}
+	s, err := e.scopeOf(id, had, found)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range stillOpen(found.Unfinished, s.winners(), found.At) {
+		open = append(open, OpenCall{RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing})
+	}
+	return open, nil
 }
 
 // unfinishedBefore works out which calls lacked values after a history: the session keeps

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,14 +54,15 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 }
 
 // guess plans a firing of what this process knows of the app, for a session that has no
-// tools of its own, without asking Redis: the deciding script finds out whether it is so.
+// tools of its own and of which nothing was put, without asking Redis: the deciding script
+// finds out whether it is so.
 // It is nil where nothing can be fired like that, whatever the reason.
 func (e *Engine) guess(d Direct) *plan {
 	known := e.apps.get(d.AppID)
 	if known.version == "" {
 		return nil
 	}
-	p, err := e.planIn(scope{appState: known}, d, standing{})
+	p, err := e.planIn(scope{appState: known, put: unput}, d, standing{})
 	if err != nil {
 		return nil
 	}
@@ -92,16 +94,17 @@ func (e *Engine) planIn(s scope, d Direct, known standing) (*plan, error) {
 	if len(faults) > 0 {
 		return nil, &ValuesError{Name: d.Name, Faults: faults}
 	}
-	return e.planFire(d, s.appState, known, candidate, values)
+	return e.planFire(d, s, known, candidate, values)
 }
 
-func (e *Engine) planFire(d Direct, of *appState, known standing, candidate matcher.Candidate, values map[string]any) (*plan, error) {
+func (e *Engine) planFire(d Direct, in scope, known standing, candidate matcher.Candidate, values map[string]any) (*plan, error) {
 	triggerID := d.TriggerID
 	if triggerID == "" && !candidate.Repository.Options.TriggerOnce {
 		triggerID = hash("direct", e.newID())
 	}
-	p := newPlanner(e, ledger.Turn{App: d.AppID, Session: d.SessionID}, e.token(), of, "", d.TraceParent)
-	p.frontEnd, p.standing = d.FrontEnd, known
+	p := newPlanner(e, ledger.Turn{App: d.AppID, Session: d.SessionID}, e.token(), in.appState, "", d.TraceParent)
+	p.frontEnd, p.standing, p.put = d.FrontEnd, known, in.put.text
+	p.metadata, p.language = d.Metadata.Over(in.put.Metadata), cmp.Or(in.put.Language, in.app.Settings.Language)
 	if err := p.fire(matcher.Match{Candidate: candidate, Values: values}, d.Source, triggerID); err != nil {
 		return nil, err
 	}

@@ -133,7 +133,7 @@ func entryOf(id string, stored ledger.StoredMessage) (Entry, error) {
 	if err := decode(stored.Message, &message); err != nil {
 		return Entry{}, fmt.Errorf("message %q cannot be read: %w", id, err)
 	}
-	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, State: EntryPending, Triggers: []Match{}}
+	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, Metadata: message.Metadata, State: EntryPending, Triggers: []Match{}}
 	decided, err := shownAnswer(stored)
 	if err != nil {
 		return Entry{}, fmt.Errorf("the decision of message %q cannot be read: %w", id, err)

@@ -119,7 +119,7 @@ func (p *planner) holdBack(f plannedFiring, tool *repositories.Tool, says payloa
 		return held.keep(f.move)
 	}
 	held.Digest, held.Once = confirmDigest(p.Turn, matcher.Candidate{Repository: f.repository, Tool: tool}, says.Values), tool.Confirm == repositories.ConfirmOnce
-	match.Digest, match.Question, match.ExpiresAt = held.Digest, question.Of(tool, says.Values, p.text), &until
+	match.Digest, match.Question, match.ExpiresAt = held.Digest, question.Of(tool, says.Values, p.language, p.text), &until
 	if err := held.keep(f.move); err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (p *planner) cancel(h *heldTrigger, f plannedFiring, action state.Action) e
 	of := h.record
 	header := payload.Header{
 		ID: keyspace.EffectID(f.triggerID, payload.KindCancelled), Time: p.now,
-		MessageID: of.MessageID, Text: of.Text, AppID: p.App, SessionID: p.Session,
+		MessageID: of.MessageID, Text: of.Text, AppID: p.App, SessionID: p.Session, Metadata: of.Metadata,
 	}
 	says := payload.Trigger{Header: header, RepositoryID: of.RepositoryID, Source: of.Source, Name: of.Name, Schema: of.Schema, Values: of.Values}
 	return p.tell(f, payload.KindCancelled, header, payload.Cancelled{Trigger: says, TriggerID: f.triggerID, Reason: string(action)})

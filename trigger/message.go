@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"earshot/matcher"
+	"earshot/repositories"
 	"earshot/repositories/parameters"
 	"earshot/trigger/effect"
 	"earshot/trigger/state"
@@ -20,6 +21,10 @@ type Message struct {
 	ID    string
 	Actor string // matcher.ActorUser or matcher.ActorAgent
 	Text  string
+	// Language (BCP 47) and TimeZone (IANA) are those of who says it; those of the session,
+	// else of the app, where they are empty.
+	Language, TimeZone string
+	Metadata           repositories.Metadata
 	// TraceParent is the trace that the request belongs to (W3C Trace Context).
 	TraceParent string
 	// Claims are what verified ID tokens say of the user. Those that tools in scope ask
@@ -124,6 +129,7 @@ type Direct struct {
 	// well.
 	FrontEnd    bool
 	TraceParent string
+	Metadata    repositories.Metadata
 	// Claims are what verified ID tokens say of the user; they are not kept.
 	Claims parameters.Claims
 }
@@ -142,6 +148,8 @@ type Entry struct {
 	Actor     string    `json:"actor"`
 	Text      string    `json:"text"`
 	Time      time.Time `json:"ts"`
+	// Metadata is that of the message alone.
+	Metadata repositories.Metadata `json:"metadata,omitempty"`
 	// State is decided, pending (being worked on) or failed (not decided: Error
 	// says why, and posting the message again tries again).
 	State    string          `json:"state"`
@@ -167,6 +175,8 @@ type Record struct {
 	Text      string          `json:"text,omitempty"`
 	Time      time.Time       `json:"ts"`
 	Schema    json.RawMessage `json:"schema"`
+	// Metadata is that of the message or direct trigger, laid over that of the session.
+	Metadata repositories.Metadata `json:"metadata,omitempty"`
 	// Repaired says that a model's arguments were not well-formed JSON, Coerced which
 	// values were changed in form, and Evidence where each inferred value was said:
 	// null for nowhere.

@@ -35,8 +35,9 @@ type plan struct {
 	matched string
 	claims  bool
 	// guessed says that it was made of what this process knows of the app, and that the
-	// session has no tools of its own.
+	// session has no tools of its own; put is what was put of the session (JSON).
 	guessed bool
+	put     string
 	// frontEnd says that a direct trigger came with a session's token.
 	frontEnd bool
 	// box is the outbox of the plan's own events. holder has it once the plan is committed;
@@ -95,6 +96,8 @@ type planner struct {
 	of          *repositories.App
 	now         time.Time
 	text        string
+	metadata    repositories.Metadata
+	language    string // of the user, as a tag of BCP 47; empty where it was not told
 	traceParent string
 	fired       map[string]int   // firings so far, by repository and tool
 	life        store.Generation // empty without a message
@@ -111,7 +114,7 @@ func newPlanner(e *Engine, id ledger.Turn, token string, state *appState, text, 
 
 // header makes the header of an event of the plan.
 func (p *planner) header(id string) payload.Header {
-	return payload.Header{ID: id, Time: p.now, MessageID: p.Message, Text: p.text, AppID: p.App, SessionID: p.Session}
+	return payload.Header{ID: id, Time: p.now, MessageID: p.Message, Text: p.text, AppID: p.App, SessionID: p.Session, Metadata: p.metadata}
 }
 
 // fire adds a firing with its effects. triggerID is the client's, or empty.
@@ -166,7 +169,7 @@ func (p *planner) record(found matcher.Match) Record {
 	match := p.answer.Matches[len(p.answer.Matches)-1]
 	return Record{
 		Match: match, State: match.State, AppID: p.App, SessionID: p.Session, MessageID: p.Message,
-		Text: p.text, Time: p.now, Schema: found.Tool.Given(),
+		Text: p.text, Time: p.now, Schema: found.Tool.Given(), Metadata: p.metadata,
 		Repaired: found.Repaired, Coerced: found.Coerced, Evidence: p.evidence(found),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/parameters"
 	"earshot/repositories/store"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
@@ -94,7 +95,15 @@ func (e *Engine) prepare(ctx context.Context, m Message) (ledger.Turn, *storedMe
 	}
 	claims, err := e.needed(ctx, m)
 	return ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID},
-		&storedMessage{Actor: m.Actor, Text: m.Text, Time: e.now().UTC(), TraceParent: m.TraceParent, claims: claims}, err
+		storedFrom(m, e.now().UTC(), claims), err
+}
+
+// storedFrom is a message as its session keeps it.
+func storedFrom(m Message, at time.Time, claims parameters.Claims) *storedMessage {
+	return &storedMessage{
+		Actor: m.Actor, Text: m.Text, Time: at, TraceParent: m.TraceParent,
+		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, claims: claims,
+	}
 }
 
 func (e *Engine) acceptOnce(ctx context.Context, id ledger.Turn, message *storedMessage) (accepted, error) {
@@ -161,7 +170,7 @@ func (e *Engine) DryRun(ctx context.Context, m Message) (Answer, explain.Explana
 		return Answer{MessageID: t.Turn.Message, Matches: []Match{}, Rejected: []Rejected{}}, explain.Unmatched(t.Turn.Message, e.now().UTC()), nil
 	}
 	request := e.request(t)
-	request.Now = t.message.Time
+	request.Now = t.message.Time.In(request.Now.Location())
 	result, err := e.find(ctx, t, request)
 	if err != nil {
 		return Answer{}, explain.Explanation{}, err
@@ -188,7 +197,7 @@ func (e *Engine) pastTurn(ctx context.Context, m Message) (*turn, error) {
 	if found == nil {
 		return nil, noApp(m.AppID)
 	}
-	t := &turn{Turn: id, at: found.At, message: storedMessage{Actor: m.Actor, Text: m.Text, Time: e.now(), TraceParent: m.TraceParent}}
+	t := &turn{Turn: id, at: found.At, message: *storedFrom(m, e.now(), nil)}
 	t.generation = store.Generation{App: found.AppGeneration, Session: found.SessionGeneration}
 	if t.scope, err = e.scopeOf(id, had, found); err != nil {
 		return nil, err
@@ -206,7 +215,7 @@ func (e *Engine) pastTurn(ctx context.Context, m Message) (*turn, error) {
 	if err := json.Unmarshal([]byte(found.Message), &was); err != nil {
 		return nil, err
 	}
-	t.message.Time = was.Time.In(e.now().Location())
+	t.message.Time = was.Time
 	t.unfinished = unfinishedBefore(was.Time, found.History, t.scope)
 	return t, nil
 }

@@ -93,11 +93,11 @@ func (e *Engine) dropped(t *turn) {
 }
 
 func (e *Engine) request(t *turn) matcher.Request {
-	reach := t.scope.candidates()
+	reach, now := t.scope.candidates(), e.now()
 	return matcher.Request{
 		App: t.scope.app, History: t.history, Text: t.message.Text, Unfinished: toMatcher(t.unfinished),
 		Candidates: reach.all, Shared: t.scope.tools.shared, Own: reach.own,
-		Now: e.now(), Chat: t.scope.chats(),
+		Now: now.In(t.zone(now.Location())), Language: t.language(), Chat: t.scope.chats(),
 	}
 }
 

@@ -3,9 +3,11 @@ package trigger_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -285,6 +287,39 @@ func TestSessionDoesNotExpireUnderAMessage(t *testing.T) {
 			items, _, err := w.store.Repositories(context.Background(), session("s1"), "", 10)
 			return err == nil && len(items) == 0
 		})
+		w.rest()
+	})
+}
+
+// TestSessionEndsWhenItWasToldTo lets the time be over that was put of a session, while it is
+// in use: by messages, direct triggers and repositories.
+func TestSessionEndsWhenItWasToldTo(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		_, err := w.store.PutSession(t.Context(), &repositories.Session{AppID: "clinic", ID: "s1", ExpiresIn: repositories.Duration(time.Minute)})
+		require.NoError(t, err)
+		w.put("s1", "booking", booking)
+		_, err = w.say("m1", `book {"day":"monday"}`)
+		require.NoError(t, err)
+		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "book", Values: map[string]any{"day": "monday"}, Source: trigger.SourceUI})
+		require.NoError(t, err)
+		client, keys := w.server.Client(), keyspace.KeysOf("clinic")
+		ends, err := client.ZScore(t.Context(), keys.Idle(), "clinic/s1").Result()
+		require.NoError(t, err)
+		began, err := client.HGet(t.Context(), keys.Turns("s1"), "since").Float64()
+		require.NoError(t, err)
+		require.InDelta(t, began+time.Minute.Seconds()*1000, ends, 1, "no use has put it off")
+
+		_, err = w.store.Session(t.Context(), "clinic", "s1")
+		require.NoError(t, err)
+		require.NoError(t, client.HSet(t.Context(), keys.Turns("s1"), "expires", 1).Err())
+		require.NoError(t, client.ZAdd(t.Context(), keys.Idle(), redis.Z{Score: 1, Member: "clinic/s1"}).Err())
+		w.until("the session is gone", func() bool {
+			_, err := w.store.Session(context.Background(), "clinic", "s1")
+			return errors.Is(err, repositories.ErrNotFound)
+		})
+		_, err = w.store.PutSession(t.Context(), &repositories.Session{AppID: "clinic", ID: "s1"})
+		require.NoError(t, err)
+		require.Empty(t, client.HGet(t.Context(), keys.Turns("s1"), "expires").Val())
 		w.rest()
 	})
 }

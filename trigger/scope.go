@@ -25,6 +25,8 @@ import (
 type scope struct {
 	*appState
 	session []*repositories.Repository
+	// put is what was put of the session.
+	put *putSession
 	// claims are the verified claims of the user who asks.
 	claims parameters.Claims
 }
@@ -43,8 +45,34 @@ func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope,
 	if err != nil {
 		return scope{}, err
 	}
-	sessions, err := loadAll(e.store, appID, session)
-	return scope{appState: state, session: sessions}, err
+	return e.scopeWith(state, appID, session)
+}
+
+// scopeWith is the scope of a session whose fields were read.
+func (e *Engine) scopeWith(of *appState, appID string, fields ledger.SessionFields) (scope, error) {
+	own, err := loadAll(e.store, appID, fields.Repositories)
+	if err != nil {
+		return scope{}, err
+	}
+	put, err := readPut(fields.Record)
+	return scope{appState: of, session: own, put: put}, err
+}
+
+// putSession is what a client has said of a session in advance.
+type putSession struct {
+	repositories.Session
+	text string // as the ledger has it
+}
+
+// unput is a session of which nothing was said.
+var unput = &putSession{}
+
+func readPut(text string) (*putSession, error) {
+	if text == "" {
+		return unput, nil
+	}
+	put := &putSession{text: text}
+	return put, decode(text, &put.Session)
 }
 
 func noApp(appID string) error { return fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound) }
@@ -146,6 +174,7 @@ func (c appCache) load(store *store.Store, appID string, had *appState, fields l
 	if err != nil {
 		return nil, err
 	}
+	own = slices.DeleteFunc(own, func(r *repositories.Repository) bool { return r.Options.Template })
 	state := &appState{version: fields.Version, app: app, repositories: inRank(own)}
 	state.tools = newAppTools(state.repositories)
 	state.facts = sync.OnceValue(func() *explain.AppFacts { return c.packer.FactsOf(app, state.repositories) })

@@ -37,7 +37,8 @@ func partition(n int) string { return fmt.Sprintf("earshot:{p%02d}:", n) }
 // secret key and with the one before it. It belongs to no app.
 const SecretKeyMarks = "earshot:secretkey"
 
-// App is a hash: record, rev, version and rates (Limits.Rates) of the app.
+// App is a hash: record, rev, version, generation and limits (Limits.Rates) of the app, and
+// chat, 1 where its messages are events.
 func (k Keys) App() string { return k.tag + "app:" + k.app }
 
 // Repos is a hash of a scope: repositoryId to the stored repository (see store/seal.go).
@@ -163,6 +164,9 @@ func (k Keys) Rates(sessionID string) string {
 // Apps is a sorted set of the partition: its appIds, in the order of their names.
 func (k Keys) Apps() string { return k.tag + "apps" }
 
+// Sessions is a sorted set of an app: its sessions, in the order of their names.
+func (k Keys) Sessions() string { return k.tag + "sessions:" + k.app }
+
 // Idle is a sorted set of the partition: app/session by the time of their expiry.
 func (k Keys) Idle() string { return k.tag + "idle" }
 
@@ -216,3 +220,22 @@ func OrNone(sessionID string) string {
 	}
 	return sessionID
 }
+
+// SessionLua defines useSession(turns, idle, sessions, app, session, ttl), which notes that a
+// session is used: one that is new is among those of its app from then on, and ends ttl (ms)
+// after it was used last, or when it was told to.
+//
+// The fields of its hash, which is Keys.Turns, are since, when (ms) it was used first;
+// session, what was put of it (JSON); expires, when (ms) it is to end, where that was put;
+// put, the token of who has put it last; and copied/ with the name of a repository that it got
+// from its app.
+const SessionLua = `
+local function useSession(turns, idle, sessions, app, session, ttl)
+  local had = redis.call('HMGET', turns, 'since', 'expires')
+  if not had[1] then
+    redis.call('HSET', turns, 'since', now())
+    redis.call('ZADD', sessions, 0, session)
+  end
+  redis.call('ZADD', idle, had[2] or now() + ttl, app .. '/' .. session)
+end
+`

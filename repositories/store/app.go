@@ -52,7 +52,8 @@ func (s *Store) App(ctx context.Context, appID string) (*repositories.App, error
 // putApp writes an app.
 //
 //	KEYS app, apps
-//	ARGV appId, revision that is there ('' for none), new revision, record, rates
+//	ARGV appId, revision that is there ('' for none), new revision, record, rates, '1' where
+//	     messages are events
 //	=>   ok, or conflict
 //
 // The first revision of an app is its generation.
@@ -61,7 +62,7 @@ local there = redis.call('HGET', KEYS[1], 'rev') or ''
 if there == ARGV[3] then return 'ok' end
 if there ~= ARGV[2] then return 'conflict' end
 if there == '' then redis.call('HSET', KEYS[1], 'generation', ARGV[3]) end
-redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'record', ARGV[4], 'version', ARGV[3], 'limits', ARGV[5])
+redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'record', ARGV[4], 'version', ARGV[3], 'limits', ARGV[5], 'chat', ARGV[6])
 redis.call('ZADD', KEYS[2], 0, ARGV[1])
 return 'ok'
 `)
@@ -90,7 +91,7 @@ func (s *Store) putApp(ctx context.Context, given *repositories.App) (created bo
 	}
 	keys := keyspace.KeysOf(app.ID)
 	reply, err := putApp.Run(ctx, s.db, []string{keys.App(), keys.Apps()}, app.ID, revision, s.newID(), record,
-		app.Settings.Limits.Rates())
+		app.Settings.Limits.Rates(), app.Settings.ChatEvents)
 	s.origins.forget(app.ID)
 	if err == nil && reply == "conflict" {
 		err = errConflict
@@ -169,7 +170,7 @@ func cut(ids []string, limit int) ([]string, string) {
 // dropApp removes an app that has no repositories and no triggers left.
 //
 //	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts
-//	     of explanations, then uses of tools
+//	     of explanations, sessions, then uses of tools
 //	ARGV appId
 //	=>   ok, or again where it has some
 var dropApp = keyspace.NewFreeingScript(`
@@ -201,7 +202,7 @@ func (s *Store) DeleteApp(ctx context.Context, appID string) error {
 		}
 		reply, err := dropApp.Run(ctx, s.db, append([]string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts()}, keys.AllUses(s.now())...), appID)
+			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions()}, keys.AllUses(s.now())...), appID)
 		if err == nil && reply == "again" {
 			err = errConflict
 		}

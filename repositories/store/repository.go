@@ -18,7 +18,7 @@ import (
 
 // writeRepository writes a repository, or removes it, together with the event that this owes.
 //
-//	KEYS app, repos, idle, outbox, effect, written, closed, then the ledger
+//	KEYS app, repos, idle, outbox, effect, written, closed, turns, sessions, then the ledger
 //	ARGV repositoryId, revision that is there ('' for none), stored form ('' removes),
 //	     new version of the app, appId, sessionId, session TTL (ms), Entry, how long the
 //	     write is remembered (ms), most repositories of the scope (0 for any number),
@@ -27,7 +27,7 @@ import (
 //
 // A second run finds that the first one took place and answers as it did: by then its
 // event may be published, and its repository fired and gone again.
-var writeRepository, dropRepository = keyspace.NewScript(keyspace.EffectLua, keyspace.ErasingLua, writeRepositoryLua), keyspace.NewFreeingScript(keyspace.EffectLua, keyspace.ErasingLua, writeRepositoryLua)
+var writeRepository, dropRepository = keyspace.NewScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, writeRepositoryLua), keyspace.NewFreeingScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, writeRepositoryLua)
 
 const writeRepositoryLua = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
@@ -47,7 +47,7 @@ end
 if ARGV[6] == '' then
   redis.call('HSET', KEYS[1], 'version', ARGV[4])
 else
-  redis.call('ZADD', KEYS[3], now() + tonumber(ARGV[7]), ARGV[5] .. '/' .. ARGV[6])
+  useSession(KEYS[8], KEYS[3], KEYS[9], ARGV[5], ARGV[6], tonumber(ARGV[7]))
 end
 enqueue(KEYS[5], owed, ARGV[5], KEYS[4], '')
 redis.call('SET', KEYS[6], ARGV[11], 'PX', ARGV[9])
@@ -75,7 +75,7 @@ func (s *Store) write(ctx context.Context, repository *repositories.Repository, 
 		script = dropRepository
 	}
 	reply, err := script.Run(ctx, s.db,
-		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID)}, keys.Ledger()...),
+		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions()}, keys.Ledger()...),
 		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, s.newID())
 	crash.At(crash.RepositoryReply)
 	switch {

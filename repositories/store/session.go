@@ -25,9 +25,9 @@ end
 
 // dropSession removes what a session has besides its repositories.
 //
-//	KEYS turns, order, repos, triggers, idle, turns that are due, closed, explained
+//	KEYS turns, order, repos, triggers, idle, turns that are due, closed, explained, sessions
 //	ARGV app/session, '1' to spare one in which a message is not decided, how long it is
-//	     remembered that it was closed (ms), the generation of its next life
+//	     remembered that it was closed (ms), the generation of its next life, sessionId
 //	=>   ok, again where it has repositories, or used
 var dropSession = keyspace.NewFreeingScript(undecidedLua, `
 if redis.call('HLEN', KEYS[3]) > 0 then return 'again' end
@@ -35,6 +35,7 @@ if ARGV[2] == '1' and undecided(KEYS[2], KEYS[6], ARGV[1]) then return 'used' en
 for _, id in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do redis.call('ZREM', KEYS[8], ARGV[1] .. '/' .. id) end
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[4])
 redis.call('ZREM', KEYS[5], ARGV[1])
+redis.call('ZREM', KEYS[9], ARGV[5])
 redis.call('HSET', KEYS[7], 'generation', ARGV[4], 'at', now())
 redis.call('PEXPIRE', KEYS[7], ARGV[3])
 return 'ok'
@@ -84,8 +85,8 @@ func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string
 		}
 		crash.At(crash.SessionHalf)
 		reply, err := dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
-			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained()},
-			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation)
+			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained(), keys.Sessions()},
+			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation, sessionID)
 		if err == nil && reply == "again" {
 			err = errConflict
 		}
@@ -95,7 +96,8 @@ func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string
 
 // stillIdle tells whether a session is past its time by the clock of Redis: the one of
 // its last message, which is not noted among the idle ones each time, or a later one there.
-// One in which a message waits for its decision is not idle, however long that takes.
+// One in which a message waits for its decision is not idle, however long that takes. One that
+// was told when to end does so, used or not.
 //
 //	KEYS idle, order, turns that are due, turns
 //	ARGV app/session, session TTL (ms)
@@ -103,8 +105,9 @@ func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string
 var stillIdle = keyspace.NewFreeingScript(undecidedLua, `
 local at, ttl = redis.call('ZSCORE', KEYS[1], ARGV[1]), tonumber(ARGV[2])
 if not at or tonumber(at) > now() then return 'no' end
-local ends = (tonumber(redis.call('HGET', KEYS[4], 'used')) or 0) + ttl
-if ends <= now() and undecided(KEYS[2], KEYS[3], ARGV[1]) then ends = now() + ttl end
+local had = redis.call('HMGET', KEYS[4], 'used', 'expires')
+local ends = tonumber(had[2]) or (tonumber(had[1]) or 0) + ttl
+if ends <= now() and undecided(KEYS[2], KEYS[3], ARGV[1]) then ends = now() + (had[2] and 1000 or ttl) end
 if ends <= now() then return 'yes' end
 redis.call('ZADD', KEYS[1], ends, ARGV[1])
 return 'no'

@@ -68,7 +68,7 @@ func TestValuesOfOneDigestAreAskedForAlike(t *testing.T) {
 			value, err := exactjson.Decode([]byte(raw))
 			require.NoError(t, err)
 			values := map[string]any{"v": []any{value}}
-			digest, asks := canonical.Digest(values), question.Of(tool, values, "")
+			digest, asks := canonical.Digest(values), question.Of(tool, values, "", "")
 			if before, known := asked[digest]; known && !strings.Contains(raw, `\u`) {
 				require.Equal(t, before, asks, "what is confirmed as one is shown as one: %s", raw)
 			}

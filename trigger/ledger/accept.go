@@ -20,8 +20,8 @@ const maxClaims = 5
 // the same round trip it reads all that the matcher needs. The history begins where
 // matcher.HistoryStart has it begin.
 //
-//	KEYS app, repos of the app, repos of the session, turns, order, idle, rate of the
-//	     app, rate of the session, closed, draft, then the ledger
+//	KEYS 1 app, 2 repos of the app, 3 repos of the session, 4 turns, 5 order, 6 idle, 7 rate
+//	     of the app, 8 rate of the session, 9 closed, 10 draft, 11 sessions, then the ledger
 //	ARGV 1 messageId, 2 message (JSON, '' to claim), 3 token, 4 lease (ms),
 //	     5 messages of history, 6 version of the app that the caller has,
 //	     7 session TTL (ms), 8 member of the turns, 9 appId, 10 most claims,
@@ -30,7 +30,7 @@ const maxClaims = 5
 //	     13 how long the generation of the session is kept (ms)
 //	     14 what the message says, as a hash; '' to claim
 //	     15 member of idle, 16 most messages of the session's history,
-//	     17 '1' where the message, which is empty, is that of the draft
+//	     17 '1' where the message, which is empty, is that of the draft, 18 sessionId
 //	=>   a Status, with
 //	     answered  answer, and decision and reply where it is as decided
 //	     decided   decision
@@ -41,8 +41,8 @@ const maxClaims = 5
 //	               its own repositories, those of the session, the history (id, message,
 //	               decision, results and reply of each by turns), unfinished calls, claims,
 //	               the triggers whose question was asked last, those that the message takes
-//	               back, the generations of app and session, and of a draft that says the
-//	               same match, explained and matching
+//	               back, the generations of app and session, what was put of the session,
+//	               and of a draft that says the same match, explained and matching
 //
 // What the draft was matched to stays until it expires: whoever goes on where a process died
 // finds it again. What is verified of the user goes with the message. A draft that says
@@ -61,7 +61,7 @@ if not version then
   return {'noapp'}
 end
 local had = redis.call('HMGET', turns, turn.message .. id, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.token .. id,
-  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext')
+  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session')
 local message, says, answer, ends, holder, decision = had[1], had[2], had[3], tonumber(had[4]) or 0, had[5], had[6]
 local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or 0, had[10], had[11], tonumber(had[12]) or 0
 if claiming and (not message or not redis.call('ZSCORE', ledger.turns, member)) then
@@ -85,8 +85,12 @@ local function change(field, value)
   changed[#changed + 1] = value
 end
 local function write()
+  if not had[16] then
+    change('since', at)
+    redis.call('ZADD', KEYS[11], 0, ARGV[18])
+  end
   redis.call('HSET', turns, unpack(changed))
-  if not used then redis.call('ZADD', KEYS[6], at + tonumber(ARGV[7]), ARGV[15]) end
+  if not used then redis.call('ZADD', KEYS[6], had[17] or at + tonumber(ARGV[7]), ARGV[15]) end
 end
 if generation then redis.call('PEXPIRE', KEYS[9], ARGV[13]) end
 if answer then
@@ -178,7 +182,7 @@ end
 return {'taken', 'message', message, 'age', tostring(at - tonumber(arrived)), 'at', tostring(at),
   'version', version, 'revision', revision, 'record', record, 'own', own,
   'repositories', redis.call('HVALS', KEYS[3]), 'history', history,
-  'unfinished', had[13] or '', 'asked', asked, 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
+  'unfinished', had[13] or '', 'put', had[18] or '', 'asked', asked, 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
   'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
 `)
 
@@ -238,14 +242,13 @@ type Accepted struct {
 
 // TakenTurn is the ledger's data on a turn whose lease was taken.
 type TakenTurn struct {
-	Message string
-	Age, At time.Duration // since it was accepted; now: by the clock of Redis
-	App     AppFields
-	// Repositories are those of the session.
-	Repositories []string
-	History      []Past // before the message: what came after it must not decide it
-	Unfinished   string // JSON of calls that lack values
-	Claims       string // JSON
+	Message    string
+	Age, At    time.Duration // since it was accepted; now: by the clock of Redis
+	App        AppFields
+	Own        SessionFields
+	History    []Past // before the message: what came after it must not decide it
+	Unfinished string // JSON of calls that lack values
+	Claims     string // JSON
 	// Asked are the triggers whose question was the last thing that was asked, Retracted those
 	// that the message takes back.
 	Asked, Retracted []string
@@ -270,7 +273,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	k := a.keys()
 	keys := []string{
 		k.App(), k.Repos(""), k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Idle(),
-		k.Rates(""), k.Rates(a.Session), k.Closed(a.Session), a.draft(),
+		k.Rates(""), k.Rates(a.Session), k.Closed(a.Session), a.draft(), k.Sessions(),
 	}
 	run := accept.RunSafely
 	if a.Message == "" && !a.OfDraft {
@@ -279,7 +282,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	crash.At(crash.AcceptBefore)
 	raw, err := run(ctx, l.db, append(keys, k.Ledger()...),
 		a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Version,
-		a.Life.Milliseconds(), a.Member(), a.App, maxClaims, a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App+"/"+a.Session, a.Messages, a.OfDraft)
+		a.Life.Milliseconds(), a.Member(), a.App, maxClaims, a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App+"/"+a.Session, a.Messages, a.OfDraft, a.Session)
 	crash.At(crash.AcceptReply)
 	few := errors.Is(err, keyspace.ErrReplicas)
 	if err != nil && !few {
@@ -302,8 +305,8 @@ func readAccepted(r scriptReply, few bool) (Accepted, error) {
 func readTaken(v values) *TakenTurn {
 	t := &TakenTurn{
 		Message: v.text("message"), Age: v.duration("age"), At: v.duration("at"),
-		App:          AppFields{Version: v.text("version"), Revision: v.text("revision"), Record: v.text("record"), Repositories: v.texts("own")},
-		Repositories: v.texts("repositories"), Unfinished: v.text("unfinished"), Claims: v.text("claims"),
+		App: AppFields{Version: v.text("version"), Revision: v.text("revision"), Record: v.text("record"), Repositories: v.texts("own")},
+		Own: SessionFields{Record: v.text("put"), Repositories: v.texts("repositories")}, Unfinished: v.text("unfinished"), Claims: v.text("claims"),
 		AppGeneration: v.text("app"), SessionGeneration: v.text("session"), Draft: readDraft(v),
 		Asked: strings.Fields(strings.TrimSuffix(v.text("asked"), "+")), Retracted: strings.Fields(v.text("retracted")),
 	}

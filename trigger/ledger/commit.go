@@ -20,8 +20,8 @@ import (
 //	     9 triggers of the session, 10 pending, 11 parts of explanations, 12 what of
 //	     explanations goes when, 13 over, then the trigger of each firing, then the fence of
 //	     each that has one, then the
-//	     other effects and the effect of each event, closed, the rates of the app and those
-//	     of the session, then the ledger
+//	     other effects and the effect of each event, sessions, closed, the rates of the app
+//	     and those of the session, then the ledger
 //	ARGV 1 appId, 2 sessionId, 3 messageId ('' for a direct trigger), 4 member of the turns,
 //	     5 member of the outboxes, 6 token, 7 unfinished calls (JSON), 8 decision (JSON),
 //	     9 version of the app that it was matched by, 10 version that follows where a
@@ -32,7 +32,8 @@ import (
 //	     session without repositories, 19 explanation ('' for none), 20 how long it is kept
 //	     (ms), 21 number of its parts, 22 number of firings, 23 triggers whose question is the
 //	     last thing that was asked, 24 '1' where a message was about something, '0' where it
-//	     was not, '' without one, then name and text of each part,
+//	     was not, '' without one, 25 what was put of the session where it rests on that
+//	     alone, then name and text of each part,
 //	     then of each firing triggerId, name,
 //	     record (JSON), repositoryId, its session, its revision, '1' where it fires once, the
 //	     number of effects, the states (JSON) of event, emitter and call, and its Move (JSON,
@@ -58,10 +59,10 @@ import (
 //
 // While the app's version is the one that it was matched by, its repositories are as they
 // were, and need not be read.
-var commit = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, batchLua, firedLua, crash.Script(crash.MoveWithoutState, crash.Script(crash.UnfencedFirst, holdLua)), crash.Script(crash.CommitWithoutCAS, `
+var commit = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, turnLua, rateLua, batchLua, firedLua, crash.Script(crash.MoveWithoutState, crash.Script(crash.UnfencedFirst, holdLua)), crash.Script(crash.CommitWithoutCAS, `
 local app, session, message, box, token, at = ARGV[1], ARGV[2], ARGV[3], ARGV[5], ARGV[6], now()
 local turns, parts, firings = KEYS[4], tonumber(ARGV[21]), tonumber(ARGV[22])
-local list, argument, fences = {}, 24 + 2 * parts, 0
+local list, argument, fences = {}, 25 + 2 * parts, 0
 for i = 1, firings do
   local f = {key = KEYS[13 + i]}
   for j, name in ipairs({'id', 'name', 'record', 'repository', 'session', 'revision', 'once', 'open', 'event', 'emitter', 'call', 'move'}) do
@@ -97,7 +98,8 @@ else
 end
 local closed = redis.call('HMGET', KEYS[others - 2], 'generation', 'erasing')
 if (tonumber(closed[2]) or 0) > at then return {'closed'} end
-if ARGV[18] == '1' and (of[1] ~= ARGV[9] or session ~= '' and redis.call('EXISTS', KEYS[3]) == 1) then
+if ARGV[18] == '1' and (of[1] ~= ARGV[9] or session ~= '' and (
+    redis.call('EXISTS', KEYS[3]) == 1 or (redis.call('HGET', turns, 'session') or '') ~= ARGV[25])) then
   return {'changed'}
 end
 for _, f in ipairs(list) do
@@ -112,7 +114,7 @@ if message == '' and list[1].new then
   local over = overRate(of[2], KEYS[others - 1], session ~= '' and KEYS[others] or nil,
     {messages = ARGV[13] == '1' and 1 or 0, triggers = 1, bytes = #list[1].record})
   if over then return over end
-  if session ~= '' then redis.call('ZADD', KEYS[5], at + tonumber(ARGV[11]), app .. '/' .. session) end
+  if session ~= '' then useSession(turns, KEYS[5], KEYS[others - 3], app, session, tonumber(ARGV[11])) end
 end
 for i, f in ipairs(list) do
   local trigger = {'token', token, 'open', f.open, 'until', at + tonumber(ARGV[12])}
@@ -150,7 +152,7 @@ if message ~= '' then
   if ARGV[19] ~= '' then
     local goes = at + tonumber(ARGV[20])
     redis.call('ZADD', KEYS[12], goes, app .. '/' .. ARGV[4])
-    for i = 25, 24 + 2 * parts, 2 do
+    for i = 26, 25 + 2 * parts, 2 do
       redis.call('HSET', KEYS[11], ARGV[i], ARGV[i + 1])
       redis.call('ZADD', KEYS[12], goes + tonumber(ARGV[20]), app .. '//' .. ARGV[i])
     end
@@ -198,8 +200,10 @@ type Commitment struct {
 	Events           []keyspace.Entry // of its outbox, in their order
 	Others           []keyspace.Entry // calls, and events of the app's outbox
 	// Guessed says that nothing was read for it: it is refused, as Changed, unless Matched is
-	// still the version of the app, and the session has no repositories.
+	// still the version of the app, the session has no repositories, and Put (JSON) is what
+	// was put of it.
 	Guessed bool
+	Put     string
 	// Asked are the triggers whose question is the last thing that was asked, and Heard says
 	// whether a message was about something: if so, nothing that was asked before is.
 	Asked []string
@@ -325,14 +329,14 @@ func (c Commitment) keys() []string {
 	for _, owed := range slices.Concat(c.Others, c.Events) {
 		keys = append(keys, k.Effect(owed.ID))
 	}
-	return append(append(keys, k.Closed(c.Session), k.Rates(""), k.Rates(c.Session)), k.Ledger()...)
+	return append(append(keys, k.Sessions(), k.Closed(c.Session), k.Rates(""), k.Rates(c.Session)), k.Ledger()...)
 }
 
 func (c Commitment) arguments() ([]any, error) {
-	args := append(make([]any, 0, 24+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
+	args := append(make([]any, 0, 25+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.App, c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
 		c.FrontEnd, c.Claims, !c.calls(), keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
-		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), strings.Join(c.Asked, " "), string(c.Heard))
+		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), strings.Join(c.Asked, " "), string(c.Heard), c.Put)
 	for name, text := range c.Parts {
 		args = append(args, name, text)
 	}

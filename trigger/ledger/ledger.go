@@ -58,23 +58,33 @@ type AppFields struct {
 	Repositories              []string
 }
 
-// Definitions reads the version of an app and the repositories of a session; the app's
+// SessionFields are a session as it stands in Redis.
+type SessionFields struct {
+	Record       string // JSON of what was put of it; empty where nothing was
+	Repositories []string
+}
+
+// Definitions reads the version of an app, and what there is of a session; the app's
 // record and its own repositories as well, in a second round trip, where the version is not
 // the one that the caller has. The version is empty without the app.
-func (l *Ledger) Definitions(ctx context.Context, appID, sessionID, version string) (app AppFields, session []string, err error) {
+func (l *Ledger) Definitions(ctx context.Context, appID, sessionID, version string) (app AppFields, session SessionFields, err error) {
 	k := keyspace.KeysOf(appID)
 	pipe := l.db.Pipeline()
-	current, sessions := pipe.HMGet(ctx, k.App(), "version"), &redis.StringSliceCmd{}
+	current, sessions, record := pipe.HMGet(ctx, k.App(), "version"), &redis.StringSliceCmd{}, &redis.SliceCmd{}
 	if sessionID != "" {
-		sessions = pipe.HVals(ctx, k.Repos(sessionID))
+		sessions, record = pipe.HVals(ctx, k.Repos(sessionID)), pipe.HMGet(ctx, k.Turns(sessionID), "session")
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return AppFields{}, nil, keyspace.Unavailable(err)
+		return AppFields{}, SessionFields{}, keyspace.Unavailable(err)
 	}
 	if app.Version = keyspace.Fields(current.Val())[0]; app.Version != "" && app.Version != version {
 		app, err = l.app(ctx, k)
 	}
-	return app, sessions.Val(), err
+	session.Repositories = sessions.Val()
+	if sessionID != "" {
+		session.Record = keyspace.Fields(record.Val())[0]
+	}
+	return app, session, err
 }
 
 func (l *Ledger) app(ctx context.Context, k keyspace.Keys) (AppFields, error) {

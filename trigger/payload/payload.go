@@ -22,6 +22,8 @@ type Header struct {
 	Text      string    `json:"text,omitempty"`
 	AppID     string    `json:"appId"`
 	SessionID string    `json:"sessionId,omitempty"`
+	// Metadata is that of the message or direct trigger, laid over that of the session.
+	Metadata repositories.Metadata `json:"metadata,omitempty"`
 	// Omitted names the fields that were left out because the event would be too long with
 	// them. They can be read over REST.
 	Omitted []string `json:"omitted,omitempty"`

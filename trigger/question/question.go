@@ -36,13 +36,18 @@ var phrasings = map[string]phrasing{
 }
 
 // Of returns the question whether the tool may be fired with the values, as in "Refund an
-// order: order A-17, amount 30. Shall I go ahead? (yes / no)". It is in the language of what
-// the user has said, else of the tool's description, else in English. What the user has no
+// order: order A-17, amount 30. Shall I go ahead? (yes / no)". It is in the user's language (BCP 47),
+// else in that of what the user has said, else of the tool's description, else in English,
+// where it is known how to ask in it. What the user has no
 // part in is left out (ignored and static parameters, and those from ID tokens), and what
 // is named like a credential is masked.
-func Of(tool *repositories.Tool, values map[string]any, said string) string {
+func Of(tool *repositories.Tool, values map[string]any, language, said string) string {
 	subject := subjectOf(tool)
-	in, known := phrasings[cmp.Or(matcher.LanguageOf(said), matcher.LanguageOf(subject))]
+	told, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(language), "_", "-"), "-")
+	in, known := phrasings[told]
+	if !known {
+		in, known = phrasings[cmp.Or(matcher.LanguageOf(said), matcher.LanguageOf(subject))]
+	}
 	if !known {
 		in = english
 	}

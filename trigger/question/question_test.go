@@ -42,15 +42,15 @@ func TestQuestionIsInTheUsersLanguage(t *testing.T) {
 		"返金してください":                                 "Shall I go ahead? (yes / no)",
 		"refund A-17, por favor, that would be it": "Shall I go ahead? (yes / no)",
 	} {
-		require.Equal(t, "Refund an order: order A-17, amount 30. "+want, question.Of(tool(t, refund), given, said), said)
+		require.Equal(t, "Refund an order: order A-17, amount 30. "+want, question.Of(tool(t, refund), given, "", said), said)
 	}
 	german := tool(t, `"description":"Erstattet eine Bestellung, die der Kunde nicht mehr möchte"`)
-	require.Equal(t, "Erstattet eine Bestellung, die der Kunde nicht mehr möchte. Soll ich das tun? (ja / nein)", question.Of(german, nil, "A-17"))
+	require.Equal(t, "Erstattet eine Bestellung, die der Kunde nicht mehr möchte. Soll ich das tun? (ja / nein)", question.Of(german, nil, "", "A-17"))
 }
 
 func TestAnswersThatAQuestionOffersAreRead(t *testing.T) {
 	for _, said := range []string{"the order", "die Bestellung ist nicht da", "je voudrais", "vorrei un ordine", "quiero el pedido"} {
-		asked := question.Of(tool(t, refund), nil, said)
+		asked := question.Of(tool(t, refund), nil, "", said)
 		yes, no, found := strings.Cut(strings.TrimSuffix(asked[strings.LastIndexByte(asked, '(')+1:], ")"), " / ")
 		require.True(t, found, asked)
 		consents, refuses := matcher.Consents(yes)
@@ -68,7 +68,7 @@ func TestQuestionsOfEqualValuesAreAlike(t *testing.T) {
 	require.Equal(t, repositories.DedupeSession, of.Dedupe.Scope)
 	one, other := values(t, `{"order":"A-17","amount":30}`), values(t, `{"amount":3.0e1,"order":"A-17"}`)
 	require.Equal(t, canonical.Digest(one), canonical.Digest(other))
-	require.Equal(t, question.Of(of, one, ""), question.Of(of, other, ""))
+	require.Equal(t, question.Of(of, one, "", ""), question.Of(of, other, "", ""))
 }
 
 func TestQuestionShowsValuesAsPeopleReadThem(t *testing.T) {
@@ -97,16 +97,16 @@ func TestQuestionShowsValuesAsPeopleReadThem(t *testing.T) {
 		if !strings.HasPrefix(want, "d") {
 			want = "d. "
 		}
-		require.Equal(t, want+"Shall I go ahead? (yes / no)", question.Of(tool(t, fields), values(t, raw), ""), raw)
+		require.Equal(t, want+"Shall I go ahead? (yes / no)", question.Of(tool(t, fields), values(t, raw), "", ""), raw)
 	}
 }
 
 func TestQuestionLeavesOutWhatTheUserHasNoPartIn(t *testing.T) {
 	hidden := tool(t, `"description":"d","schema":[{"parameter":"desk","type":"string","value":"A"},{"parameter":"tier","type":"string","ignore":true,"default":"x"},
 	  {"parameter":"sub","type":"string","authServices":[{"name":"google","field":"sub"}]},{"parameter":"city","type":"string"}]`)
-	require.Equal(t, "d: city Bern. Shall I go ahead? (yes / no)", question.Of(hidden, values(t, `{"desk":"A","tier":"x","sub":"1","city":"Bern"}`), ""))
+	require.Equal(t, "d: city Bern. Shall I go ahead? (yes / no)", question.Of(hidden, values(t, `{"desk":"A","tier":"x","sub":"1","city":"Bern"}`), "", ""))
 	schema := tool(t, `"description":"d","parameters":{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}},"additionalProperties":true}`)
-	require.Equal(t, "d: z 1, a 2, more 3. Shall I go ahead? (yes / no)", question.Of(schema, values(t, `{"a":2,"more":3,"z":1}`), ""), "in the order of the schema")
+	require.Equal(t, "d: z 1, a 2, more 3. Shall I go ahead? (yes / no)", question.Of(schema, values(t, `{"a":2,"more":3,"z":1}`), "", ""), "in the order of the schema")
 }
 
 func TestQuestionNamesTheTool(t *testing.T) {
@@ -119,7 +119,7 @@ func TestQuestionNamesTheTool(t *testing.T) {
 		"Refund\\nan  order.\\n\\nNever twice": "Refund an order. Shall",
 		`...`:                                  "refund order. Shall",
 	} {
-		require.Contains(t, "|"+question.Of(tool(t, `"description":"`+description+`"`), nil, ""), "|"+want, description)
+		require.Contains(t, "|"+question.Of(tool(t, `"description":"`+description+`"`), nil, "", ""), "|"+want, description)
 	}
 }
 
@@ -131,7 +131,7 @@ func FuzzQuestion(f *testing.F) {
 			t.Skip()
 		}
 		list := []any{value, map[string]any{name: value}}
-		asked := question.Of(&repositories.Tool{Name: "t", Description: description}, map[string]any{name: list, "password": value}, said)
+		asked := question.Of(&repositories.Tool{Name: "t", Description: description}, map[string]any{name: list, "password": value}, "", said)
 		require.True(t, utf8.ValidString(asked))
 		require.NotContains(t, asked, "\n")
 		require.Less(t, len(asked), 1000)

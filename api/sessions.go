@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/repositories"
+	"earshot/repositories/bodies"
+	"earshot/trigger"
+)
+
+// sessions serves what is known of conversations. They begin with their first use, and need
+// not be put.
+type sessions struct {
+	store  SessionStore
+	calls  openCalls
+	bodies *bodies.Definitions
+}
+
+type openCalls interface {
+	Open(ctx context.Context, appID, sessionID string) ([]trigger.OpenCall, error)
+}
+
+func (h sessions) routes() []route {
+	const path = "/v1/apps/:appId/sessions"
+	return []route{
+		{method: http.MethodPut, path: path + "/:sessionId", handle: h.put, reads: true},
+		{method: http.MethodGet, path: path + "/:sessionId", handle: h.get},
+		{method: http.MethodGet, path: path, handle: h.list, query: pageQuery},
+		{method: http.MethodDelete, path: path + "/:sessionId", handle: h.close},
+	}
+}
+
+// shownSession is a session with the calls that wait for values.
+type shownSession struct {
+	*repositories.Session
+	Open []trigger.OpenCall `json:"open"`
+}
+
+func (h sessions) put(c echo.Context) error {
+	ctx := c.Request().Context()
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	session, err := decodeSession(h.bodies, body, c.Param("appId"), c.Param("sessionId"))
+	if err != nil {
+		return err
+	}
+	created, err := h.store.PutSession(ctx, session)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return h.show(c, status)
+}
+
+func (h sessions) get(c echo.Context) error { return h.show(c, http.StatusOK) }
+
+func (h sessions) show(c echo.Context, status int) error {
+	ctx, appID, sessionID := c.Request().Context(), c.Param("appId"), c.Param("sessionId")
+	session, err := h.store.Session(ctx, appID, sessionID)
+	if err != nil {
+		return err
+	}
+	open, err := h.calls.Open(ctx, appID, sessionID)
+	if err != nil {
+		return err
+	}
+	return answer.JSON(c, status, shownSession{session, open})
+}
+
+func (h sessions) list(c echo.Context) error {
+	page, err := pageByID(c)
+	if err != nil {
+		return err
+	}
+	items, next, err := h.store.Sessions(c.Request().Context(), c.Param("appId"), page.After, page.Limit)
+	if err != nil {
+		return err
+	}
+	return answer.List(c, items, next)
+}
+
+func (h sessions) close(c echo.Context) error {
+	if err := h.store.CloseSession(c.Request().Context(), c.Param("appId"), c.Param("sessionId")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
