@@ -1,6 +1,7 @@
 package parameters_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,24 +10,32 @@ import (
 )
 
 // inEachLanguage decodes a tool with one parameter, day, in each of the three languages that
-// parameters are given in, and shows it to check.
-func inEachLanguage(t *testing.T, fields string, check func(t *testing.T, tool *repositories.Tool)) {
+// parameters are given in, and shows it to check. What is allowed are literals.
+func inEachLanguage(t *testing.T, fields, allowed string, check func(t *testing.T, tool *repositories.Tool)) {
 	t.Helper()
+	rule, enum := "", ""
+	if allowed != "" {
+		rule, enum = `,"allowedValues":`+allowed, `,"enum":`+allowed
+	}
 	for form, tool := range map[string]string{
-		"SERMAS":      `"schema":[{"parameter":"day","required":true,` + fields + `}]`,
-		"Toolbox":     `"parameters":[{"name":"day","description":"d",` + fields + `}]`,
-		"JSON Schema": `"parameters":{"type":"object","properties":{"day":{` + fields + `}},"required":["day"]}`,
+		"SERMAS":      `"schema":[{"parameter":"day","required":true,` + fields + rule + `}]`,
+		"Toolbox":     `"parameters":[{"name":"day","description":"d",` + fields + rule + `}]`,
+		"JSON Schema": `"parameters":{"type":"object","properties":{"day":{` + fields + enum + `}},"required":["day"]}`,
 	} {
 		t.Run(form, func(t *testing.T) {
-			repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "a"}, "r", []byte(`{"tools":[{"name":"t",`+tool+`}]}`))
+			repository, err := decodeOne(tool)
 			require.NoError(t, err)
 			check(t, &repository.Tools[0])
 		})
 	}
 }
 
+func decodeOne(tool string) (*repositories.Repository, error) {
+	return repositories.DecodeRepository(repositories.Scope{AppID: "a"}, "r", []byte(`{"tools":[{"name":"t",`+tool+`}]}`))
+}
+
 func TestAskIsTheQuestionOfTheFirstThatHasOne(t *testing.T) {
-	inEachLanguage(t, `"type":"string","ask":"Which day suits you?"`, func(t *testing.T, tool *repositories.Tool) {
+	inEachLanguage(t, `"type":"string","ask":"Which day suits you?"`, "", func(t *testing.T, tool *repositories.Tool) {
 		require.Equal(t, "Which day suits you?", tool.Params().Ask("nobody", "day"))
 		require.Empty(t, tool.Params().Ask("nobody"))
 		require.Empty(t, tool.Params().Ask())
@@ -41,7 +50,119 @@ func TestAskIsAText(t *testing.T) {
 		"Toolbox": `"parameters":[{"name":"city","type":"string","description":"d","ask":5}]`,
 		"items":   `"schema":[{"parameter":"stops","type":"array","items":{"type":"string","ask":"Where?"}}]`,
 	} {
-		_, err := repositories.DecodeRepository(repositories.Scope{AppID: "a"}, "r", []byte(`{"tools":[{"name":"t",`+tool+`}]}`))
+		_, err := decodeOne(tool)
 		require.ErrorContains(t, err, "ask", form)
 	}
+}
+
+// read is what becomes of a value that a program gives, and of one that a model says.
+func read(tool *repositories.Tool, given any) (program, model any) {
+	values, _ := tool.Params().Check(map[string]any{"day": given})
+	return values["day"], tool.Params().Read(map[string]any{"day": given}).Values["day"]
+}
+
+func TestAliasBecomesItsValueWhoeverSaysIt(t *testing.T) {
+	const aliases = `"type":"string","aliases":{"Friday":["Freitag","vendredi"],"Monday":["Montag","miércoles no"]}`
+	inEachLanguage(t, aliases, `["Friday","Monday"]`, func(t *testing.T, tool *repositories.Tool) {
+		for said, meant := range map[string]any{
+			"Freitag": "Friday", " freitag": "Friday", "VENDREDI": "Friday", "Miercoles  No": "Monday", "Monday": "Monday", "Dienstag": nil,
+		} {
+			program, model := read(tool, said)
+			require.Equal(t, meant, program, said)
+			require.Equal(t, meant, model, said)
+		}
+		params := tool.Params()
+		require.Equal(t, []string{"day"}, params.Read(map[string]any{"day": "Freitag"}).Coerced)
+		require.Contains(t, string(params.ModelSchema()), "Freitag = Friday", "a model hears it, and has to know what it stands for")
+		require.NotContains(t, string(params.ModelSchema()), "aliases")
+		require.Equal(t, "Friday", params.List()[0].Aliases[0].Value)
+	})
+}
+
+func TestAliasesOfNumbersListsAndDefaults(t *testing.T) {
+	inEachLanguage(t, `"type":"integer","aliases":{"1":["first","erste"]},"default":"first"`, `[1,2]`, func(t *testing.T, tool *repositories.Tool) {
+		program, model := read(tool, "Erste")
+		require.Equal(t, json.Number("1"), program)
+		require.Equal(t, json.Number("1"), model)
+		values, faults := tool.Params().Check(nil)
+		require.Empty(t, faults)
+		require.Equal(t, json.Number("1"), values["day"])
+	})
+	for form, tool := range map[string]string{
+		"SERMAS":      `"schema":[{"parameter":"day","type":"array","items":{"type":"string","allowedValues":["Friday"],"aliases":{"Friday":["Freitag"]}}}]`,
+		"JSON Schema": `"parameters":{"type":"object","properties":{"day":{"type":"array","items":{"type":"string","enum":["Friday"],"aliases":{"Friday":["Freitag"]}}}}}`,
+	} {
+		repository, err := decodeOne(tool)
+		require.NoError(t, err)
+		program, model := read(&repository.Tools[0], []any{"Freitag", "Friday"})
+		require.Equal(t, []any{"Friday", "Friday"}, program, form)
+		require.Equal(t, []any{"Friday", "Friday"}, model, form)
+		for _, said := range []any{"Freitag", `["freitag"]`} {
+			_, model = read(&repository.Tools[0], said)
+			require.Equal(t, []any{"Friday"}, model, form)
+		}
+		require.Equal(t, "Freitag", repository.Tools[0].Params().List()[0].Items.Aliases[0].Words)
+		require.NotContains(t, string(repository.Tools[0].Params().ModelSchema()), "aliases")
+	}
+}
+
+func TestAliasHasOneValueThatIsAllowed(t *testing.T) {
+	for _, test := range []struct{ allowed, aliases, pointer, detail string }{
+		{`["Friday","Monday"]`, `{"Friday":["fr"],"Monday":["mo","FR"]}`, "/aliases/Monday/1", `"FR" stands for "Friday" and for "Monday"`},
+		{`["Friday","Monday"]`, `{"Friday":["monday"]}`, "/aliases/Friday/0", `"monday" stands for "Monday" and for "Friday"`},
+		{`["Friday","Monday"]`, `{"Sunday":["Sonntag"]}`, "/aliases/Sunday", `"Sunday" is not an allowed value`},
+	} {
+		for form, tool := range map[string]string{
+			"/tools/0/schema/0":                  `"schema":[{"parameter":"day","type":"string","allowedValues":` + test.allowed + `,"aliases":` + test.aliases + `}]`,
+			"/tools/0/parameters/properties/day": `"parameters":{"type":"object","properties":{"day":{"type":"string","enum":` + test.allowed + `,"aliases":` + test.aliases + `}}}`,
+		} {
+			_, err := decodeOne(tool)
+			require.ErrorContains(t, err, form+test.pointer+": "+test.detail)
+		}
+	}
+	for detail, tool := range map[string]string{
+		"stands beside allowedValues": `"schema":[{"parameter":"day","type":"string","aliases":{"Friday":["fr"]}}]`,
+		"stand on items":              `"schema":[{"parameter":"day","type":"array","items":{"type":"string"},"aliases":{"Friday":["fr"]}}]`,
+		"is empty":                    `"schema":[{"parameter":"day","type":"string","allowedValues":["Friday"],"aliases":{"Friday":["  "]}}]`,
+		"/aliases/Friday":             `"schema":[{"parameter":"day","type":"string","allowedValues":["Friday"],"aliases":{"Friday":"fr"}}]`,
+		"is for numbers":              `"schema":[{"parameter":"day","type":"string","unit":"minutes"}]`,
+		"/unit":                       `"schema":[{"parameter":"day","type":"integer","unit":5}]`,
+	} {
+		_, err := decodeOne(tool)
+		require.ErrorContains(t, err, detail)
+	}
+}
+
+// TestWordsOfOthersInASchemaSayNothing: a definition from elsewhere may have keywords of the
+// same names.
+func TestWordsOfOthersInASchemaSayNothing(t *testing.T) {
+	repository, err := decodeOne(`"parameters":{"type":"object","properties":{
+		"a":{"type":"string","unit":"px","ask":5,"aliases":["b"]},"c":{"type":"string","aliases":{"x":["y"]}},"d":{"type":"number","unit":{"of":1}}}}`)
+	require.NoError(t, err)
+	values, faults := repository.Tools[0].Params().Check(map[string]any{"a": "5 px", "c": "y"})
+	require.Empty(t, faults)
+	require.Equal(t, map[string]any{"a": "5 px", "c": "y"}, values)
+}
+
+func TestAmountsBecomeNumbersOfTheUnit(t *testing.T) {
+	inEachLanguage(t, `"type":"integer","unit":"minutes"`, "", func(t *testing.T, tool *repositories.Tool) {
+		for said, number := range map[string]any{
+			"two hours": json.Number("120"), "1h30": json.Number("90"), "30 seconds": nil, "2 kg": nil, "2 to 3 hours": nil, "not 2 hours": nil,
+		} {
+			program, model := read(tool, said)
+			require.Equal(t, number, program, said)
+			require.Equal(t, number, model, said)
+		}
+		program, model := read(tool, "5")
+		require.Nil(t, program, "a program's text is no number")
+		require.Equal(t, json.Number("5"), model)
+		program, _ = read(tool, json.Number("5"))
+		require.Equal(t, json.Number("5"), program)
+		_, faults := tool.Params().Check(map[string]any{"day": "2 kg"})
+		require.Len(t, faults, 1)
+		require.Contains(t, faults[0].Detail, `"2 kg" does not convert to minutes`)
+		shown := string(tool.Params().ModelSchema())
+		require.Contains(t, shown, "(in minutes)")
+		require.NotContains(t, shown, `"unit"`)
+	})
 }

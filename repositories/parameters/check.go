@@ -20,6 +20,8 @@ func (p *compiledParameter) check(value any, at string) []violation {
 	detail := p.kind.violation(value)
 	if detail == "" {
 		detail = p.ruleFlaw(value)
+	} else if why := p.unread(value); why != "" {
+		detail = why
 	}
 	if detail != "" {
 		return []violation{{at, detail}}

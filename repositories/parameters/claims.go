@@ -41,6 +41,7 @@ func (p *Parameters) Authenticate(claims Claims) (*Parameters, []ValueFault) {
 
 func (p *compiledParameter) authenticate(claims Claims) (*compiledParameter, []ValueFault) {
 	value, absent := p.claimed(claims)
+	value, _ = p.translate(value)
 	if absent != "" {
 		return p, []ValueFault{{Parameter: p.name, Detail: absent}}
 	}

@@ -114,10 +114,17 @@ func (p *Parameters) index() {
 
 // coerce and check choose between the rules of the lists and those of a schema.
 func (p *Parameters) coerce(of *compiledParameter, value any) (any, bool) {
+	meant, also := of.translate(value)
+	read, changed := meant, false
 	if of.property != nil {
-		return coerceProperty(value, of.property)
+		read, changed = coerceProperty(meant, of.property)
+	} else {
+		read, changed = of.coerce(meant)
 	}
-	return of.coerce(value)
+	if changed { // a list may have been sent as a text
+		read, _ = of.translate(read)
+	}
+	return read, changed || also
 }
 
 // check also reports whether the value can be used: a value that a schema will validate as
@@ -130,30 +137,35 @@ func (p *Parameters) check(of *compiledParameter, value any) (flaws []violation,
 	if flaws = checkAnything(value, ""); len(flaws) > 0 {
 		return flaws, false
 	}
+	if why := of.unread(value); why != "" {
+		return []violation{{"", why}}, false
+	}
 	return checkIntegers(value, of.property, ""), true
 }
 
 // definition is one member of a list of parameters as it was given. SERMAS calls the
 // name "parameter"; all else has one word in both lists.
 type definition struct {
-	Parameter      string      `json:"parameter"`
-	Name           string      `json:"name"`
-	Type           kind        `json:"type"`
-	Description    string      `json:"description"`
-	Required       *bool       `json:"required"`
-	Ignore         bool        `json:"ignore"`
-	Grounded       bool        `json:"grounded"`
-	Value          any         `json:"value"`
-	Default        any         `json:"default"`
-	AllowedValues  []any       `json:"allowedValues"`
-	ExcludedValues []any       `json:"excludedValues"`
-	MinValue       json.Number `json:"minValue"`
-	MaxValue       json.Number `json:"maxValue"`
-	Items          *definition `json:"items"`
-	ValueType      kind        `json:"valueType"`
-	Escape         string      `json:"escape"`
-	Ask            string      `json:"ask"`
-	AuthServices   []Claim     `json:"authServices"`
+	Parameter      string              `json:"parameter"`
+	Name           string              `json:"name"`
+	Type           kind                `json:"type"`
+	Description    string              `json:"description"`
+	Required       *bool               `json:"required"`
+	Ignore         bool                `json:"ignore"`
+	Grounded       bool                `json:"grounded"`
+	Value          any                 `json:"value"`
+	Default        any                 `json:"default"`
+	AllowedValues  []any               `json:"allowedValues"`
+	ExcludedValues []any               `json:"excludedValues"`
+	MinValue       json.Number         `json:"minValue"`
+	MaxValue       json.Number         `json:"maxValue"`
+	Items          *definition         `json:"items"`
+	ValueType      kind                `json:"valueType"`
+	Escape         string              `json:"escape"`
+	Ask            string              `json:"ask"`
+	Aliases        map[string][]string `json:"aliases"`
+	Unit           string              `json:"unit"`
+	AuthServices   []Claim             `json:"authServices"`
 }
 
 // dialect is a language of parameter lists: what the lists differ in.

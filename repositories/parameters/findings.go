@@ -35,6 +35,8 @@ func (f *faultCollector) rules(d *definition, p *compiledParameter) {
 	f.entries("allowedValues", p.allowed, p)
 	f.entries("excludedValues", p.excluded, p)
 	f.unreachable(p)
+	f.listAliases(d, p)
+	f.listUnit(d, p)
 	if p.kind == kindArray {
 		f.items(d, p)
 	}
@@ -167,6 +169,7 @@ func (f *faultCollector) fixed(p *compiledParameter, field string, given any) *f
 	if given == nil {
 		return nil
 	}
+	given, _ = p.translate(given)
 	if f.fresh() {
 		for _, found := range p.check(given, "") {
 			f.add(field, "%s", p.faultsOf([]violation{found})[0].Detail)

@@ -9,6 +9,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/quantity"
 	"earshot/repositories/schema"
 )
 
@@ -58,6 +59,7 @@ type compiledParameter struct {
 	// property is the schema of a parameter that is a property of a JSON Schema, and
 	// nil for the lists.
 	property *jsonschema.Schema
+	spoken
 	nullable bool // the property may be null
 	refused  any  // its default, where its own schema refuses it
 }
@@ -134,6 +136,10 @@ type Parameter struct {
 	Items *Parameter
 	// Min and Max are inclusive bounds of a number; empty for none.
 	Min, Max json.Number
+	// Aliases are other words for allowed values.
+	Aliases []Alias
+	// Unit is what a number counts; nil where that is not said.
+	Unit *quantity.Unit
 }
 
 // List describes the parameters in the order in which they were given. Of a JSON
@@ -180,6 +186,8 @@ func (p *compiledParameter) view() Parameter {
 		Hidden:      p.hidden(),
 		Grounded:    p.grounded,
 		Allowed:     p.literals(),
+		Aliases:     p.aliases,
+		Unit:        p.unit,
 	}
 	if p.fallback != nil {
 		view.Default = normal(p.fallback.given)
@@ -196,6 +204,9 @@ func (p *compiledParameter) view() Parameter {
 	}
 	if p.property != nil {
 		view.fromSchema(p.property, maxDepth)
+		if p.items != nil && view.Items != nil {
+			view.Items.Aliases, view.Items.Unit = p.items.aliases, p.items.unit
+		}
 	}
 	return view
 }

@@ -218,6 +218,8 @@ func (s *evaluation) settle(p *compiledParameter, value any) {
 		if value = read; changed {
 			s.coerced(p.name)
 		}
+	} else {
+		value, _ = p.translate(value)
 	}
 	flaws, usable := s.parameters.check(p, value)
 	s.Errors = append(s.Errors, p.faultsOf(flaws)...)

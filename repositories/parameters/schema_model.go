@@ -50,7 +50,7 @@ func listModel(list []*compiledParameter) (json.RawMessage, error) {
 func (p *compiledParameter) modelProperty() *modelProperty {
 	shown := &modelProperty{
 		Type:        p.kind.schemaType(),
-		Description: p.description,
+		Description: p.shownDescription(),
 		Enum:        p.literals(),
 	}
 	if p.least != nil {
@@ -120,7 +120,7 @@ func schemaModel(document map[string]any, list []*compiledParameter) json.RawMes
 		if p.hidden() {
 			continue
 		}
-		if err := ordered.Add(p.name, withoutOurWords(properties[p.name])); err != nil {
+		if err := ordered.Add(p.name, p.withoutOurWords(properties[p.name])); err != nil {
 			return nil
 		}
 	}
@@ -137,8 +137,9 @@ func schemaModel(document map[string]any, list []*compiledParameter) json.RawMes
 	return raw
 }
 
-// withoutOurWords drops the fields of the lists that a property may carry.
-func withoutOurWords(property any) any {
+// withoutOurWords drops the fields of the lists that a property may carry, and puts what a
+// model has to know of them into its description.
+func (p *compiledParameter) withoutOurWords(property any) any {
 	given, ok := property.(map[string]any)
 	if !ok {
 		return property
@@ -146,6 +147,18 @@ func withoutOurWords(property any) any {
 	shown := maps.Clone(given)
 	for _, word := range []string{"ignore", "grounded", "ask"} {
 		delete(shown, word)
+	}
+	if p.unit != nil || p.aliases != nil {
+		shown["description"] = p.shownDescription()
+	}
+	if p.unit != nil {
+		delete(shown, "unit")
+	}
+	if p.aliases != nil {
+		delete(shown, "aliases")
+	}
+	if p.items != nil {
+		shown["items"] = p.items.withoutOurWords(shown["items"])
 	}
 	return shown
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
 	"earshot/repositories/schema"
 )
 
@@ -17,13 +18,16 @@ import (
 // others may use for something of their own does not say what the lists say with it, it is
 // passed over here as well.
 type annotations struct {
-	Description  string  `json:"description"`
-	Default      any     `json:"default"`
-	Ignore       bool    `json:"ignore"`
-	Grounded     bool    `json:"grounded"`
-	Value        any     `json:"value"`
-	AuthServices []Claim `json:"authServices"`
-	Ask          any     `json:"ask"`
+	Description  string          `json:"description"`
+	Default      any             `json:"default"`
+	Ignore       bool            `json:"ignore"`
+	Grounded     bool            `json:"grounded"`
+	Value        any             `json:"value"`
+	AuthServices []Claim         `json:"authServices"`
+	Ask          any             `json:"ask"`
+	Aliases      json.RawMessage `json:"aliases"`
+	Unit         any             `json:"unit"`
+	Items        json.RawMessage `json:"items"`
 }
 
 // compileProperty compiles one property of the root.
@@ -41,11 +45,29 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 	p.description, p.ignored, p.claims = notes.Description, notes.Ignore, notes.AuthServices
 	p.grounded = notes.Grounded
 	p.ask, _ = notes.Ask.(string)
+	found.said(p, notes)
 	p.useDefault(notes.Default)
 	p.static = found.fixedProperty(p, notes.Value)
 	found.unfillable(p)
 	p.required = p.required && p.fallback == nil
 	return p
+}
+
+// said takes the aliases and the unit of a property, and those of an array's members.
+func (f *faultCollector) said(p *compiledParameter, notes annotations) {
+	f.propertyAliases(p, notes)
+	if name, is := notes.Unit.(string); is && name != "" && p.kind.numeric() {
+		p.count(name)
+	}
+	items, inner := schema.Item(p.property, 0), annotations{}
+	if p.kind != kindArray || items == nil || json.Unmarshal(notes.Items, &inner) != nil {
+		return
+	}
+	p.items = &compiledParameter{property: items, description: inner.Description}
+	if types := schemaTypes(items); len(types) > 0 {
+		p.items.kind = kind(types[0])
+	}
+	newFaultCollector(f.faults, f.at+fault.Point("items")).said(p.items, inner)
 }
 
 func readAnnotations(given any) (annotations, error) {
@@ -71,7 +93,8 @@ func (p *compiledParameter) useDefault(given any) {
 	if given == nil {
 		return
 	}
-	read, _ := coerceProperty(normal(given), p.property)
+	meant, _ := p.translate(normal(given))
+	read, _ := coerceProperty(meant, p.property)
 	if p.property.Validate(read) != nil {
 		p.refused = given
 		return
@@ -84,6 +107,7 @@ func (f *faultCollector) fixedProperty(p *compiledParameter, given any) *fixed {
 	if given == nil {
 		return nil
 	}
+	given, _ = p.translate(given)
 	if err := p.property.Validate(given); err != nil {
 		for _, one := range schema.Violations(err) {
 			f.add("value", "%s", one.Text(given))

@@ -1,0 +1,172 @@
+// Package quantity reads amounts in the words of people: "two hours", "1h30", "eine halbe
+// Stunde", "2,5 kg". An amount becomes the number that it is in a given unit, or nothing: a
+// unit that does not convert, a range and a negation have no such number. It reads English,
+// German, French, Italian and Spanish.
+package quantity
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"earshot/repositories/fault"
+)
+
+// Unit is what a number counts. The zero Unit is none.
+type Unit struct {
+	name  string
+	means []meaning
+	own   string // the folded name of a unit that is not known
+}
+
+// Of returns the unit of a name, as minutes or km/h. Of one that is not known, only amounts
+// that name it as it is can be read: "unit": "guests" takes "four guests", and converts
+// nothing.
+func Of(name string) Unit {
+	p := parser{tokens: tokensOf(name)}
+	folded := p.name(0, len(p.tokens))
+	if means := slices.DeleteFunc(slices.Clone(known()[folded]), func(m meaning) bool { return m.spoken }); len(means) > 0 {
+		return Unit{name: name, means: means}
+	}
+	return Unit{name: name, own: folded, means: []meaning{ownMeaning(folded)}}
+}
+
+// ownMeaning is what a unit measures that nobody else knows: itself.
+func ownMeaning(name string) meaning {
+	return meaning{dimension: "own " + singular(name), factor: big.NewRat(1, 1), zero: new(big.Rat)}
+}
+
+// singular is a name without the s of most plurals.
+func singular(name string) string {
+	if len(name) > 2 {
+		return strings.TrimSuffix(name, "s")
+	}
+	return name
+}
+
+// String returns the unit's name as it was given.
+func (u Unit) String() string { return u.name }
+
+// Numbers returns what an amount may be in the unit: nothing where it does not convert, or
+// is a range or a negation, and more than one where its figures have two meanings. A bare
+// number is of the unit.
+func (u Unit) Numbers(a Amount) []json.Number {
+	if a.Range || a.Denied {
+		return nil
+	}
+	return u.converted(a)
+}
+
+// Converts reports whether the amount is of the unit's dimension, or bare.
+func (u Unit) Converts(a Amount) bool { return len(u.converted(a)) > 0 }
+
+// Spoken is the number of the amount as it was said, in its own unit; nothing of an amount
+// in several.
+func (a Amount) Spoken() []json.Number {
+	if len(a.terms) != 1 {
+		return nil
+	}
+	var list []json.Number
+	for _, number := range a.terms[0].numbers {
+		list = append(list, decimal(number))
+	}
+	return list
+}
+
+func (u Unit) converted(a Amount) []json.Number {
+	sums := []*big.Rat{new(big.Rat)}
+	for _, one := range a.terms {
+		from, to, ok := u.shared(one)
+		if !ok {
+			return nil
+		}
+		var next []*big.Rat
+		for _, sum := range sums {
+			for _, number := range one.numbers {
+				next = append(next, new(big.Rat).Add(sum, convert(number, from, to)))
+			}
+		}
+		sums = next
+	}
+	list := make([]json.Number, len(sums))
+	for i, sum := range sums {
+		list[i] = decimal(sum)
+	}
+	return list
+}
+
+// shared finds the dimension that the term and the unit have in common.
+func (u Unit) shared(one term) (from, to meaning, ok bool) {
+	if len(one.means) == 0 {
+		return u.means[0], u.means[0], true
+	}
+	for _, to := range u.means {
+		for _, from := range one.means {
+			if from.dimension == to.dimension && (one.named == u.name || !ambiguous(one, from) || from.factor.Cmp(to.factor) == 0) {
+				return from, to, true
+			}
+		}
+	}
+	return meaning{}, meaning{}, false
+}
+
+// ambiguous reports whether a term may be of another unit of the same dimension: plain
+// degrees are what the unit has, and not 20 °F where it has Celsius.
+func ambiguous(one term, of meaning) bool {
+	return slices.ContainsFunc(one.means, func(other meaning) bool {
+		return other.dimension == of.dimension && other.factor.Cmp(of.factor) != 0
+	})
+}
+
+func convert(number *big.Rat, from, to meaning) *big.Rat {
+	base := new(big.Rat).Mul(number, from.factor)
+	base.Add(base, from.zero).Sub(base, to.zero)
+	return base.Quo(base, to.factor)
+}
+
+// Digits after the point: of a number that ends there, and of one that does not end.
+const maxDecimals, roundedDecimals = 12, 6
+
+// decimal writes a number in its plainest form. One without an end is rounded.
+func decimal(number *big.Rat) json.Number {
+	digits, exact := number.FloatPrec()
+	if !exact || digits > maxDecimals {
+		digits = roundedDecimals
+	}
+	text := number.FloatString(digits)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return json.Number(text)
+}
+
+// Read reads a text that is one amount and nothing else, and returns its number in the
+// unit. The error says why there is none. A bare number is left to others: whether a text may
+// stand for a number at all is not for a unit to say.
+func (u Unit) Read(text string) (json.Number, error) {
+	said := u.Amounts(text)
+	if len(said) == 0 {
+		return "", fmt.Errorf("%s is no amount in %s, as in \"5 %s\"", fault.Show(text), u.name, u.name)
+	}
+	first := said[0]
+	switch {
+	case first.Denied:
+		return "", fmt.Errorf("%s says what is not meant, and no amount", fault.Show(text))
+	case first.Range:
+		return "", fmt.Errorf("%s is a range, and one amount is wanted", fault.Show(text))
+	case len(said) > 1 || strings.Trim(text[:first.From]+text[first.To:], " \t\r\n.") != "":
+		return "", fmt.Errorf("%s is not one amount in %s alone", fault.Show(text), u.name)
+	case first.Bare():
+		return "", fmt.Errorf("%s does not say in which unit it is, as in \"5 %s\"", fault.Show(text), u.name)
+	}
+	numbers := u.Numbers(first)
+	switch len(numbers) {
+	case 0:
+		return "", fmt.Errorf("%s does not convert to %s", fault.Show(text), u.name)
+	case 1:
+		return numbers[0], nil
+	}
+	return "", fmt.Errorf("%s may be %s or %s %s: write it without the point", fault.Show(text), numbers[0], numbers[1], u.name)
+}
