@@ -45,7 +45,6 @@ var accessGroups = []struct {
 		"POST " + ofSession + "/messages/:messageId/commit",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}}, []string{
-		"GET " + ofSession + "/triggers",
 		"POST " + ofApp + "/triggers", "GET " + ofApp + "/triggers", "DELETE " + ofApp + "/triggers",
 		"GET " + ofApp + "/triggers/:triggerId", "POST " + ofApp + "/triggers/:triggerId/retry",
 		"POST " + ofApp + "/triggers/retry",
@@ -58,7 +57,7 @@ var accessGroups = []struct {
 		"POST " + ofApp + "/triggers/:triggerId/deny", "POST " + ofApp + "/triggers/:triggerId/cancel",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}}, []string{
-		"GET " + ofApp + "/events",
+		"GET " + ofApp + "/events", "GET " + ofSession + "/triggers",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}, FrontEnd: true}, []string{
 		"GET " + ofSession + "/events",

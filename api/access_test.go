@@ -46,7 +46,7 @@ var permitted = map[string]string{
 	"PUT /v1/apps/{appId}/sessions/{sessionId}": "messages", "GET /v1/apps/{appId}/sessions/{sessionId}": "messages token", "GET /v1/apps/{appId}/sessions": "messages",
 	"DELETE /v1/apps/{appId}/sessions/{sessionId}": "messages", "POST /v1/apps/{appId}/sessions/{sessionId}/token": "messages",
 
-	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers",
+	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/triggers": "messages triggers",
 	"POST /v1/apps/{appId}/triggers": "triggers", "GET /v1/apps/{appId}/triggers": "triggers",
 	"GET /v1/apps/{appId}/triggers/{triggerId}": "triggers", "POST /v1/apps/{appId}/triggers/{triggerId}/retry": "triggers",
 	"POST /v1/apps/{appId}/triggers/{triggerId}/answer": "triggers token", "POST /v1/apps/{appId}/triggers/{triggerId}/confirm": "triggers token",

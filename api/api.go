@@ -208,7 +208,7 @@ type Messages interface {
 	ExplainDraft(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
 	// DryRun leaves no trace.
 	DryRun(ctx context.Context, message trigger.Message) (trigger.Answer, explain.Explanation, error)
-	History(ctx context.Context, appID, sessionID string, page trigger.Page) (items []trigger.Entry, next string, err error)
+	History(ctx context.Context, asked trigger.HistoryQuery) (items []trigger.Entry, next string, err error)
 	Message(ctx context.Context, appID, sessionID, messageID string) (trigger.Entry, error)
 	// Explain is trigger.ErrUnexplained where nothing is kept that explains the message.
 	Explain(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)

@@ -203,8 +203,8 @@ func (e *engineDouble) PostAsync(_ context.Context, message trigger.Message) (st
 	return message.ID, e.err
 }
 
-func (e *engineDouble) History(_ context.Context, appID, sessionID string, page trigger.Page) ([]trigger.Entry, string, error) {
-	e.took("History", appID, sessionID, page)
+func (e *engineDouble) History(_ context.Context, asked trigger.HistoryQuery) ([]trigger.Entry, string, error) {
+	e.took("History", asked)
 	return e.entries, e.next, e.err
 }
 

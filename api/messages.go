@@ -27,7 +27,7 @@ func (h messages) routes() []route {
 	const path = "/v1/apps/:appId/sessions/:sessionId/messages"
 	return []route{
 		{method: http.MethodPost, path: path, handle: h.post, query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn},
-		{method: http.MethodGet, path: path, handle: h.history, query: pageQuery},
+		{method: http.MethodGet, path: path, handle: h.history, query: historyQuery},
 		{method: http.MethodGet, path: path + "/:messageId", handle: h.one},
 		{method: http.MethodGet, path: path + "/:messageId/explain", handle: h.explain},
 		{method: http.MethodPost, path: path + "/:messageId/commit", handle: h.commit, query: []string{"explain"}, kind: admission.Turn},
@@ -116,11 +116,11 @@ func withMessageID(err error, messageID string) error {
 }
 
 func (h messages) history(c echo.Context) error {
-	page, err := pageOf(c)
+	asked, err := historyAsked(c)
 	if err != nil {
 		return err
 	}
-	items, next, err := h.engine.History(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), page)
+	items, next, err := h.engine.History(c.Request().Context(), asked)
 	if err != nil {
 		return err
 	}

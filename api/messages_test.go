@@ -145,7 +145,16 @@ func TestHistoryIsPaged(t *testing.T) {
 	s.engine.next = "m1"
 	s.call("GET", messagesPath+"?limit=200&after=m0", "").is(200,
 		`{"items":[{"messageId":"m1","actor":"user","text":"a <b> & c","ts":"0001-01-01T00:00:00Z","state":"decided","triggers":[]}],"next":"m1"}`)
-	require.Equal(t, asked{"History", []any{"clinic", "s1", trigger.Page{After: "m0", Limit: 200}}}, s.engine.last())
+	q := trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{After: "m0", Limit: 200}}
+	require.Equal(t, asked{"History", []any{q}}, s.engine.last())
+	s.call("GET", messagesPath+"?order=desc&since=2026-12-01T09:00:00.5%2B01:00&limit=200&after=m0", "").is(200, "")
+	q.Newest, q.Since = true, time.Date(2026, 12, 1, 8, 0, 0, 500_000_000, time.UTC)
+	got := s.engine.last().Args[0].(trigger.HistoryQuery)
+	require.True(t, q.Since.Equal(got.Since))
+	got.Since = q.Since
+	require.Equal(t, q, got)
+	s.call("GET", messagesPath+"?order=newest&since=yesterday&limit=0", "").problem(400, "order", "since", "limit")
+	s.call("GET", messagesPath+"?until=2026-12-01T09:00:00Z", "").problem(400, "until")
 }
 
 func TestADryRunThatIsNotUnderstoodIsRefusedRatherThanFired(t *testing.T) {

@@ -24,6 +24,9 @@ var (
 	bulkQuery    = slices.Concat(triggerQuery, []string{"session", "dryRun"})
 )
 
+// historyQuery is what a history takes.
+var historyQuery = slices.Concat(pageQuery, []string{"since", "order"})
+
 // What the parameters of a search may be.
 var (
 	triggerStates = []string{
@@ -55,6 +58,19 @@ func triggersAsked(c echo.Context) (trigger.Query, error) {
 		a.fault(err.Error())
 	}
 	q.Oldest = a.oneOf("order", orders) == "asc"
+	return q, a.problem()
+}
+
+// historyAsked reads which part of a history is asked for, and in which order.
+func historyAsked(c echo.Context) (trigger.HistoryQuery, error) {
+	a := &searchQuery{c: c}
+	q := trigger.HistoryQuery{
+		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), Since: a.time("since"), Newest: a.oneOf("order", orders) == "desc",
+	}
+	page, err := pageOf(c)
+	if q.Page = page; err != nil {
+		a.fault(err.Error())
+	}
 	return q, a.problem()
 }
 

@@ -316,7 +316,7 @@ func TestSessionThatIsClosedWhileAMessageIsMatched(t *testing.T) {
 		_, fired := w.fired()
 		require.Zero(t, fired)
 		require.Equal(t, []string{"created", "deleted"}, w.events.changes("booking"))
-		history, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+		history, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Empty(t, history)
 	})

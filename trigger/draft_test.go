@@ -46,7 +46,7 @@ func answerOf(raw json.RawMessage, err error) (answer trigger.Answer, _ error) {
 }
 
 func (w *world) historyOf(session string) []trigger.Entry {
-	history, _, err := w.engine.History(w.t.Context(), "clinic", session, trigger.Page{Limit: 10})
+	history, _, err := w.engine.History(w.t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: session, Page: trigger.Page{Limit: 10}})
 	require.NoError(w.t, err)
 	return history
 }

@@ -125,7 +125,7 @@ func (w *world) recover(id string) {
 	_, err := w.engine.PostAsync(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s9", ID: id, Actor: "user", Text: "hello"})
 	require.NoError(w.t, err)
 	w.until("the message is decided", func() bool {
-		entries, _, err := w.engine.History(context.Background(), "clinic", "s9", trigger.Page{Limit: 1})
+		entries, _, err := w.engine.History(context.Background(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s9", Page: trigger.Page{Limit: 1}})
 		return err == nil && len(entries) == 1 && entries[0].State == trigger.EntryDecided
 	})
 }

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -15,41 +18,68 @@ import (
 	"earshot/trigger/ledger"
 )
 
+// HistoryQuery selects messages of a session.
+type HistoryQuery struct {
+	AppID, SessionID string
+	// Since leaves out what was said before; zero leaves out nothing.
+	Since time.Time
+	// Newest asks for the newest first.
+	Newest bool
+	Page   Page
+}
+
 // History lists the messages of a session, oldest first, with what each set off. A session
-// that does not exist has none.
-func (e *Engine) History(ctx context.Context, appID, sessionID string, page Page) ([]Entry, string, error) {
-	if err := e.appExists(ctx, appID); err != nil {
+// that does not exist has none. A cursor is a place in the history, and is good in either
+// order: messages that come, or that leave the history, between two pages move no others to
+// another page.
+func (e *Engine) History(ctx context.Context, q HistoryQuery) ([]Entry, string, error) {
+	if err := e.appExists(ctx, q.AppID); err != nil {
 		return nil, "", err
 	}
-	e.settling.waitForApp(ctx, appID)
-	from, ids, err := e.historyPage(ctx, appID, sessionID, page)
+	e.settling.waitForApp(ctx, q.AppID)
+	entries, next, err := e.historyPage(ctx, q)
+	for len(entries) == 0 && next != "" && err == nil { // by the clocks of replicas all of it was said before
+		q.Page.After = next
+		if entries, next, err = e.historyPage(ctx, q); errors.Is(err, ErrCursor) {
+			return []Entry{}, "", nil // the session was closed meanwhile
+		}
+	}
+	return entries, next, err
+}
+
+// historyPage reads a page of a history.
+func (e *Engine) historyPage(ctx context.Context, q HistoryQuery) ([]Entry, string, error) {
+	list, err := e.placesOf(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
 	next := ""
-	if len(ids) > page.Limit {
-		ids = ids[:page.Limit]
-		next = cursorAfter(from, ids, page.Limit)
+	if len(list.ids) > q.Page.Limit {
+		list.ids = list.ids[:q.Page.Limit]
+		next = list.cursorAfter(q.Page.Limit)
 	}
-	entries, whole, err := e.page(ctx, appID, sessionID, ids)
-	if whole < len(ids) {
-		next = cursorAfter(from, ids, max(whole, 1))
+	entries, whole, err := e.page(ctx, q, list.ids)
+	if whole < len(list.ids) {
+		next = list.cursorAfter(max(whole, 1))
 	}
 	return entries, next, err
 }
 
 // page reads as many messages as fit on a page, and returns their number. What belongs to a
 // message, such as its reply, is on the same page.
-func (e *Engine) page(ctx context.Context, appID, sessionID string, ids []string) (entries []Entry, whole int, err error) {
+func (e *Engine) page(ctx context.Context, q HistoryQuery, ids []string) (entries []Entry, whole int, err error) {
 	entries, room := []Entry{}, &repositories.Room{}
-	sizes, err := e.ledger.MessageSizes(ctx, appID, sessionID, ids)
+	sizes, err := e.ledger.MessageSizes(ctx, q.AppID, q.SessionID, ids)
 	for err == nil && whole < len(ids) {
 		var found []Entry
-		found, err = e.entries(ctx, appID, sessionID, ids[whole:whole+repositories.Fitting(sizes[whole:])])
+		found, err = e.entries(ctx, q.AppID, q.SessionID, ids[whole:whole+repositories.Fitting(sizes[whole:])])
 		for _, entry := range found {
 			withReply := withReplies([]Entry{entry})
-			if entry.MessageID == "" {
+			if entry.MessageID == "" || entry.Time.Before(q.Since) {
 				withReply = nil
+			}
+			if q.Newest {
+				slices.Reverse(withReply)
 			}
 			if !room.Takes(withReply) {
 				return entries, whole, nil
@@ -60,30 +90,42 @@ func (e *Engine) page(ctx context.Context, appID, sessionID string, ids []string
 	return entries, whole, err
 }
 
-// cursorAfter follows the first n messages of a page that begins at the place from.
-func cursorAfter(from int, ids []string, n int) string {
-	return encodeCursor(strconv.Itoa(from+n-1) + "/" + ids[n-1])
+// historyPlaces are the messages of a page, in its order, with the place of the first.
+type historyPlaces struct {
+	ids         []string
+	first, step int
 }
 
-// historyPage reads the ids of a page, one more than it has where there are more, and the
-// place of the first.
-func (e *Engine) historyPage(ctx context.Context, appID, sessionID string, page Page) (from int, ids []string, err error) {
-	var after ledger.Place
-	if page.After != "" {
-		text, err := decodeCursor(page.After)
+// cursorAfter follows the first n messages of a page.
+func (p historyPlaces) cursorAfter(n int) string {
+	return encodeCursor(strconv.Itoa(p.first+p.step*(n-1)) + "/" + p.ids[n-1])
+}
+
+// placesOf reads the ids of a page, one more than it has where there are more.
+func (e *Engine) placesOf(ctx context.Context, q HistoryQuery) (list historyPlaces, err error) {
+	want := ledger.Pages{Newest: q.Newest, Most: q.Page.Limit + 1}
+	if !q.Since.IsZero() {
+		want.Since = q.Since.Add(-clockSkew).UnixMilli()
+	}
+	if q.Page.After != "" {
+		text, err := decodeCursor(q.Page.After)
 		if err != nil {
-			return 0, nil, err
+			return list, err
 		}
-		after.Number, after.ID, _ = strings.Cut(text, "/")
-		if _, err := strconv.Atoi(after.Number); err != nil || after.ID == "" {
-			return 0, nil, fmt.Errorf("%w: %q", ErrCursor, page.After)
+		want.After.Number, want.After.ID, _ = strings.Cut(text, "/")
+		if _, err := strconv.Atoi(want.After.Number); err != nil || want.After.ID == "" {
+			return list, fmt.Errorf("%w: %q", ErrCursor, q.Page.After)
 		}
 	}
-	from, ids, moved, err := e.ledger.Page(ctx, appID, sessionID, after, page.Limit+1)
+	step := 1
+	if q.Newest {
+		step = -1
+	}
+	first, ids, moved, err := e.ledger.Page(ctx, q.AppID, q.SessionID, want)
 	if moved {
-		err = fmt.Errorf("%w: %q", ErrCursor, page.After)
+		err = fmt.Errorf("%w: %q", ErrCursor, q.Page.After)
 	}
-	return from, ids, err
+	return historyPlaces{ids, first, step}, err
 }
 
 // entries reads messages with their decisions, and the states of all their triggers. It

@@ -132,7 +132,7 @@ func TestUndecidedMessageIsKeptAndTriedAgain(t *testing.T) {
 		require.Empty(t, w.events.subjects())
 		w.rest()
 
-		history, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+		history, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Equal(t, "failed", history[0].State)
 		require.Contains(t, history[0].Error, "it answered 500")
@@ -141,7 +141,7 @@ func TestUndecidedMessageIsKeptAndTriedAgain(t *testing.T) {
 		answer, err := w.say("m1", `book {"day":"monday"}`)
 		require.NoError(t, err)
 		require.Len(t, answer.Matches, 1)
-		history, _, err = w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+		history, _, err = w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Len(t, history, 1, "it is one message however often it was sent")
 		require.Equal(t, "decided", history[0].State)
@@ -212,7 +212,7 @@ func TestAsynchronousMessageIsDecidedInTheBackground(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEmpty(t, id)
 		w.until("the history shows the outcome", func() bool {
-			history, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+			history, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
 			return err == nil && len(history) == 1 && len(history[0].Triggers) == 1 && history[0].Triggers[0].Call.State == "delivered"
 		})
 	})

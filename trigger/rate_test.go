@@ -47,7 +47,7 @@ func TestMessagesOverTheLimitAreRefusedAndNotStored(t *testing.T) {
 		require.NoError(t, say(w.engine, "s3", "m5"), "what was refused does not count")
 		require.ErrorAs(t, say(other, "s4", "m6"), &limited)
 		require.Equal(t, "messagesPerMinute", limited.Limit)
-		entries, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+		entries, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Len(t, entries, 2)
 	})

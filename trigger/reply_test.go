@@ -58,7 +58,7 @@ func TestReplyBelongsToTheHistory(t *testing.T) {
 		_, err = w.say("m2", "and?")
 		require.NoError(t, err)
 		require.Equal(t, []matcher.Utterance{{ID: "m1", Actor: "user", Text: "hello"}, {ID: "m1.reply", Actor: "agent", Text: "I heard: hello"}}, w.matcher.asked[1].History)
-		history, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+		history, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"hello", "I heard: hello", "and?", "I heard: and?"},
 			[]string{history[0].Text, history[1].Text, history[2].Text, history[3].Text})

@@ -82,7 +82,7 @@ func TestHistoryTellsWhatCameOfATriggerWhoseRecordIsGone(t *testing.T) {
 		_, err := w.say("m1", "book")
 		require.NoError(t, err)
 		w.until("its record is gone", func() bool { return len(w.holding("trigger")) == 0 })
-		entries, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+		entries, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Equal(t, "published", entries[0].Triggers[0].Event.State)
 		require.Equal(t, "delivered", entries[0].Triggers[0].Call.State)
@@ -114,7 +114,7 @@ func TestMessagesThatLeaveTheHistoryWhileItIsRead(t *testing.T) {
 		}
 		read := func(page trigger.Page, meanwhile func()) (ids []string, next string) {
 			_, reader := w.replica(&once{command: "hmget", do: meanwhile})
-			entries, next, err := reader.History(t.Context(), "clinic", "s1", page)
+			entries, next, err := reader.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: page})
 			require.NoError(t, err)
 			for _, entry := range entries {
 				ids = append(ids, entry.MessageID)
@@ -226,7 +226,7 @@ func TestOldMessagesLeaveTheHistory(t *testing.T) {
 			require.NoError(t, err)
 		}
 		shown := func(after string, limit int) (ids []string, next string) {
-			entries, next, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{After: after, Limit: limit})
+			entries, next, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{After: after, Limit: limit}})
 			require.NoError(t, err)
 			for _, entry := range entries {
 				ids = append(ids, entry.MessageID)
@@ -251,7 +251,7 @@ func TestOldMessagesLeaveTheHistory(t *testing.T) {
 		}
 		ids, _ = shown(next, 10)
 		require.Equal(t, []string{"m6", "m7", "m8"}, ids, "what the cursor names is gone: all that is there came later")
-		_, _, err = w.engine.History(t.Context(), "clinic", "s2", trigger.Page{After: next, Limit: 1})
+		_, _, err = w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s2", Page: trigger.Page{After: next, Limit: 1}})
 		require.ErrorIs(t, err, trigger.ErrCursor)
 	})
 }
@@ -280,7 +280,7 @@ func TestMessageUnderWayStaysInTheHistory(t *testing.T) {
 		require.NoError(t, <-answered)
 		_, err := w.say("m4", "hello")
 		require.NoError(t, err)
-		entries, _, err := w.engine.History(t.Context(), "clinic", "s1", trigger.Page{Limit: 10})
+		entries, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
 	})

@@ -71,37 +71,74 @@ end
 // that the session had, whether or not it has left the history since.
 type Place struct {
 	Number string
-	ID     string // of the message; empty for the beginning
+	ID     string // of the message; empty for where the list begins
+}
+
+// Pages is a part of a history: the messages behind a place, in the order of the list.
+type Pages struct {
+	After  Place
+	Since  int64 // when (ms) the first of them came, or later; 0 for all
+	Newest bool  // the list begins with the newest
+	Most   int
 }
 
 // page reads a page of a history. Places are counted from the first message that the
-// session had, whether or not it has left the history since.
+// session had, whether or not it has left the history since. The messages came in the order
+// of their places, so that the first of some time is found in a few steps.
 //
 //	KEYS order, turns
-//	ARGV place and id of the message that the page follows ('' for the first page), most
-//	=>   ok with from, the place of the first, and ids; moved where no message was at that
+//	ARGV place and id of the message that the page follows ('' for the first page), most,
+//	     since (ms), '1' for the newest first
+//	=>   ok with from, the place of the oldest, and ids; moved where no message was at that
 //	     place
-var page = keyspace.NewFreeingScript(`
-local left, from = tonumber(redis.call('HGET', KEYS[2], 'left') or 0), 0
+var page = keyspace.NewFreeingScript(turnLua, `
+local left, most, since = tonumber(redis.call('HGET', KEYS[2], 'left') or 0), tonumber(ARGV[3]), tonumber(ARGV[4])
+local at
 if ARGV[2] ~= '' then
-  from = tonumber(ARGV[1]) + 1 - left
-  if from > 0 and redis.call('LINDEX', KEYS[1], from - 1) ~= ARGV[2] then return {'moved'} end
+  at = tonumber(ARGV[1]) - left
+  if at >= 0 and redis.call('LINDEX', KEYS[1], at) ~= ARGV[2] then return {'moved'} end
 end
-from = math.max(0, from)
-local ids = redis.call('LRANGE', KEYS[1], from, from + tonumber(ARGV[3]) - 1)
+local first = 0
+if since > 0 then
+  local above = redis.call('LLEN', KEYS[1])
+  while first < above do
+    local middle = math.floor((first + above) / 2)
+    local arrived = redis.call('HGET', KEYS[2], turn.arrived .. redis.call('LINDEX', KEYS[1], middle))
+    if tonumber(arrived or 0) < since then first = middle + 1 else above = middle end
+  end
+end
+local from, last
+if ARGV[5] == '1' then
+  last = at and at - 1 or redis.call('LLEN', KEYS[1]) - 1
+  from = math.max(first, last - most + 1)
+else
+  from = math.max(first, at and at + 1 or 0)
+  last = from + most - 1
+end
+local ids = {}
+if last >= from then ids = redis.call('LRANGE', KEYS[1], from, last) end
 return {'ok', 'from', tostring(left + from), 'ids', ids}
 `)
 
-// Page reads the ids of the messages that follow a place, and the number of the first;
-// moved says that no message is at that place.
-func (l *Ledger) Page(ctx context.Context, appID, sessionID string, after Place, most int) (from int, ids []string, moved bool, err error) {
+// Page reads the ids of messages in the order of the list, and the place of the first;
+// moved says that no message is at the place that they are to follow.
+func (l *Ledger) Page(ctx context.Context, appID, sessionID string, p Pages) (first int, ids []string, moved bool, err error) {
 	k := keyspace.KeysOf(appID)
-	raw, err := page.Run(ctx, l.db, []string{k.Order(sessionID), k.Turns(sessionID)}, after.Number, after.ID, most)
+	newest := ""
+	if p.Newest {
+		newest = "1"
+	}
+	raw, err := page.Run(ctx, l.db, []string{k.Order(sessionID), k.Turns(sessionID)}, p.After.Number, p.After.ID, p.Most, p.Since, newest)
 	if err != nil {
 		return 0, nil, false, err
 	}
 	r := readReply(raw)
-	return r.values.number("from"), r.values.texts("ids"), r.status == "moved", nil
+	first, ids = r.values.number("from"), r.values.texts("ids")
+	if p.Newest {
+		first += len(ids) - 1
+		slices.Reverse(ids)
+	}
+	return first, ids, r.status == "moved", nil
 }
 
 // StoredMessage is what the history shows of a message: JSON, and empty where there is

@@ -1,0 +1,124 @@
+package trigger_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
+	"earshot/trigger"
+)
+
+// said reads one page of the history of s1.
+func (w *world) said(q trigger.HistoryQuery) (ids []string, next string) {
+	w.t.Helper()
+	q.AppID, q.SessionID = "clinic", "s1"
+	entries, next, err := w.engine.History(w.t.Context(), q)
+	require.NoError(w.t, err)
+	for _, entry := range entries {
+		ids = append(ids, entry.MessageID)
+	}
+	return ids, next
+}
+
+// saidInAll reads all pages of a history.
+func (w *world) saidInAll(q trigger.HistoryQuery) (ids []string) {
+	w.t.Helper()
+	for {
+		page, next := w.said(q)
+		ids = append(ids, page...)
+		if q.Page.After = next; next == "" {
+			return ids
+		}
+		require.NotEmpty(w.t, page, "there is more behind it")
+	}
+}
+
+func TestAHistoryIsReadFromEitherEndWhileItMoves(t *testing.T) {
+	keeping(t, store.Retention{Messages: 4}, func(t *testing.T, w *world) {
+		w.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		come := func(from, to int) {
+			for i := from; i <= to; i++ {
+				_, err := w.say(fmt.Sprint("m", i), "hello")
+				require.NoError(t, err)
+			}
+		}
+		newest := func(after string, limit int) trigger.HistoryQuery {
+			return trigger.HistoryQuery{Newest: true, Page: trigger.Page{After: after, Limit: limit}}
+		}
+		come(0, 4)
+		for _, limit := range []int{1, 2, 3, 10} {
+			require.Equal(t, []string{"m4.reply", "m4", "m3.reply", "m3", "m2.reply", "m2", "m1.reply", "m1"}, w.saidInAll(newest("", limit)))
+		}
+		ids, next := w.said(newest("", 1))
+		require.Equal(t, []string{"m4.reply", "m4"}, ids)
+		ids, older := w.said(newest(next, 1))
+		require.Equal(t, []string{"m3.reply", "m3"}, ids)
+		come(5, 6)
+		ids, _ = w.said(newest(next, 1))
+		require.Equal(t, []string{"m3.reply", "m3"}, ids, "what came meanwhile moves nothing")
+		ids, _ = w.said(trigger.HistoryQuery{Page: trigger.Page{After: next, Limit: 1}})
+		require.Equal(t, []string{"m5", "m5.reply"}, ids, "and stands in the other direction")
+		ids, end := w.said(newest(older, 5))
+		require.Empty(t, ids, "what was older has left the history")
+		require.Empty(t, end)
+		come(7, 9)
+		ids, end = w.said(newest(next, 5))
+		require.Empty(t, ids, "and so has the place itself")
+		require.Empty(t, end)
+
+		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+		require.Empty(t, w.saidInAll(newest("", 5)))
+		_, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s2", Newest: true, Page: trigger.Page{After: older, Limit: 1}})
+		require.ErrorIs(t, err, trigger.ErrCursor, "of another session")
+		come(0, 0)
+		_, _, err = w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Newest: true, Page: trigger.Page{After: next, Limit: 1}})
+		require.ErrorIs(t, err, trigger.ErrCursor, "of an earlier life")
+	})
+}
+
+func TestAHistoryBeginsAtATime(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		const count = 20
+		begin := time.Date(2026, 12, 1, 8, 0, 0, 500, time.UTC)
+		client, turns := w.server.Client(), keyspace.KeysOf("clinic").Turns("s1")
+		var all []string
+		times := map[string]time.Time{}
+		for i := range count { // every fourth was taken by a replica whose clock is late, or early
+			id := fmt.Sprintf("m%02d", i)
+			_, err := w.say(id, "hello")
+			require.NoError(t, err)
+			at := begin.Add(time.Duration(i) * 10 * time.Second)
+			shown := at.Add(map[int]time.Duration{1: -25 * time.Second, 3: 25 * time.Second}[i%4])
+			stored := map[string]any{}
+			require.NoError(t, json.Unmarshal([]byte(client.HGet(t.Context(), turns, "m:"+id).Val()), &stored))
+			stored["ts"] = shown
+			text, err := json.Marshal(stored)
+			require.NoError(t, err)
+			require.NoError(t, client.HSet(t.Context(), turns, "m:"+id, text, "t:"+id, at.UnixMilli()).Err())
+			all, times[id] = append(all, id), shown
+		}
+		for _, since := range []time.Time{begin.Add(-time.Hour), begin, begin.Add(time.Nanosecond), times["m07"], begin.Add(105 * time.Second), times["m19"], begin.Add(time.Hour)} {
+			want := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return times[id].Before(since) })
+			backwards := slices.Clone(want)
+			slices.Reverse(backwards)
+			for _, limit := range []int{1, 3, 100} {
+				q := trigger.HistoryQuery{Since: since, Page: trigger.Page{Limit: limit}}
+				require.Equal(t, want, append([]string{}, w.saidInAll(q)...), "%s %d", since, limit)
+				q.Newest = true
+				got := []string{}
+				for more := true; more; more = q.Page.After != "" { // the last page may be empty
+					var page []string
+					page, q.Page.After = w.said(q)
+					got = append(got, page...)
+				}
+				require.Equal(t, backwards, got, "%s %d", since, limit)
+			}
+		}
+	})
+}
