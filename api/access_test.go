@@ -235,6 +235,24 @@ func TestAFrontEndFiresAsUIAndAsNothingElse(t *testing.T) {
 	w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"absent","source":"ui"}`, "Authorization: Bearer "+sent["token"]).problem(404)
 }
 
+func TestAKeyOfTheAppIsToldWhichScopeItLacks(t *testing.T) {
+	w := live(t, everything)
+	for _, app := range []string{"clinic", "other"} {
+		w.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
+	}
+	sent := w.credentials()
+	got := w.call("POST", messagesPath, hello, "Authorization: Bearer "+sent["tools"])
+	got.problem(403, "this key lacks the scope messages; it has tools")
+	require.Equal(t, `Bearer realm="earshot", error="insufficient_scope", scope="messages"`, got.Header.Get("WWW-Authenticate"))
+	w.call("GET", "/v1/apps/clinic/events", "", "Authorization: Bearer "+sent["tools"]).problem(403, "the scope messages or triggers; it has tools")
+	w.call("DELETE", "/v1/apps/clinic", "", "Authorization: Bearer "+sent["app"]).problem(403, "the admin's alone is")
+	for _, kind := range []string{"other app", "token"} {
+		got := w.call("GET", "/v1/apps/clinic/triggers", "", "Authorization: Bearer "+sent[kind])
+		got.problem(403, "this key or token is not good for this")
+		require.NotContains(t, string(got.body)+got.Header.Get("WWW-Authenticate"), "triggers")
+	}
+}
+
 func TestIDsAreComparedAsTheyAreMeant(t *testing.T) {
 	w := live(t, everything)
 	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")

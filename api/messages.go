@@ -99,7 +99,7 @@ func (h messages) read(c echo.Context) (message trigger.Message, isDraft bool, e
 	message.AppID, message.SessionID = c.Param("appId"), c.Param("sessionId")
 	message.TraceParent = traceParent(c.Request().Context())
 	who, err := h.users.of(c)
-	message.Claims = who.claims
+	message.Claims, message.Auth = who.claims, who.faults
 	return message, isDraft, err
 }
 

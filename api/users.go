@@ -9,12 +9,13 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/api/identity"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
 )
 
-// Identities verifies the ID token of a user. Its error says, for the one who sent the
-// token, why it was not accepted, and repeats nothing of it.
+// Identities verifies the ID token of a user. Its error is an *identity.Refused, which says,
+// for the one who sent the token, why it was not accepted, and repeats nothing of it.
 type Identities interface {
 	Verify(ctx context.Context, service repositories.AuthService, token string) (claims map[string]any, err error)
 }
@@ -29,6 +30,7 @@ type users struct {
 type user struct {
 	claims  parameters.Claims
 	refused []string
+	faults  map[string]string // a word for each of them, by the service; nil for none
 }
 
 // of verifies the ID tokens that came with a request, as {service}_token headers of the
@@ -45,17 +47,37 @@ func (u users) of(c echo.Context) (user, error) {
 	for _, service := range app.AuthServices {
 		header := repositories.TokenHeader(service.Name)
 		sent := c.Request().Header.Values(header)
-		if len(sent) != 1 {
-			continue // none, or two of which nobody knows which is meant
+		if len(sent) == 0 || len(sent) == 1 && sent[0] == "" {
+			continue
 		}
-		claims, err := u.identities.Verify(c.Request().Context(), service, sent[0])
+		claims, err := u.verify(c.Request().Context(), service, sent)
 		if err != nil {
-			found.refused = append(found.refused, header+": "+err.Error())
+			found.refuse(service.Name, err)
 			continue
 		}
 		found.claims[service.Name] = claims
 	}
 	return found, nil
+}
+
+// verify verifies the token of one service.
+func (u users) verify(ctx context.Context, service repositories.AuthService, sent []string) (map[string]any, error) {
+	if len(sent) > 1 {
+		return nil, &identity.Refused{Fault: "malformed", Reason: "it was sent twice, and nobody knows which one is meant"}
+	}
+	return u.identities.Verify(ctx, service, sent[0])
+}
+
+// refuse notes why the token of a service did not do.
+func (u *user) refuse(service string, err error) {
+	u.refused = append(u.refused, repositories.TokenHeader(service)+": "+err.Error())
+	if u.faults == nil {
+		u.faults = map[string]string{}
+	}
+	u.faults[service] = "unavailable"
+	if refused := (*identity.Refused)(nil); errors.As(err, &refused) {
+		u.faults[service] = refused.Fault
+	}
 }
 
 func hasToken(header http.Header) bool {

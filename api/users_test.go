@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -43,10 +44,17 @@ func newIDP(t *testing.T) *idp {
 }
 
 func (p *idp) token(life time.Duration) string {
+	return p.tokenOf(map[string]any{"exp": time.Now().Add(life).Unix()})
+}
+
+// tokenOf is a good token, changed.
+func (p *idp) tokenOf(change map[string]any) string {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: p.key, KeyID: "k"}}, nil)
 	require.NoError(p.t, err)
-	payload, err := json.Marshal(map[string]any{"iss": p.url, "aud": "clinic", "sub": "subject-of-anna", "exp": time.Now().Add(life).Unix(),
-		"profile": map[string]string{"mail": "anna@example.org"}, "groups": []string{"planted-group"}})
+	claims := map[string]any{"iss": p.url, "aud": "clinic", "sub": "subject-of-anna", "exp": time.Now().Add(time.Hour).Unix(),
+		"profile": map[string]string{"mail": "anna@example.org"}, "groups": []string{"planted-group"}}
+	maps.Copy(claims, change)
+	payload, err := json.Marshal(claims)
 	require.NoError(p.t, err)
 	signed, err := signer.Sign(payload)
 	require.NoError(p.t, err)
@@ -77,13 +85,34 @@ func leave(request matcher.Request) (matcher.Result, error) {
 
 func TestAMessageFiresToolsForTheUserThatIsVerified(t *testing.T) {
 	w, p := ward(t, leave)
-	for name, header := range map[string]string{
-		"none": "X-Nothing: x", "expired": "corp_token: " + p.token(-2*time.Minute), "of another service": "google_token: " + p.token(time.Hour),
-		"unknown service": "other_token: " + p.token(time.Hour), "forged": "corp_token: " + p.token(time.Hour)[:100] + "." + "x.y",
+	other := newIDP(t)
+	other.url = p.url
+	for name, test := range map[string]struct {
+		header string
+		auth   map[string]string
+	}{
+		"none":               {"X-Nothing: x", nil},
+		"empty":              {"corp_token: ", nil},
+		"unknown service":    {"other_token: " + p.token(time.Hour), nil},
+		"expired":            {"corp_token: " + p.token(-2*time.Minute), map[string]string{"corp": "expired"}},
+		"other audience":     {"corp_token: " + p.tokenOf(map[string]any{"aud": "shop"}), map[string]string{"corp": "audience"}},
+		"of another service": {"google_token: " + p.token(time.Hour), map[string]string{"google": "unavailable"}},
+		"forged":             {"corp_token: " + other.token(time.Hour), map[string]string{"corp": "signature"}},
+		"no token":           {"corp_token: let me in", map[string]string{"corp": "malformed"}},
 	} {
 		var answer trigger.Answer
-		require.NoError(t, json.Unmarshal(w.call("POST", messagesPath, `{"actor":"user","text":"leave"}`, header).is(200, "").body, &answer))
+		first := w.call("POST", messagesPath, `{"messageId":"`+strings.ReplaceAll(name, " ", "-")+`","actor":"user","text":"leave"}`, test.header).is(200, "").body
+		require.NoError(t, json.Unmarshal(first, &answer))
 		require.Empty(t, answer.Matches, name)
+		if name == "of another service" && answer.Auth["google"] == "signature" {
+			test.auth = answer.Auth // Google can be asked from here
+		}
+		require.Equal(t, test.auth, answer.Auth, name)
+		again := w.call("POST", messagesPath, `{"messageId":"`+answer.MessageID+`","actor":"user","text":"leave"}`).is(200, "").body
+		require.Equal(t, string(first), string(again), "a repeat is answered as before, whatever comes with it")
+		var entry trigger.Entry
+		require.NoError(t, json.Unmarshal(w.call("GET", messagesPath+"/"+answer.MessageID, "").is(200, "").body, &entry))
+		require.Equal(t, test.auth, entry.Auth, name)
 	}
 	var answer trigger.Answer
 	require.NoError(t, json.Unmarshal(w.call("POST", messagesPath, `{"actor":"user","text":"leave"}`, "corp_token: "+p.token(time.Hour)).is(200, "").body, &answer))
@@ -91,11 +120,40 @@ func TestAMessageFiresToolsForTheUserThatIsVerified(t *testing.T) {
 	require.Equal(t, "anna@example.org", answer.Matches[0].Values["who"], "the claim and not the model's word")
 }
 
+func TestAMessageSaysWhichTokensDoNotDo(t *testing.T) {
+	w, p := ward(t, leave)
+	say := func(query, body, header string, more ...string) (answer trigger.Answer) {
+		t.Helper()
+		require.NoError(t, json.Unmarshal(w.call("POST", messagesPath+query, body, append(more, header)...).body, &answer))
+		return answer
+	}
+	bare := "corp_token: " + p.tokenOf(map[string]any{"profile": nil})
+	lacks := map[string]string{"corp": "claim"}
+	require.Equal(t, lacks, say("?dryRun=true", `{"actor":"user","text":"leave"}`, bare).Auth)
+	require.Equal(t, lacks, say("", `{"messageId":"d","actor":"user","text":"leave","final":false}`, bare).Auth)
+	var decided trigger.Answer
+	require.NoError(t, json.Unmarshal(w.call("POST", messagesPath+"/d/commit", "").is(200, "").body, &decided))
+	require.Equal(t, lacks, decided.Auth, "a draft is decided with what it came with")
+	require.Len(t, decided.Matches, 1, "payroll takes no claim")
+	require.Nil(t, say("", `{"actor":"agent","text":"hello"}`, bare).Auth, "nothing is matched")
+	require.Nil(t, say("", `{"actor":"user","text":"leave"}`, "corp_token: "+p.token(time.Hour)).Auth)
+
+	later := say("", `{"messageId":"later","actor":"user","text":"leave"}`, bare, "Prefer: respond-async")
+	require.Equal(t, "later", later.MessageID)
+	require.Eventually(t, func() bool {
+		var entry trigger.Entry
+		require.NoError(t, json.Unmarshal(w.call("GET", messagesPath+"/later", "").is(200, "").body, &entry))
+		require.Equal(t, lacks, entry.Auth)
+		return entry.State == trigger.EntryDecided
+	}, time.Minute, 5*time.Millisecond)
+}
+
 func TestADirectTriggerWithoutTheUserIs401AndNamesTheServices(t *testing.T) {
 	w, p := ward(t, leave)
 	path := "/v1/apps/clinic/sessions/s1/triggers"
 	w.call("POST", path, `{"name":"payroll","source":"ui"}`).problem(401, "corp_token or google_token")
 	w.call("POST", path, `{"name":"payroll","source":"ui"}`, "corp_token: "+p.token(-2*time.Minute)).problem(401, "corp_token: the ID token was not accepted: it has expired")
+	w.call("POST", path, `{"name":"payroll","source":"ui"}`, "corp_token: "+p.tokenOf(map[string]any{"aud": "shop"})).problem(401, "its audience is not the right one")
 	w.call("POST", path, `{"name":"leave","source":"ui","values":{"who":"boss@example.org"}}`).problem(401, "who", "corp")
 	w.call("POST", path, `{"name":"payroll","source":"ui"}`, "CORP_TOKEN: "+p.token(time.Hour)).is(201, "")
 	got := w.call("POST", path, `{"name":"leave","source":"ui","values":{"who":"boss@example.org"}}`, "corp_token: "+p.token(time.Hour)).is(201, "")

@@ -77,6 +77,18 @@ func NeededClaims(c parameters.Claims, by []*Repository) parameters.Claims {
 	return needed
 }
 
+// Unfilled names the services whose tokens are verified, and lack what a parameter of a tool
+// of the repositories takes from them.
+func Unfilled(c parameters.Claims, by []*Repository) map[string]bool {
+	services := map[string]bool{}
+	for _, repository := range by {
+		for i := range repository.Tools {
+			repository.Tools[i].Params().Unfilled(c, services)
+		}
+	}
+	return services
+}
+
 func keepNeeded(c parameters.Claims, tool *Tool, needed parameters.Claims) {
 	for _, service := range tool.AuthRequired {
 		c.Keep(service, "", needed)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"earshot/matcher"
@@ -54,6 +55,8 @@ type storedMessage struct {
 	TimeZone    string    `json:"timeZone,omitempty"`
 
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
+	// Auth is why ID tokens of the user do not do, by their services.
+	Auth map[string]string `json:"auth,omitempty"`
 	// claims stand apart, so that they can go with the decision.
 	claims parameters.Claims
 }
@@ -153,17 +156,36 @@ func (e *Engine) scopeOf(id ledger.Turn, had *appState, found *ledger.TakenTurn)
 	return e.scopeWith(own, id.App, found.Own)
 }
 
-// needed returns those of a message's claims that tools in scope ask for, and none for
-// messages that fire nothing. It costs a round trip, only for messages with a token.
-func (e *Engine) needed(ctx context.Context, m Message) (parameters.Claims, error) {
-	if len(m.Claims) == 0 || m.Actor == matcher.ActorAgent {
-		return nil, nil
+// needed returns those of a message's claims that tools in scope ask for, with what is wrong
+// with its tokens, and none for messages that fire nothing. It costs a round trip, only for
+// messages with a token.
+func (e *Engine) needed(ctx context.Context, m Message) (claims parameters.Claims, auth map[string]string, err error) {
+	if m.Actor == matcher.ActorAgent {
+		return nil, nil, nil
+	}
+	if len(m.Claims) == 0 {
+		return nil, m.Auth, nil
 	}
 	s, err := e.loadScope(ctx, m.AppID, m.SessionID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return repositories.NeededClaims(m.Claims, s.ranked()), nil
+	in := s.ranked()
+	return repositories.NeededClaims(m.Claims, in), m.authIn(in), nil
+}
+
+// authIn is what is wrong with the tokens of a message for the tools in scope.
+func (m Message) authIn(in []*repositories.Repository) map[string]string {
+	lacking := repositories.Unfilled(m.Claims, in)
+	if len(lacking) == 0 {
+		return m.Auth
+	}
+	auth := map[string]string{}
+	for service := range lacking {
+		auth[service] = "claim"
+	}
+	maps.Copy(auth, m.Auth)
+	return auth
 }
 
 // encode writes a message and its claims as the ledger keeps them; both are empty if an

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -28,7 +29,7 @@ func (e *Engine) deliverDecision(ctx context.Context, t *turn, p *plan, request 
 		}
 		p.answer.Reply = quote(asking(e.modelReply(ctx, request, p.answer), p.answer))
 	} else {
-		p.answer.Reply = directReply(t.scope, p.answer, result.Text, request.Chat)
+		p.answer.replyWith(directReply(t.scope, p.answer, result.Text, request.Chat))
 	}
 	return e.close(ctx, r)
 }
@@ -43,6 +44,17 @@ func (e *Engine) close(ctx context.Context, r *firstAttempts) (json.RawMessage, 
 	closing := ledger.Report{Message: r.plan.Message, Answer: string(answer), Reply: string(r.plan.answer.Reply)}
 	held, err := r.save(ctx, closing)
 	return json.RawMessage(held), err
+}
+
+// replyWith adds the reply to an answer.
+func (a *Answer) replyWith(reply json.RawMessage) { a.Reply, a.ReplyType = reply, replyType(reply) }
+
+// replyType is json for a reply that is a result which is no text, else empty.
+func replyType(reply json.RawMessage) string {
+	if trimmed := bytes.TrimSpace(reply); len(trimmed) == 0 || trimmed[0] == '"' || string(trimmed) == "null" {
+		return ""
+	}
+	return "json"
 }
 
 // repliesTo reports whether there may be a reply: no exclusive repository is in scope, and
@@ -178,7 +190,7 @@ func answered(found ledger.Accepted) (json.RawMessage, error) {
 		return nil, err
 	}
 	if found.Reply != "" {
-		answer.Reply = json.RawMessage(found.Reply)
+		answer.replyWith(json.RawMessage(found.Reply))
 	}
 	return exactjson.Encode(answer)
 }

@@ -21,7 +21,7 @@ import (
 func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 	p := newPlanner(e, t.Turn, t.token, t.scope.appState, t.message.Text, t.message.TraceParent)
 	p.metadata, p.language = t.message.Metadata.Over(t.scope.put.Metadata), t.language()
-	p.life, p.claims, p.standing = t.generation, len(t.scope.claims) > 0, t.standing
+	p.life, p.claims, p.standing, p.answer.Auth = t.generation, len(t.scope.claims) > 0, t.standing, t.message.Auth
 	fires := oncePerRepository(exclusiveFirst(result.Matches)) // none of a plain yes or no
 	if err := p.setOff(e, t, fires, result.Rejected); err != nil {
 		return nil, err

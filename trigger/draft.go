@@ -111,7 +111,7 @@ func (e *Engine) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 	if err != nil {
 		return nil, err
 	}
-	p.answer.Reply = directReply(t.scope, p.answer, result.Text, request.Chat)
+	p.answer.replyWith(directReply(t.scope, p.answer, result.Text, request.Chat))
 	answer, err := exactjson.Encode(undone(p.answer, StateDraft))
 	if err != nil {
 		return nil, err

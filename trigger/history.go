@@ -175,7 +175,7 @@ func entryOf(id string, stored ledger.StoredMessage) (Entry, error) {
 	if err := decode(stored.Message, &message); err != nil {
 		return Entry{}, fmt.Errorf("message %q cannot be read: %w", id, err)
 	}
-	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, Metadata: message.Metadata, State: EntryPending, Triggers: []Match{}}
+	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, Metadata: message.Metadata, State: EntryPending, Triggers: []Match{}, Auth: message.Auth}
 	decided, err := shownAnswer(stored)
 	if err != nil {
 		return Entry{}, fmt.Errorf("the decision of message %q cannot be read: %w", id, err)
@@ -184,7 +184,7 @@ func entryOf(id string, stored ledger.StoredMessage) (Entry, error) {
 		entry.Triggers, entry.Rejected = decided.Matches, decided.Rejected
 	}
 	if stored.Reply != "" {
-		entry.Reply = json.RawMessage(stored.Reply)
+		entry.Reply, entry.ReplyType = json.RawMessage(stored.Reply), replyType(json.RawMessage(stored.Reply))
 	}
 	return entry, entry.setState(stored.Decision+stored.Answer, stored.Failure)
 }

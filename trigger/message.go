@@ -30,6 +30,8 @@ type Message struct {
 	// Claims are what verified ID tokens say of the user. Those that tools in scope ask
 	// for are kept until the message is decided.
 	Claims parameters.Claims
+	// Auth is why other ID tokens were not accepted: a word for each, by its service.
+	Auth map[string]string
 }
 
 // Answer is the outcome of a message. Its JSON is the response of the REST call.
@@ -38,8 +40,13 @@ type Answer struct {
 	Matches   []Match         `json:"matches"`
 	Rejected  []Rejected      `json:"rejected"`
 	Reply     json.RawMessage `json:"reply"`
+	// ReplyType is json where the reply is a result that is no text, else empty.
+	ReplyType string `json:"replyType,omitempty"`
 	// SkipResponse tells a front-end that it should not answer by itself.
 	SkipResponse bool `json:"skipResponse"`
+	// Auth is why ID tokens that came with the message do not do, by their services: a word
+	// of the verifier, or claim, where a parameter of a tool in scope lacks its own.
+	Auth map[string]string `json:"auth,omitempty"`
 }
 
 // States of an effect.
@@ -157,6 +164,9 @@ type Entry struct {
 	Triggers []Match         `json:"triggers"`
 	Rejected []Rejected      `json:"rejected,omitempty"`
 	Reply    json.RawMessage `json:"reply,omitempty"`
+	// ReplyType and Auth are those of the Answer.
+	ReplyType string            `json:"replyType,omitempty"`
+	Auth      map[string]string `json:"auth,omitempty"`
 }
 
 // States of an Entry.

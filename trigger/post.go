@@ -93,7 +93,8 @@ func (e *Engine) prepare(ctx context.Context, m Message) (ledger.Turn, *storedMe
 	if m.ID == "" {
 		m.ID = e.newID()
 	}
-	claims, err := e.needed(ctx, m)
+	claims, auth, err := e.needed(ctx, m)
+	m.Auth = auth
 	return ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID},
 		storedFrom(m, e.now().UTC(), claims), err
 }
@@ -102,7 +103,7 @@ func (e *Engine) prepare(ctx context.Context, m Message) (ledger.Turn, *storedMe
 func storedFrom(m Message, at time.Time, claims parameters.Claims) *storedMessage {
 	return &storedMessage{
 		Actor: m.Actor, Text: m.Text, Time: at, TraceParent: m.TraceParent,
-		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, claims: claims,
+		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, Auth: m.Auth, claims: claims,
 	}
 }
 
@@ -179,7 +180,7 @@ func (e *Engine) DryRun(ctx context.Context, m Message) (Answer, explain.Explana
 	if err != nil {
 		return Answer{}, explain.Explanation{}, err
 	}
-	p.answer.Reply = directReply(t.scope, p.answer, result.Text, request.Chat)
+	p.answer.replyWith(directReply(t.scope, p.answer, result.Text, request.Chat))
 	explained, err := explain.Unpack(t.Turn.Message, p.explained.Body, func([]string) (map[string]string, error) { return p.explained.Parts, nil })
 	return undone(p.answer, stateDry), explained, err
 }
@@ -203,7 +204,7 @@ func (e *Engine) pastTurn(ctx context.Context, m Message) (*turn, error) {
 		return nil, err
 	}
 	t.scope.claims = repositories.NeededClaims(m.Claims, t.scope.ranked())
-	t.message.claims = t.scope.claims
+	t.message.claims, t.message.Auth = t.scope.claims, m.authIn(t.scope.ranked())
 	for _, past := range found.History {
 		t.history = append(t.history, utterances(past)...)
 	}

@@ -2,6 +2,7 @@ package trigger_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +38,12 @@ func TestReply(t *testing.T) {
 				answer, err := w.say("m1", test.text)
 				require.NoError(t, err)
 				require.JSONEq(t, test.reply, string(orNull(answer.Reply)))
+				history, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 1}})
+				require.NoError(t, err)
+				again, err := w.say("m1", test.text)
+				require.NoError(t, err)
+				kind := map[bool]string{true: "json"}[strings.HasPrefix(test.reply, "{")]
+				require.Equal(t, []string{kind, kind, kind}, []string{answer.ReplyType, history[0].ReplyType, again.ReplyType})
 				require.Equal(t, test.skips, answer.SkipResponse)
 			})
 		})

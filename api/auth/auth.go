@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -245,15 +246,38 @@ type Access struct {
 func Authorized(a Access) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			if !PrincipalOf(c).may(a, c.Param("appId"), c.Param("sessionId")) {
-				return Forbidden()
+			if who := PrincipalOf(c); !who.may(a, c.Param("appId"), c.Param("sessionId")) {
+				return who.lacking(a, c.Param("appId"))
 			}
 			return next(c)
 		}
 	}
 }
 
-// Forbidden is the one answer to those who may not, whatever the reason.
+// lacking is the answer to a principal that may not use a route. A key of that very app is
+// told which scope it lacks; all others no more than Forbidden says.
+func (p Principal) lacking(a Access, appID string) *answer.Problem {
+	if p.FrontEnd() || p.appID == "" || p.appID != appID {
+		return Forbidden()
+	}
+	if len(a.Scopes) == 0 {
+		found := Forbidden()
+		found.Detail = "this key is not good for this: the admin's alone is"
+		return found
+	}
+	found := answer.NewProblem(http.StatusForbidden, fmt.Sprintf("this key lacks the scope %s; it has %s", joined(a.Scopes, " or "), joined(p.scopes, ", ")))
+	return found.With("WWW-Authenticate", answer.Challenge+`, error="insufficient_scope", scope="`+joined(a.Scopes, " ")+`"`)
+}
+
+func joined(scopes []store.Permission, between string) string {
+	names := make([]string, len(scopes))
+	for i, scope := range scopes {
+		names[i] = string(scope)
+	}
+	return strings.Join(names, between)
+}
+
+// Forbidden is the answer to those who may not, whatever the reason.
 func Forbidden() *answer.Problem {
 	return answer.NewProblem(http.StatusForbidden, "this key or token is not good for this").
 		With("WWW-Authenticate", answer.Challenge+`, error="insufficient_scope"`)

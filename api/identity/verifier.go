@@ -2,10 +2,13 @@ package identity
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -35,8 +38,13 @@ var (
 	signatures = []jose.SignatureAlgorithm{jose.RS256, jose.ES256}
 )
 
-// Refused means that a token was not accepted. Reason is for the one who sent it.
-type Refused struct{ Reason string }
+// Refused means that a token was not accepted. Fault and Reason are for the one who sent it.
+type Refused struct {
+	// Fault is a word for programs: malformed, signature (or issuer), audience, expired, or
+	// unavailable where the issuer could not be asked.
+	Fault  string
+	Reason string // the same in words
+}
 
 // Error tells the reason.
 func (r *Refused) Error() string { return "the ID token was not accepted: " + r.Reason }
@@ -78,13 +86,14 @@ func (v *Verifier) Verify(ctx context.Context, service repositories.AuthService,
 	claims, err := v.verify(ctx, service, token)
 	if err != nil {
 		v.log.DebugContext(ctx, "identity.refused", "service", service.Name, "error", err.Error())
-		return nil, &Refused{Reason: reasonOf(err)}
+		return nil, refusal(err, token)
 	}
 	return claims, nil
 }
 
 var (
 	errLong        = errors.New("it is longer than 16 KiB")
+	errAudience    = errors.New("its audience is not the right one")
 	errUnreachable = errors.New("its issuer cannot be asked now")
 )
 
@@ -103,10 +112,13 @@ func (v *Verifier) verify(ctx context.Context, service repositories.AuthService,
 		return nil, errors.Join(errUnreachable, err)
 	}
 	checked, err := oidc.NewVerifier(from, keys, &oidc.Config{
-		ClientID: audience, SupportedSigningAlgs: algorithms, Now: func() time.Time { return v.now().Add(-leeway) },
+		SkipClientIDCheck: true, SupportedSigningAlgs: algorithms, Now: func() time.Time { return v.now().Add(-leeway) },
 	}).Verify(ctx, token)
 	if err != nil {
 		return nil, err
+	}
+	if audience == "" || !slices.Contains(checked.Audience, audience) {
+		return nil, errAudience
 	}
 	var claims json.RawMessage
 	if err := checked.Claims(&claims); err != nil {
@@ -115,18 +127,35 @@ func (v *Verifier) verify(ctx context.Context, service repositories.AuthService,
 	return parameters.DecodeValues(claims)
 }
 
-// reasonOf tells a client what it can do something about, and nothing of the rest:
-// what exactly does not fit would help who forges.
-func reasonOf(err error) string {
+// refusal tells a client what it can do something about. Of a token that its issuer has not
+// signed it says no more than that: what exactly does not fit would help who forges.
+func refusal(err error, token string) *Refused {
 	expired := &oidc.TokenExpiredError{}
 	switch {
 	case errors.As(err, &expired):
-		return "it has expired"
-	case errors.Is(err, errUnreachable), errors.Is(err, errRateLimited), errors.Is(err, context.DeadlineExceeded):
-		return errUnreachable.Error()
+		return &Refused{"expired", "it has expired"}
+	case errors.Is(err, errUnreachable), errors.Is(err, errRateLimited), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return &Refused{"unavailable", errUnreachable.Error()}
+	case errors.Is(err, errAudience):
+		return &Refused{"audience", errAudience.Error()}
 	case errors.Is(err, errLong):
-		return errLong.Error()
+		return &Refused{"malformed", errLong.Error()}
+	case !isToken(token):
+		return &Refused{"malformed", "it is no JSON Web Token"}
 	default:
-		return "its signature, issuer or audience is not the right one"
+		return &Refused{"signature", "its signature or issuer is not the right one, or it is not valid yet"}
 	}
+}
+
+// isToken reports whether a text has the form of a token: three parts, of which the first two
+// hold JSON.
+func isToken(text string) bool {
+	parts := strings.Split(text, ".")
+	for _, part := range parts[:min(2, len(parts))] {
+		held, err := base64.RawURLEncoding.DecodeString(part)
+		if err != nil || !json.Valid(held) {
+			return false
+		}
+	}
+	return len(parts) == 3
 }

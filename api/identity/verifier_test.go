@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -174,6 +175,10 @@ func TestTokensThatAreNotRightAreRefused(t *testing.T) {
 		require.ErrorAs(t, err, &refused, name)
 		require.Nil(t, claims, name)
 		require.Equal(t, name == "expired", refused.Reason == "it has expired", "%s: %s", name, refused.Reason)
+		want := map[string]string{
+			"expired": "expired", "other audience": "audience", "no audience": "audience", "empty": "malformed", "words": "malformed", "long": "malformed",
+		}
+		require.Equal(t, cmp.Or(want[name], "signature"), refused.Fault, name)
 		if len(token) > 100 {
 			require.NotContains(t, err.Error()+log.String(), token, name)
 		}

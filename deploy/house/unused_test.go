@@ -12,7 +12,6 @@ import (
 // unusedOnPurpose are exported names that no other package needs, with the reason.
 var unusedOnPurpose = map[string]string{
 	"api.Public":             ofErrors,
-	"api/identity.Refused":   ofErrors,
 	"emitter.ErrNotReading":  ofErrors,
 	"emitter.DefaultWatch":   ofDefaults,
 	"trigger.DefaultLease":   ofDefaults,

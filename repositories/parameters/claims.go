@@ -100,6 +100,20 @@ func lookUp(claims map[string]any, dotted string) any {
 	return nil
 }
 
+// Unfilled adds the services whose tokens are verified, and lack what a parameter takes from
+// them or say something that its rules refuse.
+func (p *Parameters) Unfilled(c Claims, services map[string]bool) {
+	for _, parameter := range p.list {
+		at := slices.IndexFunc(parameter.claims, func(claim Claim) bool { return c.Verified(claim.Service) })
+		if at < 0 {
+			continue
+		}
+		if _, faults := parameter.authenticate(c); len(faults) > 0 {
+			services[parameter.claims[at].Service] = true
+		}
+	}
+}
+
 // KeepClaims copies the claims that the parameters ask for.
 func (p *Parameters) KeepClaims(c, into Claims) {
 	if !p.authenticated {
