@@ -19,7 +19,7 @@ var accessGroups = []struct {
 }{
 	{auth.Access{Anyone: true}, []string{"GET /v1/whoami"}},
 	{auth.Access{Scopes: []store.Permission{store.PermitApp}}, []string{
-		"GET " + ofApp, "PUT " + ofApp,
+		"GET " + ofApp, "PUT " + ofApp, "PATCH " + ofApp,
 		"POST " + ofApp + "/keys", "GET " + ofApp + "/keys", "DELETE " + ofApp + "/keys/:keyId",
 		"GET " + ofApp + "/sources",
 	}},
@@ -27,6 +27,7 @@ var accessGroups = []struct {
 		"GET " + ofApp + "/repositories", "POST " + ofApp + "/repositories",
 		"PUT " + ofApp + "/repositories/:repositoryId", "PATCH " + ofApp + "/repositories/:repositoryId",
 		"GET " + ofApp + "/repositories/:repositoryId", "DELETE " + ofApp + "/repositories/:repositoryId",
+		"DELETE " + ofApp + "/repositories/:repositoryId/tools/:toolName", "DELETE " + ofSession + "/repositories/:repositoryId/tools/:toolName",
 		"GET " + ofSession + "/repositories", "POST " + ofSession + "/repositories",
 		"PUT " + ofSession + "/repositories/:repositoryId", "PATCH " + ofSession + "/repositories/:repositoryId",
 		"GET " + ofSession + "/repositories/:repositoryId", "DELETE " + ofSession + "/repositories/:repositoryId",

@@ -24,14 +24,16 @@ import (
 var permitted = map[string]string{
 	"GET /v1/whoami": "everybody",
 	"GET /v1/apps":   "", "DELETE /v1/apps/{appId}": "",
-	"GET /v1/apps/{appId}": "app", "PUT /v1/apps/{appId}": "app",
+	"GET /v1/apps/{appId}": "app", "PUT /v1/apps/{appId}": "app", "PATCH /v1/apps/{appId}": "app",
 	"GET /v1/apps/{appId}/sources": "app",
 	"POST /v1/apps/{appId}/keys":   "app", "GET /v1/apps/{appId}/keys": "app", "DELETE /v1/apps/{appId}/keys/{keyId}": "app",
 
 	"GET /v1/apps/{appId}/repositories": "tools", "POST /v1/apps/{appId}/repositories": "tools",
 	"PUT /v1/apps/{appId}/repositories/{repositoryId}": "tools", "PATCH /v1/apps/{appId}/repositories/{repositoryId}": "tools",
 	"GET /v1/apps/{appId}/repositories/{repositoryId}": "tools", "DELETE /v1/apps/{appId}/repositories/{repositoryId}": "tools",
-	"GET /v1/apps/{appId}/sessions/{sessionId}/repositories": "tools", "POST /v1/apps/{appId}/sessions/{sessionId}/repositories": "tools",
+	"DELETE /v1/apps/{appId}/repositories/{repositoryId}/tools/{toolName}":                      "tools",
+	"DELETE /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}/tools/{toolName}": "tools",
+	"GET /v1/apps/{appId}/sessions/{sessionId}/repositories":                                    "tools", "POST /v1/apps/{appId}/sessions/{sessionId}/repositories": "tools",
 	"PUT /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}":    "tools",
 	"PATCH /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}":  "tools",
 	"GET /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}":    "tools",
@@ -58,7 +60,7 @@ var permitted = map[string]string{
 
 // bodies that are good, for the routes that need one.
 var goodBodies = map[string]string{
-	"PUT /v1/apps/{appId}": `{"name":"n"}`, "PUT /v1/apps/{appId}/sessions/{sessionId}": `{}`, "POST /v1/apps/{appId}/keys": `{"scopes":["tools"]}`,
+	"PUT /v1/apps/{appId}": `{"name":"n"}`, "PATCH /v1/apps/{appId}": `{"name":"n"}`, "PUT /v1/apps/{appId}/sessions/{sessionId}": `{}`, "POST /v1/apps/{appId}/keys": `{"scopes":["tools"]}`,
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": hello,
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": `{"name":"n","source":"ui"}`,
 	"POST /v1/apps/{appId}/triggers":                      `{"name":"n","source":"ui"}`,
@@ -140,7 +142,7 @@ func lets(operation, kind string) bool {
 	return kind == "admin" || permitted[operation] == "everybody"
 }
 
-var pathIDs = strings.NewReplacer("{appId}", "clinic", "{messageId}", "m1", "{sessionId}", "s1", "{repositoryId}", "r1", "{triggerId}", "t1", "{keyId}", "k1")
+var pathIDs = strings.NewReplacer("{appId}", "clinic", "{messageId}", "m1", "{sessionId}", "s1", "{repositoryId}", "r1", "{triggerId}", "t1", "{keyId}", "k1", "{toolName}", "t")
 
 // neededQuery is what an operation is refused without.
 var neededQuery = map[string]string{"DELETE /v1/apps/{appId}/triggers": "?state=failed"}
@@ -157,7 +159,7 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 		o.Keys, o.Tokens, o.Events = keysOf{w.store, &storeDouble{}}, w.sealer, quietEvents{}
 	})
 	over.store.apps = []*repositories.App{{ID: "clinic"}}
-	over.store.repositories = []*repositories.Repository{{ID: "r1", AppID: "clinic"}}
+	over.store.repositories = []*repositories.Repository{{ID: "r1", AppID: "clinic", Tools: []repositories.Tool{{Name: "t"}}}}
 	over.engine.answer, over.engine.records = json.RawMessage(fired), []trigger.Record{record}
 	over.engine.why = explain.Unmatched("m1", time.Now())
 	over.engine.entries = []trigger.Entry{{MessageID: "m1", Actor: "user", State: trigger.EntryDecided, Triggers: []trigger.Match{}}}
@@ -214,8 +216,8 @@ func TestNoAnswerTellsWhetherSomethingOfAnotherAppExists(t *testing.T) {
 			}
 			there := look(method, pathIDs.Replace(path), goodBody(operation), sent[kind])
 			for _, ids := range []*strings.Replacer{
-				strings.NewReplacer("{appId}", "nobody", "{sessionId}", "s1", "{repositoryId}", "booking", "{triggerId}", "t1", "{keyId}", "k1"),
-				strings.NewReplacer("{appId}", "clinic", "{sessionId}", "absent", "{repositoryId}", "booking", "{triggerId}", "absent", "{keyId}", "absent"),
+				strings.NewReplacer("{appId}", "nobody", "{sessionId}", "s1", "{repositoryId}", "booking", "{triggerId}", "t1", "{keyId}", "k1", "{toolName}", "t"),
+				strings.NewReplacer("{appId}", "clinic", "{sessionId}", "absent", "{repositoryId}", "booking", "{triggerId}", "absent", "{keyId}", "absent", "{toolName}", "absent"),
 			} {
 				require.Equal(t, there, look(method, ids.Replace(path), goodBody(operation), sent[kind]), "%s as %s", operation, kind)
 			}

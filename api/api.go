@@ -17,6 +17,7 @@ import (
 	"earshot/api/server"
 	"earshot/repositories"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
@@ -142,10 +143,10 @@ type Store interface {
 
 // AppStore keeps apps.
 type AppStore interface {
-	PutApp(ctx context.Context, app *repositories.App) (created bool, err error)
+	ChangeApp(ctx context.Context, change store.AppChange) (app *repositories.App, created bool, err error)
 	App(ctx context.Context, appID string) (*repositories.App, error)
 	Apps(ctx context.Context, after string, limit int) (items []*repositories.App, next string, err error)
-	DeleteApp(ctx context.Context, appID string) error
+	DeleteApp(ctx context.Context, appID string, on ...store.Condition) error
 }
 
 // RepositoryReader reads the repositories of one scope.
@@ -154,20 +155,19 @@ type RepositoryReader interface {
 	Repositories(ctx context.Context, scope repositories.Scope, after string, limit int) (items []*repositories.Repository, next string, err error)
 }
 
-// RepositoryWriter changes repositories. What does not fit the app, such as a module
-// that it lacks, comes back as fault.List.
+// RepositoryWriter changes repositories, and returns them as they are stored. What does not
+// fit the app, such as a module that it lacks, comes back as fault.List.
 type RepositoryWriter interface {
-	PutRepository(ctx context.Context, repository *repositories.Repository) (created bool, err error)
-	PatchRepository(ctx context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (repository *repositories.Repository, created bool, err error)
-	DeleteRepository(ctx context.Context, scope repositories.Scope, id string) error
+	ChangeRepository(ctx context.Context, change store.RepositoryChange) (repository *repositories.Repository, created bool, err error)
+	DeleteRepository(ctx context.Context, scope repositories.Scope, id string, on ...store.Condition) error
 }
 
-// Previewer says what a write would do, one of store.WouldCreate, WouldUpdate and
-// WouldLeave, and fails as the write would, or with a *store.CompareError. by is
+// Previewer says what a change would do, one of store.WouldCreate, WouldUpdate and
+// WouldLeave, and fails as the change would, or with a *store.CompareError. by is
 // who asks: the root of a key, empty for the admin.
 type Previewer interface {
-	PreviewApp(ctx context.Context, app *repositories.App, by string) (operation string, err error)
-	PreviewRepository(ctx context.Context, repository *repositories.Repository, by string) (operation string, err error)
+	PreviewApp(ctx context.Context, change store.AppChange, by string) (operation string, err error)
+	PreviewRepository(ctx context.Context, change store.RepositoryChange, by string) (operation string, err error)
 }
 
 // SessionStore keeps what is known of sessions in advance, lists them and ends them.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -10,6 +11,7 @@ import (
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/store"
 )
 
 // apps serves /v1/apps.
@@ -23,9 +25,10 @@ func (h apps) routes() []route {
 	const one = "/v1/apps/:appId"
 	return []route{
 		{method: http.MethodGet, path: "/v1/apps", handle: h.list, query: pageQuery},
-		{method: http.MethodPut, path: one, handle: h.put, query: previewQuery, reads: true},
-		{method: http.MethodGet, path: one, handle: h.get},
-		{method: http.MethodDelete, path: one, handle: h.delete},
+		{method: http.MethodPut, path: one, handle: h.put, query: previewQuery, reads: true, tagged: true},
+		{method: http.MethodPatch, path: one, handle: h.patch, query: previewQuery, reads: true, tagged: true},
+		{method: http.MethodGet, path: one, handle: h.get, tagged: true},
+		{method: http.MethodDelete, path: one, handle: h.delete, tagged: true},
 	}
 }
 
@@ -50,29 +53,64 @@ func (h apps) put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.mayPut(c); err != nil {
+	if err := h.checkModel(c, app.Settings.LLM.Tools); err != nil {
 		return err
 	}
-	if err := h.checkModel(c, app); err != nil {
-		return err
-	}
-	if dry, err := isPreview(c); dry || err != nil {
-		return previewed(c, err, func() (string, error) {
-			return h.preview.PreviewApp(c.Request().Context(), app, auth.PrincipalOf(c).RootKey)
-		})
-	}
-	created, err := h.store.PutApp(c.Request().Context(), app)
+	on, err := conditionOf(c)
 	if err != nil {
 		return err
 	}
-	return answer.JSON(c, answer.CreatedOr(http.StatusOK, created), app)
+	return h.change(c, on, func(*repositories.App) (*repositories.App, error) { return app.Clone(), nil })
+}
+
+// patch merges a body into an app that is there.
+func (h apps) patch(c echo.Context) error {
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	patch, err := repositories.DecodeAppPatch(c.Param("appId"), body)
+	if err != nil {
+		return err
+	}
+	on, err := conditionOf(c)
+	if err != nil {
+		return err
+	}
+	return h.change(c, ifThere(on), func(there *repositories.App) (*repositories.App, error) {
+		if there.Revision == "" {
+			return nil, fmt.Errorf("app %q: %w", there.ID, repositories.ErrNotFound)
+		}
+		next, err := patch.Next(there)
+		if err == nil && next.Settings.LLM.Tools != there.Settings.LLM.Tools {
+			err = h.checkModel(c, next.Settings.LLM.Tools)
+		}
+		return next, err
+	})
+}
+
+// change writes the next state of the app of the path, or says what that would do.
+func (h apps) change(c echo.Context, on store.Condition, to func(there *repositories.App) (*repositories.App, error)) error {
+	if err := h.mayPut(c); err != nil {
+		return err
+	}
+	change := store.AppChange{AppID: c.Param("appId"), On: on, To: to}
+	if dry, err := isPreview(c); dry || err != nil {
+		return previewed(c, err, func() (string, error) {
+			return h.preview.PreviewApp(c.Request().Context(), change, auth.PrincipalOf(c).RootKey)
+		})
+	}
+	app, created, err := h.store.ChangeApp(c.Request().Context(), change)
+	if err != nil {
+		return err
+	}
+	return tagged(c, answer.CreatedOr(http.StatusOK, created), app.Revision, app)
 }
 
 // checkModel refuses settings that name a model which this service cannot ask: each message
 // would be answered 502. Who applies files may prefer them to be taken all the same, as the
 // service may be given its key later: Prefer: handling=lenient (RFC 7240).
-func (h apps) checkModel(c echo.Context, app *repositories.App) error {
-	named := app.Settings.LLM.Tools
+func (h apps) checkModel(c echo.Context, named string) error {
 	if h.models == nil || named == "" {
 		return nil
 	}
@@ -105,11 +143,15 @@ func (h apps) get(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer.JSON(c, http.StatusOK, app)
+	return tagged(c, http.StatusOK, app.Revision, app)
 }
 
 func (h apps) delete(c echo.Context) error {
-	if err := h.store.DeleteApp(c.Request().Context(), c.Param("appId")); err != nil {
+	on, err := conditionOf(c)
+	if err != nil {
+		return err
+	}
+	if err := h.store.DeleteApp(c.Request().Context(), c.Param("appId"), on); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -26,7 +26,7 @@ func TestPutAppSays201WhenItIsNewAnd200WhenItWasThere(t *testing.T) {
 		got := s.call("PUT", "/v1/apps/clinic", `{"name":"Clinic"}`)
 		got.is(status, `{"appId":"clinic","name":"Clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}`)
 		put := s.store.last()
-		require.Equal(t, "PutApp", put.Method)
+		require.Equal(t, "ChangeApp", put.Method)
 		require.Equal(t, "Clinic", put.Args[0].(*repositories.App).Name)
 	}
 }

@@ -20,7 +20,7 @@ type Origins interface {
 
 const (
 	corsMethods = "GET, POST, PUT, PATCH, DELETE"
-	corsExposed = "Location, Retry-After, Preference-Applied, WWW-Authenticate"
+	corsExposed = "ETag, Location, Retry-After, Preference-Applied, WWW-Authenticate"
 	// corsAge is how long a browser keeps the answer to a preflight, in seconds.
 	corsAge = "600"
 )
@@ -87,7 +87,7 @@ func allowedHeaders(wanted string) string {
 
 func readsHeader(name string) bool {
 	switch name {
-	case "authorization", "content-type", "prefer", "last-event-id", "cache-control", "traceparent", "tracestate":
+	case "authorization", "content-type", "prefer", "last-event-id", "if-match", "if-none-match", "cache-control", "traceparent", "tracestate":
 		return true
 	}
 	service, isToken := strings.CutSuffix(name, repositories.TokenHeaderEnd)

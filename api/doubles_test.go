@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 
 	"earshot/repositories"
@@ -61,9 +62,14 @@ func (d *double) count() int {
 // not give on demand.
 type storeDouble struct{ double }
 
-func (s *storeDouble) PutApp(_ context.Context, app *repositories.App) (bool, error) {
-	s.took("PutApp", app)
-	return s.created, s.err
+func (s *storeDouble) ChangeApp(_ context.Context, change store.AppChange) (*repositories.App, bool, error) {
+	there := &repositories.App{ID: change.AppID}
+	if !s.created {
+		there.Revision = "before"
+	}
+	app, err := change.To(there)
+	s.took("ChangeApp", app)
+	return app, s.created, errors.Join(err, s.err)
 }
 
 func (s *storeDouble) PutSession(_ context.Context, session *repositories.Session) (bool, error) {
@@ -94,32 +100,29 @@ func (s *storeDouble) Apps(_ context.Context, after string, limit int) ([]*repos
 	return s.apps, s.next, s.err
 }
 
-func (s *storeDouble) PreviewApp(_ context.Context, app *repositories.App, _ string) (string, error) {
-	s.took("PreviewApp", app)
+func (s *storeDouble) PreviewApp(_ context.Context, change store.AppChange, _ string) (string, error) {
+	s.took("PreviewApp", change)
 	return store.WouldLeave, s.err
 }
 
-func (s *storeDouble) PreviewRepository(_ context.Context, repository *repositories.Repository, _ string) (string, error) {
-	s.took("PreviewRepository", repository)
+func (s *storeDouble) PreviewRepository(_ context.Context, change store.RepositoryChange, _ string) (string, error) {
+	s.took("PreviewRepository", change)
 	return store.WouldLeave, s.err
 }
 
-func (s *storeDouble) DeleteApp(_ context.Context, appID string) error {
+func (s *storeDouble) DeleteApp(_ context.Context, appID string, _ ...store.Condition) error {
 	s.took("DeleteApp", appID)
 	return s.err
 }
 
-func (s *storeDouble) PutRepository(_ context.Context, repository *repositories.Repository) (bool, error) {
-	s.took("PutRepository", repository)
-	return s.created, s.err
-}
-
-func (s *storeDouble) PatchRepository(_ context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (*repositories.Repository, bool, error) {
-	s.took("PatchRepository", scope, id, patch)
-	if s.err != nil {
-		return nil, false, s.err
+func (s *storeDouble) ChangeRepository(_ context.Context, change store.RepositoryChange) (*repositories.Repository, bool, error) {
+	there := &repositories.Repository{AppID: change.Scope.AppID, SessionID: change.Scope.SessionID, ID: change.ID}
+	if !s.created && len(s.repositories) > 0 {
+		there.Revision, there.Tools = "before", s.repositories[0].Tools
 	}
-	return s.repositories[0], s.created, nil
+	repository, err := change.To(there)
+	s.took("ChangeRepository", repository)
+	return repository, s.created, errors.Join(err, s.err)
 }
 
 func (s *storeDouble) Repository(_ context.Context, scope repositories.Scope, id string) (*repositories.Repository, error) {
@@ -138,7 +141,7 @@ func (s *storeDouble) Repositories(_ context.Context, scope repositories.Scope, 
 	return s.repositories, s.next, s.err
 }
 
-func (s *storeDouble) DeleteRepository(_ context.Context, scope repositories.Scope, id string) error {
+func (s *storeDouble) DeleteRepository(_ context.Context, scope repositories.Scope, id string, _ ...store.Condition) error {
 	s.took("DeleteRepository", scope, id)
 	return s.err
 }

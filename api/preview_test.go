@@ -32,7 +32,7 @@ func TestADryRunThatIsNotUnderstoodWritesNothing(t *testing.T) {
 	}
 	require.Zero(t, s.store.count())
 	s.call("PUT", "/v1/apps/clinic?dryRun=false", `{}`)
-	require.Equal(t, "PutApp", s.store.last().Method)
+	require.Equal(t, "ChangeApp", s.store.last().Method)
 }
 
 func TestAKeyComparesSoManyCredentialsAMinuteOverAllReplicas(t *testing.T) {

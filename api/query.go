@@ -123,15 +123,19 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkPathID checks an id of the path. That of a message may be more than others.
+// checkPathID checks an id of the path. That of a message may be more than others, and that
+// of a tool is its name.
 func checkPathID(name, id string) error {
-	if name != "messageId" {
-		return repositories.CheckID(name, id)
+	switch name {
+	case "messageId":
+		if err := checkMessageID(id); err != nil {
+			return fmt.Errorf("%s %w", name, err)
+		}
+		return nil
+	case "toolName":
+		return repositories.CheckToolName(id)
 	}
-	if err := checkMessageID(id); err != nil {
-		return fmt.Errorf("%s %w", name, err)
-	}
-	return nil
+	return repositories.CheckID(name, id)
 }
 
 // decoded undoes the percent-encoding of a part of the path. The router matches the

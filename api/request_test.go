@@ -25,7 +25,7 @@ func TestAnUnknownPathIsA404Problem(t *testing.T) {
 func TestAWrongMethodIsA405ProblemWithAllow(t *testing.T) {
 	cases := map[string][2]string{
 		"/v1/apps":                          {"POST", "GET, HEAD, OPTIONS"},
-		"/v1/apps/clinic":                   {"POST", "DELETE, GET, HEAD, OPTIONS, PUT"},
+		"/v1/apps/clinic":                   {"POST", "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"},
 		messagesPath:                        {"DELETE", "GET, HEAD, OPTIONS, POST"},
 		"/v1/apps/clinic/sessions/s1":       {"POST", "DELETE, GET, HEAD, OPTIONS, PUT"},
 		"/v1/apps/clinic/repositories/r":    {"POST", "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"},
@@ -46,7 +46,7 @@ func TestAWrongMethodIsA405ProblemWithAllow(t *testing.T) {
 func TestOptionsTellsTheMethodsWithoutAKey(t *testing.T) {
 	s := start(t)
 	got := s.call("OPTIONS", "/v1/apps/clinic", "", "Authorization: ").is(204, "")
-	require.ElementsMatch(t, []string{"DELETE", "GET", "HEAD", "OPTIONS", "PUT"}, strings.Split(got.Header.Get("Allow"), ", "))
+	require.ElementsMatch(t, []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "PUT"}, strings.Split(got.Header.Get("Allow"), ", "))
 	require.Empty(t, got.Header.Get("Access-Control-Allow-Origin"))
 	require.Zero(t, s.store.count())
 }

@@ -25,6 +25,9 @@ type route struct {
 	open bool
 	// reads says that the handler reads the body. That of all others is drained.
 	reads bool
+	// tagged says that what it reads or writes has an entity tag, of which a request may make
+	// a condition.
+	tagged bool
 	// kind says by which bound its requests are admitted; open ones are by none.
 	kind admission.Kind
 }
@@ -75,7 +78,7 @@ func withDocumentation(table []route) []route {
 
 // described is the route as the descriptions need it.
 func (r route) described(may auth.Access) docs.Route {
-	found := docs.Route{Method: r.method, Path: r.path, Query: r.query, Open: r.open, Reads: r.reads, FrontEnd: may.FrontEnd, Anyone: may.Anyone}
+	found := docs.Route{Method: r.method, Path: r.path, Query: r.query, Open: r.open, Reads: r.reads, FrontEnd: may.FrontEnd, Anyone: may.Anyone, Tagged: r.tagged}
 	for _, scope := range may.Scopes {
 		found.Scopes = append(found.Scopes, string(scope))
 	}

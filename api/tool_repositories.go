@@ -1,7 +1,7 @@
 package api
 
 import (
-	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -10,6 +10,7 @@ import (
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/store"
 )
 
 // toolRepositories serves the repositories of an app and of a session.
@@ -28,11 +29,12 @@ func (h toolRepositories) under(owner string) []route {
 	all, one := owner+"/repositories", owner+"/repositories/:repositoryId"
 	return []route{
 		{method: http.MethodGet, path: all, handle: h.list, query: pageQuery},
-		{method: http.MethodPost, path: all, handle: h.post, reads: true},
-		{method: http.MethodPut, path: one, handle: h.put, query: previewQuery, reads: true},
-		{method: http.MethodPatch, path: one, handle: h.patch, reads: true},
-		{method: http.MethodGet, path: one, handle: h.get},
-		{method: http.MethodDelete, path: one, handle: h.delete},
+		{method: http.MethodPost, path: all, handle: h.post, reads: true, tagged: true},
+		{method: http.MethodPut, path: one, handle: h.put, query: previewQuery, reads: true, tagged: true},
+		{method: http.MethodPatch, path: one, handle: h.patch, reads: true, tagged: true},
+		{method: http.MethodGet, path: one, handle: h.get, tagged: true},
+		{method: http.MethodDelete, path: one, handle: h.delete, tagged: true},
+		{method: http.MethodDelete, path: one + "/tools/:toolName", handle: h.deleteTool, tagged: true},
 	}
 }
 
@@ -65,10 +67,11 @@ func (h toolRepositories) post(c echo.Context) error {
 		return fault.List{{Pointer: "/repositoryId", Detail: "is generated here; PUT the repository under the id that it is to have"}}
 	}
 	repository.ID = h.newID()
-	if _, err := h.writer.PutRepository(c.Request().Context(), repository); err != nil {
+	stored, _, err := h.writer.ChangeRepository(c.Request().Context(), store.ToRepository(repository))
+	if err != nil {
 		return err
 	}
-	return h.answer(c, http.StatusCreated, c.Request().URL.Path+"/"+repository.ID, repository)
+	return h.answer(c, http.StatusCreated, c.Request().URL.Path+"/"+repository.ID, stored)
 }
 
 // decodeRepository reads a body for whom it is of: the owner of the app may have a module
@@ -90,16 +93,25 @@ func (h toolRepositories) put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	change := store.ToRepository(repository)
+	if change.On, err = conditionOf(c); err != nil {
+		return err
+	}
 	if dry, err := isPreview(c); dry || err != nil {
 		return previewed(c, err, func() (string, error) {
-			return h.preview.PreviewRepository(c.Request().Context(), repository, auth.PrincipalOf(c).RootKey)
+			return h.preview.PreviewRepository(c.Request().Context(), change, auth.PrincipalOf(c).RootKey)
 		})
 	}
-	created, err := h.writer.PutRepository(c.Request().Context(), repository)
+	return h.change(c, change)
+}
+
+// change writes the next state of the repository of the path.
+func (h toolRepositories) change(c echo.Context, change store.RepositoryChange) error {
+	stored, created, err := h.writer.ChangeRepository(c.Request().Context(), change)
 	if err != nil {
 		return err
 	}
-	return h.answer(c, answer.CreatedOr(http.StatusOK, created), c.Request().URL.Path, repository)
+	return h.answer(c, answer.CreatedOr(http.StatusOK, created), c.Request().URL.Path, stored)
 }
 
 func (h toolRepositories) patch(c echo.Context) error {
@@ -114,11 +126,11 @@ func (h toolRepositories) patch(c echo.Context) error {
 	if auth.PrincipalOf(c).Owner() {
 		patch.GrantModules()
 	}
-	repository, created, err := h.writer.PatchRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), patch)
+	on, err := conditionOf(c)
 	if err != nil {
 		return err
 	}
-	return answer.JSON(c, answer.CreatedOr(http.StatusOK, created), withTools(repository))
+	return h.change(c, store.RepositoryChange{Scope: scopeOf(c), ID: c.Param("repositoryId"), On: on, To: patch.Next})
 }
 
 func (h toolRepositories) get(c echo.Context) error {
@@ -126,32 +138,47 @@ func (h toolRepositories) get(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer.JSON(c, http.StatusOK, withTools(repository))
+	return tagged(c, http.StatusOK, repository.Revision, withTools(repository))
 }
 
 func (h toolRepositories) delete(c echo.Context) error {
-	if err := h.writer.DeleteRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId")); err != nil {
+	on, err := conditionOf(c)
+	if err != nil {
+		return err
+	}
+	if err := h.writer.DeleteRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), on); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
 }
 
-// answer shows a repository that was put as it is stored, with its times.
-func (h toolRepositories) answer(c echo.Context, status int, location string, put *repositories.Repository) error {
+// deleteTool takes one tool out of a repository, which stays, if without any.
+func (h toolRepositories) deleteTool(c echo.Context) error {
+	on, err := conditionOf(c)
+	if err != nil {
+		return err
+	}
+	_, _, err = h.writer.ChangeRepository(c.Request().Context(), store.RepositoryChange{
+		Scope: scopeOf(c), ID: c.Param("repositoryId"), On: ifThere(on),
+		To: func(there *repositories.Repository) (*repositories.Repository, error) {
+			if there.Revision == "" {
+				return nil, fmt.Errorf("repository %q: %w", there.ID, repositories.ErrNotFound)
+			}
+			return there.Without(c.Param("toolName"))
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// answer shows a repository as it is stored now, with its times.
+func (h toolRepositories) answer(c echo.Context, status int, location string, stored *repositories.Repository) error {
 	if status == http.StatusCreated {
 		c.Response().Header().Set(echo.HeaderLocation, location)
 	}
-	return answer.JSON(c, status, withTools(h.stored(c.Request().Context(), put)))
-}
-
-// stored reads back what was put. The write is done: where another has removed it
-// since, or the store went away, the client learns what it wrote.
-func (h toolRepositories) stored(ctx context.Context, put *repositories.Repository) *repositories.Repository {
-	stored, err := h.reader.Repository(ctx, put.Scope(), put.ID)
-	if err != nil {
-		return put
-	}
-	return stored
+	return tagged(c, status, stored.Revision, withTools(stored))
 }
 
 // withTools copies a repository for an answer, whose tools are a list even when there

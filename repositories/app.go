@@ -19,6 +19,9 @@ type App struct {
 	Sources       []Source      `json:"sources,omitempty"`
 	Settings      Settings      `json:"settings"`
 	SigningSecret secret.Secret `json:"signingSecret,omitzero"`
+
+	// Revision is random for each write; empty for an app that is not stored.
+	Revision string `json:"-"`
 }
 
 // Module is an OAuth2 client of the app; the calls of a tool with auth "module"

@@ -113,6 +113,25 @@ func (p *Patch) Apply(to *Repository) {
 	to.Tools = tools
 }
 
+// Next returns the repository as the patch makes it.
+func (p *Patch) Next(there *Repository) (*Repository, error) {
+	next := there.Clone()
+	p.Apply(next)
+	return next, nil
+}
+
+// Without returns the repository without a tool, or ErrNotFound where there is none of that
+// name. It is of another generation: what was matched before does not fire the tool.
+func (r *Repository) Without(tool string) (*Repository, error) {
+	next := r.Clone()
+	next.Tools = slices.DeleteFunc(next.Tools, func(t Tool) bool { return t.Name == tool })
+	if len(next.Tools) == len(r.Tools) {
+		return nil, fmt.Errorf("tool %q of repository %q: %w", tool, r.ID, ErrNotFound)
+	}
+	next.Generation = ""
+	return next, nil
+}
+
 // Clone copies a repository down to its credentials, so that the copy can be given other
 // ones. Anything below them is never changed and stays shared.
 func (r *Repository) Clone() *Repository {

@@ -23,6 +23,7 @@ type Route struct {
 	Scopes       []string // a key needs one of these; without any the admin's alone will do
 	FrontEnd     bool     // a session's token will do
 	Anyone       bool     // any key or token will do
+	Tagged       bool     // what it reads or writes has an entity tag
 }
 
 // Documents serves the descriptions of the API, as Build has made them.

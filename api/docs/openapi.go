@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 )
 
@@ -80,15 +81,53 @@ func complete(operation object, endpoint Route) {
 	for _, name := range endpoint.Query {
 		parameters = append(parameters, reference("parameters", cmp.Or(renamed[name], name)))
 	}
+	for _, name := range conditionsOf(endpoint) {
+		parameters = append(parameters, reference("parameters", name))
+	}
 	if parameters != nil {
 		operation["parameters"] = parameters
 	}
 	operation["security"] = securityOf(operation, endpoint)
 	responses := operation["responses"].(object)
+	if endpoint.Tagged {
+		addTags(responses)
+	}
 	for status, name := range answersOf(endpoint) {
 		if responses[status] == nil {
 			responses[status] = reference("responses", name)
 		}
+	}
+}
+
+// conditionsOf names the headers by which a request makes a condition of what is there.
+func conditionsOf(endpoint Route) []string {
+	switch {
+	case !endpoint.Tagged:
+		return nil
+	case endpoint.Method == http.MethodGet:
+		return []string{"If-None-Match"}
+	case endpoint.Method == http.MethodDelete:
+		return []string{"If-Match"}
+	case endpoint.Method == http.MethodPost:
+		return nil // it creates, and nothing is there
+	}
+	return []string{"If-Match", "If-None-Match"}
+}
+
+// addTags adds to the answers that show what is stored the header that says which state that
+// is.
+func addTags(responses object) {
+	for _, status := range []string{"200", "201"} {
+		shown, shows := responses[status].(object)
+		if !shows {
+			continue
+		}
+		headers, _ := shown["headers"].(object)
+		if headers == nil {
+			headers = object{}
+			shown["headers"] = headers
+		}
+		headers["ETag"] = reference("headers", "ETag")
 	}
 }
 
@@ -103,6 +142,13 @@ func answersOf(endpoint Route) map[string]string {
 		return answers
 	}
 	answers["400"], answers["401"], answers["403"], answers["503"] = "BadRequest", "Unauthorized", "Forbidden", "Unavailable"
+	if len(conditionsOf(endpoint)) > 0 {
+		answers["412"] = "PreconditionFailed"
+	}
+	if endpoint.Tagged && endpoint.Method == http.MethodGet {
+		delete(answers, "412")
+		answers["304"] = "NotModified"
+	}
 	if endpoint.Reads {
 		answers["415"] = "UnsupportedMediaType"
 	}

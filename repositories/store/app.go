@@ -69,48 +69,61 @@ return 'ok'
 
 // PutApp creates an app or replaces it. Masked credentials keep what is stored.
 func (s *Store) PutApp(ctx context.Context, app *repositories.App) (created bool, err error) {
-	err = again(ctx, func() error {
-		created, err = s.putApp(ctx, app)
-		return err
-	})
+	_, created, err = s.ChangeApp(ctx, toApp(app))
 	return created, err
 }
 
-func (s *Store) putApp(ctx context.Context, given *repositories.App) (created bool, err error) {
-	there, revision, err := s.appAsStored(ctx, given.ID)
+// ChangeApp writes the next state of an app, and returns it as it is stored, with its
+// Revision. Masked credentials keep what is stored.
+func (s *Store) ChangeApp(ctx context.Context, asked AppChange) (app *repositories.App, created bool, err error) {
+	err = again(ctx, func() error {
+		app, created, err = s.changeApp(ctx, asked)
+		return err
+	})
+	return app, created, err
+}
+
+func (s *Store) changeApp(ctx context.Context, asked AppChange) (app *repositories.App, created bool, err error) {
+	there, app, err := s.nextApp(ctx, asked)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
-	app := given.Clone()
-	if err := repositories.KeepMasked(app, app.Credentials(), there.Credentials()); err != nil {
-		return false, err
-	}
+	app.Revision = s.newID()
 	record, err := s.sealer.sealRecord(app.ID, app, app.Credentials())
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	keys := keyspace.KeysOf(app.ID)
-	reply, err := putApp.Run(ctx, s.db, []string{keys.App(), keys.Apps()}, app.ID, revision, s.newID(), record,
+	reply, err := putApp.Run(ctx, s.db, []string{keys.App(), keys.Apps()}, app.ID, there.Revision, app.Revision, record,
 		app.Settings.Limits.Rates(), app.Settings.ChatEvents)
 	s.origins.forget(app.ID)
 	if err == nil && reply == "conflict" {
 		err = errConflict
 	}
-	return revision == "", err
+	return app, there.Revision == "", err
 }
 
-// appAsStored returns the app and its revision; an empty app where there is none.
-func (s *Store) appAsStored(ctx context.Context, appID string) (*repositories.App, string, error) {
-	fields, err := s.db.HMGet(ctx, keyspace.KeysOf(appID).App(), "rev", "record").Result()
-	if err != nil {
-		return nil, "", keyspace.Unavailable(err)
+// nextApp reads an app and makes the next state of it.
+func (s *Store) nextApp(ctx context.Context, asked AppChange) (there, next *repositories.App, err error) {
+	if there, err = s.appAsStored(ctx, asked.AppID); err != nil {
+		return nil, nil, err
 	}
-	revision, exists := fields[0].(string)
-	if !exists {
-		return &repositories.App{}, "", nil
+	if err := asked.On.check(there.Revision); err != nil {
+		return nil, nil, err
 	}
-	app, err := s.LoadApp(appID, revision, fields[1].(string))
-	return app, revision, err
+	if next, err = asked.To(there); err != nil {
+		return nil, nil, err
+	}
+	return there, next, repositories.KeepMasked(next, next.Credentials(), there.Credentials())
+}
+
+// appAsStored returns the app; an empty one without a revision where there is none.
+func (s *Store) appAsStored(ctx context.Context, appID string) (*repositories.App, error) {
+	app, err := s.App(ctx, appID)
+	if errors.Is(err, repositories.ErrNotFound) {
+		return &repositories.App{ID: appID}, nil
+	}
+	return app, err
 }
 
 // Apps lists apps by id, the first limit after the given one.
@@ -185,8 +198,8 @@ return 'ok'
 // each with its tool.changed event. Effects that are already in the ledger are still
 // delivered. When it returns, no replica accepts a key or a session token of the app any
 // more.
-func (s *Store) DeleteApp(ctx context.Context, appID string) error {
-	if _, err := s.App(ctx, appID); err != nil {
+func (s *Store) DeleteApp(ctx context.Context, appID string, on ...Condition) error {
+	if err := s.claim(ctx, appID, on); err != nil {
 		return err
 	}
 	if err := s.closeSessions(ctx, appID); err != nil {

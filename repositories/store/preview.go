@@ -20,35 +20,38 @@ const (
 	WouldLeave  = "unchanged"
 )
 
-// PreviewApp says what PutApp would do, and fails as it would. It also compares
+// PreviewApp says what ChangeApp would do, and fails as it would. It also compares
 // credentials, which a client cannot do since it only sees masks. by is the root of the key
 // that asks, empty for the admin; a key that asks too often gets a *CompareError.
-func (s *Store) PreviewApp(ctx context.Context, given *repositories.App, by string) (string, error) {
-	if err := s.mayCompare(ctx, given.ID, by, given.Credentials()); err != nil {
-		return "", err
+func (s *Store) PreviewApp(ctx context.Context, asked AppChange, by string) (string, error) {
+	to := asked.To
+	asked.To = func(there *repositories.App) (*repositories.App, error) {
+		given, err := to(there)
+		if err == nil {
+			err = s.mayCompare(ctx, asked.AppID, by, given.Credentials())
+		}
+		return given, err
 	}
-	there, revision, err := s.appAsStored(ctx, given.ID)
+	there, next, err := s.nextApp(ctx, asked)
 	if err != nil {
 		return "", err
 	}
-	app := given.Clone()
-	if err := repositories.KeepMasked(app, app.Credentials(), there.Credentials()); err != nil {
-		return "", err
-	}
-	there.ID = given.ID
-	return would(revision, app, there, app.Credentials(), there.Credentials())
+	return would(there.Revision, next, there, next.Credentials(), there.Credentials())
 }
 
-// PreviewRepository says what PutRepository would do, in the way of PreviewApp.
-func (s *Store) PreviewRepository(ctx context.Context, given *repositories.Repository, by string) (string, error) {
-	if err := s.mayCompare(ctx, given.AppID, by, given.Credentials()); err != nil {
-		return "", err
-	}
-	app, there, err := s.forChange(ctx, given.Scope(), given.ID)
+// PreviewRepository says what ChangeRepository would do, in the way of PreviewApp.
+func (s *Store) PreviewRepository(ctx context.Context, asked RepositoryChange, by string) (string, error) {
+	app, there, err := s.forChange(ctx, asked)
 	if err != nil {
 		return "", err
 	}
-	next := given.Clone()
+	next, err := asked.To(there)
+	if err != nil {
+		return "", err
+	}
+	if err := s.mayCompare(ctx, asked.Scope.AppID, by, next.Credentials()); err != nil {
+		return "", err
+	}
 	if err := settle(next, app, there); err != nil {
 		return "", err
 	}

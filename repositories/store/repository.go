@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -98,37 +99,29 @@ func (s *Store) write(ctx context.Context, repository *repositories.Repository, 
 // there. Masked credentials keep what is stored. It returns a fault.List if the repository
 // refers to something that its app does not have.
 func (s *Store) PutRepository(ctx context.Context, repository *repositories.Repository) (created bool, err error) {
-	_, created, err = s.change(ctx, repository.Scope(), repository.ID, func(*repositories.Repository) (*repositories.Repository, error) {
-		next := repository.Clone()
-		next.Generation = s.newID()
-		return next, nil
-	})
+	_, created, err = s.ChangeRepository(ctx, ToRepository(repository))
 	return created, err
 }
 
 // PatchRepository adds tools to a repository, and creates it if it does not exist.
 // Concurrent patches are all applied.
 func (s *Store) PatchRepository(ctx context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (*repositories.Repository, bool, error) {
-	return s.change(ctx, scope, id, func(there *repositories.Repository) (*repositories.Repository, error) {
-		next := there.Clone()
-		patch.Apply(next)
-		if there.Revision == "" {
-			next.Generation = s.newID()
-		}
-		return next, nil
-	})
+	return s.ChangeRepository(ctx, RepositoryChange{Scope: scope, ID: id, To: patch.Next})
 }
 
-// change reads a repository, lets edit make the next state of it, and writes that,
-// again where somebody else wrote in between.
-func (s *Store) change(ctx context.Context, scope repositories.Scope, id string, edit func(there *repositories.Repository) (*repositories.Repository, error)) (next *repositories.Repository, created bool, err error) {
+// ChangeRepository writes the next state of a repository, and returns it as it is stored.
+// Masked credentials keep what is stored.
+func (s *Store) ChangeRepository(ctx context.Context, asked RepositoryChange) (next *repositories.Repository, created bool, err error) {
 	err = again(ctx, func() error {
-		app, there, err := s.forChange(ctx, scope, id)
+		app, there, err := s.forChange(ctx, asked)
 		if err != nil {
 			return err
 		}
-		if next, err = edit(there); err != nil {
+		if next, err = asked.To(there); err != nil {
 			return err
+		}
+		if next.Generation == "" {
+			next.Generation = s.newID()
 		}
 		created = there.Revision == ""
 		return s.replace(ctx, app, there, next)
@@ -136,22 +129,21 @@ func (s *Store) change(ctx context.Context, scope repositories.Scope, id string,
 	return next, created, err
 }
 
-// forChange returns the app and the repository as it stands; where there is none, an
-// empty one without a revision.
-func (s *Store) forChange(ctx context.Context, scope repositories.Scope, id string) (*repositories.App, *repositories.Repository, error) {
-	app, err := s.App(ctx, scope.AppID)
+// forChange returns the app and the repository as it stands, of which the change may be
+// made; where there is none, an empty one without a revision.
+func (s *Store) forChange(ctx context.Context, asked RepositoryChange) (*repositories.App, *repositories.Repository, error) {
+	app, err := s.App(ctx, asked.Scope.AppID)
 	if err != nil {
 		return nil, nil, err
 	}
-	stored, err := s.db.HGet(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID), id).Result()
-	if err == redis.Nil {
-		return app, &repositories.Repository{AppID: scope.AppID, SessionID: scope.SessionID, ID: id}, nil
+	there, err := s.Repository(ctx, asked.Scope, asked.ID)
+	if errors.Is(err, repositories.ErrNotFound) {
+		there, err = &repositories.Repository{AppID: asked.Scope.AppID, SessionID: asked.Scope.SessionID, ID: asked.ID}, nil
 	}
 	if err != nil {
-		return nil, nil, keyspace.Unavailable(err)
+		return nil, nil, err
 	}
-	there, err := s.Load(scope.AppID, stored)
-	return app, there, err
+	return app, there, asked.On.check(there.Revision)
 }
 
 // settle fills in the credentials that the repository keeps from the stored one, and checks
@@ -270,9 +262,12 @@ func (s *Store) sizes(ctx context.Context, key string, fields []string) ([]int64
 }
 
 // DeleteRepository removes a repository, or returns repositories.ErrNotFound.
-func (s *Store) DeleteRepository(ctx context.Context, scope repositories.Scope, id string) error {
+func (s *Store) DeleteRepository(ctx context.Context, scope repositories.Scope, id string, on ...Condition) error {
 	return again(ctx, func() error {
 		there, err := s.Repository(ctx, scope, id)
+		if err == nil {
+			err = checkAll(on, there.Revision)
+		}
 		if err != nil {
 			return err
 		}

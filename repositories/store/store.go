@@ -125,6 +125,7 @@ func (s *Store) LoadApp(appID, revision, stored string) (*repositories.App, erro
 	if err := s.sealer.openInto(appID, stored, app, app.Credentials); err != nil {
 		return nil, err
 	}
+	app.Revision = revision
 	s.apps.Add(revision, app)
 	return app, nil
 }
