@@ -15,8 +15,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"earshot/matcher/text"
@@ -165,45 +163,6 @@ func HistoryStart(total, limit int) int {
 	}
 	step := max(1, limit/4)
 	return min(total, (total-limit+step-1)/step*step)
-}
-
-// Unfinished is a call that an earlier message began and that lacks a value. It is not
-// lost: the values of the next message are merged into those already known, and the call is
-// made when it is complete.
-type Unfinished struct {
-	Candidate
-	// Values are the valid values that earlier messages gave.
-	Values map[string]any
-	// Missing names the parameters that still lack a value.
-	Missing []string
-}
-
-// Pending returns the unfinished call of a tool.
-func (r Request) Pending(c Candidate) (Unfinished, bool) {
-	at := slices.IndexFunc(r.Unfinished, func(u Unfinished) bool { return u.Repository == c.Repository && u.Tool.Name == c.Tool.Name })
-	if at < 0 {
-		return Unfinished{}, false
-	}
-	return r.Unfinished[at], true
-}
-
-// Complete merges the arguments of a call into the values of an unfinished call of the same
-// tool. A value that is given again is a correction and replaces the old one.
-func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any {
-	begun, is := r.Pending(c)
-	if !is {
-		return arguments
-	}
-	whole := maps.Clone(begun.Values)
-	if whole == nil {
-		whole = map[string]any{}
-	}
-	for name, value := range arguments {
-		if value != nil {
-			whole[name] = value
-		}
-	}
-	return whole
 }
 
 // Abandons reports whether a text cancels a call that was begun.

@@ -221,7 +221,8 @@ func (e *Engine) Open(ctx context.Context, appID, sessionID string) ([]OpenCall,
 		return nil, err
 	}
 	for _, one := range stillOpen(found.Unfinished, s.winners(), found.At) {
-		open = append(open, OpenCall{RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing})
+		open = append(open, OpenCall{RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing,
+			Ask: one.candidate.Tool.Params().Ask(one.Missing...)})
 	}
 	return open, nil
 }
@@ -237,9 +238,10 @@ func unfinishedBefore(at time.Time, history []ledger.Past, s scope) []unfinished
 		if decode(past.Message, &said) != nil || past.Decision == "" || decode(past.Decision, &decided) != nil {
 			continue
 		}
-		if len(decided.Matches)+len(decided.Rejected) > 0 || matcher.Abandons(said.Text) {
+		if len(decided.Matches)+len(decided.Rejected) > 0 {
 			open = nil
 		}
+		open = afterWords(open, said.Text)
 		for _, one := range decided.Rejected {
 			c, found := reach.Named(one.Name)
 			if !found || c.Repository.ID != one.RepositoryID || at.Sub(said.Time) >= keepUnfinished {
@@ -252,21 +254,39 @@ func unfinishedBefore(at time.Time, history []ledger.Past, s scope) []unfinished
 	return open
 }
 
-// toMatcher converts unfinished calls to the matcher's type.
-func toMatcher(list []unfinished) []matcher.Unfinished {
+// toMatcher converts unfinished calls to the matcher's type, without the values that a
+// message takes back.
+func toMatcher(list []unfinished, said string) []matcher.Unfinished {
 	var shown []matcher.Unfinished
 	for _, u := range list {
-		shown = append(shown, matcher.Unfinished{Candidate: u.candidate, Values: u.Values, Missing: u.Missing})
+		shown = append(shown, u.shown().Without(said))
 	}
 	return shown
+}
+
+func (u unfinished) shown() matcher.Unfinished {
+	return matcher.Unfinished{Candidate: u.candidate, Values: u.Values, Missing: u.Missing}
+}
+
+// afterWords is what is left of unfinished calls after a message that called for nothing.
+func afterWords(list []unfinished, said string) []unfinished {
+	var kept []unfinished
+	for _, u := range list {
+		if shown := u.shown(); shown.Survives(said) {
+			left := shown.Without(said)
+			u.Values, u.Missing = left.Values, left.Missing
+			kept = append(kept, u)
+		}
+	}
+	return kept
 }
 
 // keptUnfinished is what the session keeps after a turn: calls that the message began
 // and, unless it is about something else or drops them, those from before.
 func keptUnfinished(t *turn, result matcher.Result) (string, error) {
 	var kept []unfinished
-	if len(result.Matches)+len(result.Rejected) == 0 && !matcher.Abandons(t.message.Text) {
-		kept = t.unfinished
+	if len(result.Matches)+len(result.Rejected) == 0 {
+		kept = afterWords(t.unfinished, t.message.Text)
 	}
 	for _, rejected := range result.Rejected {
 		kept = append(kept, unfinished{

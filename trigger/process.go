@@ -95,7 +95,7 @@ func (e *Engine) dropped(t *turn) {
 func (e *Engine) request(t *turn) matcher.Request {
 	reach, now := t.scope.candidates(), e.now()
 	return matcher.Request{
-		App: t.scope.app, History: t.history, Text: t.message.Text, Unfinished: toMatcher(t.unfinished),
+		App: t.scope.app, History: t.history, Text: t.message.Text, Unfinished: toMatcher(t.unfinished, t.message.Text),
 		Candidates: reach.all, Shared: t.scope.tools.shared, Own: reach.own,
 		Now: now.In(t.zone(now.Location())), Language: t.language(), Chat: t.scope.chats(),
 	}

@@ -93,6 +93,25 @@ func TestUnfinishedCallGoesWithItsRepository(t *testing.T) {
 	})
 }
 
+func TestValueThatIsTakenBackFiresNothing(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "home", `{"tools":[{"name":"heat","schema":[
+			{"parameter":"room","type":"string","required":true,"ask":"Which room?"},{"parameter":"degrees","type":"integer","required":true}]}]}`)
+		_, err := w.say("m1", `heat {"room":"office"}`)
+		require.NoError(t, err)
+		_, err = w.say("m2", "not the office")
+		require.NoError(t, err)
+		require.Equal(t, []string{"degrees", "room"}, w.waiting(), "the model called for nothing")
+		open, err := w.engine.Open(t.Context(), "clinic", "s1")
+		require.NoError(t, err)
+		require.Equal(t, "Which room?", open[0].Ask)
+		answer, err := w.say("m3", `heat {"degrees":21}`)
+		require.NoError(t, err)
+		require.Empty(t, answer.Matches)
+		require.Equal(t, []string{"room"}, answer.Rejected[0].Missing)
+	})
+}
+
 func TestAgentsQuestionKeepsAnUnfinishedCall(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "trips", trip)

@@ -79,7 +79,8 @@ func unfinishedText(request matcher.Request) string {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("Begun and not finished: %s with %s; still missing: %s. "+
-			"If the last message says what is missing, or corrects a value, call it with what the message says; what is known is kept.",
+			"If the last message says what is missing, or corrects a value, call it with what the message says; what is known is kept. "+
+			"If the message takes a known value back, call it with null for that.",
 			u.Tool.Name, known, strings.Join(u.Missing, ", ")))
 	}
 	return strings.Join(lines, "\n")

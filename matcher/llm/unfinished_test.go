@@ -13,7 +13,7 @@ func TestModelsValuesAreLaidOverWhatIsKnown(t *testing.T) {
 	for _, test := range []struct{ rule, arguments, fired string }{
 		{"what was missing completes the call", `{"day":"monday"}`, `book {"day":"monday","desk":"A","people":3}`},
 		{"a correction replaces", `{"day":"monday","people":4}`, `book {"day":"monday","desk":"A","people":4}`},
-		{"null takes nothing away", `{"day":"monday","people":null}`, `book {"day":"monday","desk":"A","people":3}`},
+		{"null takes back", `{"day":"monday","people":null}`, `book {"day":"monday","desk":"A"}`},
 	} {
 		result, _ := matchOne(t, matchertest.GoingOn(t, "on monday"), llmtest.Call("book", test.arguments))
 		require.Equal(t, []string{test.fired}, matchertest.Fired(result), test.rule)

@@ -57,6 +57,8 @@ var english = language{
 		have`,
 	UndoingWords:   `cancel cancels cancelled canceled cancelling canceling cancellation abort undo revoke withdraw nevermind`,
 	DroppingWords:  `stop forget remove delete drop discard quit skip ignore leave`,
+	InsteadWords:   `instead`,
+	OnlyWords:      `only just`,
 	PartingWords:   `thanks thank thx cheers bye goodbye`,
 	YesWords:       `yes true on enabled`,
 	NoWords:        `no false off disabled`,

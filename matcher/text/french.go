@@ -23,6 +23,8 @@ var french = language{
 	Negations:      `pas jamais aucun aucune`,
 	UndoingWords:   `annuler annulez annule`,
 	DroppingWords:  `oublie oubliez`,
+	InsteadWords:   `sauf`,
+	OnlyWords:      `seulement juste`,
 	PartingWords:   `merci adieu`,
 	YesWords:       `oui`,
 	AffirmingWords: `oui`,

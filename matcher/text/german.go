@@ -24,6 +24,8 @@ var german = language{
 	Negations:      `nicht kein keine keinen keinem keiner nie`,
 	UndoingWords:   `stornieren storniere absagen abbrechen abbestellen`,
 	DroppingWords:  `vergiss`,
+	InsteadWords:   `statt anstatt`,
+	OnlyWords:      `nur bloss`,
 	PartingWords:   `danke tschuss`,
 	YesWords:       `ja`,
 	NoWords:        `nein`,

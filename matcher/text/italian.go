@@ -23,6 +23,8 @@ var italian = language{
 	Negations:      `non mai nessun nessuno`,
 	UndoingWords:   `annulla annullare annulli disdire disdici`,
 	DroppingWords:  `dimentica lascia`,
+	InsteadWords:   `tranne`,
+	OnlyWords:      `solo soltanto`,
 	PartingWords:   `grazie arrivederci`,
 	YesWords:       `si`,
 	AffirmingWords: `si certo`,

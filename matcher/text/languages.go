@@ -46,6 +46,8 @@ const (
 	WantingWords    // words after which a negation is of a wish
 	UndoingWords    // words that ask for something to be undone
 	DroppingWords   // orders to leave something alone
+	InsteadWords    // words right before what something else takes the place of
+	OnlyWords       // words after a negation that make it a limit: "not only"
 	PartingWords    // thanks and good-byes
 	YesWords        // values of a boolean: "refundable: yes"
 	NoWords         // the same for false

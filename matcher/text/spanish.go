@@ -21,6 +21,8 @@ var spanish = language{
 	Negations:      `nunca ningun ninguna`,
 	UndoingWords:   `cancelar cancela cancele anular anula`,
 	DroppingWords:  `olvida deja`,
+	InsteadWords:   `salvo excepto`,
+	OnlyWords:      `solo solamente`,
 	PartingWords:   `gracias adios`,
 	YesWords:       `si`,
 	AffirmingWords: `si claro`,

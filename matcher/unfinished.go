@@ -1,0 +1,116 @@
+package matcher
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"earshot/matcher/text"
+	"earshot/repositories/parameters"
+)
+
+// Unfinished is a call that an earlier message began and that lacks a value. It is not
+// lost: the values of the next message are merged into those already known, and the call is
+// made when it is complete.
+type Unfinished struct {
+	Candidate
+	// Values are the valid values that earlier messages gave.
+	Values map[string]any
+	// Missing names the parameters that still lack a value.
+	Missing []string
+}
+
+// Pending returns the unfinished call of a tool.
+func (r Request) Pending(c Candidate) (Unfinished, bool) {
+	at := slices.IndexFunc(r.Unfinished, func(u Unfinished) bool { return u.Repository == c.Repository && u.Tool.Name == c.Tool.Name })
+	if at < 0 {
+		return Unfinished{}, false
+	}
+	return r.Unfinished[at], true
+}
+
+// Complete merges the arguments of a call into the values of an unfinished call of the same
+// tool. A value that is given again is a correction and replaces the old one; null takes it
+// back.
+func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any {
+	begun, is := r.Pending(c)
+	if !is {
+		return arguments
+	}
+	whole := maps.Clone(begun.Values)
+	if whole == nil {
+		whole = map[string]any{}
+	}
+	for name, value := range arguments {
+		if value == nil {
+			delete(whole, name)
+		} else {
+			whole[name] = value
+		}
+	}
+	return whole
+}
+
+// Without returns the call without the values that a text takes back, as "not the office"
+// does: they are missing again. Words that are not of a value take nothing back.
+func (u Unfinished) Without(said string) Unfinished {
+	var taken []string
+	words := text.Split(said)
+	for _, parameter := range u.Tool.Params().List() {
+		if value, known := u.Values[parameter.Name]; known && !parameter.Hidden && deniesAny(said, words, forms(parameter, value)) {
+			taken = append(taken, parameter.Name)
+		}
+	}
+	if len(taken) == 0 {
+		return u
+	}
+	left := Unfinished{Candidate: u.Candidate, Values: maps.Clone(u.Values), Missing: slices.Clone(u.Missing)}
+	for _, parameter := range u.Tool.Params().List() {
+		if !slices.Contains(taken, parameter.Name) {
+			continue
+		}
+		delete(left.Values, parameter.Name)
+		if parameter.Required {
+			left.Missing = append(left.Missing, parameter.Name)
+		}
+	}
+	return left
+}
+
+// Survives reports whether the call is kept after a text that nothing was called for by. One
+// that takes back something else than its values, as far as words tell, may mean one of them
+// in another language: then the call is better begun anew than made with what was denied.
+func (u Unfinished) Survives(said string) bool {
+	return !Abandons(said) && (len(u.Values) == 0 || len(u.Without(said).Values) < len(u.Values) || !text.Denies(said))
+}
+
+// forms are the ways in which a value is said: as it is, by its aliases, and each member of
+// a list.
+func forms(parameter parameters.Parameter, value any) []string {
+	var said []string
+	for _, alias := range parameter.Aliases {
+		if alias.Value == value {
+			said = append(said, alias.Words)
+		}
+	}
+	switch value := value.(type) {
+	case string:
+		said = append(said, value, text.Identifier(value))
+	case json.Number:
+		said = append(said, value.String())
+	case []any:
+		inner := parameters.Parameter{}
+		if parameter.Items != nil {
+			inner = *parameter.Items
+		}
+		for _, one := range value {
+			said = append(said, forms(inner, one)...)
+		}
+	}
+	return said
+}
+
+// deniesAny reports whether a text denies one of the ways in which a value is said.
+func deniesAny(said string, words []text.Word, ways []string) bool {
+	return slices.ContainsFunc(ways, func(way string) bool { return text.DeniesWords(said, words, text.Split(way)) })
+}
