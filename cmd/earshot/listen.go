@@ -63,7 +63,7 @@ func (l *subscriber) run(ctx context.Context, subject string) error {
 	}
 	options := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy, FilterSubjects: []string{subject}}
 	if l.since != "" {
-		from, err := timeOf(l.since, l.env.now())
+		from, err := timeOf("--since", l.since, l.env.now())
 		if err != nil {
 			return err
 		}
@@ -150,13 +150,13 @@ func withoutAddress(err error) error {
 }
 
 // timeOf reads a point in time, or a duration as that long before now.
-func timeOf(text string, now time.Time) (time.Time, error) {
+func timeOf(flag, text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, fmt.Errorf("--since is %q; it must be a duration, as 10m, or a time, as 2026-12-01T09:00:00Z", text)
+		return at, fmt.Errorf("%s is %q; it must be a duration, as 10m, or a time, as 2026-12-01T09:00:00Z", flag, text)
 	}
 	return at, nil
 }

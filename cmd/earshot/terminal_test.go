@@ -132,12 +132,12 @@ func TestListenBeginsAtATimeOrSoLongAgo(t *testing.T) {
 	for text, want := range map[string]time.Time{
 		"10m": noon.Add(-10 * time.Minute), "0s": noon, "2026-12-01T09:00:00Z": noon.Add(-3 * time.Hour),
 	} {
-		got, err := timeOf(text, noon)
+		got, err := timeOf("--since", text, noon)
 		require.NoError(t, err)
 		require.True(t, want.Equal(got), text)
 	}
 	for _, text := range []string{"-10m", "yesterday", ""} {
-		_, err := timeOf(text, noon)
+		_, err := timeOf("--since", text, noon)
 		require.ErrorContains(t, err, "--since is")
 	}
 }
@@ -168,6 +168,21 @@ func TestTriggersAreListedAndTriedAgain(t *testing.T) {
 	require.Equal(t, record.TriggerID+" is tried again\n", w.ok("triggers", "retry", record.TriggerID))
 	w.until("it is delivered", func() bool { return strings.Contains(w.ok("triggers", "--state", "delivered"), record.TriggerID) })
 
+	w.ok("chat", "I want an appointment", "--session", "s2")
+	for of, args := range map[string][]string{
+		"s1 s2": {"--oldest"}, "s2 s1": {"--name", "book"}, "s1": {"--session", "s1"}, "s2": {"--session", "s2", "--since", "1h", "--until", "0s"},
+		"": {"--since", "2030-01-01T00:00:00Z"}, " ": {"--name", "other"}, "  ": {"--until", "24h"},
+	} {
+		var sessions []string
+		for line := range strings.Lines(w.ok(append([]string{"triggers", "--json"}, args...)...)) {
+			var fired struct{ SessionID string }
+			require.NoError(t, json.Unmarshal([]byte(line), &fired))
+			sessions = append(sessions, fired.SessionID)
+		}
+		require.Equal(t, strings.Fields(of), append([]string{}, sessions...), "%q", args)
+	}
+	require.Contains(t, w.run("triggers", "--until", "soon").err, `--until is "soon"; it must be a duration`)
+
 	require.Contains(t, w.run("triggers", "--state", "fialed").err, `state "fialed" is none of pending, delivered, failed`)
 	require.Contains(t, w.run("triggers", "retry", "nowhere").err, "nowhere is not tried again: the service answers 404")
 	require.Contains(t, w.run("triggers", "retry", record.TriggerID).err, "is delivered: nothing of it has failed")
@@ -181,6 +196,7 @@ func TestAllFailedTriggersAreTriedAgainOrRemoved(t *testing.T) {
 	}
 	require.Equal(t, "1 removed\n", w.ok("triggers", "purge", "--session", "s1"))
 	require.Equal(t, "0 tried again\n", w.ok("triggers", "retry", "--all", "--name", "other"))
+	require.Equal(t, "0 tried again\n", w.ok("triggers", "retry", "--all", "--until", "1h"))
 	e.answer(200)
 	require.Equal(t, "2 tried again\n", w.ok("triggers", "retry", "--all", "--name", "book"))
 	w.until("both are delivered", func() bool { return strings.Count(w.ok("triggers", "--state", "delivered"), "booking/book") == 2 })

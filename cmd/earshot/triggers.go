@@ -26,6 +26,7 @@ type triggerList struct {
 	env    environment
 	appID  string
 	state  string
+	oldest bool
 	limit  int
 	json   bool
 }
@@ -36,22 +37,25 @@ var triggerStates = []string{
 }
 
 func newTriggers(env environment) *cobra.Command {
-	l := &triggerList{client: &client.Client{}, env: env}
+	l, only := &triggerList{client: &client.Client{}, env: env}, &triggerFilter{}
 	cmd := &cobra.Command{
 		Use:   "triggers",
 		Short: "List what has fired, try again what has failed, decide what waits",
 		Long: "List the triggers of an app, newest first: what fired, and where its event and its call\n" +
 			"stand. With --state only those that are pending, delivered or failed, that wait to be\n" +
-			"confirmed (confirming), or that had no effect (cancelled, duplicate).",
-		Example: "  earshot triggers\n  earshot triggers --state failed --json",
+			"confirmed (confirming), or that had no effect (cancelled, duplicate). --name, --session,\n" +
+			"--since and --until narrow the list down further.",
+		Example: "  earshot triggers\n  earshot triggers --state failed --since 24h --json",
 		Args:    knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return l.list(cmd.Context())
+			return l.list(cmd.Context(), only)
 		},
 	}
 	registerService(l.client, cmd.PersistentFlags())
 	cmd.PersistentFlags().StringVar(&l.appID, "app", "", "`ID` of the app; not needed where the key is of one, or there is only one")
 	cmd.Flags().StringVar(&l.state, "state", "", "only those in the `STATE` pending, delivered, failed, confirming, cancelled or duplicate")
+	cmd.Flags().BoolVar(&l.oldest, "oldest", false, "the oldest first")
+	only.register(cmd.Flags())
 	cmd.Flags().IntVar(&l.limit, "limit", 50, "list at most `N`, up to 200")
 	cmd.Flags().BoolVar(&l.json, "json", false, "print each record as a line of JSON")
 	cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(triggerStates, cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
@@ -59,19 +63,26 @@ func newTriggers(env environment) *cobra.Command {
 	return cmd
 }
 
-func (l *triggerList) list(ctx context.Context) (err error) {
-	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
+func (l *triggerList) list(ctx context.Context, only *triggerFilter) error {
+	set := url.Values{"limit": {fmt.Sprint(l.limit)}}
+	if l.state != "" {
+		set.Set("state", l.state)
+	}
+	if l.oldest {
+		set.Set("order", "asc")
+	}
+	query, err := only.query(set, l.env.now())
+	if err != nil {
 		return err
 	}
-	query := url.Values{"limit": {fmt.Sprint(l.limit)}}
-	if l.state != "" {
-		query.Set("state", l.state)
+	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
+		return err
 	}
 	var page struct {
 		Items []json.RawMessage `json:"items"`
 		Next  string            `json:"next"`
 	}
-	if err := l.client.Get(ctx, client.Path("apps", l.appID, "triggers")+"?"+query.Encode(), &page); err != nil {
+	if err := l.client.Get(ctx, client.Path("apps", l.appID, "triggers")+query, &page); err != nil {
 		return err
 	}
 	if l.json {
@@ -176,22 +187,34 @@ func (l *triggerList) retry(ctx context.Context, ids []string) (err error) {
 	return nil
 }
 
-// triggerFilter selects failed triggers by their tool and session.
-type triggerFilter struct{ tool, session string }
+// triggerFilter selects triggers by their tool, their session and when they fired.
+type triggerFilter struct{ tool, session, since, until string }
 
 func (m *triggerFilter) register(flags *pflag.FlagSet) {
 	flags.StringVar(&m.tool, "name", "", "only those of the `TOOL`")
 	flags.StringVar(&m.session, "session", "", "only those of the `SESSION`")
+	flags.StringVar(&m.since, "since", "", "only those that fired at the `TIME` or later: so long ago, as 10m, or 2026-12-01T09:00:00Z")
+	flags.StringVar(&m.until, "until", "", "only those that fired before the `TIME`")
 }
 
 // query returns the filter as the query of a URL, added to what is set already.
-func (m *triggerFilter) query(set url.Values) string {
+func (m *triggerFilter) query(set url.Values, now time.Time) (string, error) {
 	for name, value := range map[string]string{"name": m.tool, "session": m.session} {
 		if value != "" {
 			set.Set(name, value)
 		}
 	}
-	return "?" + set.Encode()
+	for name, text := range map[string]string{"since": m.since, "until": m.until} {
+		if text == "" {
+			continue
+		}
+		at, err := timeOf("--"+name, text, now)
+		if err != nil {
+			return "", err
+		}
+		set.Set(name, at.UTC().Format(time.RFC3339Nano))
+	}
+	return "?" + set.Encode(), nil
 }
 
 func (l *triggerList) newRetry() *cobra.Command {
@@ -206,7 +229,7 @@ func (l *triggerList) newRetry() *cobra.Command {
 				return errors.New("name the triggers that are to be tried again, or give --all")
 			}
 			if all {
-				return l.forAllFailed(cmd.Context(), http.MethodPost, "/retry"+only.query(url.Values{}), "tried again")
+				return l.forAllFailed(cmd.Context(), http.MethodPost, "/retry", only, url.Values{}, "tried again")
 			}
 			return l.retry(cmd.Context(), ids)
 		},
@@ -225,20 +248,24 @@ func (l *triggerList) newPurge() *cobra.Command {
 		Example: "  earshot triggers purge --name book",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return l.forAllFailed(cmd.Context(), http.MethodDelete, only.query(url.Values{"state": {"failed"}}), "removed")
+			return l.forAllFailed(cmd.Context(), http.MethodDelete, "", only, url.Values{"state": {"failed"}}, "removed")
 		},
 	}
 	only.register(cmd.Flags())
 	return cmd
 }
 
-// forAllFailed makes one request that is for all failed triggers, and prints how many it
-// was for.
-func (l *triggerList) forAllFailed(ctx context.Context, method, rest, done string) (err error) {
+// forAllFailed makes one request that is for all failed triggers of a filter, and prints how
+// many it was for.
+func (l *triggerList) forAllFailed(ctx context.Context, method, path string, only *triggerFilter, set url.Values, done string) error {
+	query, err := only.query(set, l.env.now())
+	if err != nil {
+		return err
+	}
 	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
 		return err
 	}
-	answer, err := l.client.Call(ctx, method, client.Path("apps", l.appID, "triggers")+rest, nil)
+	answer, err := l.client.Call(ctx, method, client.Path("apps", l.appID, "triggers")+path+query, nil)
 	if err != nil {
 		return err
 	}

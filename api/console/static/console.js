@@ -153,6 +153,8 @@ const kinds = {
   "tool.confirm": (e) => ["none", "asks", e.name, e.question ?? ""],
   "tool.cancelled": (e) => ["none", "cancelled", e.name, [e.reason, values(e.values)].filter(Boolean).join(": ")],
   "tool.duplicate": (e) => ["none", "duplicate", e.name, values(e.values)],
+  "chat.message": (e) => ["none", "said", e.actor, ""],
+  "chat.failed": (e) => ["failed", "not decided", "", e.reason ?? ""],
   "tool.changed": (e) => ["changed", e.operation ?? "changed", e.repositoryId, ""],
 };
 const values = (given) => Object.entries(given ?? {}).map(([name, value]) => name + " " + JSON.stringify(value)).join("  ");
@@ -213,7 +215,7 @@ for (const feed of all("[data-feed]")) {
 for (const list of all("[data-sessions]")) {
   const source = new EventSource(list.dataset.sessions);
   const show = (kind, event) => {
-    if (!event.sessionId || kind === "tool.changed" || event.ok) return;
+    if (!event.sessionId || kind === "tool.changed" || kind === "chat.message" || event.ok) return;
     let line = $(`[data-session="${CSS.escape(event.sessionId)}"]`, list);
     if (line && new Date(line.dataset.at) > new Date(event.ts)) return;
     const [looks, what, name] = kinds[kind](event);

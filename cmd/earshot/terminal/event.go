@@ -29,6 +29,7 @@ type eventPayload struct {
 	Errors                                   []struct{ Parameter, Detail string }
 	Tools                                    []string
 	Question, Of                             string
+	MessageID, Actor, Text                   string
 	Record                                   struct{ Tools []json.RawMessage }
 }
 
@@ -40,6 +41,13 @@ func EventOf(subject string, data []byte) Event {
 		return Event{Kind: OneLine(subject), Says: OneLine(string(Compact(data)))}
 	}
 	e := Event{Kind: words[1], App: words[2], Session: payload.SessionID, Name: payload.Name}
+	if words[0] == "chat" {
+		e.Kind, e.Name = "chat", payload.Actor
+		if e.Says = OneLine(payload.Text); words[1] == "failed" {
+			e.Says, e.Code = OneLine("message "+payload.MessageID+" is not decided: "+payload.Reason), Red
+		}
+		return e
+	}
 	if words[0] == "app" {
 		e.Kind, e.App, e.Code = "emitter", words[1], Cyan
 		e.Says = strings.Join(words[2:], ".") + " " + valuesText(payload.Values)

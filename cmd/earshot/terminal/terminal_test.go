@@ -45,6 +45,8 @@ func TestEventsAreShownInAFewWords(t *testing.T) {
 		{"tool.result.clinic._.book", `{"name":"book","ok":true,"status":200,"result":{"a": [1]}}`, `12:00  result       clinic    book  200 {"a":[1]}`},
 		{"tool.result.clinic._.book", `{"name":"book","ok":false,"reason":"auth","error":"no\ntoken"}`, "12:00  result       clinic    book  failed (auth): no token"},
 		{"tool.rejected.clinic.s1.book", `{"sessionId":"s1","name":"book","errors":[{"parameter":"day","detail":"is required"}]}`, "12:00  rejected     clinic/s1  book  day is required"},
+		{"chat.message.clinic.s1", `{"sessionId":"s1","messageId":"m1","actor":"agent","text":"Hello\n"}`, "12:00  chat         clinic/s1  agent  Hello"},
+		{"chat.failed.clinic.s1", `{"sessionId":"s1","messageId":"m1","reason":"the model is away"}`, "12:00  chat         clinic/s1  message m1 is not decided: the model is away"},
 		{"tool.notmatching.clinic.s1", `{"sessionId":"s1","tools":["a","b"]}`, "12:00  notmatching  clinic/s1  none of a, b"},
 		{"tool.changed.clinic.desk", `{"repositoryId":"desk","operation":"updated","record":{"tools":[{},{}]}}`, "12:00  changed      clinic    desk  updated, tools: 2"},
 		{"tool.later.clinic.s1.x", `{"sessionId":"s1", "name":"x"}`, `12:00  later        clinic/s1  x  {"sessionId":"s1","name":"x"}`},
