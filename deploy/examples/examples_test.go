@@ -179,7 +179,7 @@ func TestABrowserChatsOnATokenOfItsSession(t *testing.T) {
 	address := freeAddress(t)
 	s := dev(t, `{"settings":{"allowedOrigins":["http://`+address+`"]}}`)
 	s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, ""))
-	start(t, ".", s.around("ADDR="+address), "browser")
+	start(t, ".", s.around("ADDR="+address, "TOKEN_LIFE=62s"), "browser") // its streams speak of the end after a second or two
 	require.Eventually(t, func() bool {
 		response, err := http.Get("http://" + address)
 		return err == nil && response.Body.Close() == nil
@@ -201,6 +201,10 @@ func TestABrowserChatsOnATokenOfItsSession(t *testing.T) {
 	until(`document.querySelector("#log").innerText.includes("book needs day")`)
 	say("on Friday")
 	until(`document.querySelector("#log").innerText.includes('book {"day":"Friday"}')`)
+	until(`!!(window.opened ||= []) && !!(window.EventSource = class extends EventSource { constructor(url) { super(url); opened.push(url); } })`)
+	until(`/lastEventId=[1-9]/.test(opened.at(-1))`) // with another token, behind what was seen
+	require.NoError(t, chromedp.Do(page, chromedp.Reload()))
+	until(`document.querySelector("#log").innerText.includes("on Friday") && document.querySelector("#say").classList.contains("connected")`)
 	say("my cat is asleep")
 	until(`document.querySelector("#log").innerText.includes("I have not understood that.")`)
 	s.ask("PUT", "/v1/apps/clinic/repositories/leaflet", `{"tools":[{"name":"turn-the-page","description":"Turn the page",

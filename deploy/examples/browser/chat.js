@@ -12,26 +12,54 @@ function show(kind, text) {
   log.append(item);
 }
 
-const begun = await fetch("/session", { method: "POST" });
-if (!begun.ok) {
-  show("event", await begun.text());
-  throw new Error("no session");
+// begin asks the back-end for the session of this visitor, and a token for it.
+async function begin() {
+  const begun = await fetch("/session", { method: "POST" });
+  if (!begun.ok) throw new Error(await begun.text());
+  return begun.json();
 }
-const { session, token } = await begun.json();
 
-// EventSource can send no header, so the token, which ends soon, stands in the query. It
-// connects again by itself, and goes on where it was.
-const events = new EventSource(`${session}/events?access_token=${encodeURIComponent(token)}`);
-events.addEventListener("open", () => form.classList.add("connected"));
-events.addEventListener("tool.trigger", (event) => {
-  const fired = JSON.parse(event.data);
-  show("event", `${fired.name} ${JSON.stringify(fired.values)}`);
-  if (fired.name === "turn-the-page") turn(fired);
+let { session, token } = await begin().catch((error) => {
+  show("event", error.message);
+  throw error;
 });
-events.addEventListener("tool.rejected", (event) => {
-  const lacking = JSON.parse(event.data);
-  show("event", `${lacking.name} needs ${lacking.missing.join(", ")}`);
-});
+
+// What was said before, should the page be loaded again: the newest first.
+const past = await fetch(`${session}/messages?order=desc&limit=20`, { headers: { Authorization: `Bearer ${token}` } });
+for (const said of (await past.json()).items.reverse()) show(said.actor, said.text);
+
+// follow shows the events behind the last one that was seen. EventSource can send no header, so
+// the token, which ends soon, stands in the query. It connects again by itself, and goes on
+// where it was; with another token it has to be made anew.
+function follow(after) {
+  const events = new EventSource(`${session}/events?access_token=${encodeURIComponent(token)}&lastEventId=${after}`);
+  const hear = (kind, take) =>
+    events.addEventListener(kind, (event) => {
+      after = event.lastEventId;
+      take(JSON.parse(event.data));
+    });
+  const renew = async () => {
+    events.close();
+    try {
+      ({ token } = await begin());
+      follow(after);
+    } catch {
+      setTimeout(renew, 2000);
+    }
+  };
+  events.addEventListener("open", () => form.classList.add("connected"));
+  hear("tool.trigger", (fired) => {
+    show("event", `${fired.name} ${JSON.stringify(fired.values)}`);
+    if (fired.name === "turn-the-page") turn(fired);
+  });
+  hear("tool.rejected", (lacking) => show("event", `${lacking.name} needs ${lacking.missing.join(", ")}`));
+  hear("token.expiring", renew);
+  hear("token.expired", renew);
+  events.addEventListener("error", () => { // closed: EventSource gives up, as the token ended while the page slept
+    if (events.readyState === EventSource.CLOSED) setTimeout(renew, 2000);
+  });
+}
+follow("");
 
 // post sends JSON to the service.
 const post = (url, body) =>

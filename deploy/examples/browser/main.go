@@ -4,7 +4,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
+	"crypto/sha256"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -19,7 +21,7 @@ import (
 var pages embed.FS
 
 func main() {
-	b := backend{server: os.Getenv("EARSHOT_URL"), app: "clinic", key: os.Getenv("EARSHOT_KEY")}
+	b := backend{server: os.Getenv("EARSHOT_URL"), app: "clinic", key: os.Getenv("EARSHOT_KEY"), life: cmp.Or(os.Getenv("TOKEN_LIFE"), "1h")}
 	routes := http.NewServeMux()
 	routes.Handle("GET /", http.FileServerFS(pages))
 	routes.HandleFunc("POST /session", b.begin)
@@ -28,12 +30,23 @@ func main() {
 	log.Fatal(server.ListenAndServe())
 }
 
-// backend knows the service, with a key of scope messages.
-type backend struct{ server, app, key string }
+// backend knows the service, with a key of scope messages, and how long a token is good.
+type backend struct{ server, app, key, life string }
 
-// begin makes a session and the token for it. Who signs visitors in does it before this.
+// visit is the session of a visitor: that of their cookie, which nobody else can know, or a
+// new one. Who signs visitors in takes the session from that.
+func visit(w http.ResponseWriter, r *http.Request) string {
+	cookie, err := r.Cookie("visit")
+	if err != nil {
+		cookie = &http.Cookie{Name: "visit", Value: rand.Text(), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
+		http.SetCookie(w, cookie) // behind HTTPS with Secure as well
+	}
+	return fmt.Sprintf("visit-%x", sha256.Sum256([]byte(cookie.Value)))
+}
+
+// begin gives a page its session and a token for it, and another token when that one ends.
 func (b backend) begin(w http.ResponseWriter, r *http.Request) {
-	session := "visit-" + rand.Text()
+	session := visit(w, r)
 	token, err := b.token(r, session)
 	if err != nil {
 		log.Print(err)
@@ -49,7 +62,7 @@ func (b backend) begin(w http.ResponseWriter, r *http.Request) {
 
 func (b backend) token(r *http.Request, session string) (string, error) {
 	at := b.server + "/v1/apps/" + b.app + "/sessions/" + session + "/token"
-	request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, at, bytes.NewBufferString(`{"expiresIn": "1h"}`))
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, at, bytes.NewBufferString(`{"expiresIn": "`+b.life+`"}`))
 	if err != nil {
 		return "", err
 	}
