@@ -37,7 +37,7 @@ var accessGroups = []struct {
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages}}, []string{
 		"GET " + ofApp + "/sessions", "PUT " + ofSession, "DELETE " + ofSession, "POST " + ofSession + "/token",
-		"GET " + ofSession + "/messages/:messageId/explain",
+		"GET " + ofSession + "/export", "GET " + ofSession + "/messages/:messageId/explain",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, []string{
 		"GET " + ofSession,
@@ -47,7 +47,7 @@ var accessGroups = []struct {
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}}, []string{
 		"POST " + ofApp + "/triggers", "GET " + ofApp + "/triggers", "DELETE " + ofApp + "/triggers",
-		"GET " + ofApp + "/triggers/:triggerId", "POST " + ofApp + "/triggers/:triggerId/retry",
+		"GET " + ofApp + "/triggers/:triggerId", "DELETE " + ofApp + "/triggers/:triggerId", "POST " + ofApp + "/triggers/:triggerId/retry",
 		"POST " + ofApp + "/triggers/retry",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true}, []string{ // with source ui only

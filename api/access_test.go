@@ -53,6 +53,7 @@ var permitted = map[string]string{
 	"GET /v1/apps/{appId}/triggers/{triggerId}": "triggers", "POST /v1/apps/{appId}/triggers/{triggerId}/retry": "triggers",
 	"POST /v1/apps/{appId}/triggers/{triggerId}/answer": "triggers token", "POST /v1/apps/{appId}/triggers/{triggerId}/confirm": "triggers token",
 	"POST /v1/apps/{appId}/triggers/{triggerId}/deny": "triggers token", "POST /v1/apps/{appId}/triggers/{triggerId}/cancel": "triggers token",
+	"GET /v1/apps/{appId}/sessions/{sessionId}/export": "messages", "DELETE /v1/apps/{appId}/triggers/{triggerId}": "triggers",
 	"POST /v1/apps/{appId}/triggers/retry": "triggers", "DELETE /v1/apps/{appId}/triggers": "triggers",
 
 	"GET /v1/apps/{appId}/sessions/{sessionId}/events": "messages triggers token", "GET /v1/apps/{appId}/events": "messages triggers",

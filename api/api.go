@@ -44,6 +44,9 @@ type Options struct {
 	Models Models
 	// Events is read by event streams. Missing: they answer 503.
 	Events Events
+	// Memory erases sessions, and tells what the stream has of them. Missing: it is answered
+	// 503.
+	Memory Memory
 	// Streams is how many event streams an app may have open here. Missing: 10,000.
 	Streams int
 	// Turns is how many messages and direct triggers are under work at once, and Requests
@@ -231,6 +234,8 @@ type Triggers interface {
 	Cancel(ctx context.Context, appID, triggerID, by string) (trigger.Record, error)
 	// Retry makes what has failed of a trigger due again.
 	Retry(ctx context.Context, appID, triggerID, by string) error
+	// Remove removes the record of a trigger; trigger.ErrOwes where it owes something.
+	Remove(ctx context.Context, appID, triggerID string) error
 	DeadLetters
 }
 

@@ -311,6 +311,11 @@ func (e *engineDouble) moved(method string, args ...any) (trigger.Record, error)
 	return e.records[0], nil
 }
 
+func (e *engineDouble) Remove(_ context.Context, appID, triggerID string) error {
+	e.took("Remove", appID, triggerID)
+	return e.err
+}
+
 func (e *engineDouble) RetryAll(_ context.Context, query trigger.Query, by string) (int, error) {
 	e.took("RetryAll", query, by)
 	return 3, e.err
@@ -329,4 +334,13 @@ func (e *engineDouble) Purge(_ context.Context, query trigger.Query) (int, error
 func (e *engineDouble) Retry(_ context.Context, appID, triggerID, by string) error {
 	e.took("Retry", appID, triggerID, by)
 	return e.err
+}
+
+// memoryDouble stands for a stream without events.
+type memoryDouble struct{}
+
+func (memoryDouble) Erase(context.Context, string, string) error { return nil }
+
+func (memoryDouble) Stored(context.Context, string, string, func(effect.Published) error) error {
+	return nil
 }

@@ -42,7 +42,7 @@ func start(t testing.TB, change ...func(*api.Options)) *service {
 	require.NoError(t, err)
 	options := api.Options{
 		Keys: s.store, Tokens: sealer,
-		Store: s.store, Engine: s.engine, AdminKey: secret.New(adminKey),
+		Store: s.store, Engine: s.engine, Memory: memoryDouble{}, AdminKey: secret.New(adminKey),
 		Logger: slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		NewID:  func() string { return "made-1" },
 	}

@@ -48,6 +48,7 @@ func (o Options) routes() []route {
 	all = append(all, whoami{o.NATSURL}.routes()...)
 	all = append(all, sessionTokens{o.Keys, o.Tokens, bodies, o.Now}.routes()...)
 	all = append(all, sessions{o.Store, o.Engine, bodies}.routes()...)
+	all = append(all, closing{o.Store, o.Store, o.Engine, o.Memory}.routes()...)
 	all = append(all, o.sources().routes()...)
 	all = append(all, probes{o.Ready, o.Logger}.routes()...)
 	all = append(all, metricsRoute(o.Metrics))

@@ -30,7 +30,6 @@ func (h sessions) routes() []route {
 		{method: http.MethodPut, path: path + "/:sessionId", handle: h.put, reads: true},
 		{method: http.MethodGet, path: path + "/:sessionId", handle: h.get},
 		{method: http.MethodGet, path: path, handle: h.list, query: pageQuery},
-		{method: http.MethodDelete, path: path + "/:sessionId", handle: h.close},
 	}
 }
 
@@ -86,11 +85,4 @@ func (h sessions) list(c echo.Context) error {
 		return err
 	}
 	return answer.List(c, items, next)
-}
-
-func (h sessions) close(c echo.Context) error {
-	if err := h.store.CloseSession(c.Request().Context(), c.Param("appId"), c.Param("sessionId")); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
 }

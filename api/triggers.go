@@ -34,6 +34,7 @@ func (h triggers) routes() []route {
 		{method: http.MethodGet, path: app, handle: h.list, query: appQuery},
 		{method: http.MethodGet, path: session, handle: h.list, query: listedQuery},
 		{method: http.MethodGet, path: one, handle: h.get},
+		{method: http.MethodDelete, path: one, handle: h.remove},
 		{method: http.MethodPost, path: one + "/retry", handle: h.retry},
 		{method: http.MethodPost, path: one + "/answer", handle: h.answer, reads: true},
 		{method: http.MethodPost, path: one + "/confirm", handle: h.confirm, reads: true, kind: admission.Turn},
@@ -99,6 +100,13 @@ func (h triggers) get(c echo.Context) error {
 		return err
 	}
 	return answer.JSON(c, http.StatusOK, record)
+}
+
+func (h triggers) remove(c echo.Context) error {
+	if err := h.engine.Remove(c.Request().Context(), c.Param("appId"), c.Param("triggerId")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
 }
 
 // answer gives the answer to a trigger.

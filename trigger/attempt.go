@@ -2,7 +2,6 @@ package trigger
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
@@ -337,11 +336,10 @@ func (e *Engine) resultEvent(a attempt) (effect.Effect, keyspace.Entry, error) {
 // ledger and the stream, which know all apps, the firing. The one after the nth retry of what
 // had failed is another than the one that said so.
 func resultID(of string, call attempt) string {
-	id := keyspace.EffectID(of, partResult)
 	if call.revived > 0 {
-		id += "-" + strconv.Itoa(call.revived)
+		return keyspace.RetriedResult(of, call.revived)
 	}
-	return id
+	return keyspace.EffectID(of, partResult)
 }
 
 // remember adds to the report what a session keeps of an ended call.

@@ -38,7 +38,10 @@ type Query struct {
 	Oldest bool
 	// Closed asks for what has fired in the session before it was closed as well.
 	Closed bool
-	Page   Page
+	// AllLives asks for what has fired in any life of the session; the whole list of the app
+	// is looked through for it.
+	AllLives bool
+	Page     Page
 }
 
 // filtered reports whether there is more to look at than what the index of the query lists.
@@ -249,7 +252,7 @@ type searched struct {
 // closed, else that of a state.
 func (e *Engine) indexOf(ctx context.Context, q Query) (searched, error) {
 	k := keyspace.KeysOf(q.AppID)
-	if q.SessionID != "" {
+	if q.SessionID != "" && !q.AllLives {
 		own := searched{key: k.Triggers(q.SessionID), session: true}
 		if !q.Closed {
 			return own, nil

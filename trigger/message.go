@@ -245,6 +245,8 @@ var (
 	ErrConflict = errors.New("the triggerId belongs to another trigger")
 	// ErrDelivered means that there is nothing to try again.
 	ErrDelivered = errors.New("is delivered: nothing of it has failed, so there is nothing to try again")
+	// ErrOwes means that the record of a trigger is still needed.
+	ErrOwes = errors.New("still owes something; cancel it, or remove it when it is delivered or has failed")
 	// ErrDigest means that what is confirmed is not what the trigger would do.
 	ErrDigest = errors.New("the digest is not that of the trigger: it stands for the app, the session, the tool and the values that were asked about")
 	// ErrReused means that the idempotency key of a message belongs to another one.

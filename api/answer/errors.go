@@ -90,7 +90,7 @@ func plainProblem(err error) *Problem {
 		return BadCursor()
 	case errors.Is(err, repositories.ErrFull):
 		return NewProblem(http.StatusUnprocessableEntity, err.Error())
-	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrReused), errors.Is(err, trigger.ErrSuperseded), errors.Is(err, trigger.ErrClosed), errors.Is(err, trigger.ErrDelivered),
+	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrReused), errors.Is(err, trigger.ErrSuperseded), errors.Is(err, trigger.ErrClosed), errors.Is(err, trigger.ErrDelivered), errors.Is(err, trigger.ErrOwes),
 		errors.Is(err, trigger.ErrEnded), errors.Is(err, trigger.ErrNotAsked), errors.Is(err, trigger.ErrDigest):
 		return NewProblem(http.StatusConflict, err.Error())
 	case errors.Is(err, repositories.ErrErasing):

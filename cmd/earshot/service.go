@@ -27,6 +27,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger"
+	"earshot/trigger/erasure"
 	"earshot/trigger/sqlquery"
 )
 
@@ -142,7 +143,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	closing := make(chan struct{})
 	rest := api.New(api.Options{
 		Store: s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Now: s.env.now,
-		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Closing: closing, NATSURL: s.config.ownNATS,
+		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: erasure.New(erasure.Options{Store: s.store, DB: s.db, Events: s.emitter, Answers: s.intake}), Closing: closing, NATSURL: s.config.ownNATS,
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy),

@@ -51,6 +51,9 @@ func Box(sessionID, triggerID string) string {
 	}
 }
 
+// Boxes are the outboxes of a session.
+func Boxes(sessionID string) []string { return []string{Box(sessionID, "")} }
+
 // EffectLua defines, beside what DueLua does, enqueue(key, e, app, outbox, token), which writes
 // an effect into the ledger:
 //

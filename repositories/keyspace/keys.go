@@ -7,6 +7,7 @@ package keyspace
 import (
 	"fmt"
 	"hash/fnv"
+	"strconv"
 	"time"
 )
 
@@ -87,6 +88,11 @@ var Parts = []string{"event", "emitter", "call", "result"}
 
 // EffectID is the id of an effect of a firing.
 func EffectID(firing, part string) string { return firing + "." + part }
+
+// RetriedResult is the id of the result of a call after the nth retry of what had failed.
+func RetriedResult(firing string, n int) string {
+	return EffectID(firing, "result") + "-" + strconv.Itoa(n)
+}
 
 // Written is a string: the write of a repository that owes the event of that id took
 // place. It expires.

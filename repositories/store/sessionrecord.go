@@ -22,21 +22,22 @@ import (
 // id the session has already counts as copied.
 //
 //	KEYS app, repos of the session, turns, idle, sessions, outbox of the session, then the
-//	     effect of each template, then the ledger
+//	     effect of each template, closed, then the ledger
 //	ARGV 1 appId, 2 sessionId, 3 record (JSON), 4 how long it lives from its beginning (ms, 0
 //	     for as long as it is used), 5 session TTL (ms), 6 most repositories of the session
 //	     (0 for any number), 7 a name of this write, then of each template its id, its stored
 //	     form and its Entry (JSON)
 //	=>   ok with created (1 or 0) and copied, how many; noapp; full; over, where its time
-//	     would be over by now
+//	     would be over by now; erasing, where the session is being erased
 //
 // A second run finds its name, and answers as the first did.
-var putSession = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, `
+var putSession = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, keyspace.ErasingLua, `
 local repos, turns, app, session, name, at = KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[7], now()
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'noapp'} end
 local had = redis.call('HMGET', turns, 'put', 'since')
 local put, created = string.match(had[1] or '', '^(%S+) (%d)$')
 if put == name then return {'ok', created, '1'} end
+if erasing(KEYS[others]) then return {'erasing'} end
 created = redis.call('ZSCORE', KEYS[4], app .. '/' .. session) and '0' or '1'
 local lives, expires = tonumber(ARGV[4]), nil
 if lives > 0 then
@@ -95,7 +96,7 @@ func (s *Store) PutSession(ctx context.Context, session *repositories.Session) (
 		}
 		keys, args = append(keys, k.Effect(owed.ID)), append(args, template.ID, copied, text)
 	}
-	raw, err := putSession.Run(ctx, s.db, append(keys, k.Ledger()...), args...)
+	raw, err := putSession.Run(ctx, s.db, append(append(keys, k.Closed(session.ID)), k.Ledger()...), args...)
 	if err != nil {
 		return false, err
 	}
@@ -106,6 +107,8 @@ func (s *Store) putReply(session *repositories.Session, raw any, most int) (crea
 	fields, _ := raw.([]any)
 	reply := keyspace.Fields(fields)
 	switch reply[0] {
+	case "erasing":
+		return false, fmt.Errorf("session %q: %w", session.ID, repositories.ErrErasing)
 	case "noapp":
 		return false, fmt.Errorf("app %q: %w", session.AppID, repositories.ErrNotFound)
 	case "full":

@@ -234,15 +234,15 @@ func (l *Ledger) Revive(ctx context.Context, r Revival) error {
 	return err
 }
 
-// purge removes a trigger that has failed and owes nothing that is on its way.
+// purge removes a trigger that owes nothing that is on its way.
 //
 //	KEYS 1 trigger, 2 failed, 3 triggers of the app, 4 those of the session, 5 dead,
 //	     6 over, then its effects
-//	ARGV 1 triggerId, 2 appId
+//	ARGV 1 triggerId, 2 appId, 3 '1' for one that has failed alone
 //	=>   1, or 0 where it stays
 var purge = keyspace.NewFreeingScript(tallyLua, `
 local counts = redis.call('HMGET', KEYS[1], 'open', 'dead')
-if not counts[1] or tonumber(counts[1]) > 0 or tonumber(counts[2]) == 0 then return 0 end
+if not counts[1] or tonumber(counts[1]) > 0 or ARGV[3] == '1' and tonumber(counts[2]) == 0 then return 0 end
 redis.call('DEL', KEYS[1], unpack(KEYS, 7))
 redis.call('ZREM', KEYS[6], ARGV[2] .. '/' .. ARGV[1])
 for i = 2, 4 do redis.call('ZREM', KEYS[i], ARGV[1]) end
@@ -250,11 +250,11 @@ tally(KEYS[5], ARGV[2], KEYS[2])
 return 1
 `)
 
-// Purge removes a failed trigger, and reports whether it did: one of which an effect is
-// being delivered stays.
-func (l *Ledger) Purge(ctx context.Context, appID, sessionID, triggerID, name string) (bool, error) {
+// Purge removes a trigger, where failed says so only one that has failed, and reports whether it
+// did: one of which an effect is being delivered, or is kept back, stays.
+func (l *Ledger) Purge(ctx context.Context, appID, sessionID, triggerID, name string, failed bool) (bool, error) {
 	k := keyspace.KeysOf(appID)
 	keys := []string{k.Trigger(triggerID), k.InState(keyspace.Failed), k.Triggers(""), k.Triggers(sessionID), k.Dead(), k.Over()}
-	raw, err := purge.Run(ctx, l.db, append(keys, k.Effects(name)...), triggerID, appID)
+	raw, err := purge.Run(ctx, l.db, append(keys, k.Effects(name)...), triggerID, appID, failed)
 	return raw == int64(1), err
 }

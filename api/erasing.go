@@ -1,0 +1,198 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/trigger"
+	"earshot/trigger/effect"
+	"earshot/trigger/erasure"
+)
+
+// Memory forgets all of a session, and tells what the stream has of it.
+type Memory interface {
+	// Erase returns when nothing of the session is left; erasure.ErrStreams where the stream
+	// could not be cleared.
+	Erase(ctx context.Context, appID, sessionID string) error
+	// Stored hands out its events, in their order, until do fails.
+	Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error
+}
+
+// closing closes sessions, or erases them, and tells all that is kept of one.
+type closing struct {
+	store  SessionStore
+	apps   appReader
+	engine Engine
+	memory Memory // nil: nothing is erased or told
+}
+
+const pathSession = "/v1/apps/:appId/sessions/:sessionId"
+
+func (h closing) routes() []route {
+	return []route{
+		{method: http.MethodDelete, path: pathSession, handle: h.close, query: []string{"erase"}},
+		{method: http.MethodGet, path: pathSession + "/export", handle: h.export},
+	}
+}
+
+func (h closing) close(c echo.Context) error {
+	erase, err := isSet(c, "erase")
+	if err != nil {
+		return err
+	}
+	end := h.store.CloseSession
+	if erase {
+		end = h.erase
+	}
+	if err := end(c.Request().Context(), c.Param("appId"), c.Param("sessionId")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (h closing) erase(ctx context.Context, appID, sessionID string) error {
+	if h.memory == nil {
+		return noMemory()
+	}
+	return unclear(h.memory.Erase(ctx, appID, sessionID))
+}
+
+func noMemory() error {
+	return answer.NewProblem(http.StatusServiceUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
+}
+
+// unclear is the problem of a stream that could not be read or cleared.
+func unclear(err error) error {
+	if !errors.Is(err, erasure.ErrStreams) {
+		return err
+	}
+	return answer.NewProblem(http.StatusServiceUnavailable, "NATS does not let the events of the session be read or removed now; send the request again: it goes on where it broke off").
+		With("Retry-After", answer.Soon).Because(err)
+}
+
+// export tells all that is kept of a session, a line of JSON each. It holds a page of it at a
+// time. Where it breaks off, so does the connection: what came is not to be taken for all.
+func (h closing) export(c echo.Context) error {
+	if h.memory == nil {
+		return noMemory()
+	}
+	if _, err := h.apps.App(c.Request().Context(), c.Param("appId")); err != nil {
+		return err
+	}
+	out := &exportWriter{Context: c, appID: c.Param("appId"), sessionID: c.Param("sessionId")}
+	for _, part := range []func(*exportWriter) error{h.exportSession, h.exportMessages, h.exportTriggers, h.exportEvents} {
+		if err := part(out); err != nil {
+			return out.fail(unclear(err))
+		}
+	}
+	return out.begin()
+}
+
+// exportSession tells what was put of it, where it is in use.
+func (h closing) exportSession(out *exportWriter) error {
+	session, err := h.store.Session(out.Request().Context(), out.appID, out.sessionID)
+	if errors.Is(err, repositories.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return out.line("session", session)
+}
+
+// exportPage is how many messages or triggers are read together.
+const exportPage = 100
+
+func (h closing) exportMessages(out *exportWriter) error {
+	return eachPage(func(page trigger.Page) (string, error) {
+		items, next, err := h.engine.History(out.Request().Context(), trigger.HistoryQuery{AppID: out.appID, SessionID: out.sessionID, Page: page})
+		return next, errors.Join(err, exported(out, "message", items))
+	})
+}
+
+func (h closing) exportTriggers(out *exportWriter) error {
+	return eachPage(func(page trigger.Page) (string, error) {
+		query := trigger.Query{AppID: out.appID, SessionID: out.sessionID, AllLives: true, Oldest: true, Page: page}
+		items, next, err := h.engine.Triggers(out.Request().Context(), query)
+		return next, errors.Join(err, exported(out, "trigger", items))
+	})
+}
+
+func (h closing) exportEvents(out *exportWriter) error {
+	return h.memory.Stored(out.Request().Context(), out.appID, out.sessionID, func(event effect.Published) error {
+		data := any(string(event.Data)) // of others, who may publish what they like
+		if json.Valid(event.Data) {
+			data = event.Data
+		}
+		return out.line("event", storedEvent{event.Sequence, event.Subject, data})
+	})
+}
+
+// storedEvent is an event of the stream as it is exported.
+type storedEvent struct {
+	Sequence uint64 `json:"sequence"`
+	Subject  string `json:"subject"`
+	Data     any    `json:"data"`
+}
+
+// eachPage reads page after page.
+func eachPage(read func(trigger.Page) (next string, err error)) error {
+	for after := ""; ; {
+		next, err := read(trigger.Page{After: after, Limit: exportPage})
+		if err != nil || next == "" {
+			return err
+		}
+		after = next
+	}
+}
+
+func exported[T any](out *exportWriter, kind string, items []T) error {
+	for _, item := range items {
+		if err := out.line(kind, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exportWriter writes lines of JSON.
+type exportWriter struct {
+	echo.Context
+	appID, sessionID string
+}
+
+// begin sends the header, once.
+func (w *exportWriter) begin() error {
+	if !w.Response().Committed {
+		w.Response().Header().Set(echo.HeaderContentType, "application/x-ndjson")
+		w.Response().WriteHeader(http.StatusOK)
+	}
+	return nil
+}
+
+// line writes an object with its kind before its fields.
+func (w *exportWriter) line(kind string, of any) error {
+	text, err := exactjson.Encode(of)
+	if err != nil {
+		return err
+	}
+	_ = w.begin()
+	whole := append([]byte(`{"kind":"`+kind+`",`), text[1:]...)
+	_, err = w.Response().Write(append(whole, '\n'))
+	return err
+}
+
+// fail answers with the error, or breaks an answer off that has begun.
+func (w *exportWriter) fail(err error) error {
+	if w.Response().Committed {
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+)
+
+// erasingHolds is how long the mark of a session that is being erased holds without a renewal:
+// one whose eraser died can be used again after that, and erased again at once.
+const erasingHolds = time.Minute
+
+// markErasing marks a session as one that is being erased, or renews the mark.
+//
+//	KEYS app, closed
+//	ARGV token of who erases it, how long the mark holds (ms), generation of its next life
+//	     ('' to renew), how long it is remembered that it was closed (ms)
+//	=>   ok, or noapp
+//
+// Of two who erase it, the one that came last takes the mark away.
+var markErasing = keyspace.NewFreeingScript(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
+local ends = now() + tonumber(ARGV[2])
+if ARGV[3] ~= '' then redis.call('HSET', KEYS[2], 'generation', ARGV[3], 'at', now(), 'eraser', ARGV[1]) end
+if redis.call('HEXISTS', KEYS[2], 'eraser') == 1 then redis.call('HSET', KEYS[2], 'erasing', ends) end
+redis.call('PEXPIRE', KEYS[2], ARGV[4])
+return 'ok'
+`)
+
+// endErasing takes the mark away, if it is still that of who asks.
+//
+//	KEYS closed
+//	ARGV token
+//	=>   ok
+var endErasing = keyspace.NewFreeingScript(`
+if redis.call('HGET', KEYS[1], 'eraser') == ARGV[1] then redis.call('HDEL', KEYS[1], 'eraser', 'erasing') end
+return 'ok'
+`)
+
+// Erasing is a session that is being erased: nothing begins in it, its tokens have ended, and
+// what was begun comes to nothing.
+type Erasing struct {
+	store          *Store
+	app, id, token string
+}
+
+// BeginErasing marks a session as one that is being erased. It fails with
+// repositories.ErrNotFound without the app; the session need not exist.
+func (s *Store) BeginErasing(ctx context.Context, appID, sessionID string) (*Erasing, error) {
+	e := &Erasing{s, appID, sessionID, s.newID()}
+	return e, e.mark(ctx, s.newID())
+}
+
+// Renew renews the mark. It is to be renewed several times a minute.
+func (e *Erasing) Renew(ctx context.Context) error { return e.mark(ctx, "") }
+
+func (e *Erasing) mark(ctx context.Context, generation string) error {
+	k := keyspace.KeysOf(e.app)
+	reply, err := markErasing.Run(ctx, e.store.db, []string{k.App(), k.Closed(e.id)},
+		e.token, erasingHolds.Milliseconds(), generation, e.store.Remembers().Milliseconds())
+	if err == nil && reply == "noapp" {
+		return fmt.Errorf("app %q: %w", e.app, repositories.ErrNotFound)
+	}
+	return err
+}
+
+// End takes the mark away: what comes now begins the session anew. When it returns, no replica
+// accepts a token of before.
+func (e *Erasing) End(ctx context.Context) error {
+	if _, err := endErasing.Run(ctx, e.store.db, []string{keyspace.KeysOf(e.app).Closed(e.id)}, e.token); err != nil {
+		return err
+	}
+	return forgotten(ctx)
+}
+
+// dropErased removes what a session has besides its triggers and its outboxes.
+//
+//	KEYS turns, order, repos, idle, sessions, explained, rates of the session, drafts, then
+//	     each draft, then the ledger
+//	ARGV app, session
+//	=>   ok
+var dropErased = keyspace.NewFreeingScript(keyspace.DueLua, `
+local name = ARGV[1] .. '/' .. ARGV[2]
+for _, id in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
+  unschedule('turns', ARGV[2] .. '/' .. id)
+  redis.call('ZREM', KEYS[6], name .. '/' .. id)
+end
+redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
+redis.call('ZREM', KEYS[4], name)
+redis.call('ZREM', KEYS[5], ARGV[2])
+for i = 7, others do redis.call('DEL', KEYS[i]) end
+return 'ok'
+`)
+
+// Drop removes the session's messages, drafts and repositories, without events: what would say
+// that a repository is gone would tell of it.
+func (e *Erasing) Drop(ctx context.Context) error {
+	k, db := keyspace.KeysOf(e.app), e.store.db
+	drafts, err := db.ZRange(ctx, k.Drafts(e.id), 0, -1).Result()
+	if err != nil {
+		return keyspace.Unavailable(err)
+	}
+	keys := []string{k.Turns(e.id), k.Order(e.id), k.Repos(e.id), k.Idle(), k.Sessions(), k.Explained(), k.Rates(e.id), k.Drafts(e.id)}
+	for _, id := range drafts {
+		keys = append(keys, k.Draft(e.id, id))
+	}
+	if _, err := dropErased.Run(ctx, db, append(keys, k.Ledger()...), e.app, e.id); err != nil {
+		return err
+	}
+	return e.unlist(ctx, k)
+}
+
+// unlist removes the names of explained messages that had left the history.
+func (e *Erasing) unlist(ctx context.Context, k keyspace.Keys) error {
+	left, err := e.store.membersOf(ctx, k.Explained(), e.app+"/"+e.id)
+	for some := range slices.Chunk(left, 1000) {
+		members := make([]any, len(some))
+		for i, name := range some {
+			members[i] = e.app + "/" + e.id + "/" + name
+		}
+		if away := e.store.db.ZRem(ctx, k.Explained(), members...).Err(); away != nil {
+			err = away
+		}
+	}
+	return keyspace.Unavailable(err)
+}

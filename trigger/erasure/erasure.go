@@ -1,0 +1,187 @@
+// Package erasure forgets a session: all that was said or done in it goes from Redis, from the
+// records of triggers and from the streams.
+//
+// It begins with a mark, which every script that begins something in the session looks for, so
+// that nothing is added to what is removed. What was begun before comes to nothing, as each
+// script that writes down what came of something finds it gone. Events are published by whoever
+// has the lease of their outbox, and by nobody else: once the outbox could be taken, no replica
+// publishes any more, and the streams can be cleared. That takes as long as a publish takes, and
+// the length of a lease where a replica has died with one.
+//
+// An erasure that was broken off at any point is finished by the next one.
+package erasure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
+	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
+)
+
+// Events is the stream of events.
+type Events interface {
+	// TriggersOf lists the triggers of a session whose events the stream has.
+	TriggersOf(ctx context.Context, appID, sessionID string) ([]string, error)
+	// Erase removes all events of a session.
+	Erase(ctx context.Context, appID, sessionID string) error
+	// Stored hands out the events of a session, in their order, until do fails.
+	Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error
+}
+
+// Answers is the stream of what was published for triggers.
+type Answers interface {
+	Forget(ctx context.Context, appID string, triggerIDs []string) error
+}
+
+// Options are what New needs; all of it is required.
+type Options struct {
+	Store   *store.Store
+	DB      *keyspace.DB
+	Events  Events
+	Answers Answers
+}
+
+// Eraser erases sessions. It is safe for concurrent use.
+type Eraser struct {
+	store   *store.Store
+	ledger  *ledger.Ledger
+	events  Events
+	answers Answers
+}
+
+// New returns an Eraser.
+func New(o Options) *Eraser { return &Eraser{o.Store, ledger.New(o.DB), o.Events, o.Answers} }
+
+// ErrStreams means that a stream could not be read or cleared. What Redis has had of the session
+// is gone by then; to erase it again does the rest.
+var ErrStreams = errors.New("the streams of NATS cannot be cleared now")
+
+const (
+	// longest is how long an erasure may take. It goes on when its client has left.
+	longest = 10 * time.Minute
+	// renewed is how often the mark is renewed.
+	renewed = 15 * time.Second
+	// looked is the pause before an outbox that another has is tried again.
+	looked = 10 * time.Millisecond
+)
+
+// Erase erases a session, of all its lives, and returns when nothing of it is left. What comes
+// meanwhile is refused with repositories.ErrErasing, and what comes afterwards begins the
+// session anew. The session need not exist.
+//
+// Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable, ErrStreams.
+func (e *Eraser) Erase(ctx context.Context, appID, sessionID string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
+	defer cancel()
+	mark, err := e.store.BeginErasing(ctx, appID, sessionID)
+	if err != nil {
+		return err
+	}
+	defer e.renew(ctx, mark)()
+	return errors.Join(e.clear(ctx, mark, appID, sessionID), mark.End(ctx))
+}
+
+// renew renews the mark until it is told to stop.
+func (e *Eraser) renew(ctx context.Context, mark *store.Erasing) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		ticks := time.NewTicker(renewed)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticks.C:
+				_ = mark.Renew(ctx) // the next time, if not now
+			}
+		}
+	}()
+	return cancel
+}
+
+// clear removes everything, in an order in which a call that ends now, or an erasure that is
+// broken off, leaves nothing behind that cannot be found.
+func (e *Eraser) clear(ctx context.Context, mark *store.Erasing, appID, sessionID string) error {
+	for _, step := range []func() error{
+		func() error { return mark.Drop(ctx) },
+		func() error { return e.ledger.EraseCalls(ctx, appID, sessionID) },
+		func() error { return e.takeOutboxes(ctx, appID, sessionID) },
+		func() error { return e.forgetAnswers(ctx, appID, sessionID) },
+		func() error {
+			return e.ledger.EachOfSession(ctx, appID, sessionID, func(ids []string) error {
+				return e.ledger.EraseTriggers(ctx, appID, sessionID, ids)
+			})
+		},
+		func() error { return e.takeOutboxes(ctx, appID, sessionID) }, // what was retried by hand in between
+		func() error { return ofStreams(e.events.Erase(ctx, appID, sessionID)) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeOutboxes removes what is not published, when nobody publishes it.
+func (e *Eraser) takeOutboxes(ctx context.Context, appID, sessionID string) error {
+	for _, box := range keyspace.Boxes(sessionID) {
+		for {
+			done, most, err := e.ledger.EraseOutbox(ctx, appID, box)
+			if done || err != nil {
+				if err != nil {
+					return err
+				}
+				break
+			}
+			select {
+			case <-time.After(min(looked, most)):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+// forgetAnswers removes what was published for the triggers that are still known, by their
+// records or by their events.
+func (e *Eraser) forgetAnswers(ctx context.Context, appID, sessionID string) error {
+	ids, err := e.events.TriggersOf(ctx, appID, sessionID)
+	if err != nil {
+		return ofStreams(err)
+	}
+	err = e.ledger.EachOfSession(ctx, appID, sessionID, func(some []string) error {
+		ids = append(ids, some...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return ofStreams(e.answers.Forget(ctx, appID, ids))
+}
+
+// Stored hands out the events of a session that the stream has, in their order, until do fails.
+// Its error is ErrStreams, or that of do.
+func (e *Eraser) Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error {
+	var own error
+	err := e.events.Stored(ctx, appID, sessionID, func(event effect.Published) error {
+		own = do(event)
+		return own
+	})
+	if own != nil {
+		return own
+	}
+	return ofStreams(err)
+}
+
+func ofStreams(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrStreams, err)
+}
