@@ -30,8 +30,9 @@ func Find(request matcher.Request, values map[string]any, tool *repositories.Too
 		if tool.Params().Hidden(name) {
 			continue
 		}
-		evidence, _ := s.value(name, values[name])
-		if evidence == nil && described(tool.Params(), name).defaulted(values[name]) {
+		of := described(tool.Params(), name)
+		evidence, _ := s.value(of.Parameter, name, values[name])
+		if evidence == nil && of.defaulted(values[name]) {
 			continue
 		}
 		found[name] = evidence
@@ -54,7 +55,7 @@ func Ungrounded(request matcher.Request, reading parameters.Reading, tool *repos
 		if s == nil {
 			s = newSearch(request)
 		}
-		if _, missing := s.value(parameter.Name, value); missing != nil {
+		if _, missing := s.value(parameter, parameter.Name, value); missing != nil {
 			faults = append(faults, missing.fault(parameter.Name))
 		}
 	}

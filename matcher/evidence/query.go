@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -9,6 +10,8 @@ import (
 
 	"earshot/matcher/moment"
 	"earshot/matcher/text"
+	"earshot/repositories/parameters"
+	"earshot/repositories/quantity"
 )
 
 // query is a search for one scalar in all the forms in which it may be written. Any of them
@@ -20,6 +23,7 @@ type query struct {
 	letter string   // a lone a or i, which is mostly a word of its own
 	name   string   // of the parameter
 	truth  *bool
+	unit   *quantity.Unit // of what is looked for, where it has one
 
 	// A string is read as a number, a date or a time when its words are not found.
 	unread  bool
@@ -44,6 +48,17 @@ func newQuery(name string, value any, now time.Time) *query {
 		want.number(value)
 	}
 	return want
+}
+
+// inWordsOf looks for the words by which a parameter's value is known as well, and for
+// amounts in other units.
+func (w *query) inWordsOf(of parameters.Parameter, value any) {
+	w.unit = of.Unit
+	for _, alias := range of.Aliases {
+		if alias.Value == value {
+			w.texts = appendSpaced(w.texts, tokenize(alias.Words))
+		}
+	}
 }
 
 // number looks for a number in any form.
@@ -162,6 +177,9 @@ func (w *query) in(p *message) (string, bool) {
 		w.read()
 		found, ok = among(w.numbers, p.figures)
 	}
+	if !ok && w.unit != nil {
+		found, ok = w.amount(p)
+	}
 	if !ok {
 		found, ok = among(w.dates, p.dates)
 	}
@@ -172,6 +190,18 @@ func (w *query) in(p *message) (string, bool) {
 		found, ok = p.truth(w.topic(), *w.truth)
 	}
 	return p.text[found.from:found.to], ok
+}
+
+// amount finds an amount that is the number in another unit.
+func (w *query) amount(p *message) (span, bool) {
+	for _, said := range w.unit.Amounts(p.text) {
+		for _, number := range w.unit.Numbers(said) {
+			if decimal, ok := moment.Decimal(number.String()); ok && slices.Contains(w.numbers, decimal) {
+				return span{said.From, said.To}, true
+			}
+		}
+	}
+	return span{}, false
 }
 
 func (w *query) inWords(p *message) (span, bool) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"earshot/matcher"
+	"earshot/repositories/parameters"
 )
 
 // maxParts bounds how many scalars one search looks up: each may cost a reading of
@@ -19,7 +20,8 @@ const maxParts = 512
 type search struct {
 	messages []message // newest first
 	now      time.Time
-	parts    int // looked up so far
+	parts    int                  // looked up so far
+	of       parameters.Parameter // whose value is looked up
 }
 
 func newSearch(request matcher.Request) *search {
@@ -50,7 +52,8 @@ type hit struct {
 
 // value finds all parts of a value. missing is the first part that was found nowhere; a
 // value without parts has neither evidence nor a missing part.
-func (s *search) value(name string, value any) (evidence *matcher.Evidence, missing *part) {
+func (s *search) value(of parameters.Parameter, name string, value any) (evidence *matcher.Evidence, missing *part) {
+	s.of = of
 	parts := partsOf(nil, "", value)
 	var all []hit
 	for i := range parts {
@@ -116,6 +119,7 @@ func (s *search) part(name string, p part) ([]hit, bool) {
 		name = p.at[i+1:] // a member of an object is spoken of by its own name
 	}
 	want := newQuery(name, p.value, s.now)
+	want.inWordsOf(s.described(p.at), p.value)
 	if found, ok := s.find(want); ok {
 		return []hit{found}, true
 	}
@@ -126,6 +130,18 @@ func (s *search) part(name string, p part) ([]hit, bool) {
 	day, ok := s.find(&query{dates: want.days})
 	hour, also := s.find(&query{clocks: want.hours})
 	return []hit{day, hour}, ok && also
+}
+
+// described is what is known of the scalar at a place in the value: of the value itself, or
+// of a list's members.
+func (s *search) described(at string) parameters.Parameter {
+	switch {
+	case at == "":
+		return s.of
+	case s.of.Items != nil && !strings.ContainsRune(at, '.') && strings.Count(at, "[") == 1:
+		return *s.of.Items
+	}
+	return parameters.Parameter{}
 }
 
 // find returns the newest place of a scalar.

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,7 +97,16 @@ func (t *llmTurn) check(call provider.Call) checkedCall {
 	found.repaired = repaired
 	found.unread = err != nil
 	found.given = offerOf(found.candidate, t.names.alias(found.candidate.Tool.Name)).named(arguments)
-	found.reading = params.Read(t.request.Complete(found.candidate, found.given))
+	whole := t.request.Complete(found.candidate, found.given)
+	found.reading = params.Read(whole)
+	meant, unheard := evidence.Amounts(t.request, found.reading.Values, found.candidate.Tool)
+	if len(meant) > 0 {
+		whole = maps.Clone(whole)
+		maps.Copy(whole, meant)
+		found.reading = params.Read(whole)
+		found.reading.Coerced = append(found.reading.Coerced, slices.Sorted(maps.Keys(meant))...)
+	}
+	found.reading.Errors = append(found.reading.Errors, unheard...)
 	if err != nil {
 		fault := parameters.ValueFault{Detail: err.Error()}
 		found.reading.Errors = append([]parameters.ValueFault{fault}, found.reading.Errors...)

@@ -15,7 +15,7 @@ import (
 func valuesOf(text string, tool *repositories.Tool, now time.Time) map[string]any {
 	r := newFiller(text, tool, now)
 	for _, read := range []func(){
-		r.readPatterns, r.readNamed, r.readAllowed, r.readBooleans, r.readMoments,
+		r.readPatterns, r.readNamed, r.readAllowed, r.readBooleans, r.readAmounts, r.readMoments,
 		r.readNumbers, r.readLists, r.readPlaces, r.readQuoted, r.readRest,
 	} {
 		read()

@@ -2,10 +2,12 @@ package offline
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"unicode/utf8"
 
 	"earshot/matcher/text"
+	"earshot/repositories/parameters"
 )
 
 // mention is an occurrence of a value in the text, in the words from first to before end.
@@ -18,7 +20,7 @@ type mention struct {
 // of them do, the choice is open and nothing is filled.
 func (r *filler) readAllowed() {
 	for _, s := range r.byNeed() {
-		if len(s.Allowed) == 0 || isNumeric(s) || s.Type == "boolean" || s.Type == "array" {
+		if len(s.Allowed) == 0 || isNumeric(s) && len(s.Aliases) == 0 || s.Type == "boolean" || s.Type == "array" {
 			continue
 		}
 		if found := r.mentions(s, s.Allowed); len(found) == 1 {
@@ -46,11 +48,19 @@ func (r *filler) mentions(s *slot, allowed []any) []mention {
 			ordered = append(ordered, value)
 		}
 	}
+	for _, alias := range s.Aliases {
+		keys[alias] = text.Split(alias.Words)
+		ordered = append(ordered, alias)
+	}
 	sort.SliceStable(ordered, func(i, j int) bool { return len(keys[ordered[i]]) > len(keys[ordered[j]]) })
 	var found []mention
 	used := make([]bool, len(r.Words))
 	for _, value := range ordered {
-		if m, ok := r.find(s, value, keys[value], used); ok {
+		m, ok := r.find(s, value, keys[value], used)
+		if alias, is := value.(parameters.Alias); is {
+			m.value = alias.Value
+		}
+		if ok && !slices.ContainsFunc(found, func(other mention) bool { return other.value == m.value }) {
 			found = append(found, m)
 		}
 	}

@@ -38,13 +38,16 @@ var amountNames = text.AmountNames.Stems()
 // name, and a single parameter the single number that is left.
 func (r *filler) readNumbers() {
 	for _, s := range r.slots(numberSlot) {
-		if beside := r.beside(s, r.figures()); len(beside) == 1 {
+		if beside := r.beside(s, r.barely(s, r.figures())); len(beside) == 1 {
 			r.number(s, beside[0])
 		}
 	}
 	open, left := r.slots(numberSlot), r.figures()
 	if len(open) > 1 {
 		open = r.required(open)
+	}
+	if len(open) == 1 {
+		left = r.barely(open[0], left)
 	}
 	if len(open) == 1 && len(left) == 1 && open[0].takes(json.Number(left[0].Exact)) && r.countsFor(open[0], left[0]) {
 		r.number(open[0], left[0])

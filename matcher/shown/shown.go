@@ -6,6 +6,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
+	"earshot/repositories/quantity"
 )
 
 // Parameter is a parameter as a model is shown it; the offline matcher sees no
@@ -17,7 +18,11 @@ type Parameter struct {
 	Required    bool
 	Allowed     []any // empty where anything goes, or where a pattern is among them
 	Min, Max    json.Number
-	Items       *Parameter
+	// Aliases are other words for allowed values, and Unit is what a number counts: a model
+	// sees them as a part of the description.
+	Aliases []parameters.Alias
+	Unit    *quantity.Unit
+	Items   *Parameter
 }
 
 // schema is the part of a model's JSON Schema that is read here.
@@ -43,6 +48,7 @@ func Parameters(params *parameters.Parameters) []Parameter {
 		required[name] = true
 	}
 	var list []Parameter
+	views := params.List()
 	for _, name := range params.Names() {
 		property, ok := readSchema(object.Properties[name])
 		if !ok {
@@ -50,6 +56,11 @@ func Parameters(params *parameters.Parameters) []Parameter {
 		}
 		parameter := property.parameter(name)
 		parameter.Required = required[name]
+		for _, one := range views {
+			if one.Name == name {
+				parameter.Aliases, parameter.Unit = one.Aliases, one.Unit
+			}
+		}
 		list = append(list, parameter)
 	}
 	return list

@@ -119,7 +119,7 @@ func (p parser) amount(i int) (Amount, int, bool) {
 			next++
 		}
 		part, after, ok := p.term(next)
-		if ok && end == next && len(part.means) == 0 && p.tokens[next].tight && one.named == "h" { // 1h30
+		if ok && end == next && len(part.means) == 0 && one.named == "h" && (p.tokens[next].tight || p.at(after) == "") { // 1h30
 			part.means, part.named = known()["min"], "min"
 		}
 		if !ok || !part.under(one) {

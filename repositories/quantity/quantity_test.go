@@ -17,6 +17,7 @@ func TestAmountsConvert(t *testing.T) {
 		{"minutes", "2h", "120"},
 		{"minutes", "1h30", "90"},
 		{"minutes", "1 h 30 min", "90"},
+		{"minutes", "1 h 30", "90"},
 		{"minutes", "1 hour and 30 minutes", "90"},
 		{"minutes", "an hour and a half", "90"},
 		{"minutes", "one and a half hours", "90"},
