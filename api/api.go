@@ -73,6 +73,8 @@ type Options struct {
 	NewID func() string
 	// Reach looks whether sources of apps can be reached. Missing: it is not told.
 	Reach Reach
+	// Prepare looks at statements of tools that are written. Missing: nobody does.
+	Prepare Prepare
 	// Now is the clock of log lines and of what expires. Missing: time.Now.
 	Now func() time.Time
 }
@@ -141,6 +143,7 @@ type Store interface {
 	RepositoryReader
 	RepositoryWriter
 	Previewer
+	SameNamer
 	SessionStore
 }
 

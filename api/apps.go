@@ -19,6 +19,7 @@ type apps struct {
 	store   AppStore
 	preview Previewer
 	models  Models // nil: settings may name any
+	notes   notes
 }
 
 func (h apps) routes() []route {
@@ -104,7 +105,8 @@ func (h apps) change(c echo.Context, on store.Condition, to func(there *reposito
 	if err != nil {
 		return err
 	}
-	return tagged(c, answer.CreatedOr(http.StatusOK, created), app.Revision, app)
+	return tagged(c, answer.CreatedOr(http.StatusOK, created), app.Revision,
+		notedApp{app, h.notes.on(c.Request().Context(), repositories.Scope{AppID: app.ID}, nil)})
 }
 
 // checkModel refuses settings that name a model which this service cannot ask: each message

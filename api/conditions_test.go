@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/repositories"
 )
 
 // etag reads the entity tag of an app or a repository.
@@ -150,4 +153,50 @@ func TestAnAppIsPatched(t *testing.T) {
 	w.call("PATCH", "/v1/apps/clinic", `{"name":"x"}`, "Content-Type: text/plain").problem(415)
 	w.call("PATCH", "/v1/apps/absent", `{"name":"x"}`).problem(404, "absent")
 	w.call("GET", "/v1/apps/absent", "").problem(404)
+}
+
+func TestNotesSayWhichOfTwoToolsWithOneNameHolds(t *testing.T) {
+	t.Parallel()
+	w := live(t, everything)
+	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
+	noted := func(got answer) []string {
+		var found struct{ Notes []string }
+		require.Less(t, got.StatusCode, 300, string(got.body))
+		require.NoError(t, json.Unmarshal(got.body, &found))
+		return found.Notes
+	}
+	const twice, second = `{"tools":[{"name":"book"},{"name":"hours"}]}`, `{"tools":[{"name":"book"}]}`
+	const other = "/v1/apps/clinic/sessions/s2"
+	for owner := range owners {
+		require.Empty(t, noted(w.call("PUT", owner+"/repositories/z", twice)))
+		want := []string{`tool "book" is in repository "z" and in "a": that of "z" holds, which was created first`}
+		require.Equal(t, want, noted(w.call("PUT", owner+"/repositories/a", second)))
+		require.Equal(t, want, noted(w.call("PATCH", owner+"/repositories/z", `{"tools":[{"name":"more"}]}`)), "replaced or not")
+		want[0] = `tool "book" is in repository "a" and in "z": that of "a" holds, which is exclusive`
+		got := w.call("PATCH", owner+"/repositories/a", `{"options":{"exclusive":true}}`)
+		require.Equal(t, want, noted(got))
+		require.Equal(t, want, noted(w.call("PUT", owner+"/repositories/a", string(got.body))), "what was answered can be sent back")
+		require.Empty(t, noted(w.call("PUT", owner+"/repositories/b", `{"tools":[{"name":"other"}]}`)), "notes are on what was written")
+		require.Empty(t, noted(w.call("PUT", other+"/repositories/x", twice)), "another scope")
+		w.call("DELETE", other+"/repositories/x", "").is(204, "")
+	}
+	app := w.call("PUT", "/v1/apps/clinic", `{"name":"Clinic"}`)
+	require.Len(t, noted(app), 1, "an app has those of all its own repositories")
+	require.Len(t, noted(w.call("PATCH", "/v1/apps/clinic", string(app.body))), 1)
+	require.NotContains(t, string(w.call("GET", "/v1/apps/clinic", "").body), "notes")
+	require.Empty(t, noted(w.call("PUT", "/v1/apps/clinic/repositories/a", `{"options":{"template":true},"tools":[{"name":"book"}]}`)), "a template is in no scope")
+}
+
+func TestStatementsOfWhatIsWrittenAreLookedAt(t *testing.T) {
+	t.Parallel()
+	w := live(t, everything, func(o *api.Options) {
+		o.Prepare = func(_ context.Context, app *repositories.App, tools []repositories.Tool) []string {
+			return []string{app.ID + " " + tools[0].Statement}
+		}
+	})
+	w.call("PUT", "/v1/apps/clinic", `{"sources":[{"name":"db","type":"sqlite","database":"clinic.db"}]}`).is(201, "")
+	const tool = `{"tools":[{"name":"find","description":"d","type":"sqlite-sql","source":"db","statement":"select 1"}]}`
+	require.Contains(t, string(w.call("PUT", "/v1/apps/clinic/repositories/r", tool).is(201, "").body), `"notes":["clinic select 1"]`)
+	require.Contains(t, string(w.call("PATCH", "/v1/apps/clinic/repositories/r", tool).is(200, "").body), `"notes":["clinic select 1"]`)
+	require.NotContains(t, string(w.call("PUT", "/v1/apps/clinic/repositories/s", hoursBody).is(201, "").body), "notes")
 }

@@ -110,6 +110,10 @@ func (s *storeDouble) PreviewRepository(_ context.Context, change store.Reposito
 	return store.WouldLeave, s.err
 }
 
+func (s *storeDouble) SameNames(context.Context, repositories.Scope, string) ([]string, error) {
+	return nil, s.err
+}
+
 func (s *storeDouble) DeleteApp(_ context.Context, appID string, _ ...store.Condition) error {
 	s.took("DeleteApp", appID)
 	return s.err

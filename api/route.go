@@ -38,8 +38,8 @@ func (o Options) routes() []route {
 	by := o.authenticator()
 	people := users{o.Store, o.Identities}
 	var all []route
-	all = append(all, apps{o.Store, o.Store, o.Models}.routes()...)
-	all = append(all, toolRepositories{o.Store, o.Store, o.Store, o.NewID}.routes()...)
+	all = append(all, apps{o.Store, o.Store, o.Models, o.notes()}.routes()...)
+	all = append(all, toolRepositories{o.Store, o.Store, o.Store, o.notes(), o.NewID}.routes()...)
 	all = append(all, scopedTools{o.Engine}.routes()...)
 	all = append(all, messages{o.Engine, people, bodies, o.NewID, newDryRuns(o.Now)}.routes()...)
 	all = append(all, triggers{o.Engine, people, bodies}.routes()...)

@@ -18,6 +18,7 @@ type toolRepositories struct {
 	reader  RepositoryReader
 	writer  RepositoryWriter
 	preview Previewer
+	notes   notes
 	newID   func() string
 }
 
@@ -178,7 +179,7 @@ func (h toolRepositories) answer(c echo.Context, status int, location string, st
 	if status == http.StatusCreated {
 		c.Response().Header().Set(echo.HeaderLocation, location)
 	}
-	return tagged(c, status, stored.Revision, withTools(stored))
+	return tagged(c, status, stored.Revision, notedRepository{withTools(stored), h.notes.on(c.Request().Context(), stored.Scope(), stored)})
 }
 
 // withTools copies a repository for an answer, whose tools are a list even when there

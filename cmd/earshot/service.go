@@ -146,8 +146,8 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: erasure.New(erasure.Options{Store: s.store, DB: s.db, Events: s.emitter, Answers: s.intake}), Closing: closing, NATSURL: s.config.ownNATS,
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
-		Reach:      guard.Reach(policy),
-		Ready:      []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}},
+		Reach:      guard.Reach(policy), Prepare: s.runner.Check,
+		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}},
 	})
 	s.http = server.New(s.config.Addr, console.New(console.Options{REST: rest, Sealer: s.sealer, Now: s.env.now}))
 	s.http.RegisterOnShutdown(func() { close(closing) })

@@ -213,6 +213,22 @@ func (s *Store) Repositories(ctx context.Context, scope repositories.Scope, afte
 	return items, next, err
 }
 
+// SameNames says of the repository, or where that is empty of all in the scope, which of the
+// tools that have one name in several repositories of the scope hold.
+func (s *Store) SameNames(ctx context.Context, scope repositories.Scope, repositoryID string) ([]string, error) {
+	stored, err := s.db.HVals(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)).Result()
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	list := make([]*repositories.Repository, len(stored))
+	for i, text := range stored {
+		if list[i], err = s.Load(scope.AppID, text); err != nil {
+			return nil, err
+		}
+	}
+	return repositories.SameNames(list, repositoryID), nil
+}
+
 // page reads as many repositories as fit on a page. Those that are deleted meanwhile are
 // left out.
 func (s *Store) page(ctx context.Context, scope repositories.Scope, ids []string) ([]*repositories.Repository, error) {

@@ -18,6 +18,8 @@ import (
 // statement may have run.
 type database interface {
 	run(ctx context.Context, s statement) (*table, error)
+	// check has the statement prepared, and runs nothing.
+	check(ctx context.Context, s statement) error
 	close()
 }
 

@@ -102,22 +102,32 @@ func (p *postgres) run(ctx context.Context, s statement) (*table, error) {
 	if words := nonQueryWords(s.text); p.source.ReadOnly && words != "" {
 		return nil, p.refused(words, s)
 	}
+	var read *table
+	err := p.on(ctx, func(c *connection) (err error) {
+		read, err = c.run(ctx, s)
+		return err
+	})
+	return read, err
+}
+
+// on lends a connection, which is then reset, or given up.
+func (p *postgres) on(ctx context.Context, use func(c *connection) error) error {
 	pooled, err := p.pool.Acquire(ctx)
 	if err != nil {
 		p.log.InfoContext(ctx, "source.unreached", "source", p.source.Name, "error", err.Error())
-		return nil, p.unconnected(err)
+		return p.unconnected(err)
 	}
 	c := &connection{PgConn: pooled.Conn().PgConn(), source: p.source}
 	if p.source.ReadOnly && c.ParameterStatus("is_superuser") == "on" {
 		p.superuser()
 	}
-	read, err := c.run(ctx, s)
+	err = use(c)
 	if c.unusable || !c.reset() {
 		abandon(pooled)
 	} else {
 		pooled.Release()
 	}
-	return read, err
+	return err
 }
 
 // refused says why a statement does not run on a read-only source. Pasted values stay

@@ -78,6 +78,20 @@ func (c *connection) exchange(ctx context.Context, s statement) (*table, error) 
 	return read, nil
 }
 
+// check has the statement described, and runs nothing.
+func (c *connection) check(ctx context.Context, s statement) error {
+	described, err := c.describe(ctx, s)
+	if err != nil {
+		return c.judge(ctx, err, s)
+	}
+	_, wrong := postgresValues(s, described.parameters)
+	c.Frontend().SendSync(&pgproto3.Sync{})
+	if settled := c.sync(ctx); settled != nil {
+		c.unusable = true
+	}
+	return wrong
+}
+
 // description is what the server says of a statement.
 type description struct {
 	parameters []uint32 // their types

@@ -28,7 +28,7 @@ func TestPostgres(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *pgtest.Server){
 		"types survive": typesSurvive, "values are bound": valuesAreBound, "templates are pasted": templatesArePasted,
 		"results are cut": resultsAreCut, "statements that change": statementsThatChange, "read-only": readOnly,
-		"wrong statements": wrongStatements, "time": timeIsLimited, "who may": whoMay, "addresses": addresses,
+		"wrong statements": wrongStatements, "prepared": prepared, "time": timeIsLimited, "who may": whoMay, "addresses": addresses,
 		"sessions": sessions, "queries alone": queriesAlone, "room": room, "changed source": changedSource, "idle": idle, "hostile": hostile,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
@@ -434,4 +434,28 @@ func TestStoreThatIsAwayPutsAStatementOff(t *testing.T) {
 	outcome = r.Deliver(t.Context(), effect.Effect{ID: "e", Kind: effect.KindEvent})
 	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.Panics(t, func() { sqlquery.New(sqlquery.Options{}) })
+}
+
+func prepared(t *testing.T, server *pgtest.Server) {
+	r := newRig(t, server.Source("db"))
+	check := func(fields string) []string { return r.Check(t.Context(), r.app, []repositories.Tool{*r.tool(fields)}) }
+	const id = `,"parameters":[{"name":"id","type":"integer","description":"d"}]`
+	require.Empty(t, check(statement("select airline from flights where id = $1")+id))
+	require.Empty(t, check(statement("delete from flights")))
+	require.Equal(t, `[{"n":2}]`, r.rows("select count(*)::int as n from flights"), "nothing ran")
+	for sql, want := range map[string]string{
+		"select * from nowhere": `relation "nowhere" does not exist`,
+		"selct 1":               "syntax error",
+		"select * from flights where id = $1 + $2::int": "the statement binds $2, and the tool has 1 parameters",
+	} {
+		notes := check(statement(sql) + id)
+		require.Len(t, notes, 1, sql)
+		require.Contains(t, notes[0], want)
+	}
+	r.app.Sources[0].ReadOnly = true
+	require.Contains(t, check(statement("delete from flights"))[0], "is read-only")
+	r.app.Sources[0].Port = "1"
+	notes := check(statement("select 1"))
+	require.Len(t, notes, 1)
+	require.Contains(t, notes[0], "statements were not tried")
 }

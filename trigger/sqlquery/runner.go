@@ -18,6 +18,7 @@ type Runner struct {
 	apps      Apps
 	databases *databases
 	log       *slog.Logger
+	checks    chan struct{} // those that are under way
 }
 
 // New returns a Runner, which opens a database with its first statement. It panics
@@ -27,7 +28,7 @@ func New(options Options) *Runner {
 		panic("sqlquery.New: Options.Apps is missing")
 	}
 	o := options.withDefaults()
-	return &Runner{apps: o.Apps, databases: newDatabases(o), log: o.Logger}
+	return &Runner{apps: o.Apps, databases: newDatabases(o), log: o.Logger, checks: make(chan struct{}, maxChecks)}
 }
 
 // Close closes all databases. Running statements finish first; later ones open their

@@ -2,6 +2,7 @@ package sqlquery_test
 
 import (
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -240,4 +241,30 @@ func TestPastedValueDoesNotCutTheStatementOff(t *testing.T) {
 	tool.Statement = "select 1 as v\x00 where false"
 	tool.TemplateParameters = nil
 	require.Contains(t, r.Deliver(t.Context(), effectOf(tool, nil)).Error, "zero byte")
+}
+
+func TestSQLiteStatementsArePreparedAndNotRun(t *testing.T) {
+	r := sqliteRig(t, newFile(t, flights))
+	check := func(statements ...string) []string {
+		var tools []repositories.Tool
+		for i, fields := range statements {
+			tool := *r.tool(fields)
+			tool.Name = fmt.Sprint("t", i)
+			tools = append(tools, tool)
+		}
+		return r.Check(t.Context(), r.app, tools)
+	}
+	require.Empty(t, check(statement("select * from flights"), statement("explain select 1"), statement("insert into flights (airline) values ('XX')"),
+		statement("select * from {{.table}}")+`,"templateParameters":[{"name":"table","type":"string","description":"d"}]`,
+		statement("select * from flights where id = ?")+`,"parameters":[{"name":"id","type":"integer","description":"d"}]`))
+	require.Equal(t, `[{"n":2}]`, r.rows("select count(*) as n from flights"), "nothing ran")
+	notes := check(statement("select * from nowhere"), statement("selct 1"), statement("select 1"))
+	require.Len(t, notes, 2)
+	require.Contains(t, notes[0], `tool "t0": the source "db" refused the statement: `)
+	require.Contains(t, notes[0], "no such table: nowhere")
+	require.Contains(t, notes[1], `tool "t1"`)
+
+	r.app.Sources[0].Database = "absent.db"
+	notes = check(statement("select 1"), statement("select 2"))
+	require.Equal(t, []string{`statements were not tried: the file of source "db" is not there`}, notes, "once for a source")
 }

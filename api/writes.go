@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/repositories"
 	"earshot/repositories/store"
 )
 
@@ -118,4 +120,57 @@ func tagsIn(c echo.Context, header string) (tags, error) {
 		rest = rest[length:]
 	}
 	return found, nil
+}
+
+// SameNamer says which of the tools that have one name in several repositories of a scope
+// hold: of those of one repository, or of all where that is empty.
+type SameNamer interface {
+	SameNames(ctx context.Context, scope repositories.Scope, repositoryID string) ([]string, error)
+}
+
+// Prepare has databases prepare the statements of tools, in a short time, and says what
+// would not run; nothing runs.
+type Prepare func(ctx context.Context, app *repositories.App, tools []repositories.Tool) []string
+
+// notes say of what was written what its author may not expect.
+type notes struct {
+	names   SameNamer
+	apps    appReader
+	prepare Prepare // nil: statements are not looked at
+}
+
+func (o Options) notes() notes { return notes{o.Store, o.Store, o.Prepare} }
+
+// notedApp is the answer to a write of an app.
+type notedApp struct {
+	*repositories.App
+	Notes []string `json:"notes,omitempty"`
+}
+
+// notedRepository is the answer to a write of a repository.
+type notedRepository struct {
+	repositories.Repository
+	Notes []string `json:"notes,omitempty"`
+}
+
+// on collects the notes on a repository, or where none is given on all of a scope. The write
+// is done: a store that goes away in between costs the notes alone.
+func (n notes) on(ctx context.Context, scope repositories.Scope, written *repositories.Repository) []string {
+	if written == nil {
+		found, _ := n.names.SameNames(ctx, scope, "")
+		return found
+	}
+	var found []string
+	if !written.Options.Template {
+		found, _ = n.names.SameNames(ctx, scope, written.ID)
+	}
+	runs := func(t repositories.Tool) bool { return t.Statement != "" }
+	if n.prepare == nil || !slices.ContainsFunc(written.Tools, runs) {
+		return found
+	}
+	app, err := n.apps.App(ctx, scope.AppID)
+	if err != nil {
+		return found
+	}
+	return append(found, n.prepare(ctx, app, written.Tools)...)
 }

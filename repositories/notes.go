@@ -1,0 +1,68 @@
+package repositories
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxNotes is how many tools SameNames names, maxOthers of how many repositories beside the
+// one that holds.
+const (
+	maxNotes  = 20
+	maxOthers = 3
+)
+
+// SameNames says of the tools of an app's repositories, or of a session's, that stand in
+// several under one name, which of them holds: of those of one repository, or of all where
+// none is named. Templates are in no scope, and hide nothing.
+func SameNames(list []*Repository, repositoryID string) []string {
+	byName := map[string][]*Repository{}
+	for _, repository := range slices.SortedFunc(slices.Values(list), Rank) {
+		for i := range repository.Tools {
+			name := repository.Tools[i].Name
+			if !repository.Options.Template {
+				byName[name] = append(byName[name], repository)
+			}
+		}
+	}
+	var notes []string
+	more := 0
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		same := byName[name]
+		its := func(r *Repository) bool { return repositoryID == "" || r.ID == repositoryID }
+		switch {
+		case len(same) < 2 || !slices.ContainsFunc(same, its):
+		case len(notes) == maxNotes:
+			more++
+		default:
+			notes = append(notes, sameName(name, same))
+		}
+	}
+	if more > 0 {
+		notes = append(notes, fmt.Sprintf("and %d more tools have one name in several repositories", more))
+	}
+	return notes
+}
+
+// sameName takes the repositories of a name in their rank.
+func sameName(name string, same []*Repository) string {
+	first, why, where := same[0], "was created first", ""
+	if first.Options.Exclusive && !same[1].Options.Exclusive {
+		why = "is exclusive"
+	}
+	if first.Tool(name).AsksForUser() {
+		where = " for users that it may be used by"
+	}
+	others := make([]string, len(same)-1)
+	for i, repository := range same[1:] {
+		others[i] = strconv.Quote(repository.ID)
+	}
+	if n := len(others); n > maxOthers {
+		others = append(others[:maxOthers], fmt.Sprintf("%d more", n-maxOthers))
+	}
+	return fmt.Sprintf("tool %q is in repository %q and in %s: that of %q holds%s, which %s",
+		name, first.ID, strings.Join(others, ", "), first.ID, where, why)
+}
