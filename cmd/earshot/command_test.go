@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"maps"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,22 @@ func TestDevRefusesAnAddressThatOthersReach(t *testing.T) {
 		got = command(t, map[string]string{"EARSHOT_ADDR": addr}, "dev")
 		require.Equal(t, 1, got.code, addr)
 	}
+}
+
+func TestDevRefusesAPortOfNATSThatCannotBeUsed(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	_, port, err := net.SplitHostPort(taken.Addr().String())
+	require.NoError(t, err)
+	for given, why := range map[string]string{port: "cannot be used", "70000": "must be 1 to 65535", "-2": "must be 1 to 65535"} {
+		got := command(t, nil, "dev", "--nats-port="+given)
+		require.Equal(t, 1, got.code, given)
+		require.Contains(t, got.err, why)
+	}
+	got := command(t, map[string]string{"NATS_URL": "nats://127.0.0.1:4222"}, "dev", "--nats-port=4223")
+	require.Equal(t, 1, got.code)
+	require.Contains(t, got.err, "leave one of them out")
 }
 
 func TestDefaultsOfTheProgramAreThoseOfItsUsers(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,6 +39,9 @@ func newDev(env environment) *cobra.Command {
 			if err := errors.Join(c.forDevelopment(given, d.noKeys), c.checkCertificate(env.now()), d.source.watchable()); err != nil {
 				return err
 			}
+			if err := d.checkNATSPort(c, given("nats-port")); err != nil {
+				return err
+			}
 			d.follow(c, given, env)
 			return runDev(cmd.Context(), *c, *d, env)
 		},
@@ -46,6 +50,7 @@ func newDev(env environment) *cobra.Command {
 	ownDefaults(cmd.Flags())
 	d.source.register(cmd.Flags())
 	cmd.Flags().BoolVar(&d.noKeys, "no-keys", false, "ask for no key, though one is given or REDIS_URL names a Redis of others")
+	cmd.Flags().IntVar(&d.natsPort, "nats-port", embedded.NATSPort, "`port` of the embedded NATS server; 0 is any that is free. Where the default is taken another is used")
 	cmd.Flags().BoolVar(&d.demo, "demo", false, "register a small app, say something to it, and show what happens")
 	cmd.Flags().BoolVar(&d.json, "json", false, "log what happens as lines of JSON on standard error; where there is no terminal, that is so anyway, from the level warn on")
 	return cmd
@@ -54,7 +59,29 @@ func newDev(env environment) *cobra.Command {
 // devOptions are what dev takes beside the settings of a service.
 type devOptions struct {
 	demo, noKeys, json bool
+	natsPort           int
 	source             sourceFlags
+}
+
+// checkNATSPort refuses a port that cannot be used, and one that was asked for and is taken:
+// whoever has named it connects there.
+func (d *devOptions) checkNATSPort(c *config, given bool) error {
+	switch {
+	case !given:
+		return nil
+	case !c.NATSURL.Empty():
+		return errors.New("--nats-port is of the embedded NATS server, and NATS_URL (--nats-url) names another: leave one of them out")
+	case d.natsPort < 0 || d.natsPort > 65535:
+		return fmt.Errorf("--nats-port is %d; it must be 1 to 65535, or 0 for any that is free", d.natsPort)
+	case d.natsPort == 0:
+		d.natsPort = -1 // as the server says it
+		return nil
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(d.natsPort)))
+	if err != nil {
+		return fmt.Errorf("--nats-port %d cannot be used: %w; choose another, or 0 for any that is free", d.natsPort, err)
+	}
+	return listener.Close()
 }
 
 // follow makes the service show what happens, where somebody sits at a terminal or asks for
@@ -123,7 +150,7 @@ func (c *config) onLoopback() error {
 func runDev(ctx context.Context, c config, d devOptions, env environment) (err error) {
 	log := c.logger(env.err)
 	embeddedRedis, embeddedNATS := c.RedisURL.Empty(), c.NATSURL.Empty()
-	closeServers, err := embed(&c, log)
+	closeServers, err := embed(&c, d.natsPort, log)
 	if err != nil {
 		return err
 	}
@@ -179,7 +206,7 @@ func runWithFiles(ctx context.Context, s *service, live *liveFiles) error {
 
 // embed starts the servers that the settings do not name, and puts their URLs into the
 // settings. The function that it returns stops them.
-func embed(c *config, log *slog.Logger) (func() error, error) {
+func embed(c *config, natsPort int, log *slog.Logger) (func() error, error) {
 	var closers []func() error
 	closeAll := func() error {
 		var faults []error
@@ -197,7 +224,7 @@ func embed(c *config, log *slog.Logger) (func() error, error) {
 		c.RedisURL = secret.New(store.URL())
 	}
 	if c.NATSURL.Empty() {
-		nats, err := embedded.StartNATS("", embedded.NATSPort, max(embedded.MinNATSBytes, 2*int64(c.StreamMax)), log)
+		nats, err := embedded.StartNATS("", natsPort, max(embedded.MinNATSBytes, 2*int64(c.StreamMax)), log)
 		if err != nil {
 			return nil, errors.Join(err, closeAll())
 		}

@@ -58,6 +58,18 @@ func TestDevAsksForNoKeyAndMatchesWithoutAnLLM(t *testing.T) {
 	require.Contains(t, w.replicas[0].log.String(), "matching: no LLM is configured")
 }
 
+func TestDevListensForNATSWhereItIsTold(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, free.Close())
+	_, port, err := net.SplitHostPort(free.Addr().String())
+	require.NoError(t, err)
+	r := launch(t, nil, "dev", "--addr", "127.0.0.1:0", "--nats-port", port)
+	r.log.Await(t, `nats://127\.0\.0\.1:`+port)
+	require.Zero(t, r.stop())
+}
+
 func TestDemoRunsOnServersThatAreNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -64,7 +64,10 @@ func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer)
 		var err error
 		switch s.operation {
 		case opCreate, opUpdate:
-			_, err = service.Call(ctx, http.MethodPut, at, s.body)
+			var answer []byte
+			if answer, err = service.Call(ctx, http.MethodPut, at, s.body); err == nil && s.kind == "repository" {
+				s.printNotes(answer, out)
+			}
 		case opRemove:
 			_, err = service.Call(ctx, http.MethodDelete, at, nil)
 			if client.HasStatus(err, http.StatusNotFound) {
@@ -79,6 +82,19 @@ func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer)
 		}
 	}
 	return nil
+}
+
+// printNotes says what the service has noted of what it stored.
+func (s *step) printNotes(answer []byte, out io.Writer) {
+	var noted struct {
+		Notes []string `json:"notes"`
+	}
+	if client.Decode(answer, &noted) != nil {
+		return // it is stored
+	}
+	for _, note := range noted.Notes {
+		fmt.Fprintf(out, "note: %s %s: %s\n", s.kind, s.id, note)
+	}
 }
 
 // located turns the faults of an answer into places in the files. Those of the app are

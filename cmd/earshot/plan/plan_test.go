@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,4 +34,15 @@ func TestApplyGoesOnWhenItMayCompareCredentialsAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"operation":"unchanged"}`, string(answer))
 	require.Equal(t, []time.Duration{7 * time.Second, 7 * time.Second}, pauses)
+}
+
+func TestApplyPrintsWhatTheServiceNotes(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"notes":["tool \"book\" is in two repositories"]}`))
+	}))
+	defer server.Close()
+	made := &Plan{appID: "clinic", steps: []step{{operation: opUpdate, kind: "repository", id: "booking", body: []byte(`{}`)}}}
+	var out strings.Builder
+	require.NoError(t, made.Apply(t.Context(), &client.Client{Server: server.URL}, &out))
+	require.Equal(t, "note: repository booking: tool \"book\" is in two repositories\n", out.String())
 }
