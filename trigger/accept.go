@@ -98,11 +98,11 @@ func (e *Engine) accept(ctx context.Context, id ledger.Turn, token string, messa
 		return accepted{}, err
 	}
 	had := e.apps.get(id.App)
-	found, err := e.ledger.Accept(ctx, ledger.Acceptance{
+	found, err := e.acceptTelling(ctx, ledger.Acceptance{
 		Turn: id, Token: token, Lease: e.lease, Message: text, Says: message.hash(), Claims: claims, OfDraft: message == ofDraft, Answer: canned,
 		History: e.historyLimit, Version: had.version,
 		Life: e.store.SessionTTL(), Remembers: e.store.Remembers(), Messages: e.store.Retention().Messages,
-	})
+	}, message, had.app)
 	if limit := (*ledger.RateError)(nil); errors.As(err, &limit) {
 		return accepted{}, err
 	}

@@ -41,7 +41,11 @@ func (e *Engine) close(ctx context.Context, r *firstAttempts) (json.RawMessage, 
 	if err != nil {
 		return nil, err
 	}
-	closing := ledger.Report{Message: r.plan.Message, Answer: string(answer), Reply: string(r.plan.answer.Reply)}
+	says, err := r.plan.replied(e.now())
+	if err != nil {
+		return nil, err
+	}
+	closing := ledger.Report{Message: r.plan.Message, Answer: string(answer), Reply: string(r.plan.answer.Reply), Says: says}
 	held, err := r.save(ctx, closing)
 	return json.RawMessage(held), err
 }

@@ -110,6 +110,7 @@ type Engine struct {
 	uses       *usage.Counter
 	apps       appCache
 	pasts      pastCache
+	restings   restings
 	packer     *explain.Packer
 
 	historyLimit int
@@ -152,7 +153,7 @@ func NewEngine(o Options) (*Engine, error) {
 	packer := explain.NewPacker(o.Store.Retention().Explain, o.Now)
 	return &Engine{
 		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements, answers: o.Answers,
-		log: o.Logger, metrics: o.Metrics, uses: usage.New(o.DB, o.Now), apps: newAppCache(packer), pasts: newPastCache(), packer: packer,
+		log: o.Logger, metrics: o.Metrics, uses: usage.New(o.DB, o.Now), apps: newAppCache(packer), pasts: newPastCache(), restings: newRestings(), packer: packer,
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
 		life: life, die: die, pool: goroutines.New(), slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),

@@ -47,6 +47,8 @@ type plan struct {
 	told   chan attempt
 	// batch says that the plan's own events are one effect in the ledger.
 	batch bool
+	// tells makes the event of its reply; nil where the app wants none.
+	tells *teller
 	// explained is why it was decided so.
 	explained explain.Packed
 	// begun is when the decision was sent to Redis, from which its leases count here.

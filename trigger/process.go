@@ -276,8 +276,16 @@ func (e *Engine) giveBack(ctx context.Context, t *turn, cause error, pause time.
 	if err != nil {
 		return err
 	}
+	says, err := e.undecided(t, cause, pause)
+	if err != nil {
+		return err
+	}
 	crash.At(crash.GiveBackBefore)
-	return e.retryUntilAvailable(ctx, func() error { return e.ledger.Undecided(ctx, t.Turn, t.token, string(text), pause) })
+	err = e.retryUntilAvailable(ctx, func() error { return e.ledger.Undecided(ctx, t.Turn, t.token, string(text), pause, says) })
+	if says != nil {
+		e.Wake(t.App)
+	}
+	return err
 }
 
 // errWorker means that the work on a request panicked. Its work is taken up again when the

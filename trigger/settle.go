@@ -141,6 +141,9 @@ func (e *Engine) writeSettled(list []*settlement) {
 		if holds[i] {
 			e.work(func() { e.drain(one.App, one.Box, one.Next) })
 		}
+		if one.Says != nil {
+			e.Wake(one.App)
+		}
 	}
 }
 
@@ -148,7 +151,7 @@ func (e *Engine) writeSettled(list []*settlement) {
 func (r *firstAttempts) settlement(closing ledger.Report) (ledger.Settlement, error) {
 	s := ledger.Settlement{
 		Turn: r.plan.Turn, Box: r.plan.box, Token: r.plan.token, Next: r.engine.nextHolder(),
-		Keep: r.engine.store.Retention().Done, Answered: closing.Answer != "", Reply: closing.Reply, Trigger: closing.Trigger,
+		Keep: r.engine.store.Retention().Done, Answered: closing.Answer != "", Reply: closing.Reply, Says: closing.Says, Trigger: closing.Trigger,
 	}
 	at := map[int]int{} // where the settlement has a firing
 	for i, firing := range r.plan.firings {

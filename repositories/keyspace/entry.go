@@ -2,6 +2,8 @@ package keyspace
 
 import (
 	"time"
+
+	"earshot/repositories/exactjson"
 )
 
 // EventLease is how long the claim of an outbox holds. It outlives the time that a
@@ -32,6 +34,15 @@ type Entry struct {
 	Wait int64 `json:"wait,omitempty"`
 }
 
+// Encode writes the entry as scripts read it; nil is an empty text.
+func (e *Entry) Encode() (string, error) {
+	if e == nil {
+		return "", nil
+	}
+	text, err := exactjson.Encode(e)
+	return string(text), err
+}
+
 // EventEntry makes an outbox entry for an event; trigger is empty where it belongs to none.
 func EventEntry(id, session, trigger, body string) Entry {
 	return Entry{ID: id, Kind: "event", Body: body, Session: session, Trigger: trigger, Order: "1", Box: Box(session, trigger), Lease: EventLease.Milliseconds()}
@@ -51,8 +62,12 @@ func Box(sessionID, triggerID string) string {
 	}
 }
 
+// ChatBox is the outbox of what a session's messages are told by. It is apart from that of its
+// triggers: what was said is told at once, while a model still thinks about it.
+func ChatBox(sessionID string) string { return sessionID + "/chat" }
+
 // Boxes are the outboxes of a session.
-func Boxes(sessionID string) []string { return []string{Box(sessionID, "")} }
+func Boxes(sessionID string) []string { return []string{Box(sessionID, ""), ChatBox(sessionID)} }
 
 // EffectLua defines, beside what DueLua does, enqueue(key, e, app, outbox, token), which writes
 // an effect into the ledger:

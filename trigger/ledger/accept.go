@@ -21,7 +21,9 @@ const maxClaims = 5
 // matcher.HistoryStart has it begin.
 //
 //	KEYS 1 app, 2 repos of the app, 3 repos of the session, 4 turns, 5 order, 6 idle, 7 rate
-//	     of the app, 8 rate of the session, 9 closed, 10 draft, 11 sessions, then the ledger
+//	     of the app, 8 rate of the session, 9 closed, 10 draft, 11 sessions, 12 chat outbox,
+//	     13 effect of the event that the message is there, 14 effect of the event that it
+//	     was given up, then the ledger
 //	ARGV 1 messageId, 2 message (JSON, '' to claim), 3 token, 4 lease (ms),
 //	     5 messages of history, 6 version of the app that the caller has,
 //	     7 session TTL (ms), 8 member of the turns, 9 appId, 10 most claims,
@@ -30,14 +32,19 @@ const maxClaims = 5
 //	     13 how long the generation of the session is kept (ms)
 //	     14 what the message says, as a hash; '' to claim
 //	     15 member of idle, 16 most messages of the session's history,
-//	     17 '1' where the message, which is empty, is that of the draft, 18 sessionId
+//	     17 '1' where the message, which is empty, is that of the draft, 18 sessionId,
+//	     19 what the events rest on (see Chat), 20 the event that the message is there, as
+//	     packed, and 21 as an Entry (JSON), 22 the event that it was given up (JSON),
+//	     23 member of the chat outbox, 24 lease of an outbox (ms)
 //	=>   a Status, with
 //	     answered  answer, and decision and reply where it is as decided
 //	     decided   decision
 //	     nodraft   there is neither a message nor a draft of that id
 //	     limited   limit, most, pause (ms)
+//	     unguessed message, app and session (generations) and put: its events are to be made
+//	               of these; nothing was stored
 //	     erasing   the session is being erased; nothing was stored
-//	     taken     message, age and at (ms), version, revision and record of the app,
+//	     taken     told (see Accepted), message, age and at (ms), version, revision and record of the app,
 //	               its own repositories, those of the session, the history (id, message,
 //	               decision, results and reply of each by turns), unfinished calls, claims,
 //	               the triggers whose question was asked last, those that the message takes
@@ -50,11 +57,11 @@ const maxClaims = 5
 //
 // When a session was last used stands beside its messages. It is put among those that may
 // be idle by its first message alone; who finds it there asks when it was used.
-var accept = keyspace.NewScript(keyspace.DueLua, turnLua, rateLua, trimLua, lifeLua, `
+var accept = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, trimLua, lifeLua, batchLua, `
 local turns, order, id, token, member, at = KEYS[4], KEYS[5], ARGV[1], ARGV[3], ARGV[8], now()
 local ofDraft = ARGV[17] == '1'
 local new, saying, verifying, claiming = ARGV[2], ARGV[14], ARGV[12], ARGV[2] == '' and not ofDraft
-local app = redis.call('HMGET', KEYS[1], 'version', 'generation', 'limits')
+local app = redis.call('HMGET', KEYS[1], 'version', 'generation', 'limits', 'chat')
 local version = app[1]
 if not version then
   if claiming then unschedule('turns', member) end
@@ -92,6 +99,13 @@ local function write()
   redis.call('HSET', turns, unpack(changed))
   if not used then redis.call('ZADD', KEYS[6], had[17] or at + tonumber(ARGV[7]), ARGV[15]) end
 end
+local function tell()
+  if batched(KEYS[12], ARGV[23], ARGV[9], ARGV[18], token, ARGV[20], tonumber(ARGV[24])) then
+    redis.call('INCRBY', ledger.owed, 1)
+    return '1'
+  end
+  enqueue(KEYS[13], cjson.decode(ARGV[21]), ARGV[9], KEYS[12], '')
+end
 if generation then redis.call('PEXPIRE', KEYS[9], ARGV[13]) end
 if answer then
   unschedule('turns', member)
@@ -109,7 +123,11 @@ if decision then
   write()
   return {'decided', 'decision', decision}
 end
-local length
+local length, told
+local chat, basis = app[4] == '1', lifeOf(app[2], generation) .. '\n' .. (had[18] or '')
+if chat and ARGV[19] ~= basis and (not message or claims >= tonumber(ARGV[10])) then
+  return {'unguessed', 'message', message or new, 'app', app[2] or '', 'session', generation or '', 'put', had[18] or ''}
+end
 local asked, retracted = had[14] or '', ''
 if not message then
   local over = overRate(app[3], KEYS[7], KEYS[8], {messages = 1, bytes = #new + #verifying, agent = ARGV[11] ~= ''})
@@ -122,6 +140,7 @@ if not message then
   length = redis.call('RPUSH', order, id)
   local gone = trim(order, turns, tonumber(ARGV[16]), string.sub(member, 1, -#id - 1), length)
   length, left = length - gone, left + gone
+  if chat then told = tell() end
   if ARGV[11] ~= '' and string.sub(asked, -1) == '+' then redis.call('HDEL', turns, 'asked') end
   if ARGV[11] == '' and (had[15] or '') ~= '' then
     retracted = had[15]
@@ -129,6 +148,7 @@ if not message then
     change('takenback', token .. ' ' .. retracted)
   end
 elseif holder == token then -- it has run before
+  told = begins(redis.call('LINDEX', KEYS[12], 0), token) and '1'
   local of = redis.call('HGET', turns, 'takenback') or ''
   if string.sub(of, 1, #token + 1) == token .. ' ' then retracted = string.sub(of, #token + 2) end
 end
@@ -141,7 +161,7 @@ end
 if ARGV[11] ~= '' then
   change(turn.answer .. id, ARGV[11])
   write()
-  return {'answered', 'answer', ARGV[11]}
+  return {'answered', 'answer', ARGV[11], 'told', told or ''}
 end
 if holder ~= token then
   claims = claims + 1
@@ -150,6 +170,7 @@ if holder ~= token then
     redis.call('HDEL', turns, turn.claims .. id)
     change(turn.failure .. id, '{"error":"crashed_worker"}')
     write()
+    if chat then enqueue(KEYS[14], cjson.decode(ARGV[22]), ARGV[9], KEYS[12], '') end
     return {'dead'}
   end
 end
@@ -179,7 +200,7 @@ if version ~= ARGV[6] then
   revision, record = redis.call('HGET', KEYS[1], 'rev'), redis.call('HGET', KEYS[1], 'record')
   own = redis.call('HVALS', KEYS[2])
 end
-return {'taken', 'message', message, 'age', tostring(at - tonumber(arrived)), 'at', tostring(at),
+return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - tonumber(arrived)), 'at', tostring(at),
   'version', version, 'revision', revision, 'record', record, 'own', own,
   'repositories', redis.call('HVALS', KEYS[3]), 'history', history,
   'unfinished', had[13] or '', 'put', had[18] or '', 'asked', asked, 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
@@ -209,6 +230,7 @@ type Acceptance struct {
 	Life, Remembers time.Duration
 	// Messages is how many the history of the session may have.
 	Messages int
+	Chat
 }
 
 // Status is the result of a script of the ledger.
@@ -222,11 +244,14 @@ const (
 	Answered Status = "answered" // before
 	Busy     Status = "busy"     // another has the lease
 	Decided  Status = "decided"  // before; its answer was lost with a process
-	NoDraft  Status = "nodraft"  // there is neither a message nor a draft of that id
-	Crashed  Status = "dead"     // claimed too often without an outcome
-	Erasing  Status = "erasing"  // the session is being erased; nothing was stored
-	Limited  Status = "limited"  // a rate is reached; nothing was stored
-	Taken    Status = "taken"    // the lease is the caller's
+	// Unguessed says that the Chat of an Acceptance does not rest on what there is; nothing
+	// was stored.
+	Unguessed Status = "unguessed"
+	NoDraft   Status = "nodraft" // there is neither a message nor a draft of that id
+	Crashed   Status = "dead"    // claimed too often without an outcome
+	Erasing   Status = "erasing" // the session is being erased; nothing was stored
+	Limited   Status = "limited" // a rate is reached; nothing was stored
+	Taken     Status = "taken"   // the lease is the caller's
 )
 
 // Accepted is the reply of Accept.
@@ -236,6 +261,11 @@ type Accepted struct {
 	Decision string // of Decided, and of an answer that is AsDecided
 	Reply    string // of such an answer
 	Taken    *TakenTurn
+	// Told says that the event of the message is the batch of its outbox, for the caller to
+	// publish.
+	Told bool
+	// Resting is what the events of an Unguessed message are to rest on.
+	Resting *Resting
 	// Few says that too few replicas of Redis have what was written.
 	Few bool
 }
@@ -275,14 +305,24 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		k.App(), k.Repos(""), k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Idle(),
 		k.Rates(""), k.Rates(a.Session), k.Closed(a.Session), a.draft(), k.Sessions(),
 	}
+	keys = append(append(keys, chatKeys(k, a.Session, a.Said)...), effectKey(k, a.Failed))
 	run := accept.RunSafely
 	if a.Message == "" && !a.OfDraft {
 		run = accept.Run // a worker goes on with what was accepted, whoever has it
 	}
+	said, err := a.Said.Encode()
+	if err != nil {
+		return Accepted{}, err
+	}
+	failed, err := a.Failed.Encode()
+	if err != nil {
+		return Accepted{}, err
+	}
 	crash.At(crash.AcceptBefore)
 	raw, err := run(ctx, l.db, append(keys, k.Ledger()...),
 		a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Version,
-		a.Life.Milliseconds(), a.Member(), a.App, maxClaims, a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App+"/"+a.Session, a.Messages, a.OfDraft, a.Session)
+		a.Life.Milliseconds(), a.Member(), a.App, maxClaims, a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App+"/"+a.Session, a.Messages, a.OfDraft, a.Session,
+		a.Basis, a.lines(), said, failed, keyspace.ChatBox(a.Session), keyspace.EventLease.Milliseconds())
 	crash.At(crash.AcceptReply)
 	few := errors.Is(err, keyspace.ErrReplicas)
 	if err != nil && !few {
@@ -292,10 +332,15 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 }
 
 func readAccepted(r scriptReply, few bool) (Accepted, error) {
-	found := Accepted{Status: Status(r.status), Answer: r.values.text("answer"), Decision: r.values.text("decision"), Reply: r.values.text("reply"), Few: few}
+	found := Accepted{Status: Status(r.status), Answer: r.values.text("answer"), Decision: r.values.text("decision"), Reply: r.values.text("reply"), Told: r.values.text("told") == "1", Few: few}
 	switch found.Status {
 	case Limited:
 		return found, readLimited(r.values)
+	case Unguessed:
+		found.Resting = &Resting{
+			Message: r.values.text("message"), Put: r.values.text("put"),
+			AppGeneration: r.values.text("app"), SessionGeneration: r.values.text("session"),
+		}
 	case Taken:
 		found.Taken = readTaken(r.values)
 	}

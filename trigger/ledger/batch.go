@@ -39,8 +39,10 @@ func packed(events []keyspace.Entry) string {
 }
 
 // batchLua defines batchOf(token), how the batch of whoever has decided with that token
-// begins, begins(batch, token), whether it is that, and unpacked(lines), the events of a
-// batch as enqueue takes them, without their outbox.
+// begins, begins(batch, token), whether it is that, unpacked(lines), the events of a batch as
+// enqueue takes them, without their outbox, and batched(outbox, box, app, session, token,
+// lines, lease), which makes events the batch of an outbox that is empty; false where it is
+// not. The caller counts the batch as owed. It needs DueLua.
 const batchLua = `
 local function batchOf(token) return '#' .. token .. '\t' end
 local function begins(batch, token)
@@ -53,22 +55,31 @@ local function unpacked(lines)
   end
   return events
 end
+local function batched(outbox, box, app, session, token, lines, lease)
+  if redis.call('EXISTS', outbox) == 1 then return false end
+  local ends = now() + lease
+  redis.call('RPUSH', outbox, batchOf(token) .. session .. '\t' .. string.format('%.0f', now()) .. '\n' .. lines)
+  redis.call('ZADD', ledger.outboxes, ends, box)
+  redis.call('ZADD', ledger.due, 'LT', ends, 'outboxes/' .. app)
+  return true
+end
 `
 
 // settle closes a batch of which all events are published, and the turn or the direct
 // trigger that it is of.
 //
-//	KEYS 1 outbox, 2 turns, or the direct trigger, then the trigger of each firing, over,
-//	     then the ledger
+//	KEYS 1 outbox, 2 turns, or the direct trigger, then the trigger of each firing, chat
+//	     outbox, effect of the reply's event, over, then the ledger
 //	ARGV 1 appId, 2 member of the outboxes, 3 token, 4 token of who goes on with the outbox
 //	     ('' for anybody), 5 lease of an outbox (ms), 6 how long a record is kept (ms),
-//	     7 messageId, 8 answer ('' where there is none yet), 9 reply (JSON), then of
-//	     each firing triggerId, the states (JSON) of event and emitter, and attempts
+//	     7 messageId, 8 answer ('' where there is none yet), 9 reply (JSON), 10 event of the
+//	     reply (JSON of an Entry, '' for none), then of each firing triggerId, the states
+//	     (JSON) of event and emitter, and attempts
 //	=>   ok, or lost where the batch is not there any more or is another's, with holds, 1
 //	     where the outbox holds more events and its lease is that of who goes on
 //
 // A second run finds the batch gone, and changes nothing.
-var settle = keyspace.NewFreeingScript(keyspace.DueLua, turnLua, passLua, batchLua, `
+var settle = keyspace.NewFreeingScript(keyspace.EffectLua, turnLua, passLua, batchLua, `
 local outbox, closing, app, box, token, id, answer = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3], ARGV[7], ARGV[8]
 local had = redis.call('LRANGE', outbox, 0, 1)
 if not begins(had[1], token) then
@@ -76,8 +87,8 @@ if not begins(had[1], token) then
 end
 pop(outbox)
 if had[2] then pass(app, true, box, ARGV[4], tonumber(ARGV[5])) else unschedule('outboxes', box) end
-for i = 3, others - 1 do
-  local of = 10 + 4 * (i - 3)
+for i = 3, others - 3 do
+  local of = 11 + 4 * (i - 3)
   local trigger = {'open', 0, 'log', ARGV[of + 3], 'event', ARGV[of + 1]}
   if ARGV[of + 2] ~= '' then
     trigger[7], trigger[8] = 'emitter', ARGV[of + 2]
@@ -90,7 +101,8 @@ end
 if answer ~= '' and id == '' then
   if redis.call('EXISTS', closing) == 1 then redis.call('HSETNX', closing, 'answer', answer) end
 elseif answer ~= '' and redis.call('HGET', closing, turn.token .. id) == token then
-  redis.call('HSETNX', closing, turn.answer .. id, answer)
+  local ours = redis.call('HSETNX', closing, turn.answer .. id, answer) == 1
+  if ours and ARGV[10] ~= '' then enqueue(KEYS[others - 1], cjson.decode(ARGV[10]), app, KEYS[others - 2], '') end
   if ARGV[9] ~= '' then redis.call('HSET', closing, turn.reply .. id, ARGV[9]) end
   redis.call('HDEL', closing, turn.token .. id, turn.ends .. id, turn.claims .. id)
 end
@@ -126,7 +138,8 @@ type Settlement struct {
 	// with the reply (JSON).
 	Answered bool
 	Reply    string
-	Trigger  string // the direct trigger that it is of, without a message
+	Says     *keyspace.Entry // the event that there is a reply; nil for none
+	Trigger  string          // the direct trigger that it is of, without a message
 	Firings  []Settled
 }
 
@@ -143,7 +156,11 @@ type Settled struct {
 func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, err error) {
 	calls := make([]keyspace.Call, len(list))
 	for i, s := range list {
-		calls[i] = keyspace.Call{Keys: s.keys(), Args: s.arguments()}
+		args, err := s.arguments()
+		if err != nil {
+			return nil, err
+		}
+		calls[i] = keyspace.Call{Keys: s.keys(), Args: args}
 	}
 	crash.At(crash.SettleBefore)
 	replies, err := settle.RunAll(ctx, l.db, calls)
@@ -167,19 +184,23 @@ func (s Settlement) keys() []string {
 	for _, f := range s.Firings {
 		keys = append(keys, k.Trigger(f.ID))
 	}
-	return append(append(keys, k.Over()), k.Ledger()...)
+	return append(append(keys, chatKeys(k, s.Session, s.Says)...), append([]string{k.Over()}, k.Ledger()...)...)
 }
 
-func (s Settlement) arguments() []any {
+func (s Settlement) arguments() ([]any, error) {
+	says, err := s.Says.Encode()
+	if err != nil {
+		return nil, err
+	}
 	answer := ""
 	if s.Answered {
 		answer = AsDecided
 	}
-	args := []any{s.App, s.Box, s.Token, s.Next, keyspace.EventLease.Milliseconds(), s.Keep.Milliseconds(), s.Message, answer, s.Reply}
+	args := []any{s.App, s.Box, s.Token, s.Next, keyspace.EventLease.Milliseconds(), s.Keep.Milliseconds(), s.Message, answer, s.Reply, says}
 	for _, f := range s.Firings {
 		args = append(args, f.ID, f.States.Event, f.States.Emitter, f.Attempts)
 	}
-	return args
+	return args, nil
 }
 
 // unpack makes each event of a batch an effect of its own, in the place of the batch, and

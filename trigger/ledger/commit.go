@@ -164,10 +164,7 @@ for i = argument + 1, #ARGV do
 end
 local first = redis.call('LINDEX', KEYS[6], 0)
 if ARGV[15] == '1' and ARGV[17] ~= '' and not first then
-  local ends = at + tonumber(ARGV[16])
-  redis.call('RPUSH', KEYS[6], batchOf(token) .. session .. '\t' .. string.format('%.0f', at) .. '\n' .. ARGV[17])
-  redis.call('ZADD', ledger.outboxes, ends, box)
-  redis.call('ZADD', ledger.due, 'LT', ends, 'outboxes/' .. app)
+  batched(KEYS[6], box, app, session, token, ARGV[17], tonumber(ARGV[16]))
   if message == '' or redis.call('ZREM', ledger.turns, ARGV[4]) == 0 then redis.call('INCRBY', ledger.owed, 1) end
   return {'ok', 'holder', token, 'batch', '1'}
 end

@@ -14,7 +14,8 @@ import (
 //
 //	KEYS 1 outbox, 2 pending, 3 failed, 4 turns, 5 dead, then effect and
 //	     trigger of each outcome, then the fence of each that has one, then the effect of
-//	     each owed, triggers of the app, over, then the ledger
+//	     each owed, chat outbox, effect of the reply's event, triggers of the app, over, then
+//	     the ledger
 //	ARGV 1 report (JSON)
 //	=>   ok, with
 //	     answer  the one that holds, where the report has one: another may have been
@@ -111,6 +112,7 @@ if id ~= '' then
   if redis.call('HGET', KEYS[4], turn.token .. id) == doc.token then
     local ours = redis.call('HSETNX', KEYS[4], turn.answer .. id, doc.answer) == 1
     if ours and doc.reply ~= '' then redis.call('HSET', KEYS[4], turn.reply .. id, doc.reply) end
+    if ours and doc.says then enqueue(KEYS[others - 2], doc.says, doc.app, KEYS[others - 3], '') end
     redis.call('HDEL', KEYS[4], turn.token .. id, turn.ends .. id, turn.claims .. id)
   end
   return {'ok', 'answer', redis.call('HGET', KEYS[4], turn.answer .. id) or doc.answer, 'holds', holds}
@@ -139,6 +141,8 @@ type Report struct {
 	Trigger string `json:"trigger"`
 	Answer  string `json:"answer"`
 	Reply   string `json:"reply"`
+	// Says is the event that there is a reply; nil for none.
+	Says *keyspace.Entry `json:"says,omitempty"`
 }
 
 // Outcome is the recorded outcome of one attempt at an effect.
@@ -218,5 +222,6 @@ func (r Report) keys() []string {
 	for _, owed := range r.Owes {
 		keys = append(keys, k.Effect(owed.ID))
 	}
+	keys = append(keys, chatKeys(k, r.Session, r.Says)...)
 	return append(append(keys, k.Triggers(""), k.Over()), k.Ledger()...)
 }

@@ -29,11 +29,12 @@ func (l *Ledger) Extend(ctx context.Context, t Turn, token string, lease time.Du
 
 // undecided gives a turn back that could not be decided.
 //
-//	KEYS turns, then the ledger
+//	KEYS turns, chat outbox, effect of the event that it failed, then the ledger
 //	ARGV messageId, token, failure (JSON), pause (ms; -1: it is tried again only when
-//	     its client sends it again), member of the turns, appId
+//	     its client sends it again), member of the turns, appId, event that it failed (JSON
+//	     of an Entry, '' for none)
 //	=>   ok, or lost
-var undecided = keyspace.NewFreeingScript(keyspace.DueLua, turnLua, `
+var undecided = keyspace.NewFreeingScript(keyspace.EffectLua, turnLua, `
 local id = ARGV[1]
 if redis.call('HGET', KEYS[1], turn.token .. id) ~= ARGV[2] then return 'lost' end
 redis.call('HDEL', KEYS[1], turn.token .. id, turn.ends .. id, turn.claims .. id)
@@ -43,17 +44,24 @@ if tonumber(ARGV[4]) < 0 then
 else
   schedule(ARGV[6], 'turns', ARGV[5], now() + tonumber(ARGV[4]))
 end
+if ARGV[7] ~= '' then enqueue(KEYS[3], cjson.decode(ARGV[7]), ARGV[6], KEYS[2], '') end
 return 'ok'
 `)
 
-// Undecided gives a turn back that could not be decided, with the failure (JSON). It is due
-// again after the pause; a negative one leaves the next try to the client.
-func (l *Ledger) Undecided(ctx context.Context, t Turn, token, failure string, pause time.Duration) error {
+// Undecided gives a turn back that could not be decided, with the failure (JSON) and the event
+// that tells of it, if any. It is due again after the pause; a negative one leaves the next
+// try to the client.
+func (l *Ledger) Undecided(ctx context.Context, t Turn, token, failure string, pause time.Duration, says *keyspace.Entry) error {
 	k, wait := t.keys(), pause.Milliseconds()
 	if pause < 0 {
 		wait = -1
 	}
-	_, err := undecided.Run(ctx, l.db, append([]string{k.Turns(t.Session)}, k.Ledger()...), t.Message, token, failure, wait, t.Member(), t.App)
+	told, err := says.Encode()
+	if err != nil {
+		return err
+	}
+	keys := append([]string{k.Turns(t.Session)}, chatKeys(k, t.Session, says)...)
+	_, err = undecided.Run(ctx, l.db, append(keys, k.Ledger()...), t.Message, token, failure, wait, t.Member(), t.App, told)
 	return err
 }
 

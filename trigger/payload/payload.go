@@ -135,7 +135,36 @@ func (e Result) forms() []any {
 	return []any{e, bare}
 }
 
-// Kinds of event: the second word of the subject and the end of the ce-type.
+// Said is the payload of chat.message.
+type Said struct {
+	Header
+	Actor string `json:"actor"` // user, agent, or assistant for a reply
+}
+
+// forms are the full payload and one without the text.
+func (s Said) forms() []any {
+	bare := s
+	bare.Header = s.without("text")
+	return []any{s, bare}
+}
+
+// Undecided is the payload of chat.failed.
+type Undecided struct {
+	Header
+	Reason     string `json:"reason"`
+	RetryAfter int    `json:"retryAfter,omitempty"` // seconds, where it was told
+}
+
+// forms are the payload as it is.
+func (u Undecided) forms() []any { return []any{u} }
+
+// Kinds of event about a conversation: the second word of the subject.
+const (
+	KindMessage = "message"
+	KindFailed  = "failed"
+)
+
+// Kinds of event about a tool: the second word of the subject and the end of the ce-type.
 const (
 	KindTrigger     = "trigger"
 	KindResult      = "result"
@@ -150,13 +179,23 @@ type Payload interface{ forms() []any }
 // EventOf wraps a payload, in the first form that fits into an event, and reports whether
 // it had to be shortened. The last word of the subject is left out where name is empty.
 func EventOf(kind string, about Header, name string, says Payload) (event effect.Event, cut bool, err error) {
-	subject := "tool." + kind + "." + about.AppID + "." + keyspace.OrNone(about.SessionID)
+	return eventOf("tool."+kind, about, name, says)
+}
+
+// ChatEventOf wraps a payload about a message.
+func ChatEventOf(kind string, about Header, says Payload) (event effect.Event, err error) {
+	event, _, err = eventOf("chat."+kind, about, "", says)
+	return event, err
+}
+
+func eventOf(kind string, about Header, name string, says Payload) (event effect.Event, cut bool, err error) {
+	subject := kind + "." + about.AppID + "." + keyspace.OrNone(about.SessionID)
 	if name != "" {
 		subject += "." + name
 	}
 	data, cut, err := cloudevent.EncodeWithin(says.forms()...)
 	return effect.Event{
-		Subject: subject, ID: about.ID, Type: "earshot.tool." + kind, Time: about.Time, Data: data,
+		Subject: subject, ID: about.ID, Type: "earshot." + kind, Time: about.Time, Data: data,
 		Source: store.SourceOf(repositories.Scope{AppID: about.AppID, SessionID: about.SessionID}),
 	}, cut, err
 }
