@@ -163,12 +163,12 @@ func TestACallThatLacksValuesIsOpenUntilItFires(t *testing.T) {
 		return matcher.Result{Stage: matcher.StageLLM, Rejected: []matcher.Rejected{{Candidate: one, Values: map[string]any{"desk": "A"}, Missing: []string{"date"}}}}, nil
 	})
 	s.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
-	s.call("PUT", bookingPath, `{"tools":[{"name":"book","description":"d","schema":[{"parameter":"date","type":"string","required":true},{"parameter":"desk","type":"string"}]}]}`).is(201, "")
+	s.call("PUT", bookingPath, `{"tools":[{"name":"book","description":"d","schema":[{"parameter":"date","type":"string","required":true,"ask":"Which day?"},{"parameter":"desk","type":"string"}]}]}`).is(201, "")
 	s.call("POST", messagesPath, hello).is(200, "")
 	var token struct{ Token string }
 	require.NoError(t, json.Unmarshal(s.call("POST", sessionPath+"/token", "").is(201, "").body, &token))
 	got := s.call("GET", sessionPath, "", "Authorization: Bearer "+token.Token).is(200, "").session()
-	require.Equal(t, []trigger.OpenCall{{RepositoryID: "booking", Name: "book", Values: map[string]any{"desk": "A"}, Missing: []string{"date"}}}, got.Open)
+	require.Equal(t, []trigger.OpenCall{{RepositoryID: "booking", Name: "book", Values: map[string]any{"desk": "A"}, Missing: []string{"date"}, Ask: "Which day?"}}, got.Open)
 	s.call("POST", messagesPath, `{"actor":"user","text":"on monday"}`).is(200, "")
 	require.Empty(t, s.call("GET", sessionPath, "").is(200, "").session().Open)
 }
