@@ -69,6 +69,7 @@ func TestEventCarriesWhatTheContractNames(t *testing.T) {
 
 func TestMessageCostsThreeRoundTripsAndOnePublishAnEvent(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
+		w.unhurried()
 		w.put("", "greetings", `{"tools":[{"name":"greet"}]}`)
 		w.put("s1", "booking", booking)
 		for _, test := range []struct {
