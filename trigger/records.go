@@ -291,7 +291,26 @@ func (e *Engine) purge(ctx context.Context, appID, triggerID string) (bool, erro
 	if err != nil || stored == nil {
 		return false, err
 	}
-	return e.ledger.Purge(ctx, appID, stored.record.SessionID, triggerID, stored.firing)
+	return e.ledger.Purge(ctx, appID, stored.record.SessionID, triggerID, stored.firing, true)
+}
+
+// Remove removes the record of a trigger that owes nothing: one that is delivered, has failed or
+// was ended. What its session has of it stays.
+//
+// Errors: ErrNotFound, ErrOwes, keyspace.ErrUnavailable.
+func (e *Engine) Remove(ctx context.Context, appID, triggerID string) error {
+	stored, err := e.readTrigger(ctx, appID, triggerID)
+	if err != nil {
+		return err
+	}
+	if stored == nil {
+		return fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
+	}
+	removed, err := e.ledger.Purge(ctx, appID, stored.record.SessionID, triggerID, stored.firing, false)
+	if err == nil && !removed {
+		return fmt.Errorf("trigger %q %w: it is %s", triggerID, ErrOwes, stored.record.State)
+	}
+	return err
 }
 
 // Retry makes the failed effects of a trigger due again. It fails with ErrNotFound, and
