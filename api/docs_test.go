@@ -194,7 +194,7 @@ func TestTheEventsAreThoseOfTheContract(t *testing.T) {
 		"tool.trigger.{appId}.{sessionId}.{name}", "app.{appId}.{resource}.{scope}", "tool.result.{appId}.{sessionId}.{name}",
 		"tool.rejected.{appId}.{sessionId}.{name}", "tool.notmatching.{appId}.{sessionId}", "tool.changed.{appId}.{repositoryId}",
 		"tool.confirm.{appId}.{sessionId}.{name}", "tool.cancelled.{appId}.{sessionId}.{name}", "tool.duplicate.{appId}.{sessionId}.{name}",
-		"answer.{appId}.{triggerId}",
+		"chat.message.{appId}.{sessionId}", "chat.failed.{appId}.{sessionId}", "answer.{appId}.{triggerId}",
 	}, addresses)
 	require.Len(t, events["operations"], len(addresses))
 }
