@@ -30,8 +30,9 @@ func (r Request) Pending(c Candidate) (Unfinished, bool) {
 }
 
 // Complete merges the arguments of a call into the values of an unfinished call of the same
-// tool. A value that is given again is a correction and replaces the old one; null takes it
-// back.
+// tool. A value that is given again is a correction and replaces the old one. Null takes it
+// back where it is required, or where the message denies something: many models write null
+// for whatever optional value a message does not repeat.
 func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any {
 	begun, is := r.Pending(c)
 	if !is {
@@ -42,13 +43,18 @@ func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any 
 		whole = map[string]any{}
 	}
 	for name, value := range arguments {
-		if value == nil {
-			delete(whole, name)
-		} else {
+		switch {
+		case value != nil:
 			whole[name] = value
+		case begun.requires(name) || text.HasDenial(r.Text):
+			delete(whole, name)
 		}
 	}
 	return whole
+}
+
+func (u Unfinished) requires(name string) bool {
+	return slices.ContainsFunc(u.Tool.Params().List(), func(p parameters.Parameter) bool { return p.Name == name && p.Required })
 }
 
 // Without returns the call without the values that a text takes back, as "not the office"

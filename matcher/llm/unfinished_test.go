@@ -10,12 +10,13 @@ import (
 )
 
 func TestModelsValuesAreLaidOverWhatIsKnown(t *testing.T) {
-	for _, test := range []struct{ rule, arguments, fired string }{
-		{"what was missing completes the call", `{"day":"monday"}`, `book {"day":"monday","desk":"A","people":3}`},
-		{"a correction replaces", `{"day":"monday","people":4}`, `book {"day":"monday","desk":"A","people":4}`},
-		{"null takes back", `{"day":"monday","people":null}`, `book {"day":"monday","desk":"A"}`},
+	for _, test := range []struct{ rule, said, arguments, fired string }{
+		{"what was missing completes the call", "on monday", `{"day":"monday"}`, `book {"day":"monday","desk":"A","people":3}`},
+		{"a correction replaces", "on monday", `{"day":"monday","people":4}`, `book {"day":"monday","desk":"A","people":4}`},
+		{"null for what was not said again is nothing", "on monday", `{"day":"monday","people":null}`, `book {"day":"monday","desk":"A","people":3}`},
+		{"null takes back what is denied", "on monday, but not for all of us", `{"day":"monday","people":null}`, `book {"day":"monday","desk":"A"}`},
 	} {
-		result, _ := matchOne(t, matchertest.GoingOn(t, "on monday"), llmtest.Call("book", test.arguments))
+		result, _ := matchOne(t, matchertest.GoingOn(t, test.said), llmtest.Call("book", test.arguments))
 		require.Equal(t, []string{test.fired}, matchertest.Fired(result), test.rule)
 	}
 }

@@ -1,6 +1,9 @@
 package text
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // What may stand between a negation and what it denies: "not in the office".
 const maxBetween = 3
@@ -61,6 +64,9 @@ func deniedAfter(said string, words []Word, end int) bool {
 func pauseBetween(said string, before, after Word) bool {
 	return before.End < after.Start && strings.ContainsAny(said[before.End:after.Start], ".,;:!?–—")
 }
+
+// HasDenial reports whether any word of a text denies, drops or undoes something.
+func HasDenial(said string) bool { return slices.ContainsFunc(Split(said), denial) }
 
 // Denies reports whether a text does nothing but deny a thing: "not the office", "nein, nicht
 // im Büro".
