@@ -12,6 +12,8 @@ import (
 	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
+	"earshot/repositories"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
 
@@ -57,6 +59,10 @@ func (h events) stream(c echo.Context) error {
 		return err
 	}
 	defer leave()
+	by, err := h.opened(ctx, c)
+	if err != nil {
+		return err
+	}
 	after, err := h.start(ctx, c)
 	if err != nil {
 		return err
@@ -69,8 +75,28 @@ func (h events) stream(c echo.Context) error {
 	if err := out.begin(after); err != nil || c.Request().Method == http.MethodHead {
 		return nil
 	}
-	h.pump(ctx, out, published, &openedWith{Principal: auth.PrincipalOf(c), checked: h.by.Now()})
+	h.pump(ctx, out, published, by)
 	return nil
+}
+
+// opened is who opens a stream, and in which life of the session.
+func (h events) opened(ctx context.Context, c echo.Context) (*openedWith, error) {
+	by := &openedWith{Principal: auth.PrincipalOf(c), session: scopeOf(c), checked: h.by.Now()}
+	if by.session.SessionID == "" || by.FrontEnd() { // whose token ends with its session
+		return by, nil
+	}
+	var err error
+	by.life, err = h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID)
+	return by, err
+}
+
+// over reports whether the session of a stream was closed or erased since it was opened.
+func (h events) over(ctx context.Context, by *openedWith) bool {
+	if by.session.SessionID == "" || by.FrontEnd() {
+		return false
+	}
+	life, err := h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID)
+	return err == nil && life != by.life
 }
 
 // Where a client says which event it has seen last: a browser that connects again by itself
@@ -162,8 +188,10 @@ func (h events) pump(ctx context.Context, out *eventWriter, published <-chan eff
 // openedWith is the key or token that a stream was opened with.
 type openedWith struct {
 	auth.Principal
-	checked time.Time // when it was last known to be good
-	warned  bool      // that it ends
+	session repositories.Scope
+	life    store.Generation // of the session, where it is not the token's
+	checked time.Time        // when it was last known to be good
+	warned  bool             // that it ends
 }
 
 // tokenEnd is what a stream says of the end of its key or token.
@@ -196,7 +224,7 @@ func (h events) stillOpen(ctx context.Context, out *eventWriter, by *openedWith)
 	switch {
 	case err == nil:
 		by.checked = now
-		return true
+		return !h.over(ctx, by)
 	case answer.IsUnavailable(err):
 		return now.Sub(by.checked) < unchecked
 	}

@@ -244,6 +244,12 @@ func TestAStreamEndsWithItsKeyOrToken(t *testing.T) {
 	ending.ends()
 	s.publish("tool.trigger.clinic.s1.book", "s1", `{"n":1}`)
 	require.Equal(t, `{"n":1}`, other.next().data, "others go on")
+
+	elsewhere := s.open(appEvents, adminKey)
+	s.call("DELETE", "/v1/apps/clinic/sessions/s1", "").is(204, "")
+	other.ends()
+	s.publish("tool.trigger.clinic.s2.book", "s2", `{"n":2}`)
+	require.Equal(t, `{"n":2}`, elsewhere.next().data, "those of the app go on")
 }
 
 func TestAStreamOfAFrontEndShowsNoDefinitions(t *testing.T) {
