@@ -133,7 +133,7 @@ func addTags(responses object) {
 
 // renamed are the components of parameters of the query whose names others have: a parameter
 // of paths, and a schema, of which generators would make two types of one name.
-var renamed = map[string]string{"messageId": "ofMessage", "source": "ofSource"}
+var renamed = map[string]string{"messageId": "ofMessage", "source": "ofSource", "session": "ofSession"}
 
 // answersOf names the answers that are the same for all routes of a sort.
 func answersOf(endpoint Route) map[string]string {

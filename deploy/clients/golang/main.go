@@ -106,7 +106,7 @@ func meetProblems(ctx context.Context, backEnd *ClientWithResponses) error {
 	for _, fault := range *faulty.ApplicationproblemJSON400.Errors {
 		fmt.Println("fault at", fault.Pointer)
 	}
-	refused, err := backEnd.GetAppWithResponse(ctx, "clinic-go")
+	refused, err := backEnd.GetAppWithResponse(ctx, "clinic-go", nil)
 	if err != nil || refused.ApplicationproblemJSON403 == nil {
 		return unexpected("refusal", err, refused.Body)
 	}
