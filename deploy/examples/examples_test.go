@@ -1,8 +1,6 @@
 package examples
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,10 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/devtest"
@@ -117,26 +113,6 @@ func btoi(yes bool) int {
 	return 0
 }
 
-func TestABackEndOffersWhatIsFreeAndReacts(t *testing.T) {
-	s := dev(t, `{}`)
-	start(t, ".", s.around(), "appointments", "s1").Await(t, `open\n`)
-	hears := func(text string) {
-		t.Helper()
-		require.Eventually(t, func() bool {
-			history, err := json.Marshal(s.ask("GET", "/v1/apps/clinic/sessions/s1/messages", ""))
-			require.NoError(t, err)
-			return strings.Count(string(history), text) == 1
-		}, devtest.Patience, devtest.Glance, text)
-	}
-	require.Empty(t, s.say("s1", "I take 11:30"), "there is no such tool yet")
-	require.Len(t, s.say("s1", "I want an appointment on Friday"), 1)
-	hears("On Friday we have 9:00 or 11:30. Which suits you?")
-	require.Empty(t, s.say("s2", "I take 11:30"), "it is a tool of one session")
-	require.Len(t, s.say("s1", "I take 11:30"), 1)
-	hears("You have an appointment on Friday at 11:30.")
-	require.Empty(t, s.say("s1", "I take 9:00"), "it is chosen once")
-}
-
 func TestAVoiceFrontEndDecidesWhatItHasHeardAndTakesBack(t *testing.T) {
 	s := dev(t, `{}`)
 	s.ask("PUT", "/v1/apps/clinic/repositories/rooms", `{"tools":[
@@ -152,67 +128,4 @@ func TestAVoiceFrontEndDecidesWhatItHasHeardAndTakesBack(t *testing.T) {
 	require.Equal(t, []any{"turn on the light in the kitchen", "ring the bell"}, texts, "a draft is in no history")
 	light := s.ask("GET", "/v1/apps/clinic/triggers?limit=10", "")["items"].([]any)[1].(map[string]any)
 	require.Equal(t, "cancelled", light["state"])
-}
-
-// chromium is the one browser of all tests.
-var chromium = sync.OnceValues(func() (context.Context, error) {
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		return nil, fmt.Errorf("no chromium: install it (apt-get install chromium)")
-	}
-	// Without these it asks for Google's hosts, and does not run as root.
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	browser, stop := chromedp.NewContext(allocator)
-	closeChromium = func() { stop(); cancel() }
-	return browser, chromedp.Do(browser)
-})
-
-var closeChromium = func() {}
-
-func TestABrowserChatsOnATokenOfItsSession(t *testing.T) {
-	page, err := chromium()
-	if err != nil {
-		devtest.Missing(t, err.Error())
-	}
-	address := freeAddress(t)
-	s := dev(t, `{"settings":{"allowedOrigins":["http://`+address+`"]}}`)
-	s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, ""))
-	start(t, ".", s.around("ADDR="+address, "TOKEN_LIFE=62s"), "browser") // its streams speak of the end after a second or two
-	require.Eventually(t, func() bool {
-		response, err := http.Get("http://" + address)
-		return err == nil && response.Body.Close() == nil
-	}, devtest.Patience, devtest.Glance)
-	until := func(expression string) {
-		t.Helper()
-		require.Eventually(t, func() bool {
-			holds, err := chromedp.Run(page, chromedp.Evaluate[bool](expression))
-			return err == nil && holds
-		}, devtest.Patience, devtest.Glance, expression)
-	}
-	say := func(text string) {
-		t.Helper()
-		require.NoError(t, chromedp.Do(page, chromedp.SetValue("#text", text), chromedp.Click("button")))
-	}
-	require.NoError(t, chromedp.Do(page, chromedp.Navigate("http://"+address)))
-	until(`document.querySelector("#say").classList.contains("connected")`)
-	say("I want an appointment")
-	until(`document.querySelector("#log").innerText.includes("book needs day")`)
-	say("on Friday")
-	until(`document.querySelector("#log").innerText.includes('book {"day":"Friday"}')`)
-	until(`!!(window.opened ||= []) && !!(window.EventSource = class extends EventSource { constructor(url) { super(url); opened.push(url); } })`)
-	until(`/lastEventId=[1-9]/.test(opened.at(-1))`) // with another token, behind what was seen
-	require.NoError(t, chromedp.Do(page, chromedp.Reload()))
-	until(`document.querySelector("#log").innerText.includes("on Friday") && document.querySelector("#say").classList.contains("connected")`)
-	say("my cat is asleep")
-	until(`document.querySelector("#log").innerText.includes("I have not understood that.")`)
-	s.ask("PUT", "/v1/apps/clinic/repositories/leaflet", `{"tools":[{"name":"turn-the-page","description":"Turn the page",
-		"answer":{"within":"1m"},"request":{"timeout":"1m"}}]}`)
-	say("turn the page")
-	until(`document.querySelector("#page").textContent === "2"`)
-	require.Eventually(t, func() bool {
-		latest := s.ask("GET", "/v1/apps/clinic/triggers", "")["items"].([]any)[0].(map[string]any)
-		return latest["call"].(map[string]any)["result"] == "page 2"
-	}, devtest.Patience, devtest.Glance)
 }

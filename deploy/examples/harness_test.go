@@ -51,15 +51,36 @@ func start(t *testing.T, folder string, variables []string, name string, args ..
 	return devtest.Start(t, folder, variables, name, args...)
 }
 
-// service is an earshot dev with the app clinic, and a key of the app.
+// service is an earshot dev with an app, and a key of the app.
 type service struct {
 	t              *testing.T
 	url, nats, key string
 }
 
+// dev is a service with the app clinic.
 func dev(t *testing.T, app string) *service {
 	t.Helper()
-	said := start(t, t.TempDir(), devtest.Environment(), "earshot", "dev", "--addr", "127.0.0.1:0")
+	s, _ := bare(t, nil)
+	s.ask("PUT", "/v1/apps/clinic", app)
+	s.key = s.keyOf("clinic", "tools", "messages")
+	return s
+}
+
+// devOf is a service that has loaded the file of an example, which has the name of its app.
+func devOf(t *testing.T, example string, variables ...string) *service {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join(example, example+".yaml"))
+	require.NoError(t, err)
+	s, said := bare(t, variables, "-f", file)
+	said.Await(t, `1 file loaded`)
+	s.key = s.keyOf(example, "tools", "messages")
+	return s
+}
+
+// bare is a service without an app.
+func bare(t *testing.T, variables []string, args ...string) (*service, *devtest.Lines) {
+	t.Helper()
+	said := start(t, t.TempDir(), append(devtest.Environment(), variables...), "earshot", append([]string{"dev", "--addr", "127.0.0.1:0"}, args...)...)
 	s := &service{t: t, url: said.Await(t, `Earshot listens on (http://\S+)`), nats: said.Await(t, `events: (nats://[^,]+),`)}
 	require.Eventually(t, func() bool {
 		response, err := http.Get(s.url + "/readyz")
@@ -68,10 +89,15 @@ func dev(t *testing.T, app string) *service {
 		}
 		return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 	}, devtest.Patience, devtest.Glance)
-	s.ask("PUT", "/v1/apps/clinic", app)
-	made := s.ask("POST", "/v1/apps/clinic/keys", `{"name":"example","scopes":["tools","messages"]}`)
-	s.key = made["key"].(string)
-	return s
+	return s, said
+}
+
+// keyOf makes a key of an app.
+func (s *service) keyOf(app string, scopes ...string) string {
+	s.t.Helper()
+	body, err := json.Marshal(map[string]any{"name": "example", "scopes": scopes})
+	require.NoError(s.t, err)
+	return s.ask("POST", "/v1/apps/"+app+"/keys", string(body))["key"].(string)
 }
 
 // around are the variables by which an example finds the service.
