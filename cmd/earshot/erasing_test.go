@@ -93,6 +93,7 @@ func refusing(t *testing.T, status int) *endpoint {
 func (w *world) lead(session, word string) {
 	w.t.Helper()
 	path := "/v1/apps/clinic/sessions/" + session
+	w.put(path, `{"metadata":{"of":"`+word+`"}}`)
 	w.put(path+"/repositories/own", `{"tools":[{"name":"wave","url":"https://example.org/`+word+`"}]}`)
 	for i, tool := range []string{"book", "order", "refuse", "settle", "sure", "once", "once", "ask", "wave"} {
 		arguments := `{"day":"` + word + `"}`
@@ -114,6 +115,7 @@ func TestAnErasedSessionLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w, sink := serving(t, 2, "--session-messages", "6"), newSink(t)
 	down, wrong := refusing(t, http.StatusServiceUnavailable), refusing(t, http.StatusBadRequest)
+	w.put("/v1/apps/clinic", `{"settings":{"chatEvents":true}}`)
 	w.put("/v1/apps/clinic/repositories/desk", erasable(sink.URL, down.URL, wrong.URL))
 	w.lead("s1", "garlic")
 	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1", "") // an earlier life
@@ -169,6 +171,7 @@ func TestWhatIsUnderWayInAnErasedSessionComesToNothing(t *testing.T) {
 		_, _ = out.Write([]byte(`{"said":"pepper"}`))
 	})
 	t.Cleanup(release)
+	w.put("/v1/apps/clinic", `{"settings":{"chatEvents":true}}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+slow.URL+`","schema":[{"parameter":"day","type":"string"}]},{"name":"wave"}]}`)
 	w.rest()
 	w.llm.Handle(func(request llmtest.Request) llmtest.Reply {
@@ -204,6 +207,7 @@ func TestWhatIsUnderWayInAnErasedSessionComesToNothing(t *testing.T) {
 func TestWhatAReplicaPublishesAsItIsErasedIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	w := serving(t, 2)
+	w.put("/v1/apps/clinic", `{"settings":{"chatEvents":true}}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string"}]}]}`)
 	w.rest()
 	stop := make(chan struct{})
