@@ -71,7 +71,7 @@ func (r *filler) mentions(s *slot, allowed []any) []mention {
 func (r *filler) find(s *slot, value any, words []text.Word, used []bool) (mention, bool) {
 	for first := 0; len(words) > 0 && first+len(words) <= len(r.Words); first++ {
 		end := first + len(words)
-		if !r.same(first, words) || !r.free(first, end) || used[first] || !r.meant(s, value, first) {
+		if !r.same(first, words) || !r.free(first, end) || used[first] || !r.meant(s, value, first, end) {
 			continue
 		}
 		for i := first; i < end; i++ {
@@ -91,14 +91,15 @@ func (r *filler) same(first int, words []text.Word) bool {
 	return true
 }
 
-// meant reports whether the word at first stands for the value: it is not denied, and
-// a single letter, or a word such as "on", is named or written as the value is.
-func (r *filler) meant(s *slot, value any, first int) bool {
+// meant reports whether the words from first to before end stand for the value: they are not
+// denied, and a single letter, or a word such as "on", that is all of it is named or written
+// as the value is.
+func (r *filler) meant(s *slot, value any, first, end int) bool {
 	if first > 0 && text.Denials.Has(r.Words[first-1].Norm) {
 		return false
 	}
 	w := r.Words[first]
-	if utf8.RuneCountInString(w.Norm) > 1 && !text.StopWords.Has(w.Norm) {
+	if end-first > 1 || utf8.RuneCountInString(w.Norm) > 1 && !text.StopWords.Has(w.Norm) {
 		return true
 	}
 	if first > 0 && s.ends(r.Words[first-1]) {

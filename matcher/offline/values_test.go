@@ -42,6 +42,8 @@ func TestOfflineReadsValues(t *testing.T) {
 		extras  = `{"parameter":"extras","type":"array","description":"extras","items":{"name":"extra","type":"string","description":"an extra","allowedValues":["wifi","pool"]}}`
 	)
 	for _, c := range []struct{ rule, text, parameter, want string }{
+		{"a choice that begins with one figure", "book a trip at 9:00", `{"parameter":"at","type":"string","allowedValues":["9:00","9:30"]}`, `{"at":"9:00"}`},
+		{"a choice that begins with a small word", "book a trip on demand", `{"parameter":"kind","type":"string","allowedValues":["on demand","at once"]}`, `{"kind":"on demand"}`},
 		{"digits", "book a trip for 12 people", people, `{"people":12}`},
 		{"number words", "book a trip for twenty-five people", people, `{"people":25}`},
 		{"hundreds", "book a trip for three hundred and twelve people", people, `{"people":312}`},
