@@ -408,7 +408,7 @@ func TestAttemptsTellWhatWasSentAndWhatCameBack(t *testing.T) {
 		w.until("the call has failed", func() bool {
 			record := w.record(answer.Matches[0].TriggerID)
 			if calls = attemptsAt(record, "call"); record.Call.State == "pending" {
-				w.lapse(keyspace.LaneCalls, w.calls.attempts[0].ID) // nobody waits for the pauses
+				w.lapse(keyspace.LaneCalls, w.calls.first().ID) // nobody waits for the pauses
 				w.keeper.Wake("clinic")
 			}
 			return record.Call.State == "failed"

@@ -406,6 +406,13 @@ func (o *outside) payloads(subject string) []map[string]any {
 	return list
 }
 
+// first is what was attempted first.
+func (o *outside) first() effect.Effect {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.attempts[0]
+}
+
 func (o *outside) count() (attempts, taken int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -60,7 +60,6 @@ const (
 	ReviveReply      Point = "revive.reply"      // revive executed, reply lost
 	RepositoryBefore Point = "repository.before" // a repository is about to be written or removed
 	RepositoryReply  Point = "repository.reply"  // it was, reply lost
-	EraseHalf        Point = "erase.half"        // what a session that is erased owes is gone, its triggers are not
 	SessionHalf      Point = "session.half"      // a session's repositories are gone, its history is not
 	ShutdownBegun    Point = "shutdown.begun"    // told to end, work in flight
 )
@@ -73,7 +72,7 @@ func Points() []Point {
 		NextBefore, HeldClaimed, MoveBefore, MoveReply, EffectsBefore, EffectClaimed, PublishBefore, PublishAcked, TokenFetched, RequestSent, ResponseRead,
 		AttemptDone, AttemptRetried, AttemptDead, SettleBefore, SettleReply, UnpackBefore, UnpackReply,
 		FinishBefore, FinishReply, GivenBefore, GivenReply, AnswerBefore, RebuildBefore,
-		GiveBackBefore, ReviveBefore, ReviveReply, RepositoryBefore, RepositoryReply, SessionHalf, EraseHalf, ShutdownBegun,
+		GiveBackBefore, ReviveBefore, ReviveReply, RepositoryBefore, RepositoryReply, SessionHalf, ShutdownBegun,
 	}
 }
 

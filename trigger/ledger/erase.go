@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"earshot/repositories/crash"
 	"earshot/repositories/keyspace"
 )
 
@@ -235,7 +234,6 @@ func (l *Ledger) EraseTriggers(ctx context.Context, appID, session string, ids [
 		args = append(args, id, keyspace.EffectID(had[0], "call"))
 		others = append(others, laterResults(k, had[0], had[2])...)
 	}
-	crash.At(crash.EraseHalf)
 	_, err := eraseTriggers.Run(ctx, l.db, slices.Concat(keys, others, k.Ledger()), args...)
 	return err
 }
