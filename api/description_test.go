@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -23,13 +24,23 @@ type description struct {
 
 const openAPI = "earshot:///openapi.json"
 
+// descriptions are those that were read, by their text: all services of these tests
+// have the same, and its schemas take longer to compile than most tests.
+var descriptions sync.Map
+
 func describe(t testing.TB, url string) description {
 	response, err := http.Get(url + "/openapi.json")
 	require.NoError(t, err)
 	defer response.Body.Close()
-	read, err := jsonschema.UnmarshalJSON(response.Body)
+	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-	return descriptionOf(t, read.(map[string]any))
+	if known, is := descriptions.Load(string(text)); is {
+		return known.(description)
+	}
+	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+	known, _ := descriptions.LoadOrStore(string(text), descriptionOf(t, read.(map[string]any)))
+	return known.(description)
 }
 
 // descriptionOf makes a validator of a document that takes no field in an answer that is
@@ -72,10 +83,10 @@ func (d description) foresees(t testing.TB, method, path string, got answer) {
 		return // HEAD, OPTIONS and what is not there
 	}
 	response := operation + "/responses/" + strconv.Itoa(got.StatusCode)
-	described := d.at(response)
-	require.NotNil(t, described, "%s %s answered %d, which is not described: %s", method, path, got.StatusCode, got.body)
+	of := d.at(response)
+	require.NotNil(t, of, "%s %s answered %d, which is not described: %s", method, path, got.StatusCode, got.body)
 	for _, name := range []string{"Location", "Retry-After", "WWW-Authenticate", "Preference-Applied"} {
-		headers, _ := described["headers"].(map[string]any)
+		headers, _ := of["headers"].(map[string]any)
 		require.True(t, got.Header.Get(name) == "" || headers[name] != nil, "%s %s answered %d with %s, which is not described", method, path, got.StatusCode, name)
 	}
 	kind, _, _ := strings.Cut(got.Header.Get("Content-Type"), ";")

@@ -53,11 +53,7 @@ func (h sessions) put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return h.show(c, status)
+	return h.show(c, answer.CreatedOr(http.StatusOK, created))
 }
 
 func (h sessions) get(c echo.Context) error { return h.show(c, http.StatusOK) }
