@@ -33,12 +33,10 @@ type closing struct {
 	memory Memory // nil: nothing is erased or told
 }
 
-const pathSession = "/v1/apps/:appId/sessions/:sessionId"
-
 func (h closing) routes() []route {
 	return []route{
-		{method: http.MethodDelete, path: pathSession, handle: h.close, query: []string{"erase"}},
-		{method: http.MethodGet, path: pathSession + "/export", handle: h.export},
+		{method: http.MethodDelete, path: ofSession, handle: h.close, query: []string{"erase"}},
+		{method: http.MethodGet, path: ofSession + "/export", handle: h.export},
 	}
 }
 
@@ -59,13 +57,9 @@ func (h closing) close(c echo.Context) error {
 
 func (h closing) erase(ctx context.Context, appID, sessionID string) error {
 	if h.memory == nil {
-		return noMemory()
+		return readsNoEvents()
 	}
 	return unclear(h.memory.Erase(ctx, appID, sessionID))
-}
-
-func noMemory() error {
-	return answer.NewProblem(http.StatusServiceUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
 }
 
 // unclear is the problem of a stream that could not be read or cleared.
@@ -81,7 +75,7 @@ func unclear(err error) error {
 // time. Where it breaks off, so does the connection: what came is not to be taken for all.
 func (h closing) export(c echo.Context) error {
 	if h.memory == nil {
-		return noMemory()
+		return readsNoEvents()
 	}
 	if _, err := h.apps.App(c.Request().Context(), c.Param("appId")); err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	pathAppEvents     = "/v1/apps/:appId/events"
-	pathSessionEvents = "/v1/apps/:appId/sessions/:sessionId/events"
+	pathAppEvents     = ofApp + "/events"
+	pathSessionEvents = ofSession + "/events"
 )
 
 // Events reads the stream of events for any number of subscribers.
@@ -82,7 +82,8 @@ func (h events) stream(c echo.Context) error {
 // opened is who opens a stream, and in which life of the session.
 func (h events) opened(ctx context.Context, c echo.Context) (*openedWith, error) {
 	by := &openedWith{Principal: auth.PrincipalOf(c), session: scopeOf(c), checked: h.by.Now()}
-	if by.session.SessionID == "" || by.FrontEnd() { // whose token ends with its session
+	by.outlives = by.session.SessionID != "" && !by.FrontEnd()
+	if !by.outlives {
 		return by, nil
 	}
 	var err error
@@ -92,7 +93,7 @@ func (h events) opened(ctx context.Context, c echo.Context) (*openedWith, error)
 
 // over reports whether the session of a stream was closed or erased since it was opened.
 func (h events) over(ctx context.Context, by *openedWith) bool {
-	if by.session.SessionID == "" || by.FrontEnd() {
+	if !by.outlives {
 		return false
 	}
 	life, err := h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID)
@@ -110,7 +111,7 @@ const (
 // start is where the stream begins: behind the last event that the client has, or now.
 func (h events) start(ctx context.Context, c echo.Context) (uint64, error) {
 	if h.events == nil {
-		return 0, answer.NewProblem(http.StatusServiceUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
+		return 0, readsNoEvents()
 	}
 	from, last := lastEventHeader, c.Request().Header.Get(lastEventHeader)
 	if last == "" {
@@ -128,6 +129,11 @@ func (h events) start(ctx context.Context, c echo.Context) (uint64, error) {
 		return 0, answer.BadRequest(from + " " + answer.Quote(last) + " is none of this stream's: send the id of its last event, unchanged")
 	}
 	return after, nil
+}
+
+// readsNoEvents is the problem of a service without Options.Events.
+func readsNoEvents() error {
+	return answer.NewProblem(http.StatusServiceUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
 }
 
 func unreadable(cause error) error {
@@ -188,10 +194,13 @@ func (h events) pump(ctx context.Context, out *eventWriter, published <-chan eff
 // openedWith is the key or token that a stream was opened with.
 type openedWith struct {
 	auth.Principal
-	session repositories.Scope
-	life    store.Generation // of the session, where it is not the token's
-	checked time.Time        // when it was last known to be good
-	warned  bool             // that it ends
+	checked time.Time // when it was last known to be good
+	warned  bool      // that it ends
+	// outlives says that it does not end with the session of the stream, as a session's token
+	// would; life is the one of the session in which the stream was opened then.
+	outlives bool
+	session  repositories.Scope
+	life     store.Generation
 }
 
 // tokenEnd is what a stream says of the end of its key or token.

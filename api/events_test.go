@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/devtest"
 	"earshot/emitter"
 	"earshot/emitter/natstest"
 	"earshot/matcher"
@@ -177,8 +178,8 @@ func TestAStreamResumesBehindTheLastEvent(t *testing.T) {
 
 // A chat goes on where it broke off, with a token that its page has got in time.
 func TestAStreamSaysWhenItsTokenEnds(t *testing.T) {
-	clock := &movingClock{now: time.Now()}
-	s := onStage(t, func(o *api.Options) { o.Now = clock.read })
+	clock := devtest.NewClock(time.Now())
+	s := onStage(t, func(o *api.Options) { o.Now = clock.Now })
 	hour := func(key string) made {
 		return s.call("POST", "/v1/apps/clinic/sessions/s1/token", `{"expiresIn":"1h"}`, bearer(key)).made()
 	}
@@ -188,12 +189,12 @@ func TestAStreamSaysWhenItsTokenEnds(t *testing.T) {
 	ends := `{"expiresAt":"` + token.Expires.Format(time.RFC3339) + `"}`
 	s.publish("chat.message.clinic.s1", "s1", `{"n":1}`)
 	require.Equal(t, told{"1", "chat.message", `{"n":1}`}, chat.next())
-	clock.forward(59*time.Minute + 5*time.Second)
+	clock.Advance(59*time.Minute + 5*time.Second)
 	require.Equal(t, told{"", "token.expiring", ends}, chat.next())
 	require.Equal(t, told{"", "token.expiring", ends}, s.open(sessionEvents, token.Token).next(), "at once, where it is less than a minute")
 	s.publish("chat.failed.clinic.s1", "s1", `{"n":2}`)
 	require.Equal(t, told{"2", "chat.failed", `{"n":2}`}, chat.next(), "it goes on")
-	clock.forward(time.Minute)
+	clock.Advance(time.Minute)
 	require.Equal(t, told{"", "token.expired", ends}, chat.next())
 	chat.ends()
 
@@ -210,27 +211,9 @@ func TestAStreamSaysWhenItsTokenEnds(t *testing.T) {
 	other.ends()
 }
 
-// movingClock is a clock that is moved by hand.
-type movingClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *movingClock) read() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *movingClock) forward(by time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(by)
-}
-
 func TestAStreamEndsWithItsKeyOrToken(t *testing.T) {
-	clock := &movingClock{now: time.Now()}
-	s := onStage(t, func(o *api.Options) { o.Now = clock.read })
+	clock := devtest.NewClock(time.Now())
+	s := onStage(t, func(o *api.Options) { o.Now = clock.Now })
 	key := s.call("POST", keysPath, `{"scopes":["messages"]}`).made()
 	token := s.call("POST", "/v1/apps/clinic/sessions/s1/token", "", bearer(key.Key)).made()
 	byKey, byToken, other := s.open(appEvents, key.Key), s.open(sessionEvents, token.Token), s.open(sessionEvents, adminKey)
@@ -240,7 +223,7 @@ func TestAStreamEndsWithItsKeyOrToken(t *testing.T) {
 
 	brief := s.call("POST", "/v1/apps/clinic/sessions/s1/token", `{"expiresIn":"1h"}`).made()
 	ending := s.open(sessionEvents, brief.Token)
-	clock.forward(time.Hour)
+	clock.Advance(time.Hour)
 	ending.ends()
 	s.publish("tool.trigger.clinic.s1.book", "s1", `{"n":1}`)
 	require.Equal(t, `{"n":1}`, other.next().data, "others go on")

@@ -25,11 +25,10 @@ type openCalls interface {
 }
 
 func (h sessions) routes() []route {
-	const path = "/v1/apps/:appId/sessions"
 	return []route{
-		{method: http.MethodPut, path: path + "/:sessionId", handle: h.put, reads: true},
-		{method: http.MethodGet, path: path + "/:sessionId", handle: h.get},
-		{method: http.MethodGet, path: path, handle: h.list, query: pageQuery},
+		{method: http.MethodPut, path: ofSession, handle: h.put, reads: true},
+		{method: http.MethodGet, path: ofSession, handle: h.get},
+		{method: http.MethodGet, path: ofApp + "/sessions", handle: h.list, query: pageQuery},
 	}
 }
 
@@ -40,7 +39,6 @@ type shownSession struct {
 }
 
 func (h sessions) put(c echo.Context) error {
-	ctx := c.Request().Context()
 	body, err := readBody(c)
 	if err != nil {
 		return err
@@ -49,7 +47,7 @@ func (h sessions) put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	created, err := h.store.PutSession(ctx, session)
+	created, err := h.store.PutSession(c.Request().Context(), session)
 	if err != nil {
 		return err
 	}

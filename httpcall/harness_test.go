@@ -26,32 +26,12 @@ import (
 	"earshot/trigger/effect/effecttest"
 )
 
-// clock is a time that only tests move.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock { return &clock{now: time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(by time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(by)
-}
-
 // rig is a caller with all that it depends on.
 type rig struct {
 	*httpcall.Caller
 	t     *testing.T
 	apps  effecttest.Apps
-	clock *clock
+	clock *devtest.Clock
 	log   *devtest.Lines
 	kept  *store.Store // see store
 }
@@ -59,7 +39,7 @@ type rig struct {
 // newRig returns a caller of the app "clinic" that may call loopback.
 func newRig(t *testing.T, change ...func(*httpcall.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, apps: effecttest.Apps{"clinic": {ID: "clinic"}}, clock: newClock(), log: &devtest.Lines{}}
+	r := &rig{t: t, apps: effecttest.Apps{"clinic": {ID: "clinic"}}, clock: devtest.NewClock(time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)), log: &devtest.Lines{}}
 	options := httpcall.Options{
 		Apps: r.apps, Policy: policy(t, "allow"), Now: r.clock.Now,
 		Jitter: func(pause time.Duration) time.Duration { return pause },

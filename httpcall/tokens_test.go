@@ -171,11 +171,11 @@ func TestTokenIsRenewedBeforeItsEndWhileTheOldOneServes(t *testing.T) {
 		return e.requests()[before].header.Get("Authorization")
 	}
 	require.Equal(t, "Bearer tok-1", call())
-	r.clock.advance(3600*time.Second - 31*time.Second)
+	r.clock.Advance(3600*time.Second - 31*time.Second)
 	require.Equal(t, "Bearer tok-1", call())
 	require.Len(t, i.requests(), 1, "31 s before its end there is no need yet")
 
-	r.clock.advance(2 * time.Second)
+	r.clock.Advance(2 * time.Second)
 	asked, release := make(chan struct{}), make(chan struct{})
 	i.answer = func(w http.ResponseWriter, _ *http.Request) {
 		close(asked)
@@ -205,7 +205,7 @@ func TestTokenThatEndedIsAskedForAgain(t *testing.T) {
 		r := newRig(t)
 		request := &repositories.Request{Bearer: clientGrant(i)}
 		require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict, name)
-		r.clock.advance(test.after)
+		r.clock.Advance(test.after)
 		require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict, name)
 		require.Len(t, i.requests(), 2, name)
 	}
@@ -221,7 +221,7 @@ func TestRefreshTokenIsUsedWhereThereIsAnEndpointForIt(t *testing.T) {
 	request := &repositories.Request{Bearer: bearer}
 	require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict)
 	for n, refresh := range []string{"refresh-1", "refresh-1", "refresh-2"} {
-		r.clock.advance(time.Hour + time.Second)
+		r.clock.Advance(time.Hour + time.Second)
 		require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict)
 		form := refresher.form(n)
 		require.Equal(t, "refresh_token", form.Get("grant_type"))
@@ -252,7 +252,7 @@ func TestRefreshThatFailsFallsBackToTheGrant(t *testing.T) {
 		bearer.RefreshURL = refresher.URL
 		request := &repositories.Request{Bearer: bearer}
 		require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict, name)
-		r.clock.advance(2 * time.Hour)
+		r.clock.Advance(2 * time.Hour)
 		require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict, name)
 		require.Len(t, i.requests(), 2, name)
 		require.NotEmpty(t, refresher.requests(), name)

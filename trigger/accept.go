@@ -69,6 +69,11 @@ func (t *turn) language() string {
 	return cmp.Or(t.message.Language, t.scope.put.Language, t.scope.app.Settings.Language)
 }
 
+// metadata is that of the turn's message, laid over that of its session.
+func (t *turn) metadata() repositories.Metadata {
+	return t.message.Metadata.Over(t.scope.put.Metadata)
+}
+
 // zone is where who says the turn's message is; other where nobody has said it.
 func (t *turn) zone(other *time.Location) *time.Location {
 	return locale.Zone(cmp.Or(t.message.TimeZone, t.scope.put.TimeZone, t.scope.app.Settings.TimeZone), other)

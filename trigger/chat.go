@@ -108,8 +108,8 @@ type teller struct {
 	traceParent string
 }
 
-func (t *turn) teller() teller {
-	return teller{t.Turn, t.generation, t.message.Metadata.Over(t.scope.put.Metadata), t.message.TraceParent}
+func (t *turn) teller() *teller {
+	return &teller{t.Turn, t.generation, t.metadata(), t.message.TraceParent}
 }
 
 func (t teller) header(at time.Time, part ...string) payload.Header {

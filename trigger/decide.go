@@ -20,11 +20,10 @@ import (
 // the catch-all takes what nothing else matched.
 func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 	p := newPlanner(e, t.Turn, t.token, t.scope.appState, t.message.Text, t.message.TraceParent)
+	p.metadata, p.language = t.metadata(), t.language()
 	if t.scope.app.Settings.ChatEvents {
-		tells := t.teller()
-		p.tells = &tells
+		p.tells = t.teller()
 	}
-	p.metadata, p.language = t.message.Metadata.Over(t.scope.put.Metadata), t.language()
 	p.life, p.claims, p.standing, p.answer.Auth = t.generation, len(t.scope.claims) > 0, t.standing, t.message.Auth
 	fires := oncePerRepository(exclusiveFirst(result.Matches)) // none of a plain yes or no
 	if err := p.setOff(e, t, fires, result.Rejected); err != nil {

@@ -1,5 +1,6 @@
 // Package devtest runs programs for the tests of what stands beside Earshot, such as clients
-// and examples: as processes, read while they run.
+// and examples: as processes, read while they run. It has what other tests share as well: a
+// writer that can be read at any time, and a clock.
 package devtest
 
 import (
@@ -82,4 +83,27 @@ func (l *Lines) Await(t testing.TB, pattern string) string {
 		return found != nil
 	}, Patience, Glance, "no %s in\n%s", pattern, l)
 	return found[len(found)-1]
+}
+
+// Clock is a time that only tests move. It is safe for concurrent use.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock returns a clock that stands still.
+func NewClock(now time.Time) *Clock { return &Clock{now: now} }
+
+// Now is the time to which it was moved.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves it.
+func (c *Clock) Advance(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(by)
 }
