@@ -247,3 +247,16 @@ func TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided(t *testing.T) {
 		require.JSONEq(t, string(answered["d1"]), string(fired("d1")))
 	})
 }
+
+// TestClosingASessionTakesNothingBack closes a session while a trigger settles that its next
+// message would have taken back: nobody has said anything, so that it is still owed.
+func TestClosingASessionTakesNothingBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		lamp := w.saidOne("m1", "lamp")
+		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+		w.timeOver(lamp.TriggerID)
+		w.until("it is delivered", func() bool { return w.stands(lamp.TriggerID) == trigger.StateDelivered })
+		w.rest()
+	})
+}
