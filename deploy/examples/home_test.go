@@ -7,6 +7,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/devtest"
 )
 
 func TestTheHubOfAHomeSwitchesWhatIsSaid(t *testing.T) {
@@ -23,9 +25,19 @@ func TestTheHubOfAHomeSwitchesWhatIsSaid(t *testing.T) {
 		require.Len(t, said["matches"], 1, said)
 		return said["matches"].([]any)[0].(map[string]any)
 	}
-	result := func(said map[string]any) any {
+	becomes := func(match map[string]any, done func(trigger map[string]any) bool) (trigger map[string]any) {
 		t.Helper()
-		return first(said)["call"].(map[string]any)["result"]
+		require.Eventually(t, func() bool {
+			trigger = s.ask("GET", "/v1/apps/home/triggers/"+match["triggerId"].(string), "")
+			return done(trigger)
+		}, devtest.Patience, devtest.Glance, match)
+		return trigger
+	}
+	result := func(said map[string]any) any { // on a busy machine the hub may be later than the answer waits for it
+		t.Helper()
+		return becomes(first(said), func(trigger map[string]any) bool {
+			return trigger["call"].(map[string]any)["result"] != nil
+		})["call"].(map[string]any)["result"]
 	}
 
 	lacking := say("turn the light on")
@@ -39,7 +51,7 @@ func TestTheHubOfAHomeSwitchesWhatIsSaid(t *testing.T) {
 	require.Equal(t, map[string]any{"room": "kitchen", "degrees": 21.0}, heats["values"])
 	asked := first(say("open the front door"))
 	require.Equal(t, "confirming", asked["state"])
-	require.Equal(t, "cancelled", s.ask("GET", "/v1/apps/home/triggers/"+heats["triggerId"].(string), "")["state"], "the next message came before it settled")
+	becomes(heats, func(trigger map[string]any) bool { return trigger["state"] == "cancelled" }) // beside the next message, which came before it settled
 	require.NotContains(t, hub.String(), "door")
 	require.Equal(t, "the door is unlocked", result(say("yes")))
 

@@ -34,7 +34,7 @@ const recoveryLimit = 16 * time.Second
 // count adds what the books of an era hold.
 func (o *outcome) count(e *evidence, lost int64) {
 	for _, one := range e.operations {
-		if one.ID != "" {
+		if one.ID != "" && one.Kind != "published" {
 			o.messages++
 		}
 		if one.Recovery > 0 && !one.Disturbed {

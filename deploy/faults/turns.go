@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Deeds about triggers that are held, taken back, answered, or stand for nothing, and about
@@ -237,13 +239,17 @@ func (s *speaker) ask(ctx context.Context) {
 	}
 }
 
-// publish answers on NATS, until the stream has it.
+// ackLimit is how long a publisher waits for the stream to say that it has a message. A
+// server that is killed never says it; what then was not said in time is published again.
+const ackLimit = 5 * time.Second
+
+// publish answers on NATS until the stream has it, under one id, as a careful publisher does.
 func (s *speaker) publish(ctx context.Context, triggerID, body string) {
 	ctx, cancel := context.WithTimeout(ctx, stubborn)
 	defer cancel()
-	o := &operation{App: s.app, Kind: "published", Trigger: triggerID, Body: body}
+	o := &operation{App: s.app, ID: s.id("p"), Kind: "published", Trigger: triggerID, Body: body}
 	for ctx.Err() == nil {
-		if _, err := s.world.js.Publish(ctx, "answer."+s.app+"."+triggerID, []byte(body)); err != nil {
+		if err := s.publishOnce(ctx, o); err != nil {
 			o.Answer = err.Error()
 			wait(ctx, 30*time.Millisecond)
 			continue
@@ -253,6 +259,13 @@ func (s *speaker) publish(ctx context.Context, triggerID, body string) {
 		return
 	}
 	s.keep(&s.lost, o)
+}
+
+func (s *speaker) publishOnce(ctx context.Context, o *operation) error {
+	ctx, cancel := context.WithTimeout(ctx, ackLimit)
+	defer cancel()
+	_, err := s.world.js.Publish(ctx, "answer."+s.app+"."+o.Trigger, []byte(o.Body), jetstream.WithMsgID(o.ID))
+	return err
 }
 
 // heldTools wait before they take effect, so that their events stand wherever that was.
