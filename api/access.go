@@ -34,6 +34,7 @@ var accessGroups = []struct {
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTools, store.PermitTriggers}}, []string{
 		"GET " + ofApp + "/tools", "GET " + ofSession + "/tools", "GET " + ofApp + "/tools/usage",
+		"POST " + ofApp + "/tools/search", "POST " + ofSession + "/tools/search",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages}}, []string{
 		"GET " + ofApp + "/sessions", "PUT " + ofSession, "DELETE " + ofSession, "POST " + ofSession + "/token",

@@ -39,8 +39,9 @@ var permitted = map[string]string{
 	"GET /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}":    "tools",
 	"DELETE /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}": "tools",
 
-	"GET /v1/apps/{appId}/tools/usage": "tools triggers",
-	"GET /v1/apps/{appId}/tools":       "tools triggers", "GET /v1/apps/{appId}/sessions/{sessionId}/tools": "tools triggers",
+	"GET /v1/apps/{appId}/tools/usage":   "tools triggers",
+	"POST /v1/apps/{appId}/tools/search": "tools triggers", "POST /v1/apps/{appId}/sessions/{sessionId}/tools/search": "tools triggers",
+	"GET /v1/apps/{appId}/tools": "tools triggers", "GET /v1/apps/{appId}/sessions/{sessionId}/tools": "tools triggers",
 
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages": "messages token",
 	"GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/explain": "messages",
@@ -65,8 +66,9 @@ var goodBodies = map[string]string{
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": hello,
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": `{"name":"n","source":"ui"}`,
 	"POST /v1/apps/{appId}/triggers":                      `{"name":"n","source":"ui"}`,
-	"POST /v1/apps/{appId}/triggers/{triggerId}/answer":   `{"ok":true}`,
-	"POST /v1/apps/{appId}/triggers/{triggerId}/confirm":  `{"digest":"d"}`,
+	"POST /v1/apps/{appId}/tools/search":                  `{"text":"t"}`, "POST /v1/apps/{appId}/sessions/{sessionId}/tools/search": `{"text":"t"}`,
+	"POST /v1/apps/{appId}/triggers/{triggerId}/answer":  `{"ok":true}`,
+	"POST /v1/apps/{appId}/triggers/{triggerId}/confirm": `{"digest":"d"}`,
 }
 
 func goodBody(operation string) string {

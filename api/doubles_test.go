@@ -278,6 +278,11 @@ func (e *engineDouble) Tools(_ context.Context, appID, sessionID, name string, p
 	return nil, e.next, e.err
 }
 
+func (e *engineDouble) SearchTools(_ context.Context, appID, sessionID, text string, limit int) ([]trigger.FoundTool, error) {
+	e.took("SearchTools", appID, sessionID, text, limit)
+	return []trigger.FoundTool{}, e.err
+}
+
 func (e *engineDouble) Triggers(_ context.Context, query trigger.Query) ([]trigger.Record, string, error) {
 	e.took("Triggers", query)
 	return e.records, e.next, e.err

@@ -8,6 +8,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/repositories"
+	"earshot/repositories/bodies"
 	"earshot/trigger"
 	"earshot/trigger/usage"
 )
@@ -15,12 +16,17 @@ import (
 // Tools lists the tools in scope.
 type Tools interface {
 	Tools(ctx context.Context, appID, sessionID, name string, page trigger.Page) (items []trigger.Tool, next string, err error)
+	// SearchTools lists those of them that a text is about, the nearest first.
+	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]trigger.FoundTool, error)
 	// Usage is by name.
 	Usage(ctx context.Context, appID string) ([]usage.Tool, error)
 }
 
 // scopedTools serves the tools of an app and of a session, each as a model sees it.
-type scopedTools struct{ engine Tools }
+type scopedTools struct {
+	engine Tools
+	bodies *bodies.Definitions
+}
 
 var toolsQuery = append([]string{"name"}, pageQuery...)
 
@@ -29,6 +35,8 @@ func (h scopedTools) routes() []route {
 		{method: http.MethodGet, path: "/v1/apps/:appId/tools", handle: h.list, query: toolsQuery},
 		{method: http.MethodGet, path: "/v1/apps/:appId/sessions/:sessionId/tools", handle: h.list, query: toolsQuery},
 		{method: http.MethodGet, path: "/v1/apps/:appId/tools/usage", handle: h.usage, query: pageQuery},
+		{method: http.MethodPost, path: "/v1/apps/:appId/tools/search", handle: h.search, reads: true},
+		{method: http.MethodPost, path: "/v1/apps/:appId/sessions/:sessionId/tools/search", handle: h.search, reads: true},
 	}
 }
 
@@ -45,6 +53,26 @@ func (h scopedTools) list(c echo.Context) error {
 		return err
 	}
 	return answer.List(c, items, next)
+}
+
+// search lists the tools in scope that a text is about, the nearest first.
+func (h scopedTools) search(c echo.Context) error {
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	var asked struct {
+		Text  string `json:"text"`
+		Limit int    `json:"limit"`
+	}
+	if err := h.bodies.Decode("ToolSearch", body, &asked); err != nil {
+		return err
+	}
+	found, err := h.engine.SearchTools(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), asked.Text, asked.Limit)
+	if err != nil {
+		return err
+	}
+	return answer.List(c, found, "")
 }
 
 // usage tells how often each tool was used in the last 24 hours.

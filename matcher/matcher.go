@@ -128,6 +128,13 @@ type Matcher interface {
 	Reply(ctx context.Context, request Request, fired []PastCall) (string, error)
 }
 
+// Searcher is a Matcher that compares texts with the tools in scope. No model is asked.
+type Searcher interface {
+	// Search returns at most that many of the request's candidates, those first that the text
+	// is likest, whatever the conversation is about; none that has nothing in common with it.
+	Search(request Request, text string, most int) []Score
+}
+
 // Unavailable means that the LLM was not reached, refused, took too long or gave an
 // answer that cannot be read. Nothing is decided; the message can be tried again.
 type Unavailable struct {

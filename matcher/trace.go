@@ -28,7 +28,7 @@ type Trace struct {
 	Notes []string
 }
 
-// Score is how near a candidate is to a message: 0 for nothing in common.
+// Score is how near a candidate is to a text: 0 for nothing in common, 1.3 at most.
 type Score struct {
 	Candidate
 	Score float32

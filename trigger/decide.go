@@ -223,7 +223,8 @@ func (e *Engine) Open(ctx context.Context, appID, sessionID string) ([]OpenCall,
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range stillOpen(found.Unfinished, s.winners(), found.At) {
+	all, _ := s.winners()
+	for _, one := range stillOpen(found.Unfinished, all, found.At) {
 		open = append(open, OpenCall{RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing,
 			Ask: one.candidate.Tool.Params().Ask(one.Missing...)})
 	}

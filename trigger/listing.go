@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
@@ -109,6 +110,54 @@ func (q Query) span() ledger.Span {
 
 // ErrCursor means that a cursor was not issued by this list.
 var ErrCursor = errors.New("the cursor is none that this list has given")
+
+// How many tools a search finds at most: where nothing is said, and in any case.
+const (
+	findsUsually = 10
+	findsAtMost  = 100
+)
+
+// FoundTool is a tool in scope that a search has found.
+type FoundTool struct {
+	Tool
+	// Score is how near the text is to the tool by its words: above 0, and 1.3 at most. It
+	// tells tools of one answer apart.
+	Score float64 `json:"score"`
+}
+
+// SearchTools lists those of the tools that Tools lists which have something in common with
+// a text, the nearest first: limit of them at most, 10 where that is 0, never more than 100,
+// and no more than a page of a list has room for. The words decide, and no model is asked.
+func (e *Engine) SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]FoundTool, error) {
+	searcher, searches := e.matcher.(matcher.Searcher)
+	if !searches {
+		return nil, errors.New("the matcher of this engine compares no texts with tools")
+	}
+	s, err := e.loadScope(ctx, appID, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	if limit < 1 {
+		limit = findsUsually
+	}
+	all, own := s.winners()
+	request := matcher.Request{App: s.app, Candidates: all, Shared: s.tools.shared, Own: own}
+	room, found := repositories.Room{}, []FoundTool{}
+	for _, one := range searcher.Search(request, text, min(limit, findsAtMost)) {
+		next := FoundTool{toolOf(one.Candidate), shownScore(one.Score)}
+		if !room.Takes(next) {
+			break
+		}
+		found = append(found, next)
+	}
+	return found, nil
+}
+
+// shownScore is a score to six digits behind the point, since what is behind them says
+// nothing; it stays above 0.
+func shownScore(score float32) float64 {
+	return max(1, math.Round(float64(score)*1e6)) / 1e6
+}
 
 // Triggers lists trigger records, newest first. Records that are added or removed between
 // two pages do not move others to another page. A page may have fewer records than its limit,

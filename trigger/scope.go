@@ -346,7 +346,7 @@ func (e *Engine) Tools(ctx context.Context, appID, sessionID, name string, page 
 	if err != nil {
 		return nil, "", err
 	}
-	all := s.winners()
+	all, _ := s.winners()
 	all = all[sort.Search(len(all), func(i int) bool { return all[i].Tool.Name > page.After }):]
 	room := &repositories.Room{}
 	for _, one := range all {
@@ -366,21 +366,21 @@ func toolOf(c matcher.Candidate) Tool {
 	return Tool{c.Repository.ID, c.Tool.Name, c.Tool.Description, c.Tool.Params().ModelSchema()}
 }
 
-// winners are the tools that win their names, whoever asks, sorted by name.
-func (s scope) winners() []matcher.Candidate {
-	session := map[string]matcher.Candidate{}
+// winners are the tools that win their names, whoever asks, sorted by name, and which of
+// them are not among the shared ones: the session's, and one that catches all.
+func (s scope) winners() (all, own []matcher.Candidate) {
+	added := map[string]matcher.Candidate{}
 	for _, repository := range s.rankedSession() {
 		for i := range repository.Tools {
 			tool := &repository.Tools[i]
-			if _, taken := session[tool.Name]; !taken {
-				session[tool.Name] = matcher.Candidate{Repository: repository, Tool: tool}
+			if _, taken := added[tool.Name]; !taken {
+				added[tool.Name] = matcher.Candidate{Repository: repository, Tool: tool}
 			}
 		}
 	}
-	own := s.tools.shared.Tools
-	if len(s.tools.catchAlls) > 0 {
-		at, _ := slices.BinarySearchFunc(own, repositories.CatchAll, func(c matcher.Candidate, name string) int { return cmp.Compare(c.Tool.Name, name) })
-		own = slices.Insert(slices.Clone(own), at, s.tools.catchAlls[0])
+	if _, taken := added[repositories.CatchAll]; !taken && len(s.tools.catchAlls) > 0 {
+		added[repositories.CatchAll] = s.tools.catchAlls[0]
 	}
-	return overlaid(own, sorted(session))
+	own = sorted(added)
+	return overlaid(s.tools.shared.Tools, own), own
 }

@@ -129,7 +129,7 @@ var floors = map[string][]string{
 	"llm": {
 		"", "text", "retrieval", "evidence", "llm/arguments", "llm/provider", "llm/openai", "llm/anthropic", "llm/gemini", "llm/cohere",
 	},
-	"chain": {"", "text", "llm", "offline", "evidence"},
+	"chain": {"", "text", "retrieval", "llm", "offline", "evidence"},
 	// What tests share.
 	"llm/llmtest": {},
 	"evaldata":    {"llm/llmtest"},

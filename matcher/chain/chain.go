@@ -11,6 +11,7 @@ import (
 	"earshot/matcher/evidence"
 	"earshot/matcher/llm"
 	"earshot/matcher/offline"
+	"earshot/matcher/retrieval"
 	"earshot/repositories"
 )
 
@@ -19,6 +20,7 @@ import (
 type Chain struct {
 	certain   map[string][]certain // by settings.llm.when, in the order in which they are tried
 	rest      matcher.Matcher
+	retriever *retrieval.Retriever
 	describes string
 }
 
@@ -39,13 +41,14 @@ func deciders() map[string][]certain {
 func New(options llm.Options) *Chain {
 	if !options.Configured() {
 		return &Chain{
-			certain: deciders(),
-			rest:    offline.New(),
+			certain:   deciders(),
+			rest:      offline.New(),
+			retriever: retrieval.New(),
 			describes: "no LLM is configured: the offline matcher decides from words alone, and keeps silent where it is not sure; " +
 				"set OPENAI_API_KEY or OPENAI_BASE_URL for an LLM, or ANTHROPIC_API_KEY, GEMINI_API_KEY or COHERE_API_KEY",
 		}
 	}
-	return &Chain{certain: deciders(), rest: llm.New(options), describes: options.Describe()}
+	return &Chain{certain: deciders(), rest: llm.New(options), retriever: retrieval.New(), describes: options.Describe()}
 }
 
 // Describe says in one sentence what matches, for the log at start. It names no
@@ -110,4 +113,9 @@ func (c *Chain) sure(request matcher.Request) (matcher.Result, bool) {
 // Reply implements Matcher.
 func (c *Chain) Reply(ctx context.Context, request matcher.Request, fired []matcher.PastCall) (string, error) {
 	return c.rest.Reply(ctx, request, fired)
+}
+
+// Search implements matcher.Searcher.
+func (c *Chain) Search(request matcher.Request, text string, most int) []matcher.Score {
+	return c.retriever.Search(request, text, most)
 }

@@ -130,10 +130,10 @@ func (t *llmTurn) found(retriever *retrieval.Retriever, first checkedAnswer) (fo
 		}
 		for _, one := range retriever.Search(t.request, call.words, len(t.offered)+most) {
 			switch {
-			case slices.Contains(t.offered, one):
+			case slices.Contains(t.offered, one.Candidate):
 				offered = true
-			case !slices.Contains(found, one) && len(found) < most:
-				found = append(found, one)
+			case !slices.Contains(found, one.Candidate) && len(found) < most:
+				found = append(found, one.Candidate)
 			}
 		}
 	}

@@ -98,6 +98,15 @@ func Names(candidates []matcher.Candidate) []string {
 	return names
 }
 
+// Found lists the names of what a search has found.
+func Found(scores []matcher.Score) []string {
+	names := make([]string, len(scores))
+	for i, one := range scores {
+		names[i] = one.Tool.Name
+	}
+	return names
+}
+
 // GoingOn is a message that follows a booking for three which lacks its day.
 func GoingOn(t *testing.T, text string) matcher.Request {
 	request := Request(t, text, BookTool, LightTool)

@@ -106,7 +106,7 @@ func TestRetrieveOnCLINC(t *testing.T) {
 			}
 			all++
 			kept := retriever.Search(matcher.Request{Candidates: candidates}, c.Text, limit)
-			if slices.Contains(matchertest.Names(kept), *c.Tool) {
+			if slices.Contains(matchertest.Found(kept), *c.Tool) {
 				among++
 			}
 		}

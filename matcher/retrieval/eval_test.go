@@ -39,7 +39,7 @@ func TestSearchOnBFCL(t *testing.T) {
 			}
 			all++
 			kept := r.Search(request("", candidates), c.Messages[0].Text, limit)
-			if subset(c.Calls, matchertest.Names(kept)) {
+			if subset(c.Calls, matchertest.Found(kept)) {
 				among++
 			}
 		}

@@ -118,7 +118,7 @@ func TestOfferHasCallsInTheMiddleOfBeingMade(t *testing.T) {
 func TestSearchFindsWhatHasTheWordsAndNothingElse(t *testing.T) {
 	candidates := crowd(t, 40, matchertest.TaxiTool, matchertest.WeatherTool)
 	request := matcher.Request{Text: "xyz", Candidates: candidates}
-	found := matchertest.Names(retrieval.New().Search(request, "weather forecast", 5))
+	found := matchertest.Found(retrieval.New().Search(request, "weather forecast", 5))
 	require.Equal(t, "get_weather", found[0], "the best first")
 	require.NotContains(t, found, "call_taxi")
 	require.Empty(t, retrieval.New().Search(request, "", 5))

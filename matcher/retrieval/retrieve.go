@@ -30,14 +30,9 @@ func New() *Retriever { return &Retriever{indexes: NewCache()} }
 // Search returns at most limit of the request's candidates, those first that the text is
 // likest, whatever the conversation is about. What has nothing in common with the text is
 // not among them.
-func (r *Retriever) Search(request matcher.Request, said string, limit int) []matcher.Candidate {
+func (r *Retriever) Search(request matcher.Request, said string, limit int) []matcher.Score {
 	scope := r.indexes.Of(request)
-	best := scope.ranked(text.Split(said), nil, limit, nil)
-	found := make([]matcher.Candidate, len(best))
-	for i, one := range best {
-		found[i] = request.Candidates[one.Place]
-	}
-	return found
+	return scope.Scores(scope.ranked(text.Split(said), nil, limit, nil))
 }
 
 // ranked lists at most n of the candidates, the best first for the words and those said

@@ -1,0 +1,150 @@
+package trigger_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/matcher/matchertest"
+	"earshot/matcher/retrieval"
+	"earshot/repositories"
+	"earshot/repositories/redistest"
+	"earshot/trigger"
+)
+
+var searching = retrieval.New()
+
+// Search makes a matcher.Searcher of words, as the real matcher is one.
+func (m *words) Search(request matcher.Request, text string, most int) []matcher.Score {
+	return searching.Search(request, text, most)
+}
+
+const hallTools = `{"tools":[
+	{"name":"book-table","description":"Reserve a table in the restaurant","parameters":{"type":"object","properties":{"guests":{"type":"integer","description":"number of guests"}}}},
+	{"name":"call-taxi","description":"Order a taxi to the door","examples":["I need a ride to the airport"]},
+	{"name":"own-invoice","description":"Show the own invoice","authRequired":["corp"]},
+	{"name":"collect-user-message","description":"Write the message down for the reception"},
+	{"name":"light","description":"Switch the light of the room on or off"}]}`
+
+// find searches in the session, and returns the names of what was found with what it shows.
+func (w *world) find(session, text string, limit int) ([]string, []trigger.FoundTool) {
+	w.t.Helper()
+	found, err := w.engine.SearchTools(w.t.Context(), "clinic", session, text, limit)
+	require.NoError(w.t, err)
+	names := []string{}
+	for i, one := range found {
+		names = append(names, one.Name)
+		require.Greater(w.t, one.Score, 0.0, one.Name)
+		require.True(w.t, i == 0 || found[i-1].Score >= one.Score, "the nearest first")
+	}
+	return names, found
+}
+
+func TestSearchFindsOfTheToolsInScopeThoseThatATextIsAbout(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		names, _ := w.find("", "anything", 0)
+		require.Empty(t, names, "there are no tools")
+
+		w.app("clinic", `{"authServices":[{"name":"corp","type":"google","clientId":"c"}]}`)
+		w.put("", "hall", hallTools)
+		w.put("", "kit", `{"options":{"template":true},"tools":[{"name":"taxi-template","description":"Order a taxi"}]}`)
+		w.put("s1", "own", `{"tools":[{"name":"light","description":"Light a candle on the table"},{"name":"taxi-receipt","description":"Print the receipt of a taxi"}]}`)
+		w.put("s2", "theirs", `{"tools":[{"name":"taxi-of-others","description":"Order a taxi"}]}`)
+
+		names, found := w.find("", "please order a taxi", 0)
+		require.Equal(t, "call-taxi", names[0])
+		require.NotContains(t, names, "taxi-template")
+		require.NotContains(t, names, "taxi-of-others")
+		listed, _, err := w.engine.Tools(t.Context(), "clinic", "", "call-taxi", trigger.Page{Limit: 1})
+		require.NoError(t, err)
+		require.Equal(t, listed[0], found[0].Tool, "as it is listed")
+
+		names, _ = w.find("s1", "order a taxi", 0)
+		require.Subset(t, names, []string{"call-taxi", "taxi-receipt"})
+		names, _ = w.find("s1", "order a taxi", 1)
+		require.Equal(t, []string{"call-taxi"}, names)
+		names, found = w.find("s1", "light", 1)
+		require.Equal(t, []string{"light"}, names)
+		require.Equal(t, "own", found[0].RepositoryID, "the session's shadows the app's")
+		names, found = w.find("", "switch the light", 1)
+		require.Equal(t, []string{"light"}, names)
+		require.Equal(t, "hall", found[0].RepositoryID)
+
+		for text, want := range map[string]string{
+			"number of guests": "book-table", "a ride to the airport": "call-taxi",
+			"my invoice": "own-invoice", "write a message to the reception": "collect-user-message", "reserv a tabel in the restaurnt": "book-table",
+		} {
+			names, _ = w.find("s1", text, 1)
+			require.Equal(t, []string{want}, names, text)
+		}
+		names, _ = w.find("s1", "xyzzy", 0)
+		require.Empty(t, names, "what has nothing in common is not found")
+
+		_, err = w.engine.SearchTools(t.Context(), "nobody", "", "taxi", 0)
+		require.ErrorIs(t, err, repositories.ErrNotFound)
+	})
+}
+
+func TestSearchHasItsBounds(t *testing.T) {
+	t.Parallel()
+	w := crowded(t, 600)
+	names, _ := w.find("s1", manyText, 0)
+	require.Len(t, names, 10)
+	names, _ = w.find("s1", manyText, 10_000)
+	require.Len(t, names, 100)
+}
+
+// manyText is about each of many tools.
+const manyText = "get the number of a tool"
+
+// crowded is a world whose app has n tools in repositories of 500.
+func crowded(t testing.TB, n int) *world {
+	w := idleWorld(t, redistest.Mini(t), 0)
+	candidates, _ := matchertest.Many(t, n)
+	var last *repositories.Repository
+	for _, one := range candidates {
+		if one.Repository == last {
+			continue
+		}
+		last = one.Repository
+		made := *last
+		made.AppID, made.SessionID, made.Revision = "clinic", "", ""
+		_, err := w.store.PutRepository(t.Context(), &made)
+		require.NoError(t, err)
+	}
+	w.register("s1", "own", `{"tools":[{"name":"zeta","description":"Zeta of the session"}]}`)
+	return w
+}
+
+// TestSearchCompilesTheToolsOfAnAppOnce compares what searches ask of the memory: with an
+// index that is built for each they would ask for some kilobytes more for each tool.
+func TestSearchCompilesTheToolsOfAnAppOnce(t *testing.T) {
+	cost := func(n int) float64 {
+		w := crowded(t, n)
+		return testing.AllocsPerRun(5, func() {
+			_, err := w.engine.SearchTools(t.Context(), "clinic", "s1", manyText, 5)
+			require.NoError(t, err)
+		})
+	}
+	few, much := cost(100), cost(2000)
+	require.Less(t, much, 2*few)
+}
+
+func BenchmarkSearchTools(b *testing.B) {
+	for _, n := range []int{100, 1000, 10_000} {
+		w := crowded(b, n)
+		_, messages := matchertest.Many(b, 1)
+		for _, session := range []string{"", "s1"} {
+			b.Run(fmt.Sprintf("tools=%d/session=%s", n, session), func(b *testing.B) {
+				b.ReportAllocs()
+				w.find(session, manyText, 0)
+				for i := 0; b.Loop(); i++ {
+					_, err := w.engine.SearchTools(b.Context(), "clinic", session, messages[i%len(messages)], 0)
+					require.NoError(b, err)
+				}
+			})
+		}
+	}
+}
