@@ -54,6 +54,7 @@ func (s *Source) credentials(pointer string) []Credential {
 	name, to := "sources/"+s.Name, func(*App) destination { return s.destination() }
 	list := []Credential{fieldCredential(name+"/password", pointer+"/password", &s.Password, to)}
 	list = append(list, s.Headers.credentials(name+"/headers/", pointer+"/headers", to)...)
+	list = append(list, s.Auth.credentials(name+"/auth/", pointer+"/auth", to)...)
 	return append(list, s.QueryParams.credentials(name+"/queryParams/", pointer+"/queryParams", to)...)
 }
 
@@ -225,6 +226,9 @@ func (s *Source) destination() destination {
 			"host": s.Host, "port": cmp.Or(s.Port, "5432"), "user": s.User, "database": s.Database,
 			"sslmode": s.QueryParams["sslmode"].Reveal(),
 		})
+	}
+	if s.Type == SourceMCP {
+		return endpoint(s.URL).with(d)
 	}
 	return d.with(destination{"baseUrl": s.BaseURL})
 }

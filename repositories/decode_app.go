@@ -30,6 +30,7 @@ func DecodeApp(id string, body []byte) (*App, error) {
 	d.modules(app.Modules)
 	d.services(app.AuthServices)
 	d.sources(app.Sources)
+	d.sourceModules(app)
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (d *decoding) services(services []AuthService) {
 }
 
 // sourceTypes are the supported types of sources.
-var sourceTypes = []string{SourcePostgres, SourceSQLite, SourceHTTP}
+var sourceTypes = []string{SourcePostgres, SourceSQLite, SourceHTTP, SourceMCP}
 
 // checkSourceType tells a type that is misspelt from one of Toolbox's that this
 // program cannot serve.
@@ -131,9 +132,13 @@ var sourceFields = []sourceField{
 	{"password", []string{SourcePostgres}, false, func(s Source) bool { return !s.Password.Empty() }},
 	{"readOnly", []string{SourcePostgres, SourceSQLite}, false, func(s Source) bool { return s.ReadOnly }},
 	{"baseUrl", []string{SourceHTTP}, true, func(s Source) bool { return s.BaseURL != "" }},
-	{"headers", []string{SourceHTTP}, false, func(s Source) bool { return len(s.Headers) > 0 }},
+	{"headers", []string{SourceHTTP, SourceMCP}, false, func(s Source) bool { return len(s.Headers) > 0 }},
 	{"returnFullError", []string{SourceHTTP}, false, func(s Source) bool { return s.ReturnFullError }},
 	{"queryParams", []string{SourceHTTP, SourcePostgres}, false, func(s Source) bool { return len(s.QueryParams) > 0 }},
+	{"url", []string{SourceMCP}, true, func(s Source) bool { return s.URL != "" }},
+	{"auth", []string{SourceMCP}, false, func(s Source) bool { return s.Auth != nil }},
+	{"allow", []string{SourceMCP}, false, func(s Source) bool { return len(s.Allow) > 0 }},
+	{"refresh", []string{SourceMCP}, false, func(s Source) bool { return s.Refresh != 0 }},
 }
 
 // sources checks the sources of an app.
@@ -181,6 +186,9 @@ func (d *decoding) sourceValues(source Source, at string) {
 	case SourceHTTP:
 		d.headers(source.Headers, at+fault.Point("headers"))
 		d.baseURL(source.BaseURL, at+fault.Point("baseUrl"))
+	case SourceMCP:
+		d.headers(source.Headers, at+fault.Point("headers"))
+		d.sourceAuth(source, at)
 	}
 }
 

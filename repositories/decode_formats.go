@@ -38,6 +38,8 @@ var formats = map[string]func(string) error{
 	"source-type":    checkSourceType,
 	"tool-type":      checkToolType,
 	"timeout":        func(text string) error { return checkDuration(text, maxTimeout, "10s") },
+	"refresh":        checkRefresh,
+	"tool-pattern":   checkToolPattern,
 	"retry-for":      func(text string) error { return checkDuration(text, MostRetryFor, "15m") },
 	"settle":         func(text string) error { return checkDuration(text, maxSettle, "800ms") },
 	"dedupe-within":  func(text string) error { return checkDuration(text, maxDedupe, "10m") },

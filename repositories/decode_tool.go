@@ -10,14 +10,15 @@ import (
 
 // DecodeRepository reads the body of a repository. Scope and id are those of the path; ids
 // in the body must agree with them. An empty id means that the path has none: the body may
-// give one, and if it does not, the caller generates it. All faults are returned at once,
-// as a fault.List.
+// give one, and if it does not, the caller generates it. The tools of one with From are nil:
+// they are not said yet. All faults are returned at once, as a fault.List.
 func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) {
 	d, err := decode("Repository", body)
 	if err != nil {
 		return nil, err
 	}
 	d.place(scope, id)
+	d.from()
 	r := &Repository{}
 	d.Into(r)
 	d.tools(r.Tools)
@@ -28,7 +29,7 @@ func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) 
 	if id != "" {
 		r.ID = id
 	}
-	if r.Tools == nil {
+	if r.Tools == nil && r.From == "" {
 		r.Tools = []Tool{}
 	}
 	return r, nil

@@ -12,7 +12,7 @@ import (
 )
 
 // toolTypes are the types that a tool may have.
-var toolTypes = []string{ToolHTTP, ToolPostgres, ToolSQLite}
+var toolTypes = []string{ToolHTTP, ToolMCP, ToolPostgres, ToolSQLite}
 
 func checkToolType(text string) error {
 	if slices.Contains(toolTypes, text) {
@@ -31,13 +31,16 @@ type toolField struct {
 }
 
 var (
-	sqlTypes  = []string{ToolPostgres, ToolSQLite}
-	httpTypes = []string{ToolHTTP}
-	untyped   = []string{""}
+	sqlTypes   = []string{ToolPostgres, ToolSQLite}
+	httpTypes  = []string{ToolHTTP}
+	mcpTypes   = []string{ToolMCP}
+	untyped    = []string{""}
+	plainLists = append(sqlTypes[:2:2], ToolMCP, "")
 )
 
 var toolFields = []toolField{
 	{"source", toolTypes, true, func(t *Tool) bool { return t.Source != "" }},
+	{"remoteName", mcpTypes, false, func(t *Tool) bool { return t.RemoteName != "" }},
 	{"statement", sqlTypes, true, func(t *Tool) bool { return t.Statement != "" }},
 	{"method", httpTypes, true, func(t *Tool) bool { return t.Method != "" }},
 	{"path", httpTypes, true, func(t *Tool) bool { return t.Path != "" }},
@@ -47,8 +50,8 @@ var toolFields = []toolField{
 	{"queryParams", httpTypes, false, func(t *Tool) bool { return parameters.Present(t.QueryParams) }},
 	{"bodyParams", httpTypes, false, func(t *Tool) bool { return parameters.Present(t.BodyParams) }},
 	{"headerParams", httpTypes, false, func(t *Tool) bool { return parameters.Present(t.HeaderParams) }},
-	{"schema", append(sqlTypes[:2:2], untyped...), false, func(t *Tool) bool { return parameters.Present(t.Schema) }},
-	{"parameters", append(sqlTypes[:2:2], untyped...), false, func(t *Tool) bool { return parameters.Present(t.Parameters) }},
+	{"schema", plainLists, false, func(t *Tool) bool { return parameters.Present(t.Schema) }},
+	{"parameters", plainLists, false, func(t *Tool) bool { return parameters.Present(t.Parameters) }},
 	{"templateParameters", append(sqlTypes[:2:2], untyped...), false, func(t *Tool) bool { return parameters.Present(t.TemplateParameters) }},
 	{"url", untyped, false, func(t *Tool) bool { return t.URL != "" }},
 }
@@ -63,6 +66,8 @@ func (d *decoding) typed(t *Tool, at string) {
 	switch {
 	case t.RunsStatement():
 		d.statement(t, at)
+		d.limitedRequest(t, at+fault.Point("request"), false)
+	case t.Type == ToolMCP:
 		d.limitedRequest(t, at+fault.Point("request"), false)
 	case t.Type == ToolHTTP:
 		d.headers(t.Headers, at+fault.Point("headers"))
@@ -124,7 +129,10 @@ func (d *decoding) limitedRequest(t *Tool, at string, authenticates bool) {
 	if authenticates {
 		return
 	}
-	const sourceHas = "the source of a statement has the credentials"
+	sourceHas := "the source has the credentials"
+	if t.RunsStatement() {
+		sourceHas = "the source of a statement has the credentials"
+	}
 	if r.Auth != "" && r.Auth != AuthNone {
 		refuse(true, "auth", sourceHas)
 		return

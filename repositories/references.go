@@ -15,6 +15,9 @@ func (r *Repository) Check(app *App) error {
 	if r.SessionID != "" && r.Options.Template {
 		faults.Add(fault.Point("options", "template"), "is for repositories of an app; sessions get copies of them")
 	}
+	if r.From != "" {
+		checkFrom(&faults, r.From, app)
+	}
 	for i := range r.Tools {
 		tool := &r.Tools[i]
 		at := fault.Point("tools", i)
@@ -43,7 +46,7 @@ func checkModule(faults *fault.List, at string, request *Request, app *App) {
 }
 
 // sourceOf is the type of source that a type of tool works on.
-var sourceOf = map[string]string{ToolPostgres: SourcePostgres, ToolSQLite: SourceSQLite, ToolHTTP: SourceHTTP}
+var sourceOf = map[string]string{ToolPostgres: SourcePostgres, ToolSQLite: SourceSQLite, ToolHTTP: SourceHTTP, ToolMCP: SourceMCP}
 
 // checkSource checks that the tool's source exists and has the right type, and that a path
 // stays within it.
@@ -53,11 +56,7 @@ func checkSource(faults *fault.List, at string, tool *Tool, app *App) {
 	}
 	source, ok := app.Source(tool.Source)
 	if !ok {
-		known := make([]string, len(app.Sources))
-		for i := range app.Sources {
-			known[i] = app.Sources[i].Name
-		}
-		faults.Add(at+fault.Point("source"), "%s", unknownName("source", tool.Source, known))
+		faults.Add(at+fault.Point("source"), "%s", unknownName("source", tool.Source, app.sourceNames()))
 		return
 	}
 	if want := sourceOf[tool.Type]; source.Type != want {

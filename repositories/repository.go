@@ -31,7 +31,10 @@ type Repository struct {
 	SessionID string  `json:"sessionId,omitempty"`
 	ID        string  `json:"repositoryId"`
 	Options   Options `json:"options"`
-	Tools     []Tool  `json:"tools"`
+	// From names the mcp source of the app whose server has the tools; empty where whoever
+	// puts the repository gives them.
+	From  string `json:"from,omitempty"`
+	Tools []Tool `json:"tools"`
 
 	Created time.Time `json:"created,omitzero"`
 	Updated time.Time `json:"updated,omitzero"`
@@ -115,6 +118,9 @@ func (p *Patch) Apply(to *Repository) {
 
 // Next returns the repository as the patch makes it.
 func (p *Patch) Next(there *Repository) (*Repository, error) {
+	if there.From != "" && len(p.Tools) > 0 {
+		return nil, ownTools(there.From, fault.Point("tools"))
+	}
 	next := there.Clone()
 	p.Apply(next)
 	return next, nil
@@ -123,6 +129,9 @@ func (p *Patch) Next(there *Repository) (*Repository, error) {
 // Without returns the repository without a tool, or ErrNotFound where there is none of that
 // name. It is of another generation: what was matched before does not fire the tool.
 func (r *Repository) Without(tool string) (*Repository, error) {
+	if r.From != "" {
+		return nil, ownTools(r.From, "")
+	}
 	next := r.Clone()
 	next.Tools = slices.DeleteFunc(next.Tools, func(t Tool) bool { return t.Name == tool })
 	if len(next.Tools) == len(r.Tools) {
@@ -168,7 +177,7 @@ func (a *App) Clone() *App {
 	next.Sources = slices.Clone(a.Sources)
 	for i := range next.Sources {
 		source := &next.Sources[i]
-		source.Headers, source.QueryParams = maps.Clone(source.Headers), maps.Clone(source.QueryParams)
+		source.Headers, source.QueryParams, source.Auth = maps.Clone(source.Headers), maps.Clone(source.QueryParams), source.Auth.clone()
 	}
 	return &next
 }

@@ -17,10 +17,12 @@ const (
 	SourcePostgres = "postgres"
 	SourceSQLite   = "sqlite"
 	SourceHTTP     = "http"
+	SourceMCP      = "mcp"
 )
 
-// Source is a database or an HTTP API of the app, which tools of the matching type use. The
-// fields are Toolbox's; those of other types of sources are empty.
+// Source is a database, an HTTP API or an MCP server of the app, which tools of the matching
+// type use. The fields are Toolbox's, and those of mcp our own; those of other types of
+// sources are empty.
 type Source struct {
 	Name string `json:"name"`
 	Type string `json:"type"` // one of the above
@@ -37,7 +39,7 @@ type Source struct {
 
 	// BaseURL is what the paths of http tools are resolved against.
 	BaseURL string `json:"baseUrl,omitempty"`
-	// Headers go with every request of an http source.
+	// Headers go with every request of an http or mcp source.
 	Headers Headers `json:"headers,omitempty"`
 	// ReturnFullError keeps the body of an answer that is not 2xx.
 	ReturnFullError bool `json:"returnFullError,omitempty"`
@@ -50,6 +52,16 @@ type Source struct {
 	QueryParams Headers `json:"queryParams,omitempty"`
 	// Timeout is the time of one attempt, where the tool names none.
 	Timeout Duration `json:"timeout,omitzero"`
+
+	// URL is where an MCP server is spoken to, over Streamable HTTP.
+	URL string `json:"url,omitempty"`
+	// Auth authenticates every request to an MCP server; nil for none.
+	Auth *SourceAuth `json:"auth,omitempty"`
+	// Allow are patterns of names (* and ? stand for any letters and for one) of which one
+	// must be that of a tool for it to be taken over; empty for all.
+	Allow []string `json:"allow,omitempty"`
+	// Refresh is how often the server is asked for its tools; defaultRefresh where it is 0.
+	Refresh Duration `json:"refresh,omitzero"`
 }
 
 // Source returns the app's source of that name.

@@ -12,8 +12,8 @@ import (
 // CatchAll is the name of the tool that fires when nothing else matches a message.
 const CatchAll = "collect-user-message"
 
-// Tool is an action that a user's words can trigger: an event, and optionally an HTTP call
-// or an SQL statement.
+// Tool is an action that a user's words can trigger: an event, and optionally an HTTP call,
+// an SQL statement or the call of a tool of an MCP server.
 type Tool struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -28,6 +28,8 @@ type Tool struct {
 	// without a type fires an event and calls its URL.
 	Type   string `json:"type,omitempty"`
 	Source string `json:"source,omitempty"` // name of one of the app's sources
+	// RemoteName is what the server of an mcp tool calls it; Name where it is empty.
+	RemoteName string `json:"remoteName,omitempty"`
 	// Statement of a SQL tool: one statement, to which the parameters are bound, and
 	// into which the template parameters are pasted.
 	Statement string `json:"statement,omitempty"`
@@ -83,6 +85,7 @@ const (
 	ToolPostgres = "postgres-sql"
 	ToolSQLite   = "sqlite-sql"
 	ToolHTTP     = "http"
+	ToolMCP      = "mcp"
 )
 
 // When a user is asked before a trigger takes effect.
@@ -118,7 +121,7 @@ type Answer struct {
 func (t *Tool) RunsStatement() bool { return t.Type == ToolPostgres || t.Type == ToolSQLite }
 
 // Calls reports whether firing the tool has a result, besides its events: of a call of a
-// URL, a request to an http source, a statement, or from a subscriber that answers.
+// URL, a request to an http or mcp source, a statement, or from a subscriber that answers.
 func (t *Tool) Calls() bool { return t.URL != "" || t.Type != "" || t.Answer != nil }
 
 // lists are the tool's lists of parameters, in the order in which they make one flat

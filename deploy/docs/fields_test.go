@@ -20,7 +20,7 @@ var tables = map[string][]string{
 	"Repository": {"Repository", "Patch"}, "Options": {"Options"}, "Tool": {"Tool"},
 	"Request": {"Request"}, "Basic": {"Basic"}, "Bearer": {"Bearer"},
 	"Parameter": {"Parameter", "ToolboxParameter"}, "Items": {"Items"}, "Claim": {"Claim"},
-	"App": {"App"}, "Module": {"Module"}, "Authentication service": {"AuthService"}, "Source": {"Source"}, "Settings": {"Settings"},
+	"App": {"App"}, "Module": {"Module"}, "Authentication service": {"AuthService"}, "Source": {"Source"}, "Authentication of a source": {"SourceAuth"}, "Settings": {"Settings"},
 	"Session": {"SessionRequest"}, "Message": {"Message"}, "Direct trigger": {"Direct"}, "Finding tools": {"ToolSearch"}, "Answer to a trigger": {"Given"},
 	"Yes, no or stop": {"Confirmation", "Denial"}, "Key": {"KeyRequest"}, "Session token": {"TokenRequest"},
 }

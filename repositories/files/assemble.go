@@ -222,7 +222,7 @@ func newRepository(id string, at position) *Definition {
 
 // The fields of the documents that name tools.
 var (
-	repositoryFields = []string{"tools", "options", "description"}
+	repositoryFields = []string{"tools", "from", "options", "description"}
 	groupFields      = []string{"tools", "description"}
 )
 
@@ -241,13 +241,13 @@ func (c *collector) repository(d *document, tools map[string]*document, names []
 		switch {
 		case !slices.Contains(known, f.name):
 			c.faults.add(f.at, "%s: unknown field %q%s", d.label(), fault.Clip(f.name), fault.DidYouMean(f.name, known))
-		case f.name == "options":
+		case f.name == "options" || f.name == "from":
 			made.tree.fields = append(made.tree.fields, f)
 		case f.name == "tools":
 			c.members(d, f.value, made.tree.get("tools"), tools, names, taken)
 		}
 	}
-	if d.body.field("tools") == nil {
+	if d.body.field("tools") == nil && made.tree.field("from") == nil {
 		c.faults.add(d.at, "%s: tools is missing: a list of the names of its tools", d.label())
 	}
 	return made

@@ -49,6 +49,10 @@ func TestEveryFormBecomesTheRESTForm(t *testing.T) {
 			"kind: repository\nname: default\ntools: [ring]\noptions: {exclusive: true}\n---\nkind: tool\nname: book\ndescription: Book\n---\nkind: tool\nname: ring\ndescription: Ring\n",
 			map[string]string{"app": emptyApp, "default": `{"tools":[` + ring + `,` + book + `],"options":{"exclusive":true}}`},
 		},
+		"a repository from a source": {
+			"kind: source\nname: crm\ntype: mcp\nurl: https://crm.example/mcp\nallow: [find_*]\nrefresh: 1m\n---\nkind: repository\nname: customers\nfrom: crm\noptions: {exclusive: true}\n",
+			map[string]string{"app": `{"sources":[{"name":"crm","type":"mcp","url":"https://crm.example/mcp","allow":["find_*"],"refresh":"1m"}]}`, "customers": `{"tools":[],"from":"crm","options":{"exclusive":true}}`},
+		},
 		"nested and flat documents in one file": {
 			"tools:\n  book: {description: Book}\n---\nkind: toolset\nname: desk\ntools: [book]\n",
 			map[string]string{"app": emptyApp, "desk": `{"tools":[` + book + `]}`},

@@ -50,6 +50,17 @@ func (k Keys) Repos(sessionID string) string {
 	return k.tag + "repos:" + k.app + ":" + sessionID
 }
 
+// Sourced is a hash of an app: those of its and its sessions' repositories whose tools are those
+// of a source, as sessionId/repositoryId (/repositoryId of the app's own), to the source, the
+// revision of the repository and a digest of its tools. One that fired or was erased since is
+// taken out by the next look at the source.
+func (k Keys) Sourced() string { return k.tag + "sourced:" + k.app }
+
+// Refreshes is a sorted set of the partition: appId/source of the sources that repositories
+// have their tools from, by the time (ms) when they are to be looked at again, or when the lease
+// of who looks at them ends.
+func (k Keys) Refreshes() string { return k.tag + "refreshes" }
+
 // Turns is a hash of a session: everything about its messages, as field:messageId.
 func (k Keys) Turns(sessionID string) string { return k.tag + "turns:" + k.app + ":" + sessionID }
 
@@ -226,6 +237,23 @@ func OrNone(sessionID string) string {
 	}
 	return sessionID
 }
+
+// SourcedLua defines source(sourced, refreshes, app, member, mark, every), which notes that the
+// repository with the name member in Sourced has its tools from a source, which is to be looked
+// at within every (ms). An empty mark says that it has not. Whoever looks at the source just now
+// finds that something changed meanwhile, as the end of his lease has moved.
+const SourcedLua = `
+local function source(sourced, refreshes, app, member, mark, every)
+  if mark == '' then
+    redis.call('HDEL', sourced, member)
+    return
+  end
+  redis.call('HSET', sourced, member, mark)
+  local name = app .. '/' .. string.match(mark, '^%S+')
+  local due, at = redis.call('ZSCORE', refreshes, name), now() + every
+  redis.call('ZADD', refreshes, due and math.min(due - 1, at) or at, name)
+end
+`
 
 // SessionLua defines useSession(turns, idle, sessions, app, session, ttl), which notes that a
 // session is used: one that is new is among those of its app from then on, and ends ttl (ms)

@@ -51,9 +51,9 @@ func (s *Store) App(ctx context.Context, appID string) (*repositories.App, error
 
 // putApp writes an app.
 //
-//	KEYS app, apps
+//	KEYS app, apps, refreshes
 //	ARGV appId, revision that is there ('' for none), new revision, record, rates, '1' where
-//	     messages are events
+//	     messages are events, then appId/source of each source to be looked at now
 //	=>   ok, or conflict
 //
 // The first revision of an app is its generation.
@@ -64,6 +64,7 @@ if there ~= ARGV[2] then return 'conflict' end
 if there == '' then redis.call('HSET', KEYS[1], 'generation', ARGV[3]) end
 redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'record', ARGV[4], 'version', ARGV[3], 'limits', ARGV[5], 'chat', ARGV[6])
 redis.call('ZADD', KEYS[2], 0, ARGV[1])
+for i = 7, #ARGV do redis.call('ZADD', KEYS[3], now(), ARGV[i]) end
 return 'ok'
 `)
 
@@ -94,8 +95,8 @@ func (s *Store) changeApp(ctx context.Context, asked AppChange) (app *repositori
 		return nil, false, err
 	}
 	keys := keyspace.KeysOf(app.ID)
-	reply, err := putApp.Run(ctx, s.db, []string{keys.App(), keys.Apps()}, app.ID, there.Revision, app.Revision, record,
-		app.Settings.Limits.Rates(), app.Settings.ChatEvents)
+	reply, err := putApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Refreshes()}, append([]any{app.ID, there.Revision, app.Revision, record,
+		app.Settings.Limits.Rates(), app.Settings.ChatEvents}, otherSources(there, app)...)...)
 	s.origins.forget(app.ID)
 	if err == nil && reply == "conflict" {
 		err = errConflict
@@ -183,7 +184,7 @@ func cut(ids []string, limit int) ([]string, string) {
 // dropApp removes an app that has no repositories and no triggers left.
 //
 //	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts
-//	     of explanations, sessions, then uses of tools
+//	     of explanations, sessions, sourced, then uses of tools
 //	ARGV appId
 //	=>   ok, or again where it has some
 var dropApp = keyspace.NewFreeingScript(`
@@ -215,7 +216,7 @@ func (s *Store) DeleteApp(ctx context.Context, appID string, on ...Condition) er
 		}
 		reply, err := dropApp.Run(ctx, s.db, append([]string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions()}, keys.AllUses(s.now())...), appID)
+			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Sourced()}, keys.AllUses(s.now())...), appID)
 		if err == nil && reply == "again" {
 			err = errConflict
 		}

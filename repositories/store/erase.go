@@ -79,8 +79,8 @@ func (e *Erasing) End(ctx context.Context) error {
 
 // dropErased removes what a session has besides its triggers and its outboxes.
 //
-//	KEYS turns, order, repos, idle, sessions, explained, rates of the session, drafts, then
-//	     each draft, then the ledger
+//	KEYS turns, order, repos, idle, sessions, explained, sourced, rates of the session, drafts,
+//	     then each draft, then the ledger
 //	ARGV app, session
 //	=>   ok
 var dropErased = keyspace.NewFreeingScript(keyspace.DueLua, `
@@ -92,7 +92,10 @@ end
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
 redis.call('ZREM', KEYS[4], name)
 redis.call('ZREM', KEYS[5], ARGV[2])
-for i = 7, others do redis.call('DEL', KEYS[i]) end
+for _, member in ipairs(redis.call('HKEYS', KEYS[7])) do
+  if string.match(member, '^(.-)/') == ARGV[2] then redis.call('HDEL', KEYS[7], member) end
+end
+for i = 8, others do redis.call('DEL', KEYS[i]) end
 return 'ok'
 `)
 
@@ -104,7 +107,7 @@ func (e *Erasing) Drop(ctx context.Context) error {
 	if err != nil {
 		return keyspace.Unavailable(err)
 	}
-	keys := []string{k.Turns(e.id), k.Order(e.id), k.Repos(e.id), k.Idle(), k.Sessions(), k.Explained(), k.Rates(e.id), k.Drafts(e.id)}
+	keys := []string{k.Turns(e.id), k.Order(e.id), k.Repos(e.id), k.Idle(), k.Sessions(), k.Explained(), k.Sourced(), k.Rates(e.id), k.Drafts(e.id)}
 	for _, id := range drafts {
 		keys = append(keys, k.Draft(e.id, id))
 	}

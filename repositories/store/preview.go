@@ -49,6 +49,7 @@ func (s *Store) PreviewRepository(ctx context.Context, asked RepositoryChange, b
 	if err != nil {
 		return "", err
 	}
+	keepTools(next, there)
 	if err := s.mayCompare(ctx, asked.Scope.AppID, by, next.Credentials()); err != nil {
 		return "", err
 	}

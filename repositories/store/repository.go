@@ -19,16 +19,21 @@ import (
 
 // writeRepository writes a repository, or removes it, together with the event that this owes.
 //
-//	KEYS app, repos, idle, outbox, effect, written, closed, turns, sessions, then the ledger
+//	KEYS app, repos, idle, outbox, effect, written, closed, turns, sessions, sourced, refreshes,
+//	     then the ledger
 //	ARGV repositoryId, revision that is there ('' for none), stored form ('' removes),
 //	     new version of the app, appId, sessionId, session TTL (ms), Entry, how long the
 //	     write is remembered (ms), most repositories of the scope (0 for any number),
-//	     a name of this write
+//	     a name of this write, its mark in Sourced ('' for none) and how often its source is
+//	     looked at (ms)
 //	=>   ok, conflict, noapp, full, or erasing where the session is being erased
 //
 // A second run finds that the first one took place and answers as it did: by then its
 // event may be published, and its repository fired and gone again.
-var writeRepository, dropRepository = keyspace.NewScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, writeRepositoryLua), keyspace.NewFreeingScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, writeRepositoryLua)
+var (
+	writeRepository = keyspace.NewScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, keyspace.SourcedLua, writeRepositoryLua)
+	dropRepository  = keyspace.NewFreeingScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, keyspace.SourcedLua, writeRepositoryLua)
+)
 
 const writeRepositoryLua = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
@@ -50,6 +55,7 @@ if ARGV[6] == '' then
 else
   useSession(KEYS[8], KEYS[3], KEYS[9], ARGV[5], ARGV[6], tonumber(ARGV[7]))
 end
+source(KEYS[10], KEYS[11], ARGV[5], ARGV[6] .. '/' .. ARGV[1], ARGV[12], tonumber(ARGV[13]))
 enqueue(KEYS[5], owed, ARGV[5], KEYS[4], '')
 redis.call('SET', KEYS[6], ARGV[11], 'PX', ARGV[9])
 return 'ok'
@@ -59,7 +65,8 @@ return 'ok'
 // few seconds in which the client of Redis sends again what got no reply.
 const writeRemembered = 10 * time.Minute
 
-func (s *Store) write(ctx context.Context, repository *repositories.Repository, there, stored, operation string, most int) error {
+// write writes a repository of the app; a stored form that is empty removes it.
+func (s *Store) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, there, stored, operation string) error {
 	scope := repository.Scope()
 	owed, err := s.ChangeEntry(repository, operation)
 	if err != nil {
@@ -71,13 +78,15 @@ func (s *Store) write(ctx context.Context, repository *repositories.Repository, 
 	}
 	keys := keyspace.KeysOf(scope.AppID)
 	crash.At(crash.RepositoryBefore)
-	script := writeRepository
+	script, most, from := writeRepository, 0, sourcing{}
 	if stored == "" {
 		script = dropRepository
+	} else {
+		most, from = app.Settings.Limits.Repositories(scope), sourcingOf(app, repository)
 	}
 	reply, err := script.Run(ctx, s.db,
-		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions()}, keys.Ledger()...),
-		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, s.newID())
+		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes()}, keys.Ledger()...),
+		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, s.newID(), from.mark, from.every.Milliseconds())
 	crash.At(crash.RepositoryReply)
 	switch {
 	case err != nil:
@@ -120,6 +129,7 @@ func (s *Store) ChangeRepository(ctx context.Context, asked RepositoryChange) (n
 		if next, err = asked.To(there); err != nil {
 			return err
 		}
+		keepTools(next, there)
 		if next.Generation == "" {
 			next.Generation = s.newID()
 		}
@@ -178,7 +188,7 @@ func (s *Store) replace(ctx context.Context, app *repositories.App, there, next 
 	if err := next.Compile(); err != nil {
 		return err
 	}
-	return s.write(ctx, next, there.Revision, stored, operation, app.Settings.Limits.Repositories(next.Scope()))
+	return s.write(ctx, app, next, there.Revision, stored, operation)
 }
 
 // Repository returns a repository, or repositories.ErrNotFound.
@@ -287,7 +297,7 @@ func (s *Store) DeleteRepository(ctx context.Context, scope repositories.Scope, 
 		if err != nil {
 			return err
 		}
-		return s.write(ctx, there, there.Revision, "", "deleted", 0)
+		return s.write(ctx, nil, there, there.Revision, "", "deleted")
 	})
 }
 
@@ -302,7 +312,7 @@ func (s *Store) deleteAll(ctx context.Context, scope repositories.Scope) error {
 		if err != nil {
 			return err
 		}
-		if err := s.write(ctx, there, there.Revision, "", "deleted", 0); err != nil {
+		if err := s.write(ctx, nil, there, there.Revision, "", "deleted"); err != nil {
 			return err
 		}
 	}

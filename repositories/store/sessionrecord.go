@@ -22,16 +22,16 @@ import (
 // id the session has already counts as copied.
 //
 //	KEYS app, repos of the session, turns, idle, sessions, outbox of the session, then the
-//	     effect of each template, closed, then the ledger
+//	     effect of each template, sourced, refreshes, closed, then the ledger
 //	ARGV 1 appId, 2 sessionId, 3 record (JSON), 4 how long it lives from its beginning (ms, 0
 //	     for as long as it is used), 5 session TTL (ms), 6 most repositories of the session
 //	     (0 for any number), 7 a name of this write, then of each template its id, its stored
-//	     form and its Entry (JSON)
+//	     form, its Entry (JSON), its mark in Sourced and how often its source is looked at (ms)
 //	=>   ok with created (1 or 0) and copied, how many; noapp; full; over, where its time
 //	     would be over by now; erasing, where the session is being erased
 //
 // A second run finds its name, and answers as the first did.
-var putSession = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, keyspace.ErasingLua, `
+var putSession = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, keyspace.ErasingLua, keyspace.SourcedLua, `
 local repos, turns, app, session, name, at = KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[7], now()
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'noapp'} end
 local had = redis.call('HMGET', turns, 'put', 'since')
@@ -45,7 +45,7 @@ if lives > 0 then
   if expires <= at then return {'over'} end
 end
 local new, marks = {}, {}
-for i = 8, #ARGV, 3 do
+for i = 8, #ARGV, 5 do
   if redis.call('HEXISTS', turns, 'copied/' .. ARGV[i]) == 0 then
     marks[#marks + 1] = 'copied/' .. ARGV[i]
     marks[#marks + 1] = '1'
@@ -59,7 +59,8 @@ if expires then redis.call('HSET', turns, 'expires', expires) else redis.call('H
 useSession(turns, KEYS[4], KEYS[5], app, session, tonumber(ARGV[5]))
 for _, i in ipairs(new) do
   redis.call('HSET', repos, ARGV[i], ARGV[i + 1])
-  enqueue(KEYS[7 + (i - 8) / 3], cjson.decode(ARGV[i + 2]), app, KEYS[6], '')
+  source(KEYS[others - 2], KEYS[others - 1], app, session .. '/' .. ARGV[i], ARGV[i + 3], tonumber(ARGV[i + 4]))
+  enqueue(KEYS[7 + (i - 8) / 5], cjson.decode(ARGV[i + 2]), app, KEYS[6], '')
 end
 return {'ok', created, tostring(#new)}
 `)
@@ -86,7 +87,7 @@ func (s *Store) PutSession(ctx context.Context, session *repositories.Session) (
 	keys := []string{k.App(), k.Repos(session.ID), k.Turns(session.ID), k.Idle(), k.Sessions(), k.Outbox(keyspace.Box(session.ID, ""))}
 	args := []any{session.AppID, session.ID, record, time.Duration(session.ExpiresIn).Milliseconds(), s.ttl.Milliseconds(), most, s.newID()}
 	for _, template := range templates {
-		owed, copied, err := s.copied(template, scope)
+		owed, copied, from, err := s.copied(app, template, scope)
 		if err != nil {
 			return false, err
 		}
@@ -94,9 +95,9 @@ func (s *Store) PutSession(ctx context.Context, session *repositories.Session) (
 		if err != nil {
 			return false, err
 		}
-		keys, args = append(keys, k.Effect(owed.ID)), append(args, template.ID, copied, text)
+		keys, args = append(keys, k.Effect(owed.ID)), append(args, template.ID, copied, text, from.mark, from.every.Milliseconds())
 	}
-	raw, err := putSession.Run(ctx, s.db, append(append(keys, k.Closed(session.ID)), k.Ledger()...), args...)
+	raw, err := putSession.Run(ctx, s.db, append(append(keys, k.Sourced(), k.Refreshes(), k.Closed(session.ID)), k.Ledger()...), args...)
 	if err != nil {
 		return false, err
 	}
@@ -166,16 +167,16 @@ func (s *Store) templates(ctx context.Context, session *repositories.Session) ([
 }
 
 // copied is a template as it stands in a session, with the event that this owes.
-func (s *Store) copied(template *repositories.Repository, to repositories.Scope) (owed keyspace.Entry, stored string, err error) {
+func (s *Store) copied(app *repositories.App, template *repositories.Repository, to repositories.Scope) (owed keyspace.Entry, stored string, from sourcing, err error) {
 	next := template.Clone()
 	next.SessionID, next.Options.Template = to.SessionID, false
 	next.Generation, next.Revision, next.Created = s.newID(), s.newID(), s.now().UTC()
 	next.Updated = next.Created
 	if stored, err = s.sealer.encode(next); err != nil {
-		return owed, "", err
+		return owed, "", from, err
 	}
 	owed, err = s.ChangeEntry(next, "created")
-	return owed, stored, err
+	return owed, stored, sourcingOf(app, next), err
 }
 
 // sessionFields are what is read of a session.

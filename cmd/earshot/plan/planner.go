@@ -171,6 +171,10 @@ func (p *Planner) compare(ctx context.Context, s *step, canonical, there []byte,
 		delete(was, ours)
 		delete(is, ours)
 	}
+	if is["from"] != nil { // whose tools no file says
+		delete(was, "tools")
+		delete(is, "tools")
+	}
 	s.operation, s.lines = opUpdate, differences("", was, is)
 	if len(s.lines) > 0 {
 		return nil

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+)
+
+// sourcing says of a repository that is written where its tools are from; the zero value of
+// one that was given them.
+type sourcing struct {
+	mark  string // the value in Keys.Sourced
+	every time.Duration
+}
+
+func sourcingOf(app *repositories.App, r *repositories.Repository) sourcing {
+	if r.From == "" {
+		return sourcing{}
+	}
+	source, _ := app.Source(r.From)
+	return sourcing{strings.Join([]string{r.From, r.Revision, digestOf(r.Tools)}, " "), source.RefreshEvery()}
+}
+
+// digestOf tells lists of tools apart.
+func digestOf(tools []repositories.Tool) string {
+	text, _ := exactjson.Encode(tools) // came from JSON
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// keepTools lets a repository whose tools are those of a source keep them where they were not
+// read anew.
+func keepTools(next, there *repositories.Repository) {
+	if next.From == "" || next.Tools != nil {
+		return
+	}
+	if next.Tools = []repositories.Tool{}; next.From == there.From {
+		next.Tools = append(next.Tools, there.Tools...)
+	}
+}
+
+// otherSources names the mcp sources of an app that are not as they were.
+func otherSources(there, next *repositories.App) (names []any) {
+	for _, source := range next.Sources {
+		was, _ := there.Source(source.Name)
+		if source.Type == repositories.SourceMCP && !reflect.DeepEqual(was, source) {
+			names = append(names, next.ID+"/"+source.Name)
+		}
+	}
+	return names
+}
+
+// Refresh is the lease of one look at the tools of a source.
+type Refresh struct {
+	AppID, Source string
+	ends          string // of the lease, as Redis has it
+}
+
+// dueRefreshes takes the leases of the looks that are due.
+//
+//	KEYS refreshes
+//	ARGV length of the leases (ms), how many at most
+//	=>   appId/source and the end of its lease, of each
+//
+// A second run finds them leased; they are due again when that has ended.
+var dueRefreshes = keyspace.NewFreeingScript(`
+local taken = {}
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now(), 'LIMIT', 0, ARGV[2])) do
+  local ends = string.format('%.0f', now() + ARGV[1])
+  redis.call('ZADD', KEYS[1], ends, name)
+  taken[#taken + 1] = name
+  taken[#taken + 1] = ends
+end
+return taken
+`)
+
+// DueRefreshes takes the leases of looks at sources that are due now, of each partition so many
+// at most. Whoever does not end one within its lease leaves it to others.
+func (s *Store) DueRefreshes(ctx context.Context, lease time.Duration, most int) ([]Refresh, error) {
+	calls := make([]keyspace.Call, keyspace.Partitions)
+	for n := range calls {
+		calls[n] = keyspace.Call{Keys: []string{keyspace.PartitionKeys(n).Refreshes()}, Args: []any{lease.Milliseconds(), most}}
+	}
+	replies, err := dueRefreshes.RunAll(ctx, s.db, calls)
+	var due []Refresh
+	for _, reply := range replies {
+		fields, _ := reply.([]any)
+		for pair := range slices.Chunk(keyspace.Fields(fields), 2) {
+			app, source, _ := strings.Cut(pair[0], "/")
+			due = append(due, Refresh{app, source, pair[1]})
+		}
+	}
+	return due, err
+}
+
+// endRefresh says when a source is looked at next, unless something was changed meanwhile: then
+// it is due when that says.
+//
+//	KEYS refreshes, sourced
+//	ARGV appId/source, source, end of the lease, time until the next look (ms; 0 for none,
+//	     unless a repository has its tools from it)
+//	=>   ok
+var endRefresh = keyspace.NewFreeingScript(`
+if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1])) ~= tonumber(ARGV[3]) then return 'ok' end
+local next = tonumber(ARGV[4])
+if next > 0 then
+  redis.call('ZADD', KEYS[1], now() + next, ARGV[1])
+  return 'ok'
+end
+for _, mark in ipairs(redis.call('HVALS', KEYS[2])) do
+  if string.match(mark, '^%S+') == ARGV[2] then return 'ok' end
+end
+redis.call('ZREM', KEYS[1], ARGV[1])
+return 'ok'
+`)
+
+// End gives the lease back: the source is looked at again after a time, or where that is 0 no
+// more, as nothing is from it.
+func (s *Store) EndRefresh(ctx context.Context, r Refresh, next time.Duration) error {
+	k := keyspace.KeysOf(r.AppID)
+	_, err := endRefresh.Run(ctx, s.db, []string{k.Refreshes(), k.Sourced()}, r.AppID+"/"+r.Source, r.Source, r.ends, next.Milliseconds())
+	return err
+}
+
+// Sourced is a repository whose tools are those of a source, as it was when it was read.
+type Sourced struct {
+	Scope            repositories.Scope
+	ID               string
+	revision, digest string
+}
+
+// unlistSourced takes a repository that is not there any more out of those of a source.
+//
+//	KEYS sourced, repos of its scope
+//	ARGV its name in sourced, repositoryId
+//	=>   ok
+var unlistSourced = keyspace.NewFreeingScript(`
+if redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then redis.call('HDEL', KEYS[1], ARGV[1]) end
+return 'ok'
+`)
+
+// SourcedFrom lists the repositories whose tools are those of a source of an app.
+func (s *Store) SourcedFrom(ctx context.Context, appID, source string) ([]Sourced, error) {
+	k := keyspace.KeysOf(appID)
+	listing, err := s.db.HGetAll(ctx, k.Sourced()).Result()
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	var listed []Sourced
+	pipe := s.db.Pipeline()
+	for member, mark := range listing {
+		words := append(strings.Fields(mark), "", "")
+		if words[0] != source {
+			continue
+		}
+		session, id, _ := strings.Cut(member, "/")
+		listed = append(listed, Sourced{repositories.Scope{AppID: appID, SessionID: session}, id, words[1], words[2]})
+		pipe.HExists(ctx, k.Repos(session), id)
+	}
+	there, err := pipe.Exec(ctx)
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	return s.unlist(ctx, listed, there)
+}
+
+// unlist takes those out that are not there.
+func (s *Store) unlist(ctx context.Context, listed []Sourced, there []redis.Cmder) (left []Sourced, err error) {
+	for i, one := range listed {
+		if there[i].(*redis.BoolCmd).Val() {
+			left = append(left, one)
+			continue
+		}
+		k := keyspace.KeysOf(one.Scope.AppID)
+		_, away := unlistSourced.Run(ctx, s.db, []string{k.Sourced(), k.Repos(one.Scope.SessionID)}, one.Scope.SessionID+"/"+one.ID, one.ID)
+		err = errors.Join(err, away)
+	}
+	return left, err
+}
+
+// errSuperseded means that a repository was written, or went, since it was listed.
+var errSuperseded = errors.New("written meanwhile")
+
+// ReplaceTools gives a repository the tools that its source has now, and reports whether it had
+// others. One that was written since it was listed, or is gone, stays as it is.
+func (s *Store) ReplaceTools(ctx context.Context, of Sourced, tools []repositories.Tool) (changed bool, err error) {
+	if of.digest == digestOf(tools) {
+		return false, nil
+	}
+	_, _, err = s.ChangeRepository(ctx, RepositoryChange{Scope: of.Scope, ID: of.ID, To: func(there *repositories.Repository) (*repositories.Repository, error) {
+		if there.Revision != of.revision {
+			return nil, errSuperseded
+		}
+		next := there.Clone()
+		if next.Tools = slices.Clone(tools); loses(there, next) {
+			next.Generation = "" // what was matched before does not fire what is gone
+		}
+		return next, nil
+	}})
+	if errors.Is(err, errSuperseded) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("repository %q: %w", of.ID, err)
+	}
+	return true, nil
+}
+
+// loses reports whether a tool is there no more.
+func loses(there, next *repositories.Repository) bool {
+	return slices.ContainsFunc(there.Tools, func(t repositories.Tool) bool { return next.Tool(t.Name) == nil })
+}
