@@ -1,6 +1,7 @@
 package api
 
 import (
+	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories/store"
 )
@@ -9,6 +10,12 @@ import (
 const (
 	ofApp     = "/v1/apps/:appId"
 	ofSession = ofApp + "/sessions/:sessionId"
+)
+
+// Paths of the endpoint for chats, of an app or of a session.
+const (
+	pathCompletions = answer.OpenAIPath + "chat/completions"
+	pathModels      = answer.OpenAIPath + "models"
 )
 
 // accessGroups say who may do what (section 9 of the contract): operations, by the scopes of
@@ -45,6 +52,10 @@ var accessGroups = []struct {
 		"POST " + ofSession + "/messages", "GET " + ofSession + "/messages",
 		"GET " + ofSession + "/messages/:messageId", "DELETE " + ofSession + "/messages/:messageId",
 		"POST " + ofSession + "/messages/:messageId/commit",
+	}},
+	{auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true, OwnSession: true}, []string{
+		"POST " + ofApp + pathCompletions, "POST " + ofSession + pathCompletions,
+		"GET " + ofApp + pathModels, "GET " + ofSession + pathModels,
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}}, []string{
 		"POST " + ofApp + "/triggers", "GET " + ofApp + "/triggers", "DELETE " + ofApp + "/triggers",

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/api/listen"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -49,6 +51,9 @@ var permitted = map[string]string{
 	"PUT /v1/apps/{appId}/sessions/{sessionId}": "messages", "GET /v1/apps/{appId}/sessions/{sessionId}": "messages token", "GET /v1/apps/{appId}/sessions": "messages",
 	"DELETE /v1/apps/{appId}/sessions/{sessionId}": "messages", "POST /v1/apps/{appId}/sessions/{sessionId}/token": "messages",
 
+	"POST /v1/apps/{appId}/sessions/{sessionId}/openai/v1/chat/completions": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/openai/v1/models": "messages token",
+	"POST /v1/apps/{appId}/openai/v1/chat/completions": "messages token own", "GET /v1/apps/{appId}/openai/v1/models": "messages token own",
+
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/triggers": "messages triggers",
 	"POST /v1/apps/{appId}/triggers": "triggers", "GET /v1/apps/{appId}/triggers": "triggers",
 	"GET /v1/apps/{appId}/triggers/{triggerId}": "triggers", "POST /v1/apps/{appId}/triggers/{triggerId}/retry": "triggers",
@@ -67,6 +72,7 @@ var goodBodies = map[string]string{
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": `{"name":"n","source":"ui"}`,
 	"POST /v1/apps/{appId}/triggers":                      `{"name":"n","source":"ui"}`,
 	"POST /v1/apps/{appId}/tools/search":                  `{"text":"t"}`, "POST /v1/apps/{appId}/sessions/{sessionId}/tools/search": `{"text":"t"}`,
+	"POST /v1/apps/{appId}/openai/v1/chat/completions": `{}`, "POST /v1/apps/{appId}/sessions/{sessionId}/openai/v1/chat/completions": `{}`,
 	"POST /v1/apps/{appId}/triggers/{triggerId}/answer":  `{"ok":true}`,
 	"POST /v1/apps/{appId}/triggers/{triggerId}/confirm": `{"digest":"d"}`,
 }
@@ -79,6 +85,15 @@ func goodBody(operation string) string {
 		return `{"tools":[]}`
 	}
 	return ""
+}
+
+// kindModel answers everything with an empty object.
+type kindModel struct{}
+
+func (kindModel) RoundTrip(request *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader("{}\n")), Request: request,
+	}, nil
 }
 
 // record is one that fits the description.
@@ -135,8 +150,12 @@ var unknown = map[string]bool{
 	"expired token": true, "orphan token": true, "forged token": true,
 }
 
-// lets reports whether the contract lets a kind of credential use a route.
+// lets reports whether the contract lets a kind of credential use a route; own means any
+// session's token, whose own session it is about.
 func lets(operation, kind string) bool {
+	if kind == "other session" {
+		kind = "own"
+	}
 	for _, word := range strings.Fields(permitted[operation]) {
 		if word == kind {
 			return true
@@ -160,6 +179,7 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 	// are the real ones.
 	over := start(t, func(o *api.Options) {
 		o.Keys, o.Tokens, o.Events = keysOf{w.store, &storeDouble{}}, w.sealer, quietEvents{}
+		o.Model = listen.Model{BaseURL: "http://model.example/v1", Transport: kindModel{}}
 	})
 	over.store.apps = []*repositories.App{{ID: "clinic"}}
 	over.store.repositories = []*repositories.Repository{{ID: "r1", AppID: "clinic", Tools: []repositories.Tool{{Name: "t"}}}}
@@ -214,7 +234,7 @@ func TestNoAnswerTellsWhetherSomethingOfAnotherAppExists(t *testing.T) {
 	for operation := range permitted {
 		method, path, _ := strings.Cut(operation, " ")
 		for _, kind := range []string{"other app", "token of other", "none", "revoked", "wrong", "other session"} {
-			if kind == "other session" && !strings.Contains(path, "{sessionId}") && !lets(operation, "token") {
+			if kind == "other session" && (lets(operation, kind) || !strings.Contains(path, "{sessionId}") && !lets(operation, "token")) {
 				continue
 			}
 			there := look(method, pathIDs.Replace(path), goodBody(operation), sent[kind])

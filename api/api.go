@@ -14,6 +14,7 @@ import (
 	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
+	"earshot/api/listen"
 	"earshot/api/server"
 	"earshot/repositories"
 	"earshot/repositories/secret"
@@ -42,6 +43,8 @@ type Options struct {
 	Identities Identities
 	// Models knows which models can be asked. Missing: settings may name any.
 	Models Models
+	// Model is what the endpoint for chats relays to. Missing: that endpoint says so.
+	Model listen.Model
 	// Events is read by event streams. Missing: they answer 503.
 	Events Events
 	// Memory erases sessions, and tells what the stream has of them. Missing: it is answered
@@ -91,7 +94,7 @@ func New(options Options) http.Handler {
 		counted(options.Metrics),
 		answered,
 		recovered,
-		hardened(options.WriteTime),
+		hardened(options.WriteTime, longBodies(table)),
 		crossOrigin(options.Origins),
 	}
 	if options.AdminKey.Empty() {
@@ -145,6 +148,7 @@ type Store interface {
 	Previewer
 	SameNamer
 	SessionStore
+	listen.Modes
 }
 
 // AppStore keeps apps.
@@ -193,6 +197,7 @@ type Engine interface {
 	Messages
 	Triggers
 	Tools
+	listen.Engine
 	// Open lists the calls of a session that lack values.
 	Open(ctx context.Context, appID, sessionID string) ([]trigger.OpenCall, error)
 }

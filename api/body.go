@@ -16,7 +16,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
-	"earshot/api/server"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/bodies"
@@ -44,27 +43,9 @@ func readOptional(c echo.Context) ([]byte, error) {
 	}
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return nil, readingProblem(err)
+		return nil, answer.Unread(err)
 	}
 	return body, nil
-}
-
-func readingProblem(err error) error {
-	var size *http.MaxBytesError
-	switch {
-	case errors.As(err, &size):
-		return err
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return late()
-	default:
-		return answer.BadRequest("the body broke off before its end")
-	}
-}
-
-// late is the problem of a body that did not come in time. What is left of it would be
-// read as the next request, so the connection ends.
-func late() error {
-	return answer.NewProblem(http.StatusRequestTimeout, "the body did not arrive within "+server.BodyTime.String()).With("Connection", "close")
 }
 
 // drained reads the body of a request that needs none, before it is answered: net/http
@@ -87,14 +68,10 @@ func drain(request *http.Request) error {
 	}
 	_, err := io.Copy(io.Discard, request.Body)
 	var size *http.MaxBytesError
-	switch {
-	case errors.As(err, &size):
-		return err
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return late()
-	default:
-		return nil
+	if errors.As(err, &size) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return answer.Unread(err)
 	}
+	return nil
 }
 
 // checkEncoding refuses what is not plain JSON in UTF-8. A missing Content-Type is

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -20,7 +21,7 @@ type Origins interface {
 
 const (
 	corsMethods = "GET, POST, PUT, PATCH, DELETE"
-	corsExposed = "ETag, Location, Retry-After, Preference-Applied, WWW-Authenticate"
+	corsExposed = "ETag, Location, Retry-After, Preference-Applied, WWW-Authenticate, X-Earshot-Message-Id"
 	// corsAge is how long a browser keeps the answer to a preflight, in seconds.
 	corsAge = "600"
 )
@@ -87,7 +88,11 @@ func allowedHeaders(wanted string) string {
 
 func readsHeader(name string) bool {
 	switch name {
-	case "authorization", "content-type", "prefer", "last-event-id", "if-match", "if-none-match", "cache-control", "traceparent", "tracestate":
+	case "authorization", "content-type", "prefer", "last-event-id", "if-match", "if-none-match", "cache-control", "traceparent", "tracestate",
+		"x-earshot-session", "idempotency-key", "openai-organization", "openai-project":
+		return true
+	}
+	if strings.HasPrefix(name, "x-stainless-") { // of OpenAI's client
 		return true
 	}
 	service, isToken := strings.CutSuffix(name, repositories.TokenHeaderEnd)
@@ -116,7 +121,7 @@ var hardening = http.Header{
 
 // hardened bounds what is read and says how the answer may be used: never as another
 // type, never in a frame, and never kept by a cache unless a handler says otherwise.
-func hardened(limit time.Duration) echo.MiddlewareFunc {
+func hardened(limit time.Duration, longer map[string]int64) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			maps.Copy(c.Response().Header(), hardening)
@@ -124,10 +129,11 @@ func hardened(limit time.Duration) echo.MiddlewareFunc {
 			if request.ProtoMajor > 1 {
 				c.Response().Writer = server.PacedWriter(c.Response().Writer, limit)
 			}
-			if request.ContentLength > maxBody {
-				return &http.MaxBytesError{Limit: maxBody}
+			most := cmp.Or(longer[c.Path()], maxBody)
+			if request.ContentLength > most {
+				return &http.MaxBytesError{Limit: most}
 			}
-			request.Body = http.MaxBytesReader(c.Response().Writer, request.Body, maxBody)
+			request.Body = http.MaxBytesReader(c.Response().Writer, request.Body, most)
 			if request.Method == http.MethodOptions { // is answered by no route
 				return drained(next)(c)
 			}

@@ -151,7 +151,7 @@ func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
 		for _, role := range described["security"].([]any)[0].(map[string]any)["key"].([]any) {
 			roles = append(roles, role.(string))
 		}
-		require.ElementsMatch(t, strings.Fields(strings.NewReplacer("token", "session", "everybody", "").Replace(permitted[operation])), roles, operation)
+		require.ElementsMatch(t, strings.Fields(strings.NewReplacer("token", "session", "everybody", "", "own", "").Replace(permitted[operation])), roles, operation)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestTheExampleBodiesAreTakenAsTheyStand(t *testing.T) {
 	for path, item := range s.description.document["paths"].(map[string]any) {
 		for method := range item.(map[string]any) {
 			media := s.description.at("/paths/" + escape(path) + "/" + method + "/requestBody/content/application~1json")
-			if media == nil || method == "patch" {
+			if media == nil || method == "patch" || strings.Contains(path, "/openai/") { // which no model is behind
 				continue
 			}
 			body, err := json.Marshal(media["example"])

@@ -87,6 +87,10 @@ func (s *storeDouble) Sessions(_ context.Context, appID, after string, limit int
 	return nil, s.next, s.err
 }
 
+func (s *storeDouble) ChatMode(context.Context, string) (string, error) {
+	return repositories.ChatWatch, s.err
+}
+
 func (s *storeDouble) App(_ context.Context, appID string) (*repositories.App, error) {
 	s.took("App", appID)
 	if s.err != nil {
@@ -209,6 +213,8 @@ func (e *engineDouble) PostAsync(_ context.Context, message trigger.Message) (st
 	e.took("PostAsync", message)
 	return message.ID, e.err
 }
+
+func (e *engineDouble) Beside(run func(context.Context)) { go run(context.Background()) }
 
 func (e *engineDouble) History(_ context.Context, asked trigger.HistoryQuery) ([]trigger.Entry, string, error) {
 	e.took("History", asked)

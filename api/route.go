@@ -9,6 +9,7 @@ import (
 	"earshot/api/admission"
 	"earshot/api/auth"
 	"earshot/api/docs"
+	"earshot/api/listen"
 	"earshot/repositories"
 )
 
@@ -28,6 +29,8 @@ type route struct {
 	// tagged says that what it reads or writes has an entity tag, of which a request may make
 	// a condition.
 	tagged bool
+	// most is the longest body that is read, in bytes; 0 is maxBody.
+	most int64
 	// kind says by which bound its requests are admitted; open ones are by none.
 	kind admission.Kind
 }
@@ -49,10 +52,36 @@ func (o Options) routes() []route {
 	all = append(all, sessionTokens{o.Keys, o.Tokens, bodies, o.Now}.routes()...)
 	all = append(all, sessions{o.Store, o.Engine, bodies}.routes()...)
 	all = append(all, closing{o.Store, o.Store, o.Engine, o.Memory}.routes()...)
+	all = append(all, o.chats(people)...)
 	all = append(all, o.sources().routes()...)
 	all = append(all, probes{o.Ready, o.Logger}.routes()...)
 	all = append(all, metricsRoute(o.Metrics))
 	return withDocumentation(all)
+}
+
+// chats are the routes of the endpoint that chat clients take for their model.
+func (o Options) chats(people users) []route {
+	handler := listen.New(listen.Options{
+		Engine: o.Engine, Modes: o.Store, Model: o.Model, Users: people.heard, Trace: traceParent, Logger: o.Logger, Metrics: o.Metrics,
+	})
+	var all []route
+	for _, owner := range []string{ofApp, ofSession} {
+		all = append(all,
+			route{method: http.MethodPost, path: owner + pathCompletions, handle: handler.Chat, reads: true, most: listen.MaxBody, kind: admission.Relay},
+			route{method: http.MethodGet, path: owner + pathModels, handle: handler.Models})
+	}
+	return all
+}
+
+// longBodies are the routes whose bodies may be longer than maxBody, with how long.
+func longBodies(table []route) map[string]int64 {
+	most := map[string]int64{}
+	for _, endpoint := range table {
+		if endpoint.most > 0 {
+			most[endpoint.path] = endpoint.most
+		}
+	}
+	return most
 }
 
 // withDocumentation adds the routes that describe the table and, in it, themselves.

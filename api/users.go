@@ -36,21 +36,31 @@ type user struct {
 // of verifies the ID tokens that came with a request, as {service}_token headers of the
 // app's services. Most requests have none, and cost nothing.
 func (u users) of(c echo.Context) (user, error) {
-	if u.identities == nil || !hasToken(c.Request().Header) {
+	return u.in(c.Request().Context(), c.Param("appId"), c.Request().Header)
+}
+
+// heard is of for a request whose answer is under way, or over.
+func (u users) heard(ctx context.Context, appID string, header http.Header) (parameters.Claims, map[string]string, error) {
+	found, err := u.in(ctx, appID, header)
+	return found.claims, found.faults, err
+}
+
+func (u users) in(ctx context.Context, appID string, sentWith http.Header) (user, error) {
+	if u.identities == nil || !hasToken(sentWith) {
 		return user{}, nil
 	}
-	app, err := u.apps.App(c.Request().Context(), c.Param("appId"))
+	app, err := u.apps.App(ctx, appID)
 	if err != nil {
 		return user{}, err
 	}
 	found := user{claims: parameters.Claims{}}
 	for _, service := range app.AuthServices {
 		header := repositories.TokenHeader(service.Name)
-		sent := c.Request().Header.Values(header)
+		sent := sentWith.Values(header)
 		if len(sent) == 0 || len(sent) == 1 && sent[0] == "" {
 			continue
 		}
-		claims, err := u.verify(c.Request().Context(), service, sent)
+		claims, err := u.verify(ctx, service, sent)
 		if err != nil {
 			found.refuse(service.Name, err)
 			continue

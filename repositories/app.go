@@ -67,6 +67,20 @@ type Settings struct {
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
 	// Limits bound what the app's users may do.
 	Limits Limits `json:"limits,omitzero"`
+	// OpenAI says what is done with the chats of clients whose model is behind this service.
+	OpenAI OpenAI `json:"openai,omitzero"`
+}
+
+// What is done with the chats of clients whose model is behind this service.
+const (
+	ChatWatch = "watch" // they are relayed as they are, and matched beside
+	ChatAct   = "act"   // the model is offered the tools in scope, and calls them
+)
+
+// OpenAI are an app's choices about its chats with a model behind this service.
+type OpenAI struct {
+	// Mode is ChatWatch or ChatAct; empty is the first.
+	Mode string `json:"mode,omitempty"`
 }
 
 // Prompt is an app's own text for the LLM.

@@ -260,6 +260,10 @@ func (e *Engine) work(f func()) {
 	})
 }
 
+// Beside runs f for a request that does not wait for it: Stop does. The context ends with the
+// engine.
+func (e *Engine) Beside(f func(ctx context.Context)) { e.work(func() { f(e.life) }) }
+
 // untilRoom is the pause before a turn that a full Redis has no room for is claimed again.
 const untilRoom = 5 * time.Second
 

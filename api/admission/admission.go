@@ -25,6 +25,9 @@ const (
 	// defaultRequests is how many others are: a page or a definition of 1 MiB takes
 	// some megabytes while it is read and written.
 	defaultRequests = 64
+	// mostRelays is how many chats are relayed, each some 100 KiB, that wait for a model most of
+	// their time.
+	mostRelays = 4096
 	// defaultWaiting is how many of either kind wait for their turn, each a connection
 	// and a goroutine.
 	defaultWaiting = 2000
@@ -42,14 +45,16 @@ const (
 	Turn
 	// Stream stays open, and is counted with its kind.
 	Stream
+	// Relay is a chat that is relayed to a model.
+	Relay
 )
 
 // Control is the admission control of a replica. Each kind of request has a limit of its
 // own, so that a flood of messages does not keep anybody from revoking the key that it
 // comes with.
 type Control struct {
-	turns, requests *queue
-	refused         *prometheus.CounterVec
+	turns, requests, relays *queue
+	refused                 *prometheus.CounterVec
 }
 
 // NewControl makes the bounds of one replica. Where a number is zero it has its default.
@@ -58,6 +63,7 @@ func NewControl(turns, requests, waiting int, registry *prometheus.Registry) *Co
 	return &Control{
 		turns:    newQueue(cmp.Or(turns, defaultTurns), waiting, waitTime),
 		requests: newQueue(cmp.Or(requests, defaultRequests), waiting, waitTime),
+		relays:   newQueue(mostRelays, waiting, waitTime),
 		refused:  refusedCounter(registry),
 	}
 }
@@ -66,7 +72,7 @@ func NewControl(turns, requests, waiting int, registry *prometheus.Registry) *Co
 func refusedCounter(registry *prometheus.Registry) *prometheus.CounterVec {
 	counter := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "earshot_http_refused_total",
-		Help: "Requests that were refused because too many were under work, by kind: turn or request.",
+		Help: "Requests that were refused because too many were under work, by kind: turn, request or relay.",
 	}, []string{"kind"})
 	var there prometheus.AlreadyRegisteredError
 	if errors.As(registry.Register(counter), &there) {
@@ -79,8 +85,11 @@ func refusedCounter(registry *prometheus.Registry) *prometheus.CounterVec {
 // before anything of it is read or stored where there are too many.
 func (g *Control) Admitted(kind Kind) echo.MiddlewareFunc {
 	gate, label := g.turns, "turn"
-	if kind == Request {
+	switch kind {
+	case Request:
 		gate, label = g.requests, "request"
+	case Relay:
+		gate, label = g.relays, "relay"
 	}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"os"
 	"strconv"
 	"time"
 
+	"earshot/api/server"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/fault"
@@ -162,4 +164,19 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// Unread returns the problem of a body that was not read to its end: it is too long, too late,
+// or broke off. What is left of one that is late would be read as the next request, so the
+// connection ends.
+func Unread(err error) error {
+	var size *http.MaxBytesError
+	switch {
+	case errors.As(err, &size):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return NewProblem(http.StatusRequestTimeout, "the body did not arrive within "+server.BodyTime.String()).With("Connection", "close")
+	default:
+		return BadRequest("the body broke off before its end")
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"go.opentelemetry.io/otel/trace"
@@ -33,6 +34,8 @@ type Problem struct {
 	// Triggers is a list of what a message has set off that was to be taken back.
 	Triggers any `json:"triggers,omitempty"`
 
+	// code is a word for programs, where a client of OpenAI's asks.
+	code string
 	// header is sent with the problem: Allow, Retry-After, WWW-Authenticate.
 	header map[string]string
 	// cause is for the log alone.
@@ -73,6 +76,12 @@ func (p *Problem) Because(err error) *Problem {
 	return p
 }
 
+// Coded adds a word for programs, which clients of OpenAI's are shown.
+func (p *Problem) Coded(code string) *Problem {
+	p.code = code
+	return p
+}
+
 // write sends the problem.
 func (p *Problem) write(c echo.Context) error {
 	header := c.Response().Header()
@@ -80,6 +89,9 @@ func (p *Problem) write(c echo.Context) error {
 		header.Set(name, value)
 	}
 	header.Set("Cache-Control", "no-store")
+	if strings.Contains(c.Path(), OpenAIPath) {
+		return JSON(c, p.Status, p.openAI())
+	}
 	return writeAs(c, problemJSON, p.Status, p)
 }
 

@@ -224,7 +224,7 @@ func (p Principal) may(a Access, appID, sessionID string) bool {
 	case p.appID == "" || p.appID != appID:
 		return false
 	case p.FrontEnd():
-		return a.FrontEnd && (a.ByTrigger || p.SessionID == sessionID)
+		return a.FrontEnd && (a.ByTrigger || p.SessionID == sessionID || a.OwnSession && sessionID == "")
 	default:
 		return slices.ContainsFunc(a.Scopes, func(s store.Permission) bool { return slices.Contains(p.scopes, s) })
 	}
@@ -237,7 +237,9 @@ type Access struct {
 	// ByTrigger says that the path names a trigger and no session: whether it is of the
 	// token's session is for the handler to find out.
 	ByTrigger bool
-	Anyone    bool // whoever is authenticated, for a route that is of no app
+	// OwnSession says that a path without a session means that of the token.
+	OwnSession bool
+	Anyone     bool // whoever is authenticated, for a route that is of no app
 }
 
 // Authorized lets those through who may use the route. It stands before everything

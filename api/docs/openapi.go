@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"earshot/api/answer"
 )
 
 // The description of the API: its operations, and the components that they refer to.
@@ -93,6 +95,9 @@ func complete(operation object, endpoint Route) {
 		addTags(responses)
 	}
 	for status, name := range answersOf(endpoint) {
+		if strings.Contains(endpoint.Path, answer.OpenAIPath) {
+			name = "OpenAIRefusal"
+		}
 		if responses[status] == nil {
 			responses[status] = reference("responses", name)
 		}
@@ -149,7 +154,7 @@ func answersOf(endpoint Route) map[string]string {
 		delete(answers, "412")
 		answers["304"] = "NotModified"
 	}
-	if endpoint.Reads {
+	if endpoint.Reads && !strings.Contains(endpoint.Path, answer.OpenAIPath) {
 		answers["415"] = "UnsupportedMediaType"
 	}
 	return answers

@@ -15,6 +15,7 @@ import (
 	"earshot/api"
 	"earshot/api/console"
 	"earshot/api/identity"
+	"earshot/api/listen"
 	"earshot/api/server"
 	"earshot/cmd/earshot/redisdb"
 	"earshot/emitter"
@@ -144,6 +145,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	rest := api.New(api.Options{
 		Store: s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: erasure.New(erasure.Options{Store: s.store, DB: s.db, Events: s.emitter, Answers: s.intake}), Closing: closing, NATSURL: s.config.ownNATS,
+		Model: s.chatModel(),
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check,
@@ -153,6 +155,15 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
 }
+
+// chatModel is the model that chats are relayed to: OpenAI's, or what is compatible with it.
+func (s *service) chatModel() listen.Model {
+	of := provider.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "")
+	return listen.Model{BaseURL: of.BaseURL, Key: of.Key, Transport: provider.NewHTTPClient(mostChats).Transport}
+}
+
+// mostChats is how many connections to the model are kept that chats are relayed over.
+const mostChats = 1024
 
 func (s *service) listen() (err error) {
 	s.listener, err = net.Listen("tcp", s.config.Addr)

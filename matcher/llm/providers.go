@@ -24,6 +24,9 @@ const (
 	providerCohere    = "cohere"
 )
 
+// OpenAI is where OpenAI's own API is.
+const OpenAI = "https://api.openai.com/v1"
+
 // vendor is a provider that could be configured.
 type vendor struct {
 	provider.Config
@@ -37,7 +40,7 @@ type vendor struct {
 func (o Options) vendors() []vendor {
 	compatible := provider.Config{Key: o.Key, BaseURL: o.BaseURL, Model: o.Model}
 	return []vendor{
-		{compatible.WithDefaults("https://api.openai.com/v1", DefaultModel), providerOpenAI, "OPENAI", openai.New},
+		{compatible.WithDefaults(OpenAI, DefaultModel), providerOpenAI, "OPENAI", openai.New},
 		{o.Anthropic.WithDefaults("https://api.anthropic.com", anthropic.DefaultModel), providerAnthropic, "ANTHROPIC", anthropic.New},
 		{o.Gemini.WithDefaults("https://generativelanguage.googleapis.com", gemini.DefaultModel), providerGemini, "GEMINI", gemini.New},
 		{o.Cohere.WithDefaults("https://api.cohere.com", cohere.DefaultModel), providerCohere, "COHERE", cohere.New},

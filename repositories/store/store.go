@@ -52,6 +52,7 @@ type Store struct {
 	changed func(appID string)
 	access  *fresh[*storedKey] // by app and keyId
 	origins *fresh[[]string]   // by app
+	modes   *fresh[string]     // by app
 	lives   *fresh[Generation] // by app and session
 }
 
@@ -68,7 +69,7 @@ func New(db *keyspace.DB, options Options) *Store {
 		s.now = time.Now
 	}
 	s.access, s.origins = newFresh[*storedKey](cached, keyFresh, time.Now), newFresh[[]string](cached, keyFresh, time.Now)
-	s.lives = newFresh[Generation](cached, keyFresh, time.Now)
+	s.lives, s.modes = newFresh[Generation](cached, keyFresh, time.Now), newFresh[string](cached, keyFresh, time.Now)
 	if s.newID == nil {
 		s.newID = rand.Text
 	}

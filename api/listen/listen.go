@@ -1,0 +1,168 @@
+// Package listen is a model's endpoint that listens: chat clients take it for their model, and
+// what the model says is relayed to them byte for byte as it comes, while what the user said
+// last is matched beside (settings.openai.mode "watch").
+//
+// Nothing that happens beside is waited for: a store or a matcher that is slow or fails
+// delays no byte.
+package listen
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"earshot/api/answer"
+	"earshot/repositories/parameters"
+	"earshot/repositories/secret"
+	"earshot/trigger"
+)
+
+// Limits of what is relayed at once.
+const (
+	// MaxBody is the longest request for a completion, in bytes: a conversation with pictures.
+	MaxBody = 16 << 20
+	// smallBody is what a request may hold in memory without being counted, and maxHeld what
+	// the others may together.
+	smallBody = 64 << 10
+	maxHeld   = 256 << 20
+	// mostBeside is how many messages are on their way to the engine at once.
+	mostBeside = 4096
+)
+
+// Model is the endpoint that chats are relayed to, as OpenAI's.
+type Model struct {
+	// BaseURL is where it is, up to its version; empty where none is configured.
+	BaseURL string
+	// Key is its key, which no client sees; empty for none.
+	Key secret.Secret
+	// Transport is what it is asked with. It must not unpack what it gets.
+	Transport http.RoundTripper
+}
+
+// Engine takes what is said in chats.
+type Engine interface {
+	// PostAsync returns as soon as a message is stored; the same id again fires nothing.
+	PostAsync(ctx context.Context, message trigger.Message) (messageID string, err error)
+	// Beside runs a function that no request waits for, with a context that ends with the
+	// engine. A service that ends waits for it.
+	Beside(run func(ctx context.Context))
+}
+
+// Modes knows what an app does with its chats: repositories.ChatWatch or ChatAct. Its error is
+// repositories.ErrNotFound without the app.
+type Modes interface {
+	ChatMode(ctx context.Context, appID string) (string, error)
+}
+
+// Options are what New needs.
+type Options struct {
+	Engine Engine
+	Modes  Modes
+	Model  Model
+	// Users verifies the ID tokens in the header of a request: what they say, and a word of
+	// why others do not do.
+	Users func(ctx context.Context, appID string, header http.Header) (claims parameters.Claims, faults map[string]string, err error)
+	// Trace is the trace that a request belongs to (W3C Trace Context).
+	Trace   func(ctx context.Context) string
+	Logger  *slog.Logger
+	Metrics prometheus.Registerer
+}
+
+// Handler serves chats. It is safe for concurrent use.
+type Handler struct {
+	Options
+	url     string
+	metrics metrics
+	room    room
+	beside  chan struct{} // has one of each message on its way
+	buffers sync.Pool
+}
+
+// New returns the handler of a model's endpoint.
+func New(options Options) *Handler {
+	return &Handler{
+		Options: options, url: strings.TrimRight(options.Model.BaseURL, "/"), metrics: newMetrics(options.Metrics),
+		beside: make(chan struct{}, mostBeside), buffers: sync.Pool{New: func() any { return new([relayed]byte) }},
+	}
+}
+
+// Models answers with the models that the endpoint behind has.
+func (h *Handler) Models(c echo.Context) error {
+	if _, err := h.Modes.ChatMode(c.Request().Context(), c.Param("appId")); err != nil {
+		return err
+	}
+	return h.relay(c, "/models", nil, nil)
+}
+
+// Chat relays a chat completion.
+func (h *Handler) Chat(c echo.Context) error {
+	if _, err := h.Modes.ChatMode(c.Request().Context(), c.Param("appId")); err != nil {
+		return err
+	}
+	body, free, err := h.read(c)
+	if err != nil {
+		return err
+	}
+	defer free()
+	of, err := h.hear(c, body)
+	if err != nil {
+		return err
+	}
+	return h.relay(c, "/chat/completions", body, of)
+}
+
+// messageHeader names the message that the user has said last.
+const messageHeader = "X-Earshot-Message-Id"
+
+// relay asks the model and relays its answer.
+func (h *Handler) relay(c echo.Context, path string, body []byte, of *hearing) error {
+	response, err := h.ask(c, path, body)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // read to its end, or given up
+	h.copyHeader(c, response)
+	if id := of.message(); id != "" {
+		c.Response().Header().Set(messageHeader, id)
+	}
+	c.Response().WriteHeader(response.StatusCode)
+	return h.copyBody(c, response)
+}
+
+// noModel is the problem of a service that no model is behind.
+func noModel() error {
+	return answer.NewProblem(http.StatusNotImplemented,
+		"no model is behind this endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for another than OpenAI's, where Earshot runs").
+		With("X-Should-Retry", "false").Coded("model_not_configured")
+}
+
+// dropped is the outcome of a message for which there was no room.
+const dropped = "dropped"
+
+// metrics count what is relayed, and what is heard meanwhile. Their names are public.
+type metrics struct{ requests, messages *prometheus.CounterVec }
+
+func newMetrics(registry prometheus.Registerer) metrics {
+	return metrics{
+		requests: counter(registry, "earshot_openai_requests_total",
+			"Requests to the model behind the endpoint for chats, by outcome: answered, whatever its status, unreachable, broken, or left by the client."),
+		messages: counter(registry, "earshot_openai_messages_total",
+			"Messages that were heard in chats, by outcome: kept, limited, failed, or dropped for lack of room."),
+	}
+}
+
+// counter returns the registry's counter; a second handler on one registry shares it.
+func counter(registry prometheus.Registerer, name, help string) *prometheus.CounterVec {
+	made := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"outcome"})
+	var there prometheus.AlreadyRegisteredError
+	if errors.As(registry.Register(made), &there) {
+		return there.ExistingCollector.(*prometheus.CounterVec)
+	}
+	return made
+}

@@ -1,0 +1,187 @@
+package listen
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/repositories"
+)
+
+// relayed is how much of an answer is relayed at once, in bytes.
+const relayed = 32 << 10
+
+// room is the memory that long requests have.
+type room struct{ taken atomic.Int64 }
+
+func (r *room) take(n int64) (free func(), ok bool) {
+	if r.taken.Add(n) > maxHeld {
+		r.taken.Add(-n)
+		return nil, false
+	}
+	return func() { r.taken.Add(-n) }, true
+}
+
+// read reads a body whole: one that still came while the model answers already would break
+// one answer in twenty. Its error is a problem; free is called when the body is not needed
+// any more.
+func (h *Handler) read(c echo.Context) (body []byte, free func(), err error) {
+	of, size := c.Request().Body, c.Request().ContentLength
+	if size >= 0 && size <= smallBody {
+		body = make([]byte, size)
+		if _, err = io.ReadFull(of, body); err != nil {
+			return nil, nil, answer.Unread(err)
+		}
+		return body, func() {}, nil
+	}
+	if size < 0 {
+		size = MaxBody
+	}
+	free, ok := h.room.take(size)
+	if !ok {
+		return nil, nil, answer.NewProblem(http.StatusServiceUnavailable, "too many long requests are under work on this replica; send it again").With("Retry-After", answer.Soon)
+	}
+	if body, err = io.ReadAll(of); err != nil {
+		free()
+		return nil, nil, answer.Unread(err)
+	}
+	return body, free, nil
+}
+
+// ask sends the request to the model, with the service's own key.
+func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response, error) {
+	if h.url == "" {
+		return nil, noModel()
+	}
+	from := c.Request()
+	request, err := http.NewRequestWithContext(from.Context(), from.Method, h.url+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, away(errors.New("OPENAI_BASE_URL is no URL")) // err repeats it, and it may hold credentials
+	}
+	request.Header = forwarded(from.Header)
+	if key := h.Model.Key.Reveal(); key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+		if strings.HasSuffix(request.URL.Hostname(), ".azure.com") {
+			request.Header.Set("Api-Key", key)
+		}
+	}
+	response, err := h.Model.Transport.RoundTrip(request)
+	switch {
+	case err == nil:
+		return response, nil
+	case from.Context().Err() != nil:
+		h.metrics.requests.WithLabelValues("left").Inc()
+		return nil, from.Context().Err()
+	default:
+		h.metrics.requests.WithLabelValues("unreachable").Inc()
+		return nil, away(err)
+	}
+}
+
+// away is the problem of a model that cannot be reached.
+func away(err error) error {
+	return answer.NewProblem(http.StatusBadGateway, "the model behind this endpoint cannot be reached").Coded("model_unreachable").Because(err)
+}
+
+// hops are the headers that are between two who speak to each other, and no part of what is
+// relayed (RFC 9110, section 7.6.1).
+var hops = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+
+// kept are headers of a request that are for this service alone: who asks, and for what.
+var kept = []string{"Authorization", "Api-Key", "X-Api-Key", "Cookie", "Expect", "Content-Length", sessionHeader}
+
+// forwarded are the headers of a request that the model gets. ID tokens of users are not among
+// them.
+func forwarded(header http.Header) http.Header {
+	out := withoutHops(header)
+	for _, name := range kept {
+		out.Del(name)
+	}
+	maps.DeleteFunc(out, func(name string, _ []string) bool {
+		return strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
+	})
+	if _, has := out["User-Agent"]; !has {
+		out["User-Agent"] = []string{""} // or net/http would say something of its own
+	}
+	return out
+}
+
+func withoutHops(header http.Header) http.Header {
+	out := maps.Clone(header)
+	for _, line := range header["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			out.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range hops {
+		delete(out, name)
+	}
+	return out
+}
+
+// ownHeaders are headers of an answer in which the model's word does not count for this
+// service: its cookies, who may read it, and how this host is to be reached.
+func isOwn(name string) bool {
+	return name == "Set-Cookie" || name == "Alt-Svc" || name == "Strict-Transport-Security" || strings.HasPrefix(name, "Access-Control-")
+}
+
+// copyHeader gives the client the header of the model's answer.
+func (h *Handler) copyHeader(c echo.Context, response *http.Response) {
+	header := c.Response().Header()
+	for name, values := range withoutHops(response.Header) {
+		switch {
+		case isOwn(name):
+		case name == "Vary":
+			header[name] = append(header[name], values...)
+		default:
+			header[name] = values
+		}
+	}
+}
+
+// copyBody relays an answer as it comes. One that breaks off breaks off for the client as
+// well: it is not to take a part of it for the whole.
+func (h *Handler) copyBody(c echo.Context, response *http.Response) error {
+	buffer := h.buffers.Get().(*[relayed]byte)
+	defer h.buffers.Put(buffer)
+	out := c.Response()
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+		out.Flush() // the first event may take its time
+	}
+	for {
+		n, err := response.Body.Read(buffer[:])
+		if n > 0 {
+			if _, gone := out.Write(buffer[:n]); gone != nil {
+				h.metrics.requests.WithLabelValues("left").Inc()
+				return nil //nolint:nilerr // nobody is there to hear of it
+			}
+			out.Flush()
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			h.metrics.requests.WithLabelValues("answered").Inc()
+			return nil
+		case err != nil:
+			h.broken(c, err)
+		}
+	}
+}
+
+// broken ends the connection of a client whose answer broke off.
+func (h *Handler) broken(c echo.Context, err error) {
+	outcome := "broken"
+	if c.Request().Context().Err() != nil {
+		outcome = "left"
+	} else {
+		h.Logger.WarnContext(c.Request().Context(), "listen.broken", "app", c.Param("appId"), "error", err.Error())
+	}
+	h.metrics.requests.WithLabelValues(outcome).Inc()
+	panic(http.ErrAbortHandler)
+}

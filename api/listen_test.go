@@ -1,0 +1,488 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+	"earshot/api/listen"
+	"earshot/matcher"
+	"earshot/matcher/llm/provider"
+	"earshot/repositories/secret"
+	"earshot/repositories/store"
+	"earshot/trigger"
+)
+
+// chatModel is a model behind the service: it answers as it is told, and keeps what it was
+// asked.
+type chatModel struct {
+	answer http.HandlerFunc
+	url    string
+
+	mu    sync.Mutex
+	asked []*http.Request
+	sent  [][]byte
+}
+
+// modelKey is what the service has for the model.
+const modelKey = "sk-of-the-service"
+
+const completion = `{"id":"chatcmpl-1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}` + "\n"
+
+func newChatModel(t *testing.T, answer http.HandlerFunc) *chatModel {
+	m := &chatModel{answer: answer}
+	if answer == nil {
+		m.answer = func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, completion)
+		}
+	}
+	serving := httptest.NewServer(m)
+	t.Cleanup(serving.Close)
+	m.url = serving.URL + "/v1"
+	return m
+}
+
+func (m *chatModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	m.mu.Lock()
+	m.asked, m.sent = append(m.asked, r), append(m.sent, body)
+	m.mu.Unlock()
+	m.answer(w, r)
+}
+
+func (m *chatModel) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.asked)
+}
+
+// behind puts the model behind a service.
+func (m *chatModel) behind(o *api.Options) {
+	o.Model = listen.Model{BaseURL: m.url, Key: secret.New(modelKey), Transport: provider.NewHTTPClient(8).Transport}
+}
+
+const (
+	chatPath        = "/v1/apps/clinic/openai/v1/chat/completions"
+	sessionChatPath = "/v1/apps/clinic/sessions/s1/openai/v1/chat/completions"
+)
+
+// listening is a clinic with a booking tool for all sessions, and a model behind it.
+func listening(t *testing.T, match scripted, model *chatModel) world {
+	w := live(t, match, model.behind)
+	w.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	w.call("PUT", "/v1/apps/clinic/repositories/booking", bookingBody).is(201, "")
+	return w
+}
+
+// fired waits until a session has so many triggers, and returns their texts, newest first.
+func (w world) fired(session string, n int) (texts []string) {
+	w.t.Helper()
+	require.Eventually(w.t, func() bool {
+		var list struct{ Items []trigger.Record }
+		require.NoError(w.t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/sessions/"+session+"/triggers", "").is(200, "").body, &list))
+		texts = nil
+		for _, one := range list.Items {
+			texts = append(texts, one.Text)
+		}
+		return len(list.Items) == n
+	}, time.Minute, 5*time.Millisecond)
+	return texts
+}
+
+// settled waits until all messages of a session are decided, and returns them.
+func (w world) settled(session string, n int) []trigger.Entry {
+	w.t.Helper()
+	var list struct{ Items []trigger.Entry }
+	require.Eventually(w.t, func() bool {
+		list.Items = nil
+		require.NoError(w.t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/sessions/"+session+"/messages", "").is(200, "").body, &list))
+		for _, one := range list.Items {
+			if one.State != trigger.EntryDecided {
+				return false
+			}
+		}
+		return len(list.Items) == n
+	}, time.Minute, 5*time.Millisecond)
+	return list.Items
+}
+
+// saying is a request of which the user has said the texts, and the assistant "Yes?" between.
+func saying(texts ...string) string {
+	var messages []string
+	for _, text := range texts {
+		quoted, _ := json.Marshal(text)
+		messages = append(messages, `{"role":"user","content":`+string(quoted)+`}`)
+	}
+	return `{"model":"m","messages":[{"role":"system","content":"Be kind."},` + strings.Join(messages, `,{"role":"assistant","content":"Yes?"},`) + `]}`
+}
+
+func TestAChatIsRelayedByteForByte(t *testing.T) {
+	var packed bytes.Buffer
+	zipped := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(zipped, "data: [DONE]\n\n")
+	require.NoError(t, zipped.Close())
+	for name, test := range map[string]struct {
+		kind, encoding string
+		status         int
+		pieces         []string
+	}{
+		"events":                  {kind: "text/event-stream; charset=utf-8", pieces: []string{"data: {\"choices\":[]}\n\n", "data: [DONE]\n\n"}},
+		"CRLF and comments":       {kind: "text/event-stream", pieces: []string{": ping\r\n\r\n", "data: a\r\ndata: b\r\n\r\n", "event: x\r\nid: 1\r\nretry: 3\r\n\r\n"}},
+		"a split letter":          {kind: "text/event-stream", pieces: []string{"data: \xe2\x82", "\xac\n\n", "data: \xff\n\n"}},
+		"no JSON":                 {kind: "text/event-stream", pieces: []string{"data: {\"choices\":[", "\x00\n\n"}},
+		"gzip":                    {kind: "text/event-stream", encoding: "gzip", pieces: []string{packed.String()[:9], packed.String()[9:]}},
+		"whole":                   {kind: "application/json", pieces: []string{completion}},
+		"nothing":                 {kind: "application/json", status: 204},
+		"its own error":           {kind: "application/json", status: 429, pieces: []string{`{"error":{"message":"slow down","code":"rate_limit_exceeded"}}`}},
+		"a server that is broken": {kind: "text/html", status: 500, pieces: []string{"<h1>no"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := newChatModel(t, func(w http.ResponseWriter, _ *http.Request) {
+				for name, value := range map[string]string{
+					"Content-Type": test.kind, "Content-Encoding": test.encoding, "Retry-After": "7", "X-Request-Id": "r1", "Openai-Processing-Ms": "12",
+					"Set-Cookie": "a=b", "Access-Control-Allow-Origin": "*", "Connection": "X-Hop", "X-Hop": "1", "Keep-Alive": "timeout=5",
+				} {
+					if value != "" {
+						w.Header().Set(name, value)
+					}
+				}
+				w.WriteHeader(cmp.Or(test.status, 200))
+				for _, piece := range test.pieces {
+					_, _ = io.WriteString(w, piece)
+					w.(http.Flusher).Flush()
+				}
+			})
+			w := listening(t, everything, model)
+			body := ` {"x":1, "x":2, "n":12345678901234567890.10, "messages":[{"role":"user","content":"Fri\u0064ay","x":null}],` + "\n" + `"tools":[],"odd":"\ud800"}  `
+			got := w.ask("POST", sessionChatPath, body, "Accept-Encoding: "+cmp.Or(test.encoding, "identity"), "Cookie: c=d", "X-Earshot-Session: s1",
+				"Corp_token: of-the-user", "X-Custom: kept", "User-Agent: someone/1", "Connection: X-Mine", "X-Mine: 1", "Idempotency-Key: k1")
+			require.Equal(t, cmp.Or(test.status, 200), got.StatusCode)
+			require.Equal(t, strings.Join(test.pieces, ""), string(got.body))
+			require.Equal(t, "7 r1 12", strings.Join([]string{got.Header.Get("Retry-After"), got.Header.Get("X-Request-Id"), got.Header.Get("Openai-Processing-Ms")}, " "))
+			for _, gone := range []string{"Set-Cookie", "Access-Control-Allow-Origin", "X-Hop", "Keep-Alive"} {
+				require.Empty(t, got.Header.Get(gone), gone)
+			}
+			require.Equal(t, test.encoding, got.Header.Get("Content-Encoding"))
+			require.Equal(t, "k1", got.Header.Get("X-Earshot-Message-Id"))
+
+			require.Equal(t, body, string(model.sent[0]))
+			asked := model.asked[0]
+			require.Equal(t, "/v1/chat/completions", asked.URL.Path)
+			require.Equal(t, "Bearer "+modelKey, asked.Header.Get("Authorization"))
+			require.Equal(t, cmp.Or(test.encoding, "identity"), asked.Header.Get("Accept-Encoding"))
+			require.Equal(t, "kept someone/1", asked.Header.Get("X-Custom")+" "+asked.Header.Get("User-Agent"))
+			for _, gone := range []string{"Cookie", "X-Earshot-Session", "Corp_token", "X-Mine"} {
+				require.Empty(t, asked.Header.Get(gone), gone)
+			}
+			require.NotContains(t, fmt.Sprint(asked.Header), adminKey)
+			require.NotContains(t, fmt.Sprint(got.Header, w.log.String()), modelKey)
+			require.Equal(t, []string{"Friday"}, w.fired("s1", 1))
+		})
+	}
+}
+
+// TestAStreamNeverWaitsForTheMatcher has the model wait for the client between two events, and
+// the matcher for the end of all.
+func TestAStreamNeverWaitsForTheMatcher(t *testing.T) {
+	for name, fails := range map[string]bool{"slow": false, "failing": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			taken, over := make(chan struct{}), make(chan struct{})
+			model := newChatModel(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				for i := range 3 {
+					_, _ = fmt.Fprintf(w, "data: %d\n\n", i)
+					w.(http.Flusher).Flush()
+					<-taken
+				}
+			})
+			w := listening(t, func(request matcher.Request) (matcher.Result, error) {
+				if fails {
+					return matcher.Result{}, &matcher.Unavailable{Reason: "down"}
+				}
+				<-over
+				return everything(request)
+			}, model)
+			request, err := http.NewRequestWithContext(t.Context(), "POST", w.url+sessionChatPath, strings.NewReader(saying("Friday")))
+			require.NoError(t, err)
+			request.Header.Set("Authorization", "Bearer "+adminKey)
+			response, err := http.DefaultTransport.RoundTrip(request)
+			require.NoError(t, err)
+			defer response.Body.Close()
+			lines := bufio.NewScanner(response.Body)
+			for i := range 3 {
+				require.True(t, lines.Scan())
+				require.Equal(t, fmt.Sprintf("data: %d", i), lines.Text())
+				require.True(t, lines.Scan())
+				taken <- struct{}{}
+			}
+			require.False(t, lines.Scan())
+			require.NoError(t, lines.Err())
+			close(over)
+			if !fails {
+				w.fired("s1", 1)
+			}
+		})
+	}
+}
+
+func TestTheSameChatAgainFiresNothingAgain(t *testing.T) {
+	model := newChatModel(t, nil)
+	w := listening(t, everything, model)
+	ids := map[string]bool{}
+	post := func(path, body string, headers ...string) string {
+		got := w.ask("POST", path, body, headers...).is(200, completion)
+		ids[got.Header.Get("X-Earshot-Message-Id")] = true
+		return got.Header.Get("X-Earshot-Message-Id")
+	}
+	first := post(sessionChatPath, saying("Friday"))
+	require.Equal(t, first, post(sessionChatPath, saying("Friday")), "a retry, or another answer")
+	require.Equal(t, first, post(sessionChatPath, strings.Replace(saying("Friday"), "Be kind.", "It is noon.", 1)), "rules are not what is said")
+	goesOn := strings.Replace(saying("Friday"), `"}]}`, `"},{"role":"assistant","tool_calls":[]},{"role":"tool","content":"4"}]}`, 1)
+	require.Equal(t, first, post(sessionChatPath, goesOn), "the caller's own tools have answered")
+	require.NotEqual(t, first, post(sessionChatPath, saying("Friday", "Friday")), "the user has said it again")
+	w.fired("s1", 2)
+	other := strings.Replace(sessionChatPath, "s1", "s2", 1)
+	require.NotEqual(t, first, post(other, saying("Friday")), "another session")
+	w.fired("s2", 1)
+	require.Len(t, ids, 3)
+	require.Equal(t, 6, model.count(), "the model is asked each time")
+
+	require.Equal(t, "turn-1", post(other, saying("Monday"), "Idempotency-Key: turn-1"))
+	require.Equal(t, "turn-1", post(other, saying("Monday"), "Idempotency-Key: turn-1"))
+	require.Empty(t, post(other, goesOn, "Idempotency-Key: turn-2"), "it goes on with a message that has a name already")
+	require.Regexp(t, "^h-[0-9a-f]{32}$", post(other, saying("Tuesday"), "Idempotency-Key: a key with spaces"))
+	w.fired("s2", 3)
+	for _, said := range w.settled("s1", 3) {
+		require.Equal(t, map[string]string{"Friday": "user", "Yes?": "agent"}[said.Text], said.Actor)
+	}
+}
+
+// TestChatsAtTheSameTimeFireOnce regenerates an answer many times at once.
+func TestChatsAtTheSameTimeFireOnce(t *testing.T) {
+	w := listening(t, everything, newChatModel(t, nil))
+	ids, faults := make([]string, 24), make([]error, 24)
+	var asking sync.WaitGroup
+	for i := range ids {
+		asking.Go(func() {
+			request, err := http.NewRequestWithContext(t.Context(), "POST", w.url+sessionChatPath, strings.NewReader(saying("Friday", "Monday")))
+			if err == nil {
+				request.Header.Set("Authorization", "Bearer "+adminKey)
+				var response *http.Response
+				if response, err = http.DefaultTransport.RoundTrip(request); err == nil {
+					ids[i] = response.Header.Get("X-Earshot-Message-Id")
+					_ = response.Body.Close()
+				}
+			}
+			faults[i] = err
+		})
+	}
+	asking.Wait()
+	require.NoError(t, errors.Join(faults...))
+	for _, id := range ids {
+		require.Equal(t, ids[0], id)
+	}
+	w.settled("s1", 2)
+	require.Equal(t, []string{"Monday"}, w.fired("s1", 1))
+}
+
+func TestTheSessionOfAChatIsTheFirstThatIsNamed(t *testing.T) {
+	w := listening(t, everything, newChatModel(t, nil))
+	for i, test := range []struct{ path, body, header, session string }{
+		{sessionChatPath, `"metadata":{"session_id":"m"},"call":{"id":"c"},"user":"u",`, "h", "s1"},
+		{chatPath, `"metadata":{"session_id":"m"},"call":{"id":"c"},"user":"u",`, "h", "h"},
+		{chatPath, `"metadata":{"session_id":"m"},"call":{"id":"c"},"user":"u",`, "", "m"},
+		{chatPath, `"metadata":{"session_id":""},"call":{"id":"c"},"user":"u",`, "", "c"},
+		{chatPath, `"metadata":null,"call":{"id":null},"user":"u",`, "", "u"},
+		{chatPath, `"metadata":[],"call":"x","user":42,`, "", "42"},
+		{chatPath, `"user":"ada@example.org",`, "", "h-"},
+		{chatPath, `"user":null,`, "", ""},
+		{chatPath, ``, "", ""},
+	} {
+		text := fmt.Sprintf("word %d", i)
+		got := w.ask("POST", test.path, strings.Replace(saying(text), `"model"`, test.body+`"model"`, 1), "X-Earshot-Session: "+test.header).is(200, completion)
+		if test.session == "" {
+			require.Empty(t, got.Header.Get("X-Earshot-Message-Id"))
+			continue
+		}
+		if strings.HasPrefix(test.session, "h-") {
+			var list struct{ Items []struct{ SessionID string } }
+			require.Eventually(t, func() bool {
+				require.NoError(t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/triggers?limit=1", "").is(200, "").body, &list))
+				return strings.HasPrefix(list.Items[0].SessionID, "h-")
+			}, time.Minute, 5*time.Millisecond)
+			test.session = list.Items[0].SessionID
+			require.Len(t, test.session, 34)
+		}
+		require.Contains(t, w.fired(test.session, 1), text)
+	}
+}
+
+func TestWhatHasNoWordsIsRelayedAndNotMatched(t *testing.T) {
+	model := newChatModel(t, nil)
+	w := listening(t, everything, model)
+	for _, body := range []string{
+		``, `no JSON`, `{"messages":"x"}`, `{"messages":[{"role":"system","content":"x"}]}`, `{"messages":[{"role":"user","content":"  "}]}`,
+		`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:"}}]}]}`, `{"messages":[{"role":"user"}`, `[]`, `{"messages":[{"role":"user","content":"` + strings.Repeat("x", 65537) + `"}]}`,
+	} {
+		got := w.ask("POST", sessionChatPath, body).is(200, completion)
+		require.Empty(t, got.Header.Get("X-Earshot-Message-Id"), body)
+		require.Equal(t, body, string(model.sent[model.count()-1]))
+	}
+	parts := `{"messages":[{"role":"user","content":[{"type":"text","text":"on \"Friday\""},{"type":"image_url","image_url":{"url":"data:,]}"}},{"type":"text","text":"at \\ noon"}]}]}`
+	w.ask("POST", sessionChatPath, parts).is(200, completion)
+	require.Equal(t, []string{"on \"Friday\"\nat \\ noon"}, w.fired("s1", 1))
+	w.settled("s1", 1)
+}
+
+func TestAChatThatBreaksOffBreaksOff(t *testing.T) {
+	model := newChatModel(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: 1\n\n")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	w := listening(t, everything, model)
+	request, err := http.NewRequestWithContext(t.Context(), "POST", w.url+sessionChatPath, strings.NewReader(saying("Friday")))
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer "+adminKey)
+	response, err := http.DefaultTransport.RoundTrip(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	read, err := io.ReadAll(response.Body)
+	require.Error(t, err, "half an answer is not a whole one")
+	require.Equal(t, "data: 1\n\n", string(read))
+	require.Equal(t, []string{"Friday"}, w.fired("s1", 1))
+	require.Contains(t, string(w.call("GET", "/metrics", "").body), `earshot_openai_requests_total{outcome="broken"} 1`)
+}
+
+func TestAClientThatHangsUpIsHeardAllTheSame(t *testing.T) {
+	left := make(chan struct{})
+	model := newChatModel(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(left)
+	})
+	begun := make(chan struct{})
+	w := listening(t, func(request matcher.Request) (matcher.Result, error) {
+		close(begun)
+		<-left
+		return everything(request)
+	}, model)
+	request, err := http.NewRequestWithContext(t.Context(), "POST", w.url+sessionChatPath, strings.NewReader(saying("Friday")))
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer "+adminKey)
+	response, err := http.DefaultTransport.RoundTrip(request)
+	require.NoError(t, err)
+	<-begun
+	require.NoError(t, response.Body.Close())
+	<-left
+	require.Equal(t, []string{"Friday"}, w.fired("s1", 1))
+}
+
+// openAIError reads an error as clients of OpenAI's do.
+func (a answer) openAIError(status int, kind, code string, words ...string) {
+	a.t.Helper()
+	var got struct {
+		Error struct{ Message, Type, Code string }
+	}
+	require.Equal(a.t, status, a.StatusCode, string(a.body))
+	require.NoError(a.t, json.Unmarshal(a.body, &got), string(a.body))
+	require.Equal(a.t, kind+" "+code, got.Error.Type+" "+got.Error.Code)
+	for _, word := range words {
+		require.Contains(a.t, got.Error.Message, word)
+	}
+}
+
+func TestErrorsOfAChatAreInTheFormOfOpenAI(t *testing.T) {
+	w := live(t, everything)
+	w.call("POST", chatPath, `{}`, "Authorization: ").openAIError(401, "authentication_error", "invalid_api_key", "a key is needed")
+	w.call("POST", chatPath, `{}`, "Authorization: Bearer wrong").openAIError(401, "authentication_error", "invalid_api_key")
+	w.call("POST", chatPath, `{}`).openAIError(404, "invalid_request_error", "not_found", "clinic")
+	w.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	w.call("POST", sessionChatPath, `{}`).openAIError(501, "server_error", "model_not_configured", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+	w.call("GET", "/v1/apps/clinic/openai/v1/models", "").openAIError(501, "server_error", "model_not_configured")
+	_, key, err := w.store.CreateKey(t.Context(), "clinic", store.NewKey{Scopes: []store.Permission{"triggers"}})
+	require.NoError(t, err)
+	w.call("POST", chatPath, `{}`, "Authorization: Bearer "+key.Reveal()).openAIError(403, "permission_error", "forbidden", "messages")
+	w.call("POST", chatPath+"?x=1", `{}`).openAIError(400, "invalid_request_error", "", "x")
+	w.call("POST", chatPath, strings.Repeat(" ", listen.MaxBody+1)).openAIError(413, "invalid_request_error", "request_too_large", "16777216")
+
+	gone := newChatModel(t, nil)
+	v := live(t, everything, gone.behind, func(o *api.Options) { o.Model.BaseURL = "http://127.0.0.1:1/v1" })
+	v.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	v.call("PUT", bookingPath, bookingBody).is(201, "")
+	v.call("POST", sessionChatPath, saying("Friday")).openAIError(502, "server_error", "model_unreachable", "cannot be reached")
+	v.fired("s1", 1)
+}
+
+func TestALongChatIsTaken(t *testing.T) {
+	model := newChatModel(t, nil)
+	w := listening(t, everything, model)
+	picture := `{"role":"user","content":[{"type":"text","text":"Friday"},{"type":"image_url","image_url":{"url":"` + strings.Repeat("A", 4<<20) + `"}}]}`
+	w.ask("POST", sessionChatPath, `{"messages":[`+picture+`]}`).is(200, completion)
+	require.Len(t, model.sent[0], len(picture)+len(`{"messages":[]}`))
+	require.Equal(t, []string{"Friday"}, w.fired("s1", 1))
+}
+
+func TestATokenReachesNoOtherSession(t *testing.T) {
+	model := newChatModel(t, nil)
+	w := listening(t, everything, model)
+	sent := w.credentialsOf("clinic")
+	as := "Authorization: Bearer " + sent["token"]
+	said := func(with string) string { return strings.Replace(saying("Friday"), `"model"`, with+`"model"`, 1) }
+	for _, refused := range []answer{
+		w.call("POST", strings.Replace(sessionChatPath, "s1", "s2", 1), said(""), as),
+		w.call("POST", chatPath, said(""), as, "X-Earshot-Session: s2"),
+		w.call("POST", chatPath, said(`"metadata":{"session_id":"s2"},`), as),
+		w.call("POST", sessionChatPath, said(`"metadata":{"session_id":"s2"},`), as),
+		w.call("POST", sessionChatPath, said(""), as, "X-Earshot-Session: s2"),
+	} {
+		refused.openAIError(403, "permission_error", "forbidden")
+	}
+	require.Zero(t, model.count(), "the model is not asked")
+	w.ask("POST", chatPath, said(`"metadata":{"session_id":"s1"},"user":"ada",`), as).is(200, completion)
+	w.ask("POST", chatPath, strings.Replace(said(`"user":"ada",`), "Friday", "Monday", 1), as, "X-Earshot-Session: s1").is(200, completion)
+	require.ElementsMatch(t, []string{"Friday", "Monday"}, w.fired("s1", 2))
+	w.fired("s2", 0)
+	w.ask("GET", "/v1/apps/clinic/openai/v1/models", "", as).is(200, completion)
+}
+
+// credentialsOf is a session token of s1, and a key for messages.
+func (w world) credentialsOf(app string) map[string]string {
+	_, key, err := w.store.CreateKey(w.t.Context(), app, store.NewKey{Scopes: []store.Permission{"messages"}})
+	require.NoError(w.t, err)
+	var made struct{ Token string }
+	require.NoError(w.t, json.Unmarshal(w.call("POST", "/v1/apps/"+app+"/sessions/s1/token", "", "Authorization: Bearer "+key.Reveal()).is(201, "").body, &made))
+	return map[string]string{"messages": key.Reveal(), "token": made.Token}
+}
+
+// TestAMessageOverTheLimitIsRelayed: the limit is that of matching, and the chat goes on.
+func TestAMessageOverTheLimitIsRelayed(t *testing.T) {
+	w := listening(t, everything, newChatModel(t, nil))
+	w.call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":1}}}`).is(200, "")
+	for _, text := range []string{"Friday", "Monday"} {
+		w.ask("POST", sessionChatPath, saying(text)).is(200, completion)
+		w.fired("s1", 1)
+	}
+	require.Eventually(t, func() bool {
+		return strings.Contains(string(w.call("GET", "/metrics", "").body), `earshot_openai_messages_total{outcome="limited"} 1`)
+	}, time.Minute, 5*time.Millisecond)
+}
