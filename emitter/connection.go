@@ -48,23 +48,44 @@ func Connect(list string, options Options) (*Emitter, error) {
 	return emitter, nil
 }
 
+// Dial connects to a comma-separated list of NATS servers, as Connect does, for what is no
+// event: a name for those who look at the connections of a server, and what is told what goes
+// wrong beside requests. The error shows no credential.
+func Dial(list, name string, trouble nats.ErrHandler) (*nats.Conn, error) {
+	hosts, err := servers(list)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := nats.Connect(list, append(lasting(), nats.Name(name), nats.ErrorHandler(trouble))...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, withoutURL(err))
+	}
+	return conn, nil
+}
+
 func connection(log *connectionLog) []nats.Option {
-	return []nats.Option{
+	return append(lasting(),
 		nats.Name("earshot"),
-		nats.RetryOnFailedConnect(true),
-		nats.MaxReconnects(-1),
-		nats.ReconnectWait(reconnectWait),
-		nats.ReconnectJitter(reconnectWait, reconnectWait),
 		nats.ReconnectBufSize(-1), // see the package's comment
-		nats.PingInterval(pingInterval),
-		nats.MaxPingsOutstanding(maxPings),
-		// Credentials are changed on servers and clients at different times.
-		nats.IgnoreAuthErrorAbort(),
 		nats.ConnectHandler(log.connected),
 		nats.ReconnectHandler(log.connected),
 		nats.DisconnectErrHandler(log.lost),
 		nats.ReconnectErrHandler(log.failed),
 		nats.ErrorHandler(log.trouble),
+	)
+}
+
+// lasting are the options of a connection that is tried again for ever.
+func lasting() []nats.Option {
+	return []nats.Option{
+		nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(reconnectWait),
+		nats.ReconnectJitter(reconnectWait, reconnectWait),
+		nats.PingInterval(pingInterval),
+		nats.MaxPingsOutstanding(maxPings),
+		// Credentials are changed on servers and clients at different times.
+		nats.IgnoreAuthErrorAbort(),
 	}
 }
 

@@ -56,6 +56,7 @@ type config struct {
 	MaxWaiting    int
 	StrictRedis   bool
 	RedisReplicas keyspace.Replicas
+	NATSIngress   toggle
 	TLSCert       string
 	TLSKey        string
 }
@@ -113,6 +114,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.Var(&c.StreamMax, "stream-max-bytes", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes; a full one refuses events, which stay owed until there is room (EARSHOT_STREAM_MAX_BYTES)")
 	named("stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES")
 	c.registerLimits(flags)
+	c.registerIngress(flags)
 	text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "file with the certificate, and those up to its root, to serve HTTPS with")
 	text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "file with the certificate's private key")
 	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has taken (no append-only file, replicas without min-replicas-to-write) instead of warning")
@@ -133,6 +135,12 @@ func (c *config) registerRetention(flags *pflag.FlagSet) {
 	named("explain-retention", "EARSHOT_EXPLAIN_RETENTION")
 	flags.IntVar(&c.Retention.Messages, "session-messages", store.DefaultSessionMessages, "messages of a session that stay in its history, the newest (EARSHOT_SESSION_MESSAGES)")
 	named("session-messages", "EARSHOT_SESSION_MESSAGES")
+}
+
+// registerIngress declares the flags of what lets requests in beside REST.
+func (c *config) registerIngress(flags *pflag.FlagSet) {
+	flags.Var(&c.NATSIngress, "nats-ingress", "take messages and direct triggers as requests over NATS, on earshot.v1.>: whoever may publish there may post, to any app (EARSHOT_NATS_INGRESS)")
+	flags.SetAnnotation("nats-ingress", envAnnotation, []string{"EARSHOT_NATS_INGRESS"}) //nolint:errcheck // the flag exists
 }
 
 // check returns all faults of the settings at once.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/pflag"
@@ -153,3 +154,27 @@ func plural(n int, noun string, irregular ...string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// toggle is a flag that is on or off.
+type toggle bool
+
+// Set implements pflag.Value.
+func (t *toggle) Set(text string) error {
+	on := strings.EqualFold(text, "on")
+	if !on && !strings.EqualFold(text, "off") {
+		return errors.New("it must be on or off")
+	}
+	*t = toggle(on)
+	return nil
+}
+
+// String implements pflag.Value.
+func (t toggle) String() string {
+	if t {
+		return "on"
+	}
+	return "off"
+}
+
+// Type implements pflag.Value.
+func (*toggle) Type() string { return "on|off" }

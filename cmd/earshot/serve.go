@@ -87,6 +87,7 @@ func (s *service) run(ctx context.Context) error {
 		running.Go(func() { s.tail.Run(ctx) })
 		running.Go(func() { s.intake.Run(ctx, s.engine.TakeAnswer) })
 		running.Go(func() { s.started(ctx) })
+		running.Go(func() { s.takeRequests(ctx, cancel) })
 		s.engine.Run(ctx)
 		running.Wait()
 	}()
@@ -97,6 +98,17 @@ func (s *service) run(ctx context.Context) error {
 		err = errors.Join(cause, err)
 	}
 	return err
+}
+
+// takeRequests takes requests over NATS until ctx ends, and then those that are here to their
+// end, as the HTTP server does at the same time.
+func (s *service) takeRequests(ctx context.Context, fail func(error)) {
+	if s.ingress == nil {
+		return
+	}
+	if err := s.ingress.Run(ctx); err != nil {
+		fail(err)
+	}
 }
 
 // readyPause is the time between two looks at NATS at start.

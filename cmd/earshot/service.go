@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
@@ -16,6 +17,7 @@ import (
 	"earshot/api/console"
 	"earshot/api/identity"
 	"earshot/api/listen"
+	"earshot/api/micro"
 	"earshot/api/server"
 	"earshot/cmd/earshot/redisdb"
 	"earshot/emitter"
@@ -50,6 +52,7 @@ type service struct {
 	runner    *sqlquery.Runner
 	engine    *trigger.Engine
 	http      *http.Server
+	ingress   *micro.Service // over NATS; nil: it is off
 	listener  net.Listener
 }
 
@@ -151,6 +154,12 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check,
 		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}},
 	})
+	if s.config.NATSIngress {
+		s.ingress = micro.New(micro.Options{
+			REST: rest, AdminKey: s.config.AdminKey, Connect: s.dialNATS, Program: version, Parting: shutdownTimeout, Logger: s.log, Now: s.env.now,
+			AtOnce: s.config.MaxTurns + s.config.MaxWaiting,
+		})
+	}
 	s.http = server.New(s.config.Addr, console.New(console.Options{REST: rest, Sealer: s.sealer, Now: s.env.now}))
 	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
@@ -164,6 +173,12 @@ func (s *service) chatModel() listen.Model {
 
 // mostChats is how many connections to the model are kept that chats are relayed over.
 const mostChats = 1024
+
+// dialNATS makes the connection that requests over NATS come by. It is not that of the events,
+// whose delivery a flood of requests would hold up.
+func (s *service) dialNATS(trouble nats.ErrHandler) (*nats.Conn, error) {
+	return emitter.Dial(s.config.NATSURL.Reveal(), "earshot-requests", trouble)
+}
 
 func (s *service) listen() (err error) {
 	s.listener, err = net.Listen("tcp", s.config.Addr)

@@ -7,9 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/devtest"
@@ -69,6 +72,37 @@ func TestSubscribersGetWhatFires(t *testing.T) {
 			require.Equal(t, "printed", printed["result"], printed)
 		})
 	}
+}
+
+func TestClientsOverNATSAreAnswered(t *testing.T) {
+	s, said := bare(t, []string{"EARSHOT_NATS_INGRESS=on"})
+	said.Await(t, `(requests over NATS)`)
+	conn, err := nats.Connect(s.nats)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.Eventually(t, func() bool {
+		_, err := conn.Request("$SRV.PING.earshot", nil, time.Second)
+		return err == nil
+	}, devtest.Patience, devtest.Glance)
+	s.ask("PUT", "/v1/apps/clinic", `{}`)
+	s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, ""))
+	posts := func(body string) *devtest.Lines {
+		return start(t, ".", s.around(), "request", "earshot.v1.message.clinic.s1", body)
+	}
+	posts(`{"actor":"user","text":"I want an appointment on Friday"}`).Await(t, `(book {"day":"Friday"})\n`)
+	posts(`{"actor":"nobody","text":"hello"}`).Await(t, `(400): (?s:.*)"pointer":"/actor"`)
+
+	t.Run("JavaScript", func(t *testing.T) {
+		got := start(t, javascript(t, "request", true), s.around(), "node", "request.js", "js")
+		got.Await(t, `(?s:(earshot 1\.0\.0 has earshot\.v1\.message\.\*\.\*, earshot\.v1\.trigger\.\*, earshot\.v1\.trigger\.\*\.\*
+first time: book {"day":"Friday"} .*
+fired: book {"day":"Monday"}
+refused: 422 .*
+stats: 6 asked, 2 refused))`)
+		fired := regexp.MustCompile(`time: book \S+ (\S+)`).FindAllStringSubmatch(got.String(), -1)
+		require.Len(t, fired, 2)
+		require.Equal(t, fired[0][1], fired[1][1], "the second time it is the answer to the first")
+	})
 }
 
 func TestEndpointsTakeCallsThatAreSigned(t *testing.T) {

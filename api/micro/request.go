@@ -1,0 +1,199 @@
+package micro
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"earshot/api/answer"
+	"earshot/repositories"
+)
+
+// take begins to work on a request, which a goroutine of its own does: the subscription
+// hands them over one by one.
+func (s *Service) take(e *endpoint, message *nats.Msg) {
+	if isOurs(message.Reply) {
+		s.options.Logger.Warn("ingress.refused", "subject", message.Subject, "reply", message.Reply,
+			"error", "a reply there would be an event or a command of this service; nothing was done")
+		e.count(0, "the subject of the reply is one of the service's own")
+		return
+	}
+	size := len(message.Data)
+	if s.room.take(size) != nil {
+		full := answer.NewProblem(http.StatusServiceUnavailable, "too many requests over NATS are under work on this replica; ask again in a moment, with the same id")
+		s.finish(e, message, problemReply(full, answer.Soon), 0)
+		return
+	}
+	s.working.Add(1)
+	go func() {
+		defer s.working.Done()
+		defer s.room.giveBack(size)
+		began := s.options.Now()
+		got := s.ask(e.pathOf(message.Subject), message)
+		s.finish(e, message, got, s.options.Now().Sub(began))
+	}()
+}
+
+// finish counts a request and sends its reply, in this order: who has the reply finds the
+// request counted.
+func (s *Service) finish(e *endpoint, message *nats.Msg, got *recorder, took time.Duration) {
+	fault := ""
+	if got.status >= http.StatusBadRequest {
+		fault = strconv.Itoa(got.status) + ":" + describe(got)
+	}
+	e.count(took, fault)
+	if message.Reply == "" {
+		return
+	}
+	if err := s.reply(message, got); err != nil {
+		s.options.Logger.Warn("ingress.unanswered", "subject", message.Subject, "error", err.Error())
+	}
+}
+
+// ownTopics are the first words of subjects on which a reply would be taken for an event, an
+// answer or a request. The publisher chooses where the reply goes, and NATS does not ask
+// whether it could publish there itself.
+var ownTopics = []string{"tool", "app", "chat", "answer", "earshot"}
+
+// isOurs reports whether a subject of a reply is the service's, or the server's own.
+func isOurs(reply string) bool {
+	first, _, _ := strings.Cut(reply, ".")
+	for _, topic := range ownTopics {
+		if first == topic {
+			return true
+		}
+	}
+	return strings.HasPrefix(first, "$")
+}
+
+// ask hands a request to REST, and returns what that answers.
+func (s *Service) ask(path string, message *nats.Msg) (got *recorder) {
+	got = &recorder{header: http.Header{}}
+	defer func() {
+		if fault := recover(); fault != nil { // REST has logged it, and cut an answer that had begun
+			got = problemReply(answer.NewProblem(http.StatusInternalServerError, "the answer broke off; ask again, with the same id"), "")
+		}
+	}()
+	request, err := http.NewRequestWithContext(s.life, http.MethodPost, "http://"+localhost+path, bytes.NewReader(message.Data))
+	if err != nil {
+		return problemReply(answer.BadRequest("the ids in subject "+answer.Quote(message.Subject)+" cannot be read"), "")
+	}
+	request.RequestURI, request.RemoteAddr = path, "nats"
+	carry(message.Header, request.Header)
+	if !s.options.AdminKey.Empty() {
+		request.Header.Set("Authorization", "Bearer "+s.options.AdminKey.Reveal())
+	}
+	s.options.REST.ServeHTTP(got, request)
+	return got
+}
+
+// localhost is where a service without keys may be asked.
+const localhost = "127.0.0.1"
+
+// carried are the headers of a message that REST is shown beside ID tokens.
+var carried = []string{"traceparent", "tracestate", "Prefer", "Content-Type"}
+
+// carry copies the headers that mean something to REST. Names in NATS are as they were sent,
+// in any case of letters.
+func carry(from nats.Header, to http.Header) {
+	for name, values := range from {
+		token := strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
+		for _, known := range carried {
+			token = token || strings.EqualFold(name, known)
+		}
+		for _, value := range values {
+			if token {
+				to.Add(name, value)
+			}
+		}
+	}
+}
+
+// recorder keeps an answer of REST.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (r *recorder) Header() http.Header { return r.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(part []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(part)
+}
+
+// problemReply is an answer that REST was not asked for.
+func problemReply(problem *answer.Problem, retryAfter string) *recorder {
+	r := &recorder{header: http.Header{"Content-Type": {"application/problem+json"}}, status: problem.Status}
+	if retryAfter != "" {
+		r.header.Set("Retry-After", retryAfter)
+	}
+	_ = json.NewEncoder(&r.body).Encode(problem) // texts and numbers never fail
+	return r
+}
+
+// replied are the headers of an answer that a reply has.
+var replied = []string{"Content-Type", "Retry-After", "Preference-Applied"}
+
+// reply sends the reply to a request. One that NATS does not take for its length is replaced
+// by an error that says so.
+func (s *Service) reply(message *nats.Msg, got *recorder) error {
+	made := nats.NewMsg(message.Reply)
+	made.Data = got.body.Bytes()
+	for _, name := range replied {
+		if value := got.header.Get(name); value != "" {
+			made.Header.Set(name, value)
+		}
+	}
+	if got.status >= http.StatusBadRequest {
+		made.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(got.status))
+		made.Header.Set(micro.ErrorHeader, describe(got))
+	}
+	err := s.conn.PublishMsg(made)
+	if errors.Is(err, nats.ErrMaxPayload) && len(made.Data) > maxProblem {
+		return s.reply(message, problemReply(answer.NewProblem(http.StatusInternalServerError, fmt.Sprintf(
+			"the answer has %d bytes, and this NATS server takes %d at most with its headers; what was asked is done, and can be read over REST", len(made.Data), s.conn.MaxPayload())), ""))
+	}
+	return err
+}
+
+// maxProblem is longer than the error that replaces an answer.
+const maxProblem = 1000
+
+// maxDescription bounds the description of an error in a header.
+const maxDescription = 500
+
+// describe says in one line what is wrong: the detail of the problem, else its title.
+func describe(got *recorder) string {
+	var problem struct{ Title, Detail string }
+	_ = json.Unmarshal(got.body.Bytes(), &problem)
+	for _, text := range []string{problem.Detail, problem.Title} {
+		line := strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
+		if len(line) > maxDescription {
+			line = strings.ToValidUTF8(line[:maxDescription], "") + "…"
+		}
+		if line != "" {
+			return line
+		}
+	}
+	return http.StatusText(got.status)
+}
