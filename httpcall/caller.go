@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"earshot/httpcall/guard"
+	"earshot/httpcall/mcpclient"
 	"earshot/repositories"
 	"earshot/repositories/crash"
 	"earshot/trigger/effect"
@@ -31,6 +32,8 @@ type Options struct {
 	Resolver *net.Resolver
 	// UserAgent is "earshot". A tool's own header overrides it.
 	UserAgent string
+	// Version is what MCP servers are told of us; "development".
+	Version string
 	// TokenTimeout bounds one token request; 10 s. Calls that wait for the token do
 	// not wait longer than their own time.
 	TokenTimeout time.Duration
@@ -60,6 +63,7 @@ type Caller struct {
 	unpooled  *http.Client // a new connection for each call
 	tokens    *tokenCache
 	hosts     *hostLimiter
+	mcp       *mcpclient.Client
 	userAgent string
 	now       func() time.Time
 	log       *slog.Logger
@@ -82,6 +86,7 @@ func New(options Options) *Caller {
 		unpooled:  newClient(fresh),
 		tokens:    newTokenCache(client, o),
 		hosts:     newHostLimiter(o),
+		mcp:       mcpclient.New(mcpclient.Options{Version: o.Version, Idle: mcpIdle}),
 		userAgent: o.UserAgent,
 		now:       o.Now,
 		log:       o.Logger,
@@ -96,8 +101,12 @@ func newClient(transport *http.Transport) *http.Client {
 	}
 }
 
-// CloseIdleConnections closes the connections that no call uses at the moment.
-func (c *Caller) CloseIdleConnections() { c.client.CloseIdleConnections() }
+// CloseIdleConnections closes the connections, and the sessions with MCP servers, that no call
+// uses at the moment.
+func (c *Caller) CloseIdleConnections() {
+	c.mcp.CloseIdle()
+	c.client.CloseIdleConnections()
+}
 
 func (o Options) withDefaults() Options {
 	o.UserAgent = or(o.UserAgent, "earshot")
@@ -162,7 +171,13 @@ func (c *Caller) deliver(ctx context.Context, delivery effect.Effect) effect.Out
 	if err != nil {
 		return effect.OutcomeOf(err)
 	}
-	outcome := call.redactor.redactOutcome(c.perform(ctx, call))
+	var outcome effect.Outcome
+	if call.remote() {
+		outcome = c.performRemote(ctx, app, call)
+	} else {
+		outcome = c.perform(ctx, call)
+	}
+	outcome = call.redactor.redactOutcome(outcome)
 	if call.hideErrorBody && outcome.Verdict != effect.Done {
 		outcome.Result, outcome.Truncated = nil, false
 	}

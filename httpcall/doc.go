@@ -1,5 +1,6 @@
 // Package httpcall delivers effects over HTTP: webhook calls of the URL of a tool that
-// fired, and requests of its http tools to the sources of their app.
+// fired, requests of http tools to the sources of their app, and calls of the tools of MCP
+// servers.
 //
 // Caller is an effect.Deliverer. One Deliver is one attempt, and goes one way: the app is
 // looked up and the call bounded in time (caller.go); the request is prepared and signed
@@ -8,7 +9,9 @@
 // needs one (tokens.go); the host must have room (limiter.go); the request is sent
 // (exchange.go) to an address that may be called (guard), and the answer, redacted
 // (redactor.go), becomes the outcome (failure.go). When the next attempt is due is for the
-// ledger to say.
+// ledger to say. The call of an MCP server's tool (mcp.go) is several requests, which
+// mcpclient makes; all of them go the same way out (mcp_way.go), and their end is judged in the
+// same way (mcp_outcome.go).
 //
 // What it promises:
 //

@@ -87,6 +87,12 @@ func methodOf(request *repositories.Request) string {
 	return strings.ToUpper(or(request.Method, http.MethodPost))
 }
 
+// remote reports whether the call is one of a tool of an MCP server.
+func (c *preparedCall) remote() bool {
+	tool := c.effect.Call.Tool
+	return tool != nil && tool.Type == repositories.ToolMCP
+}
+
 // label names the call in an error, without path and query, which may hold personal data.
 func (c *preparedCall) label() string {
 	return c.method + " " + c.target.Scheme + "://" + c.target.Host

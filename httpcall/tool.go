@@ -15,9 +15,12 @@ import (
 	"earshot/trigger/effect"
 )
 
-// partsOfTool makes the request of an http tool to its source.
+// partsOfTool makes the request of an http or mcp tool to its source.
 func partsOfTool(app *repositories.App, delivery effect.Effect) (requestParts, error) {
 	tool, values := delivery.Call.Tool, delivery.Call.Values
+	if tool.Type == repositories.ToolMCP {
+		return partsOfRemote(app, tool)
+	}
 	source, there := app.Source(tool.Source)
 	if !there || source.Type != repositories.SourceHTTP {
 		return requestParts{}, effect.Permanent(effect.ReasonRequest, "app %q has no http source %q that the tool works on", app.ID, effect.Clip(tool.Source))

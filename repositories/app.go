@@ -241,11 +241,14 @@ func (e *LimitError) Error() string {
 // CheckTools checks a repository against the limit on its number of tools. A repository
 // over a limit that was set later stays as it is until the next write.
 func (l Limits) CheckTools(r *Repository) error {
-	if most := l.most(l.ToolsPerRepository, 0); most > 0 && len(r.Tools) > most {
+	if most := l.MostTools(); most > 0 && len(r.Tools) > most {
 		return &LimitError{Limit: "toolsPerRepository", Most: most}
 	}
 	return nil
 }
+
+// MostTools is how many a repository may have; 0 for any number.
+func (l Limits) MostTools() int { return l.most(l.ToolsPerRepository, 0) }
 
 // Repositories is how many a scope may have; 0 for any number. Only sessions are limited.
 func (l Limits) Repositories(scope Scope) int {

@@ -1,0 +1,418 @@
+package httpcall_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"earshot/httpcall"
+	"earshot/repositories"
+	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
+)
+
+// toolServer is a real MCP server, which may be put out of order.
+type toolServer struct {
+	*endpoint
+	served *mcp.Server
+	asked  atomic.Pointer[mcp.CallToolRequest]
+	// faulty answers in place of the server, where it returns true.
+	faulty atomic.Pointer[func(w http.ResponseWriter, r *http.Request, method string) bool]
+	kind   *mcp.StreamableHTTPOptions
+	// handler serves; another one knows no session of it.
+	handler atomic.Pointer[mcp.StreamableHTTPHandler]
+}
+
+// kinds are the ways in which servers speak.
+var kinds = map[string]mcp.StreamableHTTPOptions{
+	"without sessions": {Stateless: true}, "without sessions, in JSON": {Stateless: true, JSONResponse: true},
+	"with sessions": {}, "with sessions, in JSON": {JSONResponse: true},
+}
+
+const findSchema = `{"type":"object","properties":{"query":{"type":"string","x-mcp-header":"Query"},"n":{"type":"integer"}},"required":["query"]}`
+
+func newToolServer(t *testing.T, kind mcp.StreamableHTTPOptions) *toolServer {
+	s := &toolServer{kind: &kind, served: mcp.NewServer(&mcp.Implementation{Name: "crm", Version: "1"}, &mcp.ServerOptions{PageSize: 2})}
+	s.restart()
+	s.endpoint = newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
+		var message struct{ Method string }
+		body, _ := io.ReadAll(r.Body)
+		_ = json.Unmarshal(body, &message)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		if faulty := s.faulty.Load(); faulty != nil && (*faulty)(w, r, message.Method) {
+			return
+		}
+		s.handler.Load().ServeHTTP(w, r)
+	})
+	s.add("find", findSchema, func(mcp.CallToolParamsRaw) *mcp.CallToolResult { return text("Ann") })
+	return s
+}
+
+func (s *toolServer) restart() {
+	s.handler.Store(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.served }, s.kind))
+}
+
+func (s *toolServer) add(name, schema string, answer func(mcp.CallToolParamsRaw) *mcp.CallToolResult) {
+	s.served.AddTool(&mcp.Tool{Name: name, Description: "Tool " + name, InputSchema: json.RawMessage(schema)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		s.asked.Store(r)
+		return answer(*r.Params), nil
+	})
+}
+
+// fails answers in place of the server to the named method.
+func (s *toolServer) fails(method string, answer http.HandlerFunc) {
+	faulty := func(w http.ResponseWriter, r *http.Request, asked string) bool {
+		if asked == method || method == "" {
+			answer(w, r)
+		}
+		return asked == method || method == ""
+	}
+	s.faulty.Store(&faulty)
+}
+
+// times counts requests for a method.
+func (s *toolServer) times(method string) int {
+	n := 0
+	for _, one := range s.requests() {
+		if strings.Contains(one.body, `"method":"`+method+`"`) {
+			n++
+		}
+	}
+	return n
+}
+
+func text(texts ...string) *mcp.CallToolResult {
+	result := &mcp.CallToolResult{}
+	for _, one := range texts {
+		result.Content = append(result.Content, &mcp.TextContent{Text: one})
+	}
+	return result
+}
+
+// remoteRig is a rig whose app has the server as the source "crm".
+func remoteRig(t *testing.T, url string, change func(*repositories.Source), options ...func(*httpcall.Options)) *rig {
+	r := newRig(t, options...)
+	source := repositories.Source{Name: "crm", Type: "mcp", URL: url + "/mcp"}
+	if change != nil {
+		change(&source)
+	}
+	r.apps["clinic"].Sources = []repositories.Source{source}
+	return r
+}
+
+// remote delivers a tool of the server, given as its fields.
+func (r *rig) remote(fields, values string) effect.Outcome {
+	r.t.Helper()
+	tool := effecttest.Tool(r.t, `"type":"mcp","source":"crm"`+fields)
+	delivery := effecttest.Fired(r.t, tool, values)
+	delivery.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	return r.Deliver(r.t.Context(), delivery)
+}
+
+const find = `,"remoteName":"find","parameters":` + findSchema
+
+func TestAToolOfAServerIsCalled(t *testing.T) {
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			s := newToolServer(t, kind)
+			r := remoteRig(t, s.URL, func(source *repositories.Source) {
+				source.Headers = repositories.Headers{"X-Api-Key": credential("planted-key"), "Accept": credential("text/html")}
+			})
+			for range 3 {
+				outcome := r.remote(find, `{"query":"Ån","n":9007199254740993}`)
+				require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
+				require.JSONEq(t, `"Ann"`, string(outcome.Result))
+				require.Equal(t, 200, outcome.Status)
+			}
+			asked := s.asked.Load()
+			require.JSONEq(t, `{"query":"Ån","n":9007199254740993}`, string(asked.Params.Arguments), "numbers keep their digits")
+			require.Equal(t, "t1", asked.Params.Meta["earshot/idempotencyKey"])
+			require.Equal(t, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", asked.Params.Meta["traceparent"])
+			require.Equal(t, 3, s.times("tools/call"))
+			require.Equal(t, 1, s.times("server/discover")+s.times("initialize")*(1-s.times("server/discover")), "one session is enough")
+			for _, one := range s.requests() {
+				require.Equal(t, "planted-key", one.header.Get("X-Api-Key"))
+				if strings.Contains(one.body, `"tools/call"`) {
+					require.Equal(t, "t1", one.header.Get("Webhook-Id"))
+					require.Equal(t, "t1", one.header.Get("Idempotency-Key"))
+					require.Equal(t, "=?base64?w4Vu?=", one.header.Get("Mcp-Param-Query"))
+					require.NotEqual(t, "text/html", one.header.Get("Accept"), "what the protocol needs is not the source's to say")
+				} else {
+					require.Empty(t, one.header.Get("Webhook-Id"), one.body)
+				}
+			}
+		})
+	}
+}
+
+func TestResultsOfServers(t *testing.T) {
+	s := newToolServer(t, kinds["without sessions"])
+	r := remoteRig(t, s.URL, nil)
+	for name, test := range map[string]struct {
+		result *mcp.CallToolResult
+		want   string
+	}{
+		"structured": {&mcp.CallToolResult{Content: text("x").Content, StructuredContent: json.RawMessage(`{"id":9007199254740993}`)}, `{"id":9007199254740993}`},
+		"JSON text":  {text(` {"id":9007199254740993} `), `{"id":9007199254740993}`},
+		"number":     {text(`5`), `"5"`},
+		"several":    {text("a", `[1]`), `["a",[1]]`},
+		"other":      {&mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: []byte("x"), MIMEType: "image/png"}}}, `{"type":"image","mimeType":"image/png","data":"eA=="}`},
+		"nothing":    {&mcp.CallToolResult{Content: []mcp.Content{}}, ``},
+	} {
+		s.add("say", `{"type":"object"}`, func(mcp.CallToolParamsRaw) *mcp.CallToolResult { return test.result })
+		outcome := r.remote(`,"remoteName":"say"`, `{}`)
+		require.Equal(t, effect.Done, outcome.Verdict, "%s: %s", name, outcome.Error)
+		if test.want == "" {
+			require.Empty(t, outcome.Result)
+			continue
+		}
+		require.JSONEq(t, test.want, string(outcome.Result), name)
+		require.Contains(t, string(outcome.Result), strings.Trim(test.want, `{}[]`)[:3], "byte for byte")
+	}
+	s.add("say", `{"type":"object"}`, func(mcp.CallToolParamsRaw) *mcp.CallToolResult { return text(strings.Repeat("long ", 100_000)) })
+	outcome := r.remote(`,"remoteName":"say"`, `{}`)
+	require.Equal(t, effect.Done, outcome.Verdict)
+	require.True(t, outcome.Truncated)
+	require.LessOrEqual(t, len(outcome.Result), effect.MaxResult+100)
+}
+
+func TestWhatServersRefuseFails(t *testing.T) {
+	s := newToolServer(t, kinds["with sessions"])
+	r := remoteRig(t, s.URL, func(source *repositories.Source) {
+		source.Headers = repositories.Headers{"Authorization": credential("Bearer planted-token")}
+	})
+	s.add("fail", `{"type":"object"}`, func(mcp.CallToolParamsRaw) *mcp.CallToolResult {
+		failed := text("no such customer for planted-token", "sorry")
+		failed.IsError = true
+		return failed
+	})
+	outcome := r.remote(`,"remoteName":"fail"`, `{}`)
+	require.Equal(t, effect.Dead, outcome.Verdict)
+	require.Equal(t, effect.ReasonRequest, outcome.Reason)
+	require.Equal(t, "the tool failed: no such customer for ***\nsorry", outcome.Error)
+
+	outcome = r.remote(`,"remoteName":"unknown"`, `{}`)
+	require.Equal(t, effect.Dead, outcome.Verdict)
+	require.Contains(t, outcome.Error, "(-32602)")
+	outcome = r.remote(find, `{"query":"x"}`)
+	require.Equal(t, effect.Done, outcome.Verdict, "a refusal breaks nothing")
+
+	s.fails("tools/call", saysJSON(200, `<p>Welcome</p>`))
+	require.Contains(t, remoteRig(t, s.URL, nil).remote(find, `{"query":"x"}`).Error, "nothing that a server of MCP answers")
+	s.fails("tools/call", func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ ID json.Number }
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		saysJSON(200, `{"jsonrpc":"2.0","id":`+asked.ID.String()+`,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list","params":{}}}}}`)(w, r)
+	})
+	require.Contains(t, remoteRig(t, s.URL, nil).remote(find, `{"query":"x"}`).Error, "asks for more (input_required)")
+}
+
+func TestAServerThatIsOutOfOrderIsTriedAgain(t *testing.T) {
+	reset := func(w http.ResponseWriter, _ *http.Request) {
+		connection, _, err := w.(http.Hijacker).Hijack()
+		if err == nil {
+			connection.Close()
+		}
+	}
+	stream := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, ": nothing comes\n\n")
+	}
+	cut := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, `{"jsonrpc"`)
+	}
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		status int
+	}{
+		"503": {says(503, "busy"), 503}, "500": {says(500, "broken"), 500}, "429": {says(429, ""), 429},
+		"reset": {reset, 0}, "a stream without an answer": {stream, 0}, "half an answer": {cut, 0},
+	} {
+		for _, method := range []string{"", "tools/call"} {
+			s := newToolServer(t, kinds["without sessions"])
+			s.fails(method, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Retry-After", "7")
+				test.answer(w, r)
+			})
+			r := remoteRig(t, s.URL, nil)
+			outcome := r.remote(find, `{"query":"x"}`)
+			require.Equal(t, effect.Retry, outcome.Verdict, "%s %s: %s", name, method, outcome.Error)
+			require.Equal(t, test.status, outcome.Status, name)
+			require.NotContains(t, outcome.Error, "127.0.0.1:9", name)
+			if test.status != 0 {
+				require.Equal(t, 7*time.Second, outcome.After, name)
+			}
+			s.faulty.Store(nil)
+			require.Equal(t, effect.Done, r.remote(find, `{"query":"x"}`).Verdict, "%s: it is back", name)
+
+			once := r.remote(find+`,"request":{"idempotent":false}`, `{"query":"x"}`)
+			require.Equal(t, effect.Done, once.Verdict)
+			s.fails(method, test.answer)
+			once = remoteRig(t, s.URL, nil).remote(find+`,"request":{"idempotent":false}`, `{"query":"x"}`)
+			switch {
+			case method == "":
+				require.Equal(t, effect.Retry, once.Verdict, "%s: nothing of the call was sent", name)
+			case test.status != 0:
+				require.Equal(t, effect.Dead, once.Verdict, "%s: any answer ends it", name)
+			default:
+				require.Equal(t, effect.ReasonUnknown, once.Reason, "%s: %s", name, once.Error)
+			}
+		}
+	}
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	outcome := remoteRig(t, gone.URL, nil).remote(find+`,"request":{"idempotent":false}`, `{"query":"x"}`)
+	require.Equal(t, effect.Retry, outcome.Verdict)
+	require.Contains(t, outcome.Error, "connection refused")
+}
+
+func TestAServerThatHangsIsGivenItsTime(t *testing.T) {
+	for _, method := range []string{"tools/call", "server/discover"} {
+		s := newToolServer(t, kinds["without sessions"])
+		s.fails(method, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		})
+		outcome := remoteRig(t, s.URL, nil).remote(find+`,"request":{"timeout":"200ms"}`, `{"query":"x"}`)
+		require.Equal(t, effect.Retry, outcome.Verdict)
+		require.Equal(t, effect.ReasonTimeout, outcome.Reason, outcome.Error)
+	}
+}
+
+func TestAnswersOfServersAreBounded(t *testing.T) {
+	endless := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for r.Context().Err() == nil {
+			if _, err := io.WriteString(w, "data: "+strings.Repeat("x", 1<<16)+"\n"); err != nil {
+				return
+			}
+		}
+	}
+	for _, answer := range []http.HandlerFunc{endless, saysJSON(200, strings.Repeat("[", 9<<20))} {
+		s := newToolServer(t, kinds["without sessions"])
+		s.fails("tools/call", answer)
+		outcome := remoteRig(t, s.URL, nil).remote(find, `{"query":"x"}`)
+		require.Equal(t, effect.Dead, outcome.Verdict)
+		require.Contains(t, outcome.Error, "longer than an answer may be")
+		s.fails("tools/list", answer)
+		_, _, err := remoteRig(t, s.URL, nil).offered()
+		require.ErrorContains(t, err, "longer than an answer may be")
+	}
+}
+
+func TestASessionThatTheServerForgotIsBegunAnew(t *testing.T) {
+	s := newToolServer(t, kinds["with sessions"])
+	r := remoteRig(t, s.URL, nil)
+	require.Equal(t, effect.Done, r.remote(find, `{"query":"x"}`).Verdict)
+	s.restart()
+	outcome := r.remote(find, `{"query":"x"}`)
+	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
+	s.restart()
+	outcome = r.remote(find+`,"request":{"idempotent":false}`, `{"query":"x"}`)
+	require.Equal(t, effect.Done, outcome.Verdict, "a call that is made once is made in a session of its own")
+	require.Equal(t, 4, s.times("tools/call"))
+	require.Equal(t, 1, s.times("server/discover"), "a server of an older revision is not asked each time")
+}
+
+func TestTokensOfServersAreRenewed(t *testing.T) {
+	tokens := newIssuer(t)
+	s := newToolServer(t, kinds["with sessions"])
+	var good atomic.Value
+	good.Store("tok-1")
+	faulty := func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		if r.Header.Get("Authorization") != "Bearer "+good.Load().(string) {
+			w.WriteHeader(http.StatusUnauthorized)
+			return true
+		}
+		return false
+	}
+	s.faulty.Store(&faulty)
+	r := remoteRig(t, s.URL, func(source *repositories.Source) {
+		source.Auth = &repositories.SourceAuth{Bearer: &repositories.Bearer{ClientType: repositories.GrantClientCredentials, ClientID: "c", ClientSecret: credential("planted-secret"), TokenURL: tokens.URL}}
+	})
+	s.add("echo", `{"type":"object"}`, func(mcp.CallToolParamsRaw) *mcp.CallToolResult { return text("you are " + good.Load().(string)) })
+	outcome := r.remote(`,"remoteName":"echo"`, `{}`)
+	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
+	good.Store("tok-2")
+	outcome = r.remote(`,"remoteName":"echo"`, `{}`)
+	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
+	require.Len(t, tokens.requests(), 2)
+	good.Store("nobody's")
+	outcome = r.remote(`,"remoteName":"echo"`, `{}`)
+	require.Equal(t, effect.Dead, outcome.Verdict)
+	require.Equal(t, effect.ReasonAuth, outcome.Reason)
+	tokens.answer = says(503, "")
+	outcome = r.remote(`,"remoteName":"echo"`, `{}`)
+	require.Equal(t, effect.Retry, outcome.Verdict)
+	require.Equal(t, effect.ReasonAuth, outcome.Reason)
+	require.NotContains(t, fmt.Sprint(outcome, r.log.String()), "planted-secret")
+}
+
+func TestServersInsideAreNotReached(t *testing.T) {
+	s := newToolServer(t, kinds["without sessions"])
+	r := remoteRig(t, strings.Replace(s.URL, "127.0.0.1", "localhost", 1), nil, func(o *httpcall.Options) { o.Policy = policy(t, "deny") })
+	outcome := r.remote(find, `{"query":"x"}`)
+	require.Equal(t, effect.Dead, outcome.Verdict)
+	require.Equal(t, effect.ReasonBlocked, outcome.Reason)
+	require.NotContains(t, outcome.Error, "127.0.0.1")
+	_, _, err := r.offered()
+	require.ErrorContains(t, err, "calls must not reach localhost")
+	require.Empty(t, s.requests())
+
+	other := newEndpoint(t, nil)
+	s.fails("", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	})
+	outcome = remoteRig(t, s.URL, nil).remote(find, `{"query":"x"}`)
+	require.Equal(t, effect.Dead, outcome.Verdict)
+	require.Contains(t, outcome.Error, "redirects are not followed")
+	require.Empty(t, other.requests())
+}
+
+// offered asks the server of the source for its tools.
+func (r *rig) offered() ([]repositories.Tool, []string, error) {
+	return r.Offered(r.t.Context(), r.apps["clinic"], "crm")
+}
+
+func TestAServerIsAskedForItsTools(t *testing.T) {
+	for name, kind := range kinds {
+		s := newToolServer(t, kind)
+		for i := range 5 {
+			s.add(fmt.Sprintf("add_%d", i), `{"type":"object","properties":{"z":{"type":"integer","maximum":9007199254740993},"a":{"type":"string"}}}`, nil)
+		}
+		r := remoteRig(t, s.URL, func(source *repositories.Source) { source.Allow = []string{"add_*"} })
+		tools, notes, err := r.offered()
+		require.NoError(t, err, name)
+		require.Len(t, tools, 5, name)
+		require.Equal(t, `{"type":"object","properties":{"z":{"type":"integer","maximum":9007199254740993},"a":{"type":"string"}}}`, string(tools[0].Parameters))
+		require.Equal(t, "Tool add_0", tools[0].Description)
+		require.Empty(t, notes)
+		require.Equal(t, 3, s.times("tools/list"), "page by page")
+	}
+	s := newToolServer(t, kinds["without sessions"])
+	page := 0
+	s.fails("tools/list", func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ ID json.Number }
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		page++
+		saysJSON(200, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"t%d","inputSchema":{"type":"object"}},{"name":"wrong","inputSchema":{"type":"object","properties":{"a":{"type":"array","x-mcp-header":"A"}}}}],"nextCursor":"c%[2]d"}}`, asked.ID, page))(w, r)
+	})
+	tools, notes, err := remoteRig(t, s.URL, nil).offered()
+	require.NoError(t, err)
+	require.Len(t, tools, 200)
+	require.Contains(t, notes[0], "x-mcp-header")
+	require.Contains(t, notes[len(notes)-1], "goes on without end")
+}
