@@ -11,6 +11,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/fault"
 	"earshot/repositories/parameters"
+	"earshot/repositories/unraced"
 )
 
 // megabyte repeats a part, numbered, up to the longest body that is read.
@@ -26,12 +27,8 @@ func megabyte(head, part, tail string) []byte {
 	return append([]byte(b.String()), tail...)
 }
 
-// underRace says that the race detector is on: it drops at random what a sync.Pool
-// holds, so that what is allocated says nothing. deploy/check runs these tests without.
-var underRace = false
-
 // allocated is how many bytes a function takes from the heap, whether or not it keeps
-// them.
+// them. With -race that says nothing: it drops at random what a sync.Pool holds.
 func allocated(work func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -41,9 +38,7 @@ func allocated(work func()) uint64 {
 }
 
 func TestABodyCostsLittleWhateverIsWrongWithIt(t *testing.T) {
-	if underRace {
-		t.Skip("run without -race")
-	}
+	unraced.Only(t)
 	tool := func(inner string) string { return `{"tools":[{"name":"a",` + inner }
 	for name, body := range map[string][]byte{
 		"numbers for tools":      megabyte(`{"tools":[`, `1`, `]}`),
@@ -112,6 +107,7 @@ func numbered(times int, part string) string {
 }
 
 func TestLargeBodiesAreCheckedAsSmallOnesAre(t *testing.T) {
+	unraced.Only(t)
 	parameters := numbered(600, `{"parameter":"p#","type":"string","description":"d"}`)
 	good := `{"tools":[` + numbered(20, `{"name":"t#","schema":[`+strings.ReplaceAll(parameters, "#", "-")+`]}`) + `]}`
 	good = strings.ReplaceAll(good, "p-", "p") // names need not differ between tools
@@ -125,9 +121,7 @@ func TestLargeBodiesAreCheckedAsSmallOnesAre(t *testing.T) {
 }
 
 func TestValuesCostLittleWhateverIsWrongWithThem(t *testing.T) {
-	if underRace {
-		t.Skip("run without -race")
-	}
+	unraced.Only(t)
 	r, err := repositories.DecodeRepository(clinic, "booking", []byte(`{"tools":[
 		{"name":"a","parameters":{"type":"object","properties":{"l":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"object"}]}}}}},
 		{"name":"b","schema":[`+numbered(100, `{"parameter":"parameter-#","type":"string"}`)+`]}]}`))

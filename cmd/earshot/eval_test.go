@@ -6,6 +6,7 @@ import (
 	"earshot/matcher/evaldata"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/unraced"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -169,10 +170,12 @@ const leastEvidence = 0.90
 var isoDate = regexp.MustCompile(`^2019-\d\d-\d\d$`)
 
 func TestEvalEveryExpectedValueOfBFCLReachesItsSubscribers(t *testing.T) {
+	unraced.Only(t)
 	reachSubscribers(t, evaldata.BFCL(t))
 }
 
 func TestEvalEveryExpectedValueOfSGDReachesItsSubscribers(t *testing.T) {
+	unraced.Only(t)
 	reached := reachSubscribers(t, evaldata.SGD(t))
 	said, found := reached.said.Load(), reached.found.Load()
 	t.Logf("the records have evidence for %d of %d values that were said, days aside", found, said)

@@ -35,7 +35,7 @@ func (p *progress) test(packages []string, flags ...string) error {
 		Stop: func() { _ = cmd.Process.Kill() },
 	})
 	err = errors.Join(err, cmd.Wait())
-	if failed := sumUp(os.Stdout, execution); failed != nil {
+	if failed := sumUp(os.Stdout, execution, slices.Contains(flags, "-race")); failed != nil {
 		return failed
 	}
 	if err == nil && execution.Total() == 0 {
@@ -46,7 +46,7 @@ func (p *progress) test(packages []string, flags ...string) error {
 
 // sumUp writes which packages took longest, which tests were skipped and why, and
 // everything of those that failed. The error names them once more.
-func sumUp(w io.Writer, execution *testjson.Execution) error {
+func sumUp(w io.Writer, execution *testjson.Execution, race bool) error {
 	writeSlowest(w, execution)
 	writeSkipped(w, execution)
 	failed := failures(execution)
@@ -62,7 +62,7 @@ func sumUp(w io.Writer, execution *testjson.Execution) error {
 		fmt.Fprintln(w, "  "+name)
 	}
 	for _, test := range failed {
-		writeFailure(w, execution, test)
+		writeFailure(w, execution, test, race)
 	}
 	if errs := execution.Errors(); len(errs) > 0 {
 		fmt.Fprintln(w, "\n--- what go says")
@@ -131,7 +131,7 @@ func reasonOf(output []string) string {
 
 // writeFailure writes what one failed test wrote and how to run it alone. Where it ended
 // the process, or that hung, this is with the output of the package.
-func writeFailure(w io.Writer, execution *testjson.Execution, test testjson.TestCase) {
+func writeFailure(w io.Writer, execution *testjson.Execution, test testjson.TestCase, race bool) {
 	lines := said(execution.OutputLines(test))
 	unended := test.Elapsed < 0
 	if unended {
@@ -148,7 +148,11 @@ func writeFailure(w io.Writer, execution *testjson.Execution, test testjson.Test
 	for _, line := range cut(lines) {
 		fmt.Fprintln(w, line)
 	}
-	fmt.Fprintf(w, "again: go test -race %s./%s\n", pattern(test.Test), local(test.Package))
+	flag := ""
+	if race {
+		flag = "-race "
+	}
+	fmt.Fprintf(w, "again: go test %s%s./%s\n", flag, pattern(test.Test), local(test.Package))
 }
 
 // said is what tests wrote, without the lines that only frame it.

@@ -74,7 +74,7 @@ func TestWhatIsStillRunningIsTold(t *testing.T) {
 func TestFailedTestsAreNamedAndTheirOutputComesLast(t *testing.T) {
 	execution := read(t, newProgress(new(bytes.Buffer)), "")
 	var written bytes.Buffer
-	err := sumUp(&written, execution)
+	err := sumUp(&written, execution, true)
 	require.EqualError(t, err, "5 failed: bad TestOther, bad TestWrong/deep, broken, dies TestExits, slow TestHangs")
 	text := written.String()
 

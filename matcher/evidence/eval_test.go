@@ -14,6 +14,7 @@ import (
 	"earshot/matcher/evidence"
 	"earshot/matcher/matchertest"
 	"earshot/repositories"
+	"earshot/repositories/unraced"
 )
 
 // The floors stand a little under what was measured: evidence for 94.2 % of the values
@@ -71,6 +72,7 @@ func (c evidenceCase) tool(t *testing.T, request matcher.Request) *repositories.
 }
 
 func TestTheValuesOfSGDHaveEvidence(t *testing.T) {
+	unraced.Only(t)
 	var all, found float64
 	for _, c := range evidenceCases(t) {
 		request := c.Request(t)
@@ -108,6 +110,7 @@ func (o otherValue) in(dialogue string) bool {
 }
 
 func TestTheValuesOfOtherDialoguesOfSGDHaveNoEvidence(t *testing.T) {
+	unraced.Only(t)
 	cases := evidenceCases(t)
 	others := map[string]map[string]otherValue{}
 	for _, c := range cases {

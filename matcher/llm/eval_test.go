@@ -13,6 +13,7 @@ import (
 	"earshot/matcher/evaldata"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories"
+	"earshot/repositories/unraced"
 )
 
 // The evaluations answer with the expected calls in the place of an LLM: every value
@@ -58,8 +59,15 @@ func evalMatch(t *testing.T, c evaldata.Case, calls ...evaldata.Call) (matcher.R
 	return result, server
 }
 
-func TestEveryExpectedValueOfBFCLArrivesUnharmed(t *testing.T) { arriveUnharmed(t, evaldata.BFCL(t)) }
-func TestEveryExpectedValueOfSGDArrivesUnharmed(t *testing.T)  { arriveUnharmed(t, evaldata.SGD(t)) }
+func TestEveryExpectedValueOfBFCLArrivesUnharmed(t *testing.T) {
+	unraced.Only(t)
+	arriveUnharmed(t, evaldata.BFCL(t))
+}
+
+func TestEveryExpectedValueOfSGDArrivesUnharmed(t *testing.T) {
+	unraced.Only(t)
+	arriveUnharmed(t, evaldata.SGD(t))
+}
 
 func arriveUnharmed(t *testing.T, cases []evaldata.Case) {
 	values := 0
@@ -83,6 +91,7 @@ func arriveUnharmed(t *testing.T, cases []evaldata.Case) {
 }
 
 func TestCallsOfSGDThatLackValuesFireNothing(t *testing.T) {
+	unraced.Only(t)
 	for _, one := range evaldata.SGD(t) {
 		if one.Unfinished == nil {
 			continue

@@ -20,6 +20,7 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/matchertest"
 	"earshot/repositories"
+	"earshot/repositories/unraced"
 )
 
 // These tests follow whole conversations among many tools and measure what of a request a
@@ -71,6 +72,7 @@ func kept(bodies []string) (sum float64, pairs int) {
 }
 
 func TestConversationAmongManyToolsKeepsWhatItsRequestsBeginWith(t *testing.T) {
+	unraced.Only(t)
 	tools, texts := matchertest.Many(t, 1841)
 	var said []matcher.Utterance
 	for i := range 24 {
@@ -121,6 +123,7 @@ func poolOfAll(t *testing.T) *matcher.Shared {
 }
 
 func TestDialoguesOfSGDKeepWhatTheirRequestsBeginWith(t *testing.T) {
+	unraced.Only(t)
 	var sum float64
 	var pairs, called, offered int
 	shared := poolOfAll(t)
@@ -148,6 +151,7 @@ func TestDialoguesOfSGDKeepWhatTheirRequestsBeginWith(t *testing.T) {
 // TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith asks ten things of one domain, and
 // then of all of them.
 func TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith(t *testing.T) {
+	unraced.Only(t)
 	type message struct{ Text, Tool, Domain string }
 	byDomain := map[string][]message{}
 	for _, one := range matchertest.Lines[message](t, filepath.Join(matchertest.Data(t), "clinc", "dev.jsonl")) {
@@ -193,6 +197,7 @@ func TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith(t *testing.T) {
 // TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith has nothing but changes of the subject: ten
 // messages of a conversation have nothing to do with each other.
 func TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith(t *testing.T) {
+	unraced.Only(t)
 	shared := poolOfAll(t)
 	var sum float64
 	var pairs, hits, alone, all int

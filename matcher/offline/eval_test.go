@@ -14,6 +14,7 @@ import (
 	"earshot/matcher/matchertest"
 	"earshot/matcher/offline"
 	"earshot/matcher/retrieval"
+	"earshot/repositories/unraced"
 )
 
 // The floors stand a little under what was measured on the development part of
@@ -51,12 +52,14 @@ func clinc(t testing.TB) ([]matcher.Candidate, []clincCase) {
 }
 
 func TestOfflineOnCLINC(t *testing.T) {
+	unraced.Only(t)
 	candidates, cases := clinc(t)
 	decidesWell(t, matcher.Request{Candidates: candidates}, cases)
 }
 
 // Every tenth tool is a session's here: what they add is weighed by the others.
 func TestOfflineOnCLINCWithASessionsTools(t *testing.T) {
+	unraced.Only(t)
 	candidates, cases := clinc(t)
 	request := matcher.Request{Candidates: candidates, Shared: &matcher.Shared{}}
 	for i, one := range candidates {
@@ -96,6 +99,7 @@ func decidesWell(t *testing.T, request matcher.Request, cases []clincCase) {
 }
 
 func TestRetrieveOnCLINC(t *testing.T) {
+	unraced.Only(t)
 	candidates, cases := clinc(t)
 	retriever := retrieval.New()
 	for limit, least := range map[int]float64{20: leastAmong20, 32: leastAmong32} {
@@ -143,6 +147,7 @@ func acceptedForm(forms []string, value any) bool {
 }
 
 func TestOfflineOnSGD(t *testing.T) {
+	unraced.Only(t)
 	figures := map[string]*offlineFigures{}
 	o := offline.New()
 	for _, c := range matchertest.Lines[matchertest.Dialogue](t, filepath.Join(matchertest.Data(t), "sgd", "cases.jsonl")) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories/unraced"
 )
 
 // Server is what speaks Redis's protocol to a test: a server, or several that are one
@@ -41,9 +43,13 @@ func newServer(t testing.TB, behind backend) *Server {
 
 // Each runs test as three subtests, "miniredis", "redis" and "cluster", each with an
 // empty store: what holds for one has to hold for the others. With -short it leaves
-// the cluster out, which needs seconds to form; see Main.
+// the cluster out, which needs seconds to form; see Main. With -race it leaves miniredis
+// out, whose Lua takes ten times as long then; deploy/check runs that without.
 func Each(t *testing.T, test func(t *testing.T, server *Server)) {
-	t.Run("miniredis", func(t *testing.T) { test(t, Mini(t)) })
+	t.Run("miniredis", func(t *testing.T) {
+		unraced.Only(t)
+		test(t, Mini(t))
+	})
 	t.Run("redis", func(t *testing.T) { test(t, Run(t)) })
 	t.Run("cluster", func(t *testing.T) {
 		if testing.Short() {

@@ -19,6 +19,7 @@ import (
 	"earshot/repositories/redistest"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
+	"earshot/repositories/unraced"
 )
 
 var session = repositories.Scope{AppID: "clinic", SessionID: "s1"}
@@ -300,6 +301,7 @@ func TestSecretCannotBePrinted(t *testing.T) {
 // TestChangeThatIsTooLongNamesItsRepository lets a repository grow beyond what an event
 // has room for.
 func TestChangeThatIsTooLongNamesItsRepository(t *testing.T) {
+	unraced.Only(t)
 	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
 		tools := func(count int) string {
 			list := make([]string, count)

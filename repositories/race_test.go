@@ -1,5 +1,0 @@
-//go:build race
-
-package repositories_test
-
-func init() { underRace = true }
