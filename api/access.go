@@ -65,6 +65,9 @@ var accessGroups = []struct {
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true}, []string{ // with source ui only
 		"POST " + ofSession + "/triggers",
 	}},
+	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true}, []string{ // of agents
+		"POST " + ofApp + "/mcp", "POST " + ofApp + "/mcp/:repositoryId", "POST " + ofSession + "/mcp", "POST " + ofSession + "/mcp/:repositoryId",
+	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true, ByTrigger: true}, []string{
 		"POST " + ofApp + "/triggers/:triggerId/answer", "POST " + ofApp + "/triggers/:triggerId/confirm",
 		"POST " + ofApp + "/triggers/:triggerId/deny", "POST " + ofApp + "/triggers/:triggerId/cancel",

@@ -1,3 +1,14 @@
+// Package api is the HTTP server of Earshot: the REST API, its event streams, and the
+// probes that operators need.
+//
+// It decides nothing. A handler reads a request, untrusted and bounded, names every
+// fault in it at once, asks the store or the engine, and writes what they answer.
+// Every error of theirs becomes a problem (RFC 9457) in one function, answer.ProblemOf.
+//
+// A request goes one way: the middleware that New lists, the table of routes, a handler.
+// Each group of routes is in its own file and lists them in the table; the middleware
+// reads the table as well, so that a route cannot forget to check its key, its ids or its
+// query parameters.
 package api
 
 import (
@@ -15,6 +26,7 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/api/listen"
+	"earshot/api/mcp"
 	"earshot/api/server"
 	"earshot/repositories"
 	"earshot/repositories/secret"
@@ -50,6 +62,11 @@ type Options struct {
 	// Memory erases sessions, and tells what the stream has of them. Missing: it is answered
 	// 503.
 	Memory Memory
+	// Asked keeps calls of agents that lack values. Missing: they are faults.
+	Asked mcp.Asked
+	// Kept is how long the record of a trigger stays after it was done, which agents are told of
+	// their tasks. Missing: a week.
+	Kept time.Duration
 	// Streams is how many event streams an app may have open here. Missing: 10,000.
 	Streams int
 	// Turns is how many messages and direct triggers are under work at once, and Requests
@@ -87,7 +104,9 @@ func New(options Options) http.Handler {
 	options = options.withDefaults()
 	router := echo.New()
 	router.HTTPErrorHandler = answer.WriteError
-	table := options.routes()
+	router.Pre(unslashed)
+	gates := admission.NewControl(options.Turns, options.Requests, options.Waiting, options.Metrics)
+	table := options.routes(gates)
 	around := []echo.MiddlewareFunc{
 		traced,
 		logged(options.Logger, options.Now),
@@ -103,7 +122,6 @@ func New(options Options) http.Handler {
 	around = append(around, auth.Authenticated(options.authenticator(), openPaths(table)))
 	router.Use(aroundAll(around...))
 	may := accessTable()
-	gates := admission.NewControl(options.Turns, options.Requests, options.Waiting, options.Metrics)
 	for _, endpoint := range table {
 		endpoint.register(router, may[endpoint.method+" "+endpoint.path], gates)
 	}
@@ -129,6 +147,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.WriteTime == 0 {
 		o.WriteTime = server.DefaultWriteTime
+	}
+	if o.Kept == 0 {
+		o.Kept = store.DefaultRetention
 	}
 	if o.Keys == nil {
 		o.Keys = noKeys{}
@@ -198,6 +219,7 @@ type Engine interface {
 	Triggers
 	Tools
 	listen.Engine
+	mcp.Engine
 	// Open lists the calls of a session that lack values.
 	Open(ctx context.Context, appID, sessionID string) ([]trigger.OpenCall, error)
 }

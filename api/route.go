@@ -36,7 +36,7 @@ type route struct {
 }
 
 // routes lists everything that is served.
-func (o Options) routes() []route {
+func (o Options) routes(gates *admission.Control) []route {
 	bodies := newBodies()
 	by := o.authenticator()
 	people := users{o.Store, o.Identities}
@@ -54,6 +54,7 @@ func (o Options) routes() []route {
 	all = append(all, closing{o.Store, o.Store, o.Engine, o.Memory}.routes()...)
 	all = append(all, o.chats(people)...)
 	all = append(all, o.sources().routes()...)
+	all = append(all, o.ingress(people, gates)...)
 	all = append(all, probes{o.Ready, o.Logger}.routes()...)
 	all = append(all, metricsRoute(o.Metrics))
 	return withDocumentation(all)

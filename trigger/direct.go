@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"earshot/matcher"
 	"earshot/repositories"
@@ -46,7 +47,7 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 		case status == ledger.Committed:
 			e.count(p)
 			e.wakeFor(p)
-			return e.carryOut(p)
+			return e.carryOut(p, d.Unawaited)
 		}
 		p = nil // it is planned anew, on what there is
 	}
@@ -112,9 +113,10 @@ func (e *Engine) planFire(d Direct, in scope, known standing, candidate matcher.
 }
 
 // carryOut makes the first attempt.
-func (e *Engine) carryOut(p *plan) (json.RawMessage, error) {
+func (e *Engine) carryOut(p *plan, unawaited bool) (json.RawMessage, error) {
 	return e.toTheEnd(func() (json.RawMessage, error) {
 		r := e.newFirstAttempts(p)
+		r.alone = unawaited
 		if err := r.run(e.life); err != nil {
 			return nil, err
 		}
@@ -194,4 +196,60 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 // fits reports whether the direct trigger is a repetition of the stored one.
 func (s *storedTrigger) fits(d Direct) bool {
 	return s.record.Name == d.Name && s.record.SessionID == d.SessionID
+}
+
+// Catalog is the tools in scope of a program at one instant: those of an app or, with a
+// session, of the session.
+type Catalog struct {
+	scope   scope
+	version string
+}
+
+// Catalog reads what is in scope now. It costs one round trip, whatever the number of tools,
+// where the app was read before.
+func (e *Engine) Catalog(ctx context.Context, appID, sessionID string) (*Catalog, error) {
+	had := e.apps.get(appID)
+	fields, session, err := e.ledger.Definitions(ctx, appID, sessionID, had.version)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.scopeFrom(appID, had, fields, session)
+	if err != nil {
+		return nil, err
+	}
+	version := fields.Version
+	if len(session.Repositories) > 0 {
+		slices.Sort(session.Repositories)
+		version = hash(append([]string{version}, session.Repositories...)...)
+	}
+	return &Catalog{s, version}, nil
+}
+
+// Version is one text for as long as the tools are the same; two scopes of an app share it
+// where they have the same tools.
+func (c *Catalog) Version() string { return c.version }
+
+// Tools are those that win their names, whoever asks, sorted by name. A repository selects its
+// own, whether they win or not.
+func (c *Catalog) Tools(repositoryID string) []matcher.Candidate {
+	if repositoryID == "" {
+		return c.scope.winners()
+	}
+	var own []matcher.Candidate
+	for _, repository := range c.scope.ranked() {
+		if repository.ID != repositoryID {
+			continue
+		}
+		for i := range repository.Tools {
+			own = append(own, matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]})
+		}
+		break // a session's repository hides the app's of the same name
+	}
+	slices.SortFunc(own, func(a, b matcher.Candidate) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
+	return own
+}
+
+// Find returns the tool that a program means by a name, in that repository where it is named.
+func (c *Catalog) Find(name, repositoryID string) (matcher.Candidate, bool) {
+	return c.scope.find(name, repositoryID)
 }

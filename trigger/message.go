@@ -134,7 +134,10 @@ type Direct struct {
 	TriggerID string
 	// FrontEnd says that the request came with a session's token: it counts as a message as
 	// well.
-	FrontEnd    bool
+	FrontEnd bool
+	// Unawaited says that the caller asks later what came of it: Fire does not wait for the
+	// answer of a subscriber.
+	Unawaited   bool
 	TraceParent string
 	Metadata    repositories.Metadata
 	// Claims are what verified ID tokens say of the user; they are not kept.

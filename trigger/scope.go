@@ -38,6 +38,12 @@ func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope,
 	if err != nil {
 		return scope{}, err
 	}
+	return e.scopeFrom(appID, had, fields, session)
+}
+
+// scopeFrom is the scope of an app and a session whose fields were read by someone who had that
+// state of the app.
+func (e *Engine) scopeFrom(appID string, had *appState, fields ledger.AppFields, session ledger.SessionFields) (scope, error) {
 	if fields.Version == "" {
 		return scope{}, noApp(appID)
 	}

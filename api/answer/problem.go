@@ -82,12 +82,17 @@ func (p *Problem) Coded(code string) *Problem {
 	return p
 }
 
-// write sends the problem.
-func (p *Problem) write(c echo.Context) error {
-	header := c.Response().Header()
+// SetHeader sets what the problem says in the header of the answer.
+func (p *Problem) SetHeader(header http.Header) {
 	for name, value := range p.header {
 		header.Set(name, value)
 	}
+}
+
+// write sends the problem.
+func (p *Problem) write(c echo.Context) error {
+	header := c.Response().Header()
+	p.SetHeader(header)
 	header.Set("Cache-Control", "no-store")
 	if strings.Contains(c.Path(), OpenAIPath) {
 		return JSON(c, p.Status, p.openAI())

@@ -19,18 +19,30 @@ import (
 func Guarded(open map[string]bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			origin := c.Request().Header.Get(echo.HeaderOrigin)
-			allowed := c.Response().Header().Get(echo.HeaderAccessControlAllowOrigin) != ""
+			origin, elsewhere := Elsewhere(c)
 			switch {
 			case needsNoKey(c, open):
 			case !isLoopback(c.Request().Host):
 				return answer.NewProblem(http.StatusForbidden, "without keys this service answers on loopback names alone, as 127.0.0.1 or localhost")
-			case origin != "" && !allowed && !sameOrigin(origin, c.Request().Host):
-				return answer.NewProblem(http.StatusForbidden, "pages of "+answer.Quote(origin)+" may not call: add the origin to settings.allowedOrigins of the app")
+			case elsewhere:
+				return NoPage(origin)
 			}
 			return next(c)
 		}
 	}
+}
+
+// Elsewhere reports whether a request comes from a page that is neither the service's own nor of
+// an origin that the app allows, and of which origin.
+func Elsewhere(c echo.Context) (origin string, elsewhere bool) {
+	origin = c.Request().Header.Get(echo.HeaderOrigin)
+	allowed := c.Response().Header().Get(echo.HeaderAccessControlAllowOrigin) != ""
+	return origin, origin != "" && !allowed && !sameOrigin(origin, c.Request().Host)
+}
+
+// NoPage is the answer to a request from a page of elsewhere.
+func NoPage(origin string) error {
+	return answer.NewProblem(http.StatusForbidden, "pages of "+answer.Quote(origin)+" may not call: add the origin to settings.allowedOrigins of the app")
 }
 
 func isLoopback(host string) bool {

@@ -30,6 +30,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger"
+	"earshot/trigger/asked"
 	"earshot/trigger/erasure"
 	"earshot/trigger/sqlquery"
 )
@@ -152,6 +153,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check,
+		Asked: asked.New(s.db, s.env.now), Kept: s.store.Retention().Done,
 		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}},
 	})
 	if s.config.NATSIngress {

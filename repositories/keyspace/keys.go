@@ -77,6 +77,12 @@ func (k Keys) Draft(sessionID, messageID string) string {
 // time (ms) when one was last written. It expires when none of them can be left.
 func (k Keys) Drafts(sessionID string) string { return k.tag + "drafts:" + k.app + ":" + sessionID }
 
+// Asked is a hash of a session, or of an app: triggerId to a call that lacks values, behind the
+// time (ms) when it goes. It expires.
+func (k Keys) Asked(sessionID string) string {
+	return k.tag + "asked:" + k.app + ":" + OrNone(sessionID)
+}
+
 // Outbox is a list: the unpublished events of an outbox, by its Box, in the order of
 // decision; the ids of effects, behind a batch where there is one.
 func (k Keys) Outbox(box string) string { return k.tag + "outbox:" + k.app + ":" + box }

@@ -216,7 +216,7 @@ func (s *Store) DeleteApp(ctx context.Context, appID string, on ...Condition) er
 		}
 		reply, err := dropApp.Run(ctx, s.db, append([]string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Sourced()}, keys.AllUses(s.now())...), appID)
+			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Sourced(), keys.Asked("")}, keys.AllUses(s.now())...), appID)
 		if err == nil && reply == "again" {
 			err = errConflict
 		}

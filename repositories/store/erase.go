@@ -80,7 +80,7 @@ func (e *Erasing) End(ctx context.Context) error {
 // dropErased removes what a session has besides its triggers and its outboxes.
 //
 //	KEYS turns, order, repos, idle, sessions, explained, sourced, rates of the session, drafts,
-//	     then each draft, then the ledger
+//	     calls that lack values, then each draft, then the ledger
 //	ARGV app, session
 //	=>   ok
 var dropErased = keyspace.NewFreeingScript(keyspace.DueLua, `
@@ -107,7 +107,7 @@ func (e *Erasing) Drop(ctx context.Context) error {
 	if err != nil {
 		return keyspace.Unavailable(err)
 	}
-	keys := []string{k.Turns(e.id), k.Order(e.id), k.Repos(e.id), k.Idle(), k.Sessions(), k.Explained(), k.Sourced(), k.Rates(e.id), k.Drafts(e.id)}
+	keys := []string{k.Turns(e.id), k.Order(e.id), k.Repos(e.id), k.Idle(), k.Sessions(), k.Explained(), k.Sourced(), k.Rates(e.id), k.Drafts(e.id), k.Asked(e.id)}
 	for _, id := range drafts {
 		keys = append(keys, k.Draft(e.id, id))
 	}

@@ -25,7 +25,8 @@ end
 
 // dropSession removes what a session has besides its repositories.
 //
-//	KEYS turns, order, repos, triggers, idle, turns that are due, closed, explained, sessions
+//	KEYS turns, order, repos, triggers, idle, turns that are due, closed, explained, sessions,
+//	     calls that lack values
 //	ARGV app/session, '1' to spare one in which a message is not decided, how long it is
 //	     remembered that it was closed (ms), the generation of its next life, sessionId
 //	=>   ok, again where it has repositories, or used
@@ -33,7 +34,7 @@ var dropSession = keyspace.NewFreeingScript(undecidedLua, `
 if redis.call('HLEN', KEYS[3]) > 0 then return 'again' end
 if ARGV[2] == '1' and undecided(KEYS[2], KEYS[6], ARGV[1]) then return 'used' end
 for _, id in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do redis.call('ZREM', KEYS[8], ARGV[1] .. '/' .. id) end
-redis.call('DEL', KEYS[1], KEYS[2], KEYS[4])
+redis.call('DEL', KEYS[1], KEYS[2], KEYS[4], KEYS[10])
 redis.call('ZREM', KEYS[5], ARGV[1])
 redis.call('ZREM', KEYS[9], ARGV[5])
 redis.call('HSET', KEYS[7], 'generation', ARGV[4], 'at', now())
@@ -85,7 +86,7 @@ func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string
 		}
 		crash.At(crash.SessionHalf)
 		reply, err := dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
-			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained(), keys.Sessions()},
+			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained(), keys.Sessions(), keys.Asked(sessionID)},
 			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation, sessionID)
 		if err == nil && reply == "again" {
 			err = errConflict

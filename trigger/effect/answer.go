@@ -29,6 +29,9 @@ type Answer struct {
 	Result    json.RawMessage `json:"result,omitempty"` // any JSON, where it went well
 	Truncated bool            `json:"truncated,omitempty"`
 	Error     string          `json:"error,omitempty"` // for people, where it did not
+	// Cancelled says that whoever asked for it wants it no more, and has ended the waiting. No
+	// subscriber can say so.
+	Cancelled bool `json:"cancelled,omitempty"`
 	// At is when it was given; zero where it is given now.
 	At time.Time `json:"-"`
 }
@@ -55,6 +58,9 @@ func (a Answer) Bounded() Answer {
 
 // Outcome is what the answer makes of its trigger.
 func (a Answer) Outcome() Outcome {
+	if a.Cancelled {
+		return Outcome{Verdict: Dead, Reason: ReasonCancelled, Error: a.Error}
+	}
 	if !a.OK {
 		return Outcome{Verdict: Dead, Reason: ReasonRequest, Error: a.Error}
 	}

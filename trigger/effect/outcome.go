@@ -31,6 +31,8 @@ const (
 	ReasonBlocked Reason = "blocked" // the address is one that calls must not reach
 	// ReasonUnknown: a call that must not be made twice may have arrived.
 	ReasonUnknown Reason = "outcome_unknown"
+	// ReasonCancelled: whoever asked for an answer has ended the waiting for it.
+	ReasonCancelled Reason = "cancelled"
 )
 
 // Outcome is the result of one attempt to deliver an effect.

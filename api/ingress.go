@@ -1,0 +1,53 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/admission"
+	"earshot/api/mcp"
+)
+
+// ingress are the ways in that speak somebody else's protocol, on the same engine.
+func (o Options) ingress(people users, gates *admission.Control) []route {
+	agents := mcp.New(mcp.Options{
+		Engine: o.Engine, Asked: o.Asked, Events: o.Events, Enter: admission.NewStreamLimit(o.Streams).Enter, StillGood: o.authenticator().StillGood, Closing: o.Closing,
+		Users: func(c echo.Context) (mcp.User, error) {
+			who, err := people.of(c)
+			return mcp.User{Claims: who.claims, Explained: who.explained}, err
+		},
+		Admitted:    gates.Admitted(admission.Turn),
+		TraceParent: traceParent, Kept: o.Kept, NewID: o.NewID,
+	})
+	var all []route
+	for _, at := range []string{ofApp + "/mcp", ofSession + "/mcp"} {
+		for _, path := range []string{at, at + "/:repositoryId"} {
+			// A subscription stays open, so that the server admits what is none by itself.
+			all = append(all, route{method: http.MethodPost, path: path, handle: agents.Serve, reads: true, query: []string{"tools"}, kind: admission.Stream})
+		}
+	}
+	return all
+}
+
+// unslashed takes a final slash off the URLs of MCP servers, which some clients put there.
+func unslashed(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		at := c.Request().URL
+		if short, has := strings.CutSuffix(at.Path, "/"); has && servesAgents(short) {
+			at.Path, at.RawPath = short, ""
+		}
+		return next(c)
+	}
+}
+
+// servesAgents reports whether a path is that of an MCP server.
+func servesAgents(path string) bool {
+	rest, is := strings.CutPrefix(path, "/v1/apps/")
+	parts := strings.Split(rest, "/")[min(1, strings.Count(rest, "/")):]
+	if len(parts) > 2 && parts[0] == "sessions" {
+		parts = parts[2:]
+	}
+	return is && len(parts) > 0 && parts[0] == "mcp" && len(parts) <= 2
+}

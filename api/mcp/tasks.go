@@ -1,0 +1,451 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"earshot/api/auth"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/trigger"
+	"earshot/trigger/asked"
+	"earshot/trigger/effect"
+)
+
+// taskStatus is how far a task is (SEP-2663). None fails as the protocol has it: what an endpoint
+// refuses, or does not answer, is a result that says so, for the model to read.
+type taskStatus string
+
+const (
+	taskWorking       taskStatus = "working"
+	taskInputRequired taskStatus = "input_required"
+	taskCompleted     taskStatus = "completed"
+	taskCancelled     taskStatus = "cancelled"
+)
+
+func (s taskStatus) ended() bool { return s == taskCompleted || s == taskCancelled }
+
+// pollInterval is how often a client that does not subscribe may ask, in ms.
+const pollInterval = 1000
+
+// task is a trigger, or a call that lacks values and becomes one, as a client sees it.
+type task struct {
+	ResultType    string                  `json:"resultType,omitempty"`
+	Meta          any                     `json:"_meta,omitempty"`
+	ID            string                  `json:"taskId"`
+	Status        taskStatus              `json:"status"`
+	StatusMessage string                  `json:"statusMessage,omitempty"`
+	CreatedAt     time.Time               `json:"createdAt"`
+	UpdatedAt     time.Time               `json:"lastUpdatedAt"`
+	Life          int64                   `json:"ttlMs"`
+	PollInterval  int64                   `json:"pollIntervalMs,omitempty"`
+	InputRequests map[string]inputRequest `json:"inputRequests,omitempty"`
+	Result        *callResult             `json:"result,omitempty"`
+}
+
+// beginTask answers a call with the task that it has become.
+func (x *exchange) beginTask(id string) error {
+	t, err := x.task(id)
+	if err != nil {
+		return x.reply(nil, err)
+	}
+	t.ResultType, t.InputRequests, t.Result = "task", nil, nil
+	return x.reply(t, nil)
+}
+
+// getTask answers tasks/get.
+func (x *exchange) getTask() error {
+	if err := x.taskAsked(); err != nil {
+		return x.fail(err)
+	}
+	t, err := x.task(x.request.Params.TaskID)
+	return x.reply(t, err)
+}
+
+// taskAsked checks what all methods of tasks need.
+func (x *exchange) taskAsked() error {
+	id := x.request.Params.TaskID
+	switch {
+	case !x.request.tasks():
+		return needsTasks()
+	case x.c.Request().Header.Get(nameHeader) != id:
+		return &rpcError{Code: codeHeaderMismatch, Message: "the header " + nameHeader + " is to be the taskId of the body"}
+	case repositories.CheckID("taskId", id) != nil:
+		return noTask()
+	}
+	return nil
+}
+
+func noTask() error { return invalid("no task of that id is known here, or its time is over") }
+
+// task reads a task: the trigger, or what is asked for before it is one.
+func (x *exchange) task(id string) (task, error) {
+	record, err := x.record(id)
+	if err == nil {
+		return x.taskOf(record)
+	}
+	if !errors.Is(err, trigger.ErrNotFound) || x.server.Asked == nil {
+		return task{}, unknownTask(err)
+	}
+	call, err := x.server.Asked.Get(x.ctx(), x.scope(), id)
+	if err == nil && len(call.Missing) == 0 && !call.Over() {
+		return x.fireTask(id, call)
+	}
+	if err != nil {
+		return task{}, unknownTask(err)
+	}
+	return x.taskAskedFor(id, call)
+}
+
+// unknownTask is the error of a task that is not there; others stay as they are.
+func unknownTask(err error) error {
+	if errors.Is(err, trigger.ErrNotFound) || errors.Is(err, asked.ErrNone) {
+		return noTask()
+	}
+	return err
+}
+
+// record reads a trigger of the scope: of the session in the URL, or of any of the app.
+func (x *exchange) record(id string) (trigger.Record, error) {
+	record, err := x.server.Engine.Trigger(x.ctx(), x.scope().AppID, id)
+	if err == nil && x.scope().SessionID != "" && record.SessionID != x.scope().SessionID {
+		return record, trigger.ErrNotFound
+	}
+	return record, err
+}
+
+// taskOf is the task of a trigger.
+func (x *exchange) taskOf(record trigger.Record) (task, error) {
+	t := x.newTask(record.TriggerID, record.Time, updated(record))
+	t.Status = standing(record.Match)
+	switch t.Status {
+	case taskInputRequired:
+		t.StatusMessage = record.Question
+		if !x.request.elicits() {
+			t.Status = taskWorking // somebody else may say yes
+			break
+		}
+		t.InputRequests = map[string]inputRequest{confirmKey: confirmation(record.Match)}
+	case taskCompleted:
+		text, err := exactjson.Encode(record.Match)
+		if err != nil {
+			return t, err
+		}
+		result := x.outcome(record.Match, text)
+		result.done = done{}
+		t.Result = &result
+	}
+	return t, nil
+}
+
+func (x *exchange) newTask(id string, created, changed time.Time) task {
+	return task{
+		ResultType: "complete", Meta: identified, ID: id, CreatedAt: created.UTC(), UpdatedAt: changed.UTC(),
+		Life: x.server.Kept.Milliseconds(), PollInterval: pollInterval,
+	}
+}
+
+// updated is when something happened to a trigger last.
+func updated(record trigger.Record) time.Time {
+	last := record.Time
+	for _, attempt := range record.Attempts {
+		last = latest(last, attempt.Time)
+	}
+	for _, moved := range record.Moves {
+		last = latest(last, moved.Time)
+	}
+	return last
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// taskAskedFor is the task of a call that waits for values, or was ended.
+func (x *exchange) taskAskedFor(id string, call asked.Call) (task, error) {
+	t := x.newTask(id, call.Began, call.Changed)
+	t.Life = asked.Life.Milliseconds()
+	switch {
+	case call.Cancelled:
+		t.Status = taskCancelled
+		return t, nil
+	case call.Failed != "":
+		result := x.faulty(call.Failed)
+		result.done = done{}
+		t.Status, t.Result = taskCompleted, &result
+		return t, nil
+	}
+	t.Status, t.StatusMessage = taskInputRequired, "values are needed"
+	if !x.request.elicits() {
+		return t, nil
+	}
+	of, err := x.find(call.Name, call.RepositoryID)
+	if err != nil {
+		return t, err
+	}
+	t.InputRequests = valueRequests(of, call.Missing)
+	return t, nil
+}
+
+// updateTask answers tasks/update: what a user has said to what the task asks. Whatever comes of
+// it is told by tasks/get.
+func (x *exchange) updateTask() error {
+	err := x.taskAsked()
+	if err == nil {
+		err = x.update(x.request.Params.TaskID)
+	}
+	return x.reply(x.complete(), err)
+}
+
+func (x *exchange) update(id string) error {
+	responses, err := readResponses(x.request.Params.InputResponses)
+	if err != nil {
+		return err
+	}
+	record, err := x.record(id)
+	if err == nil {
+		return x.confirm(record.Match, responses)
+	}
+	if !errors.Is(err, trigger.ErrNotFound) || x.server.Asked == nil {
+		return unknownTask(err)
+	}
+	return unknownTask(x.give(id, responses))
+}
+
+// confirm says yes or no to a trigger that asks whether it may; nothing to any other.
+func (x *exchange) confirm(match trigger.Match, responses map[string]response) error {
+	said, is := responses[confirmKey]
+	if !is || match.State != trigger.StateConfirming {
+		return nil
+	}
+	do := x.server.Engine.Deny
+	switch {
+	case said.Action == actionCancel:
+		return nil // the user has closed the form, and may be asked again
+	case said.agrees():
+		do = x.server.Engine.Confirm
+	}
+	_, err := do(x.ctx(), x.scope().AppID, match.TriggerID, match.Digest, x.by())
+	if errors.Is(err, trigger.ErrEnded) {
+		return nil // somebody else was first
+	}
+	return err
+}
+
+// by is how a record names who has moved its trigger.
+func (x *exchange) by() string {
+	if who := auth.PrincipalOf(x.c); !who.FrontEnd() {
+		return who.Name()
+	}
+	return "session"
+}
+
+// give gives values to a call that waits for them, and fires it when it has all.
+func (x *exchange) give(id string, responses map[string]response) error {
+	call, err := x.server.Asked.Get(x.ctx(), x.scope(), id)
+	if err != nil || call.Over() {
+		return err
+	}
+	of, err := x.find(call.Name, call.RepositoryID)
+	if err != nil {
+		return err
+	}
+	values, declined := valuesOf(of, call.Missing, responses)
+	call, err = x.server.Asked.Change(x.ctx(), x.scope(), id, func(c *asked.Call) {
+		c.Cancelled = declined
+		c.Give(values)
+	})
+	if err == nil && len(call.Missing) == 0 && !call.Over() {
+		_, err = x.fireTask(id, call)
+	}
+	return err
+}
+
+// fireTask fires a call that has all its values, and returns the task. It does no harm to do so
+// twice: the trigger has the id of the task.
+func (x *exchange) fireTask(id string, call asked.Call) (task, error) {
+	d := x.direct()
+	d.Name, d.RepositoryID, d.Values, d.Metadata, d.TriggerID, d.Unawaited = call.Name, call.RepositoryID, call.Values, call.Metadata, id, true
+	_, err := x.server.Engine.Fire(x.ctx(), d)
+	if err != nil {
+		return x.unfiredTask(id, err)
+	}
+	record, err := x.record(id)
+	if err != nil {
+		return task{}, unknownTask(err)
+	}
+	if err := x.server.Asked.End(x.ctx(), x.scope(), id); err != nil {
+		return task{}, err
+	}
+	return x.taskOf(record)
+}
+
+// unfiredTask ends a task whose values do not do after all, or whose tool is gone. What will pass
+// leaves it as it is.
+func (x *exchange) unfiredTask(id string, fault error) (task, error) {
+	values, lacks := (*trigger.ValuesError)(nil), (*repositories.Unverified)(nil)
+	text := fault.Error()
+	switch {
+	case errors.As(fault, &values):
+		text = faultsOf(values)
+	case errors.As(fault, &lacks):
+		text = x.user.Explained(fault).Error()
+	case !errors.Is(fault, trigger.ErrNotInScope):
+		return task{}, fault
+	}
+	call, err := x.server.Asked.Change(x.ctx(), x.scope(), id, func(c *asked.Call) { c.Failed = text })
+	if err != nil {
+		return task{}, unknownTask(err)
+	}
+	return x.taskAskedFor(id, call)
+}
+
+// cancelTask answers tasks/cancel: it ends what waits, as long as no answer is there.
+func (x *exchange) cancelTask() error {
+	err := x.taskAsked()
+	if err == nil {
+		err = x.cancel(x.ctx(), x.request.Params.TaskID)
+	}
+	return x.reply(x.complete(), err)
+}
+
+func (x *exchange) cancel(ctx context.Context, id string) error {
+	record, err := x.record(id)
+	if err != nil {
+		if !errors.Is(err, trigger.ErrNotFound) || x.server.Asked == nil {
+			return unknownTask(err)
+		}
+		_, err = x.server.Asked.Change(ctx, x.scope(), id, func(c *asked.Call) { c.Cancelled = true })
+		return unknownTask(err)
+	}
+	if record.State != trigger.StatePending && record.State != trigger.StateConfirming {
+		return nil
+	}
+	_, err = x.server.Engine.Cancel(ctx, x.scope().AppID, id, x.by())
+	if errors.Is(err, trigger.ErrEnded) { // its event is out: what is waited for is an answer
+		_, err = x.server.Engine.Answer(ctx, x.scope().AppID, id, effect.Answer{Cancelled: true, Error: "cancelled by " + x.by()})
+	}
+	if errors.Is(err, trigger.ErrEnded) || errors.Is(err, trigger.ErrNotAsked) {
+		return nil
+	}
+	return err
+}
+
+// find returns the tool that a call names, as it is for the user.
+func (x *exchange) find(name, repositoryID string) (*repositories.Tool, error) {
+	catalog, err := x.server.Engine.Catalog(x.ctx(), x.scope().AppID, x.scope().SessionID)
+	if err != nil {
+		return nil, err
+	}
+	candidate, is := catalog.Find(name, repositoryID)
+	if !is {
+		return nil, invalid("unknown tool " + exactQuote(name))
+	}
+	return candidate.Tool.For(x.user.Claims)
+}
+
+// askFor asks the user for values that a call lacks, where that is all that is wrong with it and
+// the client can ask. One value is asked for in the answer to the call. Several may be given one
+// after the other, by whoever knows them, which takes a task.
+func (x *exchange) askFor(d trigger.Direct) (asks bool, err error) {
+	if !x.request.elicits() {
+		return false, nil
+	}
+	of, err := x.find(d.Name, d.RepositoryID)
+	if err != nil {
+		return false, err
+	}
+	missing := missingOf(of, d.Values)
+	switch {
+	case len(missing) == 0:
+		return false, nil
+	case len(missing) > 1 && x.request.tasks() && x.server.Asked != nil:
+		return true, x.askByTask(d, missing)
+	}
+	return true, x.reply(x.asksForValues(of, missing, d.Values), nil)
+}
+
+func (x *exchange) askByTask(d trigger.Direct, missing []string) error {
+	id := d.TriggerID
+	if id == "" {
+		id = x.server.NewID()
+	}
+	call := asked.Call{Name: d.Name, RepositoryID: d.RepositoryID, Values: maps.Clone(d.Values), Metadata: d.Metadata, Missing: slices.Clone(missing)}
+	err := x.server.Asked.Begin(x.ctx(), x.scope(), id, call)
+	if errors.Is(err, asked.ErrMany) {
+		return x.reply(x.faulty(err.Error()), nil)
+	}
+	if err != nil {
+		return x.fail(err)
+	}
+	return x.beginTask(id)
+}
+
+// resume goes on with a call that was answered with questions. It is false where the call is to be
+// made as it stands, with the values that were given.
+func (x *exchange) resume() (bool, error) {
+	p := &x.request.Params
+	if p.InputResponses == nil && p.RequestState == "" {
+		return false, nil
+	}
+	responses, err := readResponses(p.InputResponses)
+	if err != nil {
+		return true, x.fail(err)
+	}
+	state, err := readState(p.RequestState)
+	if err != nil {
+		return true, x.fail(err)
+	}
+	if state.Trigger != "" {
+		return x.resumeConfirming(state, responses)
+	}
+	of, err := x.find(p.Name, x.c.Param("repositoryId"))
+	if err != nil {
+		return true, x.fail(err)
+	}
+	merged := maps.Clone(state.Values)
+	if merged == nil {
+		merged = map[string]any{}
+	}
+	maps.Copy(merged, p.Arguments)
+	values, declined := valuesOf(of, missingOf(of, merged), responses)
+	if declined {
+		return true, x.reply(x.faulty("nothing was called: the user has declined to give the values"), nil)
+	}
+	maps.Copy(merged, values)
+	p.Arguments = merged
+	return false, nil
+}
+
+// resumeConfirming answers a call that was asked whether it may. A call with other arguments is
+// another one, and is asked anew.
+func (x *exchange) resumeConfirming(state requestState, responses map[string]response) (bool, error) {
+	record, err := x.record(state.Trigger)
+	if errors.Is(err, trigger.ErrNotFound) || err == nil && (record.Name != x.request.Params.Name || state.Arguments != digestOf(x.request.Params.Arguments)) {
+		return false, nil
+	}
+	if err != nil {
+		return true, x.fail(err)
+	}
+	if err := x.confirm(record.Match, responses); err != nil {
+		return true, x.fail(err)
+	}
+	if record, err = x.record(state.Trigger); err != nil {
+		return true, x.fail(err)
+	}
+	if record.Match.State == trigger.StateCancelled {
+		return true, x.reply(x.faulty("nothing was called: the user has said no"), nil)
+	}
+	text, err := exactjson.Encode(record.Match)
+	if err != nil {
+		return true, err
+	}
+	return true, x.matched(record.Match, json.RawMessage(text))
+}
