@@ -58,15 +58,14 @@ var accessGroups = []struct {
 		"GET " + ofApp + pathModels, "GET " + ofSession + pathModels,
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}}, []string{
+		"POST " + ofApp + "/mcp", "POST " + ofApp + "/mcp/:repositoryId",
 		"POST " + ofApp + "/triggers", "GET " + ofApp + "/triggers", "DELETE " + ofApp + "/triggers",
 		"GET " + ofApp + "/triggers/:triggerId", "DELETE " + ofApp + "/triggers/:triggerId", "POST " + ofApp + "/triggers/:triggerId/retry",
 		"POST " + ofApp + "/triggers/retry",
 	}},
-	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true}, []string{ // with source ui only
-		"POST " + ofSession + "/triggers",
-	}},
-	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true}, []string{ // of agents
-		"POST " + ofApp + "/mcp", "POST " + ofApp + "/mcp/:repositoryId", "POST " + ofSession + "/mcp", "POST " + ofSession + "/mcp/:repositoryId",
+	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true}, []string{
+		"POST " + ofSession + "/triggers", // of a token with source ui only
+		"POST " + ofSession + "/mcp", "POST " + ofSession + "/mcp/:repositoryId",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true, ByTrigger: true}, []string{
 		"POST " + ofApp + "/triggers/:triggerId/answer", "POST " + ofApp + "/triggers/:triggerId/confirm",

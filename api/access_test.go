@@ -53,6 +53,8 @@ var permitted = map[string]string{
 
 	"POST /v1/apps/{appId}/sessions/{sessionId}/openai/v1/chat/completions": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/openai/v1/models": "messages token",
 	"POST /v1/apps/{appId}/openai/v1/chat/completions": "messages token own", "GET /v1/apps/{appId}/openai/v1/models": "messages token own",
+	"POST /v1/apps/{appId}/mcp": "triggers", "POST /v1/apps/{appId}/mcp/{repositoryId}": "triggers",
+	"POST /v1/apps/{appId}/sessions/{sessionId}/mcp": "triggers token", "POST /v1/apps/{appId}/sessions/{sessionId}/mcp/{repositoryId}": "triggers token",
 
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/triggers": "messages triggers",
 	"POST /v1/apps/{appId}/triggers": "triggers", "GET /v1/apps/{appId}/triggers": "triggers",
@@ -80,6 +82,9 @@ var goodBodies = map[string]string{
 func goodBody(operation string) string {
 	if body, ok := goodBodies[operation]; ok {
 		return body
+	}
+	if strings.Contains(operation, "/mcp") {
+		return `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	}
 	if method, path, _ := strings.Cut(operation, " "); method != "GET" && method != "DELETE" && strings.Contains(path, "/repositories") {
 		return `{"tools":[]}`

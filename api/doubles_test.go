@@ -284,6 +284,10 @@ func (e *engineDouble) Tools(_ context.Context, appID, sessionID, name string, p
 	return nil, e.next, e.err
 }
 
+func (e *engineDouble) Catalog(context.Context, string, string) (*trigger.Catalog, error) {
+	return nil, repositories.ErrNotFound
+}
+
 func (e *engineDouble) SearchTools(_ context.Context, appID, sessionID, text string, limit int) ([]trigger.FoundTool, error) {
 	e.took("SearchTools", appID, sessionID, text, limit)
 	return []trigger.FoundTool{}, e.err

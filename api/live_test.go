@@ -23,6 +23,7 @@ import (
 	"earshot/repositories/redistest"
 	"earshot/repositories/store"
 	"earshot/trigger"
+	unvalued "earshot/trigger/asked"
 	"earshot/trigger/effect"
 )
 
@@ -49,10 +50,11 @@ func everything(request matcher.Request) (matcher.Result, error) {
 	return result, nil
 }
 
-// sink takes every effect as delivered and keeps the events.
+// sink takes every effect as delivered, or calls as it is told, and keeps the events.
 type sink struct {
 	mu     sync.Mutex
 	events []effect.Event
+	calls  func(effect.Effect) effect.Outcome
 }
 
 func (s *sink) Deliver(_ context.Context, delivery effect.Effect) effect.Outcome {
@@ -60,6 +62,8 @@ func (s *sink) Deliver(_ context.Context, delivery effect.Effect) effect.Outcome
 	defer s.mu.Unlock()
 	if delivery.Event != nil {
 		s.events = append(s.events, *delivery.Event)
+	} else if s.calls != nil {
+		return s.calls(delivery)
 	}
 	return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"ok":true}`)}
 }
@@ -108,6 +112,7 @@ func liveOn(t *testing.T, server *redistest.Server, match matcher.Matcher, chang
 	})
 	s := start(t, func(o *api.Options) {
 		o.Store, o.Engine, o.NewID, o.Keys, o.Tokens, o.Origins = store, engine, nil, store, sealer, store
+		o.Asked = unvalued.New(db, time.Now)
 		o.Ready = []api.Check{{Name: "redis", Ready: store.Ping}}
 		for _, alter := range change {
 			alter(o)

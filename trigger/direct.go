@@ -233,7 +233,8 @@ func (c *Catalog) Version() string { return c.version }
 // own, whether they win or not.
 func (c *Catalog) Tools(repositoryID string) []matcher.Candidate {
 	if repositoryID == "" {
-		return c.scope.winners()
+		all, _ := c.scope.winners()
+		return all
 	}
 	var own []matcher.Candidate
 	for _, repository := range c.scope.ranked() {

@@ -117,7 +117,7 @@ func (x *exchange) faulty(text string) callResult {
 }
 
 // resultOf is the result of a call whose outcome is that JSON: a text as it is, anything else as
-// JSON and as structured content. Before Revision only an object can be that.
+// JSON and as structured content. Before revision only an object can be that.
 func (x *exchange) resultOf(outcome json.RawMessage) callResult {
 	r := callResult{done: x.complete()}
 	var text string

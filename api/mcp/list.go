@@ -132,7 +132,7 @@ func (x *exchange) listTools() error {
 	if x.request.modern {
 		head = `{"resultType":"complete",` + listLife + `"_meta":` + identifiedText + `,`
 	}
-	return x.stream(head+`"tools":`, text, `}}`)
+	return x.stream(head+`"tools":`, text, "}}\n")
 }
 
 // identifiedText is the JSON of identified.

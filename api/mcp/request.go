@@ -14,8 +14,8 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// Revision is the newest revision of the protocol that is spoken.
-const Revision = "2026-07-28"
+// revision is the newest of the protocol that is spoken.
+const revision = "2026-07-28"
 
 // Headers that repeat what the body says, for those who look at no body (SEP-2243).
 const (
@@ -44,7 +44,7 @@ type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params params          `json:"params"`
-	// modern says that it is of Revision; others are of those before.
+	// modern says that it is of revision; others are of those before.
 	modern bool
 	// plain says that its headers and its body agree, and nothing is missing. What is wrong with
 	// others is for the SDK to say.
@@ -112,12 +112,12 @@ func readRequest(header http.Header, body []byte) *request {
 		return r
 	}
 	version, said := header.Get(versionHeader), r.Params.Meta
-	r.modern = version == Revision
+	r.modern = version == revision
 	if !r.modern {
-		r.plain = version < Revision && said.Version == "" && (r.Method == methodList || r.Method == methodCall)
+		r.plain = version < revision && said.Version == "" && (r.Method == methodList || r.Method == methodCall)
 		return r
 	}
-	r.plain = said.Version == Revision && said.Capabilities != nil && header.Get(methodHeader) == r.Method &&
+	r.plain = said.Version == revision && said.Capabilities != nil && header.Get(methodHeader) == r.Method &&
 		(r.Method != methodCall || r.Params.Name != "" && header.Get(nameHeader) == r.Params.Name)
 	return r
 }
@@ -209,12 +209,12 @@ func (x *exchange) fail(err error) error {
 			status = http.StatusBadRequest
 		}
 	} else {
-		found := answer.ProblemOf(err)
-		if status = found.Status; status == http.StatusInternalServerError {
+		problem := answer.ProblemOf(err)
+		if status = problem.Status; status == http.StatusInternalServerError {
 			return err // the log says more
 		}
-		found.SetHeader(x.c.Response().Header())
-		own = &rpcError{Code: codeInternal, Message: found.Detail}
+		problem.SetHeader(x.c.Response().Header())
+		own = &rpcError{Code: codeInternal, Message: problem.Detail}
 	}
 	text, err := exactjson.Encode(own)
 	if err != nil {
@@ -230,5 +230,5 @@ type refusedResult struct{ sdk.ResultBase }
 // refused is what the SDK answers to methods of tasks, which come to it only where their
 // headers or their _meta are not right. Most it refuses by itself.
 func refused(context.Context, *sdk.ServerSession, *refusedParams) (*refusedResult, error) {
-	return nil, errors.New("tasks are of revision " + Revision + ": name it in the header and in _meta")
+	return nil, errors.New("tasks are of revision " + revision + ": name it in the header and in _meta")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
@@ -92,7 +93,7 @@ func New(options Options) *Server {
 	s := &Server{Options: options, lists: newLists()}
 	modern, legacy := newSDKServer(true), newSDKServer(false)
 	s.sdk = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
-		if v := r.Header.Get(versionHeader); v != "" && v < Revision {
+		if v := r.Header.Get(versionHeader); v != "" && v < revision {
 			return legacy
 		}
 		if r.Header.Get(versionHeader) == "" {
@@ -135,12 +136,12 @@ func newSDKServer(modern bool) *sdk.Server {
 // toolsAlone refuses what the SDK would answer with an empty list: there are tools here, and
 // nothing else.
 func toolsAlone(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
+	return func(ctx context.Context, method string, sent sdk.Request) (sdk.Result, error) {
 		switch of, _, _ := strings.Cut(method, "/"); of {
 		case "prompts", "resources", "completion", "logging":
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no " + method + " here, but tools"}
 		}
-		return next(ctx, method, request)
+		return next(ctx, method, sent)
 	}
 }
 
@@ -148,6 +149,9 @@ func toolsAlone(next sdk.MethodHandler) sdk.MethodHandler {
 func (s *Server) Serve(c echo.Context) error {
 	if origin, elsewhere := auth.Elsewhere(c); elsewhere {
 		return auth.NoPage(origin)
+	}
+	if mode := c.QueryParam("tools"); mode != "" && mode != searchMode {
+		return answer.BadRequest("tools=" + answer.Quote(mode) + " is not known; tools=" + searchMode + " is")
 	}
 	body, err := io.ReadAll(c.Request().Body)
 	if err != nil {
@@ -172,13 +176,16 @@ func (s *Server) Serve(c echo.Context) error {
 // delegate has the SDK answer. It asks for both types of answers in Accept, of which it gives
 // the first; who names neither, as curl does, gets that as well.
 func (s *Server) delegate(c echo.Context, body []byte) {
-	request := c.Request()
-	request.Body = io.NopCloser(bytes.NewReader(body))
-	if accepts := request.Header.Get("Accept"); accepts == "" || accepts == "*/*" {
-		request.Header.Set("Accept", "application/json, text/event-stream")
+	to := c.Request()
+	to.Body = io.NopCloser(bytes.NewReader(body))
+	if accepts := to.Header.Get("Accept"); accepts == "" || accepts == "*/*" {
+		to.Header.Set("Accept", "application/json, text/event-stream")
 	}
-	if request.Header.Get("Content-Type") == "" {
-		request.Header.Set("Content-Type", echo.MIMEApplicationJSON)
+	if to.Header.Get("Content-Type") == "" {
+		to.Header.Set("Content-Type", echo.MIMEApplicationJSON)
 	}
-	s.sdk.ServeHTTP(c.Response(), request)
+	s.sdk.ServeHTTP(c.Response(), to)
+	if c.Response().Header().Get(echo.HeaderContentType) == echo.MIMEApplicationJSON {
+		_, _ = c.Response().Write([]byte{'\n'}) // as all answers end
+	}
 }

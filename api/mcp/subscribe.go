@@ -191,8 +191,8 @@ func triggerOf(event effect.Published) string {
 	return of.ID
 }
 
-func (l *listener) notify(method string, params any) error {
-	text, err := exactjson.Encode(notification{"2.0", method, params})
+func (l *listener) notify(method string, of any) error {
+	text, err := exactjson.Encode(notification{"2.0", method, of})
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,8 @@ import (
 // Life is how long a call waits for its values, and how long it is known that it was ended.
 const Life = 15 * time.Minute
 
-// Most is how many calls of a session, or of an app without one, wait at the same time.
-const Most = 1000
+// most is how many calls of a session, or of an app without one, wait at the same time.
+const most = 1000
 
 // Call is a call that lacks values.
 type Call struct {
@@ -50,8 +50,8 @@ func (c Call) Over() bool { return c.Cancelled || c.Failed != "" }
 var (
 	// ErrNone means that no call waits under the id: it was fired, or its time is over.
 	ErrNone = errors.New("no call waits for values under this id")
-	// ErrMany means that Most calls wait.
-	ErrMany = fmt.Errorf("%d calls wait for values: answer or cancel some of them, or give all values at once", Most)
+	// ErrMany means that a thousand calls of the scope wait.
+	ErrMany = fmt.Errorf("%d calls wait for values: answer or cancel some of them, or give all values at once", most)
 )
 
 // Calls are the calls that wait, in Redis. It is safe for concurrent use, on any replica.
@@ -97,7 +97,7 @@ func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, 
 		return err
 	}
 	k := keyspace.KeysOf(scope.AppID)
-	reply, err := begin.Run(ctx, c.db, []string{k.Asked(scope.SessionID), k.Closed(scope.SessionID)}, id, string(text), Life.Milliseconds(), Most)
+	reply, err := begin.Run(ctx, c.db, []string{k.Asked(scope.SessionID), k.Closed(scope.SessionID)}, id, string(text), Life.Milliseconds(), most)
 	switch {
 	case err != nil:
 		return err

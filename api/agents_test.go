@@ -1,0 +1,172 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"earshot/trigger/effect"
+)
+
+const (
+	agentsOfApp     = "/v1/apps/clinic/mcp"
+	agentsOfSession = "/v1/apps/clinic/sessions/s1/mcp"
+	withTasks       = `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+	withForms       = `{"elicitation":{"form":{}}}`
+	withBoth        = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+)
+
+// agents is a world in which agents may leave calls without values.
+func agents(t *testing.T, tools string) world {
+	t.Helper()
+	s := live(t, everything)
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	s.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[`+tools+`]}`).is(201, "")
+	return s
+}
+
+// agent is a client of revision 2026-07-28 that says what it can.
+type agent struct {
+	world
+	path, can string
+	headers   []string
+}
+
+func (w world) agent(path, can string, headers ...string) agent { return agent{w, path, can, headers} }
+
+// rpc makes a request, and returns its result, or the error in its place with the status.
+func (a agent) rpc(method, params string) (result map[string]any, fault map[string]any, status int) {
+	a.t.Helper()
+	said := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + a.can + `}`
+	if params != "" {
+		said = params + "," + said
+	}
+	var names struct{ Name, TaskID string }
+	require.NoError(a.t, json.Unmarshal([]byte("{"+said+"}"), &names), said)
+	headers := append([]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + method, "Mcp-Name: " + names.Name + names.TaskID, "Accept: application/json, text/event-stream"}, a.headers...)
+	got := a.call("POST", a.path, `{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":{`+said+`}}`, headers...)
+	var answer struct {
+		ID            int
+		Result, Error map[string]any
+	}
+	require.NoError(a.t, json.Unmarshal(got.body, &answer), string(got.body))
+	require.Equal(a.t, 7, answer.ID, string(got.body))
+	return answer.Result, answer.Error, got.StatusCode
+}
+
+// gets makes a request that is answered with a result.
+func (a agent) gets(method, params string) map[string]any {
+	a.t.Helper()
+	result, fault, _ := a.rpc(method, params)
+	require.Nil(a.t, fault, "%s %s", method, params)
+	return result
+}
+
+// calls calls a tool.
+func (a agent) calls(name, arguments string, more ...string) map[string]any {
+	a.t.Helper()
+	return a.gets("tools/call", strings.Join(append([]string{`"name":"` + name + `","arguments":` + arguments}, more...), ","))
+}
+
+func (a agent) task(id any) map[string]any {
+	a.t.Helper()
+	return a.gets("tasks/get", `"taskId":"`+id.(string)+`"`)
+}
+
+// text is what a result tells a model.
+func text(result map[string]any) string {
+	list, _ := result["content"].([]any)
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0].(map[string]any)["text"].(string)
+}
+
+const greets = `{"name":"greet","description":"Greets somebody","url":"https://example.org/greet",
+	"schema":[{"parameter":"name","type":"string","required":true},{"parameter":"desk","type":"string","value":"A"},{"parameter":"hidden","type":"string","ignore":true}]}`
+
+// says has the sink answer calls with a result.
+func (w world) says(result string) {
+	w.sink.calls = func(effect.Effect) effect.Outcome {
+		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(result)}
+	}
+}
+
+// Clients of both kinds, as the SDK makes them.
+func TestClientsOfBothKindsListAndCallTheToolsInScope(t *testing.T) {
+	s := agents(t, greets)
+	s.call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", `{"tools":[{"name":"own","description":"Of the session"}]}`).is(201, "")
+	s.says(`"Hello, Ann!"`)
+	for _, version := range []string{"2026-07-28", "2025-11-25", "2025-06-18"} {
+		for path, want := range map[string][]string{
+			agentsOfApp: {"greet"}, agentsOfSession: {"greet", "own"}, agentsOfSession + "/own": {"own"}, agentsOfSession + "/": {"greet", "own"}, agentsOfApp + "/none": nil,
+		} {
+			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+			session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + path, HTTPClient: bearing(adminKey), DisableStandaloneSSE: true},
+				&mcp.ClientSessionOptions{ProtocolVersion: version})
+			require.NoError(t, err, "%s %s", version, path)
+			listed, err := session.ListTools(t.Context(), nil)
+			require.NoError(t, err)
+			var names []string
+			for _, tool := range listed.Tools {
+				names = append(names, tool.Name)
+			}
+			require.Equal(t, want, names, "%s %s", version, path)
+			if len(names) > 1 {
+				result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "greet", Arguments: map[string]any{"name": "Ann"}})
+				require.NoError(t, err)
+				require.Equal(t, "Hello, Ann!", result.Content[0].(*mcp.TextContent).Text)
+			}
+			require.NoError(t, session.Close())
+		}
+	}
+	for _, method := range []string{"GET", "DELETE"} {
+		require.Equal(t, http.MethodPost, s.ask(method, agentsOfSession, "").is(405, "").Header.Get("Allow")[len("OPTIONS, "):])
+	}
+}
+
+// bearing is a client that sends a key.
+func bearing(key string) *http.Client {
+	return &http.Client{Transport: keyed(key)}
+}
+
+type keyed string
+
+func (k keyed) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	request.Header.Set("Authorization", "Bearer "+string(k))
+	return http.DefaultTransport.RoundTrip(request)
+}
+
+func TestAnAgentSeesWhatItMayGiveAndNothingElse(t *testing.T) {
+	s := agents(t, greets)
+	a := s.agent(agentsOfApp, `{}`)
+	list := a.gets("tools/list", "")
+	require.Equal(t, "complete", list["resultType"])
+	require.Equal(t, "private", list["cacheScope"])
+	tool := list["tools"].([]any)[0].(map[string]any)
+	require.Equal(t, map[string]any{"name": map[string]any{"type": "string"}}, tool["inputSchema"].(map[string]any)["properties"])
+
+	s.says(`{"greeted":12345678901234567890}`)
+	got := a.calls("greet", `{"name":"Ann"}`)
+	require.Equal(t, `{"greeted":12345678901234567890}`, text(got))
+	require.NotNil(t, got["structuredContent"])
+	event := s.sink.all()[0]
+	require.Equal(t, "tool.trigger.clinic._.greet", event.Subject)
+	require.Contains(t, string(event.Data), `"source":"agent"`)
+	require.Contains(t, string(event.Data), `"desk":"A"`)
+
+	got = a.calls("greet", `{"nam":"Ann"}`)
+	require.Equal(t, true, got["isError"])
+	for _, word := range []string{"name: is required", "nam: "} {
+		require.Contains(t, text(got), word)
+	}
+	_, fault, status := a.rpc("tools/call", `"name":"none"`)
+	require.Equal(t, 400, status)
+	require.EqualValues(t, -32602, fault["code"])
+	require.Len(t, s.sink.all(), 2, "the event and its result: nothing fired for a fault")
+}

@@ -1,0 +1,125 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/trigger"
+	"earshot/trigger/asked"
+)
+
+// find returns the tool that a call names, as it is for the user.
+func (x *exchange) find(name, repositoryID string) (*repositories.Tool, error) {
+	catalog, err := x.server.Engine.Catalog(x.ctx(), x.scope().AppID, x.scope().SessionID)
+	if err != nil {
+		return nil, err
+	}
+	candidate, is := catalog.Find(name, repositoryID)
+	if !is {
+		return nil, invalid("unknown tool " + exactQuote(name))
+	}
+	return candidate.Tool.For(x.user.Claims)
+}
+
+// askFor asks the user for values that a call lacks, where that is all that is wrong with it and
+// the client can ask. One value is asked for in the answer to the call. Several may be given one
+// after the other, by whoever knows them, which takes a task.
+func (x *exchange) askFor(d trigger.Direct) (asks bool, err error) {
+	if !x.request.elicits() {
+		return false, nil
+	}
+	of, err := x.find(d.Name, d.RepositoryID)
+	if err != nil {
+		return false, err
+	}
+	missing := missingOf(of, d.Values)
+	switch {
+	case len(missing) == 0:
+		return false, nil
+	case len(missing) > 1 && x.request.tasks() && x.server.Asked != nil:
+		return true, x.askByTask(d, missing)
+	}
+	return true, x.reply(x.asksForValues(of, missing, d.Values), nil)
+}
+
+func (x *exchange) askByTask(d trigger.Direct, missing []string) error {
+	id := d.TriggerID
+	if id == "" {
+		id = x.server.NewID()
+	}
+	call := asked.Call{Name: d.Name, RepositoryID: d.RepositoryID, Values: maps.Clone(d.Values), Metadata: d.Metadata, Missing: slices.Clone(missing)}
+	err := x.server.Asked.Begin(x.ctx(), x.scope(), id, call)
+	if errors.Is(err, asked.ErrMany) {
+		return x.reply(x.faulty(err.Error()), nil)
+	}
+	if err != nil {
+		return x.fail(err)
+	}
+	return x.beginTask(id)
+}
+
+// resume goes on with a call that was answered with questions. It is false where the call is to be
+// made as it stands, with the values that were given.
+func (x *exchange) resume() (bool, error) {
+	p := &x.request.Params
+	if p.InputResponses == nil && p.RequestState == "" {
+		return false, nil
+	}
+	responses, err := readResponses(p.InputResponses)
+	if err != nil {
+		return true, x.fail(err)
+	}
+	state, err := readState(p.RequestState)
+	if err != nil {
+		return true, x.fail(err)
+	}
+	if state.Trigger != "" {
+		return x.resumeConfirming(state, responses)
+	}
+	of, err := x.find(p.Name, x.c.Param("repositoryId"))
+	if err != nil {
+		return true, x.fail(err)
+	}
+	merged := maps.Clone(state.Values)
+	if merged == nil {
+		merged = map[string]any{}
+	}
+	maps.Copy(merged, p.Arguments)
+	values, declined := valuesOf(of, missingOf(of, merged), responses)
+	if declined {
+		return true, x.reply(x.faulty("nothing was called: the user has declined to give the values"), nil)
+	}
+	maps.Copy(merged, values)
+	p.Arguments = merged
+	return false, nil
+}
+
+// resumeConfirming answers a call that was asked whether it may. A call with other arguments is
+// another one, and is asked anew.
+func (x *exchange) resumeConfirming(state requestState, responses map[string]response) (bool, error) {
+	record, err := x.record(state.Trigger)
+	if errors.Is(err, trigger.ErrNotFound) || err == nil && (record.Name != x.request.Params.Name || state.Arguments != digestOf(x.request.Params.Arguments)) {
+		return false, nil
+	}
+	if err != nil {
+		return true, x.fail(err)
+	}
+	if err := x.confirm(record.Match, responses); err != nil {
+		return true, x.fail(err)
+	}
+	if record, err = x.record(state.Trigger); err != nil {
+		return true, x.fail(err)
+	}
+	if record.Match.State == trigger.StateCancelled {
+		return true, x.reply(x.faulty("nothing was called: the user has said no"), nil)
+	}
+	text, err := exactjson.Encode(record.Match)
+	if err != nil {
+		return true, err
+	}
+	return true, x.matched(record.Match, json.RawMessage(text))
+}
