@@ -175,7 +175,7 @@ func TestTheExampleBodiesAreTakenAsTheyStand(t *testing.T) {
 			require.Less(t, got.StatusCode, 300, "%s %s: %s", method, path, got.body)
 		}
 	}
-	require.Equal(t, 16, tried)
+	require.Equal(t, 20, tried)
 }
 
 func TestTheEventsAreThoseOfTheContract(t *testing.T) {
