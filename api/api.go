@@ -95,6 +95,9 @@ type Options struct {
 	Reach Reach
 	// Prepare looks at statements of tools that are written. Missing: nobody does.
 	Prepare Prepare
+	// Offer reads the tools of repositories that are written with those of an MCP server.
+	// Missing: they are read later.
+	Offer Offer
 	// Now is the clock of log lines and of what expires. Missing: time.Now.
 	Now func() time.Time
 }

@@ -42,7 +42,7 @@ func (o Options) routes(gates *admission.Control) []route {
 	people := users{o.Store, o.Identities}
 	var all []route
 	all = append(all, apps{o.Store, o.Store, o.Models, o.notes()}.routes()...)
-	all = append(all, toolRepositories{o.Store, o.Store, o.Store, o.notes(), o.NewID}.routes()...)
+	all = append(all, toolRepositories{o.Store, o.Store, o.Store, o.notes(), o.Offer, o.NewID}.routes()...)
 	all = append(all, scopedTools{o.Engine, bodies}.routes()...)
 	all = append(all, messages{o.Engine, people, bodies, o.NewID, newDryRuns(o.Now)}.routes()...)
 	all = append(all, triggers{o.Engine, people, bodies}.routes()...)

@@ -94,10 +94,11 @@ func (s *sourceState) tell(host, port string, found look) {
 
 // addressOf is where a source is; empty for one that is a file.
 func addressOf(source repositories.Source) (host, port string) {
-	if source.BaseURL == "" {
+	at := cmp.Or(source.BaseURL, source.URL)
+	if at == "" {
 		return source.Host, cmp.Or(source.Port, "5432")
 	}
-	base, err := url.Parse(source.BaseURL)
+	base, err := url.Parse(at)
 	if err != nil {
 		return "", ""
 	}

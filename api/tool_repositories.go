@@ -1,8 +1,10 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,7 +21,37 @@ type toolRepositories struct {
 	writer  RepositoryWriter
 	preview Previewer
 	notes   notes
+	offer   Offer // nil: servers are not asked here
 	newID   func() string
+}
+
+// Offer asks the server of one of the app's mcp sources for its tools, in a short time, and
+// says what of them was left out. Its error is for tenants.
+type Offer func(ctx context.Context, app *repositories.App, source string) (tools []repositories.Tool, notes []string, err error)
+
+// offerTime is how long a write waits for a server.
+const offerTime = 10 * time.Second
+
+// read reads the tools of a repository that is written from its server. What goes wrong is no
+// fault of the write: the server is asked again.
+func (h toolRepositories) read(ctx context.Context, repository *repositories.Repository) (noted []string) {
+	if repository.From == "" || h.offer == nil {
+		return nil
+	}
+	app, err := h.notes.apps.App(ctx, repository.AppID)
+	if err != nil || repository.Check(app) != nil {
+		return nil // the write says so
+	}
+	ctx, cancel := context.WithTimeout(ctx, offerTime)
+	defer cancel()
+	tools, noted, err := h.offer(ctx, app, repository.From)
+	if err != nil {
+		source, _ := app.Source(repository.From)
+		return []string{fmt.Sprintf("the tools of source %q could not be read: %s; the repository keeps those that it had from it, and the server is asked again every %s",
+			repository.From, err, source.RefreshEvery())}
+	}
+	repository.Tools = tools
+	return noted
 }
 
 func (h toolRepositories) routes() []route {
@@ -68,11 +100,12 @@ func (h toolRepositories) post(c echo.Context) error {
 		return fault.List{{Pointer: "/repositoryId", Detail: "is generated here; PUT the repository under the id that it is to have"}}
 	}
 	repository.ID = h.newID()
+	noted := h.read(c.Request().Context(), repository)
 	stored, _, err := h.writer.ChangeRepository(c.Request().Context(), store.ToRepository(repository))
 	if err != nil {
 		return err
 	}
-	return h.answer(c, http.StatusCreated, c.Request().URL.Path+"/"+repository.ID, stored)
+	return h.answer(c, http.StatusCreated, c.Request().URL.Path+"/"+repository.ID, stored, noted...)
 }
 
 // decodeRepository reads a body for whom it is of: the owner of the app may have a module
@@ -103,16 +136,16 @@ func (h toolRepositories) put(c echo.Context) error {
 			return h.preview.PreviewRepository(c.Request().Context(), change, auth.PrincipalOf(c).RootKey)
 		})
 	}
-	return h.change(c, change)
+	return h.change(c, change, h.read(c.Request().Context(), repository)...)
 }
 
 // change writes the next state of the repository of the path.
-func (h toolRepositories) change(c echo.Context, change store.RepositoryChange) error {
+func (h toolRepositories) change(c echo.Context, change store.RepositoryChange, noted ...string) error {
 	stored, created, err := h.writer.ChangeRepository(c.Request().Context(), change)
 	if err != nil {
 		return err
 	}
-	return h.answer(c, answer.CreatedOr(http.StatusOK, created), c.Request().URL.Path, stored)
+	return h.answer(c, answer.CreatedOr(http.StatusOK, created), c.Request().URL.Path, stored, noted...)
 }
 
 func (h toolRepositories) patch(c echo.Context) error {
@@ -175,11 +208,11 @@ func (h toolRepositories) deleteTool(c echo.Context) error {
 }
 
 // answer shows a repository as it is stored now, with its times.
-func (h toolRepositories) answer(c echo.Context, status int, location string, stored *repositories.Repository) error {
+func (h toolRepositories) answer(c echo.Context, status int, location string, stored *repositories.Repository, noted ...string) error {
 	if status == http.StatusCreated {
 		c.Response().Header().Set(echo.HeaderLocation, location)
 	}
-	return tagged(c, status, stored.Revision, notedRepository{withTools(stored), h.notes.on(c.Request().Context(), stored.Scope(), stored)})
+	return tagged(c, status, stored.Revision, notedRepository{withTools(stored), append(noted, h.notes.on(c.Request().Context(), stored.Scope(), stored)...)})
 }
 
 // withTools copies a repository for an answer, whose tools are a list even when there

@@ -86,6 +86,7 @@ func (s *service) run(ctx context.Context) error {
 		var running sync.WaitGroup
 		running.Go(func() { s.tail.Run(ctx) })
 		running.Go(func() { s.intake.Run(ctx, s.engine.TakeAnswer) })
+		running.Go(func() { s.refresher.Run(ctx) })
 		running.Go(func() { s.started(ctx) })
 		running.Go(func() { s.takeRequests(ctx, cancel) })
 		s.engine.Run(ctx)

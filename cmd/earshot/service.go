@@ -32,6 +32,7 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/asked"
 	"earshot/trigger/erasure"
+	"earshot/trigger/refresh"
 	"earshot/trigger/sqlquery"
 )
 
@@ -52,6 +53,7 @@ type service struct {
 	caller    *httpcall.Caller
 	runner    *sqlquery.Runner
 	engine    *trigger.Engine
+	refresher *refresh.Refresher
 	http      *http.Server
 	ingress   *micro.Service // over NATS; nil: it is off
 	listener  net.Listener
@@ -110,7 +112,7 @@ func (s *service) openAdapters() error {
 	if err != nil {
 		return err
 	}
-	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log, Now: s.env.now})
+	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Version: version, Logger: s.log, Now: s.env.now})
 	s.runner = sqlquery.New(sqlquery.Options{Apps: s.store, Dial: dialUnder(policy), SQLiteDir: s.config.SQLiteDir, Logger: s.log})
 	return nil
 }
@@ -135,6 +137,7 @@ func (s *service) openEngine() (err error) {
 		return err
 	}
 	s.store.OnChange(s.engine.Wake)
+	s.refresher = refresh.New(refresh.Options{Store: s.store, Offer: s.caller.Offered, Pause: s.env.pause, Logger: s.log})
 	return s.openServer(registry)
 }
 
@@ -152,7 +155,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Model: s.chatModel(),
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
-		Reach:      guard.Reach(policy), Prepare: s.runner.Check,
+		Reach:      guard.Reach(policy), Prepare: s.runner.Check, Offer: s.caller.Offered,
 		Asked: asked.New(s.db, s.env.now), Kept: s.store.Retention().Done,
 		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}},
 	})

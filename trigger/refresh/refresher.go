@@ -1,0 +1,127 @@
+// Package refresh keeps the tools of repositories that have them from an MCP server as the
+// server has them: each source is looked at from time to time, by one replica at a time. A
+// server that is away costs nothing but a line of the log: repositories keep their tools. One
+// look changes nothing that was written while it was under way.
+package refresh
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"earshot/repositories"
+	"earshot/repositories/store"
+)
+
+const (
+	// tick is the time between two looks at what is due: a fraction of the shortest time
+	// between two looks at a source.
+	tick = time.Second
+	// lease is how long a replica has for one source: longer than its server may take.
+	lease = 2 * time.Minute
+	// atOnce is how many sources a replica looks at at the same time.
+	atOnce = 8
+)
+
+// Store knows which sources are due, and the repositories that have their tools from them.
+type Store interface {
+	App(ctx context.Context, appID string) (*repositories.App, error)
+	DueRefreshes(ctx context.Context, lease time.Duration, most int) ([]store.Refresh, error)
+	EndRefresh(ctx context.Context, r store.Refresh, next time.Duration) error
+	SourcedFrom(ctx context.Context, appID, source string) ([]store.Sourced, error)
+	ReplaceTools(ctx context.Context, of store.Sourced, tools []repositories.Tool) (changed bool, err error)
+}
+
+// Options of a Refresher; all are needed.
+type Options struct {
+	Store Store
+	// Offer asks the server of a source for its tools, and says what of them was left out.
+	Offer func(ctx context.Context, app *repositories.App, source string) (tools []repositories.Tool, notes []string, err error)
+	// Pause waits, or returns the error of ctx, which ended.
+	Pause  func(ctx context.Context, d time.Duration) error
+	Logger *slog.Logger
+}
+
+// Refresher looks at the sources that are due.
+type Refresher struct{ Options }
+
+// New returns a Refresher.
+func New(o Options) *Refresher { return &Refresher{o} }
+
+// Run looks at what is due until ctx ends.
+func (r *Refresher) Run(ctx context.Context) {
+	var under sync.WaitGroup
+	defer under.Wait()
+	slots := make(chan struct{}, atOnce)
+	for r.Pause(ctx, tick) == nil {
+		room := cap(slots) - len(slots)
+		if room == 0 {
+			continue
+		}
+		due, err := r.Store.DueRefreshes(ctx, lease, room)
+		if err != nil && ctx.Err() == nil {
+			r.Logger.Warn("sources.undue", "error", err.Error())
+		}
+		for _, one := range due {
+			under.Go(func() {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				r.refresh(ctx, one)
+			})
+		}
+	}
+}
+
+// refresh looks at one source and says when it is due again.
+func (r *Refresher) refresh(ctx context.Context, due store.Refresh) {
+	ctx, cancel := context.WithTimeout(ctx, lease)
+	defer cancel()
+	next, err := r.look(ctx, due)
+	if ctx.Err() == nil {
+		err = errors.Join(err, r.Store.EndRefresh(ctx, due, next))
+	}
+	if err != nil && ctx.Err() == nil {
+		r.Logger.Warn("source.unread", "app", due.AppID, "source", due.Source, "error", err.Error())
+	}
+}
+
+// look brings the repositories to what the server has now. It returns the time until the next
+// look; 0 where nothing has its tools from the source.
+func (r *Refresher) look(ctx context.Context, due store.Refresh) (next time.Duration, err error) {
+	app, err := r.Store.App(ctx, due.AppID)
+	if errors.Is(err, repositories.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return tick, err
+	}
+	source, there := app.Source(due.Source)
+	if !there || source.Type != repositories.SourceMCP {
+		return 0, nil
+	}
+	next = source.RefreshEvery()
+	listed, err := r.Store.SourcedFrom(ctx, due.AppID, due.Source)
+	if err != nil {
+		return next, err
+	}
+	if len(listed) == 0 {
+		return 0, nil
+	}
+	tools, notes, err := r.Offer(ctx, app, due.Source)
+	if err != nil {
+		return next, err
+	}
+	changed := 0
+	for _, one := range listed {
+		was, failed := r.Store.ReplaceTools(ctx, one, tools)
+		if err = errors.Join(err, failed); was {
+			changed++
+		}
+	}
+	if changed > 0 {
+		r.Logger.Info("source.changed", "app", due.AppID, "source", due.Source, "tools", len(tools), "repositories", changed, "notes", notes)
+	}
+	return next, err
+}
