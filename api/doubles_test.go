@@ -6,7 +6,9 @@ import (
 	"errors"
 	"sync"
 
+	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/parameters"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger"
@@ -212,6 +214,10 @@ func (e *engineDouble) Post(_ context.Context, message trigger.Message) (json.Ra
 func (e *engineDouble) PostAsync(_ context.Context, message trigger.Message) (string, error) {
 	e.took("PostAsync", message)
 	return message.ID, e.err
+}
+
+func (e *engineDouble) Offered(context.Context, string, string, string, parameters.Claims) ([]matcher.Candidate, error) {
+	return nil, e.err
 }
 
 func (e *engineDouble) Beside(run func(context.Context)) { go run(context.Background()) }

@@ -57,6 +57,8 @@ type storedMessage struct {
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
 	// Auth is why ID tokens of the user do not do, by their services.
 	Auth map[string]string `json:"auth,omitempty"`
+	// Acted says that it is matched against nothing.
+	Acted bool `json:"acted,omitempty"`
 	// claims stand apart, so that they can go with the decision.
 	claims parameters.Claims
 }

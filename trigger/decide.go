@@ -56,7 +56,7 @@ func (p *planner) setOff(e *Engine, t *turn, fires []matcher.Match, rejects []ma
 			return err
 		}
 	}
-	if len(t.consents)+len(fires)+len(rejects) > 0 {
+	if len(t.consents)+len(fires)+len(rejects) > 0 || t.message.Acted {
 		return nil
 	}
 	return p.unmatched(t.scope)

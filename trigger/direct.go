@@ -12,6 +12,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/parameters"
 	"earshot/trigger/ledger"
 )
 
@@ -91,22 +92,32 @@ func (e *Engine) planIn(s scope, d Direct, known standing) (*plan, error) {
 		return nil, err
 	}
 	candidate.Tool = tool
-	values, faults := candidate.Tool.Params().Check(d.Values)
-	if len(faults) > 0 {
-		return nil, &ValuesError{Name: d.Name, Faults: faults}
+	read := d.read(candidate.Tool.Params())
+	if len(read.Errors) > 0 {
+		return nil, &ValuesError{Name: d.Name, Faults: read.Errors}
 	}
-	return e.planFire(d, s, known, candidate, values)
+	return e.planFire(d, s, known, candidate, read)
 }
 
-func (e *Engine) planFire(d Direct, in scope, known standing, candidate matcher.Candidate, values map[string]any) (*plan, error) {
+// read takes the values as those of whoever has sent them.
+func (d Direct) read(params *parameters.Parameters) (read parameters.Reading) {
+	if d.OfModel {
+		return params.Read(d.Values)
+	}
+	read.Values, read.Errors = params.Check(d.Values)
+	return read
+}
+
+func (e *Engine) planFire(d Direct, in scope, known standing, candidate matcher.Candidate, read parameters.Reading) (*plan, error) {
 	triggerID := d.TriggerID
 	if triggerID == "" && !candidate.Repository.Options.TriggerOnce {
 		triggerID = hash("direct", e.newID())
 	}
-	p := newPlanner(e, ledger.Turn{App: d.AppID, Session: d.SessionID}, e.token(), in.appState, "", d.TraceParent)
+	p := newPlanner(e, ledger.Turn{App: d.AppID, Session: d.SessionID}, e.token(), in.appState, d.Text, d.TraceParent)
+	p.messageID = d.MessageID
 	p.frontEnd, p.standing, p.put = d.FrontEnd, known, in.put.text
 	p.metadata, p.language = d.Metadata.Over(in.put.Metadata), cmp.Or(in.put.Language, in.app.Settings.Language)
-	if err := p.fire(matcher.Match{Candidate: candidate, Values: values}, d.Source, triggerID); err != nil {
+	if err := p.fire(matcher.Match{Candidate: candidate, Values: read.Values, Coerced: read.Coerced}, d.Source, triggerID); err != nil {
 		return nil, err
 	}
 	return &p.plan, nil
@@ -253,4 +264,29 @@ func (c *Catalog) Tools(repositoryID string) []matcher.Candidate {
 // Find returns the tool that a program means by a name, in that repository where it is named.
 func (c *Catalog) Find(name, repositoryID string) (matcher.Candidate, bool) {
 	return c.scope.find(name, repositoryID)
+}
+
+// offeredUsually is how many tools a model is offered, where the app does not say.
+const offeredUsually = 64
+
+// Offered lists the tools in scope that a user with these claims may set off, of each name the
+// one that fires. Of more than settings.llm.mostTools it lists those that the text has
+// something in common with. The catch-all is not among them: it is no tool for a model.
+func (e *Engine) Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) ([]matcher.Candidate, error) {
+	s, err := e.loadScope(ctx, appID, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	s.claims = repositories.NeededClaims(claims, s.ranked())
+	reach, most := s.candidates(), cmp.Or(s.app.Settings.LLM.MostTools, offeredUsually)
+	searcher, searches := e.matcher.(matcher.Searcher)
+	if len(reach.all) <= most || !searches {
+		return reach.all[:min(len(reach.all), most)], nil
+	}
+	request := matcher.Request{App: s.app, Candidates: reach.all, Shared: s.tools.shared, Own: reach.own}
+	var found []matcher.Candidate
+	for _, one := range searcher.Search(request, text, most) {
+		found = append(found, one.Candidate)
+	}
+	return found, nil
 }

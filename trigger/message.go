@@ -32,6 +32,9 @@ type Message struct {
 	Claims parameters.Claims
 	// Auth is why other ID tokens were not accepted: a word for each, by its service.
 	Auth map[string]string
+	// Acted says that somebody else finds out what the message calls for, and fires it by Fire:
+	// it answers a question with yes or no, and is matched against nothing.
+	Acted bool
 }
 
 // Answer is the outcome of a message. Its JSON is the response of the REST call.
@@ -129,7 +132,7 @@ type Direct struct {
 	Name         string
 	RepositoryID string // empty: the one in scope
 	Values       map[string]any
-	Source       string // SourceUI, SourceTask or SourceAgent
+	Source       string // SourceUI, SourceTask, SourceAgent, or SourceMessage with a MessageID
 	// TriggerID is the client's idempotency key; Fire makes one where it is empty.
 	TriggerID string
 	// FrontEnd says that the request came with a session's token: it counts as a message as
@@ -142,6 +145,11 @@ type Direct struct {
 	Metadata    repositories.Metadata
 	// Claims are what verified ID tokens say of the user; they are not kept.
 	Claims parameters.Claims
+	// OfModel says that the values are a model's: they are coerced where nothing is lost, and
+	// names that no parameter has are dropped.
+	OfModel bool
+	// MessageID and Text are those of the message that calls for it; empty for none.
+	MessageID, Text string
 }
 
 // Sources of a trigger.

@@ -98,6 +98,7 @@ type planner struct {
 	of          *repositories.App
 	now         time.Time
 	text        string
+	messageID   string // of the message that calls for it, whose turn it need not be
 	metadata    repositories.Metadata
 	language    string // of the user, as a tag of BCP 47; empty where it was not told
 	traceParent string
@@ -110,13 +111,13 @@ type planner struct {
 func newPlanner(e *Engine, id ledger.Turn, token string, state *appState, text, traceParent string) *planner {
 	return &planner{
 		plan:  plan{Turn: id, token: token, box: keyspace.Box(id.Session, ""), matched: state.version, answer: Answer{MessageID: id.Message, Matches: []Match{}, Rejected: []Rejected{}}},
-		store: e.store, of: state.app, now: e.now().UTC(), text: text, traceParent: traceParent, fired: map[string]int{}, own: map[string]string{},
+		store: e.store, of: state.app, now: e.now().UTC(), text: text, messageID: id.Message, traceParent: traceParent, fired: map[string]int{}, own: map[string]string{},
 	}
 }
 
 // header makes the header of an event of the plan.
 func (p *planner) header(id string) payload.Header {
-	return payload.Header{ID: id, Time: p.now, MessageID: p.Message, Text: p.text, AppID: p.App, SessionID: p.Session, Metadata: p.metadata}
+	return payload.Header{ID: id, Time: p.now, MessageID: p.messageID, Text: p.text, AppID: p.App, SessionID: p.Session, Metadata: p.metadata}
 }
 
 // fire adds a firing with its effects. triggerID is the client's, or empty.
@@ -170,7 +171,7 @@ func (p *planner) nextID(c matcher.Candidate) string {
 func (p *planner) record(found matcher.Match) Record {
 	match := p.answer.Matches[len(p.answer.Matches)-1]
 	return Record{
-		Match: match, State: match.State, AppID: p.App, SessionID: p.Session, MessageID: p.Message,
+		Match: match, State: match.State, AppID: p.App, SessionID: p.Session, MessageID: p.messageID,
 		Text: p.text, Time: p.now, Schema: found.Tool.Given(), Metadata: p.metadata,
 		Repaired: found.Repaired, Coerced: found.Coerced, Evidence: p.evidence(found),
 	}

@@ -103,7 +103,7 @@ func (e *Engine) prepare(ctx context.Context, m Message) (ledger.Turn, *storedMe
 func storedFrom(m Message, at time.Time, claims parameters.Claims) *storedMessage {
 	return &storedMessage{
 		Actor: m.Actor, Text: m.Text, Time: at, TraceParent: m.TraceParent,
-		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, Auth: m.Auth, claims: claims,
+		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, Auth: m.Auth, Acted: m.Acted, claims: claims,
 	}
 }
 

@@ -97,12 +97,16 @@ func (e *Engine) request(t *turn) matcher.Request {
 	return matcher.Request{
 		App: t.scope.app, History: t.history, Text: t.message.Text, Unfinished: toMatcher(t.unfinished, t.message.Text),
 		Candidates: reach.all, Shared: t.scope.tools.shared, Own: reach.own,
-		Now: now.In(t.zone(now.Location())), Language: t.language(), Chat: t.scope.chats(),
+		Now: now.In(t.zone(now.Location())), Language: t.language(), Chat: t.scope.chats() && !t.message.Acted,
 	}
 }
 
 // match finds what a turn calls for; it asks no model where that was found out for its draft.
 func (e *Engine) match(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
+	if t.message.Acted {
+		t.matching = matching{trace: &matcher.Trace{}, over: t.scope}
+		return matcher.Result{Stage: matcher.StageNone}, nil
+	}
 	if found, holds := e.matchOfDraft(ctx, t, request); holds {
 		return found, nil
 	}

@@ -29,6 +29,9 @@ var openAIWords = map[int][2]string{
 	http.StatusTooManyRequests:       {"rate_limit_error", "rate_limit_exceeded"},
 }
 
+// OpenAIError is an error as clients of OpenAI's read it, to be written as JSON.
+func OpenAIError(err error) any { return ProblemOf(err).openAI() }
+
 func (p *Problem) openAI() (shown openAIError) {
 	words := openAIWords[p.Status]
 	if words[0] == "" {

@@ -99,7 +99,7 @@ func idOf(name string) string {
 // says is the text of a message: that of its parts that are texts, a line each.
 func (c *chat) says(i int) string {
 	content := c.member(c.list[i], "content")
-	if !is(c.text, content.from, '[') {
+	if !startsWith(c.text, content.from, '[') {
 		return unquoted(content.in(c.text))
 	}
 	parts, _ := elements(c.text, content.from) // what is no list has no texts

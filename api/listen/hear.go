@@ -38,8 +38,8 @@ type hearing struct {
 	messageID string        // empty where nothing is matched
 }
 
-// hear begins to listen to a request, and refuses one that may not be listened to.
-func (h *Handler) hear(c echo.Context, body []byte) (*hearing, error) {
+// heard is a request as it is listened to, unless its token may not name the session.
+func (h *Handler) heard(c echo.Context, body []byte) (*hearing, error) {
 	who, request := auth.PrincipalOf(c), c.Request()
 	of := &hearing{
 		app: c.Param("appId"), session: c.Param("sessionId"), trace: h.Trace(request.Context()),
@@ -54,6 +54,15 @@ func (h *Handler) hear(c echo.Context, body []byte) (*hearing, error) {
 		}
 	}
 	of.session = cmp.Or(of.session, other)
+	return of, nil
+}
+
+// hear begins to listen to a request.
+func (h *Handler) hear(c echo.Context, body []byte) (*hearing, error) {
+	of, err := h.heard(c, body)
+	if err != nil {
+		return nil, err
+	}
 	select {
 	case h.beside <- struct{}{}:
 		h.Engine.Beside(func(ctx context.Context) {

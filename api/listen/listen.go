@@ -8,6 +8,7 @@ package listen
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -18,8 +19,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"earshot/api/answer"
+	"earshot/matcher"
+	"earshot/repositories"
 	"earshot/repositories/parameters"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 	"earshot/trigger"
 )
 
@@ -43,12 +47,24 @@ type Model struct {
 	Key secret.Secret
 	// Transport is what it is asked with. It must not unpack what it gets.
 	Transport http.RoundTripper
+	// Arguments reads what the model wrote as the arguments of a call. Its error is for the
+	// model.
+	Arguments func(text string) (arguments map[string]any, repaired bool, err error)
 }
 
 // Engine takes what is said in chats.
 type Engine interface {
 	// PostAsync returns as soon as a message is stored; the same id again fires nothing.
 	PostAsync(ctx context.Context, message trigger.Message) (messageID string, err error)
+	// Post returns what came of a message, the JSON of a trigger.Answer.
+	Post(ctx context.Context, message trigger.Message) (json.RawMessage, error)
+	// Fire fires a tool and returns the JSON of a trigger.Match; the same id again that of the
+	// first time.
+	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
+	// Triggers lists what has fired.
+	Triggers(ctx context.Context, query trigger.Query) (items []trigger.Record, next string, err error)
+	// Offered lists the tools in scope that a model is offered for a text.
+	Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) ([]matcher.Candidate, error)
 	// Beside runs a function that no request waits for, with a context that ends with the
 	// engine. A service that ends waits for it.
 	Beside(run func(ctx context.Context))
@@ -60,11 +76,18 @@ type Modes interface {
 	ChatMode(ctx context.Context, appID string) (string, error)
 }
 
+// Lives knows the life of a session, which is another when it was closed.
+type Lives interface {
+	LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error)
+}
+
 // Options are what New needs.
 type Options struct {
 	Engine Engine
 	Modes  Modes
-	Model  Model
+	// Lives tells a session from earlier ones of its name.
+	Lives Lives
+	Model Model
 	// Users verifies the ID tokens in the header of a request: what they say, and a word of
 	// why others do not do.
 	Users func(ctx context.Context, appID string, header http.Header) (claims parameters.Claims, faults map[string]string, err error)
@@ -100,9 +123,13 @@ func (h *Handler) Models(c echo.Context) error {
 	return h.relay(c, "/models", nil, nil)
 }
 
+// completions is where the model takes chats, below its URL.
+const completions = "/chat/completions"
+
 // Chat relays a chat completion.
 func (h *Handler) Chat(c echo.Context) error {
-	if _, err := h.Modes.ChatMode(c.Request().Context(), c.Param("appId")); err != nil {
+	mode, err := h.Modes.ChatMode(c.Request().Context(), c.Param("appId"))
+	if err != nil {
 		return err
 	}
 	body, free, err := h.read(c)
@@ -110,11 +137,14 @@ func (h *Handler) Chat(c echo.Context) error {
 		return err
 	}
 	defer free()
+	if mode == repositories.ChatAct {
+		return h.act(c, body)
+	}
 	of, err := h.hear(c, body)
 	if err != nil {
 		return err
 	}
-	return h.relay(c, "/chat/completions", body, of)
+	return h.relay(c, completions, body, of)
 }
 
 // messageHeader names the message that the user has said last.

@@ -17,10 +17,10 @@ func (s span) in(text []byte) []byte { return text[s.from:s.to] }
 // name as it is written, quotes and all, and returns the place behind the object. It finds
 // where values end and does not check them: that is for whoever reads them.
 func members(text []byte, at int, show func(name []byte, value span)) (end int, err error) {
-	if at = blank(text, at); !is(text, at, '{') {
+	if at = blank(text, at); !startsWith(text, at, '{') {
 		return at, errNoJSON
 	}
-	if at = blank(text, at+1); is(text, at, '}') {
+	if at = blank(text, at+1); startsWith(text, at, '}') {
 		return at + 1, nil
 	}
 	for {
@@ -28,7 +28,7 @@ func members(text []byte, at int, show func(name []byte, value span)) (end int, 
 		if name.to, err = quoted(text, name.from); err != nil {
 			return at, err
 		}
-		if at = blank(text, name.to); !is(text, at, ':') {
+		if at = blank(text, name.to); !startsWith(text, at, ':') {
 			return at, errNoJSON
 		}
 		value := span{from: blank(text, at+1)}
@@ -36,10 +36,10 @@ func members(text []byte, at int, show func(name []byte, value span)) (end int, 
 			return at, err
 		}
 		show(name.in(text), value)
-		if at = blank(text, value.to); is(text, at, '}') {
+		if at = blank(text, value.to); startsWith(text, at, '}') {
 			return at + 1, nil
 		}
-		if !is(text, at, ',') {
+		if !startsWith(text, at, ',') {
 			return at, errNoJSON
 		}
 		at++
@@ -48,10 +48,10 @@ func members(text []byte, at int, show func(name []byte, value span)) (end int, 
 
 // elements lists the elements of the array that begins at a place of a text.
 func elements(text []byte, at int) (list []span, err error) {
-	if at = blank(text, at); !is(text, at, '[') {
+	if at = blank(text, at); !startsWith(text, at, '[') {
 		return nil, errNoJSON
 	}
-	if at = blank(text, at+1); is(text, at, ']') {
+	if at = blank(text, at+1); startsWith(text, at, ']') {
 		return nil, nil
 	}
 	for {
@@ -60,10 +60,10 @@ func elements(text []byte, at int) (list []span, err error) {
 			return nil, err
 		}
 		list = append(list, one)
-		if at = blank(text, one.to); is(text, at, ']') {
+		if at = blank(text, one.to); startsWith(text, at, ']') {
 			return list, nil
 		}
-		if !is(text, at, ',') {
+		if !startsWith(text, at, ',') {
 			return nil, errNoJSON
 		}
 		at++
@@ -108,7 +108,7 @@ func behind(text []byte, at int) (int, error) {
 
 // quoted is the place behind the string that begins at a place.
 func quoted(text []byte, at int) (int, error) {
-	if !is(text, at, '"') {
+	if !startsWith(text, at, '"') {
 		return at, errNoJSON
 	}
 	for at++; ; {
@@ -134,7 +134,7 @@ func blank(text []byte, at int) int {
 	return at
 }
 
-func is(text []byte, at int, want byte) bool { return at < len(text) && text[at] == want }
+func startsWith(text []byte, at int, want byte) bool { return at < len(text) && text[at] == want }
 
 // unquoted is the text of a JSON string; empty for any other value.
 func unquoted(value []byte) (text string) {

@@ -26,6 +26,7 @@ import (
 	"earshot/httpcall/guard"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
+	"earshot/matcher/llm/arguments"
 	"earshot/matcher/llm/provider"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
@@ -173,7 +174,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 // chatModel is the model that chats are relayed to: OpenAI's, or what is compatible with it.
 func (s *service) chatModel() listen.Model {
 	of := provider.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "")
-	return listen.Model{BaseURL: of.BaseURL, Key: of.Key, Transport: provider.NewHTTPClient(mostChats).Transport}
+	return listen.Model{BaseURL: of.BaseURL, Key: of.Key, Transport: provider.NewHTTPClient(mostChats).Transport, Arguments: arguments.Read}
 }
 
 // mostChats is how many connections to the model are kept that chats are relayed over.

@@ -1,0 +1,281 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+	"earshot/matcher"
+	"earshot/matcher/llm/arguments"
+	"earshot/trigger"
+)
+
+// acts is a clinic whose chats are acted upon: with booking for all, and a model that answers
+// each round as it is told.
+func acts(t *testing.T, rounds ...string) (world, *chatModel) {
+	var model *chatModel
+	model = newChatModel(t, func(w http.ResponseWriter, _ *http.Request) {
+		answer := rounds[min(model.count(), len(rounds))-1]
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasPrefix(answer, "data:") {
+			w.Header().Set("Content-Type", "text/event-stream")
+		}
+		_, _ = io.WriteString(w, answer)
+	})
+	w := live(t, func(matcher.Request) (matcher.Result, error) {
+		t.Error("the matcher is asked for nothing")
+		return matcher.Result{}, nil
+	}, model.behind, func(o *api.Options) { o.Model.Arguments = arguments.Read })
+	w.call("PUT", "/v1/apps/clinic", strings.Replace(clinicBody, `{`, `{"settings":{"openai":{"mode":"act"}},`, 1)).is(201, "")
+	w.call("PUT", "/v1/apps/clinic/repositories/booking", `{"tools":[
+		{"name":"book","description":"Book","schema":[{"parameter":"day","type":"integer","required":true},{"parameter":"desk","type":"string","value":"A"}],"url":"https://example.org/book"},
+		{"name":"refund","description":"Refund","confirm":"always","schema":[{"parameter":"order","type":"string"}],"url":"https://example.org/refund"},
+		{"name":"ring","description":"Ring"},{"name":"collect-user-message","schema":[{"parameter":"value","type":"string"}]}]}`).is(201, "")
+	return w, model
+}
+
+// calling is a whole answer with calls, each a name and its arguments.
+func calling(content string, calls ...[2]string) string {
+	var list []string
+	for i, one := range calls {
+		text, _ := json.Marshal(one[1])
+		list = append(list, fmt.Sprintf(`{"id":"call_%d","type":"function","function":{"name":%q,"arguments":%s}}`, i, one[0], text))
+	}
+	return `{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":` + content + `,"tool_calls":[` + strings.Join(list, ",") +
+		`]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"odd":1}}`
+}
+
+const booked = `{"id":"y","big":12345678901234567890,"choices":[{"index":0,"message":{"role":"assistant","content":"Booked."},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":3,"total_tokens":23}}`
+
+// conversation are the messages of a request that the model got, without those of the caller.
+func (m *chatModel) conversation(t *testing.T, n int) (roles []string, body string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var got struct{ Messages []struct{ Role string } }
+	require.NoError(t, json.Unmarshal(m.sent[n], &got), string(m.sent[n]))
+	for _, one := range got.Messages {
+		roles = append(roles, one.Role)
+	}
+	return roles, string(m.sent[n])
+}
+
+func (w world) triggersOf(session string) []trigger.Record {
+	var list struct{ Items []trigger.Record }
+	require.NoError(w.t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/sessions/"+session+"/triggers", "").is(200, "").body, &list))
+	return list.Items
+}
+
+func TestCallsOfToolsInScopeAreCarriedOut(t *testing.T) {
+	w, model := acts(t, calling(`"One moment."`, [2]string{"book", `{"day":"5","extra":1}`}), booked)
+	got := w.ask("POST", sessionChatPath, saying("the fifth"))
+	require.Equal(t, 200, got.StatusCode, string(got.body))
+	require.Equal(t, strings.NewReplacer(`"Booked."`, `"One moment.\nBooked."`, ":20,", ":30,", ":3,", ":5,", ":23}", ":35}").Replace(booked), string(got.body))
+
+	fired := w.triggersOf("s1")
+	require.Len(t, fired, 1)
+	require.Equal(t, map[string]any{"day": float64(5), "desk": "A"}, fired[0].Values)
+	require.Equal(t, "message "+got.Header.Get("X-Earshot-Message-Id")+" the fifth", fired[0].Source+" "+fired[0].MessageID+" "+fired[0].Text)
+	require.Equal(t, []string{"day"}, fired[0].Coerced)
+	entries := w.settled("s1", 1)
+	require.Equal(t, "the fifth", entries[0].Text)
+
+	roles, first := model.conversation(t, 0)
+	require.Equal(t, []string{"system", "user"}, roles)
+	require.Contains(t, first, `"name":"book"`)
+	require.NotContains(t, first, "desk")
+	require.NotContains(t, first, "collect-user-message")
+	roles, second := model.conversation(t, 1)
+	require.Equal(t, []string{"system", "user", "assistant", "tool"}, roles)
+	require.Contains(t, second, `"tool_call_id":"call_0","content":"{\"result\":{\"ok\":true},\"status\":\"done\"}"`)
+	require.Empty(t, w.sinkTexts("notmatching"))
+}
+
+// sinkTexts are the subjects of the events that have a word.
+func (w world) sinkTexts(word string) (subjects []string) {
+	for _, event := range w.sink.all() {
+		if strings.Contains(event.Subject, word) {
+			subjects = append(subjects, event.Subject)
+		}
+	}
+	return subjects
+}
+
+func TestARetryGivesTheFirstResultsAndFiresNothing(t *testing.T) {
+	w, _ := acts(t, calling("null", [2]string{"book", `{"day":5}`}, [2]string{"book", `{"day":6}`}), booked,
+		calling("null", [2]string{"book", `{"day":6}`}, [2]string{"book", `{"day":7}`}), booked)
+	for range 2 {
+		w.ask("POST", sessionChatPath, saying("both days")).is(200, "")
+	}
+	fired := w.triggersOf("s1")
+	require.Len(t, fired, 2, "the model that says it otherwise is given what was done")
+	require.Len(t, w.settled("s1", 1), 1)
+	w.ask("POST", sessionChatPath, saying("both days", "again")).is(200, "")
+	require.Len(t, w.triggersOf("s1"), 2, "it called for nothing")
+	other := strings.Replace(sessionChatPath, "s1", "s2", 1)
+	w.ask("POST", other, saying("both days")).is(200, "")
+	require.Empty(t, w.triggersOf("s2"))
+	w.call("DELETE", "/v1/apps/clinic/sessions/s1", "").is(204, "")
+	require.Empty(t, w.triggersOf("s1"))
+}
+
+func TestASessionThatBeginsAnewFiresAnew(t *testing.T) {
+	w, model := acts(t, calling("null", [2]string{"book", `{"day":5}`}), booked, calling("null", [2]string{"book", `{"day":5}`}), booked)
+	w.ask("POST", sessionChatPath, saying("the fifth")).is(200, "")
+	first := w.triggersOf("s1")[0].TriggerID
+	w.call("DELETE", "/v1/apps/clinic/sessions/s1", "").is(204, "")
+	w.ask("POST", sessionChatPath, saying("the fifth")).is(200, "")
+	require.Equal(t, 4, model.count())
+	require.Len(t, w.triggersOf("s1"), 1)
+	require.NotEqual(t, first, w.triggersOf("s1")[0].TriggerID)
+}
+
+// TestAnswersMadeAtTheSameTimeFireOnce regenerates an answer many times at once.
+func TestAnswersMadeAtTheSameTimeFireOnce(t *testing.T) {
+	w, model := acts(t, "")
+	model.answer = func(out http.ResponseWriter, r *http.Request) {
+		model.mu.Lock()
+		again := strings.Contains(string(model.sent[slices.Index(model.asked, r)]), `"role":"tool"`)
+		model.mu.Unlock()
+		out.Header().Set("Content-Type", "application/json")
+		if again {
+			_, _ = io.WriteString(out, booked)
+			return
+		}
+		_, _ = io.WriteString(out, calling("null", [2]string{"book", `{"day":5}`}))
+	}
+	statuses, faults := make([]int, 12), make([]error, 12)
+	var asking sync.WaitGroup
+	for i := range statuses {
+		asking.Go(func() {
+			request, err := http.NewRequestWithContext(t.Context(), "POST", w.url+sessionChatPath, strings.NewReader(saying("the fifth")))
+			if err == nil {
+				request.Header.Set("Authorization", "Bearer "+adminKey)
+				var response *http.Response
+				if response, err = http.DefaultTransport.RoundTrip(request); err == nil {
+					statuses[i] = response.StatusCode
+					_ = response.Body.Close()
+				}
+			}
+			faults[i] = err
+		})
+	}
+	asking.Wait()
+	require.NoError(t, errors.Join(faults...))
+	for _, status := range statuses {
+		require.Equal(t, 200, status)
+	}
+	require.Len(t, w.triggersOf("s1"), 1)
+}
+
+// TestTheCallersToolsAreItsOwn: they are passed on beside ours, and the caller goes on with
+// what it did, not knowing of ours.
+func TestTheCallersToolsAreItsOwn(t *testing.T) {
+	w, model := acts(t, calling(`"Let me see."`, [2]string{"ring", `{"how":1}`}, [2]string{"earshot_ring", ``}, [2]string{"book", `{"day":5}`}), booked)
+	body := strings.Replace(saying("ring and book"), `"model"`, `"tool_choice":"required","tools":[{"type":"function","function":{"name":"ring","parameters":{}}}],"model"`, 1)
+	got := w.ask("POST", sessionChatPath, body).is(200, "")
+	require.Equal(t, calling(`"Let me see."`, [2]string{"ring", `{"how":1}`}), string(got.body))
+	require.Len(t, w.triggersOf("s1"), 2)
+	require.Equal(t, 1, model.count())
+	_, sent := model.conversation(t, 0)
+	require.Equal(t, 1, strings.Count(sent, `"name":"ring"`))
+	require.Contains(t, sent, `"tool_choice":"required"`)
+
+	answered := strings.Replace(body, `"}]}`, `"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_0","type":"function","function":{"name":"ring","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_0","content":"rung"}]}`, 1)
+	w.ask("POST", sessionChatPath, answered).is(200, booked)
+	roles, sent := model.conversation(t, 1)
+	require.Equal(t, []string{"system", "user", "assistant", "tool", "tool", "assistant", "tool"}, roles)
+	require.Contains(t, sent, `\"day\":5`)
+	require.NotContains(t, sent, "desk")
+	require.Len(t, w.triggersOf("s1"), 2)
+}
+
+func TestWhatIsWrongWithACallIsToldToTheModel(t *testing.T) {
+	w, model := acts(t, calling("null", [2]string{"book", `{"day":"Friday"}`}, [2]string{"book", `{"day":`}, [2]string{"refund", `{"order":"7"}`}), booked)
+	w.ask("POST", sessionChatPath, saying("Friday")).is(200, "")
+	_, sent := model.conversation(t, 1)
+	require.Contains(t, sent, `not carried out: day`)
+	require.Contains(t, sent, `waits for confirmation`)
+	fired := w.triggersOf("s1")
+	require.Len(t, fired, 1)
+	require.Equal(t, "confirming", fired[0].State)
+
+	w.ask("POST", sessionChatPath, saying("Friday", "yes")).is(200, booked)
+	roles, sent := model.conversation(t, 2)
+	require.Equal(t, "system", roles[len(roles)-1])
+	require.Contains(t, sent, `tool refund asked`)
+	require.Equal(t, "delivered", w.triggersOf("s1")[0].State)
+}
+
+func TestTheModelIsAskedSoOftenAndNoMore(t *testing.T) {
+	w, model := acts(t, calling("null", [2]string{"book", `{"day":5}`}))
+	got := w.ask("POST", sessionChatPath, saying("for ever")).is(200, "")
+	require.Equal(t, 8, model.count())
+	require.Contains(t, string(got.body), `"book"`)
+	_, last := model.conversation(t, 7)
+	require.NotContains(t, last, `"tools"`)
+	require.Len(t, w.triggersOf("s1"), 1, "the same call of one turn is one")
+}
+
+// chunk is an event of a stream with what it adds.
+func chunk(delta, finish string) string {
+	return `data: {"id":"c","choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + finish + `}]}` + "\n\n"
+}
+
+const (
+	speaks = `{"role":"assistant","content":""}`
+	done   = "data: [DONE]\n\n"
+)
+
+func TestAStreamKeepsOurCallsBackAndNothingElse(t *testing.T) {
+	used := func(n int) string {
+		return fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":%d,"total_tokens":%d}}`, n, n) + "\n\n"
+	}
+	w, model := acts(t, "data: {\"odd\":1}\r\n\r\n"+": ping\n\n"+chunk(speaks, "null")+chunk(`{"content":"One moment."}`, "null")+
+		chunk(`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"book","arguments":""}}]}`, "null")+
+		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"day\""}}]}`, "null")+
+		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":":5}"}}]}`, "null")+chunk(`{}`, `"tool_calls"`)+used(10)+done,
+		chunk(speaks, "null")+chunk(`{"content":"Boo"}`, "null")+chunk(`{"content":"ked."}`, "null")+chunk(`{}`, `"stop"`)+used(20)+done)
+	got := w.ask("POST", sessionChatPath, strings.Replace(saying("the fifth"), `"model"`, `"stream":true,"stream_options":{"include_usage":true},"model"`, 1))
+	require.Equal(t, "text/event-stream", got.Header.Get("Content-Type"))
+	require.Equal(t, "data: {\"odd\":1}\r\n\r\n"+": ping\n\n"+chunk(speaks, "null")+chunk(`{"content":"One moment."}`, "null")+
+		chunk(`{"content":"Boo"}`, "null")+chunk(`{"content":"ked."}`, "null")+chunk(`{}`, `"stop"`)+used(30)+done, string(got.body))
+	require.Len(t, w.triggersOf("s1"), 1)
+	roles, sent := model.conversation(t, 1)
+	require.Equal(t, []string{"system", "user", "assistant", "tool"}, roles)
+	require.Contains(t, sent, `"content":"One moment."`)
+	require.Contains(t, sent, `{\"day\":5}`)
+}
+
+func TestAStreamPassesTheCallersCallsOn(t *testing.T) {
+	w, model := acts(t, chunk(`{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"book","arguments":"{\"day\":5}"}}]}`, "null")+
+		chunk(`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"look","arguments":""}}]}`, "null")+
+		chunk(`{"tool_calls":[{"index":1,"function":{"arguments":"{}"}}]}`, `"tool_calls"`)+done)
+	got := w.ask("POST", sessionChatPath, saying("look and book"))
+	require.Equal(t, chunk(`{"role":"assistant","tool_calls":[]}`, "null")+
+		chunk(`{"tool_calls":[{"index":0,"id":"b","type":"function","function":{"name":"look","arguments":""}}]}`, "null")+
+		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`, `"tool_calls"`)+done, string(got.body))
+	require.Len(t, w.triggersOf("s1"), 1)
+	require.Equal(t, 1, model.count())
+}
+
+func TestWhatCannotBeActedUponIsRelayed(t *testing.T) {
+	w, model := acts(t, booked)
+	for _, body := range []string{`no JSON`, `{"messages":[]}`, strings.Replace(saying("x"), `"model"`, `"n":2,"model"`, 1), strings.Replace(saying("x"), `"model"`, `"functions":[],"model"`, 1)} {
+		w.ask("POST", sessionChatPath, body).is(200, booked)
+		require.Equal(t, body, string(model.sent[model.count()-1]))
+	}
+	w.ask("POST", chatPath, saying("nobody")).is(200, booked)
+	require.Equal(t, saying("nobody"), string(model.sent[model.count()-1]))
+	w.call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":1}}}`).is(200, "")
+	w.ask("POST", sessionChatPath, saying("one")).is(200, booked)
+	w.call("POST", sessionChatPath, saying("one", "two")).openAIError(429, "rate_limit_error", "rate_limit_exceeded", "session")
+}
