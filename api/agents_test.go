@@ -39,7 +39,13 @@ func (w world) agent(path, can string, headers ...string) agent { return agent{w
 // rpc makes a request, and returns its result, or the error in its place with the status.
 func (a agent) rpc(method, params string) (result map[string]any, fault map[string]any, status int) {
 	a.t.Helper()
-	said := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + a.can + `}`
+	return a.rpcMeta(method, params, `"progressToken":1`)
+}
+
+// rpcMeta is rpc that says something else of the request as well.
+func (a agent) rpcMeta(method, params, meta string) (result map[string]any, fault map[string]any, status int) {
+	a.t.Helper()
+	said := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + a.can + `,` + meta + `}`
 	if params != "" {
 		said = params + "," + said
 	}
@@ -166,4 +172,33 @@ func TestAnAgentSeesWhatItMayGiveAndNothingElse(t *testing.T) {
 	require.Equal(t, 400, status)
 	require.EqualValues(t, -32602, fault["code"])
 	require.Len(t, s.triggered(), 1, "nothing fires for a fault")
+}
+
+func TestAHeaderThatRepeatsAnArgumentHasToAgree(t *testing.T) {
+	s := agents(t, `{"name":"route","description":"Routes","url":"https://example.org/route","parameters":{"type":"object","properties":{
+		"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"Count"},"deep":{"type":"object","properties":{"on":{"type":"boolean","x-mcp-header":"On"}}}}}}`)
+	for arguments, headers := range map[string][]string{
+		`{}`: {}, `{"region":null}`: {}, `{"region":"north"}`: {"Region: north"}, `{"region":" nörd"}`: {"Region: =?base64?IG7DtnJk?="},
+		`{"n":5}`: {"Count: 5"}, `{"n":5,"deep":{"on":true}}`: {"Count: 5.0", "On: true"},
+	} {
+		require.NotContains(t, s.agent(agentsOfApp, `{}`, mirrors(headers)...).calls("route", arguments), "isError", arguments)
+	}
+	fired := len(s.triggered())
+	require.Equal(t, 6, fired)
+	for arguments, headers := range map[string][]string{
+		`{}`: {"Region: north"}, `{"region":"north"}`: {}, `{"region":"North"}`: {"Region: north"}, `{"region":"a"}`: {"Region: =?base64?%%%?="},
+		`{"n":5}`: {"Count: 5.5"}, `{"deep":{"on":true}}`: {"On: 1"}, `{"n":6}`: {"Count: 5"},
+	} {
+		_, fault, status := s.agent(agentsOfApp, `{}`, mirrors(headers)...).rpc("tools/call", `"name":"route","arguments":`+arguments)
+		require.Equal(t, 400, status, arguments)
+		require.EqualValues(t, -32020, fault["code"], arguments)
+	}
+	require.Len(t, s.triggered(), fired)
+}
+
+func mirrors(headers []string) []string {
+	for i, header := range headers {
+		headers[i] = "Mcp-Param-" + header
+	}
+	return headers
 }

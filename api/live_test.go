@@ -55,9 +55,14 @@ type sink struct {
 	mu     sync.Mutex
 	events []effect.Event
 	calls  func(effect.Effect) effect.Outcome
+	// passes is who gets it as well.
+	passes *sink
 }
 
-func (s *sink) Deliver(_ context.Context, delivery effect.Effect) effect.Outcome {
+func (s *sink) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
+	if s.passes != nil {
+		return s.passes.Deliver(ctx, delivery)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if delivery.Event != nil {
@@ -119,6 +124,14 @@ func liveOn(t *testing.T, server *redistest.Server, match matcher.Matcher, chang
 		}
 	})
 	return world{s, server, out, store, sealer}
+}
+
+// liveOnSame is another replica over the same Redis, with an engine of its own and the same
+// endpoints.
+func liveOnSame(t *testing.T, w world) *service {
+	other := liveOn(t, w.redis, scripted(everything), func(o *api.Options) {})
+	other.sink.calls, other.sink.passes = w.sink.calls, w.sink
+	return other.service
 }
 
 const (

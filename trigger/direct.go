@@ -92,6 +92,11 @@ func (e *Engine) planIn(s scope, d Direct, known standing) (*plan, error) {
 		return nil, err
 	}
 	candidate.Tool = tool
+	if d.Vet != nil {
+		if err := d.Vet(tool); err != nil {
+			return nil, err
+		}
+	}
 	read := d.read(candidate.Tool.Params())
 	if len(read.Errors) > 0 {
 		return nil, &ValuesError{Name: d.Name, Faults: read.Errors}

@@ -150,6 +150,8 @@ type Direct struct {
 	OfModel bool
 	// MessageID and Text are those of the message that calls for it; empty for none.
 	MessageID, Text string
+	// Vet, where there is one, is shown the tool before anything fires: its error is that of Fire.
+	Vet func(*repositories.Tool) error
 }
 
 // Sources of a trigger.

@@ -51,7 +51,7 @@ func (x *exchange) direct() trigger.Direct {
 	return trigger.Direct{
 		AppID: scope.AppID, SessionID: scope.SessionID, RepositoryID: x.c.Param("repositoryId"), Name: p.Name, Values: p.Arguments,
 		Source: trigger.SourceAgent, TriggerID: p.Meta.TriggerID, Metadata: p.Meta.Metadata, Claims: x.user.Claims,
-		FrontEnd: auth.PrincipalOf(x.c).FrontEnd(), TraceParent: x.server.TraceParent(x.ctx()), Unawaited: x.request.tasks(),
+		FrontEnd: auth.PrincipalOf(x.c).FrontEnd(), TraceParent: x.server.TraceParent(x.ctx()), Unawaited: x.request.tasks(), Vet: x.vetHeaders,
 	}
 }
 

@@ -81,21 +81,30 @@ func noTask() error { return invalid("no task of that id is known here, or its t
 
 // task reads a task: the trigger, or what is asked for before it is one.
 func (x *exchange) task(id string) (task, error) {
-	record, err := x.record(id)
-	if err == nil {
+	record, call, err := x.look(id)
+	switch {
+	case err != nil:
+		return task{}, err
+	case call == nil:
 		return x.taskOf(record)
+	case len(call.Missing) == 0 && !call.Over():
+		return x.fireTask(id, *call)
 	}
-	if !errors.Is(err, trigger.ErrNotFound) || x.server.Asked == nil {
-		return task{}, unknownTask(err)
+	return x.taskAskedFor(id, *call)
+}
+
+// look looks a task up: the call is nil where it is a trigger. Somebody else may fire the call
+// between two looks, so that a trigger is looked for once more.
+func (x *exchange) look(id string) (record trigger.Record, call *asked.Call, err error) {
+	if record, err = x.record(id); !errors.Is(err, trigger.ErrNotFound) || x.server.Asked == nil {
+		return record, nil, unknownTask(err)
 	}
-	call, err := x.server.Asked.Get(x.ctx(), x.scope(), id)
-	if err == nil && len(call.Missing) == 0 && !call.Over() {
-		return x.fireTask(id, call)
+	waits, err := x.server.Asked.Get(x.ctx(), x.scope(), id)
+	if errors.Is(err, asked.ErrNone) {
+		record, err = x.record(id)
+		return record, nil, unknownTask(err)
 	}
-	if err != nil {
-		return task{}, unknownTask(err)
-	}
-	return x.taskAskedFor(id, call)
+	return record, &waits, err
 }
 
 // unknownTask is the error of a task that is not there; others stay as they are.
@@ -185,7 +194,7 @@ func (x *exchange) taskAskedFor(id string, call asked.Call) (task, error) {
 	}
 	of, err := x.find(call.Name, call.RepositoryID)
 	if err != nil {
-		return t, err
+		return x.unfiredTask(id, err)
 	}
 	t.InputRequests = valueRequests(of, call.Missing)
 	return t, nil
@@ -206,14 +215,16 @@ func (x *exchange) update(id string) error {
 	if err != nil {
 		return err
 	}
-	record, err := x.record(id)
-	if err == nil {
+	record, call, err := x.look(id)
+	switch {
+	case err != nil:
+		return err
+	case call == nil:
 		return x.confirm(record.Match, responses)
+	case call.Over():
+		return nil
 	}
-	if !errors.Is(err, trigger.ErrNotFound) || x.server.Asked == nil {
-		return unknownTask(err)
-	}
-	return unknownTask(x.give(id, responses))
+	return x.give(id, *call, responses)
 }
 
 // confirm says yes or no to a trigger that asks whether it may; nothing to any other.
@@ -245,13 +256,10 @@ func (x *exchange) by() string {
 }
 
 // give gives values to a call that waits for them, and fires it when it has all.
-func (x *exchange) give(id string, responses map[string]response) error {
-	call, err := x.server.Asked.Get(x.ctx(), x.scope(), id)
-	if err != nil || call.Over() {
-		return err
-	}
+func (x *exchange) give(id string, call asked.Call, responses map[string]response) error {
 	of, err := x.find(call.Name, call.RepositoryID)
 	if err != nil {
+		_, err = x.unfiredTask(id, err)
 		return err
 	}
 	values, declined := valuesOf(of, call.Missing, responses)
@@ -259,9 +267,13 @@ func (x *exchange) give(id string, responses map[string]response) error {
 		c.Cancelled = declined
 		c.Give(values)
 	})
-	if err == nil && len(call.Missing) == 0 && !call.Over() {
-		_, err = x.fireTask(id, call)
+	switch {
+	case errors.Is(err, asked.ErrNone):
+		return nil // somebody else has given the rest
+	case err != nil || len(call.Missing) > 0 || call.Over():
+		return err
 	}
+	_, err = x.fireTask(id, call)
 	return err
 }
 
@@ -287,14 +299,14 @@ func (x *exchange) fireTask(id string, call asked.Call) (task, error) {
 // unfiredTask ends a task whose values do not do after all, or whose tool is gone. What will pass
 // leaves it as it is.
 func (x *exchange) unfiredTask(id string, fault error) (task, error) {
-	values, lacks := (*trigger.ValuesError)(nil), (*repositories.Unverified)(nil)
+	values, lacks, gone := (*trigger.ValuesError)(nil), (*repositories.Unverified)(nil), (*rpcError)(nil)
 	text := fault.Error()
 	switch {
 	case errors.As(fault, &values):
 		text = faultsOf(values)
 	case errors.As(fault, &lacks):
 		text = x.user.Explained(fault).Error()
-	case !errors.Is(fault, trigger.ErrNotInScope):
+	case !errors.Is(fault, trigger.ErrNotInScope) && !errors.As(fault, &gone):
 		return task{}, fault
 	}
 	call, err := x.server.Asked.Change(x.ctx(), x.scope(), id, func(c *asked.Call) { c.Failed = text })
@@ -314,11 +326,11 @@ func (x *exchange) cancelTask() error {
 }
 
 func (x *exchange) cancel(ctx context.Context, id string) error {
-	record, err := x.record(id)
+	record, call, err := x.look(id)
 	if err != nil {
-		if !errors.Is(err, trigger.ErrNotFound) || x.server.Asked == nil {
-			return unknownTask(err)
-		}
+		return err
+	}
+	if call != nil {
 		_, err = x.server.Asked.Change(ctx, x.scope(), id, func(c *asked.Call) { c.Cancelled = true })
 		return unknownTask(err)
 	}

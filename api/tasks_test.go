@@ -1,0 +1,248 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	withTasks = `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+	withForms = `{"elicitation":{"form":{}}}`
+	withBoth  = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+)
+
+const (
+	asks    = `{"name":"measure","description":"Somebody measures","answer":{"within":"1h"},"request":{"timeout":"1ms"},"schema":[]}`
+	refunds = `{"name":"refund","description":"Refunds an order","confirm":"always","url":"https://example.org/refund",
+		"schema":[{"parameter":"order","type":"string","required":true},{"parameter":"amount","type":"integer","required":true,"minValue":1}]}`
+)
+
+func (a agent) task(id any) map[string]any {
+	a.t.Helper()
+	return a.gets("tasks/get", `"taskId":"`+id.(string)+`"`)
+}
+
+// update gives responses to what a task asks.
+func (a agent) update(id any, responses string) {
+	a.t.Helper()
+	require.Equal(a.t, "complete", a.gets("tasks/update", `"taskId":"`+id.(string)+`","inputResponses":`+responses)["resultType"])
+}
+
+func TestWhatWaitsForAnAnswerIsATask(t *testing.T) {
+	s := agents(t, asks)
+	a := s.agent(agentsOfSession, withTasks)
+	begun := a.calls("measure", `{}`)
+	require.Equal(t, "task", begun["resultType"])
+	require.Equal(t, "working", begun["status"])
+	require.NotContains(t, begun, "result")
+	require.EqualValues(t, 7*24*3600*1000, begun["ttlMs"])
+	require.Equal(t, "working", a.task(begun["taskId"])["status"])
+
+	answer := "/v1/apps/clinic/triggers/" + begun["taskId"].(string) + "/answer"
+	s.call("POST", answer, `{"ok":true,"result":{"cm":12}}`).is(200, "")
+	ended := a.task(begun["taskId"])
+	require.Equal(t, "completed", ended["status"])
+	require.Equal(t, `{"cm":12}`, text(ended["result"].(map[string]any)))
+	require.Equal(t, ended["result"], s.agent(agentsOfApp, withTasks).task(begun["taskId"])["result"], "the app's server knows it as well")
+
+	failing := a.calls("measure", `{}`)["taskId"]
+	s.call("POST", "/v1/apps/clinic/triggers/"+failing.(string)+"/answer", `{"ok":false,"error":"no ruler"}`).is(200, "")
+	failed := a.task(failing)
+	require.Equal(t, "completed", failed["status"], "the model is to read why")
+	require.Equal(t, true, failed["result"].(map[string]any)["isError"])
+	require.Equal(t, "no ruler", text(failed["result"].(map[string]any)))
+
+	pending := s.agent(agentsOfSession, `{}`).calls("measure", `{}`)
+	require.Equal(t, "complete", pending["resultType"])
+	require.Contains(t, text(pending), `"state":"pending"`, "a client without tasks is told so")
+}
+
+func TestATaskIsOfItsSessionAndOfClientsThatKnowTasks(t *testing.T) {
+	s := agents(t, asks)
+	id := s.agent(agentsOfSession, withTasks).calls("measure", `{}`)["taskId"].(string)
+	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+		_, fault, status := s.agent(agentsOfSession, `{}`).rpc(method, `"taskId":"`+id+`"`)
+		require.EqualValues(t, -32021, fault["code"])
+		require.Equal(t, 400, status)
+		for _, other := range []agent{s.agent("/v1/apps/clinic/sessions/s2/mcp", withTasks), s.agent(agentsOfSession, withTasks, "Mcp-Name: "+id)} {
+			params := `"taskId":"` + id + `"`
+			if len(other.headers) > 0 {
+				params = `"taskId":"none"`
+			}
+			_, fault, status = other.rpc(method, params)
+			require.Equal(t, 400, status)
+			require.Contains(t, []float64{-32602, -32020}, fault["code"])
+		}
+	}
+	require.Equal(t, "working", s.agent(agentsOfSession, withTasks).task(id)["status"], "nobody has cancelled it")
+}
+
+func TestACancelledTaskHasNoEffectAndTakesNoAnswer(t *testing.T) {
+	s := agents(t, asks+","+refunds+`,{"name":"slow","description":"Waits a while","settle":"60s","url":"https://example.org/slow","schema":[]}`)
+	a := s.agent(agentsOfSession, withBoth)
+	for _, call := range [][2]string{{"measure", `{}`}, {"refund", `{"order":"A1","amount":5}`}, {"slow", `{}`}, {"refund", `{}`}} {
+		id := a.calls(call[0], call[1])["taskId"]
+		require.NotNil(t, id, "%v", call)
+		for range 2 {
+			require.Equal(t, "complete", a.gets("tasks/cancel", `"taskId":"`+id.(string)+`"`)["resultType"])
+		}
+		require.Equal(t, "cancelled", a.task(id)["status"], "%v", call)
+		got := s.ask("POST", "/v1/apps/clinic/triggers/"+id.(string)+"/answer", `{"ok":true,"result":1}`)
+		require.NotEqual(t, 500, got.StatusCode)
+		require.Equal(t, "cancelled", a.task(id)["status"], "%v", call)
+		a.update(id, `{"confirm":{"action":"accept"},"order":{"action":"accept","content":{"order":"A2"}},"amount":{"action":"accept","content":{"amount":1}}}`)
+		require.Equal(t, "cancelled", a.task(id)["status"], "%v", call)
+	}
+	require.Len(t, s.triggered(), 1, "the one that asked for an answer")
+}
+
+func TestATaskIsConfirmedByWhoeverTheClientAsks(t *testing.T) {
+	s := agents(t, refunds)
+	a := s.agent(agentsOfSession, withBoth)
+	for response, want := range map[string]string{
+		`{"action":"accept","content":{"confirm":true}}`: "completed", `{"action":"accept"}`: "completed",
+		`{"action":"accept","content":{"confirm":false}}`: "cancelled", `{"action":"decline"}`: "cancelled", `{"action":"cancel"}`: "input_required",
+	} {
+		begun := a.calls("refund", `{"order":"A1","amount":5}`)
+		require.Equal(t, "input_required", begun["status"])
+		require.NotContains(t, begun, "inputRequests", "they are for tasks/get")
+		asked := a.task(begun["taskId"])["inputRequests"].(map[string]any)["confirm"].(map[string]any)
+		require.Equal(t, "elicitation/create", asked["method"])
+		require.Contains(t, asked["params"].(map[string]any)["message"], "A1")
+		a.update(begun["taskId"], `{"other":{"action":"accept"},"confirm":`+response+`}`)
+		require.Equal(t, want, a.task(begun["taskId"])["status"], response)
+	}
+	require.Len(t, s.triggered(), 2)
+	require.Equal(t, "working", s.agent(agentsOfSession, withTasks).calls("refund", `{"order":"A2","amount":5}`)["status"], "somebody else may say yes")
+}
+
+func TestACallIsConfirmedInTheSecondRound(t *testing.T) {
+	s := agents(t, refunds)
+	a := s.agent(agentsOfSession, withForms)
+	const wanted, yes = `{"order":"A1","amount":5}`, `"inputResponses":{"confirm":{"action":"accept","content":{"confirm":true}}}`
+	first := a.calls("refund", wanted)
+	require.Equal(t, "input_required", first["resultType"])
+	require.NotContains(t, first, "taskId")
+	state := `"requestState":"` + first["requestState"].(string) + `"`
+	require.Empty(t, s.triggered())
+
+	require.Equal(t, "input_required", a.calls("refund", `{"order":"A1","amount":500}`, yes, state)["resultType"], "other values are another call")
+	require.Empty(t, s.triggered())
+	require.Equal(t, "complete", a.calls("refund", wanted, yes, state)["resultType"])
+	require.Len(t, s.triggered(), 1)
+	require.Equal(t, "complete", a.calls("refund", wanted, yes, state)["resultType"], "the client had lost the answer")
+	require.Len(t, s.triggered(), 1)
+
+	state = `"requestState":"` + a.calls("refund", wanted)["requestState"].(string) + `"`
+	no := a.calls("refund", wanted, `"inputResponses":{"confirm":{"action":"decline"}}`, state)
+	require.Equal(t, true, no["isError"])
+	require.Contains(t, text(no), "said no")
+	_, fault, _ := a.rpc("tools/call", `"name":"refund","arguments":`+wanted+`,"requestState":"`+strings.Repeat("A", 40)+`"`)
+	require.EqualValues(t, -32602, fault["code"])
+	require.Contains(t, text(s.agent(agentsOfSession, `{}`).calls("refund", wanted)), `"state":"confirming"`)
+}
+
+func TestMissingValuesAreAskedFor(t *testing.T) {
+	s := agents(t, refunds)
+	a := s.agent(agentsOfSession, withForms)
+	first := a.calls("refund", `{"order":"A1"}`)
+	require.Equal(t, "input_required", first["resultType"])
+	form := first["inputRequests"].(map[string]any)["amount"].(map[string]any)["params"].(map[string]any)["requestedSchema"].(map[string]any)
+	require.Equal(t, map[string]any{"amount": map[string]any{"type": "integer", "title": "amount", "minimum": 1.0}}, form["properties"])
+	state := `"requestState":"` + first["requestState"].(string) + `"`
+	second := a.calls("refund", `{"order":"A1"}`, state, `"inputResponses":{"amount":{"action":"accept","content":{"amount":0}}}`)
+	require.Equal(t, "input_required", second["resultType"], "0 is no amount")
+	third := a.calls("refund", `{"order":"A1"}`, state, `"inputResponses":{"amount":{"action":"accept","content":{"amount":7}}}`)
+	require.Contains(t, third["inputRequests"], "confirm")
+	declined := a.calls("refund", `{"order":"A1"}`, state, `"inputResponses":{"amount":{"action":"decline"}}`)
+	require.Contains(t, text(declined), "declined")
+	_, fault, _ := a.rpc("tools/call", `"name":"refund","arguments":{},"inputResponses":{"amount":5}`)
+	require.EqualValues(t, -32602, fault["code"])
+
+	for _, wrong := range []string{`{"order":5}`, `{"ordr":"A1","amount":1}`} {
+		got := a.calls("refund", wrong)
+		require.Equal(t, true, got["isError"], "what is wrong is for the model to mend: %s", wrong)
+	}
+	require.Equal(t, true, s.agent(agentsOfSession, withTasks).calls("refund", `{}`)["isError"], "this client asks nobody")
+}
+
+func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
+	s := agents(t, `{"name":"move","description":"Moves a bed","url":"https://example.org/move",
+		"schema":[{"parameter":"from","type":"string","required":true},{"parameter":"to","type":"string","required":true,"allowedValues":["A","B"]}]}`)
+	s.says(`"moved"`)
+	here := s.agent(agentsOfSession, withBoth)
+	there := world{liveOnSame(t, s), s.redis, s.sink, s.store, s.sealer}.agent(agentsOfSession, withBoth)
+	begun := here.calls("move", `{}`)
+	require.Equal(t, "input_required", begun["status"])
+	id := begun["taskId"]
+	requires := func(a agent, names ...string) {
+		t.Helper()
+		asked := a.task(id)
+		require.Equal(t, "input_required", asked["status"])
+		require.Len(t, asked["inputRequests"], len(names))
+		for _, name := range names {
+			require.Contains(t, asked["inputRequests"], name)
+		}
+	}
+	requires(there, "from", "to")
+	there.update(id, `{"from":{"action":"accept","content":{"from":"ward 3"}}}`)
+	requires(here, "to")
+	here.update(id, `{"to":{"action":"accept","content":{"to":"C"}}}`)
+	requires(here, "to")
+	require.Empty(t, s.triggered())
+
+	var both sync.WaitGroup
+	for _, a := range []agent{here, there, here, there} {
+		both.Go(func() { a.update(id, `{"to":{"action":"accept","content":{"to":"B"}}}`) })
+	}
+	both.Wait()
+	require.Equal(t, "completed", there.task(id)["status"])
+	require.Equal(t, "moved", text(here.task(id)["result"].(map[string]any)))
+	fired := s.triggered()
+	require.Len(t, fired, 1, "whoever was last has fired it, once")
+	var event struct {
+		ID     string
+		Values map[string]any
+	}
+	require.NoError(t, json.Unmarshal(fired[0].Data, &event))
+	require.Equal(t, map[string]any{"from": "ward 3", "to": "B"}, event.Values)
+	require.Contains(t, string(s.call("GET", "/v1/apps/clinic/triggers/"+id.(string), "").is(200, "").body), `"source":"agent"`)
+}
+
+func TestATaskEndsWithItsToolAndGoesWithItsSession(t *testing.T) {
+	s := agents(t, refunds)
+	a := s.agent(agentsOfSession, withBoth)
+	id, other := a.calls("refund", `{}`)["taskId"], a.calls("refund", `{}`)["taskId"]
+	s.call("DELETE", "/v1/apps/clinic/repositories/desk", "").is(204, "")
+	a.update(id, `{"order":{"action":"accept","content":{"order":"A2"}}}`)
+	for _, ended := range []map[string]any{a.task(id), a.task(other)} {
+		require.Equal(t, "completed", ended["status"])
+		require.Contains(t, text(ended["result"].(map[string]any)), `unknown tool "refund"`)
+	}
+	s.call("DELETE", "/v1/apps/clinic/sessions/s1", "").is(204, "")
+	_, fault, _ := a.rpc("tasks/get", `"taskId":"`+id.(string)+`"`)
+	require.EqualValues(t, -32602, fault["code"])
+}
+
+func TestACallWithItsOwnIdFiresOnce(t *testing.T) {
+	s := agents(t, greets)
+	a := s.agent(agentsOfApp, `{}`)
+	call := func(id, name string) (map[string]any, map[string]any) {
+		result, fault, _ := a.rpcMeta("tools/call", `"name":"greet","arguments":{"name":"`+name+`"}`, `"earshot/triggerId":"`+id+`"`)
+		return result, fault
+	}
+	first, _ := call("order-1", "Ann")
+	again, _ := call("order-1", "Ann")
+	require.Equal(t, first, again)
+	require.Len(t, s.triggered(), 1)
+	_, fault := call("no id", "Ann")
+	require.EqualValues(t, -32602, fault["code"])
+	_, fault = call(fmt.Sprint("order-", 2), "Ann")
+	require.Nil(t, fault)
+	require.Len(t, s.triggered(), 2)
+}
