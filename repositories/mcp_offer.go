@@ -25,6 +25,9 @@ type OfferedTool struct {
 		ReadOnly   *bool  `json:"readOnlyHint"`
 		Idempotent *bool  `json:"idempotentHint"`
 	} `json:"annotations"`
+	Execution struct {
+		TaskSupport string `json:"taskSupport"`
+	} `json:"execution"`
 	// Refused says why the tool cannot be used at all; empty where it can.
 	Refused string `json:"-"`
 }
@@ -117,6 +120,8 @@ func (o *offer) tool(one OfferedTool) (Tool, error) {
 	switch {
 	case one.Refused != "":
 		return tool, errors.New(one.Refused)
+	case one.Execution.TaskSupport == "required":
+		return tool, errors.New("its server carries it out as a task of its own alone, which we do not ask for")
 	case !namePattern.MatchString(tool.Name):
 		return tool, errors.New("a name has 1 to 64 letters")
 	case tool.Name == CatchAll:

@@ -122,6 +122,7 @@ func TestWhatAServerOffersIsHeldAgainstTheRules(t *testing.T) {
 	  {"name":"drop","inputSchema":{"type":"object"}},
 	  {"name":"v1/find_customer","inputSchema":{"type":"object"}},
 	  {"name":"collect-user-message","inputSchema":{"type":"object"}},
+	  {"name":"x-task","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}},
 	  {"name":"x-list","inputSchema":[1]},
 	  {"name":"x-type","inputSchema":{"type":"object","properties":{"a":{"type":"strin"}}}},
 	  {"name":"x-ref","inputSchema":{"type":"object","properties":{"a":{"$ref":"https://evil.example/schema"}}}},
@@ -140,9 +141,9 @@ func TestWhatAServerOffersIsHeldAgainstTheRules(t *testing.T) {
 	_, faults := tools[2].Params().Check(map[string]any{"z": json.Number("9007199254740994")})
 	require.Len(t, faults, 1)
 	said := strings.Join(notes, "\n")
-	require.Len(t, notes, 6)
+	require.Len(t, notes, 7)
 	for _, part := range []string{`"v1/find_customer" of source "crm" is left out: its name is that of "v1/find.customer" as well`, `"collect-user-message"`, `"x-list" of source "crm" is left out: its inputSchema is no object`,
-		`inputSchema/properties/a/type is not JSON Schema`, `the reference to "https://evil.example/schema" is refused`, "1 to 64 letters"} {
+		`inputSchema/properties/a/type is not JSON Schema`, `the reference to "https://evil.example/schema" is refused`, "1 to 64 letters", `"x-task" of source "crm" is left out: its server carries it out as a task`} {
 		require.Contains(t, said, part)
 	}
 	require.NotContains(t, said, "drop", "what is not allowed is no news")
