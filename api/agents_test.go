@@ -183,8 +183,9 @@ func TestAHeaderThatRepeatsAnArgumentHasToAgree(t *testing.T) {
 	} {
 		require.NotContains(t, s.agent(agentsOfApp, `{}`, mirrors(headers)...).calls("route", arguments), "isError", arguments)
 	}
+	s.agent(agentsOfApp+"?tools=search", `{}`).calls("call_tool", `{"name":"route","arguments":{"region":"north"}}`)
 	fired := len(s.triggered())
-	require.Equal(t, 6, fired)
+	require.Equal(t, 7, fired, "call_tool names no headers")
 	for arguments, headers := range map[string][]string{
 		`{}`: {"Region: north"}, `{"region":"north"}`: {}, `{"region":"North"}`: {"Region: north"}, `{"region":"a"}`: {"Region: =?base64?%%%?="},
 		`{"n":5}`: {"Count: 5.5"}, `{"deep":{"on":true}}`: {"On: 1"}, `{"n":6}`: {"Count: 5"},

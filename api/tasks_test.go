@@ -159,6 +159,9 @@ func TestMissingValuesAreAskedFor(t *testing.T) {
 	require.Equal(t, "input_required", second["resultType"], "0 is no amount")
 	third := a.calls("refund", `{"order":"A1"}`, state, `"inputResponses":{"amount":{"action":"accept","content":{"amount":7}}}`)
 	require.Contains(t, third["inputRequests"], "confirm")
+	const yes = `"inputResponses":{"confirm":{"action":"accept","content":{"confirm":true}},"of another":{}}`
+	require.Equal(t, "complete", a.calls("refund", `{"order":"A1"}`, `"requestState":"`+third["requestState"].(string)+`"`, yes)["resultType"], "with the client's own arguments")
+	require.Contains(t, string(s.triggered()[0].Data), `"values":{"amount":7,"order":"A1"}`)
 	declined := a.calls("refund", `{"order":"A1"}`, state, `"inputResponses":{"amount":{"action":"decline"}}`)
 	require.Contains(t, text(declined), "declined")
 	_, fault, _ := a.rpc("tools/call", `"name":"refund","arguments":{},"inputResponses":{"amount":5}`)

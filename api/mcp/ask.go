@@ -84,17 +84,15 @@ func (x *exchange) resume() (bool, error) {
 	if err != nil {
 		return true, x.fail(err)
 	}
-	merged := maps.Clone(state.Values)
-	if merged == nil {
-		merged = map[string]any{}
-	}
+	merged := map[string]any{}
+	maps.Copy(merged, state.Values)
 	maps.Copy(merged, p.Arguments)
 	values, declined := valuesOf(of, missingOf(of, merged), responses)
 	if declined {
 		return true, x.reply(x.faulty("nothing was called: the user has declined to give the values"), nil)
 	}
 	maps.Copy(merged, values)
-	p.Arguments = merged
+	x.values = merged
 	return false, nil
 }
 

@@ -48,8 +48,12 @@ func (x *exchange) callTool() error {
 // direct is the call as a direct trigger.
 func (x *exchange) direct() trigger.Direct {
 	scope, p := x.scope(), x.request.Params
+	values := p.Arguments
+	if x.values != nil {
+		values = x.values
+	}
 	return trigger.Direct{
-		AppID: scope.AppID, SessionID: scope.SessionID, RepositoryID: x.c.Param("repositoryId"), Name: p.Name, Values: p.Arguments,
+		AppID: scope.AppID, SessionID: scope.SessionID, RepositoryID: x.c.Param("repositoryId"), Name: p.Name, Values: values,
 		Source: trigger.SourceAgent, TriggerID: p.Meta.TriggerID, Metadata: p.Meta.Metadata, Claims: x.user.Claims,
 		FrontEnd: auth.PrincipalOf(x.c).FrontEnd(), TraceParent: x.server.TraceParent(x.ctx()), Unawaited: x.request.tasks(), Vet: x.vetHeaders,
 	}

@@ -64,7 +64,7 @@ func mirroredIn(text json.RawMessage, path []string) (list []mirrored) {
 
 // vetHeaders refuses a call of which a header says something else than its arguments.
 func (x *exchange) vetHeaders(of *repositories.Tool) error {
-	if !x.request.modern {
+	if !x.request.modern || x.wrapped {
 		return nil
 	}
 	for _, m := range mirroredBy(of) {

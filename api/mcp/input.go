@@ -188,14 +188,18 @@ func (r response) agrees() bool {
 	return r.Action == actionAccept && (!has || said == true)
 }
 
+// readResponses reads what a client brings. An object that is no response to a form may be for
+// somebody else, and is left alone: what it should have answered is asked again.
 func readResponses(given map[string]json.RawMessage) (map[string]response, error) {
 	responses := map[string]response{}
 	for key, text := range given {
 		one := response{}
-		if err := exactjson.Unmarshal(text, &one); err != nil || one.Action == "" {
+		if err := exactjson.Unmarshal(text, &one); err != nil {
 			return nil, invalid("inputResponses " + exactQuote(key) + ` is no response: {"action":"accept"|"decline"|"cancel","content"}`)
 		}
-		responses[key] = one
+		if one.Action != "" {
+			responses[key] = one
+		}
 	}
 	return responses, nil
 }

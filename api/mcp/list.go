@@ -38,7 +38,7 @@ var (
 
 // shown is the tool as an agent sees it.
 func shown(of *repositories.Tool) tool {
-	t := tool{Name: of.Name, Description: of.Description, InputSchema: of.Params().ModelSchema(), Annotations: hints(of)}
+	t := tool{Name: of.Name, Description: of.Description, InputSchema: inputSchema(of), Annotations: hints(of)}
 	if t.Description == "" {
 		t.Description = of.Name // clients refuse a tool without one
 	}
@@ -61,6 +61,16 @@ func shown(of *repositories.Tool) tool {
 		}
 	}
 	return t
+}
+
+// inputSchema is what models are shown, and the dialect that it is in: without it, an agent would
+// read an older one as the one of its revision.
+func inputSchema(of *repositories.Tool) json.RawMessage {
+	schema, dialect := of.Params().ModelSchema(), of.Params().Dialect()
+	if dialect == "" {
+		return schema
+	}
+	return append([]byte(`{"$schema":`+exactQuote(dialect)+`,`), schema[1:]...)
 }
 
 // hints says of a call that only reads that it does, and of one that may be repeated that it

@@ -155,6 +155,11 @@ type exchange struct {
 	c       echo.Context
 	request *request
 	user    User
+	// values are the arguments with what the user was asked for; nil where nothing was. The
+	// client repeats its own arguments in each round, with the headers that go with them.
+	values map[string]any
+	// wrapped says that the call came by call_tool, whose schema names no headers.
+	wrapped bool
 }
 
 func (x *exchange) ctx() context.Context { return x.c.Request().Context() }

@@ -93,6 +93,6 @@ func (x *exchange) unwrap() (fault string) {
 	if has && given != nil && !isObject {
 		return "arguments: is no object"
 	}
-	p.Name, p.Arguments = name, arguments
+	p.Name, p.Arguments, x.wrapped = name, arguments, true
 	return ""
 }

@@ -49,6 +49,7 @@ func TestModelSchemaOfASchemaIsTheSchemaWithoutWhatIsHidden(t *testing.T) {
 	var shown map[string]any
 	require.NoError(t, json.Unmarshal(p.ModelSchema(), &shown))
 	require.NotContains(t, shown, "$schema")
+	require.Equal(t, "https://json-schema.org/draft/2020-12/schema", p.Dialect(), "for those who do not refuse it")
 	require.NotContains(t, shown, "$id")
 	require.Contains(t, shown, "$defs")
 	properties := shown["properties"].(map[string]any)

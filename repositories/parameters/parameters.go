@@ -24,6 +24,8 @@ type Parameters struct {
 	folded map[string]string // name without case, - and _, to the one visible parameter of it
 	schema *rootSchema       // nil for the lists
 	model  json.RawMessage
+	// dialect is the $schema that was given.
+	dialect string
 	// derived is what others made of the model's schema, nil for parameters made by hand.
 	derived *sync.Map
 	// authenticated says that there are parameters which ID tokens fill.
@@ -73,6 +75,10 @@ func (p *Parameters) ModelSchema() json.RawMessage {
 	}
 	return p.model
 }
+
+// Dialect is the $schema of a JSON Schema that was given with one, which ModelSchema leaves out
+// since models' providers refuse it; empty for all other parameters.
+func (p *Parameters) Dialect() string { return p.dialect }
 
 // Derived returns what derive makes of the schema that models are shown, from the second
 // call on as the first one made it: it lives as long as the parameters. A form, of which

@@ -63,6 +63,7 @@ func newRoot(document map[string]any, raw json.RawMessage, compiled *jsonschema.
 		p.list = append(p.list, compileProperty(name, properties[name], property, required[name], newFaultCollector(&faults, at)))
 	}
 	p.model = schemaModel(document, p.list)
+	p.dialect, _ = document["$schema"].(string)
 	return p, faults
 }
 
