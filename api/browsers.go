@@ -89,10 +89,11 @@ func allowedHeaders(wanted string) string {
 func readsHeader(name string) bool {
 	switch name {
 	case "authorization", "content-type", "prefer", "last-event-id", "if-match", "if-none-match", "cache-control", "traceparent", "tracestate",
-		"x-earshot-session", "idempotency-key", "openai-organization", "openai-project":
+		"x-earshot-session", "idempotency-key", "openai-organization", "openai-project",
+		"mcp-protocol-version", "mcp-method", "mcp-name":
 		return true
 	}
-	if strings.HasPrefix(name, "x-stainless-") { // of OpenAI's client
+	if strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "mcp-param-") { // of OpenAI's client, of MCP's
 		return true
 	}
 	service, isToken := strings.CutSuffix(name, repositories.TokenHeaderEnd)

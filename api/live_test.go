@@ -93,7 +93,7 @@ func live(t *testing.T, match scripted, change ...func(*api.Options)) world {
 	return liveOn(t, redistest.Mini(t), match, change...)
 }
 
-func liveOn(t *testing.T, server *redistest.Server, match matcher.Matcher, change ...func(*api.Options)) world {
+func liveOn(t testing.TB, server *redistest.Server, match matcher.Matcher, change ...func(*api.Options)) world {
 	out := &sink{}
 	// A client that gives up at once, so that a test of an outage need not wait.
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1, DialerRetries: 1})
