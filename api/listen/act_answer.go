@@ -20,7 +20,7 @@ var errLong = errors.New("the model's answer is too long to be read")
 func (a *acting) passOn(response *http.Response) error {
 	if !a.c.Response().Committed {
 		a.head(response)
-		return a.h.copyBody(a.c, response)
+		return a.h.copyBody(a.c, response, func() {})
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil || !isObject(bytes.TrimSpace(text)) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -34,8 +35,12 @@ type hearing struct {
 	body                []byte
 	*chat               // nil until it is read, and where it cannot be
 
-	named     chan struct{} // closed when messageID is final
-	messageID string        // empty where nothing is matched
+	named        chan struct{} // closed when what follows is final
+	messageID    string        // empty where nothing is matched
+	said, before string        // the message, and what of the assistant it answers to
+
+	start func() // has it posted, once
+	timer *time.Timer
 }
 
 // heard is a request as it is listened to, unless its token may not name the session.
@@ -65,16 +70,29 @@ func (h *Handler) hear(c echo.Context, body []byte) (*hearing, error) {
 	}
 	select {
 	case h.beside <- struct{}{}:
+	default:
+		close(of.named)
+		h.metrics.messages.WithLabelValues(dropped).Inc()
+		return of, nil
+	}
+	of.start = sync.OnceFunc(func() {
 		h.Engine.Beside(func(ctx context.Context) {
 			defer func() { <-h.beside }()
 			h.listen(ctx, of)
 		})
-	default:
-		close(of.named)
-		h.metrics.messages.WithLabelValues(dropped).Inc()
+	})
+	if len(body) > smallBody {
+		of.start()
+		return of, nil
 	}
+	of.name()
+	of.timer = time.AfterFunc(headStart, of.start)
 	return of, nil
 }
+
+// headStart is what an answer has before what was said is matched. One that comes at once need
+// not share the processor with it, nor wait until another goroutine is awake.
+const headStart = 2 * time.Millisecond
 
 // message is the id of what the user has said last; empty where nothing is matched. It waits for
 // the body to be read, which takes microseconds, or of megabytes less time than to send them.
@@ -84,6 +102,17 @@ func (of *hearing) message() string {
 	}
 	<-of.named
 	return of.messageID
+}
+
+// begins says that the answer has begun, or never will; more often than once does no harm.
+func (of *hearing) begins() {
+	if of == nil || of.start == nil {
+		return
+	}
+	if of.timer != nil {
+		of.timer.Stop()
+	}
+	of.start()
 }
 
 // read reads the body. One that cannot be read is for the model to refuse.
@@ -103,39 +132,41 @@ func (of *hearing) namesOther(inHeader string) bool {
 	return inHeader != "" && inHeader != of.session || inBody != "" && inBody != of.session
 }
 
-// listen names what the user has said last, and posts it.
+// listen posts what the user has said last, and before it what that answers to.
 func (h *Handler) listen(ctx context.Context, of *hearing) {
-	text, before := of.name()
-	id := of.messageID
-	close(of.named)
-	if id == "" {
+	of.name()
+	if of.messageID == "" {
 		return
 	}
-	if before != "" {
-		h.post(ctx, of, trigger.Message{ID: id + "-before", Actor: matcher.ActorAgent, Text: before})
+	if of.before != "" {
+		h.post(ctx, of, trigger.Message{ID: of.messageID + "-before", Actor: matcher.ActorAgent, Text: of.before})
 	}
-	h.post(ctx, of, trigger.Message{ID: id, Actor: matcher.ActorUser, Text: text})
+	h.post(ctx, of, trigger.Message{ID: of.messageID, Actor: matcher.ActorUser, Text: of.said})
 }
 
-// name finds out the session and the id of the message. It has none where there is nothing to
-// match: no session, no words, or a client that goes on with a message which it has named by a
-// key of its own.
-func (of *hearing) name() (text, before string) {
+// name finds out, once, the session and the id of the message. It has none where there is
+// nothing to match: no session, no words, or a client that goes on with a message which it has
+// named by a key of its own.
+func (of *hearing) name() {
+	select {
+	case <-of.named:
+		return
+	default:
+		defer close(of.named)
+	}
 	of.read()
 	if of.chat == nil || of.last < 0 {
-		return "", ""
+		return
 	}
 	of.session = cmp.Or(of.session, of.chat.session())
-	text = of.says(of.last)
-	key := of.header.Get(keyHeader)
+	text, key := of.says(of.last), of.header.Get(keyHeader)
 	if of.session == "" || !matchable(text) || key != "" && of.goesOn() {
-		return "", ""
+		return
 	}
-	of.messageID = cmp.Or(messageIDOf(key), of.id(of.session))
-	if before = of.answered(); !matchable(before) {
-		before = ""
+	of.messageID, of.said = cmp.Or(messageIDOf(key), of.id(of.session)), text
+	if before := of.answered(); matchable(before) {
+		of.before = before
 	}
-	return text, before
 }
 
 func matchable(text string) bool { return len(text) <= maxText && strings.TrimSpace(text) != "" }

@@ -144,6 +144,7 @@ func (h *Handler) Chat(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	defer of.begins()
 	return h.relay(c, completions, body, of)
 }
 
@@ -162,7 +163,7 @@ func (h *Handler) relay(c echo.Context, path string, body []byte, of *hearing) e
 		c.Response().Header().Set(messageHeader, id)
 	}
 	c.Response().WriteHeader(response.StatusCode)
-	return h.copyBody(c, response)
+	return h.copyBody(c, response, of.begins)
 }
 
 // noModel is the problem of a service that no model is behind.

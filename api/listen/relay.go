@@ -7,7 +7,9 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -147,22 +149,23 @@ func (h *Handler) copyHeader(c echo.Context, response *http.Response) {
 }
 
 // copyBody relays an answer as it comes. One that breaks off breaks off for the client as
-// well: it is not to take a part of it for the whole.
-func (h *Handler) copyBody(c echo.Context, response *http.Response) error {
+// well: it is not to take a part of it for the whole. begins is called when something of it is on its way.
+func (h *Handler) copyBody(c echo.Context, response *http.Response, begins func()) error {
 	buffer := h.buffers.Get().(*[relayed]byte)
 	defer h.buffers.Put(buffer)
 	out := c.Response()
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-		out.Flush() // the first event may take its time
-	}
+	early := sendHead(out)
+	defer early.over()
 	for {
 		n, err := response.Body.Read(buffer[:])
 		if n > 0 {
+			early.over()
 			if _, gone := out.Write(buffer[:n]); gone != nil {
 				h.metrics.requests.WithLabelValues("left").Inc()
 				return nil //nolint:nilerr // nobody is there to hear of it
 			}
 			out.Flush()
+			begins()
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -171,6 +174,38 @@ func (h *Handler) copyBody(c echo.Context, response *http.Response) error {
 		case err != nil:
 			h.broken(c, err)
 		}
+	}
+}
+
+// head sends the header of an answer whose first byte takes its time. That of others goes with
+// it, which is one packet less.
+type head struct {
+	mu    sync.Mutex
+	timer *time.Timer
+	done  bool
+}
+
+func sendHead(out *echo.Response) *head {
+	h := &head{}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.timer = time.AfterFunc(headStart, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if !h.done {
+			out.Flush()
+		}
+	})
+	return h
+}
+
+// over says that the header goes with what follows, or is sent.
+func (h *head) over() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.done {
+		h.done = true
+		h.timer.Stop()
 	}
 }
 

@@ -5,6 +5,7 @@
 //	go run ./deploy/bench                  # floor and Earshot in turns
 //	go run ./deploy/bench -grow tools      # how the cost grows
 //	go run ./deploy/bench -direct          # direct triggers
+//	go run ./deploy/bench -chats           # streamed chats that are relayed to a model
 //	go run ./deploy/bench -memory          # bytes in Redis
 //	go run ./deploy/bench -sql             # a SQL tool, beside Toolbox with -toolbox PATH
 //	go run ./deploy/bench -hold 1h         # what is held in memory under a constant load
@@ -31,7 +32,7 @@ import (
 // options are the flags.
 type options struct {
 	memoryOnly, directOnly   bool
-	sqlOnly                  bool
+	sqlOnly, chatsOnly       bool
 	toolbox                  string
 	dimension                string
 	connections, points      []int
@@ -78,6 +79,7 @@ func (o *options) parse(set *flag.FlagSet, args []string) error {
 	o.connections = []int{64, 1}
 	set.StringVar(&o.dimension, "grow", "", "how the cost grows with `WHAT`: "+dimensionNames())
 	set.BoolVar(&o.directOnly, "direct", false, "direct triggers, without a session, within one, and over all, at 1, 32 and 128 connections")
+	set.BoolVar(&o.chatsOnly, "chats", false, "streamed chats that are relayed to the LLM, beside the least that relays them")
 	set.BoolVar(&o.memoryOnly, "memory", false, "bytes in Redis for each session, message, trigger and tool")
 	set.BoolVar(&o.sqlOnly, "sql", false, "a SQL tool as a direct trigger, over 200 sessions, at 1 and 32 connections")
 	set.StringVar(&o.toolbox, "toolbox", "", "Google's Toolbox, a built `PROGRAM`, for -sql to compare with")
@@ -182,6 +184,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.grow(ctx, o.dimension)
 	case o.directOnly:
 		return b.direct(ctx)
+	case o.chatsOnly:
+		return b.chats(ctx)
 	case o.memoryOnly:
 		return b.memory(ctx)
 	case o.hold > 0:

@@ -40,9 +40,29 @@ func Handler(think time.Duration) http.Handler {
 			case <-time.After(think):
 			}
 		}
+		if bytes.Contains(body, streamed) {
+			stream(out)
+			return
+		}
 		out.Header().Set("Content-Type", "application/json")
 		_, _ = out.Write(completion(asked(body))) // a client that has gone needs none
 	})
+}
+
+// streamed is in the body of a request whose answer is to be streamed.
+var streamed = []byte(`"stream":true`)
+
+// End is what a stream ends with.
+const End = "data: [DONE]\n\n"
+
+// stream answers at once with a few events.
+func stream(out http.ResponseWriter) {
+	out.Header().Set("Content-Type", "text/event-stream")
+	for _, delta := range []string{`{"role":"assistant","content":""}`, `{"content":"It is "}`, `{"content":"noon."}`} {
+		_, _ = fmt.Fprintf(out, `data: {"id":"c","object":"chat.completion.chunk","model":"double","choices":[{"index":0,"delta":%s,"finish_reason":null}]}`+"\n\n", delta)
+		_ = http.NewResponseController(out).Flush() // a client that has gone needs none
+	}
+	_, _ = io.WriteString(out, End)
 }
 
 // asked lists the tools that the last text in a request asks for. The request is not

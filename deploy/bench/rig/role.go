@@ -1,12 +1,16 @@
 package rig
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"time"
 
@@ -21,6 +25,7 @@ const (
 	roleFloor = "floor"
 	roleLLM   = "llm"
 	roleNATS  = "nats"
+	roleRelay = "relay"
 )
 
 // variable of the environment holds the role that a process shall play.
@@ -70,8 +75,39 @@ func (r Role) Play(ctx context.Context) error {
 		return serve(ctx, r.Addr, double.Handler(r.Think))
 	case roleNATS:
 		return r.playNATS(ctx)
+	case roleRelay:
+		handler, err := relayTo(r.LLM)
+		if err != nil {
+			return err
+		}
+		return serve(ctx, r.Addr, handler)
 	}
 	return fmt.Errorf("%s: no role is called %q", variable, r.Name)
+}
+
+// relayTo is the least that relays chats with the standard library: it reads the request, since
+// one that still came while the model answers would break some answers, and flushes each read.
+func relayTo(model string) (http.Handler, error) {
+	to, err := url.Parse(model + "/chat/completions")
+	if err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost, transport.DisableCompression = 1024, true
+	proxy := &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL, r.Out.Host = to, to.Host
+	}}
+	return http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
+		if request.Method == http.MethodGet { // whether it is ready
+			return
+		}
+		body, err := io.ReadAll(request.Body)
+		if err != nil {
+			return // the client has gone
+		}
+		request.Body = io.NopCloser(bytes.NewReader(body))
+		proxy.ServeHTTP(out, request)
+	}), nil
 }
 
 func serve(ctx context.Context, address string, handler http.Handler) error {

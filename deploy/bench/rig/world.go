@@ -146,8 +146,18 @@ func (w *World) Floor(ctx context.Context) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	role := Role{Name: roleFloor, Addr: address, Redis: "redis://" + w.address.redis, NATS: "nats://" + w.address.nats, LLM: w.model()}
+	role := Role{Name: roleFloor, Addr: address, Redis: "redis://" + w.address.redis, NATS: "nats://" + w.address.nats, LLM: w.Model()}
 	return w.serve(ctx, "floor", &Server{URL: "http://" + address, health: "/readyz"}, role.environment(), w.options.Self)
+}
+
+// Relay starts the least that relays chats to the LLM, at any path.
+func (w *World) Relay(ctx context.Context) (*Server, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	role := Role{Name: roleRelay, Addr: address, LLM: w.Model()}
+	return w.serve(ctx, "relay", &Server{URL: "http://" + address, health: "/", silent: true}, role.environment(), w.options.Self)
 }
 
 // Earshot starts one more replica, with further variables in its environment.
@@ -158,7 +168,7 @@ func (w *World) Earshot(ctx context.Context, further ...string) (*Server, error)
 	}
 	env := []string{
 		"EARSHOT_ADDR=" + address, "REDIS_URL=redis://" + w.address.redis, "NATS_URL=nats://" + w.address.nats,
-		"OPENAI_API_KEY=none", "OPENAI_MODEL=double", "OPENAI_BASE_URL=" + w.model(), "EARSHOT_ADMIN_KEY=" + AdminKey,
+		"OPENAI_API_KEY=none", "OPENAI_MODEL=double", "OPENAI_BASE_URL=" + w.Model(), "EARSHOT_ADMIN_KEY=" + AdminKey,
 		"EARSHOT_SECRET_KEY=" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32))),
 	}
 	s := &Server{URL: "http://" + address, health: "/readyz"}
@@ -190,8 +200,8 @@ func (w *World) Toolbox(ctx context.Context, program, config string) (*Server, e
 	return w.serve(ctx, "Toolbox", s, nil, program, "--config", config, "--port", fmt.Sprint(port), "--disable-version-check", "--log-level", "ERROR")
 }
 
-// model is the LLM's URL as OPENAI_BASE_URL has it.
-func (w *World) model() string { return "http://" + w.address.llm + "/v1" }
+// Model is the LLM's URL as OPENAI_BASE_URL has it.
+func (w *World) Model() string { return "http://" + w.address.llm + "/v1" }
 
 func (w *World) serve(ctx context.Context, name string, s *Server, env []string, path string, args ...string) (*Server, error) {
 	p, err := start(w.options.Dir, name, env, path, args...)
