@@ -50,7 +50,14 @@ type told struct {
 }
 
 func (o *operation) told() (t told) {
-	_ = json.Unmarshal([]byte(o.Answer), &t) // what cannot be read tells nothing
+	var wrapped struct {
+		Result struct{ StructuredContent json.RawMessage }
+	}
+	text := []byte(o.Answer)
+	if json.Unmarshal(text, &wrapped) == nil && wrapped.Result.StructuredContent != nil {
+		text = wrapped.Result.StructuredContent // an agent is told the same
+	}
+	_ = json.Unmarshal(text, &t) // what cannot be read tells nothing
 	return t
 }
 

@@ -45,6 +45,7 @@ var deeds = []deed{
 	{3, (*speaker).agent},
 	{10, func(s *speaker, ctx context.Context) { s.fire(ctx, s.session, "book") }},
 	{5, func(s *speaker, ctx context.Context) { s.fire(ctx, "", "note") }},
+	{6, (*speaker).call},
 	{6, (*speaker).contend},
 	{3, (*speaker).visit},
 	{3, (*speaker).reform},
@@ -103,6 +104,16 @@ func (s *speaker) fireAs(ctx context.Context, dice *rand.Rand, session, tool, va
 		App: s.app, Session: session, ID: id, Kind: "direct", Expects: tool, Ordered: ordered,
 		Path: sessionPath(s.app, session) + "/triggers",
 		Body: fmt.Sprintf(`{"name":%q,"source":"task","triggerId":%q,"values":%s}`, tool, id, values),
+	}, http.MethodPost)
+}
+
+// call has an agent call a tool by MCP, under an id of its own: a direct trigger, whose answer
+// is wrapped.
+func (s *speaker) call(ctx context.Context) {
+	id := s.id("d")
+	s.do(ctx, s.dice, &operation{
+		App: s.app, Session: s.session, ID: id, Kind: "direct", Expects: "note", Ordered: true, Path: sessionPath(s.app, s.session) + "/mcp",
+		Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note","arguments":{"day":"monday"},"_meta":{"earshot/triggerId":%q}}}`, id),
 	}, http.MethodPost)
 }
 
