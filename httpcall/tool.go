@@ -103,7 +103,7 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 	if kind == "" && len(repositories.ParameterNames(tool.BodyParams)) > 0 {
 		return nil, effect.Permanent(effect.ReasonRequest, "the Content-Type of the source is none that values can be escaped for")
 	}
-	text, err := fill("requestBody", tool.RequestBody, values, escaperOf(kind), template.ToJSON)
+	text, err := fill("requestBody", tool.RequestBody, only(repositories.ParameterNames(tool.BodyParams), values), escaperOf(kind), template.ToJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +111,15 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 		return nil, effect.Permanent(effect.ReasonRequest, "the requestBody is not JSON when its values are filled in; a body of another kind has its Content-Type in headers")
 	}
 	return []byte(text), nil
+}
+
+// only are the values of these names.
+func only(names []string, values map[string]any) map[string]any {
+	some := make(map[string]any, len(names))
+	for _, name := range names {
+		some[name] = values[name]
+	}
+	return some
 }
 
 // toolHeaders merges the headers of the source, of the tool, and those that are

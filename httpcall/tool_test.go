@@ -151,6 +151,15 @@ func TestMissingValuesOfABody(t *testing.T) {
 	require.Equal(t, `{"a": null, "b": ""}`, e.only(t).body)
 }
 
+func TestBodyOfAllItsParametersHasThoseThatHaveAValue(t *testing.T) {
+	e := newEndpoint(t, nil)
+	r := toolRig(t, repositories.Source{BaseURL: e.URL})
+	outcome := r.tool(`"method":"PUT","path":"/{{.p}}","requestBody":"{{json .}}"`+list("pathParams", [2]string{"p", "string"})+
+		list("bodyParams", [2]string{"a-b", "string"}, [2]string{"v", "boolean"}, [2]string{"w", "map"}), `{"p":"x","a-b":"\"","v":false}`)
+	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
+	require.Equal(t, `{"a-b":"\"","v":false}`, e.only(t).body)
+}
+
 func TestBodyThatIsNoJSONIsNotSent(t *testing.T) {
 	e := newEndpoint(t, nil)
 	r := toolRig(t, repositories.Source{BaseURL: e.URL})

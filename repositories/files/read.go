@@ -214,7 +214,7 @@ func load(file string) (string, error) {
 		return "", errors.New(reason(err))
 	}
 	defer opened.Close()
-	return readText(opened)
+	return readText(opened, maxBytes, severalFiles)
 }
 
 // load reads the text of a file, or of standard input.
@@ -225,16 +225,20 @@ func (o Options) load(name string) (string, error) {
 	case o.Stdin == nil:
 		return "", nil
 	}
-	return readText(o.Stdin)
+	return readText(o.Stdin, maxBytes, severalFiles)
 }
 
-func readText(from io.Reader) (string, error) {
-	read, err := io.ReadAll(io.LimitReader(from, maxBytes+1))
+// severalFiles is what to do about a file that is too long.
+const severalFiles = "write several files"
+
+// readText reads a text up to a length; the hint says what to do about one that is longer.
+func readText(from io.Reader, most int, hint string) (string, error) {
+	read, err := io.ReadAll(io.LimitReader(from, int64(most)+1))
 	switch {
 	case err != nil:
 		return "", errors.New(reason(err))
-	case len(read) > maxBytes:
-		return "", fmt.Errorf("is longer than %d bytes; write several files", maxBytes)
+	case len(read) > most:
+		return "", fmt.Errorf("is longer than %d bytes; %s", most, hint)
 	case !utf8.Valid(read):
 		return "", errors.New("is not UTF-8")
 	}

@@ -3,7 +3,8 @@
 //
 // The syntax is that of text/template, of which it takes what such texts need and
 // nothing else: {{.name}}, {{index . "a-name"}}, {{if}} with {{else}}, the functions
-// and, or, not, eq and ne, and those that Parse is given. No method is called, no
+// and, or, not, eq and ne, and those that Parse is given. {{json .}} is an object of all
+// values that there are. No method is called, no
 // loop runs, nothing is defined, so that a text that a stranger has written costs no
 // more time than it is long.
 //

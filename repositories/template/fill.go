@@ -86,7 +86,9 @@ func (f *filler) paste(node *parse.ActionNode) error {
 func (f *filler) pipe(pipe *parse.PipeNode) (value any, err error) {
 	for i, command := range pipe.Cmds {
 		function, is := command.Args[0].(*parse.IdentifierNode)
-		if !is {
+		if ofAll(command) {
+			value = toJSON(f.given())
+		} else if !is {
 			value, err = f.argument(command.Args[0])
 		} else {
 			value, err = f.call(function.Ident, command.Args[1:], value, i > 0)
@@ -96,6 +98,17 @@ func (f *filler) pipe(pipe *parse.PipeNode) (value any, err error) {
 		}
 	}
 	return value, nil
+}
+
+// given are the values that there are, without names that have none.
+func (f *filler) given() map[string]any {
+	given := map[string]any{}
+	for name, value := range f.values {
+		if value != nil {
+			given[name] = value
+		}
+	}
+	return given
 }
 
 func (f *filler) call(function string, nodes []parse.Node, before any, piped bool) (any, error) {

@@ -107,6 +107,9 @@ func (r *checker) command(command *parse.CommandNode, piped bool) error {
 		if name.Ident == indexOf {
 			return r.index(command)
 		}
+		if ofAll(command) {
+			return nil
+		}
 		command = &parse.CommandNode{Args: command.Args[1:]}
 	}
 	for _, argument := range command.Args {
@@ -127,6 +130,16 @@ func (r *checker) index(command *parse.CommandNode) error {
 		}
 	}
 	return fmt.Errorf(`{{%s}}: index is for names that are no identifiers, as in {{index . "a-name"}}`, command)
+}
+
+// ofAll reports whether a command is {{json .}}, which is all values that there are.
+func ofAll(command *parse.CommandNode) bool {
+	name, is := command.Args[0].(*parse.IdentifierNode)
+	if !is || name.Ident != ToJSON || len(command.Args) != 2 {
+		return false
+	}
+	_, dot := command.Args[1].(*parse.DotNode)
+	return dot
 }
 
 func (r *checker) argument(argument parse.Node) error {

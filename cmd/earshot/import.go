@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"earshot/repositories/files"
+)
+
+func newImport(env environment) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "import",
+		Short:   "Make files of what others describe",
+		Example: "  earshot import",
+		Args:    knownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newImportOpenAPI(env))
+	return cmd
+}
+
+// importOptions are those of import openapi.
+type importOptions struct {
+	files.OpenAPIOptions
+	output string
+	force  bool
+}
+
+func newImportOpenAPI(env environment) *cobra.Command {
+	o := &importOptions{}
+	cmd := &cobra.Command{
+		Use:   "openapi FILE",
+		Short: "Make tools of the operations of an OpenAPI document",
+		Long: "Read an OpenAPI document, version 3.0 to 3.2, as YAML or JSON, and write a file for apply:\n" +
+			"a source with the address of the API, a tool for each operation, and a repository of them.\n" +
+			"Credentials are variables such as ${CRM_TOKEN}, which are named at the end. What cannot be\n" +
+			"carried over is said in notes. Nothing is fetched, and no other document is read.\n" +
+			"Exits with 1 where the document has a fault. - is standard input.",
+		Example: "  earshot import openapi petstore.yaml -o petstore.earshot.yaml",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.Stdin = env.in
+			made, err := files.FromOpenAPI(args[0], o.OpenAPIOptions)
+			if err != nil {
+				return err
+			}
+			for _, note := range made.Notes {
+				fmt.Fprintf(env.err, "note: %s\n", note)
+			}
+			return o.write(made, env)
+		},
+	}
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` that is written; standard output where it is missing")
+	cmd.Flags().BoolVar(&o.force, "force", false, "write over a file that is there")
+	cmd.Flags().StringVar(&o.Name, "name", "", "`ID` of the source and of the repository; made of the document's title where it is missing")
+	cmd.Flags().StringArrayVar(&o.Paths, "path", nil, "how the `PATH`s begin of which operations are taken, as /pets; may be repeated, all without it")
+	cmd.Flags().StringVar(&o.BaseURL, "base-url", "", "`URL` of the API; the document's first server where it is missing")
+	return cmd
+}
+
+// write writes the file, and says what it has and what it needs.
+func (o *importOptions) write(made *files.OpenAPI, env environment) error {
+	where := "standard output"
+	if o.output == "" {
+		if _, err := io.WriteString(env.out, made.Text); err != nil {
+			return err
+		}
+	} else {
+		where = o.output
+		if err := o.save(made.Text); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(env.err, "%s of %s written to %s\n", plural(made.Tools, "tool"), plural(made.Operations, "operation"), where)
+	if len(made.Variables) > 0 {
+		fmt.Fprintf(env.err, "to be set where it is read: %s\n", strings.Join(made.Variables, ", "))
+	}
+	return nil
+}
+
+func (o *importOptions) save(text string) error {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if o.force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	file, err := os.OpenFile(o.output, flags, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s is there already, perhaps with changes of yours: name another file, or give --force", o.output)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(file, text)
+	return errors.Join(err, file.Close())
+}
