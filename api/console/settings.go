@@ -50,6 +50,7 @@ type sourceShown struct {
 	Host      string `json:"host"`
 	Database  string `json:"database"`
 	BaseURL   string `json:"baseUrl"`
+	URL       string `json:"url"`
 	Reachable *bool  `json:"reachable"`
 	Error     string `json:"error"`
 }

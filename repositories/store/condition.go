@@ -55,6 +55,8 @@ type RepositoryChange struct {
 	On    Condition
 	// To is as that of an AppChange. A next state without a Generation gets a new one.
 	To func(there *repositories.Repository) (*repositories.Repository, error)
+	// unasked marks a change that nobody in the session has asked for: it lives no longer.
+	unasked bool
 }
 
 // ToRepository is the change that puts a repository in the place of whatever is there.

@@ -22,7 +22,8 @@ import (
 //	KEYS app, repos, idle, outbox, effect, written, closed, turns, sessions, sourced, refreshes,
 //	     then the ledger
 //	ARGV repositoryId, revision that is there ('' for none), stored form ('' removes),
-//	     new version of the app, appId, sessionId, session TTL (ms), Entry, how long the
+//	     new version of the app, appId, sessionId, session TTL (ms; 0 where the write is no use
+//	     of the session), Entry, how long the
 //	     write is remembered (ms), most repositories of the scope (0 for any number),
 //	     a name of this write, its mark in Sourced ('' for none) and how often its source is
 //	     looked at (ms)
@@ -52,7 +53,7 @@ else
 end
 if ARGV[6] == '' then
   redis.call('HSET', KEYS[1], 'version', ARGV[4])
-else
+elseif tonumber(ARGV[7]) > 0 then
   useSession(KEYS[8], KEYS[3], KEYS[9], ARGV[5], ARGV[6], tonumber(ARGV[7]))
 end
 source(KEYS[10], KEYS[11], ARGV[5], ARGV[6] .. '/' .. ARGV[1], ARGV[12], tonumber(ARGV[13]))
@@ -65,8 +66,9 @@ return 'ok'
 // few seconds in which the client of Redis sends again what got no reply.
 const writeRemembered = 10 * time.Minute
 
-// write writes a repository of the app; a stored form that is empty removes it.
-func (s *Store) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, there, stored, operation string) error {
+// write writes a repository of the app; a stored form that is empty removes it. Its session
+// stays for ttl from now; a write that is no use of it, for which ttl is 0, changes nothing of that.
+func (s *Store) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, there, stored, operation string, ttl time.Duration) error {
 	scope := repository.Scope()
 	owed, err := s.ChangeEntry(repository, operation)
 	if err != nil {
@@ -86,7 +88,7 @@ func (s *Store) write(ctx context.Context, app *repositories.App, repository *re
 	}
 	reply, err := script.Run(ctx, s.db,
 		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes()}, keys.Ledger()...),
-		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, s.ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, s.newID(), from.mark, from.every.Milliseconds())
+		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, s.newID(), from.mark, from.every.Milliseconds())
 	crash.At(crash.RepositoryReply)
 	switch {
 	case err != nil:
@@ -134,7 +136,11 @@ func (s *Store) ChangeRepository(ctx context.Context, asked RepositoryChange) (n
 			next.Generation = s.newID()
 		}
 		created = there.Revision == ""
-		return s.replace(ctx, app, there, next)
+		ttl := s.ttl
+		if asked.unasked {
+			ttl = 0
+		}
+		return s.replace(ctx, app, there, next, ttl)
 	})
 	return next, created, err
 }
@@ -168,7 +174,7 @@ func settle(r *repositories.Repository, app *repositories.App, there *repositori
 	return r.CheckModuleHosts(app, there)
 }
 
-func (s *Store) replace(ctx context.Context, app *repositories.App, there, next *repositories.Repository) error {
+func (s *Store) replace(ctx context.Context, app *repositories.App, there, next *repositories.Repository, ttl time.Duration) error {
 	if err := settle(next, app, there); err != nil {
 		return err
 	}
@@ -188,7 +194,7 @@ func (s *Store) replace(ctx context.Context, app *repositories.App, there, next 
 	if err := next.Compile(); err != nil {
 		return err
 	}
-	return s.write(ctx, app, next, there.Revision, stored, operation)
+	return s.write(ctx, app, next, there.Revision, stored, operation, ttl)
 }
 
 // Repository returns a repository, or repositories.ErrNotFound.
@@ -297,7 +303,7 @@ func (s *Store) DeleteRepository(ctx context.Context, scope repositories.Scope, 
 		if err != nil {
 			return err
 		}
-		return s.write(ctx, nil, there, there.Revision, "", "deleted")
+		return s.write(ctx, nil, there, there.Revision, "", "deleted", s.ttl)
 	})
 }
 
@@ -312,7 +318,7 @@ func (s *Store) deleteAll(ctx context.Context, scope repositories.Scope) error {
 		if err != nil {
 			return err
 		}
-		if err := s.write(ctx, nil, there, there.Revision, "", "deleted"); err != nil {
+		if err := s.write(ctx, nil, there, there.Revision, "", "deleted", s.ttl); err != nil {
 			return err
 		}
 	}

@@ -199,7 +199,7 @@ func (s *Store) ReplaceTools(ctx context.Context, of Sourced, tools []repositori
 	if of.digest == digestOf(tools) {
 		return false, nil
 	}
-	_, _, err = s.ChangeRepository(ctx, RepositoryChange{Scope: of.Scope, ID: of.ID, To: func(there *repositories.Repository) (*repositories.Repository, error) {
+	_, _, err = s.ChangeRepository(ctx, RepositoryChange{Scope: of.Scope, ID: of.ID, unasked: true, To: func(there *repositories.Repository) (*repositories.Repository, error) {
 		if there.Revision != of.revision {
 			return nil, errSuperseded
 		}

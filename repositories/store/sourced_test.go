@@ -90,9 +90,12 @@ func TestToolsOfASourceAreReplacedUnlessSomebodyWasFaster(t *testing.T) {
 			require.NoError(t, err)
 			return changed
 		}
+		idle := redis.Z{Score: 4e12, Member: "clinic/s1"}
+		require.NoError(t, server.Client().ZAdd(t.Context(), keys.Idle(), idle).Err())
 		for _, one := range listed {
 			require.Equal(t, one.ID == "r", replace(one, "find", "add"), one.ID)
 		}
+		require.Equal(t, idle.Score, server.Client().ZScore(t.Context(), keys.Idle(), "clinic/s1").Val(), "a look is no use of the session")
 		_, err = definitions.Repository(t.Context(), session, "fired")
 		require.ErrorIs(t, err, repositories.ErrNotFound, "what fired does not come back")
 		newer, err := definitions.Repository(t.Context(), session, "newer")
