@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -29,8 +30,8 @@ type annotations struct {
 }
 
 // Which user a tool needs, as Toolbox's clients read it: authInvoke lists services of which one
-// must have verified the user, authParam has those of each parameter that comes from an ID
-// token. The names with a host are those of 2026, the others those of before.
+// must have verified the user and those without which a required parameter is not filled,
+// authParam has those of each parameter that comes from an ID token. The names with a host are those of 2026, the others those of before.
 var (
 	invokeKeys = []string{"com.google.cloud/authInvoke", "toolbox/authInvoke"}
 	paramKeys  = []string{"com.google.cloud/authParam", "toolbox/authParam"}
@@ -46,15 +47,19 @@ func shown(of *repositories.Tool) tool {
 		return t
 	}
 	t.Meta = map[string]any{}
-	filled := map[string][]string{}
+	filled, invoke := map[string][]string{}, slices.Clone(of.AuthRequired)
 	for _, parameter := range of.Params().Placed() {
 		for _, claim := range parameter.Claims {
 			filled[parameter.Name] = append(filled[parameter.Name], claim.Service)
 		}
+		// Toolbox's SDK takes a token only for what it sees, and inputSchema does not show it.
+		if service := filled[parameter.Name]; parameter.Required && len(service) == 1 && !slices.Contains(invoke, service[0]) {
+			invoke = append(invoke, service[0])
+		}
 	}
 	for i := range invokeKeys {
-		if len(of.AuthRequired) > 0 {
-			t.Meta[invokeKeys[i]] = of.AuthRequired
+		if len(invoke) > 0 {
+			t.Meta[invokeKeys[i]] = invoke
 		}
 		if len(filled) > 0 {
 			t.Meta[paramKeys[i]] = filled

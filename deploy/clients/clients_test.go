@@ -32,7 +32,7 @@ func TestClientByOapiCodegenWorksWithTheService(t *testing.T) {
 }
 
 func TestClientByOpenAPITypeScriptWorksWithTheService(t *testing.T) {
-	folder := withPackages(t)
+	folder := withPackages(t, "typescript")
 	s := dev(t)
 	s.save("/openapi.json", filepath.Join(folder, "openapi.json"))
 	run(t, folder, "npm", "run", "--silent", "generate")
@@ -40,37 +40,58 @@ func TestClientByOpenAPITypeScriptWorksWithTheService(t *testing.T) {
 	require.Equal(t, printed, run(t, folder, "node", "built/clinic.js", s.url, devtest.AdminKey))
 }
 
-// withPackages is a copy of the TypeScript folder with what its lock file names.
-func withPackages(t *testing.T) string {
+// withPackages is a copy of a folder with what its lock file names.
+func withPackages(t *testing.T, name string) string {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
 			devtest.Missing(t, program+" is not installed: apt-get install nodejs npm")
 		}
 	}
-	out, err := installed()
+	packages := filepath.Join(scratch, name)
+	out, err := installed[name](packages)
 	if unreachable.Match(out) {
 		t.Skip("npm cannot reach its registry, from which the packages of the lock file come")
 	}
 	require.NoError(t, err, string(out))
-	folder := copied(t, "typescript")
-	require.NoError(t, os.Symlink(filepath.Join(scratch, "node_modules"), filepath.Join(folder, "node_modules")))
+	folder := copied(t, name)
+	require.NoError(t, os.Symlink(filepath.Join(packages, "node_modules"), filepath.Join(folder, "node_modules")))
 	return folder
 }
 
-// installed puts the packages of the lock file into the scratch folder, once for all tests.
-var installed = sync.OnceValues(func() ([]byte, error) {
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join("typescript", name))
+// installed puts the packages of a lock file into a folder, once for all tests.
+var installed = map[string]func(folder string) ([]byte, error){"typescript": installing("typescript"), "agents": installing("agents")}
+
+func installing(name string) func(folder string) ([]byte, error) {
+	var once sync.Once
+	var out []byte
+	var err error
+	return func(folder string) ([]byte, error) {
+		once.Do(func() {
+			if err = os.MkdirAll(folder, 0o700); err == nil {
+				err = lockedTo(name, folder)
+			}
+			if err == nil {
+				out, err = prepared(folder, "npm", "ci", "--no-audit", "--no-fund").CombinedOutput()
+			}
+		})
+		return out, err
+	}
+}
+
+// lockedTo copies what npm installs by.
+func lockedTo(name, folder string) error {
+	for _, file := range []string{"package.json", "package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join(name, file))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(scratch, name), text, 0o600)
+			err = os.WriteFile(filepath.Join(folder, file), text, 0o600)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return prepared(scratch, "npm", "ci", "--no-audit", "--no-fund").CombinedOutput()
-})
+	return nil
+}
 
 // unreachable is what npm says without a network, which is no fault of what is tested.
 var unreachable = regexp.MustCompile(`E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|NETUNREACH)|ERR_SOCKET_TIMEOUT`)
@@ -135,11 +156,11 @@ func TestMain(m *testing.M) {
 }
 
 // dev starts the program, and ends it with the test.
-func dev(t *testing.T) *service {
+func dev(t *testing.T, variables ...string) *service {
 	t.Helper()
 	program, err := built()
 	require.NoError(t, err)
-	said := devtest.Start(t, t.TempDir(), devtest.Environment(), program, "dev", "--addr", "127.0.0.1:0")
+	said := devtest.Start(t, t.TempDir(), append(devtest.Environment(), variables...), program, "dev", "--addr", "127.0.0.1:0")
 	return &service{t: t, url: said.Await(t, `Earshot listens on (http://\S+)\s`)}
 }
 

@@ -132,7 +132,7 @@ func (s *service) stream() jetstream.Consumer {
 }
 
 func TestTheDescriptionOfTheEventsIsAsyncAPI(t *testing.T) {
-	folder := withPackages(t)
+	folder := withPackages(t, "typescript")
 	file, err := os.Open(filepath.Join(folder, "node_modules/@asyncapi/specs/schemas/3.1.0-without-$id.json"))
 	require.NoError(t, err)
 	defer file.Close()

@@ -1,0 +1,148 @@
+package clients
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/devtest"
+)
+
+const clinic = `{"tools":[
+	{"name":"book","description":"Book an appointment","url":"%URL%/book","schema":[
+		{"parameter":"day","type":"string","description":"wished day","required":true,"ask":"On which day?","allowedValues":["Monday","Friday"]}]},
+	{"name":"cancel","description":"Cancel an appointment","url":"%URL%/cancel","confirm":"always","schema":[
+		{"parameter":"day","type":"string","description":"its day","required":true,"allowedValues":["Monday","Friday"]}]}]}`
+
+const ofUsers = `{"tools":[{"name":"my-appointments","description":"List the user's appointments","url":"%URL%/mine","schema":[
+	{"parameter":"who","type":"string","authServices":[{"name":"corp","field":"email"}],"required":true}]}]}`
+
+// agents is a service with tools for agents, which answer with what they are called with.
+type agents struct {
+	*service
+	app, key, idToken string
+}
+
+func forAgents(t *testing.T) agents {
+	t.Helper()
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var event struct{ Values map[string]any }
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = json.Unmarshal(body, &event)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{strings.Trim(r.URL.Path, "/"): event.Values, "bad": err != nil})
+	}))
+	t.Cleanup(endpoint.Close)
+	issuer, idToken := corp(t)
+	s := dev(t)
+	s.call("PUT", "/v1/apps/clinic", `{"authServices":[{"name":"corp","type":"oidc","issuer":"`+issuer+`","audience":"clinic"}]}`)
+	s.call("PUT", "/v1/apps/clinic/repositories/desk", strings.ReplaceAll(clinic, "%URL%", endpoint.URL))
+	s.call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", strings.ReplaceAll(ofUsers, "%URL%", endpoint.URL))
+	var made struct{ Key string }
+	require.NoError(t, json.Unmarshal(s.call("POST", "/v1/apps/clinic/keys", `{"scopes":["triggers"]}`), &made))
+	return agents{s, s.url + "/v1/apps/clinic", made.Key, idToken}
+}
+
+// corp is an OpenID provider, and a token by which it names a user.
+func corp(t *testing.T) (issuer, idToken string) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any = jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k"}}}
+		if strings.HasPrefix(r.URL.Path, "/.well-known") {
+			answer = map[string]string{"issuer": issuer, "jwks_uri": issuer + "/keys"}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(server.Close)
+	issuer = server.URL
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: "k"}}, nil)
+	require.NoError(t, err)
+	claims, err := json.Marshal(map[string]any{"iss": issuer, "aud": "clinic", "sub": "anna", "email": "anna@example.org", "exp": time.Now().Add(time.Hour).Unix()})
+	require.NoError(t, err)
+	signed, err := signer.Sign(claims)
+	require.NoError(t, err)
+	idToken, err = signed.CompactSerialize()
+	require.NoError(t, err)
+	return issuer, idToken
+}
+
+// node22 is the one that the newest of the clients need.
+func node22(folder string) string { return filepath.Join(folder, "node_modules/node/bin/node") }
+
+// prints is what the clients print; … is anything within a line.
+var prints = map[string]string{
+	"toolbox.mjs": `all: book cancel my-appointments
+desk: book cancel
+booked: {"bad":false,"book":{"day":"Friday"}}
+without a user: …corp…
+with a user: {"bad":false,"mine":{"who":"anna@example.org"}}
+revision: 2026-07-28
+`,
+	"mcp.mjs": `2026-07-28 book cancel my-appointments
+booked: {"bad":false,"book":{"day":"Friday"}}
+asked: On which day?
+booked: {"bad":false,"book":{"day":"Monday"}}
+asked: its day
+asked: Cancel an appointment: day Monday. Shall I go ahead? (yes / no)
+cancelled: {"bad":false,"cancel":{"day":"Monday"}}
+wrong: true nothing was called, the values do not fit book:
+day: …
+changed: book cancel latecomer my-appointments
+2025-11-25 book cancel latecomer my-appointments
+booked: {"bad":false,"book":{"day":"Friday"}}
+`,
+	"openai.mjs": `tools: book cancel my-appointments
+booked: {"bad":false,"book":{"day":"Monday"}}
+agent: …{\"bad\":false,\"book\":{\"day\":\"Friday\"}}…
+`,
+	"ai.mjs": `tools: book cancel my-appointments
+booked: {"bad":false,"book":{"day":"Friday"}}
+revision: 2026-07-28
+`,
+	"langchain.mjs": `tools: book cancel my-appointments
+booked: {"bad":false,"book":{"day":"Friday"}}
+`,
+}
+
+func TestAgentsOfOthersWorkWithTheTools(t *testing.T) {
+	folder := withPackages(t, "agents")
+	for client, want := range prints {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			s := forAgents(t)
+			arguments := map[string][]string{
+				"toolbox.mjs": {s.app + "/sessions/s1", s.key, s.idToken},
+				"mcp.mjs":     {s.app, "sessions/s1", s.key, devtest.AdminKey},
+			}[client]
+			if arguments == nil {
+				arguments = []string{s.app + "/sessions/s1/mcp", s.key}
+			}
+			got := run(t, folder, node22(folder), append([]string{client}, arguments...)...)
+			require.Regexp(t, "^"+anything(want)+"$", got)
+		})
+	}
+}
+
+// anything is a pattern for a text in which … is anything within a line.
+func anything(text string) string {
+	parts := strings.Split(text, "…")
+	for i, part := range parts {
+		parts[i] = regexp.QuoteMeta(part)
+	}
+	return strings.Join(parts, ".*")
+}
