@@ -34,6 +34,8 @@ type hearing struct {
 	header              http.Header
 	body                []byte
 	*chat               // nil until it is read, and where it cannot be
+	// visitor says that a session's token has sent it, whose word is no assistant's.
+	visitor bool
 
 	named        chan struct{} // closed when what follows is final
 	messageID    string        // empty where nothing is matched
@@ -48,7 +50,7 @@ func (h *Handler) heard(c echo.Context, body []byte) (*hearing, error) {
 	who, request := auth.PrincipalOf(c), c.Request()
 	of := &hearing{
 		app: c.Param("appId"), session: c.Param("sessionId"), trace: h.Trace(request.Context()),
-		header: request.Header, body: body, named: make(chan struct{}),
+		header: request.Header, body: body, visitor: who.FrontEnd(), named: make(chan struct{}),
 	}
 	other := idOf(request.Header.Get(sessionHeader))
 	if who.FrontEnd() {
@@ -164,7 +166,7 @@ func (of *hearing) name() {
 		return
 	}
 	of.messageID, of.said = cmp.Or(messageIDOf(key), of.id(of.session)), text
-	if before := of.answered(); matchable(before) {
+	if before := of.answered(); !of.visitor && matchable(before) {
 		of.before = before
 	}
 }
