@@ -140,11 +140,11 @@ func TestEveryRouteIsListedAndNoOther(t *testing.T) {
 	require.NoError(t, err)
 	var description struct{ Paths map[string]json.RawMessage }
 	require.NoError(t, json.Unmarshal(text, &description))
-	short := strings.NewReplacer("/v1/apps/{appId}/sessions/{sessionId}", "{session}", "/v1/apps/{appId}", "{app}", "/v1/", "")
+	short := strings.NewReplacer("/v1/apps/{appId}/sessions/{sessionId}", "{session}", "/v1/apps/{appId}", "{app}")
 	var routes, listed []string
 	for path := range description.Paths {
 		if strings.HasPrefix(path, "/v1/") {
-			routes = append(routes, short.Replace(path))
+			routes = append(routes, strings.TrimPrefix(short.Replace(path), "/v1/"))
 		}
 	}
 	document, err := os.ReadFile("tools.md")
