@@ -279,3 +279,33 @@ func TestWhatCannotBeActedUponIsRelayed(t *testing.T) {
 	w.ask("POST", sessionChatPath, saying("one")).is(200, booked)
 	w.call("POST", sessionChatPath, saying("one", "two")).openAIError(429, "rate_limit_error", "rate_limit_exceeded", "session")
 }
+
+// TestWhatRulesAMessageRulesAChat: of the calls of one answer exclusive ones fire alone, a
+// triggerOnce repository fires one, and equal values are one refund.
+func TestWhatRulesAMessageRulesAChat(t *testing.T) {
+	w, model := acts(t, calling("null", [2]string{"ring", `{}`}, [2]string{"only", `{}`}), booked,
+		calling("null", [2]string{"first", `{}`}, [2]string{"second", `{}`}), booked,
+		calling("null", [2]string{"pay", `{"order":"A1"}`}), booked, calling("null", [2]string{"pay", `{"order":"A1"}`}), booked)
+	put := func(id, body string) { w.call("PUT", "/v1/apps/clinic/repositories/"+id, body).is(201, "") }
+	put("alone", `{"options":{"exclusive":true},"tools":[{"name":"only"}]}`)
+	w.ask("POST", sessionChatPath, saying("one of them")).is(200, "")
+	_, results := model.conversation(t, 1)
+	require.Contains(t, results, "is to be the only one")
+
+	w.call("DELETE", "/v1/apps/clinic/repositories/alone", "").is(204, "")
+	put("once", `{"options":{"triggerOnce":true},"tools":[{"name":"first"},{"name":"second"}]}`)
+	w.ask("POST", sessionChatPath, saying("both at once")).is(200, "")
+	_, results = model.conversation(t, 3)
+	require.Contains(t, results, "not there any more")
+
+	put("paying", `{"tools":[{"name":"pay","schema":[{"parameter":"order","type":"string"}],"dedupe":{"within":"10m"}}]}`)
+	w.ask("POST", sessionChatPath, saying("pay A1")).is(200, "")
+	w.ask("POST", sessionChatPath, saying("pay it again")).is(200, "")
+	_, results = model.conversation(t, 7)
+	require.Contains(t, results, "done before")
+	var names []string
+	for _, one := range w.triggersOf("s1") {
+		names = append(names, strings.TrimSuffix(one.Name+" "+one.State, " delivered"))
+	}
+	require.Equal(t, []string{"pay duplicate", "pay", "first", "only"}, names)
+}
