@@ -1,6 +1,7 @@
 package console
 
 import (
+	"earshot/api/answer"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -44,10 +45,9 @@ func (v *visit) before(path string, back uint64) string {
 	if err != nil {
 		return ""
 	}
-	got := &recorder{header: http.Header{}}
-	v.rest.ServeHTTP(got, request)
-	found := firstID.FindSubmatch(got.body.Bytes())
-	if got.status != http.StatusOK || found == nil {
+	got := answer.Record(v.rest, request)
+	found := firstID.FindSubmatch(got.Body.Bytes())
+	if got.Status != http.StatusOK || found == nil {
 		return ""
 	}
 	now, _ := strconv.ParseUint(string(found[1]), 10, 64) // zero where it is beyond all streams

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"earshot/api/answer"
 	"earshot/repositories/exactjson"
 )
 
@@ -55,15 +56,14 @@ func (v *visit) call(method, path string, body []byte, into any) error {
 	if err != nil {
 		return err
 	}
-	got := &recorder{header: http.Header{}}
-	v.rest.ServeHTTP(got, request)
-	if got.status >= http.StatusMultipleChoices {
-		return got.problem()
+	got := answer.Record(v.rest, request)
+	if got.Status >= http.StatusMultipleChoices {
+		return refusal(got)
 	}
-	if into == nil || got.body.Len() == 0 {
+	if into == nil || got.Body.Len() == 0 {
 		return nil
 	}
-	return exactjson.Unmarshal(got.body.Bytes(), into)
+	return exactjson.Unmarshal(got.Body.Bytes(), into)
 }
 
 // request makes a request to REST. Host and Origin are those of the browser, so that a
@@ -95,45 +95,18 @@ func (v *visit) text(path string) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	got := &recorder{header: http.Header{}}
-	v.rest.ServeHTTP(got, request)
-	if got.status != http.StatusOK {
-		return nil, got.problem()
+	got := answer.Record(v.rest, request)
+	if got.Status != http.StatusOK {
+		return nil, refusal(got)
 	}
-	return &got.body, nil
+	return &got.Body, nil
 }
 
-// recorder keeps an answer of REST, of which none is longer than a page of a list.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header implements http.ResponseWriter.
-func (r *recorder) Header() http.Header { return r.header }
-
-// WriteHeader implements http.ResponseWriter.
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-}
-
-// Write implements http.ResponseWriter.
-func (r *recorder) Write(part []byte) (int, error) {
-	r.WriteHeader(http.StatusOK)
-	return r.body.Write(part)
-}
-
-// Flush implements http.Flusher: an event stream wants it even for its beginning.
-func (r *recorder) Flush() { r.WriteHeader(http.StatusOK) }
-
-// problem reads what REST has against a request.
-func (r *recorder) problem() error {
+// refusal reads what REST has against a request.
+func refusal(got *answer.Recorder) error {
 	found := &problem{}
-	if json.Unmarshal(r.body.Bytes(), found) != nil || found.Status == 0 {
-		found = &problem{Status: r.status, Title: http.StatusText(r.status), Detail: strings.TrimSpace(r.body.String())}
+	if json.Unmarshal(got.Body.Bytes(), found) != nil || found.Status == 0 {
+		found = &problem{Status: got.Status, Title: http.StatusText(got.Status), Detail: strings.TrimSpace(got.Body.String())}
 	}
 	return found
 }

@@ -155,7 +155,7 @@ func (s *Server) Serve(c echo.Context) error {
 	}
 	body, err := io.ReadAll(c.Request().Body)
 	if err != nil {
-		return err
+		return answer.Unread(err)
 	}
 	sent := readRequest(c.Request().Header, body)
 	if handle := methods[sent.Method]; handle != nil && sent.plain {

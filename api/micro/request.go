@@ -45,10 +45,10 @@ func (s *Service) take(e *endpoint, message *nats.Msg) {
 
 // finish counts a request and sends its reply, in this order: who has the reply finds the
 // request counted.
-func (s *Service) finish(e *endpoint, message *nats.Msg, got *recorder, took time.Duration) {
+func (s *Service) finish(e *endpoint, message *nats.Msg, got *answer.Recorder, took time.Duration) {
 	fault := ""
-	if got.status >= http.StatusBadRequest {
-		fault = strconv.Itoa(got.status) + ":" + describe(got)
+	if got.Status >= http.StatusBadRequest {
+		fault = strconv.Itoa(got.Status) + ":" + describe(got)
 	}
 	e.count(took, fault)
 	if message.Reply == "" {
@@ -76,8 +76,8 @@ func isOurs(reply string) bool {
 }
 
 // ask hands a request to REST, and returns what that answers.
-func (s *Service) ask(path string, message *nats.Msg) (got *recorder) {
-	got = &recorder{header: http.Header{}}
+func (s *Service) ask(path string, message *nats.Msg) (got *answer.Recorder) {
+	got = &answer.Recorder{}
 	defer func() {
 		if fault := recover(); fault != nil { // REST has logged it, and cut an answer that had begun
 			got = problemReply(answer.NewProblem(http.StatusInternalServerError, "the answer broke off; ask again, with the same id"), "")
@@ -118,36 +118,14 @@ func carry(from nats.Header, to http.Header) {
 	}
 }
 
-// recorder keeps an answer of REST.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header implements http.ResponseWriter.
-func (r *recorder) Header() http.Header { return r.header }
-
-// WriteHeader implements http.ResponseWriter.
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-}
-
-// Write implements http.ResponseWriter.
-func (r *recorder) Write(part []byte) (int, error) {
-	r.WriteHeader(http.StatusOK)
-	return r.body.Write(part)
-}
-
 // problemReply is an answer that REST was not asked for.
-func problemReply(problem *answer.Problem, retryAfter string) *recorder {
-	r := &recorder{header: http.Header{"Content-Type": {"application/problem+json"}}, status: problem.Status}
+func problemReply(problem *answer.Problem, retryAfter string) *answer.Recorder {
+	r := &answer.Recorder{Status: problem.Status}
+	r.Header().Set("Content-Type", "application/problem+json")
 	if retryAfter != "" {
-		r.header.Set("Retry-After", retryAfter)
+		r.Header().Set("Retry-After", retryAfter)
 	}
-	_ = json.NewEncoder(&r.body).Encode(problem) // texts and numbers never fail
+	_ = json.NewEncoder(&r.Body).Encode(problem) // texts and numbers never fail
 	return r
 }
 
@@ -156,16 +134,16 @@ var replied = []string{"Content-Type", "Retry-After", "Preference-Applied"}
 
 // reply sends the reply to a request. One that NATS does not take for its length is replaced
 // by an error that says so.
-func (s *Service) reply(message *nats.Msg, got *recorder) error {
+func (s *Service) reply(message *nats.Msg, got *answer.Recorder) error {
 	made := nats.NewMsg(message.Reply)
-	made.Data = got.body.Bytes()
+	made.Data = got.Body.Bytes()
 	for _, name := range replied {
-		if value := got.header.Get(name); value != "" {
+		if value := got.Header().Get(name); value != "" {
 			made.Header.Set(name, value)
 		}
 	}
-	if got.status >= http.StatusBadRequest {
-		made.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(got.status))
+	if got.Status >= http.StatusBadRequest {
+		made.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(got.Status))
 		made.Header.Set(micro.ErrorHeader, describe(got))
 	}
 	err := s.conn.PublishMsg(made)
@@ -183,9 +161,9 @@ const maxProblem = 1000
 const maxDescription = 500
 
 // describe says in one line what is wrong: the detail of the problem, else its title.
-func describe(got *recorder) string {
+func describe(got *answer.Recorder) string {
 	var problem struct{ Title, Detail string }
-	_ = json.Unmarshal(got.body.Bytes(), &problem)
+	_ = json.Unmarshal(got.Body.Bytes(), &problem)
 	for _, text := range []string{problem.Detail, problem.Title} {
 		line := strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
 		if len(line) > maxDescription {
@@ -195,5 +173,5 @@ func describe(got *recorder) string {
 			return line
 		}
 	}
-	return http.StatusText(got.status)
+	return http.StatusText(got.Status)
 }
