@@ -15,6 +15,7 @@ import (
 
 	"earshot/api"
 	"earshot/matcher"
+	"earshot/matcher/evidence"
 	"earshot/matcher/llm/arguments"
 	"earshot/trigger"
 )
@@ -34,7 +35,7 @@ func acts(t *testing.T, rounds ...string) (world, *chatModel) {
 	w := live(t, func(matcher.Request) (matcher.Result, error) {
 		t.Error("the matcher is asked for nothing")
 		return matcher.Result{}, nil
-	}, model.behind, func(o *api.Options) { o.Model.Arguments = arguments.Read })
+	}, model.behind, func(o *api.Options) { o.Model.Arguments, o.Model.Read = arguments.Read, evidence.Read })
 	w.call("PUT", "/v1/apps/clinic", strings.Replace(clinicBody, `{`, `{"settings":{"openai":{"mode":"act"}},`, 1)).is(201, "")
 	w.call("PUT", "/v1/apps/clinic/repositories/booking", `{"tools":[
 		{"name":"book","description":"Book","schema":[{"parameter":"day","type":"integer","required":true},{"parameter":"desk","type":"string","value":"A"}],"url":"https://example.org/book"},
@@ -308,4 +309,21 @@ func TestWhatRulesAMessageRulesAChat(t *testing.T) {
 		names = append(names, strings.TrimSuffix(one.Name+" "+one.State, " delivered"))
 	}
 	require.Equal(t, []string{"pay duplicate", "pay", "first", "only"}, names)
+}
+
+// TestAModelInventsNoGroundedValueInAChat: what has to be said was said by the user, or by the
+// assistant before, and amounts are those that the user means.
+func TestAModelInventsNoGroundedValueInAChat(t *testing.T) {
+	w, model := acts(t, calling("null", [2]string{"pay", `{"order":"A-17"}`}), booked, calling("null", [2]string{"pay", `{"order":"B-2"}`}), booked,
+		calling("null", [2]string{"wait", `{"time":2}`}), booked)
+	w.call("PUT", "/v1/apps/clinic/repositories/paying", `{"tools":[{"name":"pay","schema":[{"parameter":"order","type":"string","required":true,"grounded":true}]},
+		{"name":"wait","schema":[{"parameter":"time","type":"integer","required":true,"unit":"minutes"}]}]}`).is(201, "")
+	w.ask("POST", sessionChatPath, saying("pay my order")).is(200, "")
+	_, results := model.conversation(t, 1)
+	require.Contains(t, results, "was not said in the conversation")
+	require.Empty(t, w.triggersOf("s1"))
+	w.ask("POST", sessionChatPath, `{"messages":[{"role":"user","content":"pay my order"},{"role":"assistant","content":"B-2, is it?"},{"role":"user","content":"that one"}]}`).is(200, "")
+	require.Equal(t, map[string]any{"order": "B-2"}, w.triggersOf("s1")[0].Values)
+	w.ask("POST", sessionChatPath, saying("wait two hours")).is(200, "")
+	require.Equal(t, map[string]any{"time": 120.0}, w.triggersOf("s1")[0].Values)
 }

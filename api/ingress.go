@@ -7,12 +7,15 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/admission"
+	"earshot/api/listen"
 	"earshot/api/mcp"
 )
 
-// ingress are the ways in that speak somebody else's protocol, on the same engine.
-func (o Options) ingress(people users, gates *admission.Control) []route {
-	agents := mcp.New(mcp.Options{
+// These are the ways in that speak somebody else's protocol, on the same engine.
+
+// agents are the routes of the MCP servers.
+func (o Options) agents(people users, gates *admission.Control) []route {
+	served := mcp.New(mcp.Options{
 		Engine: o.Engine, Asked: o.Asked, Events: o.Events, Enter: admission.NewStreamLimit(o.Streams).Enter, StillGood: o.authenticator().StillGood, Closing: o.Closing,
 		Users: func(c echo.Context) (mcp.User, error) {
 			who, err := people.of(c)
@@ -25,8 +28,22 @@ func (o Options) ingress(people users, gates *admission.Control) []route {
 	for _, at := range []string{ofApp + "/mcp", ofSession + "/mcp"} {
 		for _, path := range []string{at, at + "/:repositoryId"} {
 			// A subscription stays open, so that the server admits what is none by itself.
-			all = append(all, route{method: http.MethodPost, path: path, handle: agents.Serve, reads: true, query: []string{"tools"}, kind: admission.Stream})
+			all = append(all, route{method: http.MethodPost, path: path, handle: served.Serve, reads: true, query: []string{"tools"}, kind: admission.Stream})
 		}
+	}
+	return all
+}
+
+// chats are the routes of the endpoint that chat clients take for their model.
+func (o Options) chats(people users) []route {
+	handler := listen.New(listen.Options{
+		Engine: o.Engine, Modes: o.Store, Lives: o.Keys, Model: o.Model, Users: people.heard, Trace: traceParent, Now: o.Now, Logger: o.Logger, Metrics: o.Metrics,
+	})
+	var all []route
+	for _, owner := range []string{ofApp, ofSession} {
+		all = append(all,
+			route{method: http.MethodPost, path: owner + pathCompletions, handle: handler.Chat, reads: true, most: listen.MaxBody, kind: admission.Relay},
+			route{method: http.MethodGet, path: owner + pathModels, handle: handler.Models})
 	}
 	return all
 }

@@ -9,7 +9,6 @@ import (
 	"earshot/api/admission"
 	"earshot/api/auth"
 	"earshot/api/docs"
-	"earshot/api/listen"
 	"earshot/repositories"
 )
 
@@ -52,26 +51,12 @@ func (o Options) routes(gates *admission.Control) []route {
 	all = append(all, sessionTokens{o.Keys, o.Tokens, bodies, o.Now}.routes()...)
 	all = append(all, sessions{o.Store, o.Engine, bodies}.routes()...)
 	all = append(all, closing{o.Store, o.Store, o.Engine, o.Memory}.routes()...)
-	all = append(all, o.chats(people)...)
 	all = append(all, o.sources().routes()...)
-	all = append(all, o.ingress(people, gates)...)
+	all = append(all, o.chats(people)...)
+	all = append(all, o.agents(people, gates)...)
 	all = append(all, probes{o.Ready, o.Logger}.routes()...)
 	all = append(all, metricsRoute(o.Metrics))
 	return withDocumentation(all)
-}
-
-// chats are the routes of the endpoint that chat clients take for their model.
-func (o Options) chats(people users) []route {
-	handler := listen.New(listen.Options{
-		Engine: o.Engine, Modes: o.Store, Lives: o.Keys, Model: o.Model, Users: people.heard, Trace: traceParent, Logger: o.Logger, Metrics: o.Metrics,
-	})
-	var all []route
-	for _, owner := range []string{ofApp, ofSession} {
-		all = append(all,
-			route{method: http.MethodPost, path: owner + pathCompletions, handle: handler.Chat, reads: true, most: listen.MaxBody, kind: admission.Relay},
-			route{method: http.MethodGet, path: owner + pathModels, handle: handler.Models})
-	}
-	return all
 }
 
 // longBodies are the routes whose bodies may be longer than maxBody, with how long.

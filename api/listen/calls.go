@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"earshot/matcher"
+	"earshot/repositories"
 	"earshot/repositories/parameters"
 	"earshot/trigger"
 	"earshot/trigger/canonical"
@@ -135,7 +136,7 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results [][]byte) {
 	exclusive := slices.ContainsFunc(calls, func(c call) bool { return t.tools[c.name].Repository.Options.Exclusive })
 	plans := make([]*planned, len(calls))
 	for i, one := range calls {
-		plans[i] = t.plan(one, exclusive)
+		plans[i] = t.plan(ctx, one, exclusive)
 	}
 	fault := t.earlier(ctx)
 	if fault == nil {
@@ -162,7 +163,7 @@ type planned struct {
 }
 
 // plan reads the arguments of a call. What is wrong with them is told to the model.
-func (t *turn) plan(one call, exclusive bool) *planned {
+func (t *turn) plan(ctx context.Context, one call, exclusive bool) *planned {
 	p := &planned{call: one, tool: t.tools[one.name]}
 	if exclusive && !p.tool.Repository.Options.Exclusive {
 		p.refused = refusal("not carried out: another tool of this answer is to be the only one")
@@ -173,12 +174,37 @@ func (t *turn) plan(one call, exclusive bool) *planned {
 		p.refused = refusal(err.Error())
 		return p
 	}
+	said, err := t.conversation(ctx, p.tool.Tool)
+	if err != nil {
+		p.refused = t.failure(err)
+		return p
+	}
+	read, arguments := t.h.Model.Read(said, arguments, p.tool.Tool)
 	p.arguments = arguments
-	read := p.tool.Tool.Params().Read(arguments)
 	if p.values = read.Values; len(read.Errors) > 0 {
 		p.refused = refusal("not carried out: " + faultsOf(p.tool, read.Errors) + ". Call it again with this put right from what was said; do not invent what nobody said, but ask.")
 	}
 	return p
+}
+
+// heardBefore is how many messages of the session count as said before, as with a message that is
+// matched.
+const heardBefore = 40
+
+// conversation is what was said, for a tool that asks for values that were: grounded ones, and
+// amounts. What the client's own copy of it says is no word of anybody.
+func (t *turn) conversation(ctx context.Context, of *repositories.Tool) (matcher.Request, error) {
+	said := matcher.Request{Text: t.text, Now: t.h.Now()}
+	if !slices.ContainsFunc(of.Params().List(), func(p parameters.Parameter) bool { return p.Grounded || p.Unit != nil }) {
+		return said, nil
+	}
+	list, _, err := t.h.Engine.History(ctx, trigger.HistoryQuery{AppID: t.of.app, SessionID: t.of.session, Newest: true, Page: trigger.Page{Limit: heardBefore}})
+	for _, one := range slices.Backward(list) {
+		if one.MessageID != t.of.messageID {
+			said.History = append(said.History, matcher.Utterance{ID: one.MessageID, Actor: one.Actor, Text: one.Text})
+		}
+	}
+	return said, err
 }
 
 // faultsOf says what is wrong with values, but for those that a model must not know of.

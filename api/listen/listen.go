@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
@@ -50,6 +51,8 @@ type Model struct {
 	// Arguments reads what the model wrote as the arguments of a call. Its error is for the
 	// model.
 	Arguments func(text string) (arguments map[string]any, repaired bool, err error)
+	// Read reads arguments against what was said, and returns them as they are meant as well.
+	Read func(request matcher.Request, arguments map[string]any, tool *repositories.Tool) (parameters.Reading, map[string]any)
 }
 
 // Engine takes what is said in chats.
@@ -63,6 +66,8 @@ type Engine interface {
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
 	// Triggers lists what has fired.
 	Triggers(ctx context.Context, query trigger.Query) (items []trigger.Record, next string, err error)
+	// History lists what was said in a session before.
+	History(ctx context.Context, asked trigger.HistoryQuery) (items []trigger.Entry, next string, err error)
 	// Offered lists the tools in scope that a model is offered for a text.
 	Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) ([]matcher.Candidate, error)
 	// Beside runs a function that no request waits for, with a context that ends with the
@@ -92,7 +97,9 @@ type Options struct {
 	// why others do not do.
 	Users func(ctx context.Context, appID string, header http.Header) (claims parameters.Claims, faults map[string]string, err error)
 	// Trace is the trace that a request belongs to (W3C Trace Context).
-	Trace   func(ctx context.Context) string
+	Trace func(ctx context.Context) string
+	// Now is the clock by which words such as tomorrow are understood.
+	Now     func() time.Time
 	Logger  *slog.Logger
 	Metrics prometheus.Registerer
 }

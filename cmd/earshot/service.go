@@ -25,6 +25,7 @@ import (
 	"earshot/httpcall"
 	"earshot/httpcall/guard"
 	"earshot/matcher/chain"
+	"earshot/matcher/evidence"
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/arguments"
 	"earshot/matcher/llm/provider"
@@ -174,7 +175,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 // chatModel is the model that chats are relayed to: OpenAI's, or what is compatible with it.
 func (s *service) chatModel() listen.Model {
 	of := provider.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "")
-	return listen.Model{BaseURL: of.BaseURL, Key: of.Key, Transport: provider.NewHTTPClient(mostChats).Transport, Arguments: arguments.Read}
+	return listen.Model{BaseURL: of.BaseURL, Key: of.Key, Transport: provider.NewHTTPClient(mostChats).Transport, Arguments: arguments.Read, Read: evidence.Read}
 }
 
 // mostChats is how many connections to the model are kept that chats are relayed over.

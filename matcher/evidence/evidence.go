@@ -4,6 +4,8 @@ package evidence
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -60,6 +62,23 @@ func Ungrounded(request matcher.Request, reading parameters.Reading, tool *repos
 		}
 	}
 	return faults
+}
+
+// Read reads a model's arguments as those of a tool, against what was said: amounts are those
+// that the user means, in the parameter's unit, and grounded values stand in the conversation.
+// It returns the arguments as they are meant, as well.
+func Read(request matcher.Request, arguments map[string]any, tool *repositories.Tool) (parameters.Reading, map[string]any) {
+	reading := tool.Params().Read(arguments)
+	meant, unheard := Amounts(request, reading.Values, tool)
+	if len(meant) > 0 {
+		arguments = maps.Clone(arguments)
+		maps.Copy(arguments, meant)
+		reading = tool.Params().Read(arguments)
+		reading.Coerced = append(reading.Coerced, slices.Sorted(maps.Keys(meant))...)
+	}
+	reading.Errors = append(reading.Errors, unheard...)
+	reading.Errors = append(reading.Errors, Ungrounded(request, reading, tool)...)
+	return reading, arguments
 }
 
 // part is a scalar inside a value, with its path, as in [2].day.

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,20 +97,11 @@ func (t *llmTurn) check(call provider.Call) checkedCall {
 	found.unread = err != nil
 	found.given = offerOf(found.candidate, t.names.alias(found.candidate.Tool.Name)).named(arguments)
 	whole := t.request.Complete(found.candidate, found.given)
-	found.reading = params.Read(whole)
-	meant, unheard := evidence.Amounts(t.request, found.reading.Values, found.candidate.Tool)
-	if len(meant) > 0 {
-		whole = maps.Clone(whole)
-		maps.Copy(whole, meant)
-		found.reading = params.Read(whole)
-		found.reading.Coerced = append(found.reading.Coerced, slices.Sorted(maps.Keys(meant))...)
-	}
-	found.reading.Errors = append(found.reading.Errors, unheard...)
+	found.reading, _ = evidence.Read(t.request, whole, found.candidate.Tool)
 	if err != nil {
 		fault := parameters.ValueFault{Detail: err.Error()}
 		found.reading.Errors = append([]parameters.ValueFault{fault}, found.reading.Errors...)
 	}
-	found.reading.Errors = append(found.reading.Errors, evidence.Ungrounded(t.request, found.reading, found.candidate.Tool)...)
 	return found
 }
 

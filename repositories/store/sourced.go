@@ -89,9 +89,9 @@ return taken
 // DueRefreshes takes the leases of looks at sources that are due now, of each partition so many
 // at most. Whoever does not end one within its lease leaves it to others.
 func (s *Store) DueRefreshes(ctx context.Context, lease time.Duration, most int) ([]Refresh, error) {
-	calls := make([]keyspace.Call, keyspace.Partitions)
-	for n := range calls {
-		calls[n] = keyspace.Call{Keys: []string{keyspace.PartitionKeys(n).Refreshes()}, Args: []any{lease.Milliseconds(), most}}
+	calls, err := s.refreshCalls(ctx, lease.Milliseconds(), most)
+	if err != nil || len(calls) == 0 {
+		return nil, err
 	}
 	replies, err := dueRefreshes.RunAll(ctx, s.db, calls)
 	var due []Refresh
@@ -103,6 +103,28 @@ func (s *Store) DueRefreshes(ctx context.Context, lease time.Duration, most int)
 		}
 	}
 	return due, err
+}
+
+// refreshCalls are the calls of dueRefreshes: of partitions that have sources at all, which is
+// asked in one round trip without a script.
+func (s *Store) refreshCalls(ctx context.Context, lease int64, most int) (calls []keyspace.Call, err error) {
+	pipe, counts := s.db.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
+	for n := range counts {
+		counts[n] = pipe.ZCard(ctx, keyspace.PartitionKeys(n).Refreshes())
+	}
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	for n, count := range counts {
+		if count.Err() != nil {
+			err = keyspace.Unavailable(count.Err())
+		}
+		if count.Val() > 0 {
+			calls = append(calls, keyspace.Call{Keys: []string{keyspace.PartitionKeys(n).Refreshes()}, Args: []any{lease, most}})
+		}
+	}
+	if len(calls) > 0 {
+		err = nil // those of a node that is down wait for it
+	}
+	return calls, err
 }
 
 // endRefresh says when a source is looked at next, unless something was changed meanwhile: then

@@ -64,7 +64,7 @@ func setUp(ctx context.Context, admin *ClientWithResponses) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stored, err := admin.PutAppRepositoryWithResponse(ctx, "clinic-go", "booking", nil, Repository{Tools: []Tool{{
+	stored, err := admin.PutAppRepositoryWithResponse(ctx, "clinic-go", "booking", nil, Repository{Tools: &[]Tool{{
 		Name: "request-for-appointment", Description: new("User needs an appointment"), Parameters: &parameters,
 		Examples: &[]string{"I want an appointment", "Can I come in on Monday?"},
 	}}})
