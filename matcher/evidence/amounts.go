@@ -16,13 +16,13 @@ import (
 // looked for.
 const recent = 6
 
-// Amounts compares the numbers that a model took from the conversation with the units that
+// meantAmounts compares the numbers that a model took from the conversation with the units that
 // they were said in. A model that hears "30 seconds" and gives 30 where minutes are counted
 // means half a minute: meant has what the number is in the parameter's unit. Where a number
 // was said only of something that does not convert, in a range or in a denial, it is no
 // value, and among the faults. A number that was not said so is left as it is: models may
 // have worked it out.
-func Amounts(request matcher.Request, values map[string]any, tool *repositories.Tool) (meant map[string]any, faults []parameters.ValueFault) {
+func meantAmounts(request matcher.Request, values map[string]any, tool *repositories.Tool) (meant map[string]any, faults []parameters.ValueFault) {
 	for _, parameter := range tool.Params().List() {
 		number, is := values[parameter.Name].(json.Number)
 		if !is || parameter.Unit == nil || parameter.Hidden {

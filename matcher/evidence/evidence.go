@@ -42,11 +42,11 @@ func Find(request matcher.Request, values map[string]any, tool *repositories.Too
 	return found
 }
 
-// Ungrounded returns a fault for every parameter with "grounded": true whose value
+// ungrounded returns a fault for every parameter with "grounded": true whose value
 // stands nowhere in the conversation, by the rules of Find. A value that
 // equals the parameter's default is taken for it and is no fault; neither is a list or
 // an object without any part, which claims nothing.
-func Ungrounded(request matcher.Request, reading parameters.Reading, tool *repositories.Tool) []parameters.ValueFault {
+func ungrounded(request matcher.Request, reading parameters.Reading, tool *repositories.Tool) []parameters.ValueFault {
 	var faults []parameters.ValueFault
 	var s *search
 	for _, parameter := range tool.Params().List() {
@@ -69,7 +69,7 @@ func Ungrounded(request matcher.Request, reading parameters.Reading, tool *repos
 // It returns the arguments as they are meant, as well.
 func Read(request matcher.Request, arguments map[string]any, tool *repositories.Tool) (parameters.Reading, map[string]any) {
 	reading := tool.Params().Read(arguments)
-	meant, unheard := Amounts(request, reading.Values, tool)
+	meant, unheard := meantAmounts(request, reading.Values, tool)
 	if len(meant) > 0 {
 		arguments = maps.Clone(arguments)
 		maps.Copy(arguments, meant)
@@ -77,7 +77,7 @@ func Read(request matcher.Request, arguments map[string]any, tool *repositories.
 		reading.Coerced = append(reading.Coerced, slices.Sorted(maps.Keys(meant))...)
 	}
 	reading.Errors = append(reading.Errors, unheard...)
-	reading.Errors = append(reading.Errors, Ungrounded(request, reading, tool)...)
+	reading.Errors = append(reading.Errors, ungrounded(request, reading, tool)...)
 	return reading, arguments
 }
 

@@ -1,0 +1,4 @@
+package evidence
+
+// Ungrounded is what Read finds ungrounded.
+var Ungrounded = ungrounded
