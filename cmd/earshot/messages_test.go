@@ -3,9 +3,9 @@ package main
 import (
 	"earshot/matcher/llm/llmtest"
 	"fmt"
-	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -173,23 +173,21 @@ func TestMessageCostsThreeScriptsOneRequestAndOnePublishAnEvent(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			w.say("s1", "", test.text) // now the scripts are known and the app is cached
 			w.rest()
-			const posts = 20
-			// A machine that is busy with other things may be too slow for a first
-			// attempt, and then there is a second one: the best of three rounds counts.
-			fewest := math.MaxInt
-			for round := range 3 {
-				scripts, asked, published := w.scripts(), w.llm.Count(), len(w.events(">"))
-				for i := range posts {
-					w.say("s1", fmt.Sprint(what, round, "-", i), test.text)
-				}
+			const posts = 21
+			asked, published := w.llm.Count(), len(w.events(">"))
+			each := make([]int, 0, posts)
+			for i := range posts {
+				before := w.scripts()
+				w.say("s1", fmt.Sprint(what, "-", i), test.text)
 				w.rest()
-				require.Equal(t, posts, w.llm.Count()-asked)
-				require.Equal(t, posts*test.events, len(w.events(">"))-published)
-				if fewest = min(fewest, w.scripts()-scripts); fewest <= 3*posts {
-					break
-				}
+				each = append(each, w.scripts()-before)
 			}
-			require.LessOrEqual(t, fewest, 3*posts)
+			require.Equal(t, posts, w.llm.Count()-asked)
+			require.Equal(t, posts*test.events, len(w.events(">"))-published)
+			// On a machine that is busy with other things a first attempt comes too late
+			// for some of the messages, or what runs every few seconds runs meanwhile.
+			slices.Sort(each)
+			require.LessOrEqual(t, each[posts/2], 3, "%v", each)
 		})
 	}
 }
