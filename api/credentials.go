@@ -221,3 +221,7 @@ func (noTokens) SignToken(store.SessionToken) (secret.Secret, error) {
 func (noTokens) OpenToken(secret.Secret) (store.SessionToken, error) {
 	return store.SessionToken{}, store.ErrToken
 }
+
+func (noTokens) OpenAccess(secret.Secret) (store.AccessToken, error) {
+	return store.AccessToken{}, store.ErrAccessToken
+}

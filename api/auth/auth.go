@@ -38,14 +38,16 @@ type Lives interface {
 	LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error)
 }
 
-// Tokens signs session tokens and knows its own by their signature.
+// Tokens signs session tokens, and knows its own and the access tokens of clients of SERMAS by
+// their signature.
 type Tokens interface {
 	SignToken(token store.SessionToken) (secret.Secret, error)
 	OpenToken(given secret.Secret) (store.SessionToken, error)
+	OpenAccess(given secret.Secret) (store.AccessToken, error)
 }
 
-// Authenticator authenticates requests by the admin key, the keys of apps and session
-// tokens.
+// Authenticator authenticates requests by the admin key, the keys of apps, session tokens and
+// access tokens.
 type Authenticator struct {
 	Admin  secret.Secret // empty: whoever sends no key of an app is the admin
 	Keys   Keys
@@ -64,7 +66,7 @@ func Authenticated(by Authenticator, open map[string]bool) echo.MiddlewareFunc {
 			if needsNoKey(c, open) {
 				return next(c)
 			}
-			who, err := by.principal(c.Request().Context(), by.credential(c))
+			who, err := by.Principal(c.Request().Context(), by.credential(c))
 			if err != nil {
 				return Unauthorized(err)
 			}
@@ -94,12 +96,16 @@ func (a Authenticator) credential(c echo.Context) secret.Secret {
 }
 
 var (
-	errNoKey        = errors.New("a key is needed: send it as the header Authorization: Bearer KEY")
-	errTokenExpired = errors.New("the session token has expired")
-	errSessionOver  = errors.New("the session token has ended with its session")
+	errNoKey         = errors.New("a key is needed: send it as the header Authorization: Bearer KEY")
+	errTokenExpired  = errors.New("the session token has expired")
+	errSessionOver   = errors.New("the session token has ended with its session")
+	errAccessExpired = errors.New("the access token has expired: renew it")
+	errAppOver       = errors.New("the access token has ended with its app")
 )
 
-func (a Authenticator) principal(ctx context.Context, sent secret.Secret) (Principal, error) {
+// Principal finds out whose a credential is, empty for none. Unauthorized makes the answer of
+// its error.
+func (a Authenticator) Principal(ctx context.Context, sent secret.Secret) (Principal, error) {
 	switch text := sent.Reveal(); {
 	case a.isAdmin(sent):
 		return Principal{Admin: true}, nil
@@ -107,6 +113,8 @@ func (a Authenticator) principal(ctx context.Context, sent secret.Secret) (Princ
 		return a.byKey(ctx, sent)
 	case strings.HasPrefix(text, store.SessionTokenPrefix):
 		return a.byToken(ctx, sent)
+	case store.IsJWT(sent):
+		return a.byAccess(ctx, sent)
 	case a.Admin.Empty():
 		return Principal{Admin: true}, nil
 	case sent.Empty():
@@ -143,6 +151,24 @@ func (a Authenticator) byToken(ctx context.Context, sent secret.Secret) (Princip
 	return who, a.StillGood(ctx, who)
 }
 
+// byAccess reads an access token. It ends with its app.
+func (a Authenticator) byAccess(ctx context.Context, sent secret.Secret) (Principal, error) {
+	token, err := a.Tokens.OpenAccess(sent)
+	if err != nil {
+		return Principal{}, err
+	}
+	if !a.Now().Before(token.Expires) {
+		return Principal{}, errAccessExpired
+	}
+	who := Principal{
+		appID: token.AppID, scopes: token.Scopes, RootKey: moduleName + token.ModuleID, module: token.ModuleID, Lineage: token.Lineage, Expires: token.Expires, life: token.Life,
+	}
+	return who, a.StillGood(ctx, who)
+}
+
+// moduleName begins the name of a client of SERMAS where others have the id of their key.
+const moduleName = "module:"
+
 // StillGood returns why a principal is one no more.
 func (a Authenticator) StillGood(ctx context.Context, who Principal) error {
 	if who.KeyID != "" {
@@ -150,12 +176,16 @@ func (a Authenticator) StillGood(ctx context.Context, who Principal) error {
 			return err
 		}
 	}
-	if !who.FrontEnd() {
+	over := errSessionOver
+	switch {
+	case who.module != "":
+		over = errAppOver
+	case !who.FrontEnd():
 		return nil
 	}
 	life, err := a.Keys.LifeOf(ctx, who.appID, who.SessionID)
 	if errors.Is(err, repositories.ErrNotFound) || err == nil && life != who.life {
-		return errSessionOver
+		return over
 	}
 	return err
 }
@@ -167,14 +197,18 @@ func Unauthorized(err error) error {
 		return err
 	case errors.Is(err, errNoKey):
 		return answer.NewProblem(http.StatusUnauthorized, err.Error()).With("WWW-Authenticate", answer.Challenge)
-	case errors.Is(err, store.ErrKey), errors.Is(err, store.ErrKeyExpired), errors.Is(err, store.ErrToken), errors.Is(err, errTokenExpired), errors.Is(err, errSessionOver):
+	case isOneOf(err, store.ErrKey, store.ErrKeyExpired, store.ErrToken, store.ErrAccessToken, errTokenExpired, errSessionOver, errAccessExpired, errAppOver):
 		return answer.NewProblem(http.StatusUnauthorized, err.Error()).With("WWW-Authenticate", answer.Challenge+`, error="invalid_token"`)
 	}
 	return err
 }
 
+func isOneOf(err error, known ...error) bool {
+	return slices.ContainsFunc(known, func(one error) bool { return errors.Is(err, one) })
+}
+
 // Principal is the authenticated caller of a request: the admin, the holder of an app's
-// key, or the front-end of one session.
+// key, the front-end of one session, or a client of SERMAS.
 type Principal struct {
 	Admin     bool
 	appID     string
@@ -183,13 +217,19 @@ type Principal struct {
 	KeyID     string           // by which it can be revoked
 	RootKey   string           // with which it shares what is counted by key
 	Expires   time.Time        // zero for never
-	life      store.Generation // of a session token
+	module    string           // of an access token
+	Lineage   string           // of an access token, and of those that it is renewed to
+	life      store.Generation // of a session token or an access token
 }
 
-// Name is how records name the principal: the id of its key, or admin.
+// Name is how records name the principal: the id of its key, admin, or module: and the id of
+// a module.
 func (p Principal) Name() string {
-	if p.Admin {
+	switch {
+	case p.Admin:
 		return "admin"
+	case p.module != "":
+		return moduleName + p.module
 	}
 	return p.KeyID
 }

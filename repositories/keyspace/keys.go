@@ -155,6 +155,10 @@ func (k Keys) Explained() string { return k.tag + "explained" }
 // AppKeys is a hash of an app: keyId to the stored key.
 func (k Keys) AppKeys() string { return k.tag + "keys:" + k.app }
 
+// Lineage is a string, of access tokens that were renewed one into the other: the time (ms)
+// when the newest ends. It expires.
+func (k Keys) Lineage(id string) string { return k.tag + "lineage:" + k.app + ":" + id }
+
 // KeyUses is a hash of an app: keyId to the time (ms) of its last use.
 func (k Keys) KeyUses() string { return k.tag + "keyuses:" + k.app }
 

@@ -23,34 +23,45 @@ import (
 // KeySize is the size in bytes of the key that EARSHOT_SECRET_KEY holds, in base64.
 const KeySize = 32
 
-// Sealer encrypts credentials at rest with AES-256-GCM, and signs session tokens. A
+// Sealer encrypts credentials at rest with AES-256-GCM, and signs tokens. A
 // sealed credential is bound to its app, its field and its destination: moved to another,
 // it does not open.
 type Sealer struct {
 	current string // id of the key that seals
 	keys    map[string]cipher.AEAD
-	signers [][]byte // keys of session tokens; the first one signs
+	signers map[string][][]byte // by what they sign (tokenUses); the first one signs
 }
 
 // NewSealer returns a Sealer that encrypts with key and decrypts with all of them: old
 // holds the keys from before a rotation. Each has KeySize bytes.
 func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
-	s := &Sealer{keys: map[string]cipher.AEAD{}}
+	s := &Sealer{keys: map[string]cipher.AEAD{}, signers: map[string][][]byte{}}
 	for _, k := range append([][]byte{key}, old...) {
 		id, aead, err := deriveKey(k)
 		if err != nil {
 			return nil, err
 		}
-		signer, err := hkdf.Key(sha256.New, k, nil, "earshot session tokens", KeySize)
-		if err != nil {
+		if err := s.addSigners(k); err != nil {
 			return nil, err
 		}
-		s.keys[id], s.signers = aead, append(s.signers, signer)
+		s.keys[id] = aead
 		if s.current == "" {
 			s.current = id
 		}
 	}
 	return s, nil
+}
+
+// addSigners derives the keys that tokens are signed with from the operator's key.
+func (s *Sealer) addSigners(key []byte) error {
+	for _, use := range tokenUses {
+		signer, err := hkdf.Key(sha256.New, key, nil, use, KeySize)
+		if err != nil {
+			return err
+		}
+		s.signers[use] = append(s.signers[use], signer)
+	}
+	return nil
 }
 
 // deriveKey makes the AES key and a public id for it from the operator's key, by

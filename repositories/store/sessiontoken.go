@@ -40,14 +40,14 @@ func (s *Sealer) SignToken(token SessionToken) (secret.Secret, error) {
 		return secret.Secret{}, err
 	}
 	text := SessionTokenPrefix + base64.RawURLEncoding.EncodeToString(claims)
-	return secret.New(text + "." + signature(s.signers[0], text)), nil
+	return secret.New(text + "." + signature(s.signers[useSession][0], text)), nil
 }
 
 // OpenToken reads a token whose signature is right, by the secret key or an old one. The
 // caller checks whether it has expired.
 func (s *Sealer) OpenToken(given secret.Secret) (SessionToken, error) {
 	text, signed, found := strings.Cut(given.Reveal(), ".")
-	if !found || !s.signed(text, signed) {
+	if !found || !s.signed(useSession, text, signed) {
 		return SessionToken{}, ErrToken
 	}
 	claims, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text, SessionTokenPrefix))
@@ -61,9 +61,10 @@ func (s *Sealer) OpenToken(given secret.Secret) (SessionToken, error) {
 	return token, nil
 }
 
-func (s *Sealer) signed(text, signed string) bool {
+// signed reports whether a signature is that of a text for a use.
+func (s *Sealer) signed(use, text, signed string) bool {
 	right := false
-	for _, key := range s.signers {
+	for _, key := range s.signers[use] {
 		right = hmac.Equal([]byte(signature(key, text)), []byte(signed)) || right
 	}
 	return right

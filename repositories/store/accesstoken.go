@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/secret"
+)
+
+// AccessToken is the content of a bearer token that a client of SERMAS has for the id and the
+// secret of a module, or of the token that it is renewed with. It is not stored.
+type AccessToken struct {
+	AppID    string
+	ModuleID string
+	// ClientID is how the client named the module.
+	ClientID string
+	// Lineage is shared by a token and all that it was renewed to.
+	Lineage string
+	Scopes  []Permission
+	Expires time.Time // exact to a second
+	// Life is that of the app, with which it ends.
+	Life Generation
+	// Grant is what the token was given for, of a token to renew with (see Sealer.Grant).
+	Grant string
+}
+
+// ErrAccessToken means that an access token was not issued by this service, or is for another
+// use.
+var ErrAccessToken = errors.New("the access token is not valid")
+
+// Uses of signed tokens, each with keys of its own, so that none passes for another.
+const (
+	useSession = "earshot session tokens"
+	useAccess  = "earshot access tokens"
+	useRefresh = "earshot refresh tokens"
+	useGrant   = "earshot grants"
+)
+
+// tokenUses lists the uses that keys are derived for.
+var tokenUses = []string{useSession, useAccess, useRefresh, useGrant}
+
+// jwtHeader is the header of all our JWTs (RFC 7519); one with another is none of ours.
+var jwtHeader = base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`))
+
+// IsJWT reports whether a credential has the form of a JSON Web Token, ours or not.
+func IsJWT(given secret.Secret) bool {
+	text := given.Reveal()
+	return strings.HasPrefix(text, "eyJ") && strings.Count(text, ".") == 2
+}
+
+// jwtClaims are the content of a JWT: exp and aud are what SERMAS's client reads.
+type jwtClaims struct {
+	Issuer   string     `json:"iss"`
+	Audience string     `json:"aud"`
+	Subject  string     `json:"sub"`
+	Expires  int64      `json:"exp"`
+	ID       string     `json:"jti"`
+	AppID    string     `json:"appId"`
+	Lineage  string     `json:"lin"`
+	Scope    string     `json:"scope,omitempty"`
+	Life     Generation `json:"life"`
+	Grant    string     `json:"grant,omitempty"`
+}
+
+// jwtIssuer is the issuer of our JWTs.
+const jwtIssuer = "earshot"
+
+// SignAccess writes an access token as a JWT. The id distinguishes it from others that say the
+// same.
+func (s *Sealer) SignAccess(token AccessToken, id string) (secret.Secret, error) {
+	return s.signJWT(useAccess, token, id)
+}
+
+// OpenAccess reads an access token whose signature is right, by the secret key or an old one.
+// The caller checks whether it has expired. The error is ErrAccessToken.
+func (s *Sealer) OpenAccess(given secret.Secret) (AccessToken, error) {
+	return s.openJWT(useAccess, given)
+}
+
+// SignRefresh writes the token that an access token is renewed with. It is no access token.
+func (s *Sealer) SignRefresh(token AccessToken, id string) (secret.Secret, error) {
+	return s.signJWT(useRefresh, token, id)
+}
+
+// OpenRefresh reads what SignRefresh wrote, as OpenAccess does an access token.
+func (s *Sealer) OpenRefresh(given secret.Secret) (AccessToken, error) {
+	return s.openJWT(useRefresh, given)
+}
+
+// Grant is a word for a module and its secret, from which neither can be told. With another
+// secret it is another.
+func (s *Sealer) Grant(appID string, module repositories.Module) string {
+	return signature(s.signers[useGrant][0], strings.Join([]string{appID, module.ID, module.Secret.Reveal()}, "\x00"))
+}
+
+// SameGrant reports whether a grant is that of a module as it is now, by the secret key or an
+// old one.
+func (s *Sealer) SameGrant(grant, appID string, module repositories.Module) bool {
+	return s.signed(useGrant, strings.Join([]string{appID, module.ID, module.Secret.Reveal()}, "\x00"), grant)
+}
+
+func (s *Sealer) signJWT(use string, token AccessToken, id string) (secret.Secret, error) {
+	scopes := make([]string, len(token.Scopes))
+	for i, scope := range token.Scopes {
+		scopes[i] = string(scope)
+	}
+	said, err := json.Marshal(jwtClaims{
+		Issuer: jwtIssuer, Audience: token.ClientID, Subject: token.ModuleID, Expires: token.Expires.Unix(), ID: id,
+		AppID: token.AppID, Lineage: token.Lineage, Scope: strings.Join(scopes, " "), Life: token.Life, Grant: token.Grant,
+	})
+	if err != nil {
+		return secret.Secret{}, err
+	}
+	text := jwtHeader + "." + base64.RawURLEncoding.EncodeToString(said)
+	return secret.New(text + "." + signature(s.signers[use][0], text)), nil
+}
+
+func (s *Sealer) openJWT(use string, given secret.Secret) (AccessToken, error) {
+	text := given.Reveal()
+	end := strings.LastIndexByte(text, '.')
+	if end < 0 || !s.signed(use, text[:end], text[end+1:]) {
+		return AccessToken{}, ErrAccessToken
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text[:end], jwtHeader+"."))
+	if err != nil {
+		return AccessToken{}, ErrAccessToken
+	}
+	var said jwtClaims
+	if json.Unmarshal(raw, &said) != nil {
+		return AccessToken{}, ErrAccessToken
+	}
+	return said.token(), nil
+}
+
+func (c jwtClaims) token() AccessToken {
+	token := AccessToken{
+		AppID: c.AppID, ModuleID: c.Subject, ClientID: c.Audience, Lineage: c.Lineage, Expires: time.Unix(c.Expires, 0).UTC(), Life: c.Life, Grant: c.Grant,
+	}
+	for scope := range strings.FieldsSeq(c.Scope) {
+		token.Scopes = append(token.Scopes, Permission(scope))
+	}
+	return token
+}
+
+// extendLineage notes when the newest token of a lineage ends.
+//
+//	KEYS lineage
+//	ARGV end (ms), how long it is kept (ms)
+//	=>   ok
+var extendLineage = keyspace.NewScript(`
+if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+end
+return 'ok'
+`)
+
+// lineageSlack is how much longer the end of a lineage is kept than it is away: clocks differ.
+const lineageSlack = time.Minute
+
+// ExtendLineage notes that a token of a lineage is good until a time. Of several the latest
+// holds.
+func (s *Store) ExtendLineage(ctx context.Context, appID, lineage string, until time.Time) error {
+	kept := max(until.Sub(s.now()), 0) + lineageSlack
+	_, err := extendLineage.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Lineage(lineage)}, until.UnixMilli(), kept.Milliseconds())
+	return err
+}
+
+// LineageExpires returns when the newest renewed token of a lineage ends; the zero time where
+// none was renewed, or the last one ended a while ago.
+func (s *Store) LineageExpires(ctx context.Context, appID, lineage string) (time.Time, error) {
+	text, err := s.db.Get(ctx, keyspace.KeysOf(appID).Lineage(lineage)).Result()
+	if errors.Is(err, redis.Nil) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, keyspace.Unavailable(err)
+	}
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.UnixMilli(ms).UTC(), nil
+}

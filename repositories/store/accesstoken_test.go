@@ -1,0 +1,90 @@
+package store_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/repositories/redistest"
+	"earshot/repositories/secret"
+	"earshot/repositories/store"
+)
+
+var someAccess = store.AccessToken{
+	AppID: "clinic", ModuleID: "avatar", ClientID: "clinic-avatar", Lineage: "l1", Scopes: []store.Permission{store.PermitTools, store.PermitMessages},
+	Expires: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC), Life: store.Generation{App: "g1"},
+}
+
+func TestAccessTokenIsAJWTThatIsOpenedByThoseWhoHaveTheKey(t *testing.T) {
+	signed, err := sealer(t, "a").SignAccess(someAccess, "t1")
+	require.NoError(t, err)
+	require.True(t, store.IsJWT(signed))
+	parts := strings.Split(signed.Reveal(), ".")
+	require.Len(t, parts, 3)
+	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
+	require.NoError(t, err)
+	var read map[string]any
+	require.NoError(t, json.Unmarshal(raw, &read))
+	require.EqualValues(t, someAccess.Expires.Unix(), read["exp"], "the client renews it by that")
+	require.Equal(t, "clinic-avatar", read["aud"], "the client takes it for its own id")
+	for _, keys := range [][]string{{"a"}, {"b", "a"}} {
+		opened, err := sealer(t, keys...).OpenAccess(signed)
+		require.NoError(t, err)
+		require.Equal(t, someAccess, opened)
+	}
+	_, err = sealer(t, "b").OpenAccess(signed)
+	require.ErrorIs(t, err, store.ErrAccessToken)
+	other, err := sealer(t, "a").SignAccess(someAccess, "t2")
+	require.NoError(t, err)
+	require.NotEqual(t, signed.Reveal(), other.Reveal(), "each is a token of its own")
+}
+
+func TestTokenPassesForNoneOfAnotherUse(t *testing.T) {
+	s := sealer(t, "a")
+	access, err := s.SignAccess(someAccess, "t1")
+	require.NoError(t, err)
+	refresh, err := s.SignRefresh(someAccess, "t1")
+	require.NoError(t, err)
+	_, err = s.OpenAccess(refresh)
+	require.ErrorIs(t, err, store.ErrAccessToken)
+	_, err = s.OpenRefresh(access)
+	require.ErrorIs(t, err, store.ErrAccessToken)
+	opened, err := s.OpenRefresh(refresh)
+	require.NoError(t, err)
+	require.Equal(t, someAccess, opened)
+	head, said, _ := strings.Cut(access.Reveal(), ".")
+	said, mac, _ := strings.Cut(said, ".")
+	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`))
+	for _, wrong := range []string{"", "..", head + "." + said + ".", none + "." + said + ".", none + "." + said + "." + mac, head + "." + said, head + ".." + mac} {
+		_, err := s.OpenAccess(secret.New(wrong))
+		require.ErrorIs(t, err, store.ErrAccessToken, wrong)
+	}
+}
+
+func TestGrantEndsWithTheSecretOfItsModule(t *testing.T) {
+	module := repositories.Module{ID: "avatar", Secret: secret.New("s1")}
+	grant := sealer(t, "a").Grant("clinic", module)
+	require.True(t, sealer(t, "b", "a").SameGrant(grant, "clinic", module), "after a rotation of the secret key")
+	require.False(t, sealer(t, "a").SameGrant(grant, "other", module))
+	module.Secret = secret.New("s2")
+	require.False(t, sealer(t, "a").SameGrant(grant, "clinic", module))
+}
+
+func TestLineageEndsWithItsLastToken(t *testing.T) {
+	s := storeOn(t, redistest.Mini(t), 'a')
+	ends, err := s.LineageExpires(t.Context(), "clinic", "l1")
+	require.NoError(t, err)
+	require.Zero(t, ends, "nothing was renewed")
+	until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	for _, at := range []time.Time{until, until.Add(-time.Minute)} {
+		require.NoError(t, s.ExtendLineage(t.Context(), "clinic", "l1", at))
+		ends, err = s.LineageExpires(t.Context(), "clinic", "l1")
+		require.NoError(t, err)
+		require.Equal(t, until, ends, "the latest holds")
+	}
+}
