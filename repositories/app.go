@@ -25,12 +25,12 @@ type App struct {
 }
 
 // Module is an OAuth2 client of the app; the calls of a tool with auth "module"
-// carry its token.
+// carry its token, and clients of SERMAS sign in by it.
 type Module struct {
 	ID       string        `json:"moduleId"`
 	Secret   secret.Secret `json:"secret"`
 	ClientID string        `json:"clientId,omitempty"` // the moduleId where it is missing
-	TokenURL string        `json:"tokenUrl"`
+	TokenURL string        `json:"tokenUrl,omitempty"` // none of a module by which clients of SERMAS sign in alone
 	Audience string        `json:"audience,omitempty"`
 	Scopes   []string      `json:"scopes,omitempty"`
 	// Hosts are the hosts, besides that of TokenURL, to which the module's token may be

@@ -63,7 +63,6 @@ func TestDecodeAppNamesAllFaultsAtOnce(t *testing.T) {
 		`/modules/1/tokenUrl: "id" is not an absolute URL, as https://example.org/path`,
 		`/modules/2/moduleId: the id "b c" is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit`,
 		`/modules/2/secret: is missing`,
-		`/modules/2/tokenUrl: is missing`,
 		`/modules/3/secret: is empty; leave it out, or send *** to keep what is stored`,
 		`/modules/3/tokenUrl: a URL does not carry credentials; use auth basic`,
 		`/nam: unknown field "nam"; did you mean "name"?`,

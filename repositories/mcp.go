@@ -118,13 +118,12 @@ func (d *decoding) sourceAuth(source Source, at string) {
 
 // sourceModules checks that the modules that sources name are the app's.
 func (d *decoding) sourceModules(app *App) {
-	known := make([]string, len(app.Modules))
-	for i := range app.Modules {
-		known[i] = app.Modules[i].ID
-	}
 	for i, source := range app.Sources {
-		if source.Auth != nil && source.Auth.ModuleID != "" && !slices.Contains(known, source.Auth.ModuleID) {
-			d.Add(fault.Point("sources", i, "auth", "moduleId"), "%s", unknownName("module", source.Auth.ModuleID, known))
+		if source.Auth == nil || source.Auth.ModuleID == "" {
+			continue
+		}
+		if wrong := app.lacksModule(source.Auth.ModuleID); wrong != "" {
+			d.Add(fault.Point("sources", i, "auth", "moduleId"), "%s", wrong)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func checkModuleHost(text string) error {
 // in certificates, a * stands for one label.
 func (m Module) Reaches(host string) bool {
 	host = plainHost(host)
-	if token, err := url.Parse(m.TokenURL); err == nil && plainHost(token.Hostname()) == host {
+	if token, err := url.Parse(m.TokenURL); err == nil && token.Host != "" && plainHost(token.Hostname()) == host {
 		return true
 	}
 	_, below, _ := strings.Cut(host, ".")

@@ -35,14 +35,25 @@ func checkModule(faults *fault.List, at string, request *Request, app *App) {
 	if request == nil || request.ModuleID == "" {
 		return
 	}
-	if _, ok := app.Module(request.ModuleID); ok {
-		return
+	if wrong := app.lacksModule(request.ModuleID); wrong != "" {
+		faults.Add(at+fault.Point("request", "moduleId"), "%s", wrong)
 	}
-	known := make([]string, len(app.Modules))
-	for i := range app.Modules {
-		known[i] = app.Modules[i].ID
+}
+
+// lacksModule says why nothing can be called with a module; empty where it can.
+func (a *App) lacksModule(id string) string {
+	module, ok := a.Module(id)
+	switch {
+	case !ok:
+		known := make([]string, len(a.Modules))
+		for i := range a.Modules {
+			known[i] = a.Modules[i].ID
+		}
+		return unknownName("module", id, known)
+	case module.TokenURL == "":
+		return fmt.Sprintf("module %s has no tokenUrl, so that there is no token to call with; give it one", fault.Show(id))
 	}
-	faults.Add(at+fault.Point("request", "moduleId"), "%s", unknownName("module", request.ModuleID, known))
+	return ""
 }
 
 // sourceOf is the type of source that a type of tool works on.

@@ -33,7 +33,9 @@ func TestCheckFindsReferencesThatTheAppLacks(t *testing.T) {
 func TestCheckPassesWhatTheAppHas(t *testing.T) {
 	r, err := repositories.DecodeRepository(clinic, "booking", []byte(booking))
 	require.NoError(t, err)
-	require.NoError(t, r.Check(&repositories.App{Modules: []repositories.Module{{ID: "calendar"}}}))
+	require.NoError(t, r.Check(&repositories.App{Modules: []repositories.Module{{ID: "calendar", TokenURL: "https://id.example.org/"}}}))
+	require.Equal(t, []string{`/tools/0/request/moduleId: module "calendar" has no tokenUrl, so that there is no token to call with; give it one`},
+		faultsOf(t, r.Check(&repositories.App{Modules: []repositories.Module{{ID: "calendar"}}})), "it is for clients alone")
 }
 
 func TestCompileGivesARecordItsParametersBack(t *testing.T) {

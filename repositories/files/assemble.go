@@ -138,7 +138,7 @@ func (d *document) named() *node {
 }
 
 // usable leaves out the modules of a SERMAS app that no tool calls with and that lack
-// what it takes to call: SERMAS keeps that in its own Keycloak.
+// a secret, by which clients sign in: SERMAS keeps that in its own Keycloak.
 func (c *collector) usable(modules []*document) []*document {
 	used := map[string]bool{}
 	for _, tool := range c.of(kindTool) {
@@ -147,11 +147,11 @@ func (c *collector) usable(modules []*document) []*document {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(modules), func(d *document) bool {
-		complete := d.body.get("tokenUrl") != nil && d.body.get("secret") != nil
+		complete := d.body.get("secret") != nil
 		if !d.sermas || complete || used[d.name] {
 			return false
 		}
-		c.notes.add(d.at, "%s is left out: no tool calls with it, and it has no tokenUrl or no secret", d.label())
+		c.notes.add(d.at, "%s is left out: no tool calls with it, and it has no secret", d.label())
 		return true
 	})
 }

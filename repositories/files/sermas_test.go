@@ -12,7 +12,7 @@ func TestASermasFolderIsAnApp(t *testing.T) {
 	folder(t, map[string]string{
 		"app.yaml":      "name: My clinic\ndescription: d\npublic: true\nappId: clinic-1\n",
 		"tools.yaml":    " - name: request-for-appointment\n   description: User need an appointment\n   returnDirect: true\n   skipResponse: true\n   url: https://example.org/book\n   request: {moduleId: calendar}\n",
-		"modules.yaml":  "- moduleId: calendar\n  secret: ${CALENDAR}\n  tokenUrl: https://id.example.org/token\n  supports: [dialogue, ui]\n  config: {a: 1}\n- moduleId: avatar\n  secret: x\n  supports: [ui]\n",
+		"modules.yaml":  "- moduleId: calendar\n  secret: ${CALENDAR}\n  tokenUrl: https://id.example.org/token\n  supports: [dialogue, ui]\n  config: {a: 1}\n- moduleId: avatar\n  secret: x\n  supports: [ui]\n- moduleId: bare\n  supports: [ui]\n",
 		"settings.json": `{"chatModeEnabled": true, "avatar": "one", "llm": {"chat": "openai/gpt-4o", "tools": "openai/gpt-4o-mini"}, "prompt": {"text": "Be kind."}}`,
 		"tasks.yaml":    "- taskId: t\n", "users.yaml": "- {}\n",
 	})
@@ -21,13 +21,13 @@ func TestASermasFolderIsAnApp(t *testing.T) {
 	require.NoError(t, set.Check())
 	require.Equal(t, "clinic-1", set.AppID)
 	require.Equal(t, map[string]string{
-		"app": `{"name":"My clinic","modules":[{"moduleId":"calendar","secret":"secret","tokenUrl":"https://id.example.org/token"}],` +
+		"app": `{"name":"My clinic","modules":[{"moduleId":"calendar","secret":"secret","tokenUrl":"https://id.example.org/token"},{"moduleId":"avatar","secret":"x"}],` +
 			`"settings":{"chatModeEnabled":true,"llm":{"tools":"openai/gpt-4o-mini"},"prompt":{"text":"Be kind."}}}`,
 		"default": `{"tools":[{"name":"request-for-appointment","description":"User need an appointment","returnDirect":true,"skipResponse":true,` +
 			`"url":"https://example.org/book","request":{"moduleId":"calendar"}}]}`,
 	}, bodies(set))
 	require.Equal(t, []string{
-		`modules.yaml:6:13: module "avatar" is left out: no tool calls with it, and it has no tokenUrl or no secret`,
+		`modules.yaml:9:13: module "bare" is left out: no tool calls with it, and it has no secret`,
 		`settings.json:1:27: the setting "avatar" is left out: Earshot has no use for it`,
 		`settings.json:1:52: the model for "chat" is left out: Earshot has no use for it`,
 	}, lines(set.Notes))
@@ -54,6 +54,7 @@ func TestFaultsOfASermasFolder(t *testing.T) {
 		`app.yaml:2:8: appId is a list; it must be a text`,
 		`modules.yaml:1:13: module "a b": moduleId: the id "a b" is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit`,
 		`modules.yaml:3:13: module "a b": tokenUrl: "x" is not an absolute URL, as https://example.org/path`,
+		`modules.yaml:4:3: module: moduleId: is missing`,
 		`settings.yaml:1:1: app: settings/chatModeEnable: unknown field "chatModeEnable"; did you mean "chatModeEnabled"?`,
 		`tools.yaml:2:3: tool "a": descripton: unknown field "descripton"; did you mean "description"?`,
 		`tools.yaml:3:3: tool: name: is missing`,
@@ -67,6 +68,7 @@ func TestAModuleThatAToolCallsWithMustBeComplete(t *testing.T) {
 		"modules.yaml": "- {moduleId: calendar, secret: s, supports: []}\n",
 		"tools.yaml":   "- {name: a, url: https://example.org/, request: {moduleId: calendar}}\n",
 	})
-	_, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
-	require.Equal(t, []string{`modules.yaml:1:14: module "calendar": tokenUrl: is missing`}, faults(t, err))
+	set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
+	require.NoError(t, err)
+	require.Equal(t, []string{`tools.yaml:1:60: tool "a": request/moduleId: module "calendar" has no tokenUrl, so that there is no token to call with; give it one`}, faults(t, set.Check()))
 }
