@@ -120,7 +120,7 @@ const (
 
 // newBodies compiles the schema with the rules about single texts that it refers to.
 func newBodies() *bodies.Definitions {
-	return bodies.Compile(bodiesSchema, map[string]func(string) error{
+	described := bodies.Compile(bodiesSchema, map[string]func(string) error{
 		"id":           func(id string) error { return repositories.CheckID("the id", id) },
 		"tool-name":    repositories.CheckToolName,
 		"message-id":   checkMessageID,
@@ -131,6 +131,8 @@ func newBodies() *bodies.Definitions {
 		"language":     locale.CheckLanguage,
 		"time-zone":    locale.CheckZone,
 	})
+	described.Absent = true
+	return described
 }
 
 // decodeMessage reads the body of a posted message, or of a draft; app and session are the

@@ -63,11 +63,11 @@ func TestAMessageBodyNamesAllItsFaultsAtOnce(t *testing.T) {
 			"/actor": `1 is not one of "user", "agent"`, "/text": "is missing", "/txt": `unknown field "txt"; did you mean "text"?`},
 		`{"actor":"usr","text":" \n","messageId":"a b"}`: {
 			"/actor": `"usr" is not one of "user", "agent"; did you mean "user"?`, "/text": "must not be empty", "/messageId": badID},
-		`{"actor":"user","text":["hi"],"messageId":""}`: {"/text": `["hi"] is not a string`, "/messageId": badID},
-		`{"actor":"user","text":"hi","text":"ho"}`:      {"/text": "is given more than once"},
-		`{"actor":"user","text":"hi","a/b~c":1}`:        {"/a~1b~0c": `unknown field "a/b~c"`},
-		`[]`:                                            {"": "[] is not an object"},
-		`null`:                                          {"": "null is not an object"},
+		`{"actor":"user","text":["hi"],"messageId":"a b"}`: {"/text": `["hi"] is not a string`, "/messageId": badID},
+		`{"actor":"user","text":"hi","text":"ho"}`:         {"/text": "is given more than once"},
+		`{"actor":"user","text":"hi","a/b~c":1}`:           {"/a~1b~0c": `unknown field "a/b~c"`},
+		`[]`:                                               {"": "[] is not an object"},
+		`null`:                                             {"": "null is not an object"},
 	}
 	s := start(t)
 	for body, want := range cases {

@@ -43,11 +43,21 @@ func TestFireAnswers201WithTheMatch(t *testing.T) {
 	}
 }
 
+func TestNullAndTheEmptyTextAreNoneInATrigger(t *testing.T) {
+	s := start(t)
+	s.engine.answer = json.RawMessage(fired)
+	s.call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui","values":null,"repositoryId":null,"triggerId":"","metadata":null}`).is(201, "")
+	direct := s.engine.last().Args[0].(trigger.Direct)
+	direct.TraceParent = ""
+	require.Equal(t, trigger.Direct{AppID: "clinic", Name: "book", Source: "ui"}, direct)
+	require.Len(t, s.call("POST", "/v1/apps/clinic/triggers", `{"name":null,"source":"","values":{}}`).problem(400), 2)
+}
+
 func TestATriggerBodyNamesAllItsFaultsAtOnce(t *testing.T) {
 	cases := map[string][]string{
 		`{}`: {"/name", "/source"},
-		`{"name":"no spaces","source":"message","repositoryId":"-x","triggerId":"","values":[1],"vals":{}}`: {"/name", "/repositoryId", "/source", "/triggerId", "/vals", "/values"},
-		`{"name":"book","source":"ui","values":"x"}`:                                                        {"/values"},
+		`{"name":"no spaces","source":"message","repositoryId":"-x","triggerId":"-","values":[1],"vals":{}}`: {"/name", "/repositoryId", "/source", "/triggerId", "/vals", "/values"},
+		`{"name":"book","source":"ui","values":"x"}`:                                                         {"/values"},
 		`"book"`: {""},
 	}
 	s := start(t)

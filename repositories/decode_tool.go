@@ -112,7 +112,7 @@ func (d *decoding) tools(tools []Tool) {
 		}
 		at := fault.Point("tools", i)
 		if len(given) == len(tools) && d.Faultless() {
-			tools[i].restore(given[i])
+			tools[i].restore(inOrder(given[i]))
 		}
 		d.name(tools[i].Name, seen, i)
 		d.parameters(&tools[i], at)

@@ -43,6 +43,8 @@ func TestABodyCostsLittleWhateverIsWrongWithIt(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"numbers for tools":      megabyte(`{"tools":[`, `1`, `]}`),
 		"tools behind good ones": megabyte(`{"tools":[`+strings.Repeat(`{"name":"a"},`, 2000), `1`, `]}`),
+		"empty functions":        megabyte(`{"tools":[`, `{"function":{}}`, `]}`),
+		"unknown functions":      megabyte(`{"tools":[`, `{"function":{"a":1},"schema":{"Type":1}}`, `]}`),
 		"empty tools":            megabyte(`{"tools":[`, `{}`, `]}`),
 		"tools of one name":      megabyte(`{"tools":[`, `{"name":"a"}`, `]}`),
 		"lists of lists":         megabyte(`{"tools":[`, `[[[[]]]]`, `]}`),

@@ -43,9 +43,13 @@ type decoding struct {
 // decode reads a body that is to be the named definition. It returns nil where the
 // body is no JSON.
 func decode(name string, body []byte) (*decoding, error) {
-	read, err := loadDefinitions().Read(name, body)
+	given := &functions{}
+	read, err := loadDefinitions().ReadMoved(name, body, given.move)
 	if err != nil {
 		return nil, err
+	}
+	for _, one := range given.faults {
+		read.Add(one.Pointer, "%s", one.Detail)
 	}
 	return &decoding{Body: read}, nil
 }

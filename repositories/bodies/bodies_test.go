@@ -39,6 +39,20 @@ func TestBodiesNameEveryFaultAsDefinitionsDo(t *testing.T) {
 	require.ErrorContains(t, bodies.Decode("Greeting", []byte(`{`), &into), "malformed JSON")
 }
 
+func TestWhatCountsAsAbsentIsLeftOut(t *testing.T) {
+	named := bodies.Compile([]byte(`{"$defs":{"A":{"type":"object","additionalProperties":false,"required":["text"],
+		"properties":{"text":{"type":"string"},"id":{"type":"string","minLength":1},"note":{"type":"string"},"times":{"type":"integer"}}}}}`), nil)
+	var into map[string]any
+	require.Len(t, named.Decode("A", []byte(`{"text":"x","id":"","times":null}`), &into), 2)
+	named.Absent, into = true, nil
+	require.NoError(t, named.Decode("A", []byte(`{"text":"","id":"","note":"","times":null}`), &into))
+	require.Equal(t, map[string]any{"text": "", "note": ""}, into, "a text that may be empty stays")
+	require.Equal(t, fault.List{
+		{Pointer: "/other", Detail: `unknown field "other"`},
+		{Pointer: "/text", Detail: "null is not a string"},
+	}, named.Decode("A", []byte(`{"text":null,"times":"","other":null}`), &into))
+}
+
 func TestABrokenSchemaOfBodiesPanics(t *testing.T) {
 	require.Panics(t, func() { bodies.Compile([]byte(`{"$defs":{"A":{"type":"strin"}}}`), nil) })
 	require.Panics(t, func() { bodies.Compile([]byte(`{`), nil) })

@@ -22,17 +22,41 @@ type Body struct {
 	tree   any
 	faults fault.List
 	places map[string]bool // of the faults
+	moved  Moved
+	// without says that fields were left out which are in body.
+	without bool
+}
+
+// Moved says which places of a body were elsewhere when it was sent: the place that a field
+// has now, and the one that it had. It holds for all that is in the field as well.
+type Moved map[string]string
+
+// given is where a place was in the body as it was sent.
+func (m Moved) given(place string) string {
+	for outer := place; outer != "" && len(m) > 0; outer = outer[:strings.LastIndexByte(outer, '/')] {
+		if was, there := m[outer]; there {
+			return was + place[len(outer):]
+		}
+	}
+	return place
 }
 
 // Read reads a body that is to be the named definition, as far as it is free of faults.
 // It returns an error, a fault.List, where nothing more can be learnt of the body: it is
 // no JSON, too long, or has more faults than are listed.
 func (d *Definitions) Read(name string, body []byte) (*Body, error) {
+	return d.ReadMoved(name, body, func(any) Moved { return nil })
+}
+
+// ReadMoved is Read of a body whose fields may stand in other places than in the definition:
+// move puts them where they belong, before anything else is looked at, and returns where they
+// were. Faults name the places where they were found, as they were sent.
+func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Moved) (*Body, error) {
 	tree, faults, cut := readTree(body)
 	if tree == nil && len(faults) > 0 {
 		return nil, faults.Err()
 	}
-	b := &Body{body: body, tree: tree, faults: faults, places: map[string]bool{}}
+	b := &Body{body: body, tree: tree, faults: faults, places: map[string]bool{}, without: d.leaveOut(name, tree), moved: move(tree)}
 	b.faults.Join(d.check(name, tree))
 	if cut != "" {
 		// What is missing in the containers that were not read to their end may be there.
@@ -123,6 +147,9 @@ func (b *Body) Faultless() bool { return len(b.faults) == 0 }
 // Err returns the faults in the order of their places, or nil.
 func (b *Body) Err() error {
 	listed, more := b.faults.Listed()
+	for i := range listed {
+		listed[i].Pointer = b.moved.given(listed[i].Pointer)
+	}
 	slices.SortStableFunc(listed, func(x, y fault.Fault) int {
 		return cmp.Or(schema.ComparePlaces(splitPointer(x.Pointer), splitPointer(y.Pointer)), cmp.Compare(x.Detail, y.Detail))
 	})

@@ -26,6 +26,30 @@ type Definitions struct {
 	Quiet bool
 	// Instead says what there is in place of a field that is not supported.
 	Instead map[string]string
+	// Absent says that null in an optional field of a body is the same as leaving it out, and
+	// so is an empty text where the field takes none.
+	Absent bool
+}
+
+// leaveOut takes away the fields of a body that count as absent, and reports whether there are
+// any.
+func (d *Definitions) leaveOut(name string, tree any) (found bool) {
+	object, _ := tree.(map[string]any)
+	known := d.compiled[name]
+	if !d.Absent || known == nil {
+		return false
+	}
+	for field, value := range object {
+		if value != nil && value != "" || slices.Contains(known.Required, field) {
+			continue
+		}
+		property := known.Properties[field]
+		if property != nil && (value == nil || property.Validate(value) != nil) {
+			delete(object, field)
+			found = true
+		}
+	}
+	return found
 }
 
 const definitionURL = "earshot:///definition"
@@ -135,7 +159,7 @@ func (d *Definitions) Decode(name string, body []byte, target any) error {
 	if err != nil {
 		return err
 	}
-	if reading.Faultless() && exactjson.Unmarshal(body, target) == nil {
+	if reading.Faultless() && !reading.without && exactjson.Unmarshal(body, target) == nil {
 		return nil
 	}
 	reading.Into(target)

@@ -21,6 +21,14 @@ func TestEveryFormBecomesTheRESTForm(t *testing.T) {
 			"tools:\n  book: {description: Book}\n  ring:\n    description: Ring\ntoolsets:\n  desk: [book]\n",
 			map[string]string{"app": emptyApp, "desk": `{"tools":[` + book + `]}`, "default": `{"tools":[` + ring + `]}`},
 		},
+		"OpenAI's functions": {
+			"kind: tool\ntype: function\nfunction: {name: book, parameters: {type: object}}\n---\nkind: repository\nname: desk\ntools: [book]\n",
+			map[string]string{"app": emptyApp, "desk": `{"tools":[{"name":"book","type":"function","function":{"name":"book","parameters":{"type":"object"}}}]}`},
+		},
+		"a list of OpenAI's functions": {
+			"- {type: function, function: {name: book}}\n",
+			map[string]string{"app": emptyApp, "default": `{"tools":[{"name":"book","type":"function","function":{"name":"book"}}]}`},
+		},
 		"Toolbox nested, toolset as a map": {
 			"tools:\n  book: {description: Book}\ntoolsets:\n  desk:\n    description: d\n    tools: [book]\n",
 			map[string]string{"app": emptyApp, "desk": `{"tools":[` + book + `]}`},

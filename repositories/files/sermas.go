@@ -82,7 +82,7 @@ func (c *collector) sermasList(base string, value *node) {
 			c.faults.add(item.field("kind").at, "a document with a kind stands by itself, with --- before it, and in no list")
 			continue
 		}
-		tool := c.named(kindTool, kindTool, item.get("name"), item.without("name", "public", "supports"))
+		tool := c.named(kindTool, kindTool, nameOf(kindTool, item), item.without("name", "public", "supports"))
 		tool.sermas = true
 		c.add(tool)
 	}

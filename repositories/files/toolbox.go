@@ -38,7 +38,7 @@ func (c *collector) flat(value *node) {
 		return
 	}
 	as := strings.TrimSuffix(word, "s")
-	name := value.get("name")
+	name := nameOf(kind, value)
 	body := value.without("kind", "name")
 	if as == kindGroup && name == nil && body.field("tools") == nil {
 		return // describes the group of all tools, which has no name
@@ -49,6 +49,15 @@ func (c *collector) flat(value *node) {
 		d.body = c.appBody(body)
 	}
 	c.typed(d)
+}
+
+// nameOf is the name of a document, which a tool of OpenAI's has in its function.
+func nameOf(kind string, value *node) *node {
+	name := value.get("name")
+	if name == nil && kind == kindTool {
+		name = value.get("function").get("name")
+	}
+	return name
 }
 
 // appBody brings the fields of an app to the REST form: in a document, name is the id,
