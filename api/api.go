@@ -27,6 +27,7 @@ import (
 	"earshot/api/auth"
 	"earshot/api/listen"
 	"earshot/api/mcp"
+	"earshot/api/mqtt"
 	"earshot/api/server"
 	"earshot/repositories"
 	"earshot/repositories/secret"
@@ -64,6 +65,10 @@ type Options struct {
 	Memory Memory
 	// Asked keeps calls of agents that lack values. Missing: they are faults.
 	Asked mcp.Asked
+	// SERMAS says that its clients are served, at /mqtt. Off: they are told how to turn it on.
+	SERMAS bool
+	// Lineages knows until when access tokens were renewed. Missing: none was.
+	Lineages mqtt.Lineages
 	// Kept is how long the record of a trigger stays after it was done, which agents are told of
 	// their tasks. Missing: a week.
 	Kept time.Duration

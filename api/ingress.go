@@ -7,8 +7,11 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/admission"
+	"earshot/api/answer"
+	"earshot/api/auth"
 	"earshot/api/listen"
 	"earshot/api/mcp"
+	"earshot/api/mqtt"
 )
 
 // These are the ways in that speak somebody else's protocol, on the same engine.
@@ -46,6 +49,25 @@ func (o Options) chats(people users) []route {
 			route{method: http.MethodGet, path: owner + pathModels, handle: handler.Models})
 	}
 	return all
+}
+
+// brokers are the routes of clients that speak MQTT, as those of SERMAS do.
+func (o Options) brokers(by auth.Authenticator) []route {
+	served := mqtt.New(mqtt.Options{
+		Engine: o.Engine, Events: o.Events, Principal: by.Principal, StillGood: by.StillGood,
+		Lineages: o.Lineages, Enter: admission.NewStreamLimit(o.Streams).Enter, Closing: o.Closing, Now: o.Now, Logger: o.Logger,
+	})
+	return []route{{method: http.MethodGet, path: "/mqtt", handle: o.forSERMAS(served.Serve), open: true, reads: true}}
+}
+
+// forSERMAS is a handler of what there is for clients of SERMAS alone.
+func (o Options) forSERMAS(handle echo.HandlerFunc) echo.HandlerFunc {
+	if o.SERMAS {
+		return handle
+	}
+	return func(c echo.Context) error {
+		return answer.NewProblem(http.StatusNotFound, c.Path()+" is for clients of SERMAS, which this service does not serve: start it with EARSHOT_SERMAS=on")
+	}
 }
 
 // unslashed takes a final slash off the URLs of MCP servers, which some clients put there.

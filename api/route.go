@@ -54,6 +54,7 @@ func (o Options) routes(gates *admission.Control) []route {
 	all = append(all, o.sources().routes()...)
 	all = append(all, o.chats(people)...)
 	all = append(all, o.agents(people, gates)...)
+	all = append(all, o.brokers(by)...)
 	all = append(all, probes{o.Ready, o.Logger}.routes()...)
 	all = append(all, metricsRoute(o.Metrics))
 	return withDocumentation(all)

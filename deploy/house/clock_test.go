@@ -12,6 +12,7 @@ import (
 var realTime = map[string]string{
 	"api.eventWriter.write":            ofDeadlines,
 	"api/mcp.listener.send":            ofDeadlines,
+	"api/mqtt.Server.admit":            ofDeadlines,
 	"api/server.pace.step":             ofDeadlines,
 	"httpcall.tokenFrom":               "oauth2 says when a token ends by the real clock",
 	"matcher/llm/gemini.client.header": ofDeadlines,

@@ -1,0 +1,165 @@
+package mqtt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/mochi-mqtt/server/v2/packets"
+
+	"earshot/api/answer"
+	"earshot/api/auth"
+	"earshot/repositories/secret"
+	"earshot/repositories/store"
+)
+
+// maxPacket is the longest packet of a client, in bytes: it says who it is and what it wants.
+const maxPacket = 64 << 10
+
+// refusal is why a client is not let in, as it is answered.
+type refusal struct {
+	version byte
+	code    packets.Code
+	reason  string // empty: nothing can be said in its protocol
+}
+
+// Refusals in the words of MQTT 5.
+var (
+	unauthorized = packets.ErrNotAuthorized
+	unavailable  = packets.ErrServerUnavailable
+	tooMany      = packets.ErrServerBusy
+	unknown      = packets.ErrUnsupportedProtocolVersion
+)
+
+// older are the refusals in the words of the versions before (MQTT 3.1.1, table 3.1).
+var older = map[packets.Code]packets.Code{
+	unauthorized: packets.Err3NotAuthorized, unavailable: packets.Err3ServerUnavailable, tooMany: packets.Err3ServerUnavailable, unknown: packets.Err3UnsupportedProtocolVersion,
+}
+
+func (c *connection) refuse(code packets.Code) *refusal {
+	return &refusal{version: c.version, code: code, reason: code.Reason}
+}
+
+// send answers the client's first packet with the refusal.
+func (r *refusal) send(to io.Writer) {
+	if r.version == 0 {
+		return
+	}
+	code := r.code
+	if r.version < 5 {
+		code = older[code]
+	}
+	pk := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Connack}, ProtocolVersion: r.version, ReasonCode: code.Code}
+	pk.Properties.ReasonString = r.reason
+	var text bytes.Buffer
+	if pk.ConnackEncode(&text) == nil {
+		_, _ = to.Write(text.Bytes())
+	}
+}
+
+// admit reads the first packet of a client, which says by its user name who it is.
+func (s *Server) admit(ctx context.Context, conn *connection) (auth.Principal, *refusal) {
+	if err := conn.SetReadDeadline(time.Now().Add(connectTime)); err != nil {
+		return auth.Principal{}, &refusal{}
+	}
+	said, err := conn.first()
+	if err != nil {
+		return auth.Principal{}, &refusal{reason: err.Error()}
+	}
+	if conn.version = said.ProtocolVersion; conn.version < 3 || conn.version > 5 {
+		conn.version = 4
+		return auth.Principal{}, conn.refuse(unknown)
+	}
+	who, err := s.principal(ctx, tokenIn(said))
+	if answer.IsUnavailable(err) {
+		return who, conn.refuse(unavailable)
+	}
+	if err != nil {
+		no := conn.refuse(unauthorized)
+		no.reason = why(err)
+		return who, no
+	}
+	return who, nil
+}
+
+// tokenIn is what a client says it is: SERMAS's sends its token as the user name, and others,
+// which need a user name, may send it as the password.
+func tokenIn(said packets.Packet) secret.Secret {
+	if len(said.Connect.Username) == 0 {
+		return secret.New(string(said.Connect.Password))
+	}
+	return secret.New(string(said.Connect.Username))
+}
+
+var (
+	errNoApp   = errors.New("the admin key is no app's: connect with a token of /api/platform/token, or a key of the app")
+	errNoToken = errors.New("no token: send one of /api/platform/token as the user name")
+	errSession = errors.New("the token of a session follows its session by /v1/apps/{appId}/sessions/{sessionId}/events")
+)
+
+// principal finds out who may follow the events of which app.
+func (s *Server) principal(ctx context.Context, token secret.Secret) (auth.Principal, error) {
+	if token.Empty() {
+		return auth.Principal{}, refused(errNoToken)
+	}
+	who, err := s.Principal(ctx, token)
+	switch {
+	case err != nil:
+		return who, err
+	case who.Admin:
+		return who, refused(errNoApp)
+	case who.FrontEnd():
+		return who, refused(errSession)
+	case !follows(who):
+		return who, refused(fmt.Errorf("the key has neither the scope %s nor %s", store.PermitTriggers, store.PermitMessages))
+	}
+	return who, nil
+}
+
+// follows reports whether the scopes of a key are among those that follow events.
+func follows(who auth.Principal) bool {
+	return slices.ContainsFunc(who.Scopes(), func(scope store.Permission) bool {
+		return scope == store.PermitTriggers || scope == store.PermitMessages
+	})
+}
+
+func refused(because error) error { return answer.NewProblem(403, because.Error()) }
+
+var errNotMQTT = errors.New("what was sent first is no CONNECT packet of MQTT")
+
+// first reads the packet that a client begins with, and keeps its bytes to be read again.
+func (c *connection) first() (said packets.Packet, err error) {
+	header := make([]byte, 1, 5)
+	if _, err = io.ReadFull(c.Conn, header); err != nil || header[0] != packets.Connect<<4 {
+		return said, errNotMQTT
+	}
+	length := 0
+	for shift := 0; ; shift += 7 {
+		var next [1]byte
+		if _, err = io.ReadFull(c.Conn, next[:]); err != nil || shift > 14 {
+			return said, errNotMQTT
+		}
+		header = append(header, next[0])
+		length |= int(next[0]&0x7f) << shift
+		if next[0] < 0x80 {
+			break
+		}
+	}
+	if length > maxPacket {
+		return said, errNotMQTT
+	}
+	body := make([]byte, length)
+	if _, err = io.ReadFull(c.Conn, body); err != nil {
+		return said, errNotMQTT
+	}
+	c.read = append(header, body...)
+	said.FixedHeader = packets.FixedHeader{Type: packets.Connect, Remaining: length}
+	if said.ConnectDecode(body) != nil {
+		return said, errNotMQTT
+	}
+	return said, nil
+}

@@ -1,0 +1,169 @@
+package mqtt
+
+import (
+	"context"
+	"log/slog"
+
+	mochi "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/packets"
+
+	"earshot/trigger/effect"
+)
+
+// broker is that of one app, for as long as it has clients here.
+type broker struct {
+	appID   string
+	server  *mochi.Server
+	log     *slog.Logger
+	clients int // guarded by the mutex of the Server
+	stop    context.CancelFunc
+	// ended is closed when no more events come, for whatever reason.
+	ended chan struct{}
+}
+
+// mostPending is how many messages wait for a client that is slow; what comes after them it
+// does not get, as quality of service 0 allows.
+const mostPending = 1024
+
+// join returns the broker of an app, with one more client. It begins with the events that come
+// from now on.
+func (s *Server) join(ctx context.Context, appID string) (*broker, error) {
+	if b := s.enter(appID, nil); b != nil {
+		return b, nil
+	}
+	// The lock is of all apps, so that nothing is waited for under it.
+	after, err := s.Events.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	events, err := s.Events.Follow(following, appID, "", after)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	made := &broker{appID: appID, server: newServer(s.Logger), log: s.Logger, stop: stop, ended: make(chan struct{})}
+	b := s.enter(appID, made)
+	if b != made {
+		stop() // somebody else was faster
+		return b, nil
+	}
+	go s.feed(following, b, events)
+	return b, nil
+}
+
+// enter counts one more client of the app's broker, which is made where there is none; nil
+// where that is nil too.
+func (s *Server) enter(appID string, made *broker) *broker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, running := s.brokers[appID]
+	if !running {
+		b = made
+	}
+	if b != nil {
+		s.brokers[appID] = b
+		b.clients++
+	}
+	return b
+}
+
+// leave takes a client from its broker, which ends with the last one.
+func (s *Server) leave(b *broker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.clients--; b.clients > 0 {
+		return
+	}
+	b.stop()
+	_ = b.server.Close()
+	s.forget(b)
+}
+
+// forget lets the next client of the app begin a broker of its own. The caller has the lock.
+func (s *Server) forget(b *broker) {
+	if s.brokers[b.appID] == b {
+		delete(s.brokers, b.appID)
+	}
+}
+
+// feed hands the events of the app to its broker, until there are no more: then its clients have
+// to connect again, since they would hear nothing.
+func (s *Server) feed(ctx context.Context, b *broker, events <-chan effect.Published) {
+	defer close(b.ended)
+	for published := range events {
+		says, is := s.messageOf(ctx, published)
+		if !is {
+			continue
+		}
+		if err := b.server.Publish("app/"+b.appID+"/"+says.topic, says.payload, false, 0); err != nil {
+			b.log.Warn("mqtt.publish", "app", b.appID, "topic", says.topic, "error", err.Error())
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(b)
+}
+
+// serve speaks MQTT with a client until its connection is over.
+func (b *broker) serve(conn *connection) {
+	defer func() {
+		// What a client sends is decoded by others: it may cost its connection, no more.
+		if fault := recover(); fault != nil {
+			b.log.Error("mqtt.panic", "app", b.appID, "panic", fault)
+		}
+		_ = conn.Close()
+	}()
+	if err := b.server.EstablishConnection(b.appID, conn); err != nil {
+		b.log.Debug("mqtt.over", "app", b.appID, "error", err.Error())
+	}
+}
+
+// newServer returns a broker to which only this process publishes. It is never told to Serve: it
+// has no listeners, and what it would publish of itself is of no app.
+func newServer(log *slog.Logger) *mochi.Server {
+	can := mochi.NewDefaultServerCapabilities()
+	can.MaximumPacketSize, can.MaximumClientWritesPending, can.MaximumSessionExpiryInterval = maxPacket, mostPending, 0
+	server := mochi.New(&mochi.Options{Capabilities: can, InlineClient: true, Logger: slog.New(quiet{log.Handler()})})
+	if err := server.AddHook(&rules{}, nil); err != nil {
+		panic("the hook of the broker takes no configuration: " + err.Error())
+	}
+	return server
+}
+
+// rules are what the clients of a broker may do: subscribe to what they like, and nothing else.
+type rules struct{ mochi.HookBase }
+
+// Provides says which questions of the broker are answered here.
+func (*rules) Provides(question byte) bool {
+	return question == mochi.OnConnectAuthenticate || question == mochi.OnACLCheck || question == mochi.OnPublish
+}
+
+// OnConnectAuthenticate lets everybody in, since admit has asked who it is. A last will would be
+// published without a question, and a session that outlives its connection would be on this
+// replica alone: both are taken from the client.
+func (*rules) OnConnectAuthenticate(client *mochi.Client, _ packets.Packet) bool {
+	client.Properties.Will, client.Properties.Clean = mochi.Will{}, true
+	return true
+}
+
+// OnACLCheck lets every filter pass: there are no topics here but those of the app. It lets
+// publications pass too, since a refusal would end the connection.
+func (*rules) OnACLCheck(*mochi.Client, string, bool) bool { return true }
+
+// OnPublish acknowledges what a client publishes, and drops it.
+func (*rules) OnPublish(client *mochi.Client, packet packets.Packet) (packets.Packet, error) {
+	if client.Net.Inline {
+		return packet, nil
+	}
+	return packet, packets.CodeSuccessIgnore
+}
+
+// quiet passes on what the broker logs from the level of errors: the rest are packets with what
+// is in them, of clients that come and go.
+type quiet struct{ slog.Handler }
+
+// Enabled is that of slog.Handler.
+func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelError && q.Handler.Enabled(ctx, level)
+}

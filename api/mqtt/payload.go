@@ -1,0 +1,211 @@
+package mqtt
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/trigger/effect"
+)
+
+// message is an event as SERMAS's clients know it.
+type message struct {
+	topic   string // below app/{appId}/
+	payload []byte
+}
+
+// Topics of SERMAS, below app/{appId}/.
+const (
+	topicTool        = "dialogue/tool/"
+	topicChanged     = "dialogue/tool/changed/"
+	topicNotMatching = "dialogue/tool/not-matching"
+)
+
+// event is what the payloads of all events that are passed on have.
+type event struct {
+	ID           string                `json:"id,omitempty"`
+	Time         string                `json:"ts,omitempty"`
+	MessageID    string                `json:"messageId,omitempty"`
+	AppID        string                `json:"appId"`
+	SessionID    string                `json:"sessionId,omitempty"`
+	RepositoryID string                `json:"repositoryId,omitempty"`
+	Source       string                `json:"source,omitempty"`
+	Name         string                `json:"name,omitempty"`
+	Metadata     repositories.Metadata `json:"metadata,omitempty"`
+	Schema       json.RawMessage       `json:"schema,omitempty"`
+	Values       map[string]any        `json:"values,omitempty"`
+	Omitted      []string              `json:"omitted,omitempty"`
+}
+
+// triggered is the payload of SERMAS's tool event, with the fields beside it that its manual shows.
+type triggered struct {
+	event
+	Tool tool `json:"tool"`
+}
+
+// tool is a tool as SERMAS writes it, without its request: that holds credentials.
+type tool struct {
+	Name         string      `json:"name"`
+	Description  string      `json:"description,omitempty"`
+	Schema       []parameter `json:"schema"`
+	Emitter      string      `json:"emitter,omitempty"`
+	ReturnDirect bool        `json:"returnDirect,omitempty"`
+	SkipResponse bool        `json:"skipResponse,omitempty"`
+}
+
+// parameter is one of a tool, with its value where the tool has fired.
+type parameter struct {
+	Name        string `json:"parameter"`
+	Type        string `json:"type,omitempty"`
+	Description string `json:"description,omitempty"`
+	Value       any    `json:"value,omitempty"`
+}
+
+// changed is the payload of the event about a repository.
+type changed struct {
+	AppID     string          `json:"appId"`
+	SessionID string          `json:"sessionId,omitempty"`
+	Operation string          `json:"operation"`
+	Record    json.RawMessage `json:"record"`
+	Time      string          `json:"ts"`
+	Omitted   []string        `json:"omitted,omitempty"`
+}
+
+// notMatching is the payload of the event about a message that called for no tool.
+type notMatching struct {
+	AppID        string   `json:"appId"`
+	SessionID    string   `json:"sessionId"`
+	MessageID    string   `json:"messageId,omitempty"`
+	Repositories []string `json:"repositories"`
+	Tools        []tool   `json:"tools"`
+	Time         string   `json:"ts"`
+}
+
+// messageOf is what SERMAS's clients hear of an event, if anything.
+func (s *Server) messageOf(ctx context.Context, of effect.Published) (message, bool) {
+	words := strings.SplitN(of.Subject, ".", 5)
+	if len(words) < 4 || words[0] != "tool" {
+		return message{}, false
+	}
+	var says any
+	var topic string
+	var err error
+	switch words[1] {
+	case "trigger":
+		topic = topicTool + words[len(words)-1]
+		says, err = s.triggered(ctx, of.Data)
+	case "changed":
+		topic = topicChanged + words[3]
+		var about changed
+		err, says = decode(of.Data, &about), &about
+	case "notmatching":
+		topic = topicNotMatching
+		says, err = s.notMatching(ctx, of.Data)
+	default:
+		return message{}, false
+	}
+	if err != nil {
+		return message{}, false // not written by us: others may publish there
+	}
+	payload, err := exactjson.Encode(says)
+	return message{topic, payload}, err == nil
+}
+
+// decode keeps the digits of numbers.
+func decode(data []byte, into any) error {
+	reading := json.NewDecoder(bytes.NewReader(data))
+	reading.UseNumber()
+	return reading.Decode(into)
+}
+
+func (s *Server) triggered(ctx context.Context, data []byte) (any, error) {
+	var says triggered
+	if err := decode(data, &says.event); err != nil {
+		return nil, err
+	}
+	says.Tool = s.describer(ctx, says.event)(says.Name)
+	says.Tool.Schema = filled(says.Schema, says.Values)
+	return says, nil
+}
+
+func (s *Server) notMatching(ctx context.Context, data []byte) (any, error) {
+	var about struct {
+		event
+		Repositories []string `json:"repositories"`
+		Tools        []string `json:"tools"`
+	}
+	if err := decode(data, &about); err != nil {
+		return nil, err
+	}
+	says := notMatching{about.AppID, about.SessionID, about.MessageID, about.Repositories, []tool{}, about.Time}
+	describe := s.describer(ctx, about.event)
+	for _, name := range about.Tools {
+		says.Tools = append(says.Tools, describe(name))
+	}
+	return says, nil
+}
+
+// describer describes the tools that are in scope where something happened. Of one that is there no
+// more, as those that fire once, only the name is told.
+func (s *Server) describer(ctx context.Context, of event) func(name string) tool {
+	catalog, err := s.Engine.Catalog(ctx, of.AppID, of.SessionID)
+	return func(name string) tool {
+		if err == nil {
+			if found, there := catalog.Find(name, of.RepositoryID); there {
+				known := found.Tool
+				return tool{known.Name, known.Description, filled(known.Given(), nil), known.Emitter, known.ReturnDirect, known.SkipResponse}
+			}
+		}
+		return tool{Name: name, Schema: []parameter{}}
+	}
+}
+
+// filled is a tool's parameters as SERMAS writes them, whichever language they were given in, with
+// their values, and then the values that no parameter is for.
+func filled(given json.RawMessage, values map[string]any) []parameter {
+	rest, all := maps.Clone(values), []parameter{}
+	for _, one := range parametersIn(given) {
+		one.Value = values[one.Name]
+		delete(rest, one.Name)
+		all = append(all, one)
+	}
+	for _, name := range slices.Sorted(maps.Keys(rest)) {
+		all = append(all, parameter{Name: name, Value: rest[name]})
+	}
+	return all
+}
+
+// parametersIn reads the names, types and descriptions of parameters: out of a list as SERMAS or
+// Toolbox writes it, or of a JSON Schema.
+func parametersIn(given json.RawMessage) (all []parameter) {
+	var list []struct {
+		parameter
+		Toolbox string `json:"name"`
+	}
+	if json.Unmarshal(given, &list) == nil {
+		for _, one := range list {
+			one.Name, one.Value = cmp.Or(one.Name, one.Toolbox), nil
+			all = append(all, one.parameter)
+		}
+		return all
+	}
+	var schema struct {
+		Properties map[string]struct {
+			Type        any    `json:"type"` // a name, or a list of them
+			Description string `json:"description"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(given, &schema) // what cannot be read has none
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		of := schema.Properties[name]
+		kind, _ := of.Type.(string)
+		all = append(all, parameter{Name: name, Type: kind, Description: of.Description})
+	}
+	return all
+}

@@ -1,0 +1,206 @@
+package mqtt
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/api/auth"
+	"earshot/repositories"
+	"earshot/repositories/secret"
+	"earshot/repositories/store"
+	"earshot/trigger"
+	"earshot/trigger/effect"
+)
+
+// Options are what New needs.
+type Options struct {
+	// Engine describes the tools that events name.
+	Engine Catalogs
+	// Events is read for the apps that somebody follows. Missing: connections are refused.
+	Events Events
+	// Principal finds out whose a token or key is.
+	Principal func(ctx context.Context, token secret.Secret) (auth.Principal, error)
+	// StillGood returns why a principal is one no more.
+	StillGood func(ctx context.Context, who auth.Principal) error
+	// Lineages knows until when access tokens were renewed. Missing: none was.
+	Lineages Lineages
+	// Enter counts one more connection of an app.
+	Enter func(scope repositories.Scope) (leave func(), err error)
+	// Closing ends the connections when it is closed.
+	Closing <-chan struct{}
+	Now     func() time.Time
+	Logger  *slog.Logger
+}
+
+// Catalogs knows which tools are in scope.
+type Catalogs interface {
+	Catalog(ctx context.Context, appID, sessionID string) (*trigger.Catalog, error)
+}
+
+// Events reads the stream of events for any number of subscribers.
+type Events interface {
+	Now(ctx context.Context) (uint64, error)
+	Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error)
+}
+
+// Lineages knows when the newest of the access tokens ends that were renewed one into the other;
+// the zero time where none was.
+type Lineages interface {
+	LineageExpires(ctx context.Context, appID, lineage string) (time.Time, error)
+}
+
+// Server serves MQTT 3.1, 3.1.1 and 5 to the clients of all apps. It is safe for concurrent use.
+type Server struct {
+	Options
+	mu      sync.Mutex
+	brokers map[string]*broker // by app, while somebody is connected
+}
+
+// New returns a server without clients.
+func New(options Options) *Server { return &Server{Options: options, brokers: map[string]*broker{}} }
+
+const (
+	// subprotocol is how MQTT is named in WebSockets (MQTT 3.1.1, section 6.0); clients of
+	// version 3.1 name their own.
+	subprotocol, subprotocol31 = "mqtt", "mqttv3.1"
+	// connectTime is how long a client may take until it has said who it is.
+	connectTime = 10 * time.Second
+	// recheck is how often it is looked whether the token is still good, and unchecked how
+	// long a connection stays open while that cannot be looked up.
+	recheck   = 500 * time.Millisecond
+	unchecked = 30 * time.Second
+)
+
+// Serve takes the request of a client for a WebSocket, and returns when its connection is over.
+func (s *Server) Serve(c echo.Context) error {
+	if s.Events == nil {
+		return answer.NewProblem(http.StatusServiceUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
+	}
+	if !asksForWebSocket(c.Request()) {
+		return answer.NewProblem(http.StatusUpgradeRequired, "this is MQTT over WebSocket: connect with an MQTT client to ws://"+c.Request().Host+c.Path()+", with a token as the user name").
+			With("Upgrade", "websocket").With("Connection", "Upgrade")
+	}
+	socket, err := websocket.Accept(c.Response(), c.Request(), &websocket.AcceptOptions{
+		Subprotocols: []string{subprotocol, subprotocol31},
+		// A page of any origin may connect, since no browser sends a token by itself: it
+		// is in the first packet.
+		InsecureSkipVerify: true,
+	})
+	if err != nil {
+		return nil // it has been answered
+	}
+	socket.SetReadLimit(maxPacket)
+	defer socket.CloseNow()
+	s.talk(c.Request().Context(), socket)
+	return nil
+}
+
+func asksForWebSocket(request *http.Request) bool {
+	return request.Method == http.MethodGet && request.Header.Get("Sec-WebSocket-Key") != ""
+}
+
+// talk lets a client in, and serves it until somebody ends that.
+func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	conn := &connection{Conn: websocket.NetConn(ctx, socket, websocket.MessageBinary)}
+	who, no := s.admit(ctx, conn)
+	if no != nil {
+		no.send(conn)
+		_ = socket.Close(websocket.StatusPolicyViolation, no.reason)
+		return
+	}
+	leave, err := s.Enter(repositories.Scope{AppID: who.AppID()})
+	if err != nil {
+		conn.refuse(tooMany).send(conn)
+		return
+	}
+	defer leave()
+	b, err := s.join(ctx, who.AppID())
+	if err != nil {
+		conn.refuse(unavailable).send(conn)
+		return
+	}
+	defer s.leave(b)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		b.serve(conn)
+	}()
+	_ = socket.Close(s.await(ctx, who, gone, b.ended))
+	<-gone
+}
+
+// await returns when a connection is to end, with what is said of that.
+func (s *Server) await(ctx context.Context, who auth.Principal, gone, ended <-chan struct{}) (websocket.StatusCode, string) {
+	checks, checked := time.NewTicker(recheck), s.Now()
+	defer checks.Stop()
+	for {
+		select {
+		case <-gone:
+			return websocket.StatusNormalClosure, ""
+		case <-ended:
+			return websocket.StatusTryAgainLater, "the events cannot be read now: connect again"
+		case <-s.Closing:
+			return websocket.StatusGoingAway, "this replica is stopping: connect again"
+		case <-ctx.Done():
+			return websocket.StatusGoingAway, ""
+		case <-checks.C:
+			err := s.good(ctx, &who)
+			if err == nil {
+				checked = s.Now()
+			} else if !answer.IsUnavailable(err) || s.Now().Sub(checked) > unchecked {
+				return websocket.StatusPolicyViolation, why(err)
+			}
+		}
+	}
+}
+
+// good returns why a connection has to end. It goes on where its token was renewed meanwhile: who
+// renews does not need to connect again with the new one.
+func (s *Server) good(ctx context.Context, who *auth.Principal) error {
+	over := func() bool { return !who.Expires.IsZero() && !s.Now().Before(who.Expires) }
+	if over() && who.Lineage != "" && s.Lineages != nil {
+		until, err := s.Lineages.LineageExpires(ctx, who.AppID(), who.Lineage)
+		if err != nil {
+			return err
+		}
+		who.Expires = until
+	}
+	if over() || who.Expires.IsZero() && who.Lineage != "" {
+		return store.ErrKeyExpired
+	}
+	return s.StillGood(ctx, *who)
+}
+
+// why is the end of a token in a few words: the reason of a close has 123 bytes.
+func why(err error) string {
+	text := answer.ProblemOf(auth.Unauthorized(err)).Detail
+	return text[:min(len(text), 120)]
+}
+
+// connection is the WebSocket of a client as a stream of bytes, of which what was read to find
+// out who it is comes once more.
+type connection struct {
+	net.Conn
+	read    []byte
+	version byte
+}
+
+// Read is that of net.Conn.
+func (c *connection) Read(into []byte) (int, error) {
+	if len(c.read) > 0 {
+		n := copy(into, c.read)
+		c.read = c.read[n:]
+		return n, nil
+	}
+	return c.Conn.Read(into)
+}

@@ -1,0 +1,282 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/mochi-mqtt/server/v2/packets"
+	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+	"earshot/deploy/devtest"
+	"earshot/repositories/store"
+)
+
+// sermas has the clients of SERMAS served.
+func sermas(o *api.Options) { o.SERMAS = true }
+
+// subscriber is an MQTT client over WebSocket.
+type subscriber struct {
+	t       *testing.T
+	conn    net.Conn
+	in      *bufio.Reader
+	version byte
+	code    byte // with which the server answered
+}
+
+// knock opens a WebSocket at /mqtt.
+func (s stage) knock() *subscriber {
+	s.t.Helper()
+	socket, _, err := websocket.Dial(s.t.Context(), strings.Replace(s.url, "http", "ws", 1)+"/mqtt", &websocket.DialOptions{Subprotocols: []string{"mqtt"}})
+	require.NoError(s.t, err)
+	require.Equal(s.t, "mqtt", socket.Subprotocol())
+	s.t.Cleanup(func() { _ = socket.CloseNow() })
+	conn := websocket.NetConn(context.Background(), socket, websocket.MessageBinary)
+	return &subscriber{t: s.t.(*testing.T), conn: conn, in: bufio.NewReader(conn), version: 4}
+}
+
+// connected is a client that has said who it is; change may alter its first packet.
+func (s stage) connected(token string, change ...func(*packets.Packet)) *subscriber {
+	s.t.Helper()
+	client := s.knock()
+	hello := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Connect}, ProtocolVersion: 4, Connect: packets.ConnectParams{
+		ProtocolName: []byte("MQTT"), Clean: true, Keepalive: 60, ClientIdentifier: "client", UsernameFlag: true, Username: []byte(token),
+	}}
+	for _, alter := range change {
+		alter(&hello)
+	}
+	client.version = hello.ProtocolVersion
+	client.send(hello, (*packets.Packet).ConnectEncode)
+	client.code = client.next(packets.Connack).ReasonCode
+	return client
+}
+
+func (c *subscriber) send(pk packets.Packet, encode func(*packets.Packet, *bytes.Buffer) error) {
+	c.t.Helper()
+	pk.ProtocolVersion = c.version
+	var text bytes.Buffer
+	require.NoError(c.t, encode(&pk, &text))
+	_, err := c.conn.Write(text.Bytes())
+	require.NoError(c.t, err)
+}
+
+// next reads the next packet, which is of that type.
+func (c *subscriber) next(kind byte) (pk packets.Packet) {
+	c.t.Helper()
+	first, err := c.in.ReadByte()
+	require.NoError(c.t, err)
+	require.NoError(c.t, pk.FixedHeader.Decode(first))
+	length, _, err := packets.DecodeLength(c.in)
+	require.NoError(c.t, err)
+	body := make([]byte, length)
+	for at := 0; at < length; {
+		n, err := c.in.Read(body[at:])
+		require.NoError(c.t, err)
+		at += n
+	}
+	pk.ProtocolVersion, pk.FixedHeader.Remaining = c.version, length
+	require.Equal(c.t, kind, pk.FixedHeader.Type)
+	switch kind {
+	case packets.Connack:
+		err = pk.ConnackDecode(body)
+	case packets.Suback:
+		err = pk.SubackDecode(body)
+	case packets.Publish:
+		err = pk.PublishDecode(body)
+	case packets.Puback:
+		err = pk.PubackDecode(body)
+	}
+	require.NoError(c.t, err)
+	return pk
+}
+
+// subscribe follows what a filter lets through.
+func (c *subscriber) subscribe(filters ...string) *subscriber {
+	c.t.Helper()
+	asked := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Subscribe, Qos: 1}, PacketID: 1}
+	for _, filter := range filters {
+		asked.Filters = append(asked.Filters, packets.Subscription{Filter: filter})
+	}
+	c.send(asked, (*packets.Packet).SubscribeEncode)
+	require.Len(c.t, c.next(packets.Suback).ReasonCodes, len(filters))
+	return c
+}
+
+// hears returns the topic and the payload of the next message.
+func (c *subscriber) hears() (string, map[string]any) {
+	c.t.Helper()
+	got := c.next(packets.Publish)
+	var payload map[string]any
+	require.NoError(c.t, json.Unmarshal(got.Payload, &payload), "%s", got.Payload)
+	return got.TopicName, payload
+}
+
+// ended checks that the server ends the connection.
+func (c *subscriber) ended() {
+	c.t.Helper()
+	_, err := c.in.ReadByte()
+	require.Error(c.t, err)
+}
+
+// keyFor is an app's key with scopes.
+func (s stage) keyFor(app, scopes string) string {
+	s.t.Helper()
+	var made struct{ Key string }
+	require.NoError(s.t, json.Unmarshal(s.call("POST", "/v1/apps/"+app+"/keys", `{"name":"k","scopes":[`+scopes+`]}`).is(201, "").body, &made))
+	return made.Key
+}
+
+func TestEventsComeOverMQTTAsSERMASWritesThem(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, sermas)
+	follower := s.connected(s.keyFor("clinic", `"triggers"`)).subscribe("app/clinic/dialogue/tool/#")
+	require.Zero(t, follower.code)
+
+	s.publish("tool.trigger.clinic.s1.book", "s1", `{"id":"e1","ts":"2026-01-02T03:04:05Z","text":"on monday","appId":"clinic","sessionId":"s1","repositoryId":"desk",
+		"source":"message","name":"book","schema":[{"parameter":"day","type":"string","description":"when"},{"name":"people","type":"integer"}],"values":{"day":"monday","people":12345678901234567890,"extra":true}}`)
+	topic, says := follower.hears()
+	require.Equal(t, "app/clinic/dialogue/tool/book", topic)
+	require.Equal(t, "s1", says["sessionId"])
+	require.NotContains(t, says, "text", "what one visitor says is not for all clients of the app")
+	require.Equal(t, map[string]any{"name": "book", "schema": []any{
+		map[string]any{"parameter": "day", "type": "string", "description": "when", "value": "monday"},
+		map[string]any{"parameter": "people", "type": "integer", "value": 12345678901234567890.0},
+		map[string]any{"parameter": "extra", "value": true},
+	}}, says["tool"])
+
+	s.publish("tool.result.clinic.s1.book", "s1", `{}`)
+	s.publish("tool.trigger.clinic.s1.bad", "s1", `"no object"`)
+	s.publish("tool.changed.clinic.desk", "s1", `{"appId":"clinic","sessionId":"s1","operation":"created","record":{"repositoryId":"desk"},"ts":"2026-01-02T03:04:05Z"}`)
+	topic, says = follower.hears()
+	require.Equal(t, "app/clinic/dialogue/tool/changed/desk", topic)
+	require.Equal(t, map[string]any{"appId": "clinic", "sessionId": "s1", "operation": "created", "record": map[string]any{"repositoryId": "desk"}, "ts": "2026-01-02T03:04:05Z"}, says)
+
+	s.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","description":"books","emitter":"calendar.request",
+		"parameters":{"type":"object","properties":{"day":{"type":"string","description":"when"}}},"url":"https://example.org","request":{"auth":"basic","basic":{"username":"u","password":"planted"}}}]}`).is(201, "")
+	s.publish("tool.notmatching.clinic.s1", "s1", `{"appId":"clinic","sessionId":"s1","messageId":"m1","repositories":["desk"],"tools":["book","gone"],"ts":"2026-01-02T03:04:05Z"}`)
+	topic, says = follower.hears()
+	require.Equal(t, "app/clinic/dialogue/tool/not-matching", topic)
+	require.Equal(t, []any{"desk"}, says["repositories"])
+	require.Equal(t, []any{
+		map[string]any{"name": "book", "description": "books", "emitter": "calendar.request", "schema": []any{map[string]any{"parameter": "day", "type": "string", "description": "when"}}},
+		map[string]any{"name": "gone", "schema": []any{}},
+	}, says["tools"])
+}
+
+func TestClientOfMQTTSeesItsOwnAppAlone(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, sermas)
+	s.call("PUT", "/v1/apps/other", `{}`).is(201, "")
+	mine, theirs := s.keyFor("clinic", `"messages"`), s.keyFor("other", `"triggers"`)
+	takesOver := s.connected(theirs) // of another app, a client of the same id
+	willing := s.connected(theirs, func(hello *packets.Packet) {
+		hello.Connect.ClientIdentifier, hello.Connect.WillFlag = "willing", true
+		hello.Connect.WillTopic, hello.Connect.WillPayload = "app/clinic/dialogue/tool/forged", []byte(`{}`)
+	})
+	follower := s.connected(mine, func(hello *packets.Packet) { hello.Connect.Clean = false })
+	follower.subscribe("#", "+/+/dialogue/tool/+", "$SYS/#", "app/other/dialogue/tool/#", "$share/g/app/#")
+	takesOver.subscribe("#")
+	for _, topic := range []string{"app/clinic/dialogue/tool/forged", "app/other/dialogue/tool/forged"} {
+		for _, publisher := range []*subscriber{follower, takesOver} {
+			publisher.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Publish, Qos: 1, Retain: true}, TopicName: topic, PacketID: 7, Payload: []byte(`{}`)},
+				(*packets.Packet).PublishEncode)
+			require.EqualValues(t, 7, publisher.next(packets.Puback).PacketID, "what is published is acknowledged and dropped")
+		}
+	}
+	require.NoError(t, willing.conn.Close(), "without a goodbye, which is when a last will is published")
+
+	event := func(app string) string {
+		return `{"appId":"` + app + `","sessionId":"s1","name":"book","schema":[],"values":{}}`
+	}
+	s.publish("tool.trigger.other.s1.book", "s1", event("other"))
+	s.publish("tool.trigger.clinic.s1.book", "s1", event("clinic"))
+	for client, topic := range map[*subscriber]string{follower: "app/clinic/dialogue/tool/book", takesOver: "app/other/dialogue/tool/book"} {
+		got, says := client.hears()
+		require.Equal(t, topic, got)
+		require.Equal(t, strings.Split(topic, "/")[1], says["appId"])
+	}
+}
+
+func TestWhoIsNotLetInOverMQTTIsTold(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, sermas)
+	var token struct{ Token string }
+	require.NoError(t, json.Unmarshal(s.call("POST", "/v1/apps/clinic/sessions/s1/token", "").is(201, "").body, &token))
+	for what, credential := range map[string]string{
+		"nothing": "", "a wrong key": "no-such-key", "a key without the scope": s.keyFor("clinic", `"tools"`), "the admin, who is of no app": adminKey, "the token of a session": token.Token,
+	} {
+		refused := s.connected(credential)
+		require.EqualValues(t, 5, refused.code, what)
+		refused.ended()
+	}
+	newer := s.connected("no-such-key", func(hello *packets.Packet) { hello.ProtocolVersion = 5 })
+	require.EqualValues(t, 0x87, newer.code)
+	unknown := s.connected("no-such-key", func(hello *packets.Packet) { hello.ProtocolVersion = 6 })
+	require.EqualValues(t, 1, unknown.code)
+	for _, garbage := range [][]byte{[]byte("GET / HTTP/1.1\r\n\r\n"), {0x10, 0xff, 0xff, 0xff, 0xff, 0x7f}, {0x10, 2, 0, 9}} {
+		client := s.knock()
+		_, err := client.conn.Write(garbage)
+		require.NoError(t, err)
+		client.ended()
+	}
+	s.call("GET", "/mqtt", "").problem(426, "MQTT")
+}
+
+func TestConnectionOverMQTTEndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, sermas)
+	revoked, fifth := s.keyFor("clinic", `"triggers"`), s.keyFor("clinic", `"messages"`)
+	gone := s.connected(revoked).subscribe("#")
+	stays := s.connected(fifth, func(hello *packets.Packet) { hello.ProtocolVersion, hello.Connect.ClientIdentifier = 5, "" }).subscribe("#")
+	var keys struct {
+		Items []struct {
+			KeyID, Name string
+			Scopes      []string
+		}
+	}
+	require.NoError(t, json.Unmarshal(s.call("GET", "/v1/apps/clinic/keys", "").is(200, "").body, &keys))
+	for _, key := range keys.Items {
+		if key.Scopes[0] == "triggers" {
+			s.call("DELETE", "/v1/apps/clinic/keys/"+key.KeyID, "").is(204, "")
+		}
+	}
+	gone.ended()
+	s.publish("tool.trigger.clinic.s1.book", "s1", `{"appId":"clinic","name":"book"}`)
+	topic, _ := stays.hears()
+	require.Equal(t, "app/clinic/dialogue/tool/book", topic)
+	close(s.closing)
+	require.NoError(t, stays.conn.SetReadDeadline(time.Time{}))
+	stays.ended()
+}
+
+// A client of SERMAS renews its token over REST; whether it connects again with it is its own affair.
+func TestConnectionOverMQTTEndsWithTheLastOfItsTokens(t *testing.T) {
+	t.Parallel()
+	clock := devtest.NewClock(time.Now())
+	s := onStage(t, sermas, func(o *api.Options) { o.Now, o.Lineages = clock.Now, o.Store.(*store.Store) })
+	life, err := s.store.Generation(t.Context(), "clinic", "")
+	require.NoError(t, err)
+	connected := func(lineage string) *subscriber {
+		signed, err := s.sealer.SignAccess(store.AccessToken{
+			AppID: "clinic", ModuleID: "avatar", Lineage: lineage, Expires: clock.Now().Add(time.Minute), Life: life, Scopes: []store.Permission{store.PermitTriggers},
+		}, "t1")
+		require.NoError(t, err)
+		return s.connected(signed.Reveal(), func(hello *packets.Packet) { hello.Connect.ClientIdentifier = lineage }).subscribe("#")
+	}
+	renewed, forgotten := connected("l1"), connected("l2")
+	require.NoError(t, s.store.ExtendLineage(t.Context(), "clinic", "l1", clock.Now().Add(2*time.Minute)))
+	clock.Advance(time.Minute)
+	forgotten.ended()
+	s.publish("tool.trigger.clinic.s1.book", "s1", `{"appId":"clinic","name":"book"}`)
+	_, says := renewed.hears()
+	require.Equal(t, "book", says["name"])
+	clock.Advance(time.Minute)
+	renewed.ended()
+}
