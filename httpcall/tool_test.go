@@ -95,13 +95,14 @@ func TestToolWithoutABodySendsNone(t *testing.T) {
 func TestPathOfAToolStaysUnderItsSource(t *testing.T) {
 	e := newEndpoint(t, nil)
 	r := toolRig(t, repositories.Source{BaseURL: e.URL + "/v1/"})
-	for _, value := range []string{"..", ".", "../../admin", `..\..\admin`, "a/../../b", ""} {
+	for _, value := range []string{"..", ".", "../../admin", `..\..\admin`, "a/../../b"} {
 		outcome := r.tool(`"method":"GET","path":"users/{{.id}}"`+list("pathParams", [2]string{"id", "string"}), `{"id":`+quoted(value)+`}`)
 		require.Equal(t, effect.Dead, outcome.Verdict, value)
 		require.Equal(t, effect.ReasonRequest, outcome.Reason)
 	}
-	outcome := r.tool(`"method":"GET","path":"users/{{.id}}"`+list("pathParams", [2]string{"id", "string"}), `{}`)
-	require.Contains(t, outcome.Error, "there is no value, and the path needs one")
+	fired := effecttest.Tool(t, `"type":"http","source":"api","method":"GET","path":"users/{{.id}}"`+list("pathParams", [2]string{"id", "string"}))
+	outcome := r.Deliver(t.Context(), effecttest.Call(effect.CallOf(fired, map[string]any{"id": ""}, nil)))
+	require.Contains(t, outcome.Error, "there is no value, and the path needs one", "of a trigger that is older than the rule")
 	outcome = r.tool(`"method":"GET","path":"/v2/x"`, "")
 	require.Contains(t, outcome.Error, `leads to "/v2/x", which is not under "/v1/"`)
 	require.Empty(t, e.requests())

@@ -154,23 +154,39 @@ func unknownURLParameters(text string, known []string) []string {
 	rest := strings.TrimPrefix(text, authority.FindString(text))
 	var unknown []string
 	for _, found := range urlParameter.FindAllString(rest, -1) {
-		if !namesParameter(found[1:], known) && !slices.Contains(unknown, found) {
+		if parameterNamed(found[1:], known) == "" && !slices.Contains(unknown, found) {
 			unknown = append(unknown, found)
 		}
 	}
 	return unknown
 }
 
-// namesParameter reports whether the text is a known name, or one followed by a
-// hyphen: in /:from-:to the hyphen belongs to the path.
-func namesParameter(text string, known []string) bool {
+// pathParameter finds what may be a :param that the tool knows, whose name may also begin
+// with a digit.
+var pathParameter = regexp.MustCompile(`:[A-Za-z0-9_-]+`)
+
+// namedIn returns the known names that stand as :name in a part of a URL; the app's id is
+// always there.
+func namedIn(part string, known []string) []string {
+	var names []string
+	for _, found := range pathParameter.FindAllString(part, -1) {
+		if name := parameterNamed(found[1:], known); name != "" && name != "appId" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// parameterNamed returns the known name that a text is or begins with: in /:from-:to the
+// hyphen belongs to the path. It is empty where there is none.
+func parameterNamed(text string, known []string) string {
 	for {
 		if slices.Contains(known, text) {
-			return true
+			return text
 		}
 		end := strings.LastIndexByte(text, '-')
 		if end < 0 {
-			return false
+			return ""
 		}
 		text = text[:end]
 	}

@@ -3,10 +3,12 @@ package repositories
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/parameters"
+	"earshot/repositories/template"
 )
 
 // CatchAll is the name of the tool that fires when nothing else matches a message.
@@ -206,10 +208,35 @@ func (r *Repository) Compile() error {
 	return faults.Err()
 }
 
+// inPath returns the parameters that stand in the path of what the tool calls. It needs no
+// compiled tool.
+func (t *Tool) inPath() []string {
+	if t.Type == ToolHTTP {
+		path, _, _ := strings.Cut(t.Path, "?")
+		parsed, err := template.Parse(path, template.PathEscape, template.QueryEscape)
+		if err != nil {
+			return nil // a fault of the path, which is told where it is checked
+		}
+		return parsed.Names()
+	}
+	path := strings.TrimPrefix(t.URL, authority.FindString(t.URL))
+	if end := strings.IndexAny(path, "?#"); end >= 0 {
+		path = path[:end]
+	}
+	if !strings.Contains(path, ":") {
+		return nil
+	}
+	var names []string
+	for _, in := range t.lists() {
+		names = append(names, ParameterNames(in.Raw)...)
+	}
+	return namedIn(path, names)
+}
+
 // compile makes the tool's one form of parameters. The faults' pointers begin at the
 // tool; with faults, what is returned is of use for its names alone, and may be nil.
 func (t *Tool) compile(with *parameters.Budget) (*parameters.Parameters, fault.List) {
-	compiled, faults := parameters.Compile(t.lists(), with)
+	compiled, faults := parameters.Compile(t.lists(), with, t.inPath()...)
 	if len(faults) == 0 {
 		t.params = compiled
 	}

@@ -141,3 +141,28 @@ func TestRecordSaysWhereItsValuesComeFrom(t *testing.T) {
 		}, record.Evidence)
 	})
 }
+
+// TestValueOfThePathIsWaitedFor: a call to a path that lacks a value is none. The message is
+// rejected, a repository that is good for one fire is still there, and the next message
+// completes the call.
+func TestValueOfThePathIsWaitedFor(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "trips", `{"options":{"triggerOnce":true},"tools":[{"name":"book","url":"http://calendar.example/book/:day",
+		  "schema":[{"parameter":"day","type":"string","ask":"Which day?"},{"parameter":"people","type":"integer"}]}]}`)
+		answer, err := w.say("m1", `book {"people":2}`)
+		require.NoError(t, err)
+		require.Empty(t, answer.Matches)
+		require.Equal(t, []string{"day"}, answer.Rejected[0].Missing)
+		require.Equal(t, "Which day?", answer.Rejected[0].Ask)
+		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"people": 2}})
+		faulty := &trigger.ValuesError{}
+		require.ErrorAs(t, err, &faulty)
+		_, fired := w.fired()
+		require.Zero(t, fired)
+
+		answer, err = w.say("m2", `book {"day":"monday"}`)
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateDelivered, answer.Matches[0].Call.State)
+		require.JSONEq(t, `{"day":"monday","people":2}`, asJSON(t, answer.Matches[0].Values))
+	})
+}

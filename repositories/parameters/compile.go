@@ -11,9 +11,11 @@ import (
 )
 
 // Compile compiles a tool's lists of parameters, in their order, into one form; the Toolbox
-// list may be a JSON Schema instead. The faults' pointers are relative to the tool. If
-// there are faults, the result is only good for its names, and may be nil.
-func Compile(lists []List, with *Budget) (*Parameters, fault.List) {
+// list may be a JSON Schema instead. Those that are named as needed stand in the path of a
+// URL: no call can be made without them, so that they are required whatever their list says,
+// and an empty text is none of their values. The faults' pointers are relative to the tool.
+// If there are faults, the result is only good for its names, and may be nil.
+func Compile(lists []List, with *Budget, needed ...string) (*Parameters, fault.List) {
 	lists = slices.DeleteFunc(slices.Clone(lists), func(l List) bool { return !Present(l.Raw) })
 	root, faults := schemaOf(lists)
 	if len(faults) > 0 {
@@ -21,9 +23,9 @@ func Compile(lists []List, with *Budget) (*Parameters, fault.List) {
 	}
 	var compiled *Parameters
 	if root != nil {
-		compiled, faults = compileRoot(root, with)
+		compiled, faults = compileRoot(root, with, needed)
 	} else {
-		compiled, faults = compileLists(lists, with)
+		compiled, faults = compileLists(lists, with, needed)
 	}
 	if len(faults) == 0 {
 		compiled.index()
@@ -61,7 +63,7 @@ func Present(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
 }
 
-func compileLists(lists []List, with *Budget) (*Parameters, fault.List) {
+func compileLists(lists []List, with *Budget, needed []string) (*Parameters, fault.List) {
 	var faults fault.List
 	parameters := &Parameters{}
 	seen := map[string]bool{}
@@ -71,6 +73,7 @@ func compileLists(lists []List, with *Budget) (*Parameters, fault.List) {
 		faults.Join(duplicates(list, in.dialect, seen))
 		parameters.list = append(parameters.list, list...)
 	}
+	parameters.need(needed)
 	model, err := listModel(parameters.list)
 	if err != nil && len(faults) == 0 {
 		faults.Add("", "cannot be shown to a model: %s", err)
@@ -272,3 +275,39 @@ var (
 	valueKinds = []kind{kindString, kindInteger, kindFloat, kindNumber, kindBoolean}
 	escapes    = []string{escapeSingleQuotes, escapeDoubleQuotes, escapeBackticks, escapeSquareBrackets}
 )
+
+// need marks the parameters that stand in the path of a URL. An empty default is none there.
+func (p *Parameters) need(names []string) {
+	needed := make(map[string]bool, len(names))
+	for _, name := range names {
+		needed[name] = true
+	}
+	for _, parameter := range p.list {
+		if !needed[parameter.name] {
+			continue
+		}
+		parameter.inPath = true
+		if parameter.fallback != nil && parameter.fallback.used != "" {
+			continue
+		}
+		parameter.fallback, parameter.required = nil, true
+	}
+}
+
+// Unfillable finds the parameters in the path of a URL that no message can fill: those that
+// are fixed to an empty text, and those that are hidden from models without a value. It is for
+// definitions that are new: of one that was taken before, a program may still give the value.
+// The pointers begin at the tool.
+func (p *Parameters) Unfillable() fault.List {
+	var faults fault.List
+	for _, one := range p.list {
+		switch {
+		case !one.inPath || len(one.claims) > 0:
+		case one.static != nil && one.static.used == "":
+			faults.Add(one.place+fault.Point("value"), "is empty, and the parameter stands in the path of the url, which has no place for an empty value")
+		case one.static == nil && one.ignored && one.fallback == nil:
+			faults.Add(one.place+fault.Point("ignore"), "nobody fills the parameter, which stands in the path of the url: give it a value or a default")
+		}
+	}
+	return faults
+}

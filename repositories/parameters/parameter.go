@@ -43,6 +43,7 @@ type compiledParameter struct {
 	grounded    bool // a model's value has to stand in the conversation
 	claims      []Claim
 	pasted      bool   // into a statement
+	inPath      bool   // of a URL, which has no place for an empty value
 	ask         string // what a user is asked for it; empty for nothing
 
 	fallback *fixed // default

@@ -179,7 +179,7 @@ func (s *evaluation) take(p *compiledParameter, values map[string]any) {
 		s.Values[p.name] = normal(p.static.used)
 	case s.lenient && p.ignored:
 		s.absent(p)
-	case given == nil || s.lenient && p.absent(given):
+	case given == nil || p.inPath && given == "" || s.lenient && p.absent(given):
 		s.null(p, sent)
 	default:
 		s.settle(p, normal(given))
@@ -189,7 +189,7 @@ func (s *evaluation) take(p *compiledParameter, values map[string]any) {
 // null counts as absent, except where a JSON Schema requires a property and lets it
 // be null.
 func (s *evaluation) null(p *compiledParameter, sent bool) {
-	if sent && p.nullable && p.required {
+	if sent && p.nullable && p.required && !p.inPath {
 		s.Values[p.name] = nil
 		return
 	}

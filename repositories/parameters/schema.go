@@ -26,7 +26,7 @@ type rootSchema struct {
 
 // compileRoot compiles parameters that are a JSON Schema: what the lists know as
 // well (names, defaults, what is hidden) into parameters, all else into the schema.
-func compileRoot(raw json.RawMessage, with *Budget) (*Parameters, fault.List) {
+func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameters, fault.List) {
 	value, err := exactjson.Decode(raw)
 	if err != nil {
 		return nil, fault.List{{Pointer: fault.Point("parameters"), Detail: err.Error()}}
@@ -49,10 +49,10 @@ func compileRoot(raw json.RawMessage, with *Budget) (*Parameters, fault.List) {
 		faults.Add(fault.Point("parameters", "type"), "is %s, and the values of a tool are an \"object\"", fault.Show(named))
 		return nil, faults
 	}
-	return newRoot(document, raw, compiled)
+	return newRoot(document, raw, compiled, needed)
 }
 
-func newRoot(document map[string]any, raw json.RawMessage, compiled *jsonschema.Schema) (*Parameters, fault.List) {
+func newRoot(document map[string]any, raw json.RawMessage, compiled *jsonschema.Schema, needed []string) (*Parameters, fault.List) {
 	var faults fault.List
 	properties, _ := document["properties"].(map[string]any)
 	required := requiredNames(document)
@@ -62,6 +62,7 @@ func newRoot(document map[string]any, raw json.RawMessage, compiled *jsonschema.
 		at := fault.Point("parameters", "properties", name)
 		p.list = append(p.list, compileProperty(name, properties[name], property, required[name], newFaultCollector(&faults, at)))
 	}
+	p.need(needed)
 	p.model = schemaModel(document, p.list)
 	p.dialect, _ = document["$schema"].(string)
 	return p, faults

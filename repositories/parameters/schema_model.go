@@ -169,7 +169,7 @@ func shownRequired(document map[string]any, list []*compiledParameter) []string 
 	names := requiredNames(document)
 	var required []string
 	for _, p := range list {
-		if names[p.name] && !p.hidden() {
+		if (names[p.name] || p.inPath && p.required) && !p.hidden() {
 			required = append(required, p.name)
 		}
 		delete(names, p.name)
