@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/unraced"
 )
 
 // pages reads a list to its end, and returns the values of a field of its items.
@@ -33,6 +35,7 @@ func (w world) pages(path, field string) (all []string, count int) {
 }
 
 func TestAPageIsLimitedInBytes(t *testing.T) {
+	unraced.Only(t)
 	w := live(t, everything)
 	w.call("PUT", "/v1/apps/clinic", `{"settings":{"limits":null}}`).is(201, "")
 	long := strings.Repeat("<é", 15<<10)

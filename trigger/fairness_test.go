@@ -13,6 +13,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/redistest"
+	"earshot/repositories/unraced"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -192,6 +193,10 @@ func (h *widest) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 // by the next look, which reads no more than it did without the backlog.
 func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
 	t.Parallel()
+	backlog := 2_000
+	if unraced.Raced {
+		backlog = 300
+	}
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 8)
 		slow, neighbour := newSlow(), w.neighbours(1)[0]
@@ -201,7 +206,7 @@ func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
 			}
 			return effect.Outcome{Verdict: effect.Done}
 		})
-		w.oweEach("clinic", many(server, 2_000))
+		w.oweEach("clinic", many(server, backlog))
 		width := &widest{}
 		_, replica := w.replica(width)
 		w.run(replica)

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"earshot/emitter"
 	"earshot/emitter/natstest"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
-
-	"github.com/stretchr/testify/require"
+	"earshot/repositories/unraced"
 )
 
 func TestEventsOfABrokerThatIsDownFollowInOrderWhenItIsBack(t *testing.T) {
@@ -345,6 +346,7 @@ func TestMessagesThatAreSentAgainAfterARestoreKeepTheirIDs(t *testing.T) {
 // TestRepositoriesOfAnySizeAreAnnounced writes repositories up to what a body may be, and
 // one that grows beyond what NATS takes.
 func TestRepositoriesOfAnySizeAreAnnounced(t *testing.T) {
+	unraced.Only(t)
 	t.Parallel()
 	w := serving(t, 1)
 	tools := func(from, count int) string {
