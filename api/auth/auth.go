@@ -81,13 +81,21 @@ func needsNoKey(c echo.Context, open map[string]bool) bool {
 	return unknown || open[c.Path()] || c.Request().Method == http.MethodOptions
 }
 
+// Bearer reads the key or token in the header of a request; empty for none.
+func Bearer(request *http.Request) secret.Secret {
+	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return secret.Secret{}
+	}
+	return secret.New(strings.TrimSpace(token))
+}
+
 // credential reads what the request authenticates with; empty for nothing. A browser's
 // EventSource can send no header, so a stream of events takes a session token, which
 // is short-lived, in its query as well (RFC 6750, section 2.3).
 func (a Authenticator) credential(c echo.Context) secret.Secret {
-	scheme, token, _ := strings.Cut(c.Request().Header.Get("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") {
-		return secret.New(strings.TrimSpace(token))
+	if sent := Bearer(c.Request()); !sent.Empty() {
+		return sent
 	}
 	if c.Path() == a.QueryPath && strings.HasPrefix(c.QueryParam(TokenQuery), store.SessionTokenPrefix) {
 		return secret.New(c.QueryParam(TokenQuery))
@@ -288,12 +296,21 @@ type Access struct {
 func Authorized(a Access) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			if who := PrincipalOf(c); !who.may(a, c.Param("appId"), c.Param("sessionId")) {
-				return who.lacking(a, c.Param("appId"))
+			if err := PrincipalOf(c).Check(a, c.Param("appId"), c.Param("sessionId")); err != nil {
+				return err
 			}
 			return next(c)
 		}
 	}
+}
+
+// Check is the answer to a principal that may not do what asks for an access in an app and one
+// of its sessions, empty for none; nil where it may.
+func (p Principal) Check(a Access, appID, sessionID string) error {
+	if p.may(a, appID, sessionID) {
+		return nil
+	}
+	return p.lacking(a, appID)
 }
 
 // lacking is the answer to a principal that may not use a route. A key of that very app is

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"earshot/api/sermas"
 	"earshot/cmd/earshot/activity"
 	"earshot/cmd/earshot/redisdb"
 	"earshot/emitter"
@@ -57,6 +58,8 @@ type config struct {
 	StrictRedis   bool
 	RedisReplicas keyspace.Replicas
 	NATSIngress   toggle
+	SERMAS        toggle
+	SERMASTTL     time.Duration // of its clients' tokens
 	TLSCert       string
 	TLSKey        string
 }
@@ -141,6 +144,10 @@ func (c *config) registerRetention(flags *pflag.FlagSet) {
 func (c *config) registerIngress(flags *pflag.FlagSet) {
 	flags.Var(&c.NATSIngress, "nats-ingress", "take messages and direct triggers as requests over NATS, on earshot.v1.>: whoever may publish there may post, to any app (EARSHOT_NATS_INGRESS)")
 	flags.SetAnnotation("nats-ingress", envAnnotation, []string{"EARSHOT_NATS_INGRESS"}) //nolint:errcheck // the flag exists
+	flags.Var(&c.SERMAS, "sermas", "serve the clients of SERMAS, on its paths under /api (EARSHOT_SERMAS)")
+	flags.SetAnnotation("sermas", envAnnotation, []string{"EARSHOT_SERMAS"}) //nolint:errcheck // the flag exists
+	flags.DurationVar(&c.SERMASTTL, "sermas-token-ttl", sermas.DefaultTokenTTL, "how long the tokens of clients of SERMAS are good; they are renewed 30s before (EARSHOT_SERMAS_TOKEN_TTL)")
+	flags.SetAnnotation("sermas-token-ttl", envAnnotation, []string{"EARSHOT_SERMAS_TOKEN_TTL"}) //nolint:errcheck // the flag exists
 }
 
 // check returns all faults of the settings at once.
@@ -159,6 +166,7 @@ func (c *config) check() error {
 	add(c.Retention.Explain < time.Second, "--explain-retention (EARSHOT_EXPLAIN_RETENTION) is %s; it must be a second or more, as in 24h", c.Retention.Explain)
 	add(c.Retention.Messages < 1, "--session-messages (EARSHOT_SESSION_MESSAGES) is %d; it must be 1 or more", c.Retention.Messages)
 	add(c.StreamMaxAge < time.Second, "--stream-max-age (EARSHOT_STREAM_MAX_AGE) is %s; it must be a second or more, as in 168h", c.StreamMaxAge)
+	add(c.SERMASTTL < sermas.MinTokenTTL || c.SERMASTTL > sermas.MaxTokenTTL, "--sermas-token-ttl (EARSHOT_SERMAS_TOKEN_TTL) is %s; it must be %s to %s (24 days), as in 5m: clients renew a token 30s before its end", c.SERMASTTL, sermas.MinTokenTTL, sermas.MaxTokenTTL)
 	add(c.RedisReplicas.Count < 0, "--redis-wait (EARSHOT_REDIS_WAIT) is %d; it must be 0 or more", c.RedisReplicas.Count)
 	add(c.RedisReplicas.Timeout < time.Millisecond || c.RedisReplicas.Timeout >= redisdb.ReadTimeout,
 		"--redis-wait-timeout (EARSHOT_REDIS_WAIT_TIMEOUT) is %s; it must be 1ms or more and below %s", c.RedisReplicas.Timeout, redisdb.ReadTimeout)

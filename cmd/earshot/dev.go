@@ -100,7 +100,7 @@ func (d *devOptions) follow(c *config, given func(flag string) bool, env environ
 // help.
 func ownDefaults(flags *pflag.FlagSet) {
 	for name, value := range map[string]string{
-		"private-urls": "allow", "sqlite-dir": ".", "log-level": "warn",
+		"private-urls": "allow", "sqlite-dir": ".", "log-level": "warn", "sermas": "on",
 		"stream-max-bytes": size(embedded.MinNATSBytes / 2).String(), // the embedded server has no more for one stream
 	} {
 		flag := flags.Lookup(name)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,10 +15,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/api"
+	"earshot/api/auth"
 	"earshot/api/console"
 	"earshot/api/identity"
 	"earshot/api/listen"
 	"earshot/api/micro"
+	"earshot/api/sermas"
 	"earshot/api/server"
 	"earshot/cmd/earshot/redisdb"
 	"earshot/emitter"
@@ -154,7 +157,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	rest := api.New(api.Options{
 		Store: s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: erasure.New(erasure.Options{Store: s.store, DB: s.db, Events: s.emitter, Answers: s.intake}), Closing: closing, NATSURL: s.config.ownNATS,
-		Model: s.chatModel(),
+		Model: s.chatModel(), SERMAS: bool(s.config.SERMAS), Lineages: s.store,
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check, Offer: s.caller.Offered,
@@ -167,9 +170,17 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 			AtOnce: s.config.MaxTurns + s.config.MaxWaiting,
 		})
 	}
-	s.http = server.New(s.config.Addr, console.New(console.Options{REST: rest, Sealer: s.sealer, Now: s.env.now}))
+	s.http = server.New(s.config.Addr, console.New(console.Options{REST: s.withSERMAS(rest), Sealer: s.sealer, Now: s.env.now}))
 	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
+}
+
+// withSERMAS serves the clients of SERMAS as well.
+func (s *service) withSERMAS(rest http.Handler) http.Handler {
+	return sermas.New(sermas.Options{
+		On: bool(s.config.SERMAS), REST: rest, Store: s.store, Tokens: s.sealer, TokenTTL: s.config.SERMASTTL, Now: s.env.now, NewID: rand.Text, Logger: s.log,
+		Auth: auth.Authenticator{Admin: s.config.AdminKey, Keys: s.store, Tokens: s.sealer, Now: s.env.now},
+	})
 }
 
 // chatModel is the model that chats are relayed to: OpenAI's, or what is compatible with it.

@@ -1,0 +1,141 @@
+package sermas
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/repositories/fault"
+)
+
+// notOfChat are the fields of SERMAS's messages that say nothing here, beside ofSERMAS: voices,
+// avatars, and what the path says.
+var notOfChat = []string{"appId", "sessionId", "gender", "emotion", "chunkId", "ttsEnabled", "isWelcome", "llm", "avatar", "ssml"}
+
+// chat posts a message. The answer says no more than that it was taken, as in SERMAS.
+func (h *handler) chat(c echo.Context) error {
+	message, err := readFields(c)
+	if err != nil {
+		return err
+	}
+	var faults fault.List
+	message.without(append(slices.Clone(ofSERMAS), notOfChat...)...)
+	actor := "user"
+	if message.text(&faults, "actor") == "agent" {
+		actor = "agent"
+	}
+	message["actor"], _ = json.Marshal(actor)
+	for _, name := range []string{"messageId", "language"} {
+		if message.text(&faults, name) == "" {
+			message.without(name)
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	return h.post(c, message)
+}
+
+func (h *handler) post(c echo.Context, message fields) error {
+	body, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	got, err := h.ask(c, http.MethodPost, v1("apps", c.Param("appId"), "sessions", c.Param("sessionId"), "messages"), body)
+	if err != nil || failed(got) {
+		return relayed(c, got, http.StatusCreated, err)
+	}
+	var taken struct{ MessageID string }
+	if json.Unmarshal(got.Body.Bytes(), &taken) == nil {
+		c.Response().Header().Set("X-Earshot-Message-Id", taken.MessageID)
+	}
+	got.Body.Reset()
+	return relay(c, got, http.StatusCreated)
+}
+
+// remembered is a message of a session in SERMAS's form.
+type remembered struct {
+	Role     string         `json:"role"`
+	Content  string         `json:"content"`
+	Type     string         `json:"type"`
+	Name     string         `json:"name,omitempty"`
+	Time     time.Time      `json:"ts"`
+	Metadata map[string]any `json:"metadata,omitempty"`
+}
+
+// entry is a message of the history of REST.
+type entry struct {
+	MessageID string    `json:"messageId"`
+	Actor     string    `json:"actor"`
+	Text      string    `json:"text"`
+	Time      time.Time `json:"ts"`
+	Triggers  []struct {
+		TriggerID    string `json:"triggerId"`
+		RepositoryID string `json:"repositoryId"`
+		Name         string `json:"name"`
+	} `json:"triggers"`
+}
+
+// memory answers with the history of a session, oldest first: as much of its newest as a page
+// of a list may hold.
+func (h *handler) memory(c echo.Context) error {
+	who, err := h.principal(c)
+	if err != nil {
+		return err
+	}
+	appID, err := h.appOf(c, who, "")
+	if err != nil {
+		return err
+	}
+	newest, refused, err := h.history(c, v1("apps", appID, "sessions", c.Param("sessionId"), "messages"))
+	if err != nil || refused != nil {
+		return relayed(c, refused, http.StatusOK, err)
+	}
+	said := []remembered{}
+	for _, one := range slices.Backward(newest) {
+		said = append(said, one.remembered())
+	}
+	h.allowOrigin(c, appID)
+	return answer.JSON(c, http.StatusOK, said)
+}
+
+// history reads messages, the newest first, page by page, until they are as much as a page may
+// hold.
+func (h *handler) history(c echo.Context, path string) (newest []entry, refused *answer.Recorder, err error) {
+	after, read := "", 0
+	for {
+		got, err := h.ask(c, http.MethodGet, path+"?order=desc&limit=200&after="+url.QueryEscape(after), nil)
+		if err != nil || failed(got) {
+			return nil, got, err
+		}
+		var page struct {
+			Items []entry
+			Next  string
+		}
+		read += got.Body.Len()
+		if err := json.Unmarshal(got.Body.Bytes(), &page); err != nil {
+			return nil, nil, err
+		}
+		if newest = append(newest, page.Items...); page.Next == "" || read >= maxBody {
+			return newest, nil, nil
+		}
+		after = page.Next
+	}
+}
+
+// remembered is a message in SERMAS's form. Replies are messages of their own.
+func (e entry) remembered() remembered {
+	said := remembered{Role: "user", Content: e.Text, Type: "message", Time: e.Time, Metadata: map[string]any{"messageId": e.MessageID}}
+	if e.Actor != "user" {
+		said.Role = "assistant"
+	}
+	if len(e.Triggers) > 0 {
+		said.Metadata["triggers"] = e.Triggers
+	}
+	return said
+}

@@ -1,0 +1,204 @@
+package sermas
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/api/auth"
+	"earshot/repositories"
+	"earshot/repositories/fault"
+)
+
+// v1 is a path of REST with these parts, each escaped.
+func v1(parts ...string) string {
+	path := "/v1"
+	for _, part := range parts {
+		path += "/" + url.PathEscape(part)
+	}
+	return path
+}
+
+// repositoryPath is the path of a repository.
+func repositoryPath(scope repositories.Scope, id string) string {
+	if scope.SessionID == "" {
+		return v1("apps", scope.AppID, "repositories", id)
+	}
+	return v1("apps", scope.AppID, "sessions", scope.SessionID, "repositories", id)
+}
+
+// notPassed are the headers of a request that say something of its own body, or of states
+// that only REST has.
+var notPassed = []string{"Content-Length", "Transfer-Encoding", "Expect", "Prefer", "If-Match", "If-None-Match"}
+
+// ask asks REST, as the one who asks here: with the same key, user, origin and trace.
+func (h *handler) ask(c echo.Context, method, path string, body []byte) (*answer.Recorder, error) {
+	outer := c.Request()
+	request, err := http.NewRequestWithContext(outer.Context(), method, path, bytes.NewReader(body))
+	if err != nil {
+		return nil, answer.BadRequest("the ids of the path cannot be read")
+	}
+	request.Host, request.RemoteAddr, request.TLS, request.RequestURI = outer.Host, outer.RemoteAddr, outer.TLS, path
+	request.Header = outer.Header.Clone()
+	for _, name := range notPassed {
+		request.Header.Del(name)
+	}
+	return answer.Record(h.REST, request), nil
+}
+
+// keptHere are the headers of an answer of REST that do not hold for one here.
+var keptHere = []string{"Content-Length", "Location", "Etag"}
+
+// relay answers with what REST said; status takes the place of a status that is no error.
+func relay(c echo.Context, got *answer.Recorder, status int) error {
+	header := c.Response().Header()
+	maps.Copy(header, got.Header())
+	for _, name := range keptHere {
+		header.Del(name)
+	}
+	if got.Status >= http.StatusBadRequest {
+		status = got.Status
+	}
+	if got.Body.Len() == 0 || status == http.StatusNoContent {
+		header.Del(echo.HeaderContentType)
+		return c.NoContent(status)
+	}
+	return c.Blob(status, header.Get(echo.HeaderContentType), got.Body.Bytes())
+}
+
+// failed reports whether REST refused.
+func failed(got *answer.Recorder) bool { return got.Status >= http.StatusBadRequest }
+
+// fields are those of a JSON object, each as it was sent.
+type fields map[string]json.RawMessage
+
+// readBody reads a body whole; entered has bounded it.
+func readBody(c echo.Context) ([]byte, error) {
+	body, err := io.ReadAll(c.Request().Body)
+	if err != nil {
+		return nil, answer.Unread(err)
+	}
+	return body, nil
+}
+
+// readFields reads a body that is a JSON object. Fields that are null count as missing.
+func readFields(c echo.Context) (fields, error) {
+	body, err := readBody(c)
+	if err != nil {
+		return nil, err
+	}
+	var read fields
+	if err := json.Unmarshal(body, &read); err != nil || read == nil {
+		return nil, fault.List{{Detail: "is no JSON object"}}
+	}
+	maps.DeleteFunc(read, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	return read, nil
+}
+
+// text reads a field that is a text; empty where it is missing.
+func (f fields) text(faults *fault.List, name string) string {
+	raw, has := f[name]
+	if !has {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		faults.Add(fault.Point(name), "is no text")
+	}
+	return text
+}
+
+// needed is text for a field that must be there.
+func (f fields) needed(faults *fault.List, name string) string {
+	before := len(*faults)
+	text := f.text(faults, name)
+	if text == "" && len(*faults) == before {
+		faults.Add(fault.Point(name), "is missing")
+	}
+	return text
+}
+
+// without drops fields.
+func (f fields) without(names ...string) {
+	for _, name := range names {
+		delete(f, name)
+	}
+}
+
+// principal is who makes a request.
+func (h *handler) principal(c echo.Context) (auth.Principal, error) {
+	who, err := h.Auth.Principal(c.Request().Context(), auth.Bearer(c.Request()))
+	if err != nil {
+		return who, auth.Unauthorized(err)
+	}
+	return who, nil
+}
+
+// appOf is the app that a request without one in its path is about: the one that its body
+// names, that of its key or token, or, for the admin, that of the query or the only one there is.
+func (h *handler) appOf(c echo.Context, who auth.Principal, named string) (string, error) {
+	for _, id := range []string{named, who.AppID(), c.QueryParam("appId")} {
+		if id != "" {
+			return id, repositories.CheckID("appId", id)
+		}
+	}
+	apps, next, err := h.Store.Apps(c.Request().Context(), "", 2)
+	if err != nil {
+		return "", err
+	}
+	if len(apps) != 1 || next != "" {
+		return "", answer.BadRequest("nothing says which app is meant: name it as ?appId=, in the body, or ask with a token or a key of the app")
+	}
+	return apps[0].ID, nil
+}
+
+// allowOrigin lets a page of an origin that the app allows read an answer that REST has no
+// part in.
+func (h *handler) allowOrigin(c echo.Context, appID string) {
+	origin := c.Request().Header.Get(echo.HeaderOrigin)
+	if origin == "" {
+		return
+	}
+	c.Response().Header().Add(echo.HeaderVary, echo.HeaderOrigin)
+	if allowed, err := h.Store.AllowsOrigin(c.Request().Context(), appID, origin); err == nil && allowed {
+		c.Response().Header().Set(echo.HeaderAccessControlAllowOrigin, origin)
+	}
+}
+
+// leftOut are paths of SERMAS that are not served, each with what takes its place.
+var leftOut = []struct{ path, instead string }{
+	{"/session", "sessions begin with their first use; PUT /v1/apps/{appId}/sessions/{sessionId} says something of one in advance, DELETE closes it"},
+	{"/ui", "a button is a direct trigger: POST /v1/apps/{appId}/sessions/{sessionId}/triggers"},
+	{"/app", "apps are the admin's: PUT, GET and DELETE /v1/apps/{appId}; /api/app/{appId}/tools takes PUT"},
+	{"/platform/app", "modules are part of the app: PUT or PATCH /v1/apps/{appId}"},
+	{"/auth", "users sign in with their own service, whose ID tokens are sent in a header (authServices of the app)"},
+	{"/dialogue/tasks", "a tool asks for what it lacks by itself (required and ask of its parameters)"},
+	{"/dialogue/speech", "speech is left to others; texts are taken at /api/dialogue/speech/chat/{appId}/{sessionId}"},
+}
+
+// served says what there is.
+const served = "POST /api/platform/token, …/access_token, …/refresh and …/refresh_token; POST, PUT and DELETE /api/dialogue/tools/{repositoryId}; " +
+	"PUT /api/app/{appId}/tools; POST /api/dialogue/speech/chat/{appId}/{sessionId}; GET /api/dialogue/memory/{sessionId}"
+
+// unknown tells what there is in the place of what there is not.
+func (h *handler) unknown(c echo.Context) error {
+	if !h.On {
+		return answer.NewProblem(http.StatusNotFound, "clients of SERMAS are not served here: EARSHOT_SERMAS=on (--sermas on) lets them in; /docs lists what else there is")
+	}
+	asked := strings.TrimPrefix(c.Request().URL.Path, root)
+	instead := ""
+	for _, one := range leftOut {
+		if asked == one.path || strings.HasPrefix(asked, one.path+"/") {
+			instead = one.instead + ". "
+		}
+	}
+	return answer.NewProblem(http.StatusNotFound, fmt.Sprintf("this path of SERMAS is not served. %sThere is: %s", instead, served))
+}

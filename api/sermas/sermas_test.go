@@ -1,0 +1,270 @@
+package sermas_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/api/sermas"
+)
+
+func TestTokensAreGivenToClientsOfTheAppsModules(t *testing.T) {
+	s := clinic(t)
+	for _, path := range []string{"/api/platform/token", "/api/platform/token/", "/api/platform/token/access_token"} {
+		for client, secret := range map[string]string{"avatar": "s3cret", "clinic-avatar": "s3cret", "cal": "c4l", "calendar": "c4l", "clinic-calendar": "c4l"} {
+			var got tokens
+			s.call("POST", path, `{"appId":"clinic","clientId":"`+client+`","clientSecret":"`+secret+`"}`, noKey).is(201).into(&got)
+			require.Equal(t, 300, got.Expires)
+			require.Equal(t, "Bearer", got.Type)
+			raw, err := base64.RawURLEncoding.DecodeString(strings.Split(got.Access, ".")[1])
+			require.NoError(t, err)
+			var said map[string]any
+			require.NoError(t, json.Unmarshal(raw, &said))
+			require.Equal(t, client, said["aud"])
+			require.InDelta(t, s.now.Add(5*time.Minute).Unix(), said["exp"], 1)
+			s.call("GET", "/v1/apps/clinic/tools", "", with(got.Access)).is(200)
+		}
+	}
+	for _, wrong := range []string{
+		`{"appId":"clinic","clientId":"avatar","clientSecret":"c4l"}`, `{"appId":"clinic","clientId":"nobody","clientSecret":"s3cret"}`,
+		`{"appId":"other","clientId":"avatar","clientSecret":"s3cret"}`, `{"appId":"absent","clientId":"avatar","clientSecret":"s3cret"}`,
+		`{"appId":"a b","clientId":"avatar","clientSecret":"s3cret"}`, `{"appId":"clinic","clientId":"avatar","clientSecret":"***"}`,
+	} {
+		got := s.call("POST", "/api/platform/token", wrong, noKey).is(401)
+		require.Contains(t, got.body, "no app has a module")
+	}
+	faults := s.call("POST", "/api/platform/token", `{"appId":"","clientId":7}`, noKey).is(400).body
+	for _, part := range []string{`"/appId","detail":"is missing"`, `"/clientId","detail":"is no text"`, `"/clientSecret","detail":"is missing"`} {
+		require.Contains(t, faults, part)
+	}
+	require.NotContains(t, s.log.String(), "s3cret")
+}
+
+func TestTokensAreRenewedAsLongAsTheirModuleIsThere(t *testing.T) {
+	s := clinic(t)
+	first := s.signIn()
+	for _, path := range []string{"/api/platform/token/refresh", "/api/platform/token/refresh_token"} {
+		var got tokens
+		s.call("POST", path, `{"refreshToken":"`+first.Refresh+`","appId":"clinic","clientId":"avatar","clientSecret":"s3cret"}`, noKey).is(201).into(&got)
+		require.NotEqual(t, first.Access, got.Access)
+		s.call("GET", "/v1/apps/clinic/tools", "", with(got.Access)).is(200)
+		s.call("GET", "/v1/apps/clinic/tools", "", with(got.Refresh)).is(401)
+		s.call("POST", path, `{"refreshToken":"`+got.Refresh+`","appId":"clinic"}`, noKey).is(201)
+	}
+	var anew tokens
+	s.call("POST", "/api/platform/token/refresh", `{"appId":"clinic","clientId":"avatar","clientSecret":"s3cret"}`, noKey).is(201).into(&anew)
+	require.NotEmpty(t, anew.Access, "without a token to renew it is given as at first, as in SERMAS")
+	const path = "/api/platform/token/refresh"
+	for _, wrong := range []string{
+		`{"refreshToken":"` + first.Access + `","appId":"clinic"}`, `{"refreshToken":"x","appId":"clinic"}`, `{"refreshToken":"` + first.Refresh + `","appId":"other"}`,
+		`{"refreshToken":"` + first.Refresh + `","appId":"clinic","clientId":"cal"}`, `{"refreshToken":"` + first.Refresh + `","appId":"clinic","clientSecret":"c4l"}`,
+	} {
+		s.call("POST", path, wrong, noKey).is(401)
+	}
+	s.now = s.now.Add(23 * time.Hour)
+	s.call("GET", "/v1/apps/clinic/tools", "", with(first.Access)).is(401)
+	s.call("POST", path, `{"refreshToken":"`+first.Refresh+`","appId":"clinic"}`, noKey).is(201)
+	s.now = s.now.Add(time.Hour)
+	s.call("POST", path, `{"refreshToken":"`+first.Refresh+`","appId":"clinic"}`, noKey).is(401)
+}
+
+func TestTokensOfAnEarlierModuleRenewNothing(t *testing.T) {
+	s := clinic(t)
+	renew := `{"refreshToken":"` + s.signIn().Refresh + `","appId":"clinic"}`
+	const path = "/api/platform/token/refresh_token"
+	s.call("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"another"}]}`).is(200)
+	s.call("POST", path, renew, noKey).is(401)
+	s.call("PUT", "/v1/apps/clinic", `{}`).is(200)
+	s.call("POST", path, renew, noKey).is(401)
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(200)
+	s.call("POST", path, renew, noKey).is(201)
+	s.call("DELETE", "/v1/apps/clinic", "").is(204)
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201)
+	s.call("POST", path, renew, noKey).is(401)
+}
+
+// sent is a repository as SERMAS's own client sends it.
+const sent = `{"repositoryId":"r1","appId":"clinic","sessionId":"s1","clientId":"c","requestId":"q","userId":"u","ts":"2026-11-22T10:00:00Z",
+	"options":{"triggerOnce":true,"exclusive":false,"mine":1},
+	"tools":[{"name":"book","description":"User wants an appointment","skipResponse":true,
+	"schema":[{"parameter":"day","type":"string","description":"ISO day"},{"parameter":"userId","type":"string","ignore":true,"value":"u7"}]}]}`
+
+const oneTool = `{"name":"book","description":"d","schema":[{"parameter":"day","type":"string"}]}`
+
+func (s *service) places(id string) (sessions []string) {
+	found, err := s.store.Places(s.t.Context(), "clinic", id)
+	require.NoError(s.t, err)
+	for _, at := range found {
+		sessions = append(sessions, at.SessionID)
+	}
+	return sessions
+}
+
+func TestRepositoryIsWhereItWasWrittenLast(t *testing.T) {
+	s := clinic(t)
+	token := with(s.signIn().Access)
+	var record struct {
+		AppID, SessionID, RepositoryID string
+		Options                        map[string]bool
+		Tools                          []struct{ Name string }
+	}
+	s.call("POST", "/api/dialogue/tools/r1", sent, token).is(201).into(&record)
+	require.Equal(t, "clinic s1 r1 book", record.AppID+" "+record.SessionID+" "+record.RepositoryID+" "+record.Tools[0].Name)
+	require.True(t, record.Options["triggerOnce"])
+	s.call("POST", "/api/dialogue/tools/r1", strings.Replace(sent, `"s1"`, `"s2"`, 1), token).is(201)
+	require.Equal(t, []string{"s2"}, s.places("r1"))
+	s.call("POST", "/api/dialogue/tools/r1", `{"repositoryId":"r1","sessionId":"s3","tools":[{"name":"a b"}]}`, token).is(400)
+	require.Equal(t, []string{"s2"}, s.places("r1"), "what is at fault moves nothing")
+	s.call("PUT", "/api/dialogue/tools/r1", `{"repositoryId":"r1","appId":"clinic","tools":[{"name":"cancel","description":"d"}]}`, token).is(200).into(&record)
+	require.Equal(t, "s2 2 true", record.SessionID+" "+string(rune('0'+len(record.Tools)))+" "+map[bool]string{true: "true"}[record.Options["triggerOnce"]])
+	s.call("POST", "/api/dialogue/tools/r1", `{"repositoryId":"r1","appId":"clinic","sessionId":null,"tools":[`+oneTool+`]}`, token).is(201)
+	require.Equal(t, []string{""}, s.places("r1"))
+	s.call("DELETE", "/api/dialogue/tools/r1", "", token).is(200)
+	require.Empty(t, s.places("r1"))
+	s.call("DELETE", "/api/dialogue/tools/r1", "", token).is(200)
+}
+
+func TestRepositoryIsDeletedWhereverItIs(t *testing.T) {
+	s := clinic(t)
+	for _, scope := range []string{"", "/sessions/s1", "/sessions/s2"} {
+		s.call("PUT", "/v1/apps/clinic"+scope+"/repositories/r1", `{"tools":[`+oneTool+`]}`).is(201)
+	}
+	token := with(s.signIn().Access)
+	s.call("DELETE", "/api/dialogue/tools/r1", "", token).is(200)
+	require.Empty(t, s.places("r1"))
+	s.call("POST", "/api/dialogue/tools/r1", sent, token).is(201)
+	empty := s.call("POST", "/api/dialogue/tools/r1", `{"repositoryId":"r1","appId":"clinic","sessionId":"s9","tools":[]}`, token).is(201)
+	require.JSONEq(t, `{"repositoryId":"r1","appId":"clinic","sessionId":"s9","tools":[]}`, empty.body)
+	require.Empty(t, s.places("r1"), "empty tools delete, as in SERMAS")
+	s.call("PUT", "/api/dialogue/tools/r1", `{"repositoryId":"r1","appId":"clinic","tools":[]}`, token).is(200)
+	require.Empty(t, s.places("r1"))
+}
+
+func TestToolsOfTheAppAreTheRepositoryOfItsName(t *testing.T) {
+	s := clinic(t)
+	token := with(s.signIn().Access)
+	s.call("POST", "/api/dialogue/tools/clinic", `{"repositoryId":"clinic","options":{"exclusive":true},"tools":[`+oneTool+`]}`, token).is(201)
+	s.call("PUT", "/api/app/clinic/tools", `[{"name":"hours","description":"d"}]`, token).is(200)
+	stored := s.call("GET", "/v1/apps/clinic/repositories/clinic", "").is(200).body
+	require.Contains(t, stored, `"hours"`)
+	require.NotContains(t, stored, `"book"`)
+	require.Contains(t, stored, `"exclusive":true`, "options stay")
+	require.Contains(t, s.call("PUT", "/api/app/clinic/tools", `[{"name":"a b"}]`, token).is(400).body, `"/0/name"`)
+	s.call("PUT", "/api/app/clinic/tools", `{"tools":[]}`, token).is(400)
+	s.call("PUT", "/api/app/other/tools", `[]`, token).is(403)
+	s.call("PUT", "/api/app/clinic/tools", `[]`, token).is(200)
+	require.Empty(t, s.places("clinic"))
+}
+
+func TestWhoMayNotOnRESTMayNotHere(t *testing.T) {
+	s := clinic(t)
+	token := with(s.signIn().Access)
+	key := func(scope string) string {
+		var made struct{ Key string }
+		s.call("POST", "/v1/apps/clinic/keys", `{"scopes":["`+scope+`"]}`).is(201).into(&made)
+		return with(made.Key)
+	}
+	tools, messages := key("tools"), key("messages")
+	for _, keyed := range []string{noKey, "Authorization: Bearer x"} {
+		s.call("POST", "/api/dialogue/tools/r1", sent, keyed).is(401)
+		s.call("DELETE", "/api/dialogue/tools/r1", "", keyed).is(401)
+		s.call("GET", "/api/dialogue/memory/s1", "", keyed).is(401)
+		s.call("POST", "/api/dialogue/speech/chat/clinic/s1", `{"text":"x"}`, keyed).is(401)
+		s.call("PUT", "/api/app/clinic/tools", `[]`, keyed).is(401)
+	}
+	s.call("POST", "/api/dialogue/tools/r1", sent, messages).is(403)
+	s.call("DELETE", "/api/dialogue/tools/r1", "", messages).is(403)
+	s.call("POST", "/api/dialogue/tools/r1", strings.Replace(sent, `"clinic"`, `"other"`, 1), token).is(403)
+	s.call("POST", "/api/dialogue/speech/chat/other/s1", `{"text":"x"}`, token).is(403)
+	s.call("POST", "/api/dialogue/tools/r1", sent, tools).is(201)
+	s.call("POST", "/api/dialogue/tools/r1", sent).is(201)
+	s.call("GET", "/api/dialogue/memory/s1", "", tools).is(403)
+	require.Equal(t, "[]\n", s.call("GET", "/api/dialogue/memory/s1", "", messages).is(200).body)
+	s.call("DELETE", "/api/dialogue/tools/r1", "").is(400) // of two apps
+	s.call("DELETE", "/api/dialogue/tools/r1?appId=clinic", "").is(200)
+	s.call("DELETE", "/v1/apps/other", "").is(204)
+	s.call("DELETE", "/api/dialogue/tools/r1", "").is(200)
+	s.call("POST", "/api/dialogue/tools/a%20b", `{"tools":[]}`, token).is(400)
+	require.Contains(t, s.call("POST", "/api/dialogue/tools/r2", sent, token).is(400).body, `/repositoryId`)
+}
+
+func TestChatIsTakenAndRememberedInSERMASForm(t *testing.T) {
+	s := clinic(t)
+	token := with(s.signIn().Access)
+	s.call("POST", "/api/dialogue/tools/r1", strings.Replace(sent, `"skipResponse":true,`, "", 1), token).is(201)
+	const path = "/api/dialogue/speech/chat/clinic/s1"
+	said := s.call("POST", path, `{"text":"tomorrow please","actor":"user","language":"en-GB","gender":"","emotion":"","messageId":"","chunkId":"","ttsEnabled":false,"isWelcome":false,"llm":{"chat":"openai/gpt-4o","tools":"…"}}`, token).is(201)
+	require.Empty(t, said.body)
+	require.NotContains(t, said.Header, "Content-Type")
+	s.call("POST", path, `{"text":"at your service","actor":"agent","messageId":"m2"}`, token).is(201)
+	s.call("POST", path, `{"text":"once more","actor":null,"messageId":"m3"}`, token).is(201)
+	var all []struct {
+		Role, Content, Type string
+		Time                time.Time `json:"ts"`
+		Metadata            struct {
+			MessageID string
+			Triggers  []struct{ Name, RepositoryID string }
+		}
+	}
+	s.call("GET", "/api/dialogue/memory/s1", "", token).is(200).into(&all)
+	require.Len(t, all, 4)
+	require.Equal(t, "user tomorrow please message", all[0].Role+" "+all[0].Content+" "+all[0].Type)
+	require.Equal(t, "book", all[0].Metadata.Triggers[0].Name)
+	require.Equal(t, "assistant Done.", all[1].Role+" "+all[1].Content)
+	require.Equal(t, "assistant at your service m2", all[2].Role+" "+all[2].Content+" "+all[2].Metadata.MessageID)
+	require.Equal(t, "user once more", all[3].Role+" "+all[3].Content)
+	require.False(t, all[0].Time.IsZero())
+	s.call("POST", path, `{"actor":"user"}`, token).is(400)
+	s.call("POST", path, `{"text":"x","txt":"y"}`, token).is(400)
+	s.call("POST", path, `[]`, token).is(400)
+	s.call("POST", "/api/dialogue/tools/r1", sent, token).is(201)
+	s.call("POST", path, `{"text":"down"}`, token).is(502)
+}
+
+func TestPathsThatAreNotServedSayWhatThereIs(t *testing.T) {
+	s := clinic(t)
+	for path, words := range map[string]string{
+		"/api": "/api/dialogue/tools/{repositoryId}", "/api/nowhere": "/api/platform/token", "/api/session": "PUT /v1/apps/{appId}/sessions/{sessionId}",
+		"/api/ui/interaction/clinic/m": "direct trigger", "/api/platform/app/clinic/client": "PATCH /v1/apps/{appId}", "/api/dialogue/speech/tts": "speech is left to others",
+	} {
+		got := s.call("POST", path, `{}`, noKey).is(404)
+		require.Equal(t, "application/problem+json", got.Header.Get("Content-Type"))
+		require.Contains(t, got.body, words)
+	}
+	require.Contains(t, s.call("GET", "/api/dialogue/tools/r1", "").is(404).body, "POST, PUT and DELETE /api/dialogue/tools/{repositoryId}")
+	off := start(t, func(o *sermas.Options) { o.On = false })
+	require.Contains(t, off.call("POST", "/api/platform/token", `{}`, noKey).is(404).body, "EARSHOT_SERMAS=on")
+	off.call("GET", "/v1/apps", "").is(200)
+}
+
+func TestPagesOfAnAllowedOriginReadAnswers(t *testing.T) {
+	s := clinic(t)
+	const at = "Origin: https://clinic.example"
+	asked := s.call("OPTIONS", "/api/platform/token", "", noKey, at, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type")
+	require.Equal(t, http.StatusNoContent, asked.StatusCode)
+	require.Equal(t, "content-type", asked.Header.Get("Access-Control-Allow-Headers"))
+	const signIn = `{"appId":"clinic","clientId":"avatar","clientSecret":"s3cret"}`
+	token := with(s.signIn().Access)
+	for name, got := range map[string]reply{
+		"token":   s.call("POST", "/api/platform/token", signIn, noKey, at),
+		"refused": s.call("POST", "/api/platform/token", strings.Replace(signIn, "s3cret", "x", 1), noKey, at),
+		"tools":   s.call("POST", "/api/dialogue/tools/r1", sent, token, at),
+		"removed": s.call("DELETE", "/api/dialogue/tools/r1", "", token, at),
+		"memory":  s.call("GET", "/api/dialogue/memory/s1", "", token, at),
+		"chat":    s.call("POST", "/api/dialogue/speech/chat/clinic/s1", `{"text":"x"}`, token, at),
+	} {
+		require.Equal(t, []string{"https://clinic.example"}, got.Header.Values("Access-Control-Allow-Origin"), name)
+	}
+	elsewhere := s.call("POST", "/api/platform/token", signIn, noKey, "Origin: https://evil.example")
+	require.Empty(t, elsewhere.Header.Get("Access-Control-Allow-Origin"))
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	s := clinic(t)
+	s.call("POST", "/api/platform/token", `{"appId":"`+strings.Repeat("a", 1<<20)+`"}`, noKey).is(413)
+}

@@ -1,0 +1,215 @@
+package sermas
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/repositories"
+	"earshot/repositories/fault"
+	"earshot/repositories/secret"
+	"earshot/repositories/store"
+)
+
+// refreshLife is how long a token may be renewed for after it was given, at least: a laptop
+// that was asleep over night goes on.
+const refreshLife = 24 * time.Hour
+
+// granted is the answer to a request for a token, in SERMAS's form, which is Keycloak's.
+type granted struct {
+	AccessToken      string `json:"access_token"`
+	ExpiresIn        int    `json:"expires_in"`
+	RefreshExpiresIn int    `json:"refresh_expires_in"`
+	RefreshToken     string `json:"refresh_token"`
+	TokenType        string `json:"token_type"`
+	NotBefore        int    `json:"not-before-policy"`
+	SessionState     string `json:"session_state"`
+	Scope            string `json:"scope"`
+}
+
+// bounded refuses a request for a token where too many are under work.
+func (h *handler) bounded(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		select {
+		case h.granting <- struct{}{}:
+			defer func() { <-h.granting }()
+			return next(c)
+		default:
+			return answer.NewProblem(http.StatusServiceUnavailable, "too many requests for tokens are under work on this replica; send it again").With("Retry-After", answer.Soon)
+		}
+	}
+}
+
+// grant gives a token for the id and the secret of a module.
+func (h *handler) grant(c echo.Context) error {
+	sent, err := readFields(c)
+	if err != nil {
+		return err
+	}
+	return h.grantFor(c, sent)
+}
+
+func (h *handler) grantFor(c echo.Context, sent fields) error {
+	var faults fault.List
+	appID, clientID, given := sent.needed(&faults, "appId"), sent.needed(&faults, "clientId"), sent.needed(&faults, "clientSecret")
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	token := store.AccessToken{AppID: appID, ClientID: clientID, Lineage: h.NewID()}
+	module, err := h.client(c.Request().Context(), &token, func(app *repositories.App) (repositories.Module, bool) {
+		return clientOf(app, clientID, secret.New(given))
+	})
+	if err != nil {
+		return h.refuse(c, appID, err)
+	}
+	return h.give(c, token, module, false)
+}
+
+// client finds the app and the module that a token is for, and puts the life of the one and
+// the id of the other into the token.
+func (h *handler) client(ctx context.Context, token *store.AccessToken, find func(*repositories.App) (repositories.Module, bool)) (module repositories.Module, err error) {
+	if repositories.CheckID("appId", token.AppID) != nil {
+		return module, errClient
+	}
+	if token.Life, err = h.Store.Generation(ctx, token.AppID, ""); err != nil {
+		return module, asClient(err)
+	}
+	app, err := h.Store.App(ctx, token.AppID)
+	if err != nil {
+		return module, asClient(err)
+	}
+	module, ok := find(app)
+	if !ok {
+		return module, errClient
+	}
+	token.ModuleID = module.ID
+	return module, nil
+}
+
+// errClient and errRenewal are the refusals of a request for a token.
+var (
+	errClient  = errors.New("no app has a module with this clientId and clientSecret under this appId")
+	errRenewal = errors.New("this refreshToken renews nothing any more: it has expired, or its app, its module or the secret of that is another by now; ask for a token with clientId and clientSecret")
+)
+
+// asClient hides from strangers whether there is an app.
+func asClient(err error) error {
+	if errors.Is(err, repositories.ErrNotFound) {
+		return errClient
+	}
+	return err
+}
+
+// clientOf finds the module that a client signs in by: named by its clientId, by its moduleId,
+// or as SERMAS names it in its Keycloak.
+func clientOf(app *repositories.App, clientID string, given secret.Secret) (repositories.Module, bool) {
+	for _, named := range []func(repositories.Module) string{
+		repositories.Module.OAuthClient,
+		func(m repositories.Module) string { return m.ID },
+		func(m repositories.Module) string { return app.ID + "-" + m.ID },
+	} {
+		for _, module := range app.Modules {
+			if named(module) == clientID && sameSecret(module.Secret, given) {
+				return module, true
+			}
+		}
+	}
+	return repositories.Module{}, false
+}
+
+// sameSecret compares hashes, which are of one length, in constant time.
+func sameSecret(a, b secret.Secret) bool {
+	want, got := sha256.Sum256([]byte(a.Reveal())), sha256.Sum256([]byte(b.Reveal()))
+	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && !a.Empty()
+}
+
+// renew gives the next token of a lineage.
+func (h *handler) renew(c echo.Context) error {
+	sent, err := readFields(c)
+	if err != nil {
+		return err
+	}
+	var faults fault.List
+	refreshToken, given := sent.text(&faults, "refreshToken"), sent.text(&faults, "clientSecret")
+	if refreshToken == "" && given != "" {
+		return h.grantFor(c, sent) // as in SERMAS
+	}
+	refreshToken = sent.needed(&faults, "refreshToken")
+	appID, clientID := sent.text(&faults, "appId"), sent.text(&faults, "clientId")
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	token, err := h.Tokens.OpenRefresh(secret.New(refreshToken))
+	if err != nil || !h.Now().Before(token.Expires) || differs(appID, token.AppID) || differs(clientID, token.ClientID) {
+		return h.refuse(c, appID, errRenewal)
+	}
+	return h.next(c, token, secret.New(given))
+}
+
+// differs reports whether something was said, and is not so.
+func differs(said, is string) bool { return said != "" && said != is }
+
+// next renews a token, whose app and module must be as they were.
+func (h *handler) next(c echo.Context, token store.AccessToken, given secret.Secret) error {
+	life := token.Life
+	module, err := h.client(c.Request().Context(), &token, func(app *repositories.App) (repositories.Module, bool) {
+		found, ok := app.Module(token.ModuleID)
+		return found, ok && h.Tokens.SameGrant(token.Grant, app.ID, found) && (given.Empty() || sameSecret(found.Secret, given))
+	})
+	if errors.Is(err, errClient) || err == nil && token.Life != life {
+		err = errRenewal
+	}
+	if err != nil {
+		return h.refuse(c, token.AppID, err)
+	}
+	return h.give(c, token, module, true)
+}
+
+// give signs a token and the one that renews it. That it renews another is noted before it is
+// given, since connections of the lineage live on by it.
+func (h *handler) give(c echo.Context, token store.AccessToken, module repositories.Module, renewed bool) error {
+	now := h.Now().UTC()
+	token.Expires, token.Grant = now.Add(h.TokenTTL).Truncate(time.Second), ""
+	token.Scopes = []store.Permission{store.PermitTools, store.PermitMessages, store.PermitTriggers}
+	if renewed {
+		if err := h.Store.ExtendLineage(c.Request().Context(), token.AppID, token.Lineage, token.Expires); err != nil {
+			return err
+		}
+	}
+	access, err := h.Tokens.SignAccess(token, h.NewID())
+	if err != nil {
+		return err
+	}
+	life := max(refreshLife, 2*h.TokenTTL)
+	token.Expires, token.Scopes, token.Grant = now.Add(life).Truncate(time.Second), nil, h.Tokens.Grant(token.AppID, module)
+	refresh, err := h.Tokens.SignRefresh(token, h.NewID())
+	if err != nil {
+		return err
+	}
+	h.Logger.Info("sermas.token", "app", token.AppID, "module", module.ID, "renewed", renewed)
+	h.allowOrigin(c, token.AppID)
+	return answer.JSON(c, http.StatusCreated, granted{
+		AccessToken: access.Reveal(), ExpiresIn: int(h.TokenTTL.Seconds()), RefreshToken: refresh.Reveal(), RefreshExpiresIn: int(life.Seconds()),
+		TokenType: "Bearer", SessionState: token.Lineage, Scope: "tools messages triggers",
+	})
+}
+
+// refuse answers a request for a token that there is none for.
+func (h *handler) refuse(c echo.Context, appID string, err error) error {
+	if !errors.Is(err, errClient) && !errors.Is(err, errRenewal) {
+		return err
+	}
+	named := appID
+	if repositories.CheckID("appId", appID) != nil {
+		named = ""
+	}
+	h.Logger.Info("sermas.refused", "app", named, "error", err.Error())
+	h.allowOrigin(c, named)
+	return answer.NewProblem(http.StatusUnauthorized, err.Error()).With("WWW-Authenticate", answer.Challenge)
+}

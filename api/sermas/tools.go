@@ -1,0 +1,265 @@
+package sermas
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/api/auth"
+	"earshot/repositories"
+	"earshot/repositories/fault"
+	"earshot/repositories/store"
+)
+
+// writing is a request that changes a repository.
+type writing struct {
+	id    string
+	scope repositories.Scope // as it was asked for
+	// places are where there is one of that id.
+	places []repositories.Scope
+	// body is what REST is to be given.
+	body fields
+	// bare says that only its tools were sent, so that faults are named by their places there.
+	bare bool
+}
+
+// ofSERMAS are the fields that SERMAS has in all its bodies, or writes into its records, and
+// that say nothing here.
+var ofSERMAS = []string{"clientId", "requestId", "userId", "ts", "created", "updated", "_id", "__v"}
+
+// knownOptions are the options of repositories that mean something here. SERMAS takes any.
+var knownOptions = []string{"triggerOnce", "exclusive", "template"}
+
+// toolAccess is what it takes to write tools.
+var toolAccess = auth.Access{Scopes: []store.Permission{store.PermitTools}}
+
+// readWriting reads what is to be written, and looks where there is such a repository already.
+func (h *handler) readWriting(c echo.Context) (*writing, error) {
+	body, err := readFields(c)
+	if err != nil {
+		return nil, err
+	}
+	w := &writing{id: c.Param("repositoryId"), body: body}
+	var faults fault.List
+	w.scope = repositories.Scope{AppID: body.text(&faults, "appId"), SessionID: body.text(&faults, "sessionId")}
+	if id := body.text(&faults, "repositoryId"); id != "" && id != w.id {
+		faults.Add(fault.Point("repositoryId"), "is %s, but the path says %s", fault.Show(id), fault.Show(w.id))
+	}
+	w.body.keepOptions(&faults)
+	w.body.without(append(slices.Clone(ofSERMAS), "appId", "sessionId", "repositoryId")...)
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	return w, h.place(c, w)
+}
+
+// place finds the app of what is written and whether it may be, and where it is.
+func (h *handler) place(c echo.Context, w *writing) error {
+	who, err := h.principal(c)
+	if err != nil {
+		return err
+	}
+	if w.scope.AppID, err = h.appOf(c, who, w.scope.AppID); err != nil {
+		return err
+	}
+	if err := who.Check(toolAccess, w.scope.AppID, w.scope.SessionID); err != nil {
+		return err
+	}
+	if err := repositories.CheckID("repositoryId", w.id); err != nil {
+		return answer.BadRequest(err.Error())
+	}
+	w.places, err = h.Store.Places(c.Request().Context(), w.scope.AppID, w.id)
+	return err
+}
+
+// keepOptions drops options that mean nothing here.
+func (f fields) keepOptions(faults *fault.List) {
+	raw, has := f["options"]
+	if !has {
+		return
+	}
+	var options, kept fields
+	if json.Unmarshal(raw, &options) != nil {
+		faults.Add(fault.Point("options"), "is no object")
+		return
+	}
+	kept = fields{}
+	for _, name := range knownOptions {
+		if value, given := options[name]; given && string(value) != "null" {
+			kept[name] = value
+		}
+	}
+	f["options"], _ = json.Marshal(kept)
+}
+
+// noTools reports whether a body has no tools, which deletes in SERMAS.
+func (f fields) noTools() bool {
+	var tools []json.RawMessage
+	raw, has := f["tools"]
+	return f["from"] == nil && (!has || json.Unmarshal(raw, &tools) == nil && len(tools) == 0)
+}
+
+// setTools replaces a repository, wherever it is; without tools it goes.
+func (h *handler) setTools(c echo.Context) error {
+	w, err := h.readWriting(c)
+	if err != nil {
+		return err
+	}
+	if w.body.noTools() {
+		return h.emptied(c, w, http.StatusCreated)
+	}
+	return h.write(c, w, http.StatusCreated)
+}
+
+// write puts a repository where it is asked for, and takes it away elsewhere. A fault in it is
+// found before anything is taken away.
+func (h *handler) write(c echo.Context, w *writing, status int) error {
+	body, err := json.Marshal(w.body)
+	if err != nil {
+		return err
+	}
+	path := repositoryPath(w.scope, w.id)
+	others := slices.DeleteFunc(slices.Clone(w.places), func(at repositories.Scope) bool { return at == w.scope })
+	if len(others) > 0 {
+		if tried, err := h.ask(c, http.MethodPut, path+"?dryRun=true", body); err != nil || failed(tried) {
+			return relayed(c, tried, status, err)
+		}
+		if refused, err := h.take(c, others, w.id); err != nil || refused != nil {
+			return relayed(c, refused, status, err)
+		}
+	}
+	got, err := h.ask(c, http.MethodPut, path, body)
+	if err == nil && failed(got) && w.bare {
+		ofList(got)
+	}
+	return relayed(c, got, status, err)
+}
+
+// ofList names the places of faults in the tools of a repository as places in their list.
+func ofList(got *answer.Recorder) {
+	faults := strings.ReplaceAll(got.Body.String(), `"pointer":"/tools/`, `"pointer":"/`)
+	got.Body.Reset()
+	got.Body.WriteString(faults)
+}
+
+func relayed(c echo.Context, got *answer.Recorder, status int, err error) error {
+	if err != nil {
+		return err
+	}
+	return relay(c, got, status)
+}
+
+// take deletes a repository in some scopes. One that is gone meanwhile is no fault.
+func (h *handler) take(c echo.Context, places []repositories.Scope, id string) (refused *answer.Recorder, err error) {
+	for _, at := range places {
+		got, err := h.ask(c, http.MethodDelete, repositoryPath(at, id), nil)
+		if err != nil || failed(got) && got.Status != http.StatusNotFound {
+			return got, err
+		}
+	}
+	return nil, nil
+}
+
+// emptied deletes a repository that is written without tools, and answers with what was sent.
+func (h *handler) emptied(c echo.Context, w *writing, status int) error {
+	if _, err := h.Store.App(c.Request().Context(), w.scope.AppID); err != nil {
+		return err
+	}
+	if refused, err := h.take(c, w.places, w.id); err != nil || refused != nil {
+		return relayed(c, refused, status, err)
+	}
+	return h.echo(c, w, status)
+}
+
+// echo answers with a repository without tools, as it was sent.
+func (h *handler) echo(c echo.Context, w *writing, status int) error {
+	h.allowOrigin(c, w.scope.AppID)
+	sent := map[string]any{"appId": w.scope.AppID, "repositoryId": w.id, "tools": []any{}}
+	if w.scope.SessionID != "" {
+		sent["sessionId"] = w.scope.SessionID
+	}
+	if options, given := w.body["options"]; given {
+		sent["options"] = options
+	}
+	return answer.JSON(c, status, sent)
+}
+
+// addTools adds tools to a repository, where it is; where it is not, it is created.
+func (h *handler) addTools(c echo.Context) error {
+	w, err := h.readWriting(c)
+	if err != nil {
+		return err
+	}
+	if len(w.places) == 0 && w.body.noTools() {
+		return h.echo(c, w, http.StatusOK)
+	}
+	if len(w.places) > 0 && !slices.Contains(w.places, w.scope) {
+		w.scope = w.places[0]
+	}
+	body, err := json.Marshal(w.body)
+	if err != nil {
+		return err
+	}
+	got, err := h.ask(c, http.MethodPatch, repositoryPath(w.scope, w.id), body)
+	return relayed(c, got, http.StatusOK, err)
+}
+
+// removeTools deletes a repository wherever it is. None is no fault, as in SERMAS.
+func (h *handler) removeTools(c echo.Context) error {
+	if _, err := readBody(c); err != nil {
+		return err
+	}
+	w := &writing{id: c.Param("repositoryId")}
+	if err := h.place(c, w); err != nil {
+		return err
+	}
+	if refused, err := h.take(c, w.places, w.id); err != nil || refused != nil {
+		return relayed(c, refused, http.StatusOK, err)
+	}
+	h.allowOrigin(c, w.scope.AppID)
+	return c.NoContent(http.StatusOK)
+}
+
+// setAppTools writes the tools of the repository that has the id of its app. Its options stay.
+func (h *handler) setAppTools(c echo.Context) error {
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	var tools []json.RawMessage
+	if json.Unmarshal(body, &tools) != nil {
+		return fault.List{{Detail: "is no list of tools"}}
+	}
+	w := &writing{id: c.Param("appId"), scope: repositories.Scope{AppID: c.Param("appId")}, body: fields{}, bare: true}
+	if err := h.place(c, w); err != nil {
+		return err
+	}
+	if len(tools) == 0 {
+		return h.emptied(c, w, http.StatusOK)
+	}
+	w.body["tools"] = body
+	if err := h.optionsThere(c, w); err != nil {
+		return err
+	}
+	return h.write(c, w, http.StatusOK)
+}
+
+// optionsThere has a repository keep the options that it has.
+func (h *handler) optionsThere(c echo.Context, w *writing) error {
+	if !slices.Contains(w.places, w.scope) {
+		return nil
+	}
+	got, err := h.ask(c, http.MethodGet, repositoryPath(w.scope, w.id), nil)
+	if err != nil || failed(got) {
+		return err // the write says why
+	}
+	var there struct{ Options json.RawMessage }
+	if json.Unmarshal(got.Body.Bytes(), &there) == nil && there.Options != nil {
+		w.body["options"] = there.Options
+	}
+	return nil
+}
