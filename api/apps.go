@@ -26,8 +26,8 @@ func (h apps) routes() []route {
 	const one = "/v1/apps/:appId"
 	return []route{
 		{method: http.MethodGet, path: "/v1/apps", handle: h.list, query: pageQuery},
-		{method: http.MethodPut, path: one, handle: h.put, query: previewQuery, reads: true, tagged: true},
-		{method: http.MethodPatch, path: one, handle: h.patch, query: previewQuery, reads: true, tagged: true},
+		{method: http.MethodPut, path: one, handle: h.put, query: changeQuery, reads: true, tagged: true},
+		{method: http.MethodPatch, path: one, handle: h.patch, query: changeQuery, reads: true, tagged: true},
 		{method: http.MethodGet, path: one, handle: h.get, tagged: true},
 		{method: http.MethodDelete, path: one, handle: h.delete, tagged: true},
 	}
@@ -95,7 +95,11 @@ func (h apps) change(c echo.Context, on store.Condition, to func(there *reposito
 	if err := h.mayPut(c); err != nil {
 		return err
 	}
-	change := store.AppChange{AppID: c.Param("appId"), On: on, To: to}
+	force, err := isSet(c, "force")
+	if err != nil {
+		return err
+	}
+	change := store.AppChange{AppID: c.Param("appId"), On: on, To: to, Force: force}
 	if dry, err := isPreview(c); dry || err != nil {
 		return previewed(c, err, func() (string, error) {
 			return h.preview.PreviewApp(c.Request().Context(), change, auth.PrincipalOf(c).RootKey)
@@ -161,6 +165,9 @@ func (h apps) delete(c echo.Context) error {
 
 // previewQuery is the parameter of a write that can say what it would do.
 var previewQuery = []string{"dryRun"}
+
+// changeQuery are the parameters of a write of an app.
+var changeQuery = append([]string{"force"}, previewQuery...)
 
 // preview is the answer to a write with dryRun: what it would have done.
 type preview struct {

@@ -102,3 +102,28 @@ func TestAModelThatCannotBeAskedIsAFaultOfTheSettings(t *testing.T) {
 	s.call("PUT", "/v1/apps/clinic", `{"settings":{"llm":{"tools":"openai/gpt-4o-mini"}}}`).is(200, "")
 	s.call("PUT", "/v1/apps/clinic", `{}`).is(200, "")
 }
+
+func TestAnAppKeepsWhatToolsNameUnlessForced(t *testing.T) {
+	t.Parallel()
+	w := live(t, everything)
+	const module = `"modules":[{"moduleId":"calendar","secret":"s","tokenUrl":"https://id.example.org/token"},{"moduleId":"spare","secret":"s","tokenUrl":"https://id.example.org/token"}]`
+	const sources = `"sources":[{"name":"slots","type":"sqlite","database":"a.db"},{"name":"spare","type":"sqlite","database":"b.db"}]`
+	w.call("PUT", "/v1/apps/clinic", `{`+module+`,`+sources+`}`).is(201, "")
+	w.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"free","description":"d","type":"sqlite-sql","source":"slots","statement":"SELECT 1"}]}`).is(201, "")
+	w.call("PUT", bookingPath, bookingBody).is(201, "")
+
+	for method, body := range map[string]string{"PUT": `{}`, "PATCH": `{"modules":null,"sources":[]}`} {
+		for _, query := range []string{"", "?dryRun=true", "?force=false"} {
+			refused := w.call(method, "/v1/apps/clinic"+query, body)
+			refused.problem(409)
+			require.Contains(t, string(refused.body), `{"pointer":"/modules","detail":"lacks the module \"calendar\", which is named by tool \"book\" of repository \"booking\" of session \"s1\""}`)
+			require.Contains(t, string(refused.body), `{"pointer":"/sources","detail":"lacks the source \"slots\", which is named by tool \"free\" of repository \"desk\""}`)
+			require.NotContains(t, string(refused.body), "spare")
+		}
+	}
+	w.call("PUT", "/v1/apps/clinic?force=yes", `{}`).problem(400)
+	w.call("PATCH", "/v1/apps/clinic", `{"modules":[{"moduleId":"calendar","secret":"***","tokenUrl":"https://id.example.org/token"}],"sources":[{"name":"slots","type":"sqlite","database":"c.db"}]}`).is(200, "")
+	w.call("DELETE", bookingPath, "").is(204, "")
+	w.call("PATCH", "/v1/apps/clinic", `{"modules":null}`).is(200, "")
+	w.call("PUT", "/v1/apps/clinic?force=true", `{}`).is(200, "")
+}

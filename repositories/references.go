@@ -3,6 +3,8 @@ package repositories
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"earshot/repositories/fault"
 )
@@ -112,4 +114,116 @@ func unknownName(what, name string, known []string) string {
 	default:
 		return text + "; it has " + fault.Clip(fault.OneOf(known))
 	}
+}
+
+// Dropped are the modules and sources that an app has and its next state has not, and where
+// tools name them.
+type Dropped struct {
+	parts []*droppedPart
+	found int // tools and repositories
+}
+
+// droppedPart is a module or a source that goes.
+type droppedPart struct {
+	list, kind, name string
+	by               []string // the first of those who name it
+	more             int
+}
+
+// Bounds of what is said of those who name what goes.
+const (
+	maxNamers = 3
+	maxFound  = 1000
+)
+
+// Drops returns the modules and sources that the next state of the app lacks; nil where there
+// are none.
+func (a *App) Drops(next *App) *Dropped {
+	dropped := &Dropped{}
+	for _, module := range a.Modules {
+		if _, stays := next.Module(module.ID); !stays {
+			dropped.parts = append(dropped.parts, &droppedPart{list: "modules", kind: "module", name: module.ID})
+		}
+	}
+	for _, source := range a.Sources {
+		if _, stays := next.Source(source.Name); !stays {
+			dropped.parts = append(dropped.parts, &droppedPart{list: "sources", kind: "source", name: source.Name})
+		}
+	}
+	if len(dropped.parts) == 0 {
+		return nil
+	}
+	return dropped
+}
+
+// MayBeIn reports whether the stored form of a repository has one of the names at all.
+func (d *Dropped) MayBeIn(stored string) bool {
+	return slices.ContainsFunc(d.parts, func(part *droppedPart) bool { return strings.Contains(stored, strconv.Quote(part.name)) })
+}
+
+// Look notes what the repository names of what goes.
+func (d *Dropped) Look(r *Repository) {
+	where := "repository " + fault.Show(r.ID)
+	if r.SessionID != "" {
+		where += " of session " + fault.Show(r.SessionID)
+	}
+	for _, part := range d.parts {
+		if part.kind == "source" && r.From == part.name {
+			d.note(part, where)
+			continue
+		}
+		for i := range r.Tools {
+			if tool := &r.Tools[i]; part.namedBy(tool) {
+				d.note(part, "tool "+fault.Show(tool.Name)+" of "+where)
+			}
+		}
+	}
+}
+
+func (p *droppedPart) namedBy(tool *Tool) bool {
+	if p.kind == "source" {
+		return tool.Source == p.name
+	}
+	return tool.Request != nil && tool.Request.ModuleID == p.name
+}
+
+func (d *Dropped) note(part *droppedPart, who string) {
+	d.found++
+	if len(part.by) < maxNamers {
+		part.by = append(part.by, who)
+		return
+	}
+	part.more++
+}
+
+// Enough reports whether so many were found that no more are looked for.
+func (d *Dropped) Enough() bool { return d.found >= maxFound }
+
+// Err returns an *InUseError where anything was found.
+func (d *Dropped) Err() error {
+	var faults fault.List
+	for _, part := range d.parts {
+		if len(part.by) == 0 {
+			continue
+		}
+		by := part.by
+		if part.more > 0 {
+			by = append(by, fmt.Sprintf("%d more", part.more))
+		}
+		faults.Add(fault.Point(part.list), "lacks the %s %s, which is named by %s", part.kind, fault.Show(part.name), strings.Join(by, ", "))
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return &InUseError{Faults: faults}
+}
+
+// InUseError means that an app was to lose modules or sources that tools name.
+type InUseError struct {
+	Faults fault.List // one for each of them, with who names it
+}
+
+// Error says what goes on, and how to have it all the same.
+func (e *InUseError) Error() string {
+	return "tools name what the app would lose, and their calls would fail: change or remove them first, or send it with ?force=true"
 }

@@ -50,8 +50,13 @@ func typedProblem(err error) *Problem {
 		scopes *store.ScopeError
 		often  *store.CompareError
 		posted *trigger.PostedError
+		inUse  *repositories.InUseError
 	)
 	switch {
+	case errors.As(err, &inUse):
+		found := NewProblem(http.StatusConflict, inUse.Error())
+		found.Errors, _ = inUse.Faults.Listed()
+		return found
 	case errors.As(err, &faults):
 		return faulty(http.StatusBadRequest, "the body has "+faultCount(faults), faults)
 	case errors.As(err, &values):

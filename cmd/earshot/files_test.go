@@ -166,7 +166,7 @@ func TestApplyLeavesWhatTheFilesDoNotMentionUnlessItPrunes(t *testing.T) {
 	w := devInFolder(t)
 	w.request("PUT", "/v1/apps/clinic", `{"name":"My clinic","signingSecret":"whsec_eHg=","settings":{"chatModeEnabled":true},
 	  "modules":[{"moduleId":"old","secret":"s","tokenUrl":"https://id.example.org/"}]}`)
-	w.request("PUT", "/v1/apps/clinic/repositories/old", `{"tools":[]}`)
+	w.request("PUT", "/v1/apps/clinic/repositories/old", `{"tools":[{"name":"t","url":"https://x.example/","request":{"moduleId":"old"}}]}`)
 	write(t, "app.yaml", "kind: app\nname: clinic\n---\nkind: module\nname: new\nsecret: s\ntokenUrl: https://id.example.org/\n---\nkind: tool\nname: a\n")
 
 	require.Equal(t, "~ app clinic\n    modules/new is new\n+ repository clinic/default\n  repository clinic/old is not in the files and stays (--prune removes it)\n"+

@@ -115,7 +115,58 @@ func (s *Store) nextApp(ctx context.Context, asked AppChange) (there, next *repo
 	if next, err = asked.To(there); err != nil {
 		return nil, nil, err
 	}
+	if !asked.Force {
+		if err := s.keepsInUse(ctx, there, next); err != nil {
+			return nil, nil, err
+		}
+	}
 	return there, next, repositories.KeepMasked(next, next.Credentials(), there.Credentials())
+}
+
+// keepsInUse returns a *repositories.InUseError where the app loses modules or sources that
+// tools of its repositories, or of its sessions', name. What is written at the same instant
+// is not seen.
+func (s *Store) keepsInUse(ctx context.Context, there, next *repositories.App) error {
+	dropped := there.Drops(next)
+	if dropped == nil {
+		return nil
+	}
+	sessions, err := s.membersOf(ctx, keyspace.KeysOf(next.ID).Idle(), next.ID)
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(append([]string{""}, sessions...), 100) {
+		if dropped.Enough() {
+			break
+		}
+		if err := s.lookForUse(ctx, next.ID, some, dropped); err != nil {
+			return err
+		}
+	}
+	return dropped.Err()
+}
+
+// lookForUse looks at the repositories of some sessions. One that cannot be read is not in use.
+func (s *Store) lookForUse(ctx context.Context, appID string, sessions []string, dropped *repositories.Dropped) error {
+	pipe := s.db.Pipeline()
+	asked := make([]*redis.StringSliceCmd, len(sessions))
+	for i, session := range sessions {
+		asked[i] = pipe.HVals(ctx, keyspace.KeysOf(appID).Repos(session))
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return keyspace.Unavailable(err)
+	}
+	for _, stored := range asked {
+		for _, text := range stored.Val() {
+			if !dropped.MayBeIn(text) {
+				continue
+			}
+			if repository, err := s.Load(appID, text); err == nil {
+				dropped.Look(repository)
+			}
+		}
+	}
+	return nil
 }
 
 // appAsStored returns the app; an empty one without a revision where there is none.

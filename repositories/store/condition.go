@@ -41,6 +41,8 @@ type AppChange struct {
 	// empty app without a Revision where there is none. It is called again where somebody
 	// else wrote in between.
 	To func(there *repositories.App) (*repositories.App, error)
+	// Force lets the app lose modules and sources that tools name.
+	Force bool
 }
 
 // toApp is the change that puts an app in the place of whatever is there.

@@ -32,7 +32,10 @@ type step struct {
 	kind       string            // app or repository
 	id         string
 	body       []byte
-	lines      []string // the fields that change
+	// first is what an app that loses members is until the other steps are done, since tools
+	// may name them before. Nil where it loses none.
+	first []byte
+	lines []string // the fields that change
 }
 
 // Plan lists the steps that applying files would take, in their order.
@@ -55,8 +58,7 @@ func (p *Plan) Changes() int {
 // Apply carries the plan out in the service that it was made for. It stops at the first fault and says so on out: what was
 // done until then stays, and the next run goes on from there.
 func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer) error {
-	for i := range p.steps {
-		s := &p.steps[i]
+	for _, s := range p.inOrder() {
 		at := client.Path("apps", p.appID)
 		if s.kind == "repository" {
 			at = client.Path("apps", p.appID, "repositories", s.id)
@@ -82,6 +84,20 @@ func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer)
 		}
 	}
 	return nil
+}
+
+// inOrder lists the steps as they are taken: an app loses members when nothing names them
+// any more, after all else.
+func (p *Plan) inOrder() []step {
+	var before, after []step
+	for _, s := range p.steps {
+		if s.first != nil {
+			after = append(after, s)
+			s.body = s.first
+		}
+		before = append(before, s)
+	}
+	return append(before, after...)
 }
 
 // printNotes says what the service has noted of what it stored.

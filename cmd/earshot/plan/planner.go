@@ -104,6 +104,13 @@ func (p *Planner) appStep(ctx context.Context) (step, error) {
 	if made.body, err = merge(there, p.Set.App.Body(), p.Removable); err != nil {
 		return made, err
 	}
+	kept, err := merge(there, p.Set.App.Body(), func(Member) bool { return false })
+	if err != nil {
+		return made, err
+	}
+	if !bytes.Equal(kept, made.body) {
+		made.first = kept
+	}
 	canonical, err := canonicalApp(p.Set.AppID, made.body)
 	if err != nil {
 		return made, err
