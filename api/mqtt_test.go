@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"earshot/api"
 	"earshot/deploy/devtest"
 	"earshot/repositories/store"
+	"earshot/repositories/unraced"
 )
 
 // sermas has the clients of SERMAS served.
@@ -279,4 +281,24 @@ func TestConnectionOverMQTTEndsWithTheLastOfItsTokens(t *testing.T) {
 	require.Equal(t, "book", says["name"])
 	clock.Advance(time.Minute)
 	renewed.ended()
+}
+
+// A client that takes nothing is cut off, so that what waits for it is bounded; others go on.
+func TestClientOfMQTTThatReadsNothingIsCutOff(t *testing.T) {
+	t.Parallel()
+	unraced.Only(t)
+	s := onStage(t, sermas)
+	key := s.keyFor("clinic", `"triggers"`)
+	idle := s.connected(key, func(hello *packets.Packet) { hello.Connect.ClientIdentifier = "idle" }).subscribe("#")
+	reads := s.connected(key).subscribe("#")
+	const events = 60
+	payload := `{"appId":"clinic","name":"book","values":{"v":"` + strings.Repeat("x", 400<<10) + `"}}`
+	for range events {
+		s.publish("tool.trigger.clinic.s1.book", "s1", payload)
+		_, says := reads.hears()
+		require.Equal(t, "book", says["name"])
+	}
+	got, err := io.Copy(io.Discard, idle.in)
+	require.Error(t, err)
+	require.Less(t, got, int64(events*len(payload)), "it was cut off before it was sent everything")
 }

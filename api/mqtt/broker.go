@@ -21,10 +21,6 @@ type broker struct {
 	ended chan struct{}
 }
 
-// mostPending is how many messages wait for a client that is slow; what comes after them it
-// does not get, as quality of service 0 allows.
-const mostPending = 1024
-
 // join returns the broker of an app, with one more client. It begins with the events that come
 // from now on.
 func (s *Server) join(ctx context.Context, appID string) (*broker, error) {
@@ -123,7 +119,7 @@ func (b *broker) serve(conn *connection) {
 // has no listeners, and what it would publish of itself is of no app.
 func newServer(log *slog.Logger) *mochi.Server {
 	can := mochi.NewDefaultServerCapabilities()
-	can.MaximumPacketSize, can.MaximumClientWritesPending, can.MaximumSessionExpiryInterval = maxPacket, mostPending, 0
+	can.MaximumPacketSize, can.MaximumClientWritesPending, can.MaximumSessionExpiryInterval = maxPacket, maxQueued, 0
 	server := mochi.New(&mochi.Options{Capabilities: can, InlineClient: true, Logger: slog.New(quiet{log.Handler()})})
 	if err := server.AddHook(&rules{}, nil); err != nil {
 		panic("the hook of the broker takes no configuration: " + err.Error())

@@ -3,9 +3,9 @@ package mqtt
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -62,6 +62,7 @@ type Server struct {
 	Options
 	mu      sync.Mutex
 	brokers map[string]*broker // by app, while somebody is connected
+	queued  atomic.Int64       // bytes that wait for clients
 }
 
 // New returns a server without clients.
@@ -111,22 +112,23 @@ func asksForWebSocket(request *http.Request) bool {
 func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	conn := &connection{Conn: websocket.NetConn(ctx, socket, websocket.MessageBinary)}
+	conn := newConnection(ctx, socket, &s.queued)
+	defer conn.close()
 	who, no := s.admit(ctx, conn)
 	if no != nil {
-		no.send(conn)
+		no.send(conn.Conn)
 		_ = socket.Close(websocket.StatusPolicyViolation, no.reason)
 		return
 	}
 	leave, err := s.Enter(repositories.Scope{AppID: who.AppID()})
 	if err != nil {
-		conn.refuse(tooMany).send(conn)
+		conn.refuse(tooMany).send(conn.Conn)
 		return
 	}
 	defer leave()
 	b, err := s.join(ctx, who.AppID())
 	if err != nil {
-		conn.refuse(unavailable).send(conn)
+		conn.refuse(unavailable).send(conn.Conn)
 		return
 	}
 	defer s.leave(b)
@@ -136,6 +138,7 @@ func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 		b.serve(conn)
 	}()
 	_ = socket.Close(s.await(ctx, who, gone, b.ended))
+	conn.close()
 	<-gone
 }
 
@@ -185,22 +188,4 @@ func (s *Server) good(ctx context.Context, who *auth.Principal) error {
 func why(err error) string {
 	text := answer.ProblemOf(auth.Unauthorized(err)).Detail
 	return text[:min(len(text), 120)]
-}
-
-// connection is the WebSocket of a client as a stream of bytes, of which what was read to find
-// out who it is comes once more.
-type connection struct {
-	net.Conn
-	read    []byte
-	version byte
-}
-
-// Read is that of net.Conn.
-func (c *connection) Read(into []byte) (int, error) {
-	if len(c.read) > 0 {
-		n := copy(into, c.read)
-		c.read = c.read[n:]
-		return n, nil
-	}
-	return c.Conn.Read(into)
 }

@@ -1,0 +1,128 @@
+package mqtt
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/coder/websocket"
+)
+
+// What waits to be written to clients is bounded as it is for event streams: in messages and in
+// bytes for one client, and in bytes for all of a replica. Who falls further behind is cut off.
+const (
+	maxQueued      = 256
+	maxQueuedBytes = 1 << 20
+	maxBytesInAll  = 64 << 20
+)
+
+// errSlow means that a client does not take what is written to it.
+var errSlow = errors.New("the client is too slow")
+
+// connection is the WebSocket of a client as a stream of bytes. What was read to find out who it
+// is comes once more, and what is written waits in a queue: the broker copies
+// a message for each client whose connection it waits for, with no bound on their bytes.
+type connection struct {
+	net.Conn
+	read    []byte
+	version byte
+
+	cut   func()
+	queue chan []byte
+	ended chan struct{} // closed with the connection
+
+	mu     sync.Mutex
+	closed bool
+	queued int64         // bytes in the queue
+	inAll  *atomic.Int64 // bytes in the queues of all connections
+}
+
+// newConnection returns a connection whose queue is written until it is closed.
+func newConnection(ctx context.Context, socket *websocket.Conn, inAll *atomic.Int64) *connection {
+	c := &connection{
+		Conn:  websocket.NetConn(ctx, socket, websocket.MessageBinary),
+		queue: make(chan []byte, maxQueued), inAll: inAll, cut: func() { _ = socket.CloseNow() }, ended: make(chan struct{}),
+	}
+	go c.write()
+	return c
+}
+
+// Read is that of net.Conn.
+func (c *connection) Read(into []byte) (int, error) {
+	if len(c.read) > 0 {
+		n := copy(into, c.read)
+		c.read = c.read[n:]
+		return n, nil
+	}
+	return c.Conn.Read(into)
+}
+
+// Write queues data, and never waits. One message has room whatever its size.
+func (c *connection) Write(data []byte) (int, error) {
+	if !c.enqueue(append([]byte(nil), data...)) {
+		c.close()
+		return 0, errSlow
+	}
+	return len(data), nil
+}
+
+func (c *connection) enqueue(data []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size := int64(len(data))
+	if c.closed || c.queued > 0 && (c.queued+size > maxQueuedBytes || c.inAll.Load()+size > maxBytesInAll) {
+		return false
+	}
+	select {
+	case c.queue <- data:
+		c.count(size)
+		return true
+	default:
+		return false
+	}
+}
+
+// count adds to the bytes that wait. The caller has the lock.
+func (c *connection) count(size int64) {
+	c.queued += size
+	c.inAll.Add(size)
+}
+
+// write writes what is queued until the connection is closed.
+func (c *connection) write() {
+	for {
+		select {
+		case data := <-c.queue:
+			if _, err := c.Conn.Write(data); err != nil {
+				c.close()
+				return
+			}
+			c.mu.Lock()
+			c.count(-min(int64(len(data)), c.queued)) // none are left after close
+			c.mu.Unlock()
+		case <-c.ended:
+			return
+		}
+	}
+}
+
+// close ends the connection without a word.
+func (c *connection) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.closed = true
+	c.count(-c.queued)
+	close(c.ended)
+	c.cut()
+}
+
+// Close is that of net.Conn.
+func (c *connection) Close() error {
+	c.close()
+	return nil
+}
