@@ -2,13 +2,13 @@ package store
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
 	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories"
@@ -47,9 +47,6 @@ const (
 
 // tokenUses lists the uses that keys are derived for.
 var tokenUses = []string{useSession, useAccess, useRefresh, useGrant}
-
-// jwtHeader is the header of all our JWTs (RFC 7519); one with another is none of ours.
-var jwtHeader = base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`))
 
 // IsJWT reports whether a credential has the form of a JSON Web Token, ours or not.
 func IsJWT(given secret.Secret) bool {
@@ -120,25 +117,35 @@ func (s *Sealer) signJWT(use string, token AccessToken, id string) (secret.Secre
 	if err != nil {
 		return secret.Secret{}, err
 	}
-	text := jwtHeader + "." + base64.RawURLEncoding.EncodeToString(said)
-	return secret.New(text + "." + signature(s.signers[use][0], text)), nil
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: s.signers[use][0]}, (&jose.SignerOptions{}).WithType("JWT"))
+	if err != nil {
+		return secret.Secret{}, err
+	}
+	signed, err := signer.Sign(said)
+	if err != nil {
+		return secret.Secret{}, err
+	}
+	text, err := signed.CompactSerialize()
+	return secret.New(text), err
 }
 
 func (s *Sealer) openJWT(use string, given secret.Secret) (AccessToken, error) {
-	text := given.Reveal()
-	end := strings.LastIndexByte(text, '.')
-	if end < 0 || !s.signed(use, text[:end], text[end+1:]) {
-		return AccessToken{}, ErrAccessToken
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text[:end], jwtHeader+"."))
+	signed, err := jose.ParseSignedCompact(given.Reveal(), []jose.SignatureAlgorithm{jose.HS256})
 	if err != nil {
 		return AccessToken{}, ErrAccessToken
 	}
-	var said jwtClaims
-	if json.Unmarshal(raw, &said) != nil {
-		return AccessToken{}, ErrAccessToken
+	for _, key := range s.signers[use] {
+		raw, err := signed.Verify(key)
+		if err != nil {
+			continue
+		}
+		var said jwtClaims
+		if json.Unmarshal(raw, &said) != nil {
+			return AccessToken{}, ErrAccessToken
+		}
+		return said.token(), nil
 	}
-	return said.token(), nil
+	return AccessToken{}, ErrAccessToken
 }
 
 func (c jwtClaims) token() AccessToken {
