@@ -60,7 +60,7 @@ func withPackages(t *testing.T, name string) string {
 }
 
 // installed puts the packages of a lock file into a folder, once for all tests.
-var installed = map[string]func(folder string) ([]byte, error){"typescript": installing("typescript"), "agents": installing("agents"), "chat": installing("chat")}
+var installed = map[string]func(folder string) ([]byte, error){"typescript": installing("typescript"), "agents": installing("agents"), "chat": installing("chat"), "sermas": installing("sermas")}
 
 func installing(name string) func(folder string) ([]byte, error) {
 	var once sync.Once

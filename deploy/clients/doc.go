@@ -5,7 +5,8 @@
 // triggers and meets problems. What NATS gets is checked against /asyncapi.json.
 //
 // everything is the reference server of MCP, whose tools are a source of the service's. chat has
-// programs that take the service for their model, by OpenAI's client and by the AI SDK.
+// programs that take the service for their model, by OpenAI's client and by the AI SDK. sermas
+// has SERMAS's own client, as npm gives it, and an MQTT client beside it.
 //
 // Both other folders are beginnings for clients of one's own. golang is a module by itself, so
 // that its generator is no part of Earshot's.
