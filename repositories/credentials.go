@@ -217,14 +217,14 @@ func (m *Module) secretDestination() destination {
 	return destination{"tokenUrl": m.TokenURL, "clientId": m.OAuthClient()}
 }
 
-// destination of all credentials of a source. With a lower sslmode another server could
+// destination of all credentials of a source. With a lower sslmode or tls another server could
 // take the place of the database.
 func (s *Source) destination() destination {
 	d := destination{"type": s.Type}
-	if s.Type == SourcePostgres {
+	if s.Type == SourcePostgres || s.Type == SourceMySQL {
 		return d.with(destination{
-			"host": s.Host, "port": cmp.Or(s.Port, "5432"), "user": s.User, "database": s.Database,
-			"sslmode": s.QueryParams["sslmode"].Reveal(),
+			"host": s.Host, "port": s.DatabasePort(), "user": s.User, "database": s.Database,
+			"sslmode": s.QueryParams["sslmode"].Reveal(), "tls": s.QueryParams["tls"].Reveal(),
 		})
 	}
 	if s.Type == SourceMCP {

@@ -69,7 +69,7 @@ func (d *decoding) services(services []AuthService) {
 }
 
 // sourceTypes are the supported types of sources.
-var sourceTypes = []string{SourcePostgres, SourceSQLite, SourceHTTP, SourceMCP}
+var sourceTypes = []string{SourcePostgres, SourceMySQL, SourceSQLite, SourceHTTP, SourceMCP}
 
 // checkSourceType tells a type that is misspelt from one of Toolbox's that this
 // program cannot serve.
@@ -120,25 +120,33 @@ func (d *decoding) prepareSources() {
 type sourceField struct {
 	name   string
 	of     []string
-	needed bool // by all of these types
+	needed []string // the types that cannot be without it
 	given  func(Source) bool
 }
 
+var (
+	serverSources   = []string{SourcePostgres, SourceMySQL}
+	databaseSources = []string{SourcePostgres, SourceMySQL, SourceSQLite}
+	httpSources     = []string{SourceHTTP}
+	mcpSources      = []string{SourceMCP}
+)
+
 var sourceFields = []sourceField{
-	{"host", []string{SourcePostgres}, true, func(s Source) bool { return s.Host != "" }},
-	{"port", []string{SourcePostgres}, false, func(s Source) bool { return s.Port != "" }},
-	{"database", []string{SourcePostgres, SourceSQLite}, true, func(s Source) bool { return s.Database != "" }},
-	{"user", []string{SourcePostgres}, true, func(s Source) bool { return s.User != "" }},
-	{"password", []string{SourcePostgres}, false, func(s Source) bool { return !s.Password.Empty() }},
-	{"readOnly", []string{SourcePostgres, SourceSQLite}, false, func(s Source) bool { return s.ReadOnly }},
-	{"baseUrl", []string{SourceHTTP}, true, func(s Source) bool { return s.BaseURL != "" }},
-	{"headers", []string{SourceHTTP, SourceMCP}, false, func(s Source) bool { return len(s.Headers) > 0 }},
-	{"returnFullError", []string{SourceHTTP}, false, func(s Source) bool { return s.ReturnFullError }},
-	{"queryParams", []string{SourceHTTP, SourcePostgres}, false, func(s Source) bool { return len(s.QueryParams) > 0 }},
-	{"url", []string{SourceMCP}, true, func(s Source) bool { return s.URL != "" }},
-	{"auth", []string{SourceMCP}, false, func(s Source) bool { return s.Auth != nil }},
-	{"allow", []string{SourceMCP}, false, func(s Source) bool { return len(s.Allow) > 0 }},
-	{"refresh", []string{SourceMCP}, false, func(s Source) bool { return s.Refresh != 0 }},
+	{"host", serverSources, serverSources, func(s Source) bool { return s.Host != "" }},
+	{"port", serverSources, nil, func(s Source) bool { return s.Port != "" }},
+	{"database", databaseSources, []string{SourcePostgres, SourceSQLite}, func(s Source) bool { return s.Database != "" }},
+	{"user", serverSources, serverSources, func(s Source) bool { return s.User != "" }},
+	{"password", serverSources, nil, func(s Source) bool { return !s.Password.Empty() }},
+	{"readOnly", databaseSources, nil, func(s Source) bool { return s.ReadOnly != nil && *s.ReadOnly }},
+	{"queryTimeout", []string{SourceMySQL}, nil, func(s Source) bool { return s.QueryTimeout != 0 }},
+	{"baseUrl", httpSources, httpSources, func(s Source) bool { return s.BaseURL != "" }},
+	{"headers", []string{SourceHTTP, SourceMCP}, nil, func(s Source) bool { return len(s.Headers) > 0 }},
+	{"returnFullError", httpSources, nil, func(s Source) bool { return s.ReturnFullError }},
+	{"queryParams", slices.Concat(httpSources, serverSources), nil, func(s Source) bool { return len(s.QueryParams) > 0 }},
+	{"url", mcpSources, mcpSources, func(s Source) bool { return s.URL != "" }},
+	{"auth", mcpSources, nil, func(s Source) bool { return s.Auth != nil }},
+	{"allow", mcpSources, nil, func(s Source) bool { return len(s.Allow) > 0 }},
+	{"refresh", mcpSources, nil, func(s Source) bool { return s.Refresh != 0 }},
 }
 
 // sources checks the sources of an app.
@@ -165,7 +173,7 @@ func (d *decoding) sourceFields(source Source, at string) {
 		switch {
 		case there && !its:
 			d.Add(at+fault.Point(field.name), "is for sources of type %s, and this is of type %s", fault.OneOf(field.of), source.Type)
-		case its && field.needed:
+		case slices.Contains(field.needed, source.Type):
 			d.needs(there, at+fault.Point(field.name), source.Type)
 		}
 	}
@@ -178,7 +186,13 @@ func (d *decoding) sourceValues(source Source, at string) {
 	switch source.Type {
 	case SourcePostgres:
 		d.port(source.Port, at+fault.Point("port"))
-		d.connectionSettings(source.QueryParams, at+fault.Point("queryParams"))
+		d.connectionSettings(source.QueryParams, postgresSettings, at+fault.Point("queryParams"))
+	case SourceMySQL:
+		d.port(source.Port, at+fault.Point("port"))
+		d.connectionSettings(source.QueryParams, mysqlSettings, at+fault.Point("queryParams"))
+		if source.Timeout != 0 && source.QueryTimeout != 0 {
+			d.Add(at+fault.Point("queryTimeout"), "is Toolbox's name for timeout, which is given as well; one is enough")
+		}
 	case SourceSQLite:
 		if source.Database == ":memory:" || strings.HasPrefix(source.Database, "file:") {
 			d.Add(at+fault.Point("database"), "%q is not the path of a file; a database in memory would be empty for every tool", fault.Clip(source.Database))
@@ -218,21 +232,44 @@ func (d *decoding) baseURL(text, at string) {
 	}
 }
 
-// Settings of the connections to a postgres source: those that say nothing of files
-// or of the service's own machine.
-var connectionSettings = []string{"application_name", "search_path", "sslmode", "timezone"}
+// connectionSetting is a setting of the connections to a database, with the values that it
+// may have: one of a list, what a pattern matches, or any.
+type connectionSetting struct {
+	name   string
+	values []string
+	like   *regexp.Regexp
+}
 
-// SSL modes of libpq (PostgreSQL documentation, section 34.19).
-var sslModes = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
+// The settings are those that say nothing of files or of the service's own machine.
+var (
+	postgresSettings = []connectionSetting{
+		{name: "application_name"}, {name: "search_path"},
+		{name: "sslmode", values: []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}}, // of libpq (PostgreSQL documentation, section 34.19)
+		{name: "timezone"},
+	}
+	mysqlSettings = []connectionSetting{
+		{name: "charset", values: []string{"utf8mb4", "utf8"}}, // texts are UTF-8
+		{name: "collation", like: regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)},
+		{name: "parseTime", values: []string{"true", "false"}}, // of Toolbox's driver; times are RFC 3339 in any case
+		{name: "time_zone", like: regexp.MustCompile(`^'?[A-Za-z0-9_+:/-]{1,64}'?$`)},
+		{name: "tls", values: []string{"true", "false", "preferred", "skip-verify"}},
+	}
+)
 
-func (d *decoding) connectionSettings(given Headers, at string) {
+func (d *decoding) connectionSettings(given Headers, settings []connectionSetting, at string) {
+	names := make([]string, len(settings))
+	for i, setting := range settings {
+		names[i] = setting.name
+	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if !slices.Contains(connectionSettings, name) {
-			d.Add(at+fault.Point(name), "is not a supported setting of a connection: %s%s", fault.OneOf(connectionSettings), fault.DidYouMean(name, connectionSettings))
-			continue
-		}
-		if mode := given[name].Reveal(); name == "sslmode" && !slices.Contains(sslModes, mode) {
-			d.Add(at+fault.Point(name), "%q is not an sslmode: %s%s", fault.Clip(mode), fault.OneOf(sslModes), fault.DidYouMean(mode, sslModes))
+		i, value := slices.Index(names, name), given[name].Reveal()
+		switch {
+		case i < 0:
+			d.Add(at+fault.Point(name), "is not a supported setting of a connection: %s%s", fault.OneOf(names), fault.DidYouMean(name, names))
+		case settings[i].values != nil && !slices.Contains(settings[i].values, value):
+			d.Add(at+fault.Point(name), "%q is not a value of %s: %s%s", fault.Clip(value), name, fault.OneOf(settings[i].values), fault.DidYouMean(value, settings[i].values))
+		case settings[i].like != nil && !settings[i].like.MatchString(value):
+			d.Add(at+fault.Point(name), "%q is not a value of %s", fault.Clip(value), name)
 		}
 	}
 }

@@ -169,6 +169,7 @@ func sourceFaults(t *testing.T, cases map[string][]string) {
 
 func TestSourcesOfEachType(t *testing.T) {
 	const pg = `"type":"postgres","host":"db.example","database":"d","user":"u"`
+	const my = `"type":"mysql","host":"db.example","user":"u"`
 	sourceFaults(t, map[string][]string{
 		pg: nil,
 		pg + `,"port":5433,"password":"p","readOnly":true,"timeout":"5s"`: nil,
@@ -180,7 +181,7 @@ func TestSourcesOfEachType(t *testing.T) {
 		pg + `,"port":1.5`:                                          {`/port: is a number, not an integer or a string`},
 		pg + `,"baseUrl":"https://h/"`:                              {`/baseUrl: is for sources of type http, and this is of type postgres`},
 		pg + `,"headers":{"X-A":"b"}`:                               {`/headers: is for sources of type http or mcp, and this is of type postgres`},
-		pg + `,"queryParams":{"sslmode":"requir"}`:                  {`/queryParams/sslmode: "requir" is not an sslmode: disable, allow, prefer, require, verify-ca or verify-full; did you mean "require"?`},
+		pg + `,"queryParams":{"sslmode":"requir"}`:                  {`/queryParams/sslmode: "requir" is not a value of sslmode: disable, allow, prefer, require, verify-ca or verify-full; did you mean "require"?`},
 		pg + `,"queryParams":{"passfile":"/etc/passwd"}`:            {`/queryParams/passfile: is not a supported setting of a connection: application_name, search_path, sslmode or timezone`},
 		pg + `,"queryExecMode":"exec"`:                              {`/queryExecMode: "queryExecMode" is not supported yet by this version; statements are always described by the database and run with bound values`},
 		strings.Replace(pg, "db.example", "/var/run/postgresql", 1): {`/host: "/var/run/postgresql" is not a host: one name or one IP address, without a port`},
@@ -188,15 +189,23 @@ func TestSourcesOfEachType(t *testing.T) {
 		strings.Replace(pg, "db.example", "h:5432", 1):              {`/host: "h:5432" is not a host: one name or one IP address, without a port`},
 		strings.Replace(pg, "db.example", "::1", 1):                 nil,
 		`"type":"cloud-sql-postgres"`:                               {`/type: "cloud-sql-postgres" is not supported: it needs its vendor's own connector; a database that is reached by host and port is of type postgres`},
-		`"type":"mysql"`:                                            {`/type: "mysql" is not a supported type of source: postgres, sqlite, http or mcp`},
-		`"type":"postgre"`:                                          {`/type: "postgre" is not a supported type of source: postgres, sqlite, http or mcp; did you mean "postgres"?`},
-		`"type":"sqlite","database":"a/b.db","readOnly":true`:       nil,
-		`"type":"sqlite"`:                                           {`/database: is missing: sqlite needs it`},
-		`"type":"sqlite","database":""`:                             {`/database: is empty`},
-		`"type":"sqlite","database":":memory:"`:                     {`/database: ":memory:" is not the path of a file; a database in memory would be empty for every tool`},
-		`"type":"sqlite","database":"file:x?mode=memory"`:           {`/database: "file:x?mode=memory" is not the path of a file; a database in memory would be empty for every tool`},
-		`"type":"sqlite","database":"a\u0000b"`:                     {`/database: holds a NUL`},
-		`"type":"sqlite","database":"a.db","password":"p"`:          {`/password: is for sources of type postgres, and this is of type sqlite`},
+		my:                                                          nil,
+		my + `,"database":"d","port":3307,"password":"p","readOnly":false,"queryTimeout":"30s"`:                                             nil,
+		my + `,"queryParams":{"tls":"skip-verify","charset":"utf8mb4","collation":"utf8mb4_bin","time_zone":"'+01:00'","parseTime":"true"}`: nil,
+		`"type":"mysql"`:                                      {"/host: is missing: mysql needs it", "/user: is missing: mysql needs it"},
+		my + `,"queryParams":{"tls":"custom"}`:                {`/queryParams/tls: "custom" is not a value of tls: true, false, preferred or skip-verify`},
+		my + `,"queryParams":{"time_zone":"'a', b='c"}`:       {`/queryParams/time_zone: "'a', b='c" is not a value of time_zone`},
+		my + `,"queryParams":{"allowAllFiles":"true"}`:        {`/queryParams/allowAllFiles: is not a supported setting of a connection: charset, collation, parseTime, time_zone or tls`},
+		my + `,"timeout":"5s","queryTimeout":"30s"`:           {`/queryTimeout: is Toolbox's name for timeout, which is given as well; one is enough`},
+		my + `,"queryTimeout":"90s"`:                          {`/queryTimeout: "90s" is out of range: more than 0 and at most 1m`},
+		`"type":"postgre"`:                                    {`/type: "postgre" is not a supported type of source: postgres, mysql, sqlite, http or mcp; did you mean "postgres"?`},
+		`"type":"sqlite","database":"a/b.db","readOnly":true`: nil,
+		`"type":"sqlite"`:                                     {`/database: is missing: sqlite needs it`},
+		`"type":"sqlite","database":""`:                       {`/database: is empty`},
+		`"type":"sqlite","database":":memory:"`:               {`/database: ":memory:" is not the path of a file; a database in memory would be empty for every tool`},
+		`"type":"sqlite","database":"file:x?mode=memory"`:     {`/database: "file:x?mode=memory" is not the path of a file; a database in memory would be empty for every tool`},
+		`"type":"sqlite","database":"a\u0000b"`:               {`/database: holds a NUL`},
+		`"type":"sqlite","database":"a.db","password":"p"`:    {`/password: is for sources of type postgres or mysql, and this is of type sqlite`},
 		`"type":"http","baseUrl":"https://api.example/v1/","timeout":"30s","headers":{"X-Key":"k"},"queryParams":{"v":"1"},"returnFullError":true,"disableSslVerification":false`: nil,
 		`"type":"http"`:                                                      {`/baseUrl: is missing: http needs it`},
 		`"type":"http","baseUrl":"api.example"`:                              {`/baseUrl: "api.example" is not an absolute URL, as https://example.org/path`},
@@ -220,6 +229,8 @@ func TestTimeOfAnAttemptIsTheToolsOrItsSources(t *testing.T) {
 	app := &repositories.App{Sources: []repositories.Source{{Name: "slow", Timeout: repositories.Duration(30 * time.Second)}, {Name: "plain"}}}
 	own := &repositories.Request{Timeout: repositories.Duration(time.Second)}
 	require.Equal(t, 30*time.Second, app.AttemptTimeout(&repositories.Tool{Source: "slow"}))
+	app.Sources = append(app.Sources, repositories.Source{Name: "toolbox", QueryTimeout: repositories.Duration(20 * time.Second)})
+	require.Equal(t, 20*time.Second, app.AttemptTimeout(&repositories.Tool{Source: "toolbox"}))
 	require.Equal(t, time.Second, app.AttemptTimeout(&repositories.Tool{Source: "slow", Request: own}))
 	require.Equal(t, repositories.DefaultTimeout, app.AttemptTimeout(&repositories.Tool{Source: "plain"}))
 	require.Equal(t, repositories.DefaultTimeout, app.AttemptTimeout(&repositories.Tool{}))

@@ -12,7 +12,7 @@ import (
 )
 
 // toolTypes are the types that a tool may have.
-var toolTypes = []string{ToolHTTP, ToolMCP, ToolPostgres, ToolSQLite}
+var toolTypes = slices.Concat([]string{ToolHTTP, ToolMCP}, sqlTypes)
 
 func checkToolType(text string) error {
 	if slices.Contains(toolTypes, text) {
@@ -31,17 +31,21 @@ type toolField struct {
 }
 
 var (
-	sqlTypes   = []string{ToolPostgres, ToolSQLite}
-	httpTypes  = []string{ToolHTTP}
-	mcpTypes   = []string{ToolMCP}
-	untyped    = []string{""}
-	plainLists = append(sqlTypes[:2:2], ToolMCP, "")
+	statementTypes = []string{ToolPostgres, ToolMySQL, ToolSQLite}
+	executeTypes   = []string{ToolPostgresExecute, ToolMySQLExecute, ToolSQLiteExecute}
+	tablesTypes    = []string{ToolPostgresTables, ToolMySQLTables}
+	sqlTypes       = slices.Concat(statementTypes, executeTypes, tablesTypes)
+	httpTypes      = []string{ToolHTTP}
+	mcpTypes       = []string{ToolMCP}
+	untyped        = []string{""}
+	plainLists     = slices.Concat(statementTypes, mcpTypes, untyped)
 )
 
 var toolFields = []toolField{
 	{"source", toolTypes, true, func(t *Tool) bool { return t.Source != "" }},
 	{"remoteName", mcpTypes, false, func(t *Tool) bool { return t.RemoteName != "" }},
-	{"statement", sqlTypes, true, func(t *Tool) bool { return t.Statement != "" }},
+	{"statement", statementTypes, true, func(t *Tool) bool { return t.Statement != "" }},
+	{"readOnly", slices.Concat(statementTypes, executeTypes), false, func(t *Tool) bool { return t.ReadOnly != nil }},
 	{"method", httpTypes, true, func(t *Tool) bool { return t.Method != "" }},
 	{"path", httpTypes, true, func(t *Tool) bool { return t.Path != "" }},
 	{"headers", httpTypes, false, func(t *Tool) bool { return len(t.Headers) > 0 }},
@@ -52,7 +56,7 @@ var toolFields = []toolField{
 	{"headerParams", httpTypes, false, func(t *Tool) bool { return parameters.Present(t.HeaderParams) }},
 	{"schema", plainLists, false, func(t *Tool) bool { return parameters.Present(t.Schema) }},
 	{"parameters", plainLists, false, func(t *Tool) bool { return parameters.Present(t.Parameters) }},
-	{"templateParameters", append(sqlTypes[:2:2], untyped...), false, func(t *Tool) bool { return parameters.Present(t.TemplateParameters) }},
+	{"templateParameters", slices.Concat(statementTypes, untyped), false, func(t *Tool) bool { return parameters.Present(t.TemplateParameters) }},
 	{"url", untyped, false, func(t *Tool) bool { return t.URL != "" }},
 }
 
@@ -103,6 +107,14 @@ func inPlaceOf(field, toolType string) string {
 	switch {
 	case field == "url":
 		return "; what they reach is their source"
+	case field == "readOnly" && slices.Contains(tablesTypes, toolType):
+		return "; they change nothing"
+	case slices.Contains(executeTypes, toolType):
+		return "; they have one parameter, " + SQLParameter
+	case slices.Contains(tablesTypes, toolType):
+		return "; they have the parameters " + TablesParameter + " and " + FormatParameter
+	case field == "readOnly":
+		return ""
 	case toolType == ToolHTTP:
 		return "; they have pathParams, queryParams, bodyParams and headerParams"
 	default:
@@ -161,11 +173,19 @@ func (d *decoding) statement(t *Tool, at string) {
 		switch {
 		case slices.Contains(names, name):
 		case slices.Contains(bound, name):
-			d.Add(at+fault.Point("statement"), "pastes %s, which is a parameter that is bound: write $%d for it, or move it to templateParameters", fault.Show(name), slices.Index(bound, name)+1)
+			d.Add(at+fault.Point("statement"), "pastes %s, which is a parameter that is bound: write %s for it, or move it to templateParameters", fault.Show(name), placeholder(t, slices.Index(bound, name)+1))
 		default:
 			d.Add(at+fault.Point("statement"), "pastes %s, which is none of the templateParameters%s", fault.Show(name), fault.DidYouMean(name, names))
 		}
 	}
+}
+
+// placeholder stands for a bound value of a statement.
+func placeholder(t *Tool, number int) string {
+	if t.Type == ToolMySQL {
+		return "?"
+	}
+	return fmt.Sprintf("$%d", number)
 }
 
 // httpParameters checks that the parameters of an http tool can stand where they are

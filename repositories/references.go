@@ -58,9 +58,6 @@ func (a *App) lacksModule(id string) string {
 	return ""
 }
 
-// sourceOf is the type of source that a type of tool works on.
-var sourceOf = map[string]string{ToolPostgres: SourcePostgres, ToolSQLite: SourceSQLite, ToolHTTP: SourceHTTP, ToolMCP: SourceMCP}
-
 // checkSource checks that the tool's source exists and has the right type, and that a path
 // stays within it.
 func checkSource(faults *fault.List, at string, tool *Tool, app *App) {
@@ -72,7 +69,7 @@ func checkSource(faults *fault.List, at string, tool *Tool, app *App) {
 		faults.Add(at+fault.Point("source"), "%s", unknownName("source", tool.Source, app.sourceNames()))
 		return
 	}
-	if want := sourceOf[tool.Type]; source.Type != want {
+	if want := tool.SourceType(); source.Type != want {
 		faults.Add(at+fault.Point("source"), "%s is of type %s; a tool of type %s needs one of type %s", fault.Show(tool.Source), source.Type, tool.Type, want)
 		return
 	}

@@ -1,6 +1,7 @@
 package repositories
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 // Types of sources.
 const (
 	SourcePostgres = "postgres"
+	SourceMySQL    = "mysql"
 	SourceSQLite   = "sqlite"
 	SourceHTTP     = "http"
 	SourceMCP      = "mcp"
@@ -27,15 +29,18 @@ type Source struct {
 	Name string `json:"name"`
 	Type string `json:"type"` // one of the above
 
-	// Host, Port and User are the address of a postgres database and its user.
+	// Host, Port and User are the address of a postgres or mysql database and its user.
 	Host     string        `json:"host,omitempty"`
-	Port     string        `json:"port,omitempty"` // 5432 where it is empty
+	Port     string        `json:"port,omitempty"` // see DatabasePort
 	User     string        `json:"user,omitempty"`
 	Password secret.Secret `json:"password,omitzero"`
-	// Database is the name of a postgres database or the path of a sqlite file.
+	// Database is the name of a postgres or mysql database or the path of a sqlite file.
 	Database string `json:"database,omitempty"`
-	// ReadOnly makes statements that would change a database fail.
-	ReadOnly bool `json:"readOnly,omitempty"`
+	// ReadOnly makes statements that would change a database fail. False that is said lets
+	// tools change it whose type would not.
+	ReadOnly *bool `json:"readOnly,omitempty"`
+	// QueryTimeout is Toolbox's name for Timeout in a mysql source.
+	QueryTimeout Duration `json:"queryTimeout,omitzero"`
 
 	// BaseURL is what the paths of http tools are resolved against.
 	BaseURL string `json:"baseUrl,omitempty"`
@@ -47,7 +52,7 @@ type Source struct {
 	DisableSSLVerification bool `json:"disableSslVerification,omitempty"`
 
 	// QueryParams are added to the query of every request of an http source; of a
-	// postgres source they are settings of its connections. They are kept as headers
+	// postgres or mysql source they are settings of its connections. They are kept as headers
 	// are: sealed at rest, and those that carry a credential are shown to nobody.
 	QueryParams Headers `json:"queryParams,omitempty"`
 	// Timeout is the time of one attempt, where the tool names none.
@@ -74,6 +79,32 @@ func (a *App) Source(name string) (Source, bool) {
 	return Source{}, false
 }
 
+// DatabasePort is the port of a postgres or mysql source: the one that is given, or that
+// which servers of the type have by default.
+func (s Source) DatabasePort() string {
+	if s.Type == SourceMySQL {
+		return cmp.Or(s.Port, "3306")
+	}
+	return cmp.Or(s.Port, "5432")
+}
+
+// ReadOnly reports whether the tool runs queries alone: where its source says so, or the
+// tool itself. A statement that whoever sets off the tool has written is a query unless the
+// tool or its source say readOnly: false.
+func (a *App) ReadOnly(t *Tool) bool {
+	source, _ := a.Source(t.Source)
+	switch {
+	case t.ListsTables():
+		return true
+	case source.ReadOnly != nil && *source.ReadOnly:
+		return true
+	case t.ReadOnly != nil:
+		return *t.ReadOnly
+	default:
+		return t.Executes() && source.ReadOnly == nil
+	}
+}
+
 // AttemptTimeout is the time limit of one attempt at the tool's call: the tool's own, its
 // source's, or the default.
 func (a *App) AttemptTimeout(t *Tool) time.Duration {
@@ -81,7 +112,7 @@ func (a *App) AttemptTimeout(t *Tool) time.Duration {
 		return time.Duration(t.Request.Timeout)
 	}
 	if source, ok := a.Source(t.Source); ok {
-		return source.Timeout.Or(DefaultTimeout)
+		return source.Timeout.Or(source.QueryTimeout.Or(DefaultTimeout))
 	}
 	return DefaultTimeout
 }

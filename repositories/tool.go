@@ -3,6 +3,7 @@ package repositories
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"earshot/repositories/exactjson"
@@ -35,6 +36,9 @@ type Tool struct {
 	// Statement of a SQL tool: one statement, to which the parameters are bound, and
 	// into which the template parameters are pasted.
 	Statement string `json:"statement,omitempty"`
+	// ReadOnly of a SQL tool lets it run queries alone, or lets it change things; nil leaves
+	// that to its type and its source (see App.ReadOnly).
+	ReadOnly *bool `json:"readOnly,omitempty"`
 
 	// Of an http tool: Path and RequestBody are templates of their parameters.
 	Method       string          `json:"method,omitempty"`
@@ -82,12 +86,19 @@ func (t *Tool) Params() *parameters.Parameters {
 	return t.params
 }
 
-// Types of tools.
+// Types of tools. Those of SQL run a statement of the tool's own, a statement that is a
+// parameter, or one that lists the tables of the database.
 const (
-	ToolPostgres = "postgres-sql"
-	ToolSQLite   = "sqlite-sql"
-	ToolHTTP     = "http"
-	ToolMCP      = "mcp"
+	ToolPostgres        = "postgres-sql"
+	ToolPostgresExecute = "postgres-execute-sql"
+	ToolPostgresTables  = "postgres-list-tables"
+	ToolMySQL           = "mysql-sql"
+	ToolMySQLExecute    = "mysql-execute-sql"
+	ToolMySQLTables     = "mysql-list-tables"
+	ToolSQLite          = "sqlite-sql"
+	ToolSQLiteExecute   = "sqlite-execute-sql"
+	ToolHTTP            = "http"
+	ToolMCP             = "mcp"
 )
 
 // When a user is asked before a trigger takes effect.
@@ -119,8 +130,57 @@ type Answer struct {
 	Within Duration `json:"within"`
 }
 
+// sourceOf is the type of source that a type of tool works on.
+var sourceOf = map[string]string{
+	ToolPostgres: SourcePostgres, ToolPostgresExecute: SourcePostgres, ToolPostgresTables: SourcePostgres,
+	ToolMySQL: SourceMySQL, ToolMySQLExecute: SourceMySQL, ToolMySQLTables: SourceMySQL,
+	ToolSQLite: SourceSQLite, ToolSQLiteExecute: SourceSQLite,
+	ToolHTTP: SourceHTTP, ToolMCP: SourceMCP,
+}
+
+// SourceType is the type of source that the tool works on; empty for a tool without a type.
+func (t *Tool) SourceType() string { return sourceOf[t.Type] }
+
 // RunsStatement reports whether the tool is a SQL tool.
-func (t *Tool) RunsStatement() bool { return t.Type == ToolPostgres || t.Type == ToolSQLite }
+func (t *Tool) RunsStatement() bool { return slices.Contains(sqlTypes, t.Type) }
+
+// Executes reports whether the tool's statement is its parameter SQLParameter.
+func (t *Tool) Executes() bool { return slices.Contains(executeTypes, t.Type) }
+
+// ListsTables reports whether the tool lists the tables of its database.
+func (t *Tool) ListsTables() bool { return slices.Contains(tablesTypes, t.Type) }
+
+// Parameters of the SQL tools that have no statement of their own: that of a tool that
+// executes one, and those of a tool that lists tables.
+const (
+	SQLParameter    = "sql"
+	TablesParameter = "table_names"
+	FormatParameter = "output_format"
+)
+
+// What a tool that lists tables says of each.
+const (
+	TablesSimple   = "simple"   // its name
+	tablesDetailed = "detailed" // columns, constraints, indexes and triggers as well
+)
+
+var (
+	executeParameters = json.RawMessage(`[{"name":"` + SQLParameter + `","type":"string","description":"The sql to execute."}]`)
+	tablesParameters  = json.RawMessage(`[{"name":"` + TablesParameter + `","type":"string","default":"","description":"Names of tables with commas between them; all tables where it is empty."},` +
+		`{"name":"` + FormatParameter + `","type":"string","default":"` + tablesDetailed + `","allowedValues":["` + TablesSimple + `","` + tablesDetailed + `"],"description":"simple for the names alone, detailed for columns, constraints, indexes and triggers as well."}]`)
+)
+
+// own are the parameters that a type of tool has by itself; nil where they are the tool's.
+func (t *Tool) own() json.RawMessage {
+	switch {
+	case t.Executes():
+		return executeParameters
+	case t.ListsTables():
+		return tablesParameters
+	default:
+		return nil
+	}
+}
 
 // Calls reports whether firing the tool has a result, besides its events: of a call of a
 // URL, a request to an http or mcp source, a statement, or from a subscriber that answers.
@@ -129,6 +189,9 @@ func (t *Tool) Calls() bool { return t.URL != "" || t.Type != "" || t.Answer != 
 // lists are the tool's lists of parameters, in the order in which they make one flat
 // list. Parameters may be a JSON Schema instead.
 func (t *Tool) lists() []parameters.List {
+	if own := t.own(); own != nil {
+		return []parameters.List{parameters.Toolbox.Of(own)}
+	}
 	return []parameters.List{
 		parameters.SERMAS.Of(t.Schema), parameters.Toolbox.Of(t.Parameters), parameters.Template.Of(t.TemplateParameters),
 		parameters.PathList.Of(t.PathParams), parameters.QueryList.Of(t.QueryParams), parameters.BodyList.Of(t.BodyParams), parameters.HeaderList.Of(t.HeaderParams),
@@ -168,6 +231,9 @@ func (t *Tool) Given() json.RawMessage {
 // BoundNames returns the names of the parameters that are bound to the statement, in
 // the order of their numbers.
 func (t *Tool) BoundNames() []string {
+	if own := t.own(); own != nil {
+		return ParameterNames(own)
+	}
 	if parameters.Present(t.Schema) {
 		return ParameterNames(t.Schema)
 	}

@@ -5,7 +5,7 @@
 //	go run ./deploy/check
 //
 // It says what it is doing as it does it, and ends with the tests that failed and what
-// they wrote. It needs Redis, PostgreSQL, Chromium, Node, and the programs that documents use,
+// they wrote. It needs Redis, PostgreSQL, MariaDB, Chromium, Node, and the programs that documents use,
 // and says how to get them; with -install it gets them by itself where apt-get is to be
 // had. All else comes with the Go modules, and for a client in TypeScript from npm.
 package main
@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/trigger/sqlquery/mysqltest"
 	"earshot/trigger/sqlquery/pgtest"
 )
 
@@ -83,7 +84,7 @@ func check(p *progress, install, short bool) error {
 	return nil
 }
 
-// servers makes sure that there are a Redis and a PostgreSQL server, a browser, Node with
+// servers makes sure that there are a Redis, a PostgreSQL and a MariaDB server, a browser, Node with
 // npm, and what the commands of the documents use: the tests that need one must run.
 func servers(install bool) error {
 	var missing []string
@@ -95,12 +96,15 @@ func servers(install bool) error {
 	if !pgtest.Installed() {
 		missing = append(missing, "postgresql")
 	}
+	if !mysqltest.Installed() {
+		missing = append(missing, "mariadb-server")
+	}
 	if len(missing) == 0 {
 		return nil
 	}
 	packages := strings.Join(missing, " ")
 	if !install {
-		return fmt.Errorf("what the tests need is not there: %s; install it with: apt-get install %s (by brew, redis-server is redis and nodejs is node), or run this with -install", packages, packages)
+		return fmt.Errorf("what the tests need is not there: %s; install it with: apt-get install %s (by brew, redis-server is redis, mariadb-server mariadb and nodejs node), or run this with -install", packages, packages)
 	}
 	if err := command("apt-get", "update"); err != nil {
 		return err

@@ -20,7 +20,7 @@ const (
 
 // Check has the databases prepare the statements of tools, and says in notes which they
 // refuse, and which sources do not answer. Nothing runs. Statements with template parameters
-// are left out: their text is known when they run.
+// and those that are a parameter are left out: their text is known when they run.
 func (r *Runner) Check(ctx context.Context, app *repositories.App, tools []repositories.Tool) []string {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -28,7 +28,7 @@ func (r *Runner) Check(ctx context.Context, app *repositories.App, tools []repos
 	silent, tried := map[string]bool{}, 0
 	for i := range tools {
 		tool := &tools[i]
-		if sourceTypes[tool.Type] == "" || len(tool.TemplateParameters) > 0 || silent[tool.Source] {
+		if !tool.RunsStatement() || tool.Executes() || len(tool.TemplateParameters) > 0 || silent[tool.Source] {
 			continue
 		}
 		if tried++; tried > maxChecked {
@@ -60,11 +60,11 @@ func (r *Runner) checkOne(ctx context.Context, app *repositories.App, tool *repo
 	if err != nil {
 		return err
 	}
-	query, err := prepare(tool, nil)
+	query, err := prepare(app, tool, nil)
 	if err != nil {
 		return err
 	}
-	db, leave, err := r.databases.acquire(ctx, app.ID, source)
+	db, leave, err := r.databases.acquire(ctx, app.ID, source, query.readOnly != "")
 	if err != nil {
 		return err
 	}
@@ -77,10 +77,10 @@ func (r *Runner) checkOne(ctx context.Context, app *repositories.App, tool *repo
 
 // check has the server parse the statement, on a connection that is left as good as new.
 func (p *postgres) check(ctx context.Context, s statement) error {
-	if words := nonQueryWords(s.text); p.source.ReadOnly && words != "" {
-		return p.refused(words, s)
+	if err := refused(s, nonQueryWords, postgresQueries); err != nil {
+		return err
 	}
-	return p.on(ctx, func(c *connection) error { return c.check(ctx, s) })
+	return p.on(ctx, s, func(c *connection) error { return c.check(ctx, s) })
 }
 
 // check compiles the statement, as EXPLAIN does, which runs nothing.

@@ -23,7 +23,8 @@ type database interface {
 	close()
 }
 
-// databases are the pool of open databases, one for each source of each app.
+// databases are the pool of open databases, one for each source of each app, and another
+// for the statements that must not change it.
 type databases struct {
 	options  Options
 	mu       sync.Mutex
@@ -53,9 +54,10 @@ func newDatabases(o Options) *databases {
 	return &databases{options: o, open: map[string]*openDatabase{}, warned: warned}
 }
 
-// acquire returns the source's database and how to release it. Its error puts the call off
-// where the source has no room.
-func (d *databases) acquire(ctx context.Context, appID string, source repositories.Source) (database, func(), error) {
+// acquire returns the source's database, for queries alone where it is to be read-only, and
+// how to release it. Its error puts the call off where the source has no room.
+func (d *databases) acquire(ctx context.Context, appID string, source repositories.Source, readOnly bool) (database, func(), error) {
+	source.ReadOnly = &readOnly
 	found, err := d.find(appID, source)
 	if err != nil {
 		return nil, nil, err
@@ -74,6 +76,9 @@ func (d *databases) acquire(ctx context.Context, appID string, source repositori
 // source was changed is dropped.
 func (d *databases) find(appID string, source repositories.Source) (*openDatabase, error) {
 	key, print := appID+" "+source.Name, fingerprint(source)
+	if *source.ReadOnly {
+		key += " read-only"
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if found := d.open[key]; found != nil {
@@ -99,6 +104,8 @@ func (d *databases) openSource(appID string, source repositories.Source) (databa
 	switch source.Type {
 	case repositories.SourcePostgres:
 		return openPostgres(source, d.options, func() { d.warnOfSuperuser(appID, source.Name) })
+	case repositories.SourceMySQL:
+		return openMySQL(source, d.options)
 	case repositories.SourceSQLite:
 		return openSQLite(source, d.options)
 	default:
@@ -197,7 +204,7 @@ func fingerprint(source repositories.Source) [sha256.Size]byte {
 		settings[name] = value.Reveal()
 	}
 	parts, _ := json.Marshal([]any{ // texts always encode
-		source.Type, source.Host, source.Port, source.Database, source.User, source.Password.Reveal(), source.ReadOnly, settings,
+		source.Type, source.Host, source.Port, source.Database, source.User, source.Password.Reveal(), settings,
 	})
 	return sha256.Sum256(parts)
 }

@@ -1,5 +1,5 @@
 // Package sqlquery delivers the effects of SQL tools: it runs the statement of a tool that
-// fired on the app's database, PostgreSQL or SQLite.
+// fired on the app's database: PostgreSQL, MySQL (or MariaDB) or SQLite.
 //
 // Runner is an effect.Deliverer. One Deliver is one attempt: the
 // template parameters are pasted, the others bound, the statement runs, and its rows

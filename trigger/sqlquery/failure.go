@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/netip"
+	"strings"
 
 	"earshot/repositories"
 	"earshot/repositories/unreached"
@@ -64,4 +66,31 @@ func unanswered(ctx context.Context, source repositories.Source, tool *repositor
 	default:
 		return effect.Transient(reason, "the source %q %s", source.Name, said)
 	}
+}
+
+// refusal returns what the dialer says of an address, where the source names its host by
+// that address: what a name leads to is for the log alone.
+func refusal(source repositories.Source, err error) string {
+	if _, not := netip.ParseAddr(source.Host); not != nil {
+		return ErrRefused.Error() + ": " + source.Host + " does not lead to a public one; an operator, whose log has it, can open it with EARSHOT_PRIVATE_URLS=ADDRESS/BITS"
+	}
+	said := err.Error()
+	if at := strings.Index(said, ErrRefused.Error()); at >= 0 {
+		said = said[at:]
+	}
+	line, _, _ := strings.Cut(said, "\n")
+	return effect.Clip(line)
+}
+
+// publicText says why the server was not reached, without the addresses, the user and the
+// database that the driver names.
+func publicText(err error) string {
+	if reason := unreached.Reason(err); reason != "" {
+		return reason
+	}
+	said := err.Error()
+	if at := strings.LastIndex(said, ": "); at >= 0 {
+		said = said[at+2:]
+	}
+	return effect.Clip(said)
 }

@@ -36,7 +36,7 @@ func newRig(t testing.TB, source repositories.Source, change ...func(*sqlquery.O
 // source; parameters are given as name:type.
 func (r *rig) tool(fields string) *repositories.Tool {
 	r.t.Helper()
-	kind := map[string]string{"postgres": "postgres-sql", "sqlite": "sqlite-sql"}[r.app.Sources[0].Type]
+	kind := map[string]string{"postgres": "postgres-sql", "mysql": "mysql-sql", "sqlite": "sqlite-sql"}[r.app.Sources[0].Type]
 	return effecttest.Tool(r.t, `"type":"`+kind+`","source":"db",`+fields)
 }
 

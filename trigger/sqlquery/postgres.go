@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,9 +30,6 @@ type postgres struct {
 	log       *slog.Logger
 }
 
-// defaultPort is that of libpq.
-const defaultPort = "5432"
-
 // openPostgres makes the pool, which connects with its first statement.
 func openPostgres(source repositories.Source, o Options, superuser func()) (database, error) {
 	config, err := postgresConfig(source, o)
@@ -51,17 +47,13 @@ func openPostgres(source repositories.Source, o Options, superuser func()) (data
 // surroundings, such as a password file or a client certificate, are credentials of
 // the operator and not of whoever owns the app.
 func postgresConfig(source repositories.Source, o Options) (*pgxpool.Config, error) {
-	port := source.Port
-	if port == "" {
-		port = defaultPort
-	}
 	mode := source.QueryParams["sslmode"].Reveal()
 	if mode == "" {
 		mode = "prefer" // as libpq does
 	}
 	config, err := pgxpool.ParseConfig(fmt.Sprintf(
 		"host=%s port=%s dbname=%s user=%s sslmode=%s sslcert='' sslkey='' target_session_attrs=any",
-		quote(source.Host), quote(port), quote(source.Database), quote(source.User), quote(mode)))
+		quote(source.Host), quote(source.DatabasePort()), quote(source.Database), quote(source.User), quote(mode)))
 	if err != nil {
 		return nil, err
 	}
@@ -99,11 +91,11 @@ func (p *postgres) close() { p.pool.Close() }
 // run runs a statement in a session that is as good as new: what an earlier one has
 // set, made or locked is gone.
 func (p *postgres) run(ctx context.Context, s statement) (*table, error) {
-	if words := nonQueryWords(s.text); p.source.ReadOnly && words != "" {
-		return nil, p.refused(words, s)
+	if err := refused(s, nonQueryWords, postgresQueries); err != nil {
+		return nil, err
 	}
 	var read *table
-	err := p.on(ctx, func(c *connection) (err error) {
+	err := p.on(ctx, s, func(c *connection) (err error) {
 		read, err = c.run(ctx, s)
 		return err
 	})
@@ -111,14 +103,14 @@ func (p *postgres) run(ctx context.Context, s statement) (*table, error) {
 }
 
 // on lends a connection, which is then reset, or given up.
-func (p *postgres) on(ctx context.Context, use func(c *connection) error) error {
+func (p *postgres) on(ctx context.Context, s statement, use func(c *connection) error) error {
 	pooled, err := p.pool.Acquire(ctx)
 	if err != nil {
 		p.log.InfoContext(ctx, "source.unreached", "source", p.source.Name, "error", err.Error())
 		return p.unconnected(err)
 	}
 	c := &connection{PgConn: pooled.Conn().PgConn(), source: p.source}
-	if p.source.ReadOnly && c.ParameterStatus("is_superuser") == "on" {
+	if s.readOnly != "" && c.ParameterStatus("is_superuser") == "on" {
 		p.superuser()
 	}
 	err = use(c)
@@ -130,16 +122,8 @@ func (p *postgres) on(ctx context.Context, use func(c *connection) error) error 
 	return err
 }
 
-// refused says why a statement does not run on a read-only source. Pasted values stay
-// out of it.
-func (p *postgres) refused(words string, s statement) error {
-	what := effect.Clip(words) + " is"
-	if len(s.pasted) > 0 {
-		what = "what it says is"
-	}
-	return effect.Permanent(effect.ReasonRequest, "the source %q is read-only, and %s no query: it runs SELECT, WITH, VALUES, TABLE, SHOW, and EXPLAIN of these, "+
-		"without INSERT, UPDATE, DELETE, MERGE and SELECT INTO in them", p.source.Name, what)
-}
+// postgresQueries are the statements of PostgreSQL that run where queries alone do.
+const postgresQueries = "SELECT, WITH, VALUES, TABLE, SHOW, and EXPLAIN of these, without INSERT, UPDATE, DELETE, MERGE and SELECT INTO in them"
 
 // cleanupTimeout bounds the reset of a session, and the end of a connection.
 const cleanupTimeout = 5 * time.Second
@@ -161,7 +145,7 @@ func (p *postgres) unconnected(err error) error {
 	var parse *pgconn.ParseConfigError
 	switch {
 	case errors.Is(err, ErrRefused):
-		return effect.Permanent(effect.ReasonBlocked, "the source %q: %s", p.source.Name, p.refusal(err))
+		return effect.Permanent(effect.ReasonBlocked, "the source %q: %s", p.source.Name, refusal(p.source, err))
 	case errors.As(err, &said):
 		return p.fault(said, statement{})
 	case errors.As(err, &parse):
@@ -171,33 +155,6 @@ func (p *postgres) unconnected(err error) error {
 	default:
 		return effect.Transient(effect.ReasonRequest, "the source %q cannot be reached: %s", p.source.Name, publicText(err))
 	}
-}
-
-// refusal returns what the dialer says of an address, where the source names its host by
-// that address: what a name leads to is for the log alone.
-func (p *postgres) refusal(err error) string {
-	if _, not := netip.ParseAddr(p.source.Host); not != nil {
-		return ErrRefused.Error() + ": " + p.source.Host + " does not lead to a public one; an operator, whose log has it, can open it with EARSHOT_PRIVATE_URLS=ADDRESS/BITS"
-	}
-	said := err.Error()
-	if at := strings.Index(said, ErrRefused.Error()); at >= 0 {
-		said = said[at:]
-	}
-	line, _, _ := strings.Cut(said, "\n")
-	return effect.Clip(line)
-}
-
-// publicText says why the server was not reached, without the addresses, the user and the
-// database that the driver names.
-func publicText(err error) string {
-	if reason := unreached.Reason(err); reason != "" {
-		return reason
-	}
-	said := err.Error()
-	if at := strings.LastIndex(said, ": "); at >= 0 {
-		said = said[at+2:]
-	}
-	return effect.Clip(said)
 }
 
 // Error codes after which another attempt may succeed, as whole classes and alone

@@ -26,10 +26,10 @@ type connection struct {
 	sent bool
 }
 
-// run runs the statement. On a read-only source it runs in a read-only transaction, which
+// run runs the statement. One that must not change anything runs in a read-only transaction, which
 // it cannot change: it is the only statement there.
 func (c *connection) run(ctx context.Context, s statement) (*table, error) {
-	if !c.source.ReadOnly {
+	if s.readOnly == "" {
 		return c.exchange(ctx, s)
 	}
 	if _, err := c.Exec(ctx, "begin read only").ReadAll(); err != nil {

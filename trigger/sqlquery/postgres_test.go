@@ -29,7 +29,7 @@ func TestPostgres(t *testing.T) {
 		"types survive": typesSurvive, "values are bound": valuesAreBound, "templates are pasted": templatesArePasted,
 		"results are cut": resultsAreCut, "statements that change": statementsThatChange, "read-only": readOnly,
 		"wrong statements": wrongStatements, "prepared": prepared, "time": timeIsLimited, "who may": whoMay, "addresses": addresses,
-		"sessions": sessions, "queries alone": queriesAlone, "room": room, "changed source": changedSource, "idle": idle, "hostile": hostile,
+		"sessions": sessions, "queries alone": queriesAlone, "room": room, "changed source": changedSource, "idle": idle, "hostile": hostile, "tables": postgresTables,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
 	}
@@ -165,7 +165,7 @@ func statementsThatChange(t *testing.T, server *pgtest.Server) {
 
 func readOnly(t *testing.T, server *pgtest.Server) {
 	source := server.Source("db")
-	source.ReadOnly = true
+	source.ReadOnly = new(true)
 	r := newRig(t, source)
 	require.Equal(t, `[{"id":1},{"id":2}]`, r.rows("select id from flights order by id"))
 	server.Exec("create or replace function clear() returns void language sql as 'delete from flights'")
@@ -452,7 +452,7 @@ func prepared(t *testing.T, server *pgtest.Server) {
 		require.Len(t, notes, 1, sql)
 		require.Contains(t, notes[0], want)
 	}
-	r.app.Sources[0].ReadOnly = true
+	r.app.Sources[0].ReadOnly = new(true)
 	require.Contains(t, check(statement("delete from flights"))[0], "is read-only")
 	r.app.Sources[0].Port = "1"
 	notes := check(statement("select 1"))

@@ -62,13 +62,13 @@ func (r *Runner) deliver(ctx context.Context, delivery effect.Effect) (effect.Ou
 	if err != nil {
 		return effect.Outcome{}, err
 	}
-	query, err := prepare(tool, delivery.Call.Values)
+	query, err := prepare(app, tool, delivery.Call.Values)
 	if err != nil {
 		return effect.Outcome{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, app.AttemptTimeout(tool))
 	defer cancel()
-	db, leave, err := r.databases.acquire(ctx, app.ID, source)
+	db, leave, err := r.databases.acquire(ctx, app.ID, source, query.readOnly != "")
 	if err != nil {
 		return effect.Outcome{}, err
 	}
@@ -102,15 +102,9 @@ func (r *Runner) app(ctx context.Context, delivery effect.Effect) (*repositories
 	return app, nil
 }
 
-// sourceTypes maps each type of SQL tool to the type of source that it works on.
-var sourceTypes = map[string]string{
-	repositories.ToolPostgres: repositories.SourcePostgres,
-	repositories.ToolSQLite:   repositories.SourceSQLite,
-}
-
 func sourceOf(app *repositories.App, tool *repositories.Tool) (repositories.Source, error) {
 	source, there := app.Source(tool.Source)
-	if want := sourceTypes[tool.Type]; !there || source.Type != want {
+	if want := tool.SourceType(); !there || source.Type != want {
 		return source, effect.Permanent(effect.ReasonRequest, "app %q has no %s source %q that the tool works on", app.ID, want, effect.Clip(tool.Source))
 	}
 	return source, nil

@@ -63,7 +63,7 @@ func queriesAlone(t *testing.T, server *pgtest.Server) {
 	}
 	proof := filepath.Join(dir, "proof")
 	source, log := server.Source("db"), &bytes.Buffer{}
-	source.ReadOnly = true
+	source.ReadOnly = new(true)
 	r := newRig(t, source, func(o *sqlquery.Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) })
 	copies := "copy (select 1) to program 'touch " + proof + "'"
 	for _, sql := range []string{

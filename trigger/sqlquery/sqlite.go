@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,13 +46,13 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 	if err != nil {
 		return nil, err
 	}
-	mode := "rw" // never creates: an empty file in place of a misspelt one helps nobody
-	if source.ReadOnly {
+	mode, readOnly := "rw", *source.ReadOnly // never creates: an empty file in place of a misspelt one helps nobody
+	if readOnly {
 		mode = "ro"
 	}
 	query := url.Values{"mode": {mode}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyFor.Milliseconds()), "trusted_schema(0)"}}
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}
-	db := sql.OpenDB(sqliteConnector{name.String(), source.ReadOnly})
+	db := sql.OpenDB(sqliteConnector{name.String(), readOnly})
 	db.SetMaxOpenConns(o.SourceLimit)
 	db.SetMaxIdleConns(-1) // sessions keep those that may be used again
 	return &sqliteFile{source: source, db: db, sessions: sqliteSessions{path: path}}, nil
@@ -80,6 +81,9 @@ func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // Driver returns a driver.
 func (c sqliteConnector) Driver() driver.Driver { return &sqlite.Driver{} }
 
+// schemaPragmas tell of tables and change nothing, also as pragma_table_info('t') in a query.
+var schemaPragmas = []string{"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
+
 // restrict keeps statements to the file: no other is attached or written (VACUUM INTO
 // attaches as well), no setting of the connection or the process is changed, and no
 // transaction outlives its statement. changed is set when one may do more than read.
@@ -90,7 +94,11 @@ func restrict(conn sqlite.ExecQuerierContext, readOnly bool, changed *bool) erro
 	}
 	return registerer.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, argument, function, _, _ string) sqlite.AuthorizerReturnCode {
 		switch action {
-		case sqlite.AuthAttach, sqlite.AuthDetach, sqlite.AuthPragma, sqlite.AuthTransaction, sqlite.AuthSavepoint:
+		case sqlite.AuthPragma:
+			if !slices.Contains(schemaPragmas, strings.ToLower(argument)) {
+				return sqlite.AuthorizerDeny
+			}
+		case sqlite.AuthAttach, sqlite.AuthDetach, sqlite.AuthTransaction, sqlite.AuthSavepoint:
 			return sqlite.AuthorizerDeny
 		case sqlite.AuthFunction:
 			if function == "load_extension" {
@@ -118,7 +126,7 @@ func (f *sqliteFile) run(ctx context.Context, s statement) (found *table, err er
 	}
 	session, err := f.sessions.take(ctx, f.db)
 	if err != nil {
-		return nil, f.fault(err)
+		return nil, f.fault(err, s)
 	}
 	defer func() { f.sessions.give(session, err != nil || ctx.Err() != nil) }()
 	return f.runIn(ctx, session.conn, s)
@@ -126,7 +134,7 @@ func (f *sqliteFile) run(ctx context.Context, s statement) (found *table, err er
 
 func (f *sqliteFile) runIn(ctx context.Context, conn *sql.Conn, s statement) (*table, error) {
 	if _, err := sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, maxValueBytes); err != nil {
-		return nil, f.fault(err)
+		return nil, f.fault(err, s)
 	}
 	arguments, err := sqliteArguments(s)
 	if err != nil {
@@ -134,18 +142,18 @@ func (f *sqliteFile) runIn(ctx context.Context, conn *sql.Conn, s statement) (*t
 	}
 	rows, err := conn.QueryContext(ctx, s.text, arguments...)
 	if err != nil {
-		return nil, f.fault(err)
+		return nil, f.fault(err, s)
 	}
 	defer rows.Close()
 	read, err := readSQLite(rows)
 	if err != nil {
-		return nil, f.fault(err)
+		return nil, f.fault(err, s)
 	}
 	return read, nil
 }
 
 // fault turns an error of SQLite into a failure, by its primary result code.
-func (f *sqliteFile) fault(err error) error {
+func (f *sqliteFile) fault(err error, s statement) error {
 	var coded *sqlite.Error
 	if !errors.As(err, &coded) {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
@@ -161,15 +169,15 @@ func (f *sqliteFile) fault(err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL: // nothing ran
 		return effect.Transient(effect.ReasonRequest, "the source %q is not to be had: %s", f.source.Name, effect.Clip(coded.Error()))
 	case sqlite3.SQLITE_AUTH:
-		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: it may not reach other files, settings or transactions%s", f.source.Name, ifReadOnly(f.source))
+		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: it may not reach other files, settings or transactions%s", f.source.Name, ifReadOnly(s))
 	default:
 		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, effect.Clip(coded.Error()))
 	}
 }
 
-func ifReadOnly(source repositories.Source) string {
-	if source.ReadOnly {
-		return ", and the source is read-only"
+func ifReadOnly(s statement) string {
+	if s.readOnly != "" {
+		return ", and " + s.readOnly
 	}
 	return ""
 }

@@ -125,7 +125,7 @@ func TestSQLiteStatementsThatChange(t *testing.T) {
 	require.Equal(t, 1000, strings.Count(string(outcome.Result), `"id"`))
 	require.Equal(t, `[{"n":3004}]`, r.rows("select count(*) as n from flights"), "what is cut is the result, not the change")
 
-	readOnly := sqliteRig(t, dir, func(s *repositories.Source) { s.ReadOnly = true })
+	readOnly := sqliteRig(t, dir, func(s *repositories.Source) { s.ReadOnly = new(true) })
 	require.Equal(t, `[{"n":3004}]`, readOnly.rows("select count(*) as n from flights"))
 	for _, sql := range []string{"delete from flights", "create table x (a)", "create temp table x (a)", "with a as (select 1) update flights set airline = 'x'"} {
 		outcome := readOnly.run(statement(sql), "")

@@ -21,10 +21,57 @@ type statement struct {
 	values []any
 	// pasted are the values that stand in the text itself.
 	pasted []any
+	// readOnly says why it must not change anything; empty where it may.
+	readOnly string
+	// json names the columns whose texts are JSON.
+	json []string
 }
 
 // prepare pastes the template parameters and lists the others.
-func prepare(tool *repositories.Tool, values map[string]any) (statement, error) {
+func prepare(app *repositories.App, tool *repositories.Tool, values map[string]any) (statement, error) {
+	s, err := filled(tool, values)
+	if app.ReadOnly(tool) {
+		s.readOnly = whyReadOnly(app, tool)
+	}
+	return s, err
+}
+
+// whyReadOnly says by what a tool runs queries alone.
+func whyReadOnly(app *repositories.App, tool *repositories.Tool) string {
+	source, _ := app.Source(tool.Source)
+	switch {
+	case source.ReadOnly != nil && *source.ReadOnly:
+		return fmt.Sprintf("the source %q is read-only", source.Name)
+	case tool.ReadOnly != nil || tool.ListsTables():
+		return fmt.Sprintf("the tool %q is read-only", tool.Name)
+	default:
+		return fmt.Sprintf("the tool %q runs queries alone, as neither it nor its source says readOnly: false", tool.Name)
+	}
+}
+
+// filled is the statement of a tool with its values.
+func filled(tool *repositories.Tool, values map[string]any) (statement, error) {
+	switch {
+	case tool.Executes():
+		return executed(values)
+	case tool.ListsTables():
+		return listing(tool, values), nil
+	default:
+		return pastedInto(tool, values)
+	}
+}
+
+// executed is the statement that is a value itself.
+func executed(values map[string]any) (statement, error) {
+	given, _ := values[repositories.SQLParameter].(string)
+	if strings.ContainsRune(given, 0) {
+		return statement{}, effect.Permanent(effect.ReasonRequest, "the statement has a zero byte, at which a database stops reading")
+	}
+	return statement{text: given}, nil
+}
+
+// pastedInto is the statement of a tool of its own.
+func pastedInto(tool *repositories.Tool, values map[string]any) (statement, error) {
 	s := statement{text: tool.Statement, names: tool.BoundNames()}
 	for _, name := range s.names {
 		s.values = append(s.values, values[name])
@@ -78,4 +125,22 @@ func (verbatim) Paste(value any) (string, error) {
 	default:
 		return "", errors.New("lists are pasted by the function array, and maps not at all")
 	}
+}
+
+// refused is the failure of a statement that must run queries alone and is none. nonQuery
+// finds the words by which it is none, queries names what would be. Pasted values stay out
+// of it.
+func refused(s statement, nonQuery func(sql string) string, queries string) error {
+	if s.readOnly == "" {
+		return nil
+	}
+	words := nonQuery(s.text)
+	if words == "" {
+		return nil
+	}
+	what := effect.Clip(words) + " is"
+	if len(s.pasted) > 0 {
+		what = "what it says is"
+	}
+	return effect.Permanent(effect.ReasonRequest, "%s, and %s no query: it runs %s", s.readOnly, what, queries)
 }

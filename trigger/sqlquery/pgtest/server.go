@@ -69,12 +69,12 @@ func (s *Server) create() {
 	s.t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	secret := filepath.Join(dir, "password")
 	s.must(os.WriteFile(secret, []byte(Password), 0o600), "write the password")
-	if uid, gid, other := account(); other {
+	if uid, gid, other := Account(); other {
 		s.must(errors.Join(os.Chown(dir, uid, gid), os.Chown(secret, uid, gid)), "give the folder away")
 	}
 	initdb := exec.Command(filepath.Join(s.bin, "initdb"), "-D", s.dir, "-U", User, "--pwfile", secret,
 		"--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync")
-	initdb.SysProcAttr, initdb.Dir = attributes(), dir
+	initdb.SysProcAttr, initdb.Dir = Attributes(), dir
 	output, err := initdb.CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("initdb: %v: %s", err, output)
@@ -88,7 +88,7 @@ func (s *Server) Start() {
 	s.child = exec.Command(filepath.Join(s.bin, "postgres"), "-D", s.dir, "-p", strconv.Itoa(s.port), "-k", "",
 		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=30", "-c", "timezone=Asia/Tokyo", "-c", "datestyle=SQL")
 	s.child.Stdout, s.child.Stderr = s.output, s.output
-	s.child.SysProcAttr, s.child.Dir = attributes(), s.dir
+	s.child.SysProcAttr, s.child.Dir = Attributes(), s.dir
 	started := make(chan error, 1)
 	child, gone := s.child, s.gone
 	go func() {

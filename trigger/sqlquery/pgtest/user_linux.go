@@ -7,18 +7,19 @@ import (
 	"syscall"
 )
 
-// attributes have the kernel kill a child when the test process ends, and give it
+// Attributes of a child have the kernel kill it when the test process ends, and give it
 // another user than root.
-func attributes() *syscall.SysProcAttr {
+func Attributes() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if uid, gid, other := account(); other {
+	if uid, gid, other := Account(); other {
 		a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
 	return a
 }
 
-// account is the user that a child runs as, where it is not ours.
-func account() (uid, gid int, other bool) {
+// Account is the user that a server runs as which refuses to run as root: another than ours
+// where ours is root.
+func Account() (uid, gid int, other bool) {
 	if os.Geteuid() != 0 {
 		return 0, 0, false
 	}
