@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -113,4 +114,14 @@ func TestCloseSession(t *testing.T) {
 	require.Equal(t, asked{"CloseSession", []any{"clinic", "s1"}}, s.store.last())
 	s.store.err = repositories.ErrNotFound
 	s.call("DELETE", "/v1/apps/clinic/sessions/s1", "").problem(404)
+}
+
+func TestAPutNotesACallThatOnlyHeadersAuthenticate(t *testing.T) {
+	t.Parallel()
+	w := live(t, everything)
+	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
+	const path, tool = "/v1/apps/clinic/repositories/r", `{"tools":[{"name":"desk","url":"https://x.example/","request":{%s"headers":{"X-Desk":"A"}}}]}`
+	noted := w.call("PUT", path, fmt.Sprintf(tool, "")).is(201, "").body
+	require.Contains(t, string(noted), `"notes":["tool \"desk\": request has headers and no auth`)
+	require.NotContains(t, string(w.call("PUT", path, fmt.Sprintf(tool, `"auth":"none",`)).is(200, "").body), "notes")
 }

@@ -164,6 +164,7 @@ func (n notes) on(ctx context.Context, scope repositories.Scope, written *reposi
 	if !written.Options.Template {
 		found, _ = n.names.SameNames(ctx, scope, written.ID)
 	}
+	found = append(written.NotesInWords(), found...)
 	runs := func(t repositories.Tool) bool { return t.RunsStatement() }
 	if n.prepare == nil || !slices.ContainsFunc(written.Tools, runs) {
 		return found

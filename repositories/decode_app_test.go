@@ -201,7 +201,7 @@ func TestSourcesOfEachType(t *testing.T) {
 		`"type":"postgre"`:                                    {`/type: "postgre" is not a supported type of source: postgres, mysql, sqlite, http or mcp; did you mean "postgres"?`},
 		`"type":"sqlite","database":"a/b.db","readOnly":true`: nil,
 		`"type":"sqlite"`:                                     {`/database: is missing: sqlite needs it`},
-		`"type":"sqlite","database":""`:                       {`/database: is empty`},
+		`"type":"sqlite","database":""`:                       {`/database: is missing: sqlite needs it`},
 		`"type":"sqlite","database":":memory:"`:               {`/database: ":memory:" is not the path of a file; a database in memory would be empty for every tool`},
 		`"type":"sqlite","database":"file:x?mode=memory"`:     {`/database: "file:x?mode=memory" is not the path of a file; a database in memory would be empty for every tool`},
 		`"type":"sqlite","database":"a\u0000b"`:               {`/database: holds a NUL`},

@@ -58,6 +58,34 @@ func (f *functions) tool(tool map[string]any, i int) {
 	}
 	leaveStrict(tool)
 	f.words(tool, i)
+	leaveEmpty(tool)
+}
+
+// leaveEmpty takes away credentials of which nothing is given, and a request of which nothing
+// is: SERMAS writes every field that it knows.
+func leaveEmpty(tool map[string]any) {
+	request, _ := tool["request"].(map[string]any)
+	for _, way := range []string{"basic", "bearer"} {
+		if given, is := request[way].(map[string]any); is && nothingIn(given) {
+			delete(request, way)
+		}
+	}
+	if headers, is := request["headers"].(map[string]any); is && len(headers) == 0 {
+		delete(request, "headers")
+	}
+	if request != nil && len(request) == 0 && tool["url"] == nil {
+		delete(tool, "request")
+	}
+}
+
+// nothingIn reports whether credentials hold no value; the grant alone is none.
+func nothingIn(credentials map[string]any) bool {
+	for field, value := range credentials {
+		if value != nil && value != "" && field != "clientType" {
+			return false
+		}
+	}
+	return true
 }
 
 // words finds the words of a JSON Schema in another case, as Go writes the fields of a struct

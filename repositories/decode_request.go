@@ -54,7 +54,7 @@ func (d *decoding) auth(r *Request, at string) {
 	}
 	switch len(given) {
 	case 0:
-		r.Auth = AuthNone
+		r.Auth, r.unsaid = AuthNone, true
 	case 1:
 		r.Auth = given[0]
 	default:

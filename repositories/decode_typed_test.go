@@ -23,7 +23,7 @@ func TestSQLTool(t *testing.T) {
 		`"type":"sqlite-sql","source":"s","statement":"SELECT 1"`:                                            ``,
 		`"type":"postgres-sql","statement":"SELECT 1"`:                                                       `/source: is missing: postgres-sql needs it`,
 		`"type":"postgres-sql","source":"pg"`:                                                                `/statement: is missing: postgres-sql needs it`,
-		`"type":"postgres-sql","source":"pg","statement":""`:                                                 `/statement: is empty`,
+		`"type":"postgres-sql","source":"pg","statement":""`:                                                 `/statement: is missing: postgres-sql needs it`,
 		`"type":"mysql-sql","source":"my","statement":"SELECT 1","readOnly":true`:                            ``,
 		`"type":"mysql-sql","source":"my","statement":"SELECT {{.country}}",` + country:                      `/statement: pastes "country", which is a parameter that is bound: write ? for it, or move it to templateParameters`,
 		`"type":"postgres-execute-sql","source":"pg","readOnly":false`:                                       ``,

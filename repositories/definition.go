@@ -20,7 +20,7 @@ func DefinitionSchema() json.RawMessage { return slices.Clone(definitionSchema) 
 
 var loadDefinitions = sync.OnceValue(func() *bodies.Definitions {
 	d := bodies.Compile(definitionSchema, formats)
-	d.Quiet, d.Instead = true, instead
+	d.Quiet, d.Absent, d.Instead = true, true, instead
 	return d
 })
 

@@ -6,7 +6,37 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"earshot/repositories/fault"
 )
+
+// Notes says of tools that were just decoded what their author may not expect, each with its
+// place in the repository.
+func (r *Repository) Notes() fault.List {
+	var notes fault.List
+	for i := range r.Tools {
+		request := r.Tools[i].Request
+		if request != nil && request.unsaid && len(request.Headers) > 0 {
+			notes.Add(fault.Point("tools", i, "request"), `has headers and no auth: they are all that its calls authenticate with, as with auth "none"; say "none" where that is meant, else give basic, bearer or moduleId`)
+		}
+	}
+	return notes
+}
+
+// NotesInWords are the Notes, each with the name of its tool.
+func (r *Repository) NotesInWords() []string {
+	var words []string
+	listed, more := r.Notes().Listed()
+	for _, note := range listed {
+		parts := strings.SplitN(note.Pointer, "/", 4) // of /tools/0/request
+		i, _ := strconv.Atoi(parts[2])
+		words = append(words, fmt.Sprintf("tool %q: %s %s", r.Tools[i].Name, parts[3], note.Detail))
+	}
+	if more > 0 {
+		words = append(words, fmt.Sprintf("and %d notes more", more))
+	}
+	return words
+}
 
 // maxNotes is how many tools SameNames names, maxOthers of how many repositories beside the
 // one that holds.

@@ -47,6 +47,9 @@ type Request struct {
 	// made again under the same key.
 	Idempotent *bool `json:"idempotent,omitempty"`
 
+	// unsaid says that nobody has said how the call is authenticated: Auth is inferred.
+	unsaid bool
+
 	// anywhere is not empty where the module may be used towards any host. It is sealed
 	// like a credential, for the use that it was given for.
 	anywhere secret.Secret

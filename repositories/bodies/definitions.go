@@ -26,30 +26,51 @@ type Definitions struct {
 	Quiet bool
 	// Instead says what there is in place of a field that is not supported.
 	Instead map[string]string
-	// Absent says that null in an optional field of a body is the same as leaving it out, and
-	// so is an empty text where the field takes none.
+	// Absent says that null in an optional field is the same as leaving it out, where null has
+	// no meaning of its own, and so is an empty text where the field takes none.
 	Absent bool
 }
 
 // leaveOut takes away the fields of a body that count as absent, and reports whether there are
 // any.
-func (d *Definitions) leaveOut(name string, tree any) (found bool) {
-	object, _ := tree.(map[string]any)
-	known := d.compiled[name]
-	if !d.Absent || known == nil {
+func (d *Definitions) leaveOut(name string, tree any) bool {
+	return d.Absent && leaveOut(d.compiled[name], tree)
+}
+
+// leaveOut looks at an object and all that is described of what is in it.
+func leaveOut(known *jsonschema.Schema, tree any) (found bool) {
+	if known == nil {
 		return false
 	}
-	for field, value := range object {
-		if value != nil && value != "" || slices.Contains(known.Required, field) {
-			continue
+	for _, part := range slices.Concat([]*jsonschema.Schema{known.Ref}, known.AllOf, known.AnyOf, known.OneOf) {
+		found = leaveOut(part, tree) || found
+	}
+	switch value := tree.(type) {
+	case map[string]any:
+		for field, inner := range value {
+			if absent(known, field, inner) {
+				delete(value, field)
+				found = true
+			} else {
+				found = leaveOut(known.Properties[field], inner) || found
+			}
 		}
-		property := known.Properties[field]
-		if property != nil && (value == nil || property.Validate(value) != nil) {
-			delete(object, field)
-			found = true
+	case []any:
+		for _, item := range value {
+			found = leaveOut(known.Items2020, item) || found
 		}
 	}
 	return found
+}
+
+// absent reports whether the value of a field is none: null or an empty text in an optional
+// field that does not take it.
+func absent(known *jsonschema.Schema, field string, value any) bool {
+	property := known.Properties[field]
+	if property == nil || slices.Contains(known.Required, field) || value != nil && value != "" {
+		return false
+	}
+	return property.Validate(value) != nil
 }
 
 const definitionURL = "earshot:///definition"

@@ -137,8 +137,8 @@ func (d *Definition) asTexts(found fault.List) bool {
 	return mended
 }
 
-// decode checks every definition as the API would.
-func (s *Set) decode(faults *Faults) {
+// decode checks every definition as the API would, and collects what the API would note.
+func (s *Set) decode(faults, notes *Faults) {
 	id := s.appID()
 	found := s.App.decode(func(body []byte) error {
 		_, err := repositories.DecodeApp(id, body)
@@ -146,7 +146,10 @@ func (s *Set) decode(faults *Faults) {
 	})
 	for _, definition := range s.Repositories {
 		found = append(found, definition.decode(func(body []byte) error {
-			_, err := repositories.DecodeRepository(repositories.Scope{AppID: id}, definition.ID, body)
+			repository, err := repositories.DecodeRepository(repositories.Scope{AppID: id}, definition.ID, body)
+			if err == nil {
+				*notes = append(*notes, definition.Locate(repository.Notes())...)
+			}
 			return err
 		})...)
 	}

@@ -62,7 +62,8 @@ func Read(paths []string, options Options) (*Set, error) {
 	if set.AppID == "" && len(paths) > 0 {
 		set.AppID = folderName(paths[0], names)
 	}
-	set.decode(&c.faults)
+	c.notes = append(c.notes, leftOut(paths)...)
+	set.decode(&c.faults, &c.notes)
 	order := append(append([]string{}, paths...), names...)
 	set.Notes = c.notes.sorted(order)
 	if len(names) == 0 && len(c.faults) == 0 {

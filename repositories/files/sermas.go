@@ -1,6 +1,8 @@
 package files
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -44,10 +46,36 @@ func (c *collector) sermasSettings(value *node) *node {
 	next := c.left("the setting", value.without("description", "public"), settingsFields)
 	for i, f := range next.fields {
 		if f.name == "llm" && f.value.kind == object {
-			next.fields[i].value = c.left("the model for", f.value, modelFields)
+			next.fields[i].value = c.model(c.left("the model for", f.value, modelFields))
 		}
 	}
 	return next
+}
+
+// elsewhere says of the providers of SERMAS that Earshot has no name for how their models are
+// asked.
+var elsewhere = map[string]string{
+	"azure_openai": "set OPENAI_BASE_URL to https://RESOURCE.openai.azure.com/openai/v1, with OPENAI_API_KEY and OPENAI_MODEL",
+	"mistral":      "set OPENAI_BASE_URL to https://api.mistral.ai/v1, with OPENAI_API_KEY and OPENAI_MODEL",
+	"gcp_mistral":  "set OPENAI_BASE_URL to its endpoint, with OPENAI_API_KEY and OPENAI_MODEL",
+	"ollama":       "set OPENAI_BASE_URL to http://127.0.0.1:11434/v1, with OPENAI_MODEL",
+	"groq":         "set OPENAI_BASE_URL to https://api.groq.com/openai/v1, with OPENAI_API_KEY and OPENAI_MODEL",
+	"huggingface":  "set OPENAI_BASE_URL to https://router.huggingface.co/v1, with OPENAI_API_KEY and OPENAI_MODEL",
+	"vertexai":     "set GEMINI_BASE_URL to an address that ends in /projects/P/locations/L, with GEMINI_MODEL",
+	"antrophic":    "set ANTHROPIC_API_KEY and ANTHROPIC_MODEL, or write anthropic/ for it",
+}
+
+// model leaves the model of a provider that has another name here to the settings of the
+// service, and says which.
+func (c *collector) model(models *node) *node {
+	named := models.get("tools")
+	model, _ := named.scalarText()
+	provider, _, _ := strings.Cut(model, "/")
+	if hint := elsewhere[provider]; hint != "" {
+		c.notes.add(named.at, "the model %q is left out: %s is asked through variables of the service; %s", fault.Clip(model), provider, hint)
+		return models.without("tools")
+	}
+	return models
 }
 
 // left takes out what SERMAS has beside what Earshot knows, as avatars and voices, with
@@ -89,9 +117,55 @@ func (c *collector) sermasList(base string, value *node) {
 }
 
 func (c *collector) sermasModule(item *node) {
+	for _, name := range []string{"secret", "tokenUrl"} {
+		if given := item.get(name); given != nil && (given.kind == null || given.kind == text && given.text == "" && !given.unset) {
+			item = item.without(name)
+		}
+	}
 	module := c.named(kindModule, kindModule, item.get("moduleId"), item.without("moduleId", "description", "supports", "config", "public"))
 	module.sermas = true
 	c.add(module)
+}
+
+// leftFiles says of what else a SERMAS app has why it is left, by its name without ending.
+var leftFiles = map[string]string{
+	"tasks":      "Earshot has no tasks: what asks for values one after the other is a tool with required parameters",
+	"users":      "Earshot keeps no users: those of an identity provider are verified (authServices)",
+	"rag":        "Earshot has no documents to retrieve from",
+	"repository": "Earshot has no avatars and backgrounds",
+	"tests":      "earshot eval -f reads it",
+}
+
+// leftOut notes what folders of SERMAS apps have beside the files that are read.
+func leftOut(paths []string) Faults {
+	var notes Faults
+	for _, path := range paths {
+		entries, err := os.ReadDir(path)
+		if path == Stdin || err != nil {
+			continue // a file, or named as a fault
+		}
+		names := make([]string, len(entries))
+		for i, entry := range entries {
+			names[i] = entry.Name()
+		}
+		if !sermasFolder(names) {
+			continue
+		}
+		read, _ := inFolder(path)
+		for _, entry := range entries {
+			name, file := entry.Name(), filepath.Join(path, entry.Name())
+			known := entry.IsDir() || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+			if !known || strings.HasPrefix(name, ".") || slices.Contains(read, file) {
+				continue
+			}
+			why := "it is no part of an app that Earshot reads"
+			if said, is := leftFiles[baseName(name)]; is {
+				why = said
+			}
+			notes.add(position{file: file}, "is left out: %s", why)
+		}
+	}
+	return notes
 }
 
 // sermasFolder reports whether the files of a folder are those of a SERMAS app.

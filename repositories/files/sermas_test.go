@@ -27,6 +27,8 @@ func TestASermasFolderIsAnApp(t *testing.T) {
 			`"url":"https://example.org/book","request":{"moduleId":"calendar"}}]}`,
 	}, bodies(set))
 	require.Equal(t, []string{
+		`tasks.yaml: is left out: Earshot has no tasks: what asks for values one after the other is a tool with required parameters`,
+		`users.yaml: is left out: Earshot keeps no users: those of an identity provider are verified (authServices)`,
 		`modules.yaml:9:13: module "bare" is left out: no tool calls with it, and it has no secret`,
 		`settings.json:1:27: the setting "avatar" is left out: Earshot has no use for it`,
 		`settings.json:1:52: the model for "chat" is left out: Earshot has no use for it`,
@@ -71,4 +73,28 @@ func TestAModuleThatAToolCallsWithMustBeComplete(t *testing.T) {
 	set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
 	require.NoError(t, err)
 	require.Equal(t, []string{`tools.yaml:1:60: tool "a": request/moduleId: module "calendar" has no tokenUrl, so that there is no token to call with; give it one`}, faults(t, set.Check()))
+}
+
+// TestWhatSermasWritesIsRead: it writes every field that it knows, empty where there is nothing.
+func TestWhatSermasWritesIsRead(t *testing.T) {
+	folder(t, map[string]string{
+		"app.yaml": "name: clinic\nappId: clinic\n",
+		"tools.json": `[{"name":"book","url":"","emitter":"","schema":[{"parameter":"day","type":"string","ignore":null,"value":null}],
+		  "request":{"url":"https://x.example/cal/:day","auth":"bearer","bearer":{"clientType":"client_credentials","clientId":"c","clientSecret":"s","audience":"a","tokenUrl":"https://x.example/token","refreshUrl":"","username":"","password":""},
+		  "basic":{"username":"","password":""},"moduleId":"","headers":{}}},
+		 {"name":"nothing","request":{"url":"","auth":"","basic":{"username":"","password":""},"bearer":{"clientType":"client_credentials","clientId":"","tokenUrl":""},"moduleId":"","headers":{}}}]`,
+		"modules.yaml":  "- moduleId: spare\n  secret: ''\n  tokenUrl:\n",
+		"settings.yaml": "chatModeEnabled:\nprompt:\nllm: {tools: azure_openai/gpt-4o}\n",
+		"more.yaml":     "- name: bare\n  url:\n  emitter:\n  request:\n- name: desk\n  url: https://x.example/\n  request: {headers: {X-Desk: A}}\n",
+		"tasks.yaml":    "- taskId: t\n",
+	})
+	set, err := files.Read([]string{"."}, files.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		`tasks.yaml: is left out: Earshot has no tasks: what asks for values one after the other is a tool with required parameters`,
+		`modules.yaml:1:13: module "spare" is left out: no tool calls with it, and it has no secret`,
+		`more.yaml:7:3: tool "desk": request: has headers and no auth: they are all that its calls authenticate with, as with auth "none"; say "none" where that is meant, else give basic, bearer or moduleId`,
+		`settings.yaml:3:14: the model "azure_openai/gpt-4o" is left out: azure_openai is asked through variables of the service; set OPENAI_BASE_URL to https://RESOURCE.openai.azure.com/openai/v1, with OPENAI_API_KEY and OPENAI_MODEL`,
+	}, lines(set.Notes))
+	require.NoError(t, set.Check())
 }
