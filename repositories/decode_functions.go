@@ -136,7 +136,7 @@ func (f *functions) take(tool map[string]any, field string, from map[string]any,
 		return
 	}
 	place := at + within + fault.Point(given)
-	if there := tool[field]; there == nil {
+	if there := tool[field]; there == nil || there == "" {
 		tool[field], f.moved[at+fault.Point(field)] = value, place
 	} else if !sameJSON(there, value) {
 		f.faults.Add(place, "is not %s, which is given as well; one is enough", f.ofTool(field, at))

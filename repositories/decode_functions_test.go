@@ -18,6 +18,7 @@ func TestToolsComeAsOthersDefineThem(t *testing.T) {
 		`{"type":"function","function":{"name":"weather","description":"d","parameters":` + weather + `}}`,
 		`{"type":"function","function":{"name":"weather","description":"d","parameters":` + weather + `,"strict":true},"schema":null}`,
 		`{"function":{"name":"weather","description":"d","parameters":` + weather + `,"strict":null}}`,
+		`{"name":"","description":"","type":"function","function":{"name":"weather","description":"d","parameters":` + weather + `}}`,
 		`{"name":"weather","type":"function","function":{"name":"weather","description":"d","parameters":` + weather + `}}`,
 		`{"type":"function","name":"weather","description":"d","strict":false,"parameters":` + weather + `}`,
 		`{"name":"weather","description":"d","inputSchema":` + weather + `}`,

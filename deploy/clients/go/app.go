@@ -1,0 +1,167 @@
+package earshot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"net/http"
+	"strconv"
+)
+
+// App speaks of one app: a tenant with its tools, sessions and keys. Making one asks nobody.
+type App struct {
+	scope
+	id string
+}
+
+// App names an app.
+func (c *Client) App(id string) *App {
+	return &App{scope: scope{client: c, path: join("apps", id)}, id: id}
+}
+
+// ID is the name of the app.
+func (a *App) ID() string { return a.id }
+
+// Apps lists all apps, which takes the admin's key.
+func (c *Client) Apps(ctx context.Context) iter.Seq2[AppDefinition, error] {
+	return pages[AppDefinition](ctx, c, get("apps"))
+}
+
+// Put makes the app, or replaces what it is made of; its sessions and repositories stay.
+func (a *App) Put(ctx context.Context, app AppDefinition) (AppDefinition, error) {
+	return ask[AppDefinition](ctx, a.client, put(a.path, app))
+}
+
+// Patch changes a part of the app by a JSON merge patch (RFC 7386): a map, or a struct with JSON
+// tags.
+func (a *App) Patch(ctx context.Context, patch any) (AppDefinition, error) {
+	changed := call{method: http.MethodPatch, path: a.path, body: patch, repeatable: true}
+	return ask[AppDefinition](ctx, a.client, changed.with("Content-Type", "application/merge-patch+json"))
+}
+
+// Get reads what the app is made of. Credentials read as ***.
+func (a *App) Get(ctx context.Context) (AppDefinition, error) {
+	return ask[AppDefinition](ctx, a.client, get(a.path))
+}
+
+// Delete removes the app with all that is its own.
+func (a *App) Delete(ctx context.Context) error { return a.client.send(ctx, remove(a.path), nil) }
+
+// MakeKey makes a key of the app. It is shown this once.
+func (a *App) MakeKey(ctx context.Context, key KeyRequest) (Key, error) {
+	return ask[Key](ctx, a.client, post(a.path+"/keys", key))
+}
+
+// Keys lists the app's keys, without what they are.
+func (a *App) Keys(ctx context.Context) iter.Seq2[Key, error] {
+	return pages[Key](ctx, a.client, get(a.path+"/keys"))
+}
+
+// RevokeKey ends a key, and those that it made.
+func (a *App) RevokeKey(ctx context.Context, keyID string) error {
+	return a.client.send(ctx, remove(a.path+"/"+join("keys", keyID)), nil)
+}
+
+// Sessions lists the sessions of the app.
+func (a *App) Sessions(ctx context.Context) iter.Seq2[SessionState, error] {
+	return pages[SessionState](ctx, a.client, get(a.path+"/sessions"))
+}
+
+// Trigger reads the record of a trigger.
+func (a *App) Trigger(ctx context.Context, triggerID string) (Record, error) {
+	return ask[Record](ctx, a.client, get(a.ofTrigger(triggerID)))
+}
+
+// Retry delivers again what has failed of a trigger.
+func (a *App) Retry(ctx context.Context, triggerID string) (Record, error) {
+	return a.decide(ctx, triggerID, "retry", nil)
+}
+
+// Confirm lets a trigger go that waits for a yes. The digest is that of its match: it stands for
+// the values that were asked about. The record says what became of it; one that was ended before is
+// ErrConflict.
+func (a *App) Confirm(ctx context.Context, triggerID, digest string) (Record, error) {
+	return a.decide(ctx, triggerID, "confirm", map[string]string{"digest": digest})
+}
+
+// Deny ends a trigger that waits for a yes.
+func (a *App) Deny(ctx context.Context, triggerID string) (Record, error) {
+	return a.decide(ctx, triggerID, "deny", map[string]string{})
+}
+
+// Cancel ends a trigger before it takes effect: one that settles, or waits.
+func (a *App) Cancel(ctx context.Context, triggerID string) (Record, error) {
+	return a.decide(ctx, triggerID, "cancel", nil)
+}
+
+// Answer answers a trigger whose tool has an answer in the place of a URL. The first answer holds,
+// and stands in the record.
+func (a *App) Answer(ctx context.Context, triggerID string, result any) (Record, error) {
+	return a.decide(ctx, triggerID, "answer", map[string]any{"ok": true, "result": result})
+}
+
+// Fail answers such a trigger with why it was not done.
+func (a *App) Fail(ctx context.Context, triggerID, why string) (Record, error) {
+	return a.decide(ctx, triggerID, "answer", map[string]any{"ok": false, "error": why})
+}
+
+func (a *App) ofTrigger(id string) string { return a.path + "/" + join("triggers", id) }
+
+// decide says what is to become of a trigger. Where an answer was lost, and it is ended when that
+// is said again, it was ended by us as far as anybody can tell: the record says how.
+func (a *App) decide(ctx context.Context, triggerID, what string, body any) (Record, error) {
+	said := post(a.ofTrigger(triggerID)+"/"+what, body).repeated()
+	said.unheard = new(bool)
+	record, err := ask[Record](ctx, a.client, said)
+	if errors.Is(err, ErrConflict) && *said.unheard {
+		return a.Trigger(ctx, triggerID)
+	}
+	return record, err
+}
+
+// pages reads a list, page by page. It ends with the first error.
+func pages[T any](ctx context.Context, c *Client, list call) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		next := list
+		for {
+			var page struct {
+				Items []json.RawMessage `json:"items"`
+				Next  string            `json:"next"`
+			}
+			err := c.send(ctx, next, &page)
+			for _, raw := range page.Items {
+				var item T
+				err = decode(raw, &item)
+				if !yield(item, err) || err != nil {
+					return
+				}
+			}
+			if err != nil {
+				yield(*new(T), err)
+			}
+			if err != nil || page.Next == "" {
+				return
+			}
+			next = list.asking("after", page.Next)
+		}
+	}
+}
+
+// filter writes the parts of a query that are set.
+func filter(of call, parts map[string]string) call {
+	for name, value := range parts {
+		if value != "" {
+			of = of.asking(name, value)
+		}
+	}
+	return of
+}
+
+// limited asks for pages of so many.
+func limited(of call, limit int) call {
+	if limit > 0 {
+		of = of.asking("limit", strconv.Itoa(limit))
+	}
+	return of
+}

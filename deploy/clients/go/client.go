@@ -1,0 +1,240 @@
+package earshot
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// DefaultURL is where earshot dev listens.
+const DefaultURL = "http://127.0.0.1:8080"
+
+// Client speaks to one service, with one key.
+type Client struct {
+	base    *url.URL
+	key     func() string // so that it is not printed with the client
+	http    *http.Client
+	again   int
+	waiting waiter
+}
+
+// Option changes a Client that New makes.
+type Option func(*Client)
+
+// WithKey sends a key, or the token of a session, with every request.
+func WithKey(key string) Option { return func(c *Client) { c.key = func() string { return key } } }
+
+// WithHTTPClient sends requests by a client of one's own. One with a Timeout ends events after
+// that time, and they are connected again.
+func WithHTTPClient(client *http.Client) Option { return func(c *Client) { c.http = client } }
+
+// WithRetries sets how often a request is sent again whose answer was lost, or that the service
+// could not take at that time: 3 times unless it is said, 0 for never.
+func WithRetries(times int) Option { return func(c *Client) { c.again = max(0, times) } }
+
+// New makes a client of the service at a URL, as https://earshot.example. No request is made.
+func New(service string, options ...Option) (*Client, error) {
+	base, err := url.Parse(strings.TrimRight(service, "/"))
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("earshot: %q is no URL of a service, as %s", service, DefaultURL)
+	}
+	c := &Client{base: base, key: func() string { return "" }, http: &http.Client{}, again: 3, waiting: wait}
+	for _, option := range options {
+		option(c)
+	}
+	return c, nil
+}
+
+// FromEnvironment makes a client of the service at EARSHOT_URL, DefaultURL where it is not set,
+// with the key in EARSHOT_KEY, else EARSHOT_ADMIN_KEY.
+func FromEnvironment(options ...Option) (*Client, error) {
+	service, key := os.Getenv("EARSHOT_URL"), os.Getenv("EARSHOT_KEY")
+	if service == "" {
+		service = DefaultURL
+	}
+	if key == "" {
+		key = os.Getenv("EARSHOT_ADMIN_KEY")
+	}
+	return New(service, append([]Option{WithKey(key)}, options...)...)
+}
+
+// Do makes a request that has no method of its own: path is below /v1 and escaped, as
+// "apps/clinic/sources"; body becomes JSON, nil is none; the answer is read into answer, unless
+// that is nil. It is sent again where its answer was lost, unless it is a POST.
+func (c *Client) Do(ctx context.Context, method, path string, body, answer any) error {
+	path, query, _ := strings.Cut(path, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return fmt.Errorf("earshot: the query of %q: %w", path, err)
+	}
+	return c.send(ctx, call{method: method, path: strings.Trim(path, "/"), query: values, body: body, repeatable: method != http.MethodPost}, answer)
+}
+
+// WhoAmI says whom the service takes the client for.
+func (c *Client) WhoAmI(ctx context.Context) (Caller, error) {
+	return ask[Caller](ctx, c, get("whoami"))
+}
+
+// call is a request to the service.
+type call struct {
+	method, path string // below /v1, escaped
+	query        url.Values
+	header       http.Header
+	body         any
+	// repeatable says that it may be sent again where it may have arrived.
+	repeatable bool
+	// unheard, where it is given, becomes true when the call is sent again whose answer was lost.
+	unheard *bool
+}
+
+func get(path string) call { return call{method: http.MethodGet, path: path, repeatable: true} }
+
+func put(path string, body any) call {
+	return call{method: http.MethodPut, path: path, body: body, repeatable: true}
+}
+
+func remove(path string) call { return call{method: http.MethodDelete, path: path, repeatable: true} }
+
+func post(path string, body any) call { return call{method: http.MethodPost, path: path, body: body} }
+
+// repeated is the call, which may be sent again.
+func (r call) repeated() call {
+	r.repeatable = true
+	return r
+}
+
+// with is the call with a header, unless that is empty.
+func (r call) with(name, value string) call {
+	if value != "" {
+		r.header = r.header.Clone()
+		if r.header == nil {
+			r.header = http.Header{}
+		}
+		r.header.Set(name, value)
+	}
+	return r
+}
+
+// asking is the call with a value in its query.
+func (r call) asking(name, value string) call {
+	query := url.Values{}
+	for key, values := range r.query {
+		query[key] = values
+	}
+	query.Set(name, value)
+	r.query = query
+	return r
+}
+
+// send makes the call, again where that helps and does no harm, and reads its answer.
+func (c *Client) send(ctx context.Context, r call, answer any) error {
+	var body []byte
+	if r.body != nil {
+		var err error
+		if body, err = json.Marshal(r.body); err != nil {
+			return fmt.Errorf("earshot: what is to be sent is no JSON: %w", err)
+		}
+	}
+	for attempt := 0; ; attempt++ {
+		text, err := c.once(ctx, r, body)
+		if err == nil {
+			return decode(text, answer)
+		}
+		pause, worth := worthAgain(err, r.repeatable, attempt)
+		if !worth || attempt >= c.again || ctx.Err() != nil || c.waiting(ctx, pause) != nil {
+			return err
+		}
+		if unanswered := new(lost); r.unheard != nil && errors.As(err, &unanswered) {
+			*r.unheard = true
+		}
+	}
+}
+
+// ask is send, and returns the answer.
+func ask[T any](ctx context.Context, c *Client, r call) (T, error) {
+	var answer T
+	err := c.send(ctx, r, &answer)
+	return answer, err
+}
+
+// once sends one request and returns the body of an answer below 300.
+func (c *Client) once(ctx context.Context, r call, body []byte) ([]byte, error) {
+	response, err := c.open(ctx, r, body)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, &lost{err}
+	}
+	return text, nil
+}
+
+// open sends one request and returns an answer below 300, whose body the caller closes.
+func (c *Client) open(ctx context.Context, r call, body []byte) (*http.Response, error) {
+	target := c.base.JoinPath("v1").String() + "/" + r.path
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("earshot: %w", err)
+	}
+	for name, values := range r.header {
+		request.Header[name] = values
+	}
+	if r.body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if key := c.key(); key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, &lost{err}
+	}
+	if response.StatusCode >= http.StatusMultipleChoices {
+		defer response.Body.Close()
+		return nil, newProblem(response)
+	}
+	return response, nil
+}
+
+// decode reads an answer, and keeps the digits of its numbers.
+func decode(text []byte, answer any) error {
+	if answer == nil || len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(answer); err != nil {
+		return fmt.Errorf("earshot: the answer is not as expected: %w", err)
+	}
+	return nil
+}
+
+// join makes a path of segments, which it escapes.
+func join(segments ...string) string {
+	escaped := make([]string, len(segments))
+	for i, segment := range segments {
+		escaped[i] = url.PathEscape(segment)
+	}
+	return strings.Join(escaped, "/")
+}
+
+// newID is an id that nobody else makes.
+func newID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return hex.EncodeToString(id[:])
+}

@@ -1,0 +1,3 @@
+module earshot/deploy/clients/go
+
+go 1.24

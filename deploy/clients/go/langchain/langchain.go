@@ -1,0 +1,113 @@
+// Package langchain has the tools of Earshot in the types of langchaingo, and tools of langchaingo
+// as tools of Earshot. It is a module of its own, so that the client needs no langchaingo.
+package langchain
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/tools"
+
+	earshot "earshot/deploy/clients/go"
+)
+
+var _ tools.Tool = (*earshot.AgentTool)(nil)
+
+// Tools are the tools for an agent of langchaingo. The input that its model writes is a JSON object
+// of the values, as their descriptions say: a tool may have any number of parameters.
+func Tools(of []*earshot.AgentTool) []tools.Tool {
+	list := make([]tools.Tool, len(of))
+	for i, tool := range of {
+		list[i] = tool
+	}
+	return list
+}
+
+// Definitions are the tools for llms.WithTools, with their JSON Schemas as maps: the providers of
+// Google take nothing else.
+func Definitions(of []*earshot.AgentTool) []llms.Tool {
+	list := make([]llms.Tool, len(of))
+	for i, tool := range of {
+		function := tool.Function().Function
+		var parameters map[string]any
+		_ = json.Unmarshal(tool.Schema(), &parameters) // the service made it
+		list[i] = llms.Tool{Type: "function", Function: &llms.FunctionDefinition{
+			Name: function.Name, Description: function.Description, Parameters: parameters,
+		}}
+	}
+	return list
+}
+
+// Respond fires what a model has called and returns the messages with which the conversation goes
+// on: the calls, and what came of each. It returns none where the model called nothing.
+func Respond(ctx context.Context, of []*earshot.AgentTool, choice *llms.ContentChoice) ([]llms.MessageContent, error) {
+	if len(choice.ToolCalls) == 0 {
+		return nil, nil
+	}
+	said := llms.MessageContent{Role: llms.ChatMessageTypeAI}
+	if choice.Content != "" {
+		said.Parts = append(said.Parts, llms.TextContent{Text: choice.Content})
+	}
+	messages := []llms.MessageContent{said}
+	for _, call := range choice.ToolCalls {
+		messages[0].Parts = append(messages[0].Parts, call)
+		if call.FunctionCall == nil {
+			continue
+		}
+		result, err := earshot.CallTool(ctx, of, call.FunctionCall.Name, call.FunctionCall.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{
+			llms.ToolCallResponse{ToolCallID: call.ID, Name: call.FunctionCall.Name, Content: result},
+		}})
+	}
+	return messages, nil
+}
+
+// FromDefinitions are tools of Earshot from what was written for llms.WithTools. Each has the
+// parameters of its JSON Schema, and fires an event; url, emitter and the rest are set on it.
+func FromDefinitions(of []llms.Tool) []earshot.Tool {
+	var list []earshot.Tool
+	for _, tool := range of {
+		if tool.Function != nil {
+			list = append(list, earshot.NewTool(earshot.Function{
+				Name: tool.Function.Name, Description: tool.Function.Description, Parameters: tool.Function.Parameters,
+			}))
+		}
+	}
+	return list
+}
+
+// FromTool is a tool of Earshot that this program answers, within a time: see Handlers. It has one
+// parameter, input, since a tools.Tool takes one text.
+func FromTool(tool tools.Tool, within time.Duration) earshot.Tool {
+	made := earshot.NewTool(earshot.Function{Name: tool.Name(), Description: tool.Description(), Parameters: map[string]any{
+		"type": "object", "required": []string{"input"}, "properties": map[string]any{"input": map[string]any{"type": "string"}},
+	}})
+	made.Answer = &earshot.AnswerWithin{Within: earshot.Duration(within)}
+	return made
+}
+
+// Handlers answer the triggers of tools by calling them, for [earshot.App.Serve]. A tool that was
+// registered by FromTool is given its input, any other all values as a JSON object.
+func Handlers(of ...tools.Tool) map[string]earshot.Handler {
+	handlers := map[string]earshot.Handler{}
+	for _, tool := range of {
+		handlers[tool.Name()] = func(ctx context.Context, trigger earshot.Payload) (any, error) {
+			input, single := trigger.Values["input"].(string)
+			if !single || len(trigger.Values) != 1 {
+				text, err := json.Marshal(trigger.Values)
+				if err != nil {
+					return nil, fmt.Errorf("langchain: %w", err)
+				}
+				input = string(text)
+			}
+			return tool.Call(ctx, input)
+		}
+	}
+	return handlers
+}

@@ -1,0 +1,128 @@
+package earshot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What kinds of problems there are, for errors.Is.
+var (
+	// ErrInvalid: the request is at fault, and Problem.Errors says where (400, 422).
+	ErrInvalid = errors.New("earshot: the request is at fault")
+	// ErrUnauthorized: there is no key, one that is not good, or a user who is not verified (401).
+	ErrUnauthorized = errors.New("earshot: unauthorized")
+	// ErrForbidden: the key may not do this (403).
+	ErrForbidden = errors.New("earshot: forbidden")
+	// ErrNotFound: it is not there, or not any more; a tool is not in scope (404).
+	ErrNotFound = errors.New("earshot: not found")
+	// ErrConflict: it ended already, or the id stands for something else (409, 412).
+	ErrConflict = errors.New("earshot: conflict")
+	// ErrUnavailable: it can be tried again, later (429, 502, 503, 504).
+	ErrUnavailable = errors.New("earshot: unavailable")
+)
+
+var kinds = map[int]error{
+	400: ErrInvalid, 422: ErrInvalid, 401: ErrUnauthorized, 403: ErrForbidden, 404: ErrNotFound,
+	409: ErrConflict, 412: ErrConflict, 429: ErrUnavailable, 502: ErrUnavailable, 503: ErrUnavailable, 504: ErrUnavailable,
+}
+
+// Problem is what the service says of a request that it refuses (RFC 9457).
+type Problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	// Detail says what is wrong this time, and the way out.
+	Detail string `json:"detail"`
+	// Errors are all faults of the body, at most 100.
+	Errors []Fault `json:"errors,omitempty"`
+	// MessageID is that of a message which is kept undecided: sent again under it, it is decided.
+	MessageID string `json:"messageId,omitempty"`
+	// Triggers are those that a message has set off which was to be taken back as a draft.
+	Triggers []Match `json:"triggers,omitempty"`
+	// RetryAfter is how long the service wants to be left alone; 0 where it does not say.
+	RetryAfter time.Duration `json:"-"`
+}
+
+// Fault is what is wrong in one place of a body.
+type Fault struct {
+	Pointer string `json:"pointer"` // RFC 6901; empty for the body as a whole
+	Detail  string `json:"detail"`
+}
+
+// Error names the status, what is wrong, and every fault.
+func (p *Problem) Error() string {
+	text := fmt.Sprintf("earshot: %d %s", p.Status, p.Title)
+	if p.Detail != "" {
+		text += ": " + p.Detail
+	}
+	for _, fault := range p.Errors {
+		text += "; " + strings.TrimPrefix(fault.Pointer+": "+fault.Detail, ": ")
+	}
+	return text
+}
+
+// Is makes a problem one of the kinds, as ErrNotFound.
+func (p *Problem) Is(target error) bool { return kinds[p.Status] == target }
+
+// longestProblem bounds what is read of a refusal.
+const longestProblem = 1 << 20
+
+func newProblem(response *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(response.Body, longestProblem))
+	problem := &Problem{}
+	if json.Unmarshal(text, problem) != nil || problem.Status != response.StatusCode {
+		*problem = Problem{Status: response.StatusCode, Title: http.StatusText(response.StatusCode), Detail: "the answer is not one of Earshot's; is the URL right?"}
+	}
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
+		problem.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return problem
+}
+
+// lost is a request of which nobody knows whether it arrived.
+type lost struct{ err error }
+
+func (l *lost) Error() string { return "earshot: no answer: " + l.err.Error() }
+func (l *lost) Unwrap() error { return l.err }
+
+// worthAgain says whether a call that failed may go well when it is sent again, and after which
+// pause.
+func worthAgain(err error, repeatable bool, attempt int) (time.Duration, bool) {
+	pause := min(100*time.Millisecond<<min(attempt, 10), 5*time.Second)
+	pause = pause/2 + rand.N(pause/2)
+	var problem *Problem
+	if errors.As(err, &problem) {
+		taken := problem.Status == http.StatusBadGateway || problem.Status == http.StatusGatewayTimeout
+		return max(pause, problem.RetryAfter), errors.Is(err, ErrUnavailable) && (repeatable || !taken)
+	}
+	var refused *net.OpError
+	unsent := errors.As(err, &refused) && refused.Op == "dial"
+	var unanswered *lost
+	return pause, errors.As(err, &unanswered) && (repeatable || unsent)
+}
+
+// waiter waits for a time, unless there is less of it left.
+type waiter func(ctx context.Context, pause time.Duration) error
+
+func wait(ctx context.Context, pause time.Duration) error {
+	if deadline, has := ctx.Deadline(); has && time.Until(deadline) < pause {
+		return context.DeadlineExceeded
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

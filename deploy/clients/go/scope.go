@@ -1,0 +1,148 @@
+package earshot
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"time"
+)
+
+// scope is what an app and a session have in common.
+type scope struct {
+	client *Client
+	path   string
+}
+
+// PutRepository makes the repository of the given RepositoryID, or replaces it. Without an id
+// the service makes one up.
+func (s *scope) PutRepository(ctx context.Context, repository Repository) (Repository, error) {
+	if repository.RepositoryID == "" {
+		return ask[Repository](ctx, s.client, post(s.path+"/repositories", repository))
+	}
+	return ask[Repository](ctx, s.client, put(s.ofRepository(repository.RepositoryID), repository))
+}
+
+// PatchRepository adds tools to the repository of the given RepositoryID; one of the same name is
+// replaced, and so are the options, where they are given. What is not there is made.
+func (s *scope) PatchRepository(ctx context.Context, repository Repository) (Repository, error) {
+	patch := call{method: http.MethodPatch, path: s.ofRepository(repository.RepositoryID), body: repository, repeatable: true}
+	return ask[Repository](ctx, s.client, patch)
+}
+
+// Repository reads one repository.
+func (s *scope) Repository(ctx context.Context, id string) (Repository, error) {
+	return ask[Repository](ctx, s.client, get(s.ofRepository(id)))
+}
+
+// Repositories lists the repositories.
+func (s *scope) Repositories(ctx context.Context) iter.Seq2[Repository, error] {
+	return pages[Repository](ctx, s.client, get(s.path+"/repositories"))
+}
+
+// DeleteRepository removes a repository with its tools.
+func (s *scope) DeleteRepository(ctx context.Context, id string) error {
+	return s.client.send(ctx, remove(s.ofRepository(id)), nil)
+}
+
+// DeleteTool removes one tool of a repository.
+func (s *scope) DeleteTool(ctx context.Context, repositoryID, name string) error {
+	return s.client.send(ctx, remove(s.ofRepository(repositoryID)+"/"+join("tools", name)), nil)
+}
+
+func (s *scope) ofRepository(id string) string { return s.path + "/" + join("repositories", id) }
+
+// Tools lists the tools in scope, each as a model sees it.
+func (s *scope) Tools(ctx context.Context) iter.Seq2[ScopedTool, error] {
+	return pages[ScopedTool](ctx, s.client, get(s.path+"/tools"))
+}
+
+// FindTools are those of the tools in scope that a text is about, the nearest first; a limit of 0
+// is the service's, 10.
+func (s *scope) FindTools(ctx context.Context, text string, limit int) ([]ScopedTool, error) {
+	asked := map[string]any{"text": text}
+	if limit > 0 {
+		asked["limit"] = limit
+	}
+	var found struct {
+		Items []ScopedTool `json:"items"`
+	}
+	err := s.client.send(ctx, post(s.path+"/tools/search", asked).repeated(), &found)
+	return found.Items, err
+}
+
+// Fire fires a tool in scope without the matcher. Without a TriggerID it gets one, under which it
+// fires once, however often the request has to be sent. Source is agent where it is empty.
+func (s *scope) Fire(ctx context.Context, direct Direct) (Match, error) {
+	if direct.TriggerID == "" {
+		direct.TriggerID = newID()
+	}
+	if direct.Source == "" {
+		direct.Source = "agent"
+	}
+	return ask[Match](ctx, s.client, post(s.path+"/triggers", direct).repeated())
+}
+
+// Search says which triggers are looked for; the zero value is all of them.
+type Search struct {
+	// State is one of pending, delivered, failed, confirming, cancelled and duplicate.
+	State string
+	// Name is that of a tool.
+	Name string
+	// Since and Until bound when they fired.
+	Since, Until time.Time
+	// Oldest lists the oldest first; else the newest are.
+	Oldest bool
+	// PageSize is how many are asked for at once; 0 leaves it to the service.
+	PageSize int
+}
+
+// Triggers lists records of triggers.
+func (s *scope) Triggers(ctx context.Context, search Search) iter.Seq2[Record, error] {
+	parts := map[string]string{"state": search.State, "name": search.Name, "since": moment(search.Since), "until": moment(search.Until)}
+	if search.Oldest {
+		parts["order"] = "asc"
+	}
+	return pages[Record](ctx, s.client, limited(filter(get(s.path+"/triggers"), parts), search.PageSize))
+}
+
+func moment(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.Format(time.RFC3339Nano)
+}
+
+// ScopedTool is a tool in scope, as a model sees it.
+type ScopedTool struct {
+	// Repository that the tool is in.
+	RepositoryID string `json:"repositoryId"`
+	// Name of the tool.
+	Name string `json:"name"`
+	// What it does, as its author says.
+	Description string `json:"description"`
+	// JSON Schema 2020-12 of the values that a caller may give: without hidden, fixed and
+	// authenticated parameters.
+	InputSchema json.RawMessage `json:"inputSchema"`
+	// How near the text is to the tool by its words: above 0, and 1.3 at most. It tells tools of one
+	// answer apart.
+	Score float64 `json:"score"`
+}
+
+// Direct is a tool to fire without the matcher.
+type Direct struct {
+	// The repository; the one in scope where it is missing.
+	RepositoryID string `json:"repositoryId,omitempty"`
+	// Idempotency key. The service makes one where it is missing.
+	TriggerID string `json:"triggerId,omitempty"`
+	// The tool: 1 to 64 of A-Z a-z 0-9 _ -.
+	Name string `json:"name"`
+	// Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every
+	// event of the trigger, laid over that of the session.
+	Metadata map[string]any `json:"metadata,omitempty"`
+	// Who fires it.
+	Source string `json:"source"`
+	// Values of its parameters, taken strictly: "5" is no number, and a name that the tool lacks is a
+	// fault.
+	Values any `json:"values,omitempty"`
+}
