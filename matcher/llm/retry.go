@@ -1,20 +1,23 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"earshot/matcher"
 	"earshot/matcher/llm/provider"
 )
 
 // retry sends an answer with faults back once and returns the model's corrected answer, or
-// the zero answer if there is nothing to correct. If this second request fails, the first
+// the zero answer if there is nothing to correct. In a chat it does so as well where the model
+// has called nothing but tools that are not there: its user waits for a word. If this second request fails, the first
 // answer stands: its sound calls are kept, since losing them would help nobody, and its
 // faulty ones are rejected as they are.
 func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (checkedAnswer, error) {
-	if !slices.ContainsFunc(first.calls, checkedCall.correctable) {
+	if !slices.ContainsFunc(first.calls, checkedCall.correctable) && !(t.request.Chat && first.madeUp()) {
 		return checkedAnswer{}, nil
 	}
 	ask := t.ask
@@ -29,6 +32,27 @@ func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (check
 		return checkedAnswer{}, err
 	}
 	return t.read(answer), nil
+}
+
+// nothing says in a language that nothing was done: by the codes of ISO 639-1, of those that are
+// read.
+var nothing = map[string]string{
+	"en": "Sorry, I could not do that: nothing was done.",
+	"de": "Das konnte ich leider nicht tun: Es ist nichts geschehen.",
+	"fr": "Désolé, je n'ai pas pu le faire : rien n'a été fait.",
+	"it": "Mi dispiace, non ho potuto farlo: non è stato fatto nulla.",
+	"es": "Lo siento, no he podido hacerlo: no se ha hecho nada.",
+}
+
+// nothingDone says so in the language of the user, else in English.
+func nothingDone(to matcher.Request) string {
+	told, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(to.Language), "_", "-"), "-")
+	return cmp.Or(nothing[told], nothing[matcher.LanguageOf(to.Text)], nothing["en"])
+}
+
+// madeUp reports whether the answer calls tools, and none that is there.
+func (a checkedAnswer) madeUp() bool {
+	return len(a.calls) > 0 && !slices.ContainsFunc(a.calls, func(found checkedCall) bool { return found.known || found.finds })
 }
 
 // sentBack renders an answer as the model gave it, followed by a verdict on each call; that
@@ -49,18 +73,15 @@ func (f checkedCall) correctable() bool { return f.faulty() && len(f.shownFaults
 
 // result merges the two answers: sound calls of the first stand, in their order; a faulty
 // one is replaced by the second answer's next call of the same tool. Other calls of the
-// second answer count where the first one looked for tools; else they were not asked for
-// and are ignored.
+// second answer count where the first one looked for tools, or called none that is there;
+// else they were not asked for and are ignored.
 func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 	result := matcher.Result{Stage: matcher.StageLLM}
 	if len(t.request.Candidates) == 0 {
 		result.Stage = matcher.StageNone
 	}
 	if t.request.Chat {
-		result.Text = first.text
-		if second.text != "" {
-			result.Text = second.text
-		}
+		result.Text = t.said(first, second)
 	}
 	t.silence(first, second)
 	spare := t.spares(first, second)
@@ -71,13 +92,29 @@ func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 		add(&result, found)
 	}
 	for _, found := range spare {
-		if first.asksForMore() {
+		if first.asksForMore() || first.madeUp() {
 			add(&result, found)
 		} else {
 			t.drop(found, "The second answer was to mend faulty calls of the first, and this mends none.")
 		}
 	}
 	return result
+}
+
+// said is the text of the answers. What goes with a call of a tool that is not there may tell
+// of what was never done, so that the user hears that instead.
+func (t *llmTurn) said(first, second checkedAnswer) string {
+	last := first
+	if len(second.calls) > 0 || second.text != "" {
+		last = second
+	}
+	switch {
+	case last.madeUp() && !slices.ContainsFunc(first.calls, func(found checkedCall) bool { return found.known }):
+		return nothingDone(t.request)
+	case second.text != "":
+		return second.text
+	}
+	return first.text
 }
 
 // spares returns the calls of the second answer that do not merely repeat a sound

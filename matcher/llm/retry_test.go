@@ -174,3 +174,32 @@ func TestGroundedValueFires(t *testing.T) {
 	result, _ := matchOne(t, matchertest.Request(t, "book me a flight to PARIS", groundedTool), llmtest.Call("fly", `{"city":"Paris","class":"economy"}`))
 	require.Equal(t, []string{`fly {"city":"Paris","class":"economy"}`}, matchertest.Fired(result), "a value that need not be grounded may come from anywhere")
 }
+
+func TestAChatWithAModelThatMakesUpToolsIsAskedOnceMore(t *testing.T) {
+	taxi := llmtest.Calls([2]string{"order_taxi", `{}`}, [2]string{"call_cab", `{}`})
+	for name, test := range map[string]struct {
+		says, language string
+		first, second  llmtest.Reply
+		want           string
+		fired          []string
+	}{
+		"it answers":        {"a taxi please", "", taxi, llmtest.Text("I cannot order one."), "I cannot order one.", nil},
+		"it finds the tool": {"a taxi please", "", taxi, llmtest.Call("light_on", `{}`), "", []string{"light_on {}"}},
+		"it goes on so":     {"a taxi please", "", taxi, llmtest.Call("taxi", `{}`), "Sorry, I could not do that: nothing was done.", nil},
+		"it says nothing":   {"a taxi please", "de-AT", taxi, llmtest.Text(""), "Das konnte ich leider nicht tun: Es ist nichts geschehen.", nil},
+		"it is away":        {"je voudrais un taxi, s'il vous plaît", "", taxi, llmtest.Status(503, nil, ""), "Désolé, je n'ai pas pu le faire : rien n'a été fait.", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.New(t)
+			server.Queue(test.first, test.second)
+			request := matchertest.Request(t, test.says, matchertest.LightTool)
+			request.Chat, request.Language = true, test.language
+			result, err := newLLM(server).Match(t.Context(), request)
+			require.NoError(t, err)
+			require.Equal(t, test.want, result.Text)
+			require.Equal(t, test.fired, matchertest.Fired(result))
+			require.Equal(t, 2, server.Count())
+			require.Contains(t, server.Requests()[1].Last().Content, "There is no such tool. Do not call it.")
+		})
+	}
+}
