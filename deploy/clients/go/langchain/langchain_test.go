@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/tmc/langchaingo/chains"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/fake"
+	"github.com/tmc/langchaingo/schema"
 	"github.com/tmc/langchaingo/tools"
 
 	earshot "earshot/deploy/clients/go"
@@ -48,6 +51,7 @@ func app(ctx context.Context, id string) *earshot.App {
 		log.Fatal(err)
 	}
 	app := client.App(id)
+	_ = app.Delete(ctx) // of an earlier run
 	if _, err := app.Put(ctx, earshot.AppDefinition{}); err != nil {
 		log.Fatal(err)
 	}
@@ -158,6 +162,23 @@ func TestHandlersGiveAToolAllValuesWhereItHasMoreThanOne(t *testing.T) {
 		got, err := handler(t.Context(), earshot.Payload{Values: test.values})
 		if err != nil || got != test.want {
 			t.Fatalf("%v: %v %v", test.values, got, err)
+		}
+	}
+}
+
+func TestThePageNamesEveryFieldThatToolsHaveThere(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/from-langchaingo.md")
+	if err != nil {
+		t.Skip("this is a copy of the module alone")
+	}
+	for _, of := range []any{
+		llms.Tool{}, llms.FunctionDefinition{}, llms.ToolCall{}, llms.FunctionCall{}, llms.ToolCallResponse{}, llms.ToolChoice{}, llms.FunctionReference{},
+		schema.AgentAction{}, schema.AgentStep{}, schema.AgentFinish{},
+	} {
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(of)) {
+			if !regexp.MustCompile("[`.]"+field.Name+"\\b").Match(page) && !strings.Contains(string(page), reflect.TypeOf(of).Name()+"`") {
+				t.Errorf("%T.%s is not on the page", of, field.Name)
+			}
 		}
 	}
 }
