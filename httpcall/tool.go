@@ -17,7 +17,7 @@ import (
 
 // partsOfTool makes the request of an http or mcp tool to its source.
 func partsOfTool(app *repositories.App, delivery effect.Effect) (requestParts, error) {
-	tool, values := delivery.Call.Tool, delivery.Call.Values
+	tool, values := delivery.Call.Tool, delivery.Call.Written()
 	if tool.Type == repositories.ToolMCP {
 		return partsOfRemote(app, tool)
 	}

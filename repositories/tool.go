@@ -240,6 +240,15 @@ func (t *Tool) BoundNames() []string {
 	return ParameterNames(t.Parameters)
 }
 
+// Escaped returns values as they stand in the tool's statement or request: between the
+// delimiters that their parameters ask for. It needs no compiled tool.
+func (t *Tool) Escaped(values map[string]any) map[string]any {
+	for _, list := range t.lists() {
+		values = list.Escaped(values)
+	}
+	return values
+}
+
 // ParameterNames returns the names of the parameters of one list, or of a JSON Schema,
 // in the order in which they stand there. It needs no compiled tool.
 func ParameterNames(raw json.RawMessage) []string {

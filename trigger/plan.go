@@ -237,7 +237,7 @@ func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger,
 	if err != nil {
 		return err
 	}
-	body, err := exactjson.Encode(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent, Fence: fence})
+	body, err := exactjson.Encode(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent, Fence: fence, AsSaid: tool.Type != ""})
 	owed := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.Session, Part: partCall}
 	owed.Once = !tool.Request.Repeatable()
 	owed.Lease = (p.of.AttemptTimeout(tool) + leaseMargin).Milliseconds()
@@ -341,6 +341,9 @@ type storedCall struct {
 	// Fence is the name of the fence of its values, which are free again where it fails before
 	// anything of it was sent.
 	Fence string `json:"fence,omitempty"`
+	// AsSaid says that the values of the event of a tool of a type are without the delimiters
+	// of their escapes.
+	AsSaid bool `json:"said,omitempty"`
 }
 
 // Ids are deterministic: a decision that is made twice, because of whatever failure, gives

@@ -272,7 +272,7 @@ func (c *claimed) readBody(definitions *store.Store) error {
 	}
 	c.TraceParent = body.TraceParent
 	c.Effect.Call = effect.CallOf(tool, says.Values, body.Event)
-	c.Effect.Call.Fence = body.Fence
+	c.Effect.Call.Fence, c.Effect.Call.Quoted = body.Fence, !body.AsSaid
 	if c.Effect.Kind == effect.KindAnswer {
 		c.Awaited, err = c.awaited()
 	}

@@ -3,10 +3,8 @@ package evidence
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"earshot/matcher"
@@ -121,30 +119,9 @@ func described(params *parameters.Parameters, name string) describedParameter {
 	return describedParameter{}
 }
 
-// defaulted reports whether the value is the parameter's default, which may have been
-// put between the delimiters of the parameter's escape.
+// defaulted reports whether the value is the parameter's default.
 func (p describedParameter) defaulted(value any) bool {
-	if p.Default == nil {
-		return false
-	}
-	if written(value) == written(p.Default) {
-		return true
-	}
-	text, ok := value.(string)
-	return ok && unescaped(text) == fmt.Sprint(p.Default)
-}
-
-// unescaped removes the delimiters of an escaped value: quotes, backticks or square
-// brackets around it, and a closing one doubled inside.
-func unescaped(text string) string {
-	if len(text) < 2 {
-		return text
-	}
-	opening, closing := text[:1], text[len(text)-1:]
-	if opening != closing && opening+closing != "[]" || !strings.Contains("'\"`[", opening) {
-		return text
-	}
-	return strings.ReplaceAll(text[1:len(text)-1], closing+closing, closing)
+	return p.Default != nil && written(value) == written(p.Default)
 }
 
 // written encodes a value as JSON.

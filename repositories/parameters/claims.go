@@ -49,7 +49,7 @@ func (p *compiledParameter) authenticate(claims Claims) (*compiledParameter, []V
 		return p, p.faultsOf(flaws)
 	}
 	filled := *p
-	filled.claims, filled.static = nil, &fixed{given: value, used: p.escaped(value)}
+	filled.claims, filled.static = nil, &fixed{value}
 	return &filled, nil
 }
 

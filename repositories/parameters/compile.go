@@ -250,7 +250,6 @@ func (d *definition) rules(with *Budget) *compiledParameter {
 		excluded:    newEntries(d.ExcludedValues, with),
 		least:       newBound(d.MinValue),
 		most:        newBound(d.MaxValue),
-		escape:      d.Escape,
 	}
 	if d.Items != nil {
 		p.items = d.Items.rules(with)
@@ -287,7 +286,7 @@ func (p *Parameters) need(names []string) {
 			continue
 		}
 		parameter.inPath = true
-		if parameter.fallback != nil && parameter.fallback.used != "" {
+		if parameter.fallback != nil && parameter.fallback.given != "" {
 			continue
 		}
 		parameter.fallback, parameter.required = nil, true
@@ -303,7 +302,7 @@ func (p *Parameters) Unfillable() fault.List {
 	for _, one := range p.list {
 		switch {
 		case !one.inPath || len(one.claims) > 0:
-		case one.static != nil && one.static.used == "":
+		case one.static != nil && one.static.given == "":
 			faults.Add(one.place+fault.Point("value"), "is empty, and the parameter stands in the path of the url, which has no place for an empty value")
 		case one.static == nil && one.ignored && one.fallback == nil:
 			faults.Add(one.place+fault.Point("ignore"), "nobody fills the parameter, which stands in the path of the url: give it a value or a default")

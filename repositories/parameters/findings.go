@@ -175,7 +175,7 @@ func (f *faultCollector) fixed(p *compiledParameter, field string, given any) *f
 			f.add(field, "%s", p.faultsOf([]violation{found})[0].Detail)
 		}
 	}
-	return &fixed{given: given, used: p.escaped(given)}
+	return &fixed{given}
 }
 
 // unfillable reports a required parameter that can never be filled.

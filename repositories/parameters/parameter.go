@@ -53,7 +53,6 @@ type compiledParameter struct {
 	excluded []entry
 	least    *bound
 	most     *bound
-	escape   string
 	items    *compiledParameter // of an array
 	values   *compiledParameter // of a map with valueType; nil where anything goes
 
@@ -71,8 +70,8 @@ type Claim struct {
 	Field   string `json:"field"`
 }
 
-// fixed is a default or static value: as it was given, and after escaping.
-type fixed struct{ given, used any }
+// fixed is a default or static value.
+type fixed struct{ given any }
 
 // bound is minValue or maxValue: as it was given, and as a decimal.
 type bound struct {

@@ -176,7 +176,7 @@ func (s *evaluation) take(p *compiledParameter, values map[string]any) {
 	case len(p.claims) > 0:
 		s.unverified(p)
 	case p.static != nil:
-		s.Values[p.name] = normal(p.static.used)
+		s.Values[p.name] = normal(p.static.given)
 	case s.lenient && p.ignored:
 		s.absent(p)
 	case given == nil || p.inPath && given == "" || s.lenient && p.absent(given):
@@ -207,7 +207,7 @@ func (s *evaluation) unverified(p *compiledParameter) {
 func (s *evaluation) absent(p *compiledParameter) {
 	switch {
 	case p.fallback != nil:
-		s.Values[p.name] = normal(p.fallback.used)
+		s.Values[p.name] = normal(p.fallback.given)
 	case p.required:
 		s.miss(p, "is required")
 	}
@@ -230,7 +230,7 @@ func (s *evaluation) settle(p *compiledParameter, value any) {
 	flaws, usable := s.parameters.check(p, value)
 	s.Errors = append(s.Errors, p.faultsOf(flaws)...)
 	if usable {
-		s.Values[p.name] = p.escaped(value)
+		s.Values[p.name] = value
 	}
 }
 

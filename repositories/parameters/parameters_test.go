@@ -172,7 +172,7 @@ func TestAbsentTakesTheDefaultAndElseIsRequired(t *testing.T) {
 		{"false is a default", `"parameters":[{"name":"p","type":"boolean","description":"d","default":false}]`, `{}`, `{"p":false}`, ``},
 		{"an empty list is a default", `"parameters":[{"name":"p","type":"array","description":"d","items":{"type":"string"},"default":[]}]`, `{}`, `{"p":[]}`, ``},
 		{"an empty map is a default", `"parameters":[{"name":"p","type":"map","description":"d","default":{}}]`, `{}`, `{"p":{}}`, ``},
-		{"a default is escaped like a value", `"schema":[{"parameter":"p","type":"string","default":"a'b","escape":"single-quotes"}]`, `{}`, `{"p":"'a''b'"}`, ``},
+		{"a default is not escaped, as no value is", `"schema":[{"parameter":"p","type":"string","default":"a'b","escape":"single-quotes"}]`, `{}`, `{"p":"a'b"}`, ``},
 		{"null passes no rule", `"schema":[{"parameter":"p","type":"string","allowedValues":["a"],"escape":"backticks"}]`, `{"p":null}`, `{}`, ``},
 		{"template parameters are parameters", `"templateParameters":[{"name":"p","type":"string","description":"d"}]`, `{"p":"t"}`, `{"p":"t"}`, ``},
 	}

@@ -1,6 +1,8 @@
 package parameters
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,26 +83,51 @@ func escaped(text, escape string) string {
 	return opening + strings.ReplaceAll(text, closing, closing+closing) + closing
 }
 
-// escaped returns the value as it is handed on: itself, unless the parameter or its
-// items ask for an escape.
-func (p *compiledParameter) escaped(value any) any {
+// quoting is what a definition says of the escapes of a parameter, or of its items.
+type quoting struct {
+	Parameter, Name, Escape string
+	Items                   *quoting
+}
+
+// Escaped returns the values as they are written into a statement or a request: between
+// the delimiters of the escapes that the parameters of the list, or their items, ask for.
+// Values are kept and shown without them. It needs no compiled parameters.
+func (l List) Escaped(values map[string]any) map[string]any {
+	var members []quoting
+	if json.Unmarshal(l.Raw, &members) != nil {
+		return values // a JSON Schema, which has no escapes, or no list at all
+	}
+	changed := false
+	for i := range members {
+		name := cmp.Or(members[i].Name, members[i].Parameter)
+		value, given := values[name]
+		if !given || !members[i].any() {
+			continue
+		}
+		if !changed {
+			values, changed = maps.Clone(values), true
+		}
+		values[name] = members[i].escaped(value)
+	}
+	return values
+}
+
+func (q *quoting) any() bool { return q.Escape != "" || q.Items != nil && q.Items.any() }
+
+func (q *quoting) escaped(value any) any {
 	switch value := value.(type) {
 	case string:
-		if p.escape != "" {
-			return escaped(value, p.escape)
+		if q.Escape != "" {
+			return escaped(value, q.Escape)
 		}
 	case []any:
-		if p.items != nil && p.items.escapes() {
+		if q.Items != nil {
 			list := make([]any, len(value))
 			for i := range value {
-				list[i] = p.items.escaped(value[i])
+				list[i] = q.Items.escaped(value[i])
 			}
 			return list
 		}
 	}
 	return value
-}
-
-func (p *compiledParameter) escapes() bool {
-	return p.escape != "" || p.items != nil && p.items.escapes()
 }

@@ -1,9 +1,12 @@
 package parameters_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/parameters"
 )
 
 // rule is a value that a parameter's rules let through or not.
@@ -156,25 +159,28 @@ func TestEscapeDoublesTheClosingDelimiter(t *testing.T) {
 		"backticks":       "`a'b\"c``d[e]f`",
 		"square-brackets": "[a'b\"c`d[e]]f]",
 	} {
-		p := only(t, `"type":"string","escape":"`+escape+`"`)
-		out, faults := p.Check(map[string]any{"p": "a'b\"c`d[e]f"})
+		const said = "a'b\"c`d[e]f"
+		list := escaping(`"escape":"` + escape + `"`)
+		p, faults := parameters.Compile([]parameters.List{list}, &parameters.Budget{})
 		require.Empty(t, faults)
-		require.Equal(t, want, out["p"], escape)
-		require.Equal(t, want, p.Read(map[string]any{"p": "a'b\"c`d[e]f"}).Values["p"], escape)
+		out, wrong := p.Check(map[string]any{"p": said})
+		require.Empty(t, wrong)
+		require.Equal(t, said, out["p"], "what is kept is what was said")
+		require.Equal(t, said, p.Read(map[string]any{"p": said}).Values["p"])
+		require.Equal(t, map[string]any{"p": want, "q": said}, list.Escaped(map[string]any{"p": said, "q": said}), escape)
+		require.Equal(t, said, out["p"], "it is left as it is")
 	}
 }
 
-func TestEscapeComesAfterTheRulesAndReachesItems(t *testing.T) {
-	p := only(t, `"type":"string","escape":"double-quotes","allowedValues":["id"]`)
-	out, faults := p.Check(map[string]any{"p": "id"})
-	require.Empty(t, faults, "rules see the value without the escape")
-	require.Equal(t, `"id"`, out["p"])
+// escaping is a list of one string parameter, p, with more fields.
+func escaping(fields string) parameters.List {
+	return parameters.Template.Of(json.RawMessage(`[{"name":"p","type":"string","description":"d",` + fields + `}]`))
+}
 
-	list := only(t, `"type":"array","items":{"type":"array","items":{"type":"string","escape":"double-quotes"}}`)
-	out, faults = list.Check(values(t, `{"p":[["a","b\"c"]]}`))
-	require.Empty(t, faults)
-	require.Equal(t, []any{[]any{`"a"`, `"b""c"`}}, out["p"])
-
-	static := only(t, `"type":"string","escape":"single-quotes","value":"o'clock"`)
-	require.Equal(t, "'o''clock'", static.Read(nil).Values["p"])
+func TestEscapeReachesItems(t *testing.T) {
+	list := parameters.SERMAS.Of(json.RawMessage(`[{"parameter":"p","type":"array","items":{"type":"array","items":{"type":"string","escape":"double-quotes"}}},{"parameter":"n","type":"integer"}]`))
+	said := values(t, `{"p":[["a","b\"c"]],"n":5}`)
+	require.Equal(t, map[string]any{"p": []any{[]any{`"a"`, `"b""c"`}}, "n": json.Number("5")}, list.Escaped(said))
+	require.Equal(t, values(t, `{"p":[["a","b\"c"]],"n":5}`), said)
+	require.Equal(t, `"id"`, escaping(`"\u0065scape":"double-quotes"`).Escaped(map[string]any{"p": "id"})["p"], "however its name is written")
 }

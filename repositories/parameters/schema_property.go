@@ -99,7 +99,7 @@ func (p *compiledParameter) useDefault(given any) {
 		p.refused = given
 		return
 	}
-	p.fallback = &fixed{given: read, used: read}
+	p.fallback = &fixed{read}
 }
 
 // fixedProperty takes a static value, which has to fit the property.
@@ -113,7 +113,7 @@ func (f *faultCollector) fixedProperty(p *compiledParameter, given any) *fixed {
 			f.add("value", "%s", one.Text(given))
 		}
 	}
-	return &fixed{given: given, used: given}
+	return &fixed{given}
 }
 
 // schemaTypes returns the types that a schema names, null aside.

@@ -56,8 +56,11 @@ type Call struct {
 	// URL may hold :param and :appId in its path and query.
 	URL     string
 	Request *repositories.Request // nil: an unauthenticated POST
-	// Values fill the :params.
+	// Values fill the :params; see Written.
 	Values map[string]any
+	// Quoted says that they are in the delimiters of their escapes already, as
+	// earlier versions kept them.
+	Quoted bool
 	// App is the app as it was when the tool fired; where it is nil, it has to be looked
 	// up.
 	App *repositories.App
@@ -70,6 +73,15 @@ type Call struct {
 // Repeatable reports whether the call may be made again where it is not known what came
 // of it.
 func (c *Call) Repeatable() bool { return c.Request.Repeatable() }
+
+// Written returns the values as they stand in what a tool of a type sends: a statement or a
+// request. Values themselves, and the event, are what was said.
+func (c *Call) Written() map[string]any {
+	if c.Quoted || c.Tool == nil {
+		return c.Values
+	}
+	return c.Tool.Escaped(c.Values)
+}
 
 // RunsStatement reports whether the call is of a SQL tool.
 func (c *Call) RunsStatement() bool { return c.Tool != nil && c.Tool.RunsStatement() }

@@ -101,6 +101,8 @@ func TestStatementsAreEffectsOfTheLedger(t *testing.T) {
 	  {"name":"list-flights","description":"List all flights","type":"postgres-sql","source":"pg","statement":"select * from flights order by id","examples":["show me all flights"],"returnDirect":true},
 	  {"name":"find-flight","description":"Find a flight","type":"postgres-sql","source":"pg","statement":"select airline from flights where id = $1",
 	   "parameters":[{"name":"id","type":"integer","description":"its number"}]},
+	  {"name":"say-city","description":"Say a city again","type":"postgres-sql","source":"pg","statement":"select {{.city}} as v",
+	   "templateParameters":[{"name":"city","type":"string","description":"its name","escape":"single-quotes"}]},
 	  {"name":"broken","description":"Never works","type":"postgres-sql","source":"pg","statement":"select * from nowhere"}]}`)
 
 	answer := s.say("m1", "show me all flights")
@@ -116,6 +118,11 @@ func TestStatementsAreEffectsOfTheLedger(t *testing.T) {
 
 	match := s.fire("find-flight", `{"id":9007199254740993}`)
 	require.Equal(t, `[{"airline":"DL"}]`, string(match.Call.Result), match.Call.Error)
+	match = s.fire("say-city", `{"city":"Cyprus"}`)
+	require.Equal(t, `[{"v":"Cyprus"}]`, string(match.Call.Result), match.Call.Error)
+	require.Equal(t, map[string]any{"city": "Cyprus"}, match.Values, "what was said, not how SQL quotes it")
+	require.NotEmpty(t, s.result("s1", "say-city"))
+	require.Contains(t, s.events.payloads("tool.trigger.clinic.s1.say-city")[0], `"values":{"city":"Cyprus"}`)
 	match = s.fire("broken", `{}`)
 	require.Equal(t, "failed", match.Call.State)
 	require.Equal(t, effect.ReasonRequest, match.Call.Reason)
@@ -123,6 +130,7 @@ func TestStatementsAreEffectsOfTheLedger(t *testing.T) {
 	require.Contains(t, s.result("s1", "broken"), `relation \"nowhere\" does not exist`)
 
 	server.Stop()
+	city := s.fire("say-city", `{"city":"Cyprus"}`)
 	match = s.fire("find-flight", `{"id":1}`)
 	require.Equal(t, "pending", match.Call.State, "a database that is down is a pending call")
 	server.Start()
@@ -130,6 +138,10 @@ func TestStatementsAreEffectsOfTheLedger(t *testing.T) {
 		record, err := s.engine.Trigger(t.Context(), "clinic", match.TriggerID)
 		return err == nil && record.Call.State == "delivered" && string(record.Call.Result) == `[{"airline":"CY"}]`
 	}, 30*time.Second, 20*time.Millisecond, "out of the ledger, with the tool as it was stored")
+	require.Eventually(t, func() bool {
+		record, err := s.engine.Trigger(t.Context(), "clinic", city.TriggerID)
+		return err == nil && record.Call.State == "delivered" && string(record.Call.Result) == `[{"v":"Cyprus"}]`
+	}, 30*time.Second, 20*time.Millisecond, "and with values that are quoted then")
 }
 
 // say posts a message in the session s1.

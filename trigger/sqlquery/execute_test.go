@@ -72,6 +72,12 @@ func TestSQLiteExecutes(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	r := newRig(t, repositories.Source{Type: repositories.SourceSQLite, Database: "clinic.db"}, func(o *sqlquery.Options) { o.SQLiteDir = dir })
+	tool := r.tool(statement("select {{.column}} as day from slots") + `,"templateParameters":[{"name":"column","type":"string","description":"d","escape":"single-quotes"}]`)
+	for value, quoted := range map[string]bool{"Friday": false, `'Friday'`: true} { // quoted, as earlier versions have kept it
+		call := effectOf(tool, map[string]any{"column": value})
+		call.Call.Quoted = quoted
+		require.Equal(t, `[{"day":"Friday"}]`, string(r.Deliver(t.Context(), call).Result))
+	}
 	executes(t, r, "sqlite-execute-sql", "slots")
 	outcome := r.runs("sqlite-execute-sql", "", `{"sql":"select name, type from pragma_table_info('slots')"}`)
 	require.Equal(t, `[{"name":"day","type":"TEXT"}]`, string(outcome.Result), outcome.Error)

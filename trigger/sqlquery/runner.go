@@ -62,7 +62,7 @@ func (r *Runner) deliver(ctx context.Context, delivery effect.Effect) (effect.Ou
 	if err != nil {
 		return effect.Outcome{}, err
 	}
-	query, err := prepare(app, tool, delivery.Call.Values)
+	query, err := prepare(app, tool, delivery.Call.Written())
 	if err != nil {
 		return effect.Outcome{}, err
 	}
