@@ -197,8 +197,8 @@ func (h *handler) unknown(c echo.Context) error {
 	instead := ""
 	for _, one := range leftOut {
 		if asked == one.path || strings.HasPrefix(asked, one.path+"/") {
-			instead = one.instead + ". "
+			instead = ": " + one.instead
 		}
 	}
-	return answer.NewProblem(http.StatusNotFound, fmt.Sprintf("this path of SERMAS is not served. %sThere is: %s", instead, served))
+	return answer.NewProblem(http.StatusNotFound, fmt.Sprintf("this path of SERMAS is not served%s. There is: %s", instead, served))
 }

@@ -1,6 +1,10 @@
 package clients
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,3 +40,32 @@ func TestClientOfSERMASWorksAsItIs(t *testing.T) {
 	got := run(t, folder, "node", "sermas.mjs", s.url, "clinic", "avatar", "s3cret", "other", "other-avatar", "else")
 	require.Regexp(t, "^"+anything(sermasPrints)+"$", got)
 }
+
+// asked are the paths that SERMAS's client asks for, and told the topics that it subscribes to,
+// in its own source.
+var (
+	asked = regexp.MustCompile(`url:"(/api[^"]+)"`)
+	told  = regexp.MustCompile(`broker\.subscribe\("([^"]+)"`)
+)
+
+func TestPageSaysOfAllThatTheClientKnowsWhatBecomesOfIt(t *testing.T) {
+	folder := withPackages(t, "sermas")
+	source, err := os.ReadFile(filepath.Join(folder, "node_modules/@sermas/api-client/index.js"))
+	require.NoError(t, err)
+	page, err := os.ReadFile("../docs/from-sermas.md")
+	require.NoError(t, err)
+	paths, topics := asked.FindAllSubmatch(source, -1), told.FindAllSubmatch(source, -1)
+	require.Greater(t, len(paths), 90)
+	require.Greater(t, len(topics), 40)
+	for _, path := range paths {
+		require.Contains(t, string(page), string(path[1])+"`")
+	}
+	for _, topic := range topics {
+		written := "`" + placeholder.ReplaceAllString(string(topic[1]), "{$1}") + "`"
+		_, end, _ := strings.Cut(strings.TrimPrefix(written, "`app/{appId}/"), "/") // a row names more than one
+		require.True(t, strings.Contains(string(page), written) || strings.Contains(string(page), "/"+end), written)
+	}
+}
+
+// placeholder is a part of a topic that is filled in.
+var placeholder = regexp.MustCompile(`:(\w+)`)
