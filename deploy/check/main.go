@@ -11,6 +11,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -58,8 +59,15 @@ type step struct {
 	run  func(*progress) error
 }
 
+// analyses read the code. They compute, while the tests wait half of their time, so that
+// they run beside them.
+var analyses = []step{
+	{"vet", func(*progress) error { return command("go", "vet", "./...") }},
+	{"staticcheck", func(*progress) error { return command("go", "run", staticcheck, "./...") }},
+}
+
 func check(p *progress, install, short bool) error {
-	all := []string{"-timeout", timeout, "-p", atOnce(), "-vet=off"} // vet is a step of its own
+	all := []string{"-timeout", timeout, "-p", atOnce(), "-vet=off"} // vet is one of the analyses
 	if short {
 		all = append(all, "-short")
 	}
@@ -67,21 +75,23 @@ func check(p *progress, install, short bool) error {
 	if err != nil {
 		return err
 	}
+	analysed := func() error { return nil }
 	steps := []step{
 		{"servers", func(*progress) error { return servers(install) }},
 		{"gofmt", func(*progress) error { return formatted() }},
 		{"modules", func(*progress) error { return command("go", "mod", "tidy", "-diff") }},
-		{"vet", func(*progress) error { return command("go", "vet", "./...") }},
-		{"staticcheck", func(*progress) error { return command("go", "run", staticcheck, "./...") }},
+		{"vet and staticcheck, beside what follows", func(p *progress) error { analysed = p.beside(analyses); return nil }},
 		{"tests without -race", func(p *progress) error { return skipped.test(p, all...) }},
 		{"tests", func(p *progress) error { return p.test(slowestFirst, append(all, "-race")...) }},
 	}
+	var failed error
 	for i, s := range steps {
 		if err := p.step(fmt.Sprintf("%d/%d %s", i+1, len(steps), s.name), s.run); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			failed = fmt.Errorf("%s: %w", s.name, err)
+			break
 		}
 	}
-	return nil
+	return errors.Join(failed, analysed())
 }
 
 // servers makes sure that there are a Redis, a PostgreSQL and a MariaDB server, a browser, Node with

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log"
 	"slices"
@@ -39,12 +40,37 @@ func (p *progress) step(name string, run func(*progress) error) error {
 	err := run(p)
 	close(ended)
 	waiting.Wait()
-	result := "passed"
-	if err != nil {
-		result = "failed"
-	}
-	p.log.Printf("%s %s in %s", name, result, p.since(began))
+	p.log.Printf("%s %s in %s", name, verdict(err), p.since(began))
 	return err
+}
+
+// beside runs parts of the check one after the other, beside what follows, and says at once how
+// each ends. The function that it returns waits for them.
+func (p *progress) beside(parts []step) (join func() error) {
+	var failed []error
+	var running sync.WaitGroup
+	running.Go(func() {
+		for _, part := range parts {
+			began := p.now()
+			err := part.run(p)
+			if err != nil {
+				failed = append(failed, fmt.Errorf("%s: %w", part.name, err))
+			}
+			p.log.Printf("%s %s in %s", part.name, verdict(err), p.since(began))
+		}
+	})
+	return func() error {
+		running.Wait()
+		return errors.Join(failed...)
+	}
+}
+
+// verdict is how something ended.
+func verdict(err error) string {
+	if err != nil {
+		return "failed"
+	}
+	return "passed"
 }
 
 // remind says from time to time what takes so long.
@@ -134,8 +160,8 @@ func (p *progress) packageEvent(name string, event testjson.TestEvent) {
 	case testjson.ActionPass, testjson.ActionFail:
 		p.done++
 		delete(p.running, name)
-		verdict := map[testjson.Action]string{testjson.ActionPass: "ok", testjson.ActionFail: "FAILED"}[event.Action]
-		p.log.Printf("%-6s %6.1fs  %s (%d of %d)", verdict, event.Elapsed, name, p.done, p.packages)
+		ended := map[testjson.Action]string{testjson.ActionPass: "ok", testjson.ActionFail: "FAILED"}[event.Action]
+		p.log.Printf("%-6s %6.1fs  %s (%d of %d)", ended, event.Elapsed, name, p.done, p.packages)
 	case testjson.ActionSkip: // it has no tests
 		p.done++
 		delete(p.running, name)

@@ -145,3 +145,14 @@ func (l lines) Write(line []byte) (int, error) {
 	}
 	return len(line), nil
 }
+
+func TestWhatRunsBesideIsWaitedForAndAllThatFailedIsNamed(t *testing.T) {
+	var told bytes.Buffer
+	p := newProgress(&told)
+	fails := func(text string) step {
+		return step{text, func(*progress) error { return errors.New("wrong in " + text) }}
+	}
+	err := p.beside([]step{fails("vet"), {"modules", func(*progress) error { return nil }}, fails("staticcheck")})()
+	require.EqualError(t, err, "vet: wrong in vet\nstaticcheck: wrong in staticcheck")
+	require.Regexp(t, "(?s)vet failed in .*modules passed in .*staticcheck failed in", told.String())
+}
