@@ -71,16 +71,32 @@ func (d *decoding) services(services []AuthService) {
 // sourceTypes are the supported types of sources.
 var sourceTypes = []string{SourcePostgres, SourceMySQL, SourceSQLite, SourceHTTP, SourceMCP}
 
-// checkSourceType tells a type that is misspelt from one of Toolbox's that this
-// program cannot serve.
-func checkSourceType(text string) error {
+// elsewhereTypes begin the types of Toolbox's that are not served here, of sources and of
+// tools. None of them is a type of ours that is misspelt.
+var elsewhereTypes = []string{
+	"alloydb", "bigquery", "bigtable", "cassandra", "clickhouse", "cloud-", "cockroachdb", "conversational-", "couchbase", "dataform", "dataplex", "dataproc", "dgraph",
+	"elasticsearch", "firebird", "firestore", "gemini", "looker", "mariadb", "mindsdb", "mongodb", "mssql", "neo4j", "oceanbase", "oracle", "redis", "scylladb", "serverless-",
+	"singlestore", "snowflake", "spanner", "tidb", "trino", "valkey", "wait", "yugabyte",
+}
+
+// hintOfType is the hint at a type that is misspelt.
+func hintOfType(text string, known []string) string {
+	if slices.ContainsFunc(elsewhereTypes, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
+		return ""
+	}
+	return fault.DidYouMean(text, known)
+}
+
+// CheckSourceType returns an error that says what to write in place of a type of sources that
+// is not served.
+func CheckSourceType(text string) error {
 	if slices.Contains(sourceTypes, text) {
 		return nil
 	}
 	if strings.HasSuffix(text, "-postgres") {
 		return fmt.Errorf("%q is not supported: it needs its vendor's own connector; a database that is reached by host and port is of type %s", fault.Clip(text), SourcePostgres)
 	}
-	return fmt.Errorf("%q is not a supported type of source: %s%s", fault.Clip(text), fault.OneOf(sourceTypes), fault.DidYouMean(text, sourceTypes))
+	return fmt.Errorf("%q is not a supported type of source: %s%s", fault.Clip(text), fault.OneOf(sourceTypes), hintOfType(text, sourceTypes))
 }
 
 // hostPattern is a host name (RFC 1123); a list of hosts and the path of a socket are

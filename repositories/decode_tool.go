@@ -83,7 +83,6 @@ func (d *decoding) prepareTools() {
 		}
 		d.prepareURL(tool, request, fault.Point("tools", i))
 		delete(request, "url")
-		delete(request, "description")
 	}
 }
 

@@ -14,12 +14,13 @@ import (
 // toolTypes are the types that a tool may have.
 var toolTypes = slices.Concat([]string{ToolHTTP, ToolMCP}, sqlTypes)
 
-func checkToolType(text string) error {
+// CheckToolType returns an error that lists the types of tools where a type is none.
+func CheckToolType(text string) error {
 	if slices.Contains(toolTypes, text) {
 		return nil
 	}
 	return fmt.Errorf("%q is not a supported type of tool: %s%s; a tool without a type fires an event and calls its url",
-		fault.Clip(text), fault.OneOf(toolTypes), fault.DidYouMean(text, toolTypes))
+		fault.Clip(text), fault.OneOf(toolTypes), hintOfType(text, toolTypes))
 }
 
 // toolField is a field that not every type of tool has.

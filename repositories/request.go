@@ -29,6 +29,8 @@ const (
 
 // Request is the configuration of a tool's HTTP call.
 type Request struct {
+	// Description is for people.
+	Description string `json:"description,omitempty"`
 	// Auth is one of the ways above. Where it is missing, the credentials that are
 	// given say it: basic, bearer or moduleId; with none of them the call is not
 	// authenticated.

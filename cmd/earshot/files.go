@@ -31,9 +31,7 @@ func newValidate(env environment) *cobra.Command {
 				return err
 			}
 			set, err := source.read(env)
-			if err == nil {
-				err = set.Check()
-			}
+			err = set.All(err)
 			var faults files.Faults
 			if errors.As(err, &faults) {
 				fmt.Fprintln(env.out, faults)
@@ -86,9 +84,6 @@ func migrateFile(name string, dryRun bool, env environment) error {
 	m, err := files.Migrate(name, files.Options{Stdin: env.in})
 	if err != nil {
 		return err
-	}
-	for _, note := range m.Notes {
-		fmt.Fprintf(env.err, "note: %s\n", note)
 	}
 	switch {
 	case dryRun && m.Changed():

@@ -98,10 +98,13 @@ func (*size) Type() string { return "size" }
 type sourceFlags struct {
 	paths []string
 	appID string
+	// skip leaves out what is of a type that is not served.
+	skip bool
 }
 
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
 	s.registerFiles(flags)
+	flags.BoolVar(&s.skip, "skip-unsupported", false, "leave out sources and tools of types that are not served, and tools that need such a source, with a note each")
 	flags.StringVar(&s.appID, "app", "", "`ID` of the app, where the files do not name it; else the name of their folder")
 }
 
@@ -128,7 +131,7 @@ func (s *sourceFlags) watchable() error {
 
 // read reads the files and prints notes on what was left out of them.
 func (s *sourceFlags) read(env environment) (*files.Set, error) {
-	set, err := files.Read(s.paths, files.Options{Lookup: env.lookup, AppID: s.appID, Stdin: env.in})
+	set, err := files.Read(s.paths, files.Options{Lookup: env.lookup, AppID: s.appID, Stdin: env.in, SkipUnsupported: s.skip})
 	for _, note := range set.Notes {
 		fmt.Fprintf(env.err, "note: %s\n", note)
 	}

@@ -13,7 +13,8 @@ const defaultRepository = "default"
 // assemble merges the documents of all files into one app and its repositories.
 func (c *collector) assemble(options Options) *Set {
 	c.dropDuplicates()
-	set := &Set{AppID: options.AppID, App: &Definition{}}
+	c.dropNeedy()
+	set := &Set{AppID: options.AppID, App: &Definition{}, missing: c.missing}
 	set.App.tree = c.app(set)
 	set.Repositories = c.repositories()
 	return set
@@ -239,6 +240,8 @@ func (c *collector) repository(d *document, tools map[string]*document, names []
 	}
 	for _, f := range d.body.fields {
 		switch {
+		case d.kind == kindGroup && slices.Contains(repositoryFields, f.name) && !slices.Contains(groupFields, f.name):
+			c.faults.add(f.at, "%s: %s is for a repository: write kind: repository in place of kind: %s", d.label(), f.name, d.word)
 		case !slices.Contains(known, f.name):
 			c.faults.add(f.at, "%s: unknown field %q%s", d.label(), fault.Clip(f.name), fault.DidYouMean(f.name, known))
 		case f.name == "options" || f.name == "from":
@@ -266,6 +269,8 @@ func (c *collector) members(d *document, from, to *node, tools map[string]*docum
 		switch {
 		case !ok:
 			c.faults.add(item.at, "%s: a tool is %s; write its name, and the tool as a document of kind: tool", d.label(), item.kind)
+		case tool == nil && c.missing[kindTool+" "+name]:
+			taken[name] = true
 		case tool == nil:
 			c.faults.add(item.at, "%s: there is no tool %q%s", d.label(), fault.Clip(name), fault.DidYouMean(name, names))
 		case here[name]:

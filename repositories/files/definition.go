@@ -3,6 +3,8 @@ package files
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"earshot/repositories"
@@ -165,8 +167,97 @@ func (s *Set) appID() string {
 }
 
 // Check holds what the tools refer to, such as modules, against the app that the files
-// themselves define. Where the app is known in full, as to a server, use CheckWith.
-func (s *Set) Check() error { return s.CheckWith(s.App.Body()) }
+// themselves define, whatever else is wrong with either. Where the app is known in full, as
+// to a server, use CheckWith. The error is Faults.
+func (s *Set) Check() error {
+	app := s.App.names()
+	var faults Faults
+	for _, definition := range s.Repositories {
+		found := definition.dangling(s.appID(), app)
+		faults = append(faults, definition.Locate(slices.DeleteFunc(found, func(one fault.Fault) bool {
+			return strings.HasSuffix(one.Pointer, "/source") && s.missing[kindSource+" "+definition.textAt(one.Pointer)]
+		}))...)
+	}
+	return faults.sorted(s.Files).err()
+}
+
+// names is an app with no more than what others refer to.
+func (d *Definition) names() *repositories.App {
+	app := &repositories.App{}
+	said := func(member *node, name string) string {
+		value, _ := member.get(name).scalarText()
+		return value
+	}
+	for part, add := range map[string]func(member *node){
+		"modules": func(m *node) {
+			app.Modules = append(app.Modules, repositories.Module{ID: said(m, "moduleId"), TokenURL: said(m, "tokenUrl")})
+		},
+		"authServices": func(m *node) {
+			app.AuthServices = append(app.AuthServices, repositories.AuthService{Name: said(m, "name")})
+		},
+		"sources": func(m *node) {
+			app.Sources = append(app.Sources, repositories.Source{Name: said(m, "name"), Type: said(m, "type"), BaseURL: said(m, "baseUrl")})
+		},
+	} {
+		if members := d.tree.get(part); members != nil {
+			for _, member := range members.items {
+				add(member)
+			}
+		}
+	}
+	return app
+}
+
+// dangling finds what the definition's tools refer to and the app has not. Where the whole is
+// at fault, its tools are looked at one by one, and those at fault for their source alone.
+func (d *Definition) dangling(id string, app *repositories.App) fault.List {
+	scope := repositories.Scope{AppID: id}
+	var found fault.List
+	if repository, err := repositories.DecodeRepository(scope, d.ID, d.Body()); err == nil {
+		errors.As(repository.Check(app), &found)
+		return found
+	}
+	for i, tool := range d.tree.get("tools").items {
+		repository, err := repositories.DecodeRepository(scope, d.ID, fmt.Appendf(nil, `{"tools":[%s]}`, tool.json()))
+		if err != nil {
+			name, named := tool.get("source").scalarText()
+			if _, there := app.Source(name); named && !there {
+				found.Add(fault.Point("tools", i, "source"), "the app has no source %s", fault.Show(name))
+			}
+			continue
+		}
+		var its fault.List
+		errors.As(repository.Check(app), &its)
+		for _, one := range its {
+			found.Add(fault.Point("tools", i)+strings.TrimPrefix(one.Pointer, fault.Point("tools", 0)), "%s", one.Detail)
+		}
+	}
+	return found
+}
+
+// textAt is the text in a place of the definition.
+func (d *Definition) textAt(pointer string) string {
+	here := d.tree
+	for _, token := range tokensOf(pointer) {
+		if i, ok := index(token, here.items); ok {
+			here = here.items[i]
+		} else if here = here.get(token); here == nil {
+			return ""
+		}
+	}
+	value, _ := here.scalarText()
+	return value
+}
+
+// All joins the faults of Read with those of Check; nil where there are none.
+func (s *Set) All(read error) error {
+	var faults, more Faults
+	if errors.As(read, &faults); read != nil && faults == nil {
+		return read
+	}
+	errors.As(s.Check(), &more)
+	return slices.Concat(faults, more).sorted(s.Files).err()
+}
 
 // CheckWith holds what the tools refer to against the body of an app. The error is
 // Faults.

@@ -45,6 +45,12 @@ type collector struct {
 	documents []*document
 	faults    Faults
 	notes     Faults
+	// missing are the sources and tools that were left out for their type, as kind and name;
+	// they are no fault a second time where they are named.
+	missing map[string]bool
+	// skip makes notes of them, and lookup finds variables.
+	skip   bool
+	lookup func(variable string) (value string, set bool)
 	// all keeps documents that Earshot has no use for, where a file is rewritten.
 	all bool
 }

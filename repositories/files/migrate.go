@@ -10,8 +10,6 @@ import (
 type Migration struct {
 	File          string
 	Before, After string
-	// Notes name what does not survive.
-	Notes []Fault
 }
 
 // Changed reports whether the file is of an older form.
@@ -52,7 +50,7 @@ func Migrate(file string, options Options) (*Migration, error) {
 	if strings.Contains(source, "\r\n") {
 		rewritten = strings.ReplaceAll(rewritten, "\n", "\r\n")
 	}
-	m.After, m.Notes = rewritten, before.dropped()
+	m.After = rewritten
 	return m, nil
 }
 
@@ -84,25 +82,6 @@ func readAll(file, source string) *collector {
 // means reports whether two files define the same in the same order.
 func (c *collector) means(other *collector) bool {
 	return len(other.faults) == 0 && slices.EqualFunc(c.documents, other.documents, func(a, b *document) bool {
-		return a.kind == b.kind && a.name == b.name && groupBody(a).equal(groupBody(b))
+		return a.kind == b.kind && a.name == b.name && a.body.equal(b.body)
 	})
-}
-
-// groupBody is the body without the description that a group has no place for.
-func groupBody(d *document) *node {
-	if d.kind == kindGroup {
-		return d.body.without("description")
-	}
-	return d.body
-}
-
-// dropped names the descriptions that groups have no place for.
-func (c *collector) dropped() []Fault {
-	var notes Faults
-	for _, d := range c.documents {
-		if f := d.body.field("description"); f != nil && d.word == "toolset" {
-			notes.add(f.at, "the description of %s is dropped: a group has none", d.label())
-		}
-	}
-	return notes
 }

@@ -66,12 +66,6 @@ func TestFilesOfTheNewestFormAndOfSermasStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestMigrateTellsWhatDoesNotSurvive(t *testing.T) {
-	m := migrated(t, "toolsets:\n  a:\n    description: gone\n    tools: []\n")
-	require.Equal(t, []string{`t.yaml:3:5: the description of toolset "a" is dropped: a group has none`}, lines(m.Notes))
-	require.NotContains(t, m.After, "gone")
-}
-
 func TestMigrateKeepsTheEndsOfLines(t *testing.T) {
 	m := migrated(t, "tools:\r\n  a:\r\n    kind: http\r\n")
 	require.Equal(t, "kind: tool\r\nname: a\r\ntype: http\r\n", m.After)

@@ -73,25 +73,7 @@ func (r *rewriter) flat(value *node) {
 		return
 	}
 	r.replace(kind.value.at, word, newest)
-	if description := value.field("description"); newest == kindGroup && description != nil {
-		from := description.at.line - 1
-		to := r.end(value, description)
-		for i := from; i < to; i++ {
-			r.lines[i] = ""
-		}
-	}
 	r.out = []string{r.text(r.first, r.last)}
-}
-
-// end is the line after the last one of a field, comments that follow left out.
-func (r *rewriter) end(of *node, f *field) int {
-	next := r.last
-	for _, other := range of.fields {
-		if line := other.at.line - 1; line >= f.at.line && line < next {
-			next = line
-		}
-	}
-	return r.trimmed(f.at, next)
 }
 
 // trimmed is the line after the last one of what begins at a place: blank lines and
@@ -183,9 +165,6 @@ func (r *rewriter) entry(kind string, entry field, from, to int) string {
 		made.add("tools", entry.at, body)
 		body = made
 	}
-	if kind == kindGroup {
-		body = body.without("description")
-	}
 	rest, comment := afterKey(r.lines[from], entry)
 	head := "kind: " + kind + "\nname: " + renderText(entry.name, "")
 	kept := r.asItStands(kind, entry, rest, comment, from, to)
@@ -204,7 +183,7 @@ func (r *rewriter) asItStands(kind string, entry field, rest, comment string, fr
 	case kind == kindGroup && body.kind == list:
 		return "\ntools: " + rest + comment + "\n" + strings.Join(r.lines[from+1:to], "")
 	case body.kind == object && len(body.fields) > 0 && rest == "":
-		return comment + "\n" + r.block(kind, body, from+1, to)
+		return comment + "\n" + r.block(body, from+1, to)
 	}
 	return ""
 }
@@ -252,18 +231,13 @@ func commentOf(line string) string {
 }
 
 // block takes the lines of a block to the margin, with the keys renamed.
-func (r *rewriter) block(kind string, body *node, from, to int) string {
+func (r *rewriter) block(body *node, from, to int) string {
 	first := body.fields[0].at
 	if first.line-1 < from || first.line-1 >= to {
 		return "" // is an alias of what stands elsewhere
 	}
 	r.rename(body)
 	lines := slices.Clone(r.lines[from:to])
-	if description := body.field("description"); kind == kindGroup && description != nil {
-		for i := max(description.at.line-1, from); i < min(r.end(body, description), to); i++ {
-			lines[i-from] = ""
-		}
-	}
 	for i, line := range lines {
 		indent := len(line) - len(strings.TrimLeft(line, " "))
 		lines[i] = line[min(indent, first.column-1):]

@@ -22,6 +22,9 @@ type Options struct {
 	Lookup func(variable string) (value string, set bool)
 	// AppID is the app that the definitions are for where the files do not say it.
 	AppID string
+	// SkipUnsupported leaves out sources and tools of types that are not served, and tools
+	// that need such a source, with a note each in place of a fault.
+	SkipUnsupported bool
 	// Stdin is read where a path is Stdin; nil is empty.
 	Stdin io.Reader
 }
@@ -45,6 +48,8 @@ type Set struct {
 	Repositories []*Definition
 	// Notes name what was read and left.
 	Notes []Fault
+	// missing are the sources and tools that were left out for their type.
+	missing map[string]bool
 }
 
 // Read reads files and folders and merges what they define. The error is Faults and
@@ -53,7 +58,7 @@ type Set struct {
 func Read(paths []string, options Options) (*Set, error) {
 	names, err := Expand(paths)
 	faults, _ := err.(Faults)
-	c := &collector{faults: faults}
+	c := &collector{faults: faults, missing: map[string]bool{}, skip: options.SkipUnsupported, lookup: options.Lookup}
 	for _, name := range names {
 		c.file(name, options)
 	}

@@ -171,8 +171,9 @@ func (c *collector) typed(d *document) {
 		d.body = generic(d.body.without("description"))
 		c.add(d)
 	case kindSource:
-		d.body = d.body.without("description")
-		c.add(d)
+		c.source(d)
+	case kindTool:
+		c.tool(d)
 	default:
 		c.add(d)
 	}
