@@ -89,10 +89,12 @@ func TestTokensOfAnEarlierModuleRenewNothing(t *testing.T) {
 }
 
 // sent is a repository as SERMAS's own client sends it.
-const sent = `{"repositoryId":"r1","appId":"clinic","sessionId":"s1","clientId":"c","requestId":"q","userId":"u","ts":"2026-11-22T10:00:00Z",
+const sent = `{"repositoryId":"r1","appId":"clinic","sessionId":"s1","clientId":"c","requestId":"q","userId":"u","ts":"2026-11-22T10:00:00Z","created":null,
 	"options":{"triggerOnce":true,"exclusive":false,"mine":1},
 	"tools":[{"name":"book","description":"User wants an appointment","skipResponse":true,
-	"schema":[{"parameter":"day","type":"string","description":"ISO day"},{"parameter":"userId","type":"string","ignore":true,"value":"u7"}]}]}`
+	"schema":[{"parameter":"day","type":"string","description":"ISO day"},{"parameter":"userId","type":"string","ignore":true,"value":"u7"}],
+	"emitter":"","returnDirect":false,"url":"","request":{"url":"https://x.example/cal","auth":"bearer","moduleId":"","headers":{},"basic":{"username":"","password":""},
+	"bearer":{"clientType":"client_credentials","clientId":"c","clientSecret":"planted","audience":"a","tokenUrl":"https://x.example/token","refreshUrl":""}}}]}`
 
 const oneTool = `{"name":"book","description":"d","schema":[{"parameter":"day","type":"string"}]}`
 
@@ -113,7 +115,9 @@ func TestRepositoryIsWhereItWasWrittenLast(t *testing.T) {
 		Options                        map[string]bool
 		Tools                          []struct{ Name string }
 	}
-	s.call("POST", "/api/dialogue/tools/r1", sent, token).is(201).into(&record)
+	stored := s.call("POST", "/api/dialogue/tools/r1", sent, token).is(201)
+	stored.into(&record)
+	require.NotContains(t, stored.body, "planted")
 	require.Equal(t, "clinic s1 r1 book", record.AppID+" "+record.SessionID+" "+record.RepositoryID+" "+record.Tools[0].Name)
 	require.True(t, record.Options["triggerOnce"])
 	s.call("POST", "/api/dialogue/tools/r1", strings.Replace(sent, `"s1"`, `"s2"`, 1), token).is(201)

@@ -242,6 +242,9 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		{"--log-level", "", "loud", "debug, info, warn or error"},
 		{"--nats-replicas", "", "-1", "eplicas"},
 		{"--stream-max-age", "EARSHOT_STREAM_MAX_AGE", "999ms", "must be a second or more"},
+		{"--sermas", "EARSHOT_SERMAS", "perhaps", "sermas"},
+		{"--sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", "34s", "it must be 35s to 576h0m0s (24 days)"},
+		{"--sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", "577h", "it must be 35s to 576h0m0s (24 days)"},
 		{"--stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "12", "stream-max-bytes"},
 		{"--stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "much", "stream-max-bytes"},
 	} {

@@ -139,7 +139,7 @@ func TestDevReadsNoFilesFromStandardInput(t *testing.T) {
 func TestHelpOfDevHasItsOwnDefaults(t *testing.T) {
 	dev, serve := command(t, nil, "dev", "--help").out, command(t, nil, "serve", "--help").out
 	for flag, values := range map[string][2]string{
-		"private-urls": {`"allow"`, `"deny"`}, "log-level": {`"warn"`, `"info"`}, "sqlite-dir": {`"."`, ""}, "stream-max-bytes": {"512MiB", "4GiB"},
+		"private-urls": {`"allow"`, `"deny"`}, "log-level": {`"warn"`, `"info"`}, "sqlite-dir": {`"."`, ""}, "stream-max-bytes": {"512MiB", "4GiB"}, "sermas": {"(default on)", "(default off)"},
 	} {
 		for i, shown := range []string{dev, serve} {
 			line := regexp.MustCompile(`(?m)^ +--` + flag + ` .*$`).FindString(shown)
