@@ -159,10 +159,6 @@ func (d *decoding) parameters(t *Tool, at string) {
 	if parameters == nil || d.Faulty(at+fault.Point("url")) {
 		return
 	}
-	listed, _ = parameters.Unfillable().Listed()
-	for _, one := range listed {
-		d.Add(at+one.Pointer, "%s", one.Detail)
-	}
 	known := append(parameters.Names(), "appId")
 	for _, name := range unknownURLParameters(t.URL, known) {
 		if d.Full() {

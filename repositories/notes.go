@@ -19,6 +19,9 @@ func (r *Repository) Notes() fault.List {
 		if request != nil && request.unsaid && len(request.Headers) > 0 {
 			notes.Add(fault.Point("tools", i, "request"), `has headers and no auth: they are all that its calls authenticate with, as with auth "none"; say "none" where that is meant, else give basic, bearer or moduleId`)
 		}
+		for _, at := range r.Tools[i].Params().Unfillable() {
+			notes.Add(fault.Point("tools", i)+at, "hides from models what stands in the path of the url: a message that calls for the tool is rejected, and programs alone can fire it; give a value or a default where messages are to")
+		}
 	}
 	return notes
 }

@@ -41,19 +41,37 @@ func TestParametersOfThePathAreRequired(t *testing.T) {
 	}
 }
 
-func TestParametersOfThePathThatNobodyFills(t *testing.T) {
-	toolFaults(t, map[string]string{
-		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","ignore":true}]`:               `/schema/0/ignore: nobody fills the parameter, which stands in the path of the url: give it a value or a default`,
-		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","value":""}]`:                  `/schema/0/value: is empty, and the parameter stands in the path of the url, which has no place for an empty value`,
-		`"url":"https://h/:d","parameters":{"properties":{"d":{"type":"string","ignore":true}}}`:        `/parameters/properties/d/ignore: nobody fills the parameter, which stands in the path of the url: give it a value or a default`,
-		`"url":"https://h/?d=:d","schema":[{"parameter":"d","type":"string","ignore":true}]`:            ``,
-		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","ignore":true,"default":"x"}]`: ``,
-	})
+func TestParametersOfThePathThatProgramsAloneFillAreNoted(t *testing.T) {
+	for fields, want := range map[string]string{
+		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","ignore":true}]`:               "/tools/0/schema/0/ignore",
+		`"url":"https://h/:d","parameters":{"properties":{"d":{"type":"string","ignore":true}}}`:        "/tools/0/parameters/properties/d/ignore",
+		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","value":""}]`:                  "",
+		`"url":"https://h/?d=:d","schema":[{"parameter":"d","type":"string","ignore":true}]`:            "",
+		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","ignore":true,"default":"x"}]`: "",
+	} {
+		tool, faults := decodeTool(t, `{"name":"t",`+fields+`}`)
+		require.Empty(t, faults, fields)
+		notes := (&repositories.Repository{Tools: []repositories.Tool{*tool}}).Notes()
+		if want == "" {
+			require.Empty(t, notes, fields)
+			continue
+		}
+		require.Len(t, notes, 1)
+		require.Equal(t, want, notes[0].Pointer)
+	}
 }
 
-// TestOlderToolsKeepTheirPrograms: what was taken before such a parameter was refused still
-// loads, and a program may still give its value.
-func TestOlderToolsKeepTheirPrograms(t *testing.T) {
+// An empty value, as SERMAS writes it, is none in a path: models are asked for it.
+func TestEmptyValueOfAPathIsNone(t *testing.T) {
+	tool, faults := decodeTool(t, `{"name":"t","url":"https://h/:d","schema":[{"parameter":"d","type":"string","value":""}]}`)
+	require.Empty(t, faults)
+	require.Contains(t, string(tool.Params().ModelSchema()), `"required":["d"]`)
+	values, refused := tool.Params().Check(map[string]any{"d": "monday"})
+	require.Empty(t, refused)
+	require.Equal(t, map[string]any{"d": "monday"}, values)
+}
+
+func TestProgramFillsWhatIsHiddenInAPath(t *testing.T) {
 	old := &repositories.Repository{Tools: []repositories.Tool{{
 		Name: "t", URL: "https://h/:d", Schema: json.RawMessage(`[{"parameter":"d","type":"string","ignore":true}]`),
 	}}}

@@ -275,7 +275,8 @@ var (
 	escapes    = []string{escapeSingleQuotes, escapeDoubleQuotes, escapeBackticks, escapeSquareBrackets}
 )
 
-// need marks the parameters that stand in the path of a URL. An empty default is none there.
+// need marks the parameters that stand in the path of a URL. An empty default is none there, and
+// so is an empty value, as SERMAS writes it.
 func (p *Parameters) need(names []string) {
 	needed := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -286,6 +287,9 @@ func (p *Parameters) need(names []string) {
 			continue
 		}
 		parameter.inPath = true
+		if parameter.static != nil && parameter.static.given == "" {
+			parameter.static = nil
+		}
 		if parameter.fallback != nil && parameter.fallback.given != "" {
 			continue
 		}
@@ -293,20 +297,14 @@ func (p *Parameters) need(names []string) {
 	}
 }
 
-// Unfillable finds the parameters in the path of a URL that no message can fill: those that
-// are fixed to an empty text, and those that are hidden from models without a value. It is for
-// definitions that are new: of one that was taken before, a program may still give the value.
-// The pointers begin at the tool.
-func (p *Parameters) Unfillable() fault.List {
-	var faults fault.List
+// Unfillable finds the parameters in the path of a URL that no message can fill, since they are
+// hidden from models and have no value: only a program can fire their tool. The pointers begin
+// at the tool.
+func (p *Parameters) Unfillable() (pointers []string) {
 	for _, one := range p.list {
-		switch {
-		case !one.inPath || len(one.claims) > 0:
-		case one.static != nil && one.static.given == "":
-			faults.Add(one.place+fault.Point("value"), "is empty, and the parameter stands in the path of the url, which has no place for an empty value")
-		case one.static == nil && one.ignored && one.fallback == nil:
-			faults.Add(one.place+fault.Point("ignore"), "nobody fills the parameter, which stands in the path of the url: give it a value or a default")
+		if one.inPath && len(one.claims) == 0 && one.static == nil && one.ignored && one.fallback == nil {
+			pointers = append(pointers, one.place+fault.Point("ignore"))
 		}
 	}
-	return faults
+	return pointers
 }
