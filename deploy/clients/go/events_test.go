@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	earshot "earshot/deploy/clients/go"
 )
@@ -19,7 +20,9 @@ func TestEventsGoOnWhereTheConnectionEnded(t *testing.T) {
 		return http.DefaultTransport.RoundTrip(r.WithContext(ctx))
 	})}))
 	must(t, err)
-	followed, err := through.App("go-events").Follow(t.Context(), "")
+	ctx, end := context.WithTimeout(t.Context(), time.Minute) // for one that hears nothing
+	defer end()
+	followed, err := through.App("go-events").Follow(ctx, "")
 	must(t, err)
 	defer followed.Close()
 	var fired []string
