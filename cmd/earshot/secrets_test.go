@@ -180,7 +180,7 @@ func garbage(out http.ResponseWriter, r received) {
 func mistakes(t *testing.T, say func(method, path, body string) httpAnswer) {
 	p := planted["mistaken"]
 	for _, body := range []string{
-		`{"modules":[{"moduleId":"m","secret":"` + p + `"}]}`, `{"modules":[{"moduleId":"m","secret":["` + p + `"],"tokenUrl":"https://x.example"}]}`,
+		`{"modules":[{"secret":"` + p + `"}]}`, `{"modules":[{"moduleId":"m","secret":["` + p + `"],"tokenUrl":"https://x.example"}]}`,
 		`{"modules":[{"moduleId":"m","secret":"` + p + `","tokenUrl":"https://u:` + p + `@x.example"}]}`, `{"signingSecret":{"key":"` + p + `"}}`,
 		`{"signingSecret":"` + p + `"`, `{"signingSecret":"***","name":1}`,
 	} {
