@@ -1,6 +1,7 @@
 package repositories
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,8 +23,41 @@ func (r *Repository) Notes() fault.List {
 		for _, at := range r.Tools[i].Params().Unfillable() {
 			notes.Add(fault.Point("tools", i)+at, "hides from models what stands in the path of the url: a message that calls for the tool is rejected, and programs alone can fire it; give a value or a default where messages are to")
 		}
+		noteOpen(&notes, &r.Tools[i], fault.Point("tools", i))
 	}
 	return notes
+}
+
+// openParameter is what decides whether any text gets into a statement.
+type openParameter struct {
+	Type, Escape         string
+	Value, AllowedValues any
+	Items                *openParameter
+}
+
+func (p *openParameter) open() bool {
+	switch {
+	case p == nil || p.Value != nil || p.Escape != "" || p.AllowedValues != nil:
+		return false
+	case p.Type == "array":
+		return p.Items.open()
+	default:
+		return p.Type == "string"
+	}
+}
+
+// noteOpen notes the template parameters by which whoever sets off the tool writes a part of
+// its statement.
+func noteOpen(notes *fault.List, tool *Tool, at string) {
+	var pasted []openParameter
+	if !tool.RunsStatement() || json.Unmarshal(tool.TemplateParameters, &pasted) != nil {
+		return
+	}
+	for i := range pasted {
+		if pasted[i].open() {
+			notes.Add(at+fault.Point("templateParameters", i), "has neither allowedValues nor escape: any text becomes a part of the statement, so that whoever sets off the tool can make it another one")
+		}
+	}
 }
 
 // NotesInWords are the Notes, each with the name of its tool.

@@ -105,18 +105,37 @@ type sourceFlags struct {
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
 	s.registerFiles(flags)
 	flags.BoolVar(&s.skip, "skip-unsupported", false, "leave out sources and tools of types that are not served, and tools that need such a source, with a note each")
+	flags.Var(&pathsFlag{&s.paths, files.Prebuilt, "string"}, "prebuilt", "`postgres`, mysql or sqlite: tools for the database that POSTGRES_HOST, MYSQL_HOST or SQLITE_DATABASE and the variables beside it name, as Toolbox's --prebuilt; may be given more than once")
 	flags.StringVar(&s.appID, "app", "", "`ID` of the app, where the files do not name it; else the name of their folder")
 }
 
 func (s *sourceFlags) registerFiles(flags *pflag.FlagSet) {
-	flags.StringArrayVarP(&s.paths, "file", "f", nil, "`FILE` or folder, - for standard input; may be given more than once")
+	flags.VarP(&pathsFlag{&s.paths, "", "stringArray"}, "file", "f", "`FILE` or folder, - for standard input; may be given more than once")
 }
+
+// pathsFlag is a flag that adds to the paths of files, in the order of the command line.
+type pathsFlag struct {
+	paths        *[]string
+	before, kind string
+}
+
+// Set adds a path.
+func (f *pathsFlag) Set(path string) error {
+	*f.paths = append(*f.paths, f.before+path)
+	return nil
+}
+
+// String is empty, as there is no default.
+func (f *pathsFlag) String() string { return "" }
+
+// Type is that of the flag.
+func (f *pathsFlag) Type() string { return f.kind }
 
 // given adds files that stand as arguments, and refuses to read none.
 func (s *sourceFlags) given(args []string) error {
 	s.paths = append(s.paths, args...)
 	if len(s.paths) == 0 {
-		return errors.New("no file is given: name files and folders, as in tools.yaml, or - for standard input")
+		return errors.New("no file is given: name files and folders, as in tools.yaml, or - for standard input, or give --prebuilt")
 	}
 	return nil
 }

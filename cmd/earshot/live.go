@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -100,6 +101,9 @@ func (l *liveFiles) newWatcher() (*fsnotify.Watcher, error) {
 		return nil, fmt.Errorf("watch the files: %w", err)
 	}
 	for _, path := range l.source.paths {
+		if strings.HasPrefix(path, files.Prebuilt) {
+			continue // it never changes
+		}
 		folder := path
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			folder = filepath.Dir(path)

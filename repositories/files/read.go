@@ -2,6 +2,7 @@ package files
 
 import (
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 // Options say how files are read.
@@ -36,7 +38,7 @@ const Stdin = "-"
 type Set struct {
 	// AppID is the name of the document of kind app, else the appId of a SERMAS app,
 	// else what Options say, else the name of the folder that the first path is or is
-	// in. It is empty where that name cannot be an id.
+	// in, or of what is Prebuilt. It is empty where that name cannot be an id.
 	AppID string
 	// Files are the files that were read, in their order.
 	Files []string
@@ -117,6 +119,9 @@ func readValues(name, source string, lookup func(string) (string, bool), faults 
 
 // folderName is the name of the folder that is given, or that the first file is in.
 func folderName(path string, names []string) string {
+	if name, is := strings.CutPrefix(path, Prebuilt); is {
+		return name
+	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return ""
@@ -140,14 +145,14 @@ const (
 
 // Expand lists the files that the paths stand for: a file itself; of a folder its
 // *.yaml and then its *.yml, by name and not recursively, and the *.json that a SERMAS
-// app has. Stdin stands for itself. Its tasks and users are left to SERMAS.
+// app has. Stdin stands for itself, and so does what is Prebuilt. Its tasks and users are left to SERMAS.
 func Expand(paths []string) ([]string, error) {
 	var found []string
 	var faults Faults
 	for _, path := range paths {
 		var info fs.FileInfo
 		var err error
-		if path != Stdin {
+		if path != Stdin && !strings.HasPrefix(path, Prebuilt) {
 			info, err = os.Stat(path)
 		}
 		switch {
@@ -226,6 +231,8 @@ func load(file string) (string, error) {
 // load reads the text of a file, or of standard input.
 func (o Options) load(name string) (string, error) {
 	switch {
+	case strings.HasPrefix(name, Prebuilt):
+		return readPrebuilt(name)
 	case name != Stdin:
 		return load(name)
 	case o.Stdin == nil:
@@ -258,7 +265,7 @@ func Fingerprint(paths []string) string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, names, err)
 	for _, name := range names {
-		content, err := load(name)
+		content, err := Options{}.load(name)
 		fmt.Fprintf(sum, "%q %d %v\n%s", name, len(content), err, content)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
@@ -268,4 +275,23 @@ func Fingerprint(paths []string) string {
 // carriage returns. Places stay true.
 func clean(source string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(source, "\ufeff"), "\r\n", "\n")
+}
+
+// Prebuilt begins the path that stands for definitions that come with Earshot, for a database
+// that environment variables name: Prebuilt + "postgres", "mysql" or "sqlite".
+const Prebuilt = "prebuilt:"
+
+var prebuiltNames = []string{"postgres", "mysql", "sqlite"}
+
+//go:embed prebuilt/*.yaml
+var prebuiltFiles embed.FS
+
+// readPrebuilt returns the text that a path with Prebuilt stands for.
+func readPrebuilt(path string) (string, error) {
+	name := strings.TrimPrefix(path, Prebuilt)
+	source, err := prebuiltFiles.ReadFile("prebuilt/" + name + ".yaml")
+	if err != nil {
+		return "", fmt.Errorf("there is no such prebuilt: %s%s", fault.OneOf(prebuiltNames), fault.DidYouMean(name, prebuiltNames))
+	}
+	return string(source), nil
 }
