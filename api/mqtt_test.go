@@ -279,6 +279,7 @@ func TestConnectionOverMQTTEndsWithTheLastOfItsTokens(t *testing.T) {
 	s.publish("tool.trigger.clinic.s1.book", "s1", `{"appId":"clinic","name":"book"}`)
 	_, says := renewed.hears()
 	require.Equal(t, "book", says["name"])
+	require.Equal(t, map[string]any{}, says["values"], "who reads one of them needs no check")
 	clock.Advance(time.Minute)
 	renewed.ended()
 }

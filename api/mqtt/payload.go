@@ -39,7 +39,7 @@ type event struct {
 	Name         string                `json:"name,omitempty"`
 	Metadata     repositories.Metadata `json:"metadata,omitempty"`
 	Schema       json.RawMessage       `json:"schema,omitempty"`
-	Values       map[string]any        `json:"values,omitempty"`
+	Values       map[string]any        `json:"values"`
 	Omitted      []string              `json:"omitted,omitempty"`
 }
 
@@ -128,6 +128,9 @@ func (s *Server) triggered(ctx context.Context, data []byte) (any, error) {
 	var says triggered
 	if err := decode(data, &says.event); err != nil {
 		return nil, err
+	}
+	if says.Values == nil {
+		says.Values = map[string]any{}
 	}
 	says.Tool = s.describer(ctx, says.event)(says.Name)
 	says.Tool.Schema = filled(says.Schema, says.Values)
