@@ -80,7 +80,7 @@ func check(p *progress, install, short bool) error {
 		{"servers", func(*progress) error { return servers(install) }},
 		{"gofmt", func(*progress) error { return formatted() }},
 		{"modules", func(*progress) error { return command("go", "mod", "tidy", "-diff") }},
-		{"vet and staticcheck, beside what follows", func(p *progress) error { analysed = p.beside(analyses); return nil }},
+		{"vet and staticcheck begin, beside what follows", func(p *progress) error { analysed = p.beside(analyses); return nil }},
 		{"tests without -race", func(p *progress) error { return skipped.test(p, all...) }},
 		{"tests", func(p *progress) error { return p.test(slowestFirst, append(all, "-race")...) }},
 	}
