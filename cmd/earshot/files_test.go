@@ -223,7 +223,7 @@ func TestApplySaysWhatIsInItsWay(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no file":        {[]string{"apply"}, "earshot: no file is given: name files and folders, as in tools.yaml, or - for standard input\n"},
+		"no file":        {[]string{"apply"}, "earshot: no file is given: name files and folders, as in tools.yaml, or - for standard input, or give --prebuilt\n"},
 		"no key":         {[]string{"apply", "-f", "tools.yaml"}, "earshot: the service answers 401 Unauthorized: a key is needed: send it as the header Authorization: Bearer KEY (a key is given with --key or EARSHOT_KEY)\n"},
 		"nobody there":   {[]string{"apply", "-f", "tools.yaml", "--server", "http://127.0.0.1:1"}, "earshot: no Earshot answers at http://127.0.0.1:1: "},
 		"no URL":         {[]string{"apply", "-f", "tools.yaml", "--server", "here"}, "earshot: --server (EARSHOT_URL) is \"here\"; it must be a URL"},
@@ -267,7 +267,7 @@ func TestFilesMayBeArgumentsOrStandardInput(t *testing.T) {
 	require.Equal(t, commandResult{0, newerFile, ""}, typing(t, nil, olderFile, "migrate", "-"))
 	require.Contains(t, typing(t, nil, olderFile, "migrate", "-", "--dry-run").out, "\n+kind: tool\n")
 	for _, name := range []string{"validate", "migrate", "apply"} {
-		require.Equal(t, "earshot: no file is given: name files and folders, as in tools.yaml, or - for standard input\n", command(t, nil, name).err)
+		require.Equal(t, "earshot: no file is given: name files and folders, as in tools.yaml, or - for standard input, or give --prebuilt\n", command(t, nil, name).err)
 	}
 	w := atDev(t, nil)
 	require.Equal(t, "+ app clinic\n+ repository clinic/desk\ncreated 2, updated 0, left 0, removed 0\n", typing(t, w.env, olderFile, "apply", "-").out)
