@@ -155,10 +155,15 @@ func (w *world) environment(addr string) []string {
 	return env
 }
 
-// await waits until all replicas are ready.
+// await waits until all replicas are ready, which none is while what it was refused last does
+// not fit into the stream.
 func (w *world) await(ctx context.Context) error {
 	for _, r := range w.replicas {
-		if err := until(w.options.ready, func() bool { return ctx.Err() != nil || r.ready() }); err != nil {
+		ready := func() bool {
+			w.makeRoom()
+			return ctx.Err() != nil || r.ready()
+		}
+		if err := until(w.options.ready, ready); err != nil {
 			return fmt.Errorf("replica %d: %w; see %s", r.slot, err, r.process.log)
 		}
 	}
