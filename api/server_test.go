@@ -54,7 +54,7 @@ func TestAHeaderOver64KiBIsRefused(t *testing.T) {
 }
 
 // brief is what a client may take in these tests, in place of 30 s.
-const brief = 200 * time.Millisecond
+const brief = 500 * time.Millisecond
 
 // patience is how long a test waits for what should come at once on an idle machine.
 const patience = 30 * time.Second

@@ -286,7 +286,7 @@ func TestAServerThatHangsIsGivenItsTime(t *testing.T) {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		})
-		outcome := remoteRig(t, s.URL, nil).remote(find+`,"request":{"timeout":"200ms"}`, `{"query":"x"}`)
+		outcome := remoteRig(t, s.URL, nil).remote(find+`,"request":{"timeout":"1s"}`, `{"query":"x"}`)
 		require.Equal(t, effect.Retry, outcome.Verdict)
 		require.Equal(t, effect.ReasonTimeout, outcome.Reason, outcome.Error)
 	}

@@ -64,7 +64,7 @@ func TestTokensThatDoNotComeAreHeldToTheTimeLimit(t *testing.T) {
 	tokens.replies = []answer{{hang: true}}
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", serviceAccount(t, tokens.server.URL))
 	e := newEndpoint(t)
-	options := llm.Options{Gemini: provider.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}, Timeout: 50 * time.Millisecond}
-	require.Equal(t, "no answer within 50ms", unavailable(t, options).Reason)
+	options := llm.Options{Gemini: provider.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}, Timeout: 500 * time.Millisecond}
+	require.Equal(t, "no answer within 500ms", unavailable(t, options).Reason)
 	require.Empty(t, e.questions())
 }
