@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -19,6 +21,7 @@ import (
 	"earshot/deploy/devtest"
 	"earshot/repositories/store"
 	"earshot/repositories/unraced"
+	"earshot/trigger/effect"
 )
 
 // sermas has the clients of SERMAS served.
@@ -302,4 +305,46 @@ func TestClientOfMQTTThatReadsNothingIsCutOff(t *testing.T) {
 	got, err := io.Copy(io.Discard, idle.in)
 	require.Error(t, err)
 	require.Less(t, got, int64(events*len(payload)), "it was cut off before it was sent everything")
+}
+
+// cutOff is a reader of the stream that is too slow for it: what it follows ends with each event.
+type cutOff struct {
+	ends int // how many events there are
+	asks chan uint64
+}
+
+func (*cutOff) Now(context.Context) (uint64, error) { return 0, nil }
+
+func (c *cutOff) Follow(_ context.Context, _, _ string, after uint64) (<-chan effect.Published, error) {
+	c.asks <- after
+	if after == uint64(c.ends) {
+		return nil, errors.New("the stream cannot be read")
+	}
+	events, subject := make(chan effect.Published, 1), "tool.trigger.clinic.s1.book"
+	if after == 0 { // before anybody has subscribed
+		subject = "tool.result.clinic.s1.book"
+	}
+	events <- effect.Published{Sequence: after + 1, Subject: subject, Data: []byte(fmt.Sprintf(`{"appId":"clinic","name":"book","id":"e%d"}`, after+1))}
+	close(events)
+	return events, nil
+}
+
+func TestReaderOfTheStreamThatIsTooSlowGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	slow := &cutOff{ends: 3, asks: make(chan uint64)}
+	w := live(t, everything, sermas, func(o *api.Options) { o.Events = slow })
+	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
+	s := stage{world: w}
+	key := s.keyFor("clinic", `"triggers"`)
+	connected := make(chan *subscriber)
+	go func() { connected <- s.connected(key).subscribe("#") }()
+	require.EqualValues(t, 0, <-slow.asks)
+	follower := <-connected
+	for after := range uint64(2) {
+		require.Equal(t, after+1, <-slow.asks)
+		_, says := follower.hears()
+		require.Equal(t, fmt.Sprint("e", after+2), says["id"])
+	}
+	require.EqualValues(t, slow.ends, <-slow.asks)
+	follower.ended()
 }

@@ -44,7 +44,7 @@ func (s *Server) join(ctx context.Context, appID string) (*broker, error) {
 		stop() // somebody else was faster
 		return b, nil
 	}
-	go s.feed(following, b, events)
+	go s.feed(following, b, events, after)
 	return b, nil
 }
 
@@ -83,22 +83,31 @@ func (s *Server) forget(b *broker) {
 	}
 }
 
-// feed hands the events of the app to its broker, until there are no more: then its clients have
-// to connect again, since they would hear nothing.
-func (s *Server) feed(ctx context.Context, b *broker, events <-chan effect.Published) {
+// feed hands the events of the app to its broker. Where it was too slow for them it goes on behind
+// the last one that it got; where there are no more its clients have to connect again, since they
+// would hear nothing.
+func (s *Server) feed(ctx context.Context, b *broker, events <-chan effect.Published, after uint64) {
 	defer close(b.ended)
-	for published := range events {
-		says, is := s.messageOf(ctx, published)
-		if !is {
-			continue
-		}
-		if err := b.server.Publish("app/"+b.appID+"/"+says.topic, says.payload, false, 0); err != nil {
-			b.log.Warn("mqtt.publish", "app", b.appID, "topic", says.topic, "error", err.Error())
+	for err := error(nil); err == nil && ctx.Err() == nil; events, err = s.Events.Follow(ctx, b.appID, "", after) {
+		for published := range events {
+			s.pass(ctx, b, published)
+			after = published.Sequence
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(b)
+}
+
+// pass publishes an event to the clients of the app.
+func (s *Server) pass(ctx context.Context, b *broker, published effect.Published) {
+	says, is := s.messageOf(ctx, published)
+	if !is {
+		return
+	}
+	if err := b.server.Publish("app/"+b.appID+"/"+says.topic, says.payload, false, 0); err != nil {
+		b.log.Warn("mqtt.publish", "app", b.appID, "topic", says.topic, "error", err.Error())
+	}
 }
 
 // serve speaks MQTT with a client until its connection is over.
