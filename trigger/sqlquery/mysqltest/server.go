@@ -10,11 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -29,18 +27,13 @@ const (
 	password = "hunter2-mysql-password"
 )
 
-// startLimit is far above the time that a start takes, for machines that do much else.
-const startLimit = 60 * time.Second
-
 // Server is a MariaDB server. Its methods end the test where they fail.
 type Server struct {
 	t       testing.TB
 	program string
 	dir     string
 	port    int
-	child   *exec.Cmd
-	gone    chan struct{}
-	output  *bytes.Buffer // to be read when gone is closed
+	child   *pgtest.Child
 	db      *sql.DB
 }
 
@@ -50,10 +43,9 @@ func Run(t testing.TB) *Server {
 	program, script := find(t)
 	s := &Server{t: t, program: program}
 	s.create(script)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	s.must(err, "find a free port")
-	s.port = listener.Addr().(*net.TCPAddr).Port
-	s.must(listener.Close(), "find a free port")
+	port, err := pgtest.FreePort()
+	s.must(err, "listen")
+	s.port = port
 	s.connect()
 	s.Start()
 	t.Cleanup(s.Stop)
@@ -96,59 +88,18 @@ func (s *Server) create(script string) {
 // Start starts a server that was stopped, and returns when it answers.
 func (s *Server) Start() {
 	s.t.Helper()
-	s.gone, s.output = make(chan struct{}), &bytes.Buffer{}
-	s.child = exec.Command(s.program, s.flags("--port="+strconv.Itoa(s.port), "--bind-address=127.0.0.1", "--socket="+filepath.Join(s.dir, "s"),
+	command := exec.Command(s.program, s.flags("--port="+strconv.Itoa(s.port), "--bind-address=127.0.0.1", "--socket="+filepath.Join(s.dir, "s"),
 		"--pid-file="+filepath.Join(s.dir, "pid"), "--skip-name-resolve", "--innodb-fast-shutdown=2", "--performance-schema=off", "--default-time-zone=+09:00", "--max-connections=30")...)
-	s.child.Stdout, s.child.Stderr = s.output, s.output
-	s.child.SysProcAttr, s.child.Dir = pgtest.Attributes(), s.dir
-	started := make(chan error, 1)
-	child, gone := s.child, s.gone
-	go func() {
-		// Linux sends the death signal of a child when the thread that made it ends.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		defer close(gone)
-		err := child.Start()
-		started <- err
-		if err == nil {
-			_ = child.Wait() // all that matters is that it is gone
-		}
-	}()
-	s.must(<-started, "start mariadbd")
-	s.must(s.ready(), "start mariadbd")
-}
-
-func (s *Server) ready() error {
-	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
-	defer cancel()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
-		err := s.db.PingContext(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-again.C:
-		case <-s.gone:
-			return fmt.Errorf("it ended at once: %s", s.output)
-		case <-ctx.Done():
-			return fmt.Errorf("it does not answer after %s: %w", startLimit, err)
-		}
-	}
+	child, err := pgtest.StartChild(s.dir, command, s.db.PingContext)
+	s.must(err, "run MariaDB")
+	s.child = child
 }
 
 // Stop ends the server without waiting for its clients. Stopping one that does not run does
 // nothing.
 func (s *Server) Stop() {
 	s.t.Helper()
-	if s.child == nil {
-		return
-	}
-	if err := s.child.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		s.t.Fatalf("stop mariadbd: %v", err)
-	}
-	<-s.gone
+	s.must(s.child.Stop(syscall.SIGTERM), "end MariaDB")
 	s.child = nil
 }
 

@@ -1,20 +1,16 @@
 package pgtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -31,19 +27,13 @@ const (
 	Password = "hunter2-pg-password"
 )
 
-// startLimit is far above the 100 ms that a start takes, for machines that do much
-// else.
-const startLimit = 60 * time.Second
-
 // Server is a PostgreSQL server. Its methods end the test where they fail.
 type Server struct {
-	t      testing.TB
-	bin    string
-	dir    string
-	port   int
-	child  *exec.Cmd
-	gone   chan struct{}
-	output *bytes.Buffer // to be read when gone is closed
+	t     testing.TB
+	bin   string
+	dir   string
+	port  int
+	child *Child
 }
 
 // Run starts a server that lives until the end of the test.
@@ -51,10 +41,9 @@ func Run(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t, bin: find(t)}
 	s.create()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	s.must(err, "find a free port")
-	s.port = listener.Addr().(*net.TCPAddr).Port
-	s.must(listener.Close(), "find a free port")
+	port, err := FreePort()
+	s.must(err, "listen")
+	s.port = port
 	s.Start()
 	t.Cleanup(s.Stop)
 	return s
@@ -84,59 +73,24 @@ func (s *Server) create() {
 // Start starts a server that was stopped, and returns when it answers.
 func (s *Server) Start() {
 	s.t.Helper()
-	s.gone, s.output = make(chan struct{}), &bytes.Buffer{}
-	s.child = exec.Command(filepath.Join(s.bin, "postgres"), "-D", s.dir, "-p", strconv.Itoa(s.port), "-k", "",
+	command := exec.Command(filepath.Join(s.bin, "postgres"), "-D", s.dir, "-p", strconv.Itoa(s.port), "-k", "",
 		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=30", "-c", "timezone=Asia/Tokyo", "-c", "datestyle=SQL")
-	s.child.Stdout, s.child.Stderr = s.output, s.output
-	s.child.SysProcAttr, s.child.Dir = Attributes(), s.dir
-	started := make(chan error, 1)
-	child, gone := s.child, s.gone
-	go func() {
-		// Linux sends the death signal of a child when the thread that made it ends.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		defer close(gone)
-		err := child.Start()
-		started <- err
-		if err == nil {
-			_ = child.Wait() // all that matters is that it is gone
-		}
-	}()
-	s.must(<-started, "start postgres")
-	s.must(s.ready(), "start postgres")
-}
-
-func (s *Server) ready() error {
-	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
-	defer cancel()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
+	child, err := StartChild(s.dir, command, func(ctx context.Context) error {
 		conn, err := pgx.Connect(ctx, s.url())
-		if err == nil {
-			return conn.Close(ctx)
+		if err != nil {
+			return err
 		}
-		select {
-		case <-again.C:
-		case <-s.gone:
-			return fmt.Errorf("it ended at once: %s", s.output)
-		case <-ctx.Done():
-			return fmt.Errorf("it does not answer after %s: %w", startLimit, err)
-		}
-	}
+		return conn.Close(ctx)
+	})
+	s.must(err, "run PostgreSQL")
+	s.child = child
 }
 
 // Stop ends the server without waiting for its clients. Stopping one that does not
 // run does nothing.
 func (s *Server) Stop() {
 	s.t.Helper()
-	if s.child == nil {
-		return
-	}
-	if err := s.child.Process.Signal(syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		s.t.Fatalf("stop postgres: %v", err)
-	}
-	<-s.gone
+	s.must(s.child.Stop(syscall.SIGINT), "end PostgreSQL")
 	s.child = nil
 }
 
