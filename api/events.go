@@ -81,7 +81,8 @@ func (h events) stream(c echo.Context) error {
 
 // opened is who opens a stream, and in which life of the session.
 func (h events) opened(ctx context.Context, c echo.Context) (*openedWith, error) {
-	by := &openedWith{Principal: auth.PrincipalOf(c), session: scopeOf(c), checked: h.by.Now()}
+	by := &openedWith{Principal: auth.PrincipalOf(c), session: scopeOf(c)}
+	by.watch = auth.NewWatch(h.by.Now, func(ctx context.Context) error { return h.by.StillGood(ctx, by.Principal) })
 	by.outlives = by.session.SessionID != "" && !by.FrontEnd()
 	if !by.outlives {
 		return by, nil
@@ -145,11 +146,6 @@ const (
 	// heartbeat is less than the 30 s after which some proxies take a connection that
 	// is silent for dead.
 	heartbeat = 15 * time.Second
-	// recheck is how often a stream looks whether its key is still good; with the age
-	// that the answer may have it is less than the second that a revocation may take.
-	recheck = 500 * time.Millisecond
-	// unchecked is how long a stream stays open while its key cannot be looked up.
-	unchecked = 30 * time.Second
 	// tokenWarning is how long before its key or token ends a stream says so.
 	tokenWarning = time.Minute
 )
@@ -163,7 +159,7 @@ const (
 // pump writes events until somebody ends it: the client, the tail, the end of its key
 // or of this process.
 func (h events) pump(ctx context.Context, out *eventWriter, published <-chan effect.Published, by *openedWith) {
-	beats, checks := time.NewTicker(heartbeat), time.NewTicker(recheck)
+	beats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
 	defer beats.Stop()
 	defer checks.Stop()
 	if by.warn(out, h.by.Now()) != nil {
@@ -194,8 +190,8 @@ func (h events) pump(ctx context.Context, out *eventWriter, published <-chan eff
 // openedWith is the key or token that a stream was opened with.
 type openedWith struct {
 	auth.Principal
-	checked time.Time // when it was last known to be good
-	warned  bool      // that it ends
+	watch  *auth.Watch
+	warned bool // that it ends
 	// outlives says that it does not end with the session of the stream, as a session's token
 	// would; life is the one of the session in which the stream was opened then.
 	outlives bool
@@ -229,13 +225,12 @@ func (h events) stillOpen(ctx context.Context, out *eventWriter, by *openedWith)
 	if by.warn(out, now) != nil {
 		return false
 	}
-	err := h.by.StillGood(ctx, by.Principal)
+	err := by.watch.Over(ctx)
 	switch {
 	case err == nil:
-		by.checked = now
 		return !h.over(ctx, by)
 	case answer.IsUnavailable(err):
-		return now.Sub(by.checked) < unchecked
+		return false
 	}
 	_ = out.notice(tokenExpired, tokenEnd{ExpiresAt: by.Expires, Detail: answer.ProblemOf(auth.Unauthorized(err)).Detail})
 	return false

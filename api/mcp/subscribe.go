@@ -36,8 +36,6 @@ const (
 const (
 	// heartbeat is less than the 30 s after which some proxies take a silent connection for dead.
 	heartbeat = 15 * time.Second
-	// recheck is how often it is looked whether the key is still good.
-	recheck = 500 * time.Millisecond
 	// writeTime is how long a client may take for one notification.
 	writeTime = 10 * time.Second
 )
@@ -122,7 +120,7 @@ func (l *listener) begin() error {
 
 // pump sends what the events of the app come to.
 func (l *listener) pump(ctx context.Context, events <-chan effect.Published) {
-	beats, checks := time.NewTicker(heartbeat), time.NewTicker(recheck)
+	beats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
 	defer beats.Stop()
 	defer checks.Stop()
 	for {

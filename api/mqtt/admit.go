@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/mochi-mqtt/server/v2/packets"
@@ -101,6 +99,9 @@ var (
 	errSession = errors.New("the token of a session follows its session by /v1/apps/{appId}/sessions/{sessionId}/events")
 )
 
+// follower is what it takes to follow the events of an app.
+var follower = auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}}
+
 // principal finds out who may follow the events of which app.
 func (s *Server) principal(ctx context.Context, token secret.Secret) (auth.Principal, error) {
 	if token.Empty() {
@@ -114,17 +115,8 @@ func (s *Server) principal(ctx context.Context, token secret.Secret) (auth.Princ
 		return who, refused(errNoApp)
 	case who.FrontEnd():
 		return who, refused(errSession)
-	case !follows(who):
-		return who, refused(fmt.Errorf("the key has neither the scope %s nor %s", store.PermitTriggers, store.PermitMessages))
 	}
-	return who, nil
-}
-
-// follows reports whether the scopes of a key are among those that follow events.
-func follows(who auth.Principal) bool {
-	return slices.ContainsFunc(who.Scopes(), func(scope store.Permission) bool {
-		return scope == store.PermitTriggers || scope == store.PermitMessages
-	})
+	return who, who.Check(follower, who.AppID(), "")
 }
 
 func refused(because error) error { return answer.NewProblem(403, because.Error()) }

@@ -74,10 +74,6 @@ const (
 	subprotocol, subprotocol31 = "mqtt", "mqttv3.1"
 	// connectTime is how long a client may take until it has said who it is.
 	connectTime = 10 * time.Second
-	// recheck is how often it is looked whether the token is still good, and unchecked how
-	// long a connection stays open while that cannot be looked up.
-	recheck   = 500 * time.Millisecond
-	unchecked = 30 * time.Second
 )
 
 // Serve takes the request of a client for a WebSocket, and returns when its connection is over.
@@ -144,7 +140,7 @@ func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 
 // await returns when a connection is to end, with what is said of that.
 func (s *Server) await(ctx context.Context, who auth.Principal, gone, ended <-chan struct{}) (websocket.StatusCode, string) {
-	checks, checked := time.NewTicker(recheck), s.Now()
+	checks, watch := time.NewTicker(auth.Recheck), auth.NewWatch(s.Now, func(ctx context.Context) error { return s.good(ctx, &who) })
 	defer checks.Stop()
 	for {
 		select {
@@ -157,10 +153,7 @@ func (s *Server) await(ctx context.Context, who auth.Principal, gone, ended <-ch
 		case <-ctx.Done():
 			return websocket.StatusGoingAway, ""
 		case <-checks.C:
-			err := s.good(ctx, &who)
-			if err == nil {
-				checked = s.Now()
-			} else if !answer.IsUnavailable(err) || s.Now().Sub(checked) > unchecked {
+			if err := watch.Over(ctx); err != nil {
 				return websocket.StatusPolicyViolation, why(err)
 			}
 		}
