@@ -10,6 +10,7 @@ import (
 	"earshot/repositories/bodies"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/parameters"
 )
 
 // functionType is what OpenAI calls the type of a tool that is a function.
@@ -160,16 +161,17 @@ func sameJSON(one, other any) bool {
 // inOrder finds a tool's JSON Schema as it was sent, wherever it stands, and returns the fields
 // of the tool with it.
 func inOrder(tool map[string]json.RawMessage) map[string]json.RawMessage {
+	if parameters.Present(tool["parameters"]) {
+		return tool
+	}
 	var function map[string]json.RawMessage
 	_ = json.Unmarshal(tool[functionType], &function) // what is no object was a fault
-	schemas := []json.RawMessage{tool["parameters"], function["parameters"]}
+	schemas := []json.RawMessage{function["parameters"]}
 	for _, field := range schemaFields {
 		schemas = append(schemas, tool[field])
 	}
-	for _, one := range schemas[1:] {
-		if present := len(tool["parameters"]) > 0 && string(tool["parameters"]) != "null"; !present && bytes.HasPrefix(one, []byte("{")) {
-			tool["parameters"] = one
-		}
+	if i := slices.IndexFunc(schemas, func(one json.RawMessage) bool { return bytes.HasPrefix(one, []byte("{")) }); i >= 0 {
+		tool["parameters"] = schemas[i]
 	}
 	return tool
 }

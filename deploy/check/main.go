@@ -59,8 +59,7 @@ type step struct {
 	run  func(*progress) error
 }
 
-// analyses read the code. They compute, while the tests wait half of their time, so that
-// they run beside them.
+// analyses read the code. They run beside the tests, which wait now and then.
 var analyses = []step{
 	{"vet", func(*progress) error { return command("go", "vet", "./...") }},
 	{"staticcheck", func(*progress) error { return command("go", "run", staticcheck, "./...") }},
