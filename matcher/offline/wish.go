@@ -1,0 +1,108 @@
+package offline
+
+import (
+	"strings"
+
+	"earshot/matcher/retrieval"
+	"earshot/matcher/text"
+)
+
+// unspoken reports whether the text is in a mood that, as far as is known, does not call
+// for the tool. "When is my appointment?" and "my appointment was fine" have all the words
+// of a tool that books one, and are no bookings.
+func unspoken(p *retrieval.Document, m text.Mood, similarity float32) bool {
+	return !p.Moods[m] && similarity < sameWords
+}
+
+// refuses reports whether the text says that the thing is not wanted, or wants it
+// undone. A tool whose own words speak of that ("cancel booking", "card not working")
+// is meant by such a text, and so not refused by it.
+func refuses(p *retrieval.Document, words []text.Word) bool {
+	if undoes(p, words) {
+		return false
+	}
+	begun := false // a word with a subject stands before
+	for i, w := range words {
+		if contradicts(p, w) {
+			return true
+		}
+		if text.UndoingWords.Has(w.Norm) && !p.Known[w.Stem] {
+			return true
+		}
+		if text.DroppingWords.Has(w.Norm) && !begun && !p.Known[w.Stem] {
+			return true
+		}
+		if text.Negations.Has(w.Norm) && !p.Known[w.Stem] && negates(p, words, i) {
+			return true
+		}
+		begun = begun || text.IsSubject(w)
+	}
+	return false
+}
+
+// contradicts reports whether the word is the opposite of one that the tool is named
+// for or described with: "off" for a tool that turns on.
+func contradicts(p *retrieval.Document, w text.Word) bool {
+	if p.Known[w.Stem] {
+		return false
+	}
+	for _, opposite := range opposites[w.Norm] {
+		if p.Title[text.Stem(opposite)] {
+			return true
+		}
+	}
+	return false
+}
+
+// undoes reports whether the text wants something undone and the tool does that.
+func undoes(p *retrieval.Document, words []text.Word) bool {
+	for _, w := range words {
+		if text.UndoingWords.Has(w.Norm) && p.Known[w.Stem] {
+			return true
+		}
+	}
+	return false
+}
+
+// negates reports whether the negation at i is of a wish or of what the tool does:
+// "do not want", "no appointment", but not "I can not find" or "I do not know".
+func negates(p *retrieval.Document, words []text.Word, i int) bool {
+	if i == 0 || words[i].Norm == "never" || text.Negations.Foreign(words[i].Norm) {
+		return true
+	}
+	if text.UnableWords.Has(words[i-1].Norm) || words[i-1].Norm == "or" {
+		return false
+	}
+	for _, w := range words[i+1 : min(i+4, len(words))] {
+		if text.WantingWords.Has(w.Norm) || p.Name[w.Stem] {
+			return true
+		}
+	}
+	return false
+}
+
+// thanks reports whether the text is a thank-you or a good-bye and no request.
+func thanks(p *retrieval.Document, words []text.Word, m text.Mood) bool {
+	if m == text.Wish || m == text.Question {
+		return false
+	}
+	for _, w := range words {
+		if text.PartingWords.Has(w.Norm) && !p.Known[w.Stem] {
+			return true
+		}
+	}
+	return false
+}
+
+// opposites are pairs of words of opposite meaning: a tool does one or the other.
+var opposites = mutual(text.Opposites.Entries())
+
+func mutual(pairs []string) map[string][]string {
+	found := map[string][]string{}
+	for _, pair := range pairs {
+		both := strings.Fields(pair)
+		found[both[0]] = append(found[both[0]], both[1])
+		found[both[1]] = append(found[both[1]], both[0])
+	}
+	return found
+}
