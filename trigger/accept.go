@@ -16,6 +16,7 @@ import (
 	"earshot/repositories/locale"
 	"earshot/repositories/parameters"
 	"earshot/repositories/store"
+	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
 )
 
@@ -30,7 +31,7 @@ type turn struct {
 	history []matcher.Utterance
 	// unfinished are calls that earlier messages began, as far as they can still be
 	// made; at is the time by the clock of Redis.
-	unfinished []unfinished
+	unfinished []conversation.Begun
 	at         time.Duration
 	// asked are the triggers whose question is the last thing that was asked, consents those
 	// that the message answers; standing is what was learnt of its firings by trying.
@@ -150,7 +151,7 @@ func (e *Engine) readTurn(id ledger.Turn, token string, had *appState, found *le
 	if t.scope.claims, err = readClaims(found.Claims); err != nil {
 		return nil, err
 	}
-	t.unfinished, t.draft = readUnfinished(found.Unfinished, t.scope, t.at), &found.Draft
+	t.unfinished, t.draft = waitingCalls(found.Unfinished, t.scope, t.at), &found.Draft
 	return t, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
 )
 
@@ -148,7 +149,7 @@ func firedOf(answer Answer) []matcher.PastCall {
 			list[i].Result, list[i].Error = match.Call.Result, match.Call.Error
 		}
 		if match.State == StateCancelled {
-			list[i].Error = cancelled
+			list[i].Error = conversation.Cancelled
 		}
 	}
 	return list

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
 	"earshot/trigger/state"
 )
@@ -25,7 +25,7 @@ func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 		p.tells = t.teller()
 	}
 	p.life, p.claims, p.standing, p.answer.Auth = t.generation, len(t.scope.claims) > 0, t.standing, t.message.Auth
-	fires := oncePerRepository(exclusiveFirst(result.Matches)) // none of a plain yes or no
+	fires := conversation.Fires(result.Matches) // none of a plain yes or no
 	if err := p.setOff(e, t, fires, result.Rejected); err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 	if len(t.consents)+len(fires)+len(result.Rejected) > 0 || directReply(t.scope, p.answer, result.Text, t.scope.chats()) != nil {
 		p.heard = ledger.Related
 	}
-	kept, err := keptUnfinished(t, result)
+	kept, err := conversation.Write(conversation.After(t.unfinished, t.message.Text, result, t.at.Milliseconds()))
 	p.unfinished, p.explained = kept, e.explained(t, p, result, fires)
 	return &p.plan, err
 }
@@ -67,38 +67,12 @@ func (p *planner) setOff(e *Engine, t *turn, fires []matcher.Match, rejects []ma
 func (p *planner) unmatched(s scope) error {
 	reach := s.candidates()
 	if catchAll := reach.catchAll; catchAll != nil {
-		values := orEmpty(catchAll.Tool.Params().Read(nil).Values)
-		values["value"] = p.text
-		return p.fire(matcher.Match{Candidate: *catchAll, Values: values}, SourceMessage, "")
+		return p.fire(conversation.CatchAll(*catchAll, p.text), SourceMessage, "")
 	}
 	if len(reach.all) > 0 {
 		return p.notMatching(reach.all)
 	}
 	return nil
-}
-
-// exclusiveFirst keeps only the matches of exclusive repositories where there are any.
-func exclusiveFirst(matches []matcher.Match) []matcher.Match {
-	exclusive := slices.DeleteFunc(slices.Clone(matches), func(m matcher.Match) bool {
-		return !m.Repository.Options.Exclusive
-	})
-	if len(exclusive) > 0 {
-		return exclusive
-	}
-	return matches
-}
-
-// oncePerRepository keeps the first match of each triggerOnce repository.
-func oncePerRepository(matches []matcher.Match) []matcher.Match {
-	taken := map[*repositories.Repository]bool{}
-	return slices.DeleteFunc(slices.Clone(matches), func(m matcher.Match) bool {
-		if !m.Repository.Options.TriggerOnce {
-			return false
-		}
-		before := taken[m.Repository]
-		taken[m.Repository] = true
-		return before
-	})
 }
 
 // skipsResponse tells a front-end whether it should keep silent: a tool that fired says so,
@@ -154,44 +128,12 @@ func equal(a, b *repositories.Tool) bool {
 	return errOne == nil && errTwo == nil && bytes.Equal(one, two)
 }
 
-// keepUnfinished is how long a call that lacks values waits for the next message.
-const keepUnfinished = 10 * time.Minute
-
-// unfinished is a call that lacks values, as a session keeps it.
-type unfinished struct {
-	RepositoryID string         `json:"repositoryId"`
-	SessionID    string         `json:"sessionId,omitempty"` // of the repository
-	Name         string         `json:"name"`
-	Values       map[string]any `json:"values"`
-	Missing      []string       `json:"missing"`
-	Since        int64          `json:"since"` // ms, by the clock of Redis
-
-	candidate matcher.Candidate
-}
-
-// readUnfinished reads the unfinished calls of a session, without those that are too old or
-// whose tool is no longer in scope.
-func readUnfinished(text string, s scope, now time.Duration) []unfinished {
+// waitingCalls are the calls that a session keeps, as far as they can still be made.
+func waitingCalls(text string, s scope, now time.Duration) []conversation.Begun {
 	if text == "" {
 		return nil
 	}
-	return stillOpen(text, s.candidates().all, now)
-}
-
-func stillOpen(text string, among []matcher.Candidate, now time.Duration) []unfinished {
-	var stored, open []unfinished
-	if decode(text, &stored) != nil {
-		return nil
-	}
-	reach := matcher.Request{Candidates: among}
-	for _, u := range stored {
-		c, found := reach.Named(u.Name)
-		if found && c.Repository.ID == u.RepositoryID && c.Repository.SessionID == u.SessionID && now-time.Duration(u.Since)*time.Millisecond < keepUnfinished {
-			u.candidate = c
-			open = append(open, u)
-		}
-	}
-	return open
+	return conversation.Read(text, s.candidates().all, now)
 }
 
 // OpenCall is a call that messages have begun and that lacks values.
@@ -224,105 +166,31 @@ func (e *Engine) Open(ctx context.Context, appID, sessionID string) ([]OpenCall,
 		return nil, err
 	}
 	all, _ := s.winners()
-	for _, one := range stillOpen(found.Unfinished, all, found.At) {
+	for _, one := range conversation.Read(found.Unfinished, all, found.At) {
 		open = append(open, OpenCall{RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing,
-			Ask: one.candidate.Tool.Params().Ask(one.Missing...)})
+			Ask: one.Candidate.Tool.Params().Ask(one.Missing...)})
 	}
 	return open, nil
 }
 
-// unfinishedBefore works out which calls lacked values after a history: the session keeps
-// those of its end alone.
-func unfinishedBefore(at time.Time, history []ledger.Past, s scope) []unfinished {
-	var open []unfinished
-	reach := matcher.Request{Candidates: s.candidates().all}
+// unfinishedBefore works out which calls lacked values after a history.
+func unfinishedBefore(at time.Time, history []ledger.Past, s scope) []conversation.Begun {
+	var list []conversation.Past
 	for _, past := range history {
 		var said storedMessage
 		var decided Answer
-		if decode(past.Message, &said) != nil || past.Decision == "" || decode(past.Decision, &decided) != nil {
+		if decode(past.Message, &said) != nil || said.Actor == matcher.ActorAgent || past.Decision == "" || decode(past.Decision, &decided) != nil {
 			continue
 		}
-		if len(decided.Matches)+len(decided.Rejected) > 0 {
-			open = nil
+		one := conversation.Past{Text: said.Text, Time: said.Time, Fired: len(decided.Matches) > 0}
+		for _, rejected := range decided.Rejected {
+			one.Rejected = append(one.Rejected, conversation.Rejected{
+				RepositoryID: rejected.RepositoryID, Name: rejected.Name, Values: rejected.Values, Missing: rejected.Missing, Errors: rejected.Errors,
+			})
 		}
-		open = afterWords(open, said.Text)
-		for _, one := range decided.Rejected {
-			c, found := reach.Named(one.Name)
-			if !found || c.Repository.ID != one.RepositoryID || at.Sub(said.Time) >= keepUnfinished {
-				continue
-			}
-			rejected := matcher.Rejected{Candidate: c, Values: one.Values, Missing: one.Missing, Errors: one.Errors}
-			open = append(open, unfinished{Name: one.Name, Values: soundValues(rejected), Missing: faulty(rejected), candidate: c})
-		}
+		list = append(list, one)
 	}
-	return open
-}
-
-// toMatcher converts unfinished calls to the matcher's type, without the values that a
-// message takes back.
-func toMatcher(list []unfinished, said string) []matcher.Unfinished {
-	var shown []matcher.Unfinished
-	for _, u := range list {
-		shown = append(shown, u.shown().Without(said))
-	}
-	return shown
-}
-
-func (u unfinished) shown() matcher.Unfinished {
-	return matcher.Unfinished{Candidate: u.candidate, Values: u.Values, Missing: u.Missing}
-}
-
-// afterWords is what is left of unfinished calls after a message that called for nothing.
-func afterWords(list []unfinished, said string) []unfinished {
-	var kept []unfinished
-	for _, u := range list {
-		if shown := u.shown(); shown.Survives(said) {
-			left := shown.Without(said)
-			u.Values, u.Missing = left.Values, left.Missing
-			kept = append(kept, u)
-		}
-	}
-	return kept
-}
-
-// keptUnfinished is what the session keeps after a turn: calls that the message began
-// and, unless it is about something else or drops them, those from before.
-func keptUnfinished(t *turn, result matcher.Result) (string, error) {
-	var kept []unfinished
-	if len(result.Matches)+len(result.Rejected) == 0 {
-		kept = afterWords(t.unfinished, t.message.Text)
-	}
-	for _, rejected := range result.Rejected {
-		kept = append(kept, unfinished{
-			RepositoryID: rejected.Repository.ID, SessionID: rejected.Repository.SessionID, Name: rejected.Tool.Name,
-			Values: soundValues(rejected), Missing: faulty(rejected), Since: t.at.Milliseconds(),
-		})
-	}
-	if len(kept) == 0 {
-		return "", nil
-	}
-	text, err := exactjson.Encode(kept)
-	return string(text), err
-}
-
-// soundValues are the valid values of a rejected call.
-func soundValues(rejected matcher.Rejected) map[string]any {
-	values := maps.Clone(orEmpty(rejected.Values))
-	for _, name := range faulty(rejected) {
-		delete(values, name)
-	}
-	return values
-}
-
-// faulty names the parameters of a rejected call without a valid value.
-func faulty(rejected matcher.Rejected) []string {
-	names := slices.Clone(rejected.Missing)
-	for _, fault := range rejected.Errors {
-		if fault.Parameter != "" && !slices.Contains(names, fault.Parameter) {
-			names = append(names, fault.Parameter)
-		}
-	}
-	return names
+	return conversation.Replay(list, s.candidates().all, at)
 }
 
 // consent is what a message says to a question that was the last thing asked.
@@ -362,5 +230,5 @@ func (c consent) why() string {
 	if c.action == state.Confirm {
 		return "The user said yes to the question that was asked last."
 	}
-	return "The user said no to the question that was asked last: " + cancelled + "."
+	return "The user said no to the question that was asked last: " + conversation.Cancelled + "."
 }

@@ -15,6 +15,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
 )
 
@@ -334,9 +335,9 @@ func (m Match) undone(result callResult) string {
 	case len(result.Result) > 0:
 		return ""
 	case m.State == StateConfirming:
-		return confirming
+		return conversation.Confirming
 	case m.State == StateDuplicate:
-		return doneAlready
+		return conversation.DoneAlready
 	}
 	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/canonical"
+	"earshot/trigger/conversation"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 	"earshot/trigger/payload"
@@ -26,15 +27,6 @@ import (
 
 // confirmWithin is how long a trigger waits for a word about it.
 const confirmWithin = 3 * time.Minute
-
-// What a model reads as the result of a trigger that was held, until a call has another one.
-const (
-	confirming  = "it is not done yet: the user is asked to confirm it"
-	cancelled   = "cancelled: nothing was done"
-	doneAlready = "it is not done again: the same was done before"
-)
-
-var confirmed = json.RawMessage(`"confirmed"`)
 
 // keptBack is what a held trigger keeps back, as the ledger has it.
 type keptBack struct {
@@ -190,9 +182,9 @@ func (p *planner) move(e *Engine, h *heldTrigger, action state.Action, by string
 	if action == state.Confirm && h.Once {
 		m.Confirmed = h.Digest
 	}
-	result := callResult{TriggerID: h.record.TriggerID, Error: cancelled}
+	result := callResult{TriggerID: h.record.TriggerID, Error: conversation.Cancelled}
 	if action == state.Confirm {
-		result = callResult{TriggerID: h.record.TriggerID, Result: confirmed}
+		result = callResult{TriggerID: h.record.TriggerID, Result: conversation.Confirmed}
 	}
 	if action != state.Release {
 		text, err := exactjson.Encode(result)

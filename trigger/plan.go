@@ -13,6 +13,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
+	"earshot/trigger/conversation"
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
@@ -283,7 +284,7 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 	shown := Rejected{
 		RepositoryID: rejected.Repository.ID, Name: rejected.Tool.Name,
 		Values: orEmpty(rejected.Values), Missing: rejected.Missing, Errors: rejected.Errors,
-		Ask: rejected.Tool.Params().Ask(faulty(rejected)...),
+		Ask: rejected.Tool.Params().Ask(conversation.Faulty(rejected.Missing, rejected.Errors)...),
 	}
 	if shown.Missing == nil {
 		shown.Missing = []string{}

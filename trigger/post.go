@@ -209,7 +209,7 @@ func (e *Engine) pastTurn(ctx context.Context, m Message) (*turn, error) {
 		t.history = append(t.history, utterances(past)...)
 	}
 	if found.Message == "" {
-		t.unfinished, t.asked = readUnfinished(found.Unfinished, t.scope, t.at), found.Asked
+		t.unfinished, t.asked = waitingCalls(found.Unfinished, t.scope, t.at), found.Asked
 		return t, nil
 	}
 	var was storedMessage

@@ -13,6 +13,7 @@ import (
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
 )
 
@@ -95,7 +96,7 @@ func (e *Engine) dropped(t *turn) {
 func (e *Engine) request(t *turn) matcher.Request {
 	reach, now := t.scope.candidates(), e.now()
 	return matcher.Request{
-		App: t.scope.app, History: t.history, Text: t.message.Text, Unfinished: toMatcher(t.unfinished, t.message.Text),
+		App: t.scope.app, History: t.history, Text: t.message.Text, Unfinished: conversation.Shown(t.unfinished, t.message.Text),
 		Candidates: reach.all, Shared: t.scope.tools.shared, Own: reach.own,
 		Now: now.In(t.zone(now.Location())), Language: t.language(), Chat: t.scope.chats() && !t.message.Acted,
 	}
