@@ -63,6 +63,8 @@ type Settings struct {
 	Prompt Prompt `json:"prompt,omitzero"`
 	// LLM chooses models by purpose.
 	LLM LLM `json:"llm,omitzero"`
+	// Offline says how sure the words have to be where no model decides.
+	Offline Offline `json:"offline,omitzero"`
 	// AllowedOrigins lists the origins whose pages may call from a browser.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
 	// Limits bound what the app's users may do.
@@ -102,6 +104,18 @@ type LLM struct {
 	When string `json:"when,omitempty"`
 	// MostTools is how many tools a request has at most; 0 leaves it to the service.
 	MostTools int `json:"mostTools,omitempty"`
+}
+
+// How sure the words of a message have to be where no model decides.
+const (
+	BarCertain = "certain" // a wrong tool is worse than none
+	BarLikely  = "likely"  // more messages fire, and more of them a tool that was not meant
+)
+
+// Offline says how messages are matched where no model decides.
+type Offline struct {
+	// Bar is BarCertain or BarLikely; empty is the first.
+	Bar string `json:"bar,omitempty"`
 }
 
 // Module returns the app's module with that id, and whether there is one.

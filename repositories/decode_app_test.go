@@ -19,7 +19,7 @@ func TestDecodeAppReadsEveryField(t *testing.T) {
 	  "modules":[{"moduleId":"calendar","secret":"s","clientId":"c","tokenUrl":"https://id.example.org/token","audience":"a","scopes":["read"]}],
 	  "authServices":[{"name":"google","type":"google","clientId":"x"},{"name":"acme","type":"oidc","issuer":"https://acme.example.org","audience":"y"}],
 	  "sources":[],
-	  "settings":{"chatModeEnabled":true,"skipToolResponse":true,"prompt":{"text":"Be kind."},"llm":{"tools":"openai/meta-llama/Llama-3","when":"unsure","mostTools":128},"openai":{"mode":"act"},
+	  "settings":{"chatModeEnabled":true,"skipToolResponse":true,"prompt":{"text":"Be kind."},"llm":{"tools":"openai/meta-llama/Llama-3","when":"unsure","mostTools":128},"openai":{"mode":"act"},"offline":{"bar":"likely"},
 	    "allowedOrigins":["https://clinic.example.org","http://localhost:3000","*"],
 	    "limits":{"messagesPerMinute":1,"sessionMessagesPerMinute":2,"toolsPerRepository":3,"repositoriesPerSession":4}},
 	  "signingSecret":"***"}`))
@@ -30,6 +30,7 @@ func TestDecodeAppReadsEveryField(t *testing.T) {
 	require.Equal(t, repositories.LLM{Tools: "openai/meta-llama/Llama-3", When: repositories.LLMUnsure, MostTools: 128}, app.Settings.LLM)
 	require.Equal(t, repositories.Limits{MessagesPerMinute: 1, SessionMessagesPerMinute: 2, ToolsPerRepository: 3, RepositoriesPerSession: 4}, app.Settings.Limits)
 	require.Equal(t, repositories.ChatAct, app.Settings.OpenAI.Mode)
+	require.Equal(t, repositories.BarLikely, app.Settings.Offline.Bar)
 	require.True(t, app.SigningSecret.IsMasked())
 
 	read, err := json.Marshal(app)
@@ -50,7 +51,7 @@ func TestDecodeAppNamesAllFaultsAtOnce(t *testing.T) {
 	  "modules":[{"moduleId":"a","secret":"s","tokenUrl":"https://id/"},{"moduleId":"a","secret":"s","tokenUrl":"id"},{"moduleId":"b c"},{"moduleId":"d","secret":"","tokenUrl":"https://u:p@id/"}],
 	  "authServices":[{"name":"g","type":"google"},{"name":"g","type":"oidc","issuer":"acme"},{"name":"h","type":"saml"}],
 	  "sources":[{"name":"pg","type":"postgres"},{}],
-	  "settings":{"chatmodeEnabled":true,"llm":{"tools":"gpt-4","when":"never","mostTools":129},"openai":{"mode":"read"},"allowedOrigins":["https://a/b","clinic"],"limits":{"messagesPerMinute":-1,"toolsPerRepository":1.5}}}`))
+	  "settings":{"chatmodeEnabled":true,"llm":{"tools":"gpt-4","when":"never","mostTools":129},"openai":{"mode":"read"},"offline":{"bar":"sure"},"allowedOrigins":["https://a/b","clinic"],"limits":{"messagesPerMinute":-1,"toolsPerRepository":1.5}}}`))
 	require.Equal(t, []string{
 		`/appId: is "other", but the path says "clinic"`,
 		`/authServices/0/clientId: is missing: google needs it`,
@@ -74,6 +75,7 @@ func TestDecodeAppNamesAllFaultsAtOnce(t *testing.T) {
 		`/settings/llm/mostTools: 129 is above the maximum of 128`,
 		`/settings/llm/tools: "gpt-4" is not provider/model, as in openai/gpt-4o-mini`,
 		`/settings/llm/when: "never" is not one of "always", "unsure"`,
+		`/settings/offline/bar: "sure" is not one of "certain", "likely"`,
 		`/settings/openai/mode: "read" is not one of "watch", "act"`,
 		`/sources/0/database: is missing: postgres needs it`,
 		`/sources/0/host: is missing: postgres needs it`,

@@ -56,7 +56,7 @@ func TestAMergePatchChangesWhatItNames(t *testing.T) {
 		require.JSONEq(t, test[1], got, name)
 	}
 	got, err := patched(t, whole, `{"appId":null,"name":null,"modules":null,"authServices":null,"sources":null,"signingSecret":null,
-		"settings":{"chatModeEnabled":null,"prompt":{"text":null},"llm":{"when":null,"tools":null,"mostTools":null},"openai":{"mode":null},"limits":{"messagesPerMinute":null},"allowedOrigins":null}}`)
+		"settings":{"chatModeEnabled":null,"prompt":{"text":null},"llm":{"when":null,"tools":null,"mostTools":null},"openai":{"mode":null},"offline":{"bar":null},"limits":{"messagesPerMinute":null},"allowedOrigins":null}}`)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"appId":"clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false,"limits":{"toolsPerRepository":9007}}}`, got, "anything can be taken away")
 	got, err = patched(t, `{"settings":{"limits":null}}`, `{"name":"Clinic"}`)

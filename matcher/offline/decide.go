@@ -3,8 +3,10 @@ package offline
 import (
 	"fmt"
 
+	"earshot/matcher"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
+	"earshot/repositories"
 )
 
 // The confidence that a text calls for the tool nearest to it is a logistic model of three
@@ -17,7 +19,6 @@ const (
 	similarityWeight = 5
 	marginWeight     = 16
 	coverageWeight   = 2
-	confidenceBar    = 0.7
 	// leastRival is the assumed similarity of everything else that people talk about: it
 	// keeps the only tool in scope from winning for lack of competition.
 	leastRival float32 = 0.1
@@ -28,6 +29,17 @@ const (
 	leastCoverage float32 = 0.2
 	sameWords     float32 = 0.75
 )
+
+// bars are the confidences from which a tool fires, by settings.offline.bar.
+var bars = map[string]float32{"": 0.7, repositories.BarCertain: 0.7, repositories.BarLikely: -0.6}
+
+// barOf returns the bar of the request's app.
+func barOf(request matcher.Request) float32 {
+	if request.App == nil {
+		return bars[""]
+	}
+	return bars[request.App.Settings.Offline.Bar]
+}
 
 // compared is how many of the nearest candidates a trace shows.
 const compared = 8
@@ -41,20 +53,20 @@ type judgement struct {
 }
 
 // decide judges whether the text calls for the candidate that is nearest to it, beyond doubt.
-func decide(scope retrieval.Scope, said string, words []text.Word) judgement {
+func decide(scope retrieval.Scope, request matcher.Request, words []text.Word) judgement {
 	nearest := scope.Nearest(words, compared)
-	return judgement{nearest, doubt(nearest, said, words)}
+	return judgement{nearest, doubt(nearest, request, words)}
 }
 
 // doubt says why a text does not call for the nearest of the candidates; empty where it does.
-func doubt(nearest []retrieval.Near, said string, words []text.Word) string {
+func doubt(nearest []retrieval.Near, request matcher.Request, words []text.Word) string {
 	if len(nearest) == 0 {
 		return "no tool has anything in common with the words of the message"
 	}
 	best, margin := nearest[0], lead(nearest)
 	p, similarity := best.Document(), best.Score
-	covered, m := p.Coverage(words), text.MoodOf(said, words)
-	sure := confidence(similarity, margin, covered)
+	covered, m := p.Coverage(words), text.MoodOf(request.Text, words)
+	sure, bar := confidence(similarity, margin, covered), barOf(request)
 	switch {
 	case covered < leastCoverage && similarity < sameWords:
 		return fmt.Sprintf("the nearest tool knows %.2f of what the message is about, and it takes %.2f", covered, leastCoverage)
@@ -66,8 +78,8 @@ func doubt(nearest []retrieval.Near, said string, words []text.Word) string {
 		return "the message thanks or says good-bye"
 	case unspoken(p, m, similarity):
 		return "the message asks or tells, and does not call for the nearest tool as its examples do"
-	case sure < confidenceBar:
-		return fmt.Sprintf("the words are not sure enough of the nearest tool: %.2f, and it takes %.2f", sure, confidenceBar)
+	case sure < bar:
+		return fmt.Sprintf("the words are not sure enough of the nearest tool: %.2f, and it takes %.2f", sure, bar)
 	}
 	return ""
 }

@@ -30,7 +30,7 @@ func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.R
 	}
 	found := finding{Result: matcher.Result{Stage: matcher.StageOffline}, trace: matcher.TraceOf(ctx)}
 	words, scope := text.Split(request.Text), o.indexes.Of(request)
-	judged := decide(scope, request.Text, words)
+	judged := decide(scope, request, words)
 	if found.trace != nil {
 		found.trace.Scores = scope.Scores(judged.nearest)
 	}

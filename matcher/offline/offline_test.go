@@ -13,6 +13,7 @@ import (
 	"earshot/matcher/matchertest"
 	"earshot/matcher/offline"
 	"earshot/matcher/retrieval"
+	"earshot/repositories"
 )
 
 // matched matches one message and renders what came of it: "name {values}" for a
@@ -208,4 +209,25 @@ func FuzzOfflineNeverPanics(f *testing.F) {
 		chain.Exact(request)
 		require.NotEmpty(t, retrieval.New().Offer(request, 2))
 	})
+}
+
+func TestAnAppSaysHowSureTheWordsMustBe(t *testing.T) {
+	tools := []string{matchertest.AppointmentTool, matchertest.LampTool, matchertest.TaxiTool, matchertest.WeatherTool}
+	fires := map[string]int{}
+	for _, bar := range []string{"", repositories.BarCertain, repositories.BarLikely} {
+		for _, said := range []string{
+			"could somebody get me a cab over here at once", "I want to know what kind of weather we have there", "lamp on over there in the corner",
+			"is there any appointment left for me and my daughter", "I need a taxi to the station", "please get a cab to the opera",
+			"give me an appointment on short notice", "could I have the lamp switched on in the hall",
+		} {
+			request := matchertest.Request(t, said, tools...)
+			request.App = &repositories.App{Settings: repositories.Settings{Offline: repositories.Offline{Bar: bar}}}
+			result, err := offline.New().Match(t.Context(), request)
+			require.NoError(t, err)
+			fires[bar] += len(result.Matches)
+		}
+	}
+	require.Equal(t, fires[repositories.BarCertain], fires[""])
+	require.Positive(t, fires[""])
+	require.Greater(t, fires[repositories.BarLikely], fires[repositories.BarCertain])
 }

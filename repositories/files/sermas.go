@@ -38,7 +38,7 @@ func (c *collector) sermasApp(value *node) {
 // What Earshot reads of an app, its settings and their models.
 var (
 	appFields      = []string{"name", "authServices", "sources", "settings", "signingSecret"}
-	settingsFields = []string{"chatModeEnabled", "skipToolResponse", "prompt", "llm", "openai", "allowedOrigins", "limits"}
+	settingsFields = []string{"chatModeEnabled", "skipToolResponse", "prompt", "llm", "openai", "offline", "allowedOrigins", "limits"}
 	modelFields    = []string{"tools", "when", "mostTools"}
 )
 

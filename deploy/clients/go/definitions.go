@@ -144,6 +144,8 @@ type Settings struct {
 	Limits map[string]*int64 `json:"limits,omitempty"`
 	// Which model is asked, and when.
 	LLM *LLM `json:"llm,omitempty"`
+	// How messages are matched where no model decides.
+	Offline *Offline `json:"offline,omitempty"`
 	// What is done with chats of clients that take this service for their model, at …/openai/v1.
 	OpenAI *Listening `json:"openai,omitempty"`
 	// What the model is told about the app.

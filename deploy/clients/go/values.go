@@ -49,6 +49,12 @@ type LLM struct {
 	When string `json:"when,omitempty"`
 }
 
+// Offline says how messages are matched where no model decides.
+type Offline struct {
+	// Bar is certain or likely: how sure the words have to be.
+	Bar string `json:"bar,omitempty"`
+}
+
 // Prompt is what the model is told about the app.
 type Prompt struct {
 	Text string `json:"text,omitempty"`
