@@ -13,6 +13,11 @@ import (
 // only if its reading is certain: words that could belong to two parameters are given to
 // neither, and nothing is made up.
 func valuesOf(text string, tool *repositories.Tool, now time.Time) map[string]any {
+	return filled(text, tool, now).values
+}
+
+// filled reads the values and keeps the words that they took.
+func filled(text string, tool *repositories.Tool, now time.Time) *filler {
 	r := newFiller(text, tool, now)
 	for _, read := range []func(){
 		r.readPatterns, r.readNamed, r.readAllowed, r.readBooleans, r.readAmounts, r.readMoments,
@@ -20,7 +25,7 @@ func valuesOf(text string, tool *repositories.Tool, now time.Time) map[string]an
 	} {
 		read()
 	}
-	return r.values
+	return r
 }
 
 // filler is the state of reading one text's values. Each reader marks the words that it
