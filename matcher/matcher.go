@@ -128,11 +128,11 @@ type Matcher interface {
 	Reply(ctx context.Context, request Request, fired []PastCall) (string, error)
 }
 
-// Searcher is a Matcher that compares texts with the tools in scope. No model is asked.
+// Searcher is a Matcher that compares texts with the tools in scope. No model is asked to decide.
 type Searcher interface {
 	// Search returns at most that many of the request's candidates, those first that the text
 	// is likest, whatever the conversation is about; none that has nothing in common with it.
-	Search(request Request, text string, most int) []Score
+	Search(ctx context.Context, request Request, text string, most int) []Score
 }
 
 // Unavailable means that the LLM was not reached, refused, took too long or gave an

@@ -290,7 +290,7 @@ func (e *Engine) Offered(ctx context.Context, appID, sessionID, text string, cla
 	}
 	request := matcher.Request{App: s.app, Candidates: reach.all, Shared: s.tools.shared, Own: reach.own}
 	var found []matcher.Candidate
-	for _, one := range searcher.Search(request, text, most) {
+	for _, one := range searcher.Search(ctx, request, text, most) {
 		found = append(found, one.Candidate)
 	}
 	return found, nil

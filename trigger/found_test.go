@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -17,8 +18,8 @@ import (
 var searching = retrieval.New()
 
 // Search makes a matcher.Searcher of words, as the real matcher is one.
-func (m *words) Search(request matcher.Request, text string, most int) []matcher.Score {
-	return searching.Search(request, text, most)
+func (m *words) Search(ctx context.Context, request matcher.Request, text string, most int) []matcher.Score {
+	return searching.Search(ctx, request, text, most)
 }
 
 const hallTools = `{"tools":[

@@ -143,7 +143,7 @@ func (e *Engine) SearchTools(ctx context.Context, appID, sessionID, text string,
 	all, own := s.winners()
 	request := matcher.Request{App: s.app, Candidates: all, Shared: s.tools.shared, Own: own}
 	room, found := repositories.Room{}, []FoundTool{}
-	for _, one := range searcher.Search(request, text, min(limit, findsAtMost)) {
+	for _, one := range searcher.Search(ctx, request, text, min(limit, findsAtMost)) {
 		next := FoundTool{toolOf(one.Candidate), shownScore(one.Score)}
 		if !room.Takes(next) {
 			break

@@ -34,6 +34,7 @@ type config struct {
 	OpenAIKey     secret.Secret
 	OpenAIBaseURL string
 	OpenAIModel   string
+	Embedding     provider.Config // of the model that embeds; without a model none does
 	Anthropic     provider.Config
 	Gemini        provider.Config
 	Cohere        provider.Config
@@ -103,11 +104,10 @@ func (c *config) register(flags *pflag.FlagSet) {
 	text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
 	flags.DurationVar(&c.LLMTimeout, "llm-timeout", llm.DefaultTimeout, "time for one LLM request (EARSHOT_LLM_TIMEOUT)")
 	named("llm-timeout", "EARSHOT_LLM_TIMEOUT")
-	flags.IntVar(&c.History, "history", llm.DefaultHistory, "messages of history that the matcher sees (EARSHOT_HISTORY)")
-	named("history", "EARSHOT_HISTORY")
-	flags.DurationVar(&c.SessionTTL, "session-ttl", 24*time.Hour, "idle time after which a session and its repositories expire (EARSHOT_SESSION_TTL)")
-	named("session-ttl", "EARSHOT_SESSION_TTL")
 	c.registerRetention(flags)
+	text(&c.Embedding.Model, "openai-embedding-model", "OPENAI_EMBEDDING_MODEL", "", "model that ranks tools by what texts mean, beside their words, where a model is offered some of many and where tools are searched; empty: none does")
+	text(&c.Embedding.BaseURL, "openai-embedding-base-url", "OPENAI_EMBEDDING_BASE_URL", "", "its endpoint, where it is not that of OPENAI_BASE_URL")
+	credential(&c.Embedding.Key, "openai-embedding-api-key", "OPENAI_EMBEDDING_API_KEY", "`KEY` of its endpoint; OPENAI_API_KEY goes to no other endpoint than that of the LLM")
 	flags.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 leaves it as it is")
@@ -127,9 +127,14 @@ func (c *config) register(flags *pflag.FlagSet) {
 	named("redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT")
 }
 
-// registerRetention declares the flags that say how long finished work is kept.
+// registerRetention declares the flags that say how much of a conversation is seen, and how long
+// sessions and finished work are kept.
 func (c *config) registerRetention(flags *pflag.FlagSet) {
 	named := func(name, env string) { flags.SetAnnotation(name, envAnnotation, []string{env}) } //nolint:errcheck // the flag exists
+	flags.IntVar(&c.History, "history", llm.DefaultHistory, "messages of history that the matcher sees (EARSHOT_HISTORY)")
+	named("history", "EARSHOT_HISTORY")
+	flags.DurationVar(&c.SessionTTL, "session-ttl", 24*time.Hour, "idle time after which a session and its repositories expire (EARSHOT_SESSION_TTL)")
+	named("session-ttl", "EARSHOT_SESSION_TTL")
 	flags.DurationVar(&c.Retention.Done, "retention", store.DefaultRetention, "how long records of triggers are kept that have delivered everything (EARSHOT_RETENTION)")
 	named("retention", "EARSHOT_RETENTION")
 	flags.DurationVar(&c.Retention.Dead, "dead-retention", store.DefaultDeadRetention, "how long records of triggers are kept that have failed, with what can be tried again (EARSHOT_DEAD_RETENTION)")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"earshot/cmd/earshot/client"
+	"earshot/matcher/llm/provider"
 )
 
 // checkAddresses returns a fault for each address that nobody can be reached at.
@@ -16,6 +18,7 @@ func (c *config) checkAddresses() []error {
 	var faults []error
 	for _, one := range []struct{ name, value, example string }{
 		{"OPENAI_BASE_URL (--openai-base-url)", c.OpenAIBaseURL, "https://api.openai.com/v1"},
+		{"OPENAI_EMBEDDING_BASE_URL (--openai-embedding-base-url)", c.Embedding.BaseURL, "http://127.0.0.1:8082/v1"},
 		{"ANTHROPIC_BASE_URL (--anthropic-base-url)", c.Anthropic.BaseURL, "https://api.anthropic.com"},
 		{"GEMINI_BASE_URL (--gemini-base-url)", c.Gemini.BaseURL, "https://generativelanguage.googleapis.com"},
 		{"COHERE_BASE_URL (--cohere-base-url)", c.Cohere.BaseURL, "https://api.cohere.com"},
@@ -26,7 +29,25 @@ func (c *config) checkAddresses() []error {
 		}
 		faults = append(faults, fmt.Errorf("%s is %q; it must be a URL with http or https, as in %s", one.name, client.Redacted(one.value), one.example))
 	}
+	if _, err := c.embedder(); err != nil {
+		faults = append(faults, err)
+	}
 	return faults
+}
+
+// embedder is the endpoint of the model that embeds, which without one of its own is that of
+// the LLM. It has no model where none is to be asked.
+func (c *config) embedder() (provider.Config, error) {
+	own := c.Embedding
+	switch {
+	case own.Model == "" && (own.BaseURL != "" || !own.Key.Empty()):
+		return own, errors.New("OPENAI_EMBEDDING_BASE_URL or OPENAI_EMBEDDING_API_KEY is set, and no model is named: set OPENAI_EMBEDDING_MODEL (--openai-embedding-model), as in text-embedding-3-small")
+	case own.Model == "" || own.BaseURL != "" || !own.Key.Empty():
+		return own, nil
+	case c.OpenAIBaseURL == "" && c.OpenAIKey.Empty():
+		return own, fmt.Errorf("OPENAI_EMBEDDING_MODEL (--openai-embedding-model) is %q, and there is no endpoint to ask: set OPENAI_API_KEY, OPENAI_BASE_URL or OPENAI_EMBEDDING_BASE_URL", own.Model)
+	}
+	return provider.Config{Key: c.OpenAIKey, BaseURL: c.OpenAIBaseURL, Model: own.Model}, nil
 }
 
 // checkCertificate reads the certificate that HTTPS is to be served with: the first

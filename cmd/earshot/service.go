@@ -31,6 +31,7 @@ import (
 	"earshot/matcher/evidence"
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/arguments"
+	"earshot/matcher/llm/embeddings"
 	"earshot/matcher/llm/provider"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
@@ -51,6 +52,7 @@ type service struct {
 	redisGate *redisdb.Gate
 	store     *store.Store
 	matcher   *chain.Chain
+	space     *embeddings.Space // nil: no model embeds
 	sealer    *store.Sealer
 	emitter   *emitter.Emitter
 	tail      *emitter.Tail
@@ -126,12 +128,16 @@ func (s *service) openEngine() (err error) {
 	registry, metrics := prometheus.NewRegistry(), trigger.NewMetrics()
 	models := newLLMMetrics()
 	registry.MustRegister(metrics, models, s.emitter, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	s.matcher = chain.New(llm.Options{
+	options := llm.Options{
 		BaseURL: s.config.OpenAIBaseURL, Key: s.config.OpenAIKey, Model: s.config.OpenAIModel,
 		Anthropic: s.config.Anthropic, Gemini: s.config.Gemini, Cohere: s.config.Cohere,
 		Timeout: s.config.LLMTimeout, History: s.config.History, Logger: s.log, Now: s.env.now, Observe: models.observe,
 		HTTPClient: provider.NewHTTPClient(s.config.MaxTurns),
-	})
+	}
+	if s.openSpace(); s.space != nil {
+		options.Meaning = s.space
+	}
+	s.matcher = chain.New(options)
 	s.engine, err = trigger.NewEngine(trigger.Options{
 		DB: s.db, Store: s.store, Matcher: s.matcher,
 		Events: s.config.screen.Watch(s.emitter), Calls: s.config.screen.Watch(s.caller), Statements: s.config.screen.Watch(s.runner), Answers: s.intake,
@@ -144,6 +150,19 @@ func (s *service) openEngine() (err error) {
 	s.store.OnChange(s.engine.Wake)
 	s.refresher = refresh.New(refresh.Options{Store: s.store, Offer: s.caller.Offered, Pause: s.env.pause, Logger: s.log})
 	return s.openServer(registry)
+}
+
+// openSpace begins to compare what texts mean, where a model that embeds is configured.
+func (s *service) openSpace() {
+	endpoint, _ := s.config.embedder() // was checked
+	if endpoint.Model == "" {
+		return
+	}
+	s.space = embeddings.New(embeddings.Options{
+		Endpoint: endpoint, Store: s.store, Timeout: s.config.LLMTimeout, Logger: s.log, Now: s.env.now,
+		HTTPClient: provider.NewHTTPClient(s.config.MaxTurns),
+	})
+	s.store.OnWrite(s.space.Learn)
 }
 
 // openServer makes the HTTP server. Issuers of ID tokens are named by tenants, so they are
@@ -220,6 +239,9 @@ func (s *service) close() error {
 	}
 	if s.runner != nil {
 		s.runner.Close()
+	}
+	if s.space != nil {
+		s.space.Close()
 	}
 	if s.emitter != nil {
 		s.emitter.Close()

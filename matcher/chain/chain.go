@@ -43,12 +43,12 @@ func New(options llm.Options) *Chain {
 		return &Chain{
 			certain:   deciders(),
 			rest:      offline.New(),
-			retriever: retrieval.New(),
+			retriever: retrieval.NewFused(options.Meaning),
 			describes: "no LLM is configured: the offline matcher decides from words alone, and keeps silent where it is not sure; " +
 				"set OPENAI_API_KEY or OPENAI_BASE_URL for an LLM, or ANTHROPIC_API_KEY, GEMINI_API_KEY or COHERE_API_KEY",
 		}
 	}
-	return &Chain{certain: deciders(), rest: llm.New(options), retriever: retrieval.New(), describes: options.Describe()}
+	return &Chain{certain: deciders(), rest: llm.New(options), retriever: retrieval.NewFused(options.Meaning), describes: options.Describe()}
 }
 
 // Describe says in one sentence what matches, for the log at start. It names no
@@ -116,6 +116,6 @@ func (c *Chain) Reply(ctx context.Context, request matcher.Request, fired []matc
 }
 
 // Search implements matcher.Searcher.
-func (c *Chain) Search(request matcher.Request, text string, most int) []matcher.Score {
-	return c.retriever.Search(request, text, most)
+func (c *Chain) Search(ctx context.Context, request matcher.Request, text string, most int) []matcher.Score {
+	return c.retriever.Search(ctx, request, text, most)
 }

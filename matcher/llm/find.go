@@ -98,7 +98,7 @@ const maxFound = 16
 // that answer is needed by a chat, for its reply, and where the model has called nothing and
 // looks for what it was offered.
 func (l *LLM) find(ctx context.Context, t *llmTurn, first checkedAnswer) (checkedAnswer, error) {
-	found, offered := t.found(l.retriever, first)
+	found, offered := t.found(ctx, l.retriever, first)
 	sound := slices.ContainsFunc(first.calls, checkedCall.sound)
 	overlooked := offered && !sound
 	if len(found) == 0 && !overlooked && !t.request.Chat && !slices.ContainsFunc(first.calls, checkedCall.correctable) {
@@ -122,13 +122,13 @@ func (l *LLM) find(ctx context.Context, t *llmTurn, first checkedAnswer) (checke
 
 // found lists the tools that the answer looks for and that were not offered, and reports
 // whether some were.
-func (t *llmTurn) found(retriever *retrieval.Retriever, first checkedAnswer) (found []matcher.Candidate, offered bool) {
+func (t *llmTurn) found(ctx context.Context, retriever *retrieval.Retriever, first checkedAnswer) (found []matcher.Candidate, offered bool) {
 	most := max(1, min(maxFound, t.limit/2))
 	for _, call := range first.calls {
 		if !call.finds {
 			continue
 		}
-		for _, one := range retriever.Search(t.request, call.words, len(t.offered)+most) {
+		for _, one := range retriever.Search(ctx, t.request, call.words, len(t.offered)+most) {
 			switch {
 			case slices.Contains(t.offered, one.Candidate):
 				offered = true

@@ -54,6 +54,9 @@ type Options struct {
 	// of more a model is offered some, and a function with which it looks for the others.
 	Limit int
 
+	// Meaning ranks tools beside the words where not all are offered; nil for none.
+	Meaning retrieval.Meaning
+
 	// HTTPClient asks all providers; provider.NewHTTPClient makes it where none is given.
 	HTTPClient *http.Client
 	Logger     *slog.Logger
@@ -111,7 +114,7 @@ const knownRules = 256
 func New(options Options) *LLM {
 	options = options.withDefaults()
 	rules, _ := lru.New[string, []byte](knownRules) // fails for a size of 0 only
-	llm := &LLM{options: options, first: options.first(), providers: map[string]connection{}, retriever: retrieval.New(), rules: rules}
+	llm := &LLM{options: options, first: options.first(), providers: map[string]connection{}, retriever: retrieval.NewFused(options.Meaning), rules: rules}
 	network := provider.Network{HTTPClient: options.HTTPClient, Timeout: options.Timeout, Now: options.Now}
 	for _, one := range options.vendors() {
 		llm.providers[one.name] = one.connect(network)
@@ -131,7 +134,7 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 		return matcher.Result{}, err
 	}
 	turn.trace = matcher.TraceOf(ctx)
-	turn.offer(l.retriever)
+	turn.offer(ctx, l.retriever)
 	limited := ctx
 	if turn.finder != "" { // a search is within the time of the request that asks for it
 		var cancel context.CancelFunc

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -63,11 +64,11 @@ func (l *LLM) limit(app *repositories.App) int {
 
 // offer adds the tools to the request: all of them, by name, or those that the conversation
 // is about behind the function that looks for others.
-func (t *llmTurn) offer(retriever *retrieval.Retriever) {
+func (t *llmTurn) offer(ctx context.Context, retriever *retrieval.Retriever) {
 	if len(t.request.Candidates) > t.limit {
 		t.finder = t.names.finder()
 		var scores []matcher.Score
-		t.offered, scores = retriever.Scored(t.request, max(1, t.limit-1))
+		t.offered, scores = retriever.Scored(ctx, t.request, max(1, t.limit-1))
 		if t.trace != nil {
 			t.trace.Offered, t.trace.Limit, t.trace.Scores = t.offered, t.limit, scores
 		}

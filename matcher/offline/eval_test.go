@@ -109,7 +109,7 @@ func TestRetrieveOnCLINC(t *testing.T) {
 				continue
 			}
 			all++
-			kept := retriever.Search(matcher.Request{Candidates: candidates}, c.Text, limit)
+			kept := retriever.Search(t.Context(), matcher.Request{Candidates: candidates}, c.Text, limit)
 			if slices.Contains(matchertest.Found(kept), *c.Tool) {
 				among++
 			}

@@ -207,7 +207,7 @@ func FuzzOfflineNeverPanics(f *testing.F) {
 		_, err = o.Match(t.Context(), request)
 		require.NoError(t, err)
 		chain.Exact(request)
-		require.NotEmpty(t, retrieval.New().Offer(request, 2))
+		require.NotEmpty(t, retrieval.New().Offer(t.Context(), request, 2))
 	})
 }
 

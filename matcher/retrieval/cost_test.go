@@ -21,7 +21,7 @@ func TestASessionsToolsCostWhatTheyAreAlone(t *testing.T) {
 		one := ofSession(t, app, "", `{"name":"zeta","description":"Zeta of the session"}`)
 		one.Text, one.Own[0].Repository.Revision = messages[0], "" // hence not kept
 		r := retrieval.New()
-		return testing.AllocsPerRun(5, func() { r.Offer(one, 8) })
+		return testing.AllocsPerRun(5, func() { r.Offer(t.Context(), one, 8) })
 	}
 	few, much := cost(100), cost(1000)
 	require.Less(t, much, 2*few)
@@ -33,12 +33,12 @@ func BenchmarkOffer(b *testing.B) {
 		r, limit := retrieval.New(), min(32, n-1)
 		one := request("", candidates)
 		one.Shared = &matcher.Shared{Tools: candidates}
-		r.Offer(one, limit)
+		r.Offer(b.Context(), one, limit)
 		b.Run(fmt.Sprintf("tools=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				one.Text = messages[i%len(messages)]
-				r.Offer(one, limit)
+				r.Offer(b.Context(), one, limit)
 			}
 		})
 	}

@@ -40,7 +40,7 @@ func TestSearchOnBFCL(t *testing.T) {
 				continue
 			}
 			all++
-			kept := r.Search(request("", candidates), c.Messages[0].Text, limit)
+			kept := r.Search(t.Context(), request("", candidates), c.Messages[0].Text, limit)
 			if subset(c.Calls, matchertest.Found(kept)) {
 				among++
 			}

@@ -1,6 +1,7 @@
 package retrieval_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -30,7 +31,7 @@ func ExampleRetriever_Offer() {
 	register(repositories.Scope{AppID: "home", SessionID: "s1"}, `{"tools": [{"name": "undo", "description": "Undo the last step"}]}`)
 	request.Text = "will the weather be fine?"
 
-	kept := retrieval.New().Offer(request, 2)
+	kept := retrieval.New().Offer(context.Background(), request, 2)
 	for _, candidate := range kept {
 		fmt.Println("offer", candidate.Tool.Name)
 	}

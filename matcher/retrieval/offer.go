@@ -1,6 +1,7 @@
 package retrieval
 
 import (
+	"context"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -39,19 +40,19 @@ const (
 //
 // It follows from the history that the request shows, and is the same on all replicas as
 // long as that shows the whole conversation. Later a replica goes on from what it offered.
-func (r *Retriever) Offer(request matcher.Request, limit int) []matcher.Candidate {
-	offered, _ := r.Scored(request, limit)
+func (r *Retriever) Offer(ctx context.Context, request matcher.Request, limit int) []matcher.Candidate {
+	offered, _ := r.Scored(ctx, request, limit)
 	return offered
 }
 
 // Scored is Offer, with the scores by which the last message was followed: those of the
 // candidates that it is most about, the best first.
-func (r *Retriever) Scored(request matcher.Request, limit int) ([]matcher.Candidate, []matcher.Score) {
+func (r *Retriever) Scored(ctx context.Context, request matcher.Request, limit int) ([]matcher.Candidate, []matcher.Score) {
 	if limit < 1 || len(request.Candidates) <= limit {
 		return request.Candidates, nil
 	}
 	o := newOffer(r.indexes.Of(request), limit)
-	list := o.list()
+	list := o.list(r.alike(ctx, request, request.Text, limit))
 	return o.candidates(list, limit), o.scope.Scores(o.best)
 }
 
@@ -63,7 +64,8 @@ type offer struct {
 	room   int
 	base   int
 	more   int
-	best   []Near // what the message that was followed last is about
+	alike  []matcher.Score // what the message that is followed means
+	best   []Near          // what the message that was followed last is about
 }
 
 // ref is a tool of a part of the scope.
@@ -97,8 +99,8 @@ func newOffer(scope Scope, limit int) *offer {
 }
 
 // list follows the conversation from the newest message of which it is known what was
-// offered.
-func (o *offer) list() []ref {
+// offered. The last message is followed by what its text means as well.
+func (o *offer) list(alike []matcher.Score) []ref {
 	history := o.scope.request.History
 	list, next := o.latest(history)
 	for ; next < len(history); next++ {
@@ -106,6 +108,7 @@ func (o *offer) list() []ref {
 			list = o.fired(o.follow(list, history[:next], history[next].Text), history[:next+1])
 		}
 	}
+	o.alike = alike
 	list = o.follow(list, history, o.scope.request.Text)
 	o.scope.offered.keep(o.key(history, o.scope.request.Text), list)
 	return list
@@ -133,6 +136,9 @@ func (o *offer) follow(list []ref, history []matcher.Utterance, said string) []r
 		n = o.base + len(o.pinned)
 	}
 	best := o.scope.ranked(text.Split(said), lately(history), n, o.alone)
+	if o.alone == nil {
+		best = o.scope.fused(best, o.alike, n)
+	}
 	o.best = best
 	if o.covers(list, best) {
 		return list

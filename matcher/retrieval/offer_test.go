@@ -47,7 +47,7 @@ func TestOfferGrowsBehindWhatTheConversationWasOfferedBefore(t *testing.T) {
 	var before []string
 	same, grown, cut := 0, 0, 0
 	for i, turn := range conversation(t, 500, messages(t, 20)) {
-		names := matchertest.Names(r.Offer(turn, 40))
+		names := matchertest.Names(r.Offer(t.Context(), turn, 40))
 		require.LessOrEqual(t, len(names), 40)
 		require.Len(t, slices.Compact(slices.Sorted(slices.Values(names))), len(names), "none twice")
 		switch {
@@ -75,12 +75,12 @@ func TestOfferIsNotChangedByATextThatSaysNothing(t *testing.T) {
 	texts := append(messages(t, 1), "ok", "yes, please", "", "👍")
 	r := retrieval.New()
 	turns := conversation(t, 500, texts)
-	first := matchertest.Names(r.Offer(turns[0], 40))
+	first := matchertest.Names(r.Offer(t.Context(), turns[0], 40))
 	for _, turn := range turns[1:] {
 		for i := range turn.History {
 			turn.History[i].Fired = nil
 		}
-		require.Equal(t, first, matchertest.Names(r.Offer(turn, 40)), turn.Text)
+		require.Equal(t, first, matchertest.Names(r.Offer(t.Context(), turn, 40)), turn.Text)
 	}
 }
 
@@ -88,9 +88,9 @@ func TestOfferFollowsFromTheHistoryOnEveryReplica(t *testing.T) {
 	unraced.Only(t)
 	one := retrieval.New()
 	for i, turn := range conversation(t, 300, messages(t, 15)) {
-		followed := matchertest.Names(one.Offer(turn, 40))
+		followed := matchertest.Names(one.Offer(t.Context(), turn, 40))
 		turn.Shared = &matcher.Shared{Tools: turn.Candidates} // of a replica that has seen nothing of it
-		require.Equal(t, followed, matchertest.Names(retrieval.New().Offer(turn, 40)), "message %d", i)
+		require.Equal(t, followed, matchertest.Names(retrieval.New().Offer(t.Context(), turn, 40)), "message %d", i)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestOfferOutlivesTheBeginningOfTheHistory(t *testing.T) {
 	var before []string
 	for i, turn := range turns {
 		turn.History = turn.History[matcher.HistoryStart(len(turn.History), 40):]
-		names := matchertest.Names(r.Offer(turn, 64))
+		names := matchertest.Names(r.Offer(t.Context(), turn, 64))
 		if i > 0 {
 			require.Equal(t, before[:40], names[:40], "message %d", i)
 		}
@@ -114,7 +114,7 @@ func TestOfferHasCallsInTheMiddleOfBeingMade(t *testing.T) {
 	for _, one := range begun {
 		turn.Unfinished = append(turn.Unfinished, matcher.Unfinished{Candidate: one})
 	}
-	kept := retrieval.New().Offer(turn, 10)
+	kept := retrieval.New().Offer(t.Context(), turn, 10)
 	require.Len(t, kept, 10)
 	require.Subset(t, matchertest.Names(begun), matchertest.Names(kept))
 }
@@ -122,11 +122,11 @@ func TestOfferHasCallsInTheMiddleOfBeingMade(t *testing.T) {
 func TestSearchFindsWhatHasTheWordsAndNothingElse(t *testing.T) {
 	candidates := crowd(t, 40, matchertest.TaxiTool, matchertest.WeatherTool)
 	request := matcher.Request{Text: "xyz", Candidates: candidates}
-	found := matchertest.Found(retrieval.New().Search(request, "weather forecast", 5))
+	found := matchertest.Found(retrieval.New().Search(t.Context(), request, "weather forecast", 5))
 	require.Equal(t, "get_weather", found[0], "the best first")
 	require.NotContains(t, found, "call_taxi")
-	require.Empty(t, retrieval.New().Search(request, "", 5))
-	require.Len(t, retrieval.New().Search(request, "nightly job", 5), 5)
+	require.Empty(t, retrieval.New().Search(t.Context(), request, "", 5))
+	require.Len(t, retrieval.New().Search(t.Context(), request, "nightly job", 5), 5)
 }
 
 func TestOfferOfMoreToolsOfASessionThanFitIsTheNearestOfThem(t *testing.T) {
@@ -137,7 +137,7 @@ func TestOfferOfMoreToolsOfASessionThanFitIsTheNearestOfThem(t *testing.T) {
 	}
 	request := ofSession(t, app, "", append(own, matchertest.TaxiTool)...)
 	request.Text = "call a taxi"
-	kept := matchertest.Names(retrieval.New().Offer(request, 10))
+	kept := matchertest.Names(retrieval.New().Offer(t.Context(), request, 10))
 	require.Len(t, kept, 10)
 	require.Equal(t, "call_taxi", kept[0])
 	for _, name := range kept[1:] {
@@ -149,14 +149,14 @@ func TestConversationsAtOnceAreOfferedWhatEachWouldBeAlone(t *testing.T) {
 	turns := conversation(t, 200, messages(t, 12))
 	want := make([][]string, len(turns))
 	for i, turn := range turns {
-		want[i] = matchertest.Names(retrieval.New().Offer(turn, 30))
+		want[i] = matchertest.Names(retrieval.New().Offer(t.Context(), turn, 30))
 	}
 	r := retrieval.New()
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			for i, turn := range turns {
-				assert.Equal(t, want[i], matchertest.Names(r.Offer(turn, 30)))
+				assert.Equal(t, want[i], matchertest.Names(r.Offer(t.Context(), turn, 30)))
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package retrieval
 
 import (
+	"context"
 	"slices"
 
 	"earshot/matcher"
@@ -20,19 +21,26 @@ const (
 )
 
 // Retriever chooses which tools a model is offered where more are in scope than it
-// handles well. It needs no model itself: the words decide. It keeps what it has
-// compiled, and is safe for concurrent use.
-type Retriever struct{ indexes *Cache }
+// handles well. The words decide, and beside them, where it is given, what texts mean. It keeps
+// what it has compiled, and is safe for concurrent use.
+type Retriever struct {
+	indexes *Cache
+	meaning Meaning // nil for none
+}
 
-// New returns a retriever.
-func New() *Retriever { return &Retriever{indexes: NewCache()} }
+// New returns a retriever that needs no model.
+func New() *Retriever { return NewFused(nil) }
+
+// NewFused returns a retriever that fuses the ranks by words with those by meaning; nil for
+// words alone.
+func NewFused(meaning Meaning) *Retriever { return &Retriever{indexes: NewCache(), meaning: meaning} }
 
 // Search returns at most limit of the request's candidates, those first that the text is
 // likest, whatever the conversation is about. What has nothing in common with the text is
 // not among them.
-func (r *Retriever) Search(request matcher.Request, said string, limit int) []matcher.Score {
+func (r *Retriever) Search(ctx context.Context, request matcher.Request, said string, limit int) []matcher.Score {
 	scope := r.indexes.Of(request)
-	return scope.Scores(scope.ranked(text.Split(said), nil, limit, nil))
+	return scope.Scores(scope.fused(scope.ranked(text.Split(said), nil, limit, nil), r.alike(ctx, request, said, limit), limit))
 }
 
 // ranked lists at most n of the candidates, the best first for the words and those said

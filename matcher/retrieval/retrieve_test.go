@@ -24,7 +24,7 @@ func crowd(t testing.TB, n int, tools ...string) []matcher.Candidate {
 func TestOfferCutsNothingUpToTheLimit(t *testing.T) {
 	candidates := crowd(t, 5)
 	for _, limit := range []int{5, 6, 0, -1} {
-		kept := retrieval.New().Offer(matcher.Request{Text: "anything", Candidates: candidates}, limit)
+		kept := retrieval.New().Offer(t.Context(), matcher.Request{Text: "anything", Candidates: candidates}, limit)
 		require.Equal(t, candidates, kept)
 	}
 }
@@ -36,7 +36,7 @@ func TestOfferIsWhatTheWordsAreAbout(t *testing.T) {
 		{"by name, description and examples", "could somebody get a cab for me", "call_taxi"},
 		{"by the parameters", "vegetarian menu", "plan"},
 	} {
-		kept := retrieval.New().Offer(matcher.Request{Text: c.text, Candidates: candidates}, 3)
+		kept := retrieval.New().Offer(t.Context(), matcher.Request{Text: c.text, Candidates: candidates}, 3)
 		require.LessOrEqual(t, len(kept), 3)
 		require.Contains(t, matchertest.Names(kept), c.want, c.rule)
 	}
@@ -45,16 +45,16 @@ func TestOfferIsWhatTheWordsAreAbout(t *testing.T) {
 func TestOfferSeesTheConversation(t *testing.T) {
 	candidates := crowd(t, 40, matchertest.TaxiTool, matchertest.WeatherTool)
 	said := []matcher.Utterance{{Actor: matcher.ActorUser, Text: "will it rain"}, {Actor: matcher.ActorAgent, Text: "For which day is the forecast?"}}
-	kept := retrieval.New().Offer(matcher.Request{Text: "and tomorrow", History: said, Candidates: candidates}, 2)
+	kept := retrieval.New().Offer(t.Context(), matcher.Request{Text: "and tomorrow", History: said, Candidates: candidates}, 2)
 	require.Contains(t, matchertest.Names(kept), "get_weather")
 
 	fired := []matcher.Utterance{{Actor: matcher.ActorUser, Text: "ok", Fired: []matcher.PastCall{{Name: "call_taxi"}}}}
-	kept = retrieval.New().Offer(matcher.Request{Text: "once more", History: fired, Candidates: candidates}, 2)
+	kept = retrieval.New().Offer(t.Context(), matcher.Request{Text: "once more", History: fired, Candidates: candidates}, 2)
 	require.Contains(t, matchertest.Names(kept), "call_taxi")
 	for range 30 {
 		fired = append(fired, matcher.Utterance{Actor: matcher.ActorUser, Text: "what is the weather forecast, will it rain?"})
 	}
-	kept = retrieval.New().Offer(matcher.Request{Text: "job 17 and job 18", History: fired, Candidates: candidates}, 2)
+	kept = retrieval.New().Offer(t.Context(), matcher.Request{Text: "job 17 and job 18", History: fired, Candidates: candidates}, 2)
 	require.Contains(t, matchertest.Names(kept), "call_taxi", "what fired stays, however long ago")
 }
 
@@ -65,9 +65,9 @@ func TestOfferPinsToolsOfTheSessionAndExclusiveOnes(t *testing.T) {
 	candidates := append(append(crowd(t, 40, matchertest.TaxiTool), session...), exclusive...)
 	matchertest.Sort(candidates)
 
-	kept := retrieval.New().Offer(matcher.Request{Text: "call a taxi", Candidates: candidates}, 3)
+	kept := retrieval.New().Offer(t.Context(), matcher.Request{Text: "call a taxi", Candidates: candidates}, 3)
 	require.Equal(t, []string{"yotta", "zeta", "call_taxi"}, matchertest.Names(kept), "pinned ones first")
-	kept = retrieval.New().Offer(matcher.Request{Text: "call a taxi", Candidates: candidates}, 1)
+	kept = retrieval.New().Offer(t.Context(), matcher.Request{Text: "call a taxi", Candidates: candidates}, 1)
 	require.Len(t, kept, 1, "a limit is a limit, for the pinned as well")
 	require.Subset(t, []string{"yotta", "zeta"}, matchertest.Names(kept))
 }
@@ -95,7 +95,7 @@ func TestOfferHasASessionsToolsBesideSharedOnes(t *testing.T) {
 		"the nightly job number 17 today": "job-017",
 	} {
 		request.Text = text
-		kept := retrieval.New().Offer(request, 3)
+		kept := retrieval.New().Offer(t.Context(), request, 3)
 		require.LessOrEqual(t, len(kept), 3)
 		require.Equal(t, []string{"call_taxi", "zeta"}, matchertest.Names(kept)[:2], "of each name one, its own first")
 		require.Subset(t, matchertest.Names(kept), []string{"call_taxi", "zeta", want})
@@ -104,7 +104,7 @@ func TestOfferHasASessionsToolsBesideSharedOnes(t *testing.T) {
 		}
 	}
 	request.Text = "the weather forecast"
-	require.NotContains(t, matchertest.Names(retrieval.New().Offer(request, len(request.Candidates)-1)), "get_weather", "it is not in scope")
+	require.NotContains(t, matchertest.Names(retrieval.New().Offer(t.Context(), request, len(request.Candidates)-1)), "get_weather", "it is not in scope")
 }
 
 func TestSharedToolsRankAsTheyDoAlone(t *testing.T) {
@@ -114,6 +114,6 @@ func TestSharedToolsRankAsTheyDoAlone(t *testing.T) {
 		alone := matcher.Request{Text: text, Candidates: candidates}
 		shared := alone
 		shared.Shared = &matcher.Shared{Tools: candidates}
-		require.Equal(t, retrieval.New().Offer(alone, 5), retrieval.New().Offer(shared, 5), text)
+		require.Equal(t, retrieval.New().Offer(t.Context(), alone, 5), retrieval.New().Offer(t.Context(), shared, 5), text)
 	}
 }

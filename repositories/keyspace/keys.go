@@ -211,6 +211,9 @@ local function erasing(closed)
 end
 `
 
+// Vector is a string: what a model makes of a text of a tool, by a digest of both. It expires.
+func (k Keys) Vector(digest string) string { return k.tag + "vector:" + k.app + ":" + digest }
+
 // Confirm is a string of the partition, written to learn that replicas have what was
 // written before. It expires.
 func (k Keys) Confirm() string { return k.tag + "confirm" }

@@ -103,6 +103,9 @@ func (s *Store) write(ctx context.Context, app *repositories.App, repository *re
 		return &repositories.LimitError{Limit: "repositoriesPerSession", Most: most}
 	}
 	s.changed(scope.AppID)
+	if stored != "" {
+		s.written(repository)
+	}
 	return nil
 }
 

@@ -50,6 +50,7 @@ type Store struct {
 	repos   *lru.Cache[string, *repositories.Repository] // by revision
 	apps    *lru.Cache[string, *repositories.App]        // by revision
 	changed func(appID string)
+	written func(*repositories.Repository)
 	access  *fresh[*storedKey] // by app and keyId
 	origins *fresh[[]string]   // by app
 	modes   *fresh[string]     // by app
@@ -63,7 +64,7 @@ func New(db *keyspace.DB, options Options) *Store {
 	s := &Store{
 		db: db, sealer: options.Sealer, ttl: options.SessionTTL, keep: options.Retention.withDefaults(),
 		now: options.Now, newID: options.NewID,
-		repos: repos, apps: apps, changed: func(string) {},
+		repos: repos, apps: apps, changed: func(string) {}, written: func(*repositories.Repository) {},
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -80,6 +81,11 @@ func New(db *keyspace.DB, options Options) *Store {
 // event to publish, so that the event need not wait for the next poll of the ledger. Set it
 // before the Store is used.
 func (s *Store) OnChange(wake func(appID string)) { s.changed = wake }
+
+// OnWrite sets a function that is called with each repository that was written, which it must
+// not change. It is called before the write is answered, so it must not block. Set it before
+// the Store is used.
+func (s *Store) OnWrite(written func(*repositories.Repository)) { s.written = written }
 
 // SessionTTL is the idle time after which a session expires.
 func (s *Store) SessionTTL() time.Duration { return s.ttl }
