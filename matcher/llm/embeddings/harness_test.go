@@ -39,7 +39,7 @@ type server struct {
 	say   http.HandlerFunc // instead of vectors; nil: vectors
 }
 
-func newServer(t *testing.T) *server {
+func newServer(t testing.TB) *server {
 	s := &server{}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
@@ -108,7 +108,7 @@ func storeOn(t *testing.T, redis *redistest.Server) *store.Store {
 // waiting is for those who wait for an answer that comes, on however busy a machine.
 const waiting = time.Minute
 
-func spaceOn(t *testing.T, s *server, kept embeddings.Store, change ...func(*embeddings.Options)) *embeddings.Space {
+func spaceOn(t testing.TB, s *server, kept embeddings.Store, change ...func(*embeddings.Options)) *embeddings.Space {
 	options := embeddings.Options{
 		Endpoint: provider.Config{BaseURL: s.URL + "/v1/", Key: secret.New(matchertest.Key), Model: "small"}, Store: kept,
 		Patience: waiting, Timeout: waiting,
