@@ -190,6 +190,18 @@ func TestRepositoriesLiveInTheirScope(t *testing.T) {
 	}
 }
 
+func TestExamplesWithMarksAreReadAsGivenAndRefusedWithTheirPlace(t *testing.T) {
+	s := live(t, everything)
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	tools := func(example string) string {
+		return `{"tools":[{"name":"a","examples":["a table","` + example + `"],"schema":[{"parameter":"people","type":"integer","maxValue":9}]}]}`
+	}
+	s.call("PUT", bookingPath, tools("a table for [two](people)")).is(201, "")
+	require.Contains(t, string(s.call("GET", bookingPath, "").is(200, "").body), `"examples":["a table","a table for [two](people)"]`)
+	faults := s.call("PUT", bookingPath, tools("[ten](people) at [noon](time)")).problem(400)
+	require.Contains(t, faults["/tools/0/examples/1"], `"noon" is marked as "time", which is no parameter`)
+}
+
 func TestADefinitionThatCannotWorkIsRefusedWithAllItsFaults(t *testing.T) {
 	s := live(t, everything)
 	s.call("PUT", "/v1/apps/clinic", `{"nam":"x"}`).problem(400)

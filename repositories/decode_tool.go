@@ -115,6 +115,7 @@ func (d *decoding) tools(tools []Tool) {
 		}
 		d.name(tools[i].Name, seen, i)
 		d.parameters(&tools[i], at)
+		d.marks(&tools[i], at)
 		d.typed(&tools[i], at)
 		d.held(&tools[i], at)
 		if tools[i].Request != nil {

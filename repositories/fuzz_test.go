@@ -22,6 +22,7 @@ func FuzzDecodeRepository(f *testing.F) {
 		`{"tools":[{"name":"t","schema":[{"parameter":"a","type":"array","items":{"type":"array"},"default":[[1e9]]}]}]}`,
 		`{"tools":[{"name":"t","type":"sqlite-sql","source":"s","statement":"select {{array .a}}","templateParameters":[{"name":"a","type":"array","description":"d","items":{"type":"string"}}]}]}`,
 		`{"tools":[{"name":"t","type":"http","source":"s","method":"put","path":"/{{.a}}","requestBody":"{{json .b}}","pathParams":[{"name":"a","type":"string","description":"d"}],"bodyParams":[{"name":"b","type":"map","description":"d"}],"headers":{"content-type":"text/xml"}}]}`,
+		`{"tools":[{"name":"t","examples":["[two](s) at [x](m)","[a](b"],"schema":[{"parameter":"s","type":"integer"}]}]}`,
 		`{"tools":[{"name":"t","parameters":{"$ref":"#","properties":{"~1/":{"default":null}}}}]}`,
 	} {
 		f.Add([]byte(seed))

@@ -8,6 +8,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/marks"
 	"earshot/repositories/parameters"
 	"earshot/repositories/template"
 )
@@ -75,6 +76,8 @@ type Tool struct {
 	Answer *Answer `json:"answer,omitempty"`
 
 	params *parameters.Parameters
+	plain  []string        // nil where Examples are plain themselves
+	marked []marks.Example // those of Examples that mark values
 }
 
 // Params returns the compiled parameters. A tool that came from a decoder or a store
@@ -315,5 +318,19 @@ func (t *Tool) compile(with *parameters.Budget) (*parameters.Parameters, fault.L
 	if len(faults) == 0 {
 		t.params = compiled
 	}
+	t.speak(compiled, len(faults) == 0)
 	return compiled, faults
 }
+
+// Spoken returns the examples in plain words, as a user would say them, in their order. The
+// caller must not change them. A tool made by hand has its examples as they are.
+func (t *Tool) Spoken() []string {
+	if t.plain != nil {
+		return t.plain
+	}
+	return t.Examples
+}
+
+// Marked returns the examples that mark values, in their order, each with what its marks stand
+// for.
+func (t *Tool) Marked() []marks.Example { return t.marked }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"earshot/repositories/marks"
 )
 
 // playground is what the page Playground shows: a conversation, and what came of it.
@@ -103,7 +105,7 @@ func (v *visit) toolsInScope(session string) ([]scopedTool, error) {
 				seen[one.Name] = true
 				shown := scopedTool{Repository: of.ID, Name: one.Name, Description: one.Description, OfSession: i == 0}
 				if len(one.Examples) > 0 {
-					shown.Example = one.Examples[0]
+					shown.Example = marks.Plain(one.Examples[0])
 				}
 				tools = append(tools, shown)
 			}

@@ -3,6 +3,7 @@ package console
 import (
 	"strings"
 
+	"earshot/repositories/marks"
 	"earshot/trigger/usage"
 )
 
@@ -102,14 +103,18 @@ func (v *visit) usage() (map[string]*usage.Tool, error) {
 func (r repository) branch(search string, used map[string]*usage.Tool) branch {
 	b := branch{repository: r}
 	for _, tool := range r.Tools {
-		if !containsFold(search, append([]string{tool.Name, tool.Description}, tool.Examples...)...) {
+		examples := make([]string, len(tool.Examples))
+		for i, given := range tool.Examples {
+			examples[i] = marks.Plain(given)
+		}
+		if !containsFold(search, append([]string{tool.Name, tool.Description}, examples...)...) {
 			continue
 		}
 		if len(b.Found) == maxLeaves {
 			b.More++
 			continue
 		}
-		b.Found = append(b.Found, leaf{tool.Name, tool.Description, tool.Examples, used[tool.Name]})
+		b.Found = append(b.Found, leaf{tool.Name, tool.Description, examples, used[tool.Name]})
 	}
 	return b
 }

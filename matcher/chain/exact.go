@@ -74,7 +74,7 @@ func spellingsOf(tools []matcher.Candidate) spellings {
 
 // texts lists what a button of the tool may say.
 func texts(tool *repositories.Tool) []string {
-	return append([]string{tool.Name, text.Identifier(tool.Name), tool.Description}, tool.Examples...)
+	return append([]string{tool.Name, text.Identifier(tool.Name), tool.Description}, tool.Spoken()...)
 }
 
 func exactly(candidate matcher.Candidate) (matcher.Result, bool) {

@@ -38,6 +38,15 @@ func TestExactLeavesToolsWithValuesToTheMatcher(t *testing.T) {
 	require.False(t, ok)
 }
 
+func TestExactKnowsMarkedExamplesInPlainWords(t *testing.T) {
+	tool := `{"name":"light","description":"Light","examples":["light in the [hall](room)"],"schema":[{"parameter":"room","type":"string","value":"hall"}]}`
+	candidates := matchertest.InScope(t, matchertest.Scope, "r", tool)
+	_, ok := chain.Exact(matcher.Request{Text: "Light in the hall!", Candidates: candidates})
+	require.True(t, ok)
+	_, ok = chain.Exact(matcher.Request{Text: "light in the [hall](room)", Candidates: candidates})
+	require.False(t, ok)
+}
+
 func TestExactDecidesNothingBetweenTwo(t *testing.T) {
 	one := `{"name":"one","description":"First","examples":["go"]}`
 	two := `{"name":"two","description":"Second","examples":["Go!"]}`

@@ -72,6 +72,12 @@ func TestRequestShowsAFewExamples(t *testing.T) {
 	require.Less(t, len(description), 300)
 }
 
+func TestRequestShowsMarkedExamplesInPlainWords(t *testing.T) {
+	tool := `{"name":"book","description":"Books","examples":["a table for [two](people)"],"schema":[{"parameter":"people","type":"integer"}]}`
+	body := asked(t, matchertest.Request(t, "x", tool))
+	require.Equal(t, "Books\nA user may say: \"a table for two\"", body.Tools[0].Description)
+}
+
 func TestSystemTextIsShortAndEndsWithTheAppsOwn(t *testing.T) {
 	request := matchertest.Request(t, "x", matchertest.BookTool)
 	request.Chat = true

@@ -141,7 +141,8 @@ func (o *offer) named(arguments map[string]any) map[string]any {
 // describe adds a few of the tool's examples to its description: what a user would
 // say tells a model more than what the tool does.
 func describe(candidate matcher.Candidate) string {
-	examples := candidate.Tool.Examples[:min(len(candidate.Tool.Examples), maxExamples)]
+	examples := candidate.Tool.Spoken()
+	examples = examples[:min(len(examples), maxExamples)]
 	if len(examples) == 0 {
 		return candidate.Tool.Description
 	}

@@ -55,7 +55,8 @@ const maxCompared = 100
 // samplesOf lists the texts that stand for a tool: its name, its description and its
 // examples, each as if a user had said it.
 func samplesOf(tool *repositories.Tool) []string {
-	examples := tool.Examples[:min(len(tool.Examples), maxCompared)]
+	examples := tool.Spoken()
+	examples = examples[:min(len(examples), maxCompared)]
 	samples := make([]string, 0, len(examples)+2)
 	samples = append(samples, text.Identifier(tool.Name))
 	if tool.Description != "" {

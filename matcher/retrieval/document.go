@@ -43,7 +43,7 @@ func newDocument(tool *repositories.Tool) Document {
 // questions also call for one whose own words say that it informs.
 func (p *Document) hear(tool *repositories.Tool) {
 	p.Moods[text.Fragment], p.Moods[text.Wish] = true, true
-	for _, example := range tool.Examples {
+	for _, example := range tool.Spoken() {
 		p.Moods[text.MoodOf(example, text.Split(example))] = true
 	}
 	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {

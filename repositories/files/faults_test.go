@@ -20,6 +20,8 @@ func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
 		"an unknown kind":   {"kind: tol\nname: x\n", []string{`t.yaml:1:7: unknown kind "tol": app, module, authService, source, tool, repository, toolset, group; did you mean "tool"?`}},
 		"a kind of no word": {"kind: [tool]\n", []string{`t.yaml:1:7: kind is a list; it must be a word, as in kind: tool`}},
 		"no kind":           {"name: x\ndescription: y\n", []string{`t.yaml:1:1: has no kind; every document says what it is, as in kind: tool`}},
+		"marks": {"kind: tool\nname: x\nschema: [{parameter: people, type: integer}]\nexamples:\n- a table\n- '[two](people), [noon](time)'\n", []string{
+			`t.yaml:6:3: tool "x": examples/1: "noon" is marked as "time", which is no parameter of the tool`}},
 		"an unknown section": {"tols:\n  a: {}\ntools:\n  b: {}\n", []string{
 			`t.yaml:1:1: unknown section "tols"; did you mean "tools"?`}},
 		"no known section": {"tols:\n  a: {}\n", []string{

@@ -170,3 +170,17 @@ func (u Unit) Read(text string) (json.Number, error) {
 	}
 	return "", fmt.Errorf("%s may be %s or %s %s: write it without the point", fault.Show(text), numbers[0], numbers[1], u.name)
 }
+
+// Number reads a text that is one number in figures or words, without a unit, and nothing
+// else: "two", "minus 5", "einundzwanzig".
+func Number(text string) (json.Number, bool) {
+	said := Unit{}.Amounts(text)
+	if len(said) != 1 || said[0].Range || said[0].Denied || !said[0].Bare() || strings.TrimSpace(text[:said[0].From]+text[said[0].To:]) != "" {
+		return "", false
+	}
+	numbers := said[0].Spoken()
+	if len(numbers) != 1 {
+		return "", false
+	}
+	return numbers[0], true
+}

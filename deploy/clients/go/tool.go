@@ -69,8 +69,8 @@ type Tool struct {
 	Description string `json:"description,omitempty"`
 	// resource.scope: when the tool fires, its event goes to app.{appId}.{resource}.{scope} as well.
 	Emitter string `json:"emitter,omitempty"`
-	// Texts that call for the tool. A message that equals one of a tool without values fires it
-	// without a model.
+	// Texts that call for the tool, in which values may be marked with their parameters: "a table for
+	// [two](people)". A message that equals one of a tool without values fires it without a model.
 	Examples []string `json:"examples,omitempty"`
 	// A tool as OpenAI and langchaingo define it, beside type function: its name, description and
 	// parameters are those of the tool. The other fields stand beside it.
