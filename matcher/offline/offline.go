@@ -10,6 +10,7 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
+	"earshot/matcher/values"
 )
 
 // Matcher matches without a model, from the words alone: a text is compared with the
@@ -36,9 +37,9 @@ func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.R
 	}
 	if judged.why == "" {
 		candidate := request.Candidates[judged.nearest[0].Place]
-		found.take(candidate, valuesOf(request.Text, candidate.Tool, request.Now), request)
-	} else if begun, values := continued(request, words); values != nil {
-		found.take(begun.Candidate, values, request)
+		found.take(candidate, values.Of(request.Text, candidate.Tool, request.Now).Values, request)
+	} else if begun, read := continued(request, words); read != nil {
+		found.take(begun.Candidate, read, request)
 	} else {
 		found.trace.Silent(judged.why)
 	}
@@ -52,10 +53,10 @@ type finding struct {
 }
 
 // take checks the candidate's values and records it as matched or rejected.
-func (r *finding) take(candidate matcher.Candidate, values map[string]any, request matcher.Request) {
-	reading := candidate.Tool.Params().Read(request.Complete(candidate, values))
+func (r *finding) take(candidate matcher.Candidate, read map[string]any, request matcher.Request) {
+	reading := candidate.Tool.Params().Read(request.Complete(candidate, read))
 	call := r.trace.Add(matcher.Call{
-		Candidate: candidate, Name: candidate.Tool.Name, Arguments: values, Coerced: reading.Coerced, Errors: reading.Errors,
+		Candidate: candidate, Name: candidate.Tool.Name, Arguments: read, Coerced: reading.Coerced, Errors: reading.Errors,
 	})
 	if len(reading.Errors) > 0 {
 		r.Rejected = append(r.Rejected, matcher.Rejected{Candidate: candidate, Values: reading.Values, Missing: reading.Missing, Errors: reading.Errors, Call: call})
@@ -80,10 +81,10 @@ func continued(request matcher.Request, words []text.Word) (matcher.Unfinished, 
 		return matcher.Unfinished{}, nil
 	}
 	for _, begun := range request.Unfinished {
-		values := valuesOf(request.Text, begun.Tool, request.Now)
+		read := values.Of(request.Text, begun.Tool, request.Now).Values
 		for _, name := range begun.Missing {
-			if values[name] != nil {
-				return begun, values
+			if read[name] != nil {
+				return begun, read
 			}
 		}
 		if answers(begun, request.Text, words) {

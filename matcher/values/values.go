@@ -1,4 +1,8 @@
-package offline
+// Package values reads the values of a tool's parameters from the words of a text, without a
+// model. A value is taken only where its reading is certain: words that could belong to two
+// parameters are given to neither, and nothing is made up. A value that is wrong does harm; one
+// that is missing is asked for.
+package values
 
 import (
 	"time"
@@ -9,23 +13,24 @@ import (
 	"earshot/repositories"
 )
 
-// valuesOf reads the values that the text gives for the tool's parameters. A value is taken
-// only if its reading is certain: words that could belong to two parameters are given to
-// neither, and nothing is made up.
-func valuesOf(text string, tool *repositories.Tool, now time.Time) map[string]any {
-	return filled(text, tool, now).values
+// Reading is what a text says of a tool's parameters.
+type Reading struct {
+	Values map[string]any // by the names of the parameters; numbers are json.Number
+	Words  []text.Word    // those of the text
+	Taken  []bool         // by word: it is of a value
 }
 
-// filled reads the values and keeps the words that they took.
-func filled(text string, tool *repositories.Tool, now time.Time) *filler {
-	r := newFiller(text, tool, now)
+// Of reads the values that the text gives for the tool's parameters. Dates are counted from
+// now.
+func Of(said string, tool *repositories.Tool, now time.Time) Reading {
+	r := newFiller(said, tool, now)
 	for _, read := range []func(){
 		r.readPatterns, r.readNamed, r.readAllowed, r.readBooleans, r.readAmounts, r.readMoments,
 		r.readNumbers, r.readLists, r.readPlaces, r.readQuoted, r.readRest,
 	} {
 		read()
 	}
-	return r
+	return Reading{Values: r.values, Words: r.Words, Taken: r.taken}
 }
 
 // filler is the state of reading one text's values. Each reader marks the words that it

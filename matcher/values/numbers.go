@@ -1,4 +1,4 @@
-package offline
+package values
 
 import (
 	"encoding/json"
