@@ -10,9 +10,13 @@ import (
 // unspoken reports whether the text is in a mood that, as far as is known, does not call
 // for the tool. "When is my appointment?" and "my appointment was fine" have all the words
 // of a tool that books one, and are no bookings.
-func unspoken(p *retrieval.Document, m text.Mood, similarity float32) bool {
-	return !p.Moods[m] && similarity < sameWords
+func unspoken(p *retrieval.Document, m text.Mood) bool {
+	return !p.Moods[m] && p.Examples < manyExamples
 }
+
+// manyExamples are so many that a tool may well be called for in moods that none of them is
+// in: that is then one sign among others.
+const manyExamples = 5
 
 // refuses reports whether the text says that the thing is not wanted, or wants it
 // undone. A tool whose own words speak of that ("cancel booking", "card not working")

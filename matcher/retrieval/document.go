@@ -1,8 +1,11 @@
 package retrieval
 
 import (
+	"slices"
+
 	"github.com/agext/levenshtein"
 
+	"earshot/matcher/shown"
 	"earshot/matcher/text"
 	"earshot/repositories"
 )
@@ -19,6 +22,11 @@ type Document struct {
 	Title map[string]bool
 	// Moods are the moods of sentences that call for the tool.
 	Moods [text.MoodCount]bool
+	// Examples is how many the tool has.
+	Examples int
+	// FreeText is whether a parameter takes text of any kind: words that nobody knows may be
+	// its value.
+	FreeText bool
 }
 
 func newDocument(tool *repositories.Tool) Document {
@@ -29,6 +37,7 @@ func newDocument(tool *repositories.Tool) Document {
 	for _, sample := range samplesOf(tool) {
 		p.learn(sample)
 	}
+	p.Examples = len(tool.Examples)
 	p.hear(tool)
 	for _, said := range parameterTexts(tool) {
 		p.learn(said)
@@ -36,6 +45,7 @@ func newDocument(tool *repositories.Tool) Document {
 	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
 		p.Title[w.Stem] = true
 	}
+	p.FreeText = slices.ContainsFunc(shown.Parameters(tool.Params()), freeText)
 	return p
 }
 
@@ -53,31 +63,31 @@ func (p *Document) hear(tool *repositories.Tool) {
 	}
 }
 
+// freeText reports whether a parameter takes text of any kind, and is not named for a form
+// that its values have.
+func freeText(parameter shown.Parameter) bool {
+	if parameter.Type != "string" || len(parameter.Allowed) > 0 {
+		return false
+	}
+	for _, w := range text.Split(text.Identifier(parameter.Name)) {
+		for _, names := range []text.List{text.DateNames, text.ClockNames, text.AmountNames, text.EmailNames, text.LinkNames, text.PhoneNames} {
+			if names.Has(w.Norm) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 func (p *Document) learn(said string) {
 	for _, w := range text.Split(said) {
 		p.Known[w.Stem] = true
 	}
 }
 
-// Coverage is the fraction of the text's subjects that occur among the tool's own words,
-// from 0 to 1.
-func (p *Document) Coverage(words []text.Word) float32 {
-	var all, known float32
-	for _, w := range words {
-		if !text.IsSubject(w) {
-			continue
-		}
-		all++
-		if p.knows(w.Stem) {
-			known++
-		}
-	}
-	return known / max(all, 1)
-}
-
-// knows reports whether the tool's words have the stem, or one that is a typing error
+// Knows reports whether the tool's words have the stem, or one that is a typing error
 // away from it.
-func (p *Document) knows(stem string) bool {
+func (p *Document) Knows(stem string) bool {
 	if p.Known[stem] || len(stem) < typoLength {
 		return p.Known[stem]
 	}

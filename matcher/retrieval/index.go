@@ -108,10 +108,15 @@ func (l *index) similar(words []text.Word, by float32, scores []float32) {
 	if len(words) == 0 || len(l.candidates) == 0 {
 		return
 	}
+	l.compare(l.vector(featuresOf(words)), by, scores)
+}
+
+// compare adds to the scores how like every tool the direction is, times by.
+func (l *index) compare(direction []posting, by float32, scores []float32) {
 	centres, samples := borrow(len(l.candidates)), borrow(int(l.ends[len(l.ends)-1]))
 	defer centres.giveBack()
 	defer samples.giveBack()
-	for _, share := range l.vector(featuresOf(words)) {
+	for _, share := range direction {
 		list := l.centres.of(share.of)
 		if len(l.candidates) >= commonFrom && len(list) > len(l.candidates)/commonShare {
 			continue

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"earshot/matcher"
@@ -91,16 +92,56 @@ func (s Scope) Scores(near []Near) []matcher.Score {
 }
 
 // Nearest returns the n candidates that the words are most like, the likest first: 0 for
-// nothing in common, 1 for the same.
+// nothing in common, 1 for the same. What nobody in scope has a word for, such as the title
+// of a song, takes nothing from the likeness of the rest.
 func (s Scope) Nearest(words []text.Word, n int) []Near {
 	best := top{most: n}
-	for _, p := range s.parts {
+	for i, direction := range s.directions(featuresOf(words)) {
+		p := s.parts[i]
+		if len(direction) == 0 || len(p.candidates) == 0 {
+			continue
+		}
 		scores := borrow(len(p.candidates))
-		p.similar(words, 1, scores.of)
+		p.compare(direction, 1, scores.of)
 		s.choose(&best, p, scores.of)
 		scores.giveBack()
 	}
 	return best.list
+}
+
+// directions are those of a bag in each part, of length one over all that the parts know.
+func (s Scope) directions(bag []feature) [][]posting {
+	directions := make([][]posting, len(s.parts))
+	var square float64
+	for _, f := range bag {
+		heaviest := float32(0)
+		for i, p := range s.parts {
+			if number, ok := p.numbers[f.id]; ok {
+				weight := f.weight * p.rarity[number]
+				directions[i] = append(directions[i], posting{number, weight})
+				heaviest = max(heaviest, weight)
+			}
+		}
+		square += float64(heaviest) * float64(heaviest)
+	}
+	length := float32(math.Sqrt(square))
+	for _, direction := range directions {
+		for i := range direction {
+			direction[i].weight /= length
+		}
+	}
+	return directions
+}
+
+// Rarity is how much a word says of which tool is meant: the more, the fewer know it. Known
+// is whether any does.
+func (s Scope) Rarity(stem string) (rarity float32, known bool) {
+	tools, all := 0, 0
+	for _, p := range s.parts {
+		tools += len(p.stems[stem])
+		all += len(p.candidates)
+	}
+	return float32(math.Log1p(float64(all) / float64(max(tools, 1)))), tools > 0
 }
 
 // choose puts the best of the part into the list.
