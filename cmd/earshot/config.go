@@ -80,30 +80,12 @@ func (c *config) register(flags *pflag.FlagSet) {
 	text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
 	credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis, redis://user:password@host:port/db, with TLS rediss://; several hosts with commas between them are a Redis Cluster; redis+sentinel://hosts/master/db is the master behind sentinels, ?sentinel_password their own password")
 	credential(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream, nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket; several servers with commas between them are a cluster")
-	credential(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "`KEY` of the LLM; without a key and a base URL the offline matcher decides")
-	text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "any OpenAI-compatible endpoint, up to its version")
-	text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", llm.DefaultModel, "model, where an app's settings name none")
-	for _, one := range []struct {
-		into *provider.Config
-		name string
-		also string
-	}{
-		{&c.Anthropic, "Anthropic", ""},
-		{&c.Gemini, "Gemini", "; one that ends in /projects/P/locations/L is Vertex AI's, which takes Google's default credentials where there is no key"},
-		{&c.Cohere, "Cohere", ""},
-	} {
-		flag, env := strings.ToLower(one.name), strings.ToUpper(one.name)
-		credential(&one.into.Key, flag+"-api-key", env+"_API_KEY", "`KEY` for "+one.name+"'s own API; the default LLM where OpenAI is not configured")
-		text(&one.into.BaseURL, flag+"-base-url", env+"_BASE_URL", "", one.name+"'s own API at another address"+one.also)
-		text(&one.into.Model, flag+"-model", env+"_MODEL", "", "model of "+one.name+", where an app's settings name none; empty is a small one")
-	}
+	c.registerModels(flags)
 	credential(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer `KEY` that may do everything")
 	credential(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
 	credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted")
 	text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may be at: deny, allow, or CIDRs with commas between them")
 	text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
-	flags.DurationVar(&c.LLMTimeout, "llm-timeout", llm.DefaultTimeout, "time for one LLM request (EARSHOT_LLM_TIMEOUT)")
-	named("llm-timeout", "EARSHOT_LLM_TIMEOUT")
 	c.registerRetention(flags)
 	text(&c.Embedding.Model, "openai-embedding-model", "OPENAI_EMBEDDING_MODEL", "", "model that ranks tools by what texts mean, beside their words, where a model is offered some of many and where tools are searched; empty: none does")
 	text(&c.Embedding.BaseURL, "openai-embedding-base-url", "OPENAI_EMBEDDING_BASE_URL", "", "its endpoint, where it is not that of OPENAI_BASE_URL")
@@ -127,12 +109,43 @@ func (c *config) register(flags *pflag.FlagSet) {
 	named("redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT")
 }
 
-// registerRetention declares the flags that say how much of a conversation is seen, and how long
-// sessions and finished work are kept.
-func (c *config) registerRetention(flags *pflag.FlagSet) {
+// registerModels declares the flags that say which model decides.
+func (c *config) registerModels(flags *pflag.FlagSet) {
 	named := func(name, env string) { flags.SetAnnotation(name, envAnnotation, []string{env}) } //nolint:errcheck // the flag exists
+	text := func(into *string, name, env, fallback, usage string) {
+		flags.StringVar(into, name, fallback, usage+" ("+env+")")
+		named(name, env)
+	}
+	credential := func(into *secret.Secret, name, env, usage string) {
+		flags.TextVar(into, name, secret.Secret{}, usage+" ("+env+")")
+		named(name, env)
+	}
+	credential(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "`KEY` of the LLM; without a key and a base URL the offline matcher decides")
+	text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "any OpenAI-compatible endpoint, up to its version")
+	text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", llm.DefaultModel, "model, where an app's settings name none")
+	for _, one := range []struct {
+		into *provider.Config
+		name string
+		also string
+	}{
+		{&c.Anthropic, "Anthropic", ""},
+		{&c.Gemini, "Gemini", "; one that ends in /projects/P/locations/L is Vertex AI's, which takes Google's default credentials where there is no key"},
+		{&c.Cohere, "Cohere", ""},
+	} {
+		flag, env := strings.ToLower(one.name), strings.ToUpper(one.name)
+		credential(&one.into.Key, flag+"-api-key", env+"_API_KEY", "`KEY` for "+one.name+"'s own API; the default LLM where OpenAI is not configured")
+		text(&one.into.BaseURL, flag+"-base-url", env+"_BASE_URL", "", one.name+"'s own API at another address"+one.also)
+		text(&one.into.Model, flag+"-model", env+"_MODEL", "", "model of "+one.name+", where an app's settings name none; empty is a small one")
+	}
+	flags.DurationVar(&c.LLMTimeout, "llm-timeout", llm.DefaultTimeout, "time for one LLM request (EARSHOT_LLM_TIMEOUT)")
+	named("llm-timeout", "EARSHOT_LLM_TIMEOUT")
 	flags.IntVar(&c.History, "history", llm.DefaultHistory, "messages of history that the matcher sees (EARSHOT_HISTORY)")
 	named("history", "EARSHOT_HISTORY")
+}
+
+// registerRetention declares the flags that say how long sessions and finished work are kept.
+func (c *config) registerRetention(flags *pflag.FlagSet) {
+	named := func(name, env string) { flags.SetAnnotation(name, envAnnotation, []string{env}) } //nolint:errcheck // the flag exists
 	flags.DurationVar(&c.SessionTTL, "session-ttl", 24*time.Hour, "idle time after which a session and its repositories expire (EARSHOT_SESSION_TTL)")
 	named("session-ttl", "EARSHOT_SESSION_TTL")
 	flags.DurationVar(&c.Retention.Done, "retention", store.DefaultRetention, "how long records of triggers are kept that have delivered everything (EARSHOT_RETENTION)")

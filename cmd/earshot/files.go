@@ -30,6 +30,7 @@ func newValidate(env environment) *cobra.Command {
 			if err := source.given(args); err != nil {
 				return err
 			}
+			source.tests = true
 			set, err := source.read(env)
 			err = set.All(err)
 			var faults files.Faults
@@ -49,7 +50,11 @@ func newValidate(env environment) *cobra.Command {
 }
 
 func summary(set *files.Set) string {
-	return fmt.Sprintf("app %s, %s", cmp.Or(set.AppID, "not named"), plural(len(set.Repositories), "repository", "repositories"))
+	found := fmt.Sprintf("app %s, %s", cmp.Or(set.AppID, "not named"), plural(len(set.Repositories), "repository", "repositories"))
+	if len(set.Tests) > 0 {
+		found += ", " + plural(len(set.Tests), "test")
+	}
+	return found
 }
 
 func newMigrate(env environment) *cobra.Command {

@@ -100,6 +100,8 @@ type sourceFlags struct {
 	appID string
 	// skip leaves out what is of a type that is not served.
 	skip bool
+	// tests reads the tests as well, which only eval runs.
+	tests bool
 }
 
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
@@ -150,7 +152,7 @@ func (s *sourceFlags) watchable() error {
 
 // read reads the files and prints notes on what was left out of them.
 func (s *sourceFlags) read(env environment) (*files.Set, error) {
-	set, err := files.Read(s.paths, files.Options{Lookup: env.lookup, AppID: s.appID, Stdin: env.in, SkipUnsupported: s.skip})
+	set, err := files.Read(s.paths, files.Options{Lookup: env.lookup, AppID: s.appID, Stdin: env.in, SkipUnsupported: s.skip, Tests: s.tests})
 	for _, note := range set.Notes {
 		fmt.Fprintf(env.err, "note: %s\n", note)
 	}

@@ -69,7 +69,7 @@ func newRoot(env environment) *cobra.Command {
 			return fromEnvironment(cmd.Flags(), env.lookup)
 		},
 	}
-	root.AddCommand(newDev(env), newServe(env), newValidate(env), newApply(env), newMigrate(env), newImport(env),
+	root.AddCommand(newDev(env), newServe(env), newEval(env), newValidate(env), newApply(env), newMigrate(env), newImport(env),
 		newChat(env), newListen(env), newTriggers(env), newVersion())
 	root.SetFlagErrorFunc(explainFlag)
 	fitHelp(root, terminal.Width(env.out, env.lookup))

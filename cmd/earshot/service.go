@@ -124,20 +124,24 @@ func (s *service) openAdapters() error {
 	return nil
 }
 
+// models are the models that decide, as they are configured.
+func (c config) models(log *slog.Logger, env environment) llm.Options {
+	return llm.Options{
+		BaseURL: c.OpenAIBaseURL, Key: c.OpenAIKey, Model: c.OpenAIModel, Anthropic: c.Anthropic, Gemini: c.Gemini, Cohere: c.Cohere,
+		Timeout: c.LLMTimeout, History: c.History, Logger: log, Now: env.now,
+	}
+}
+
 func (s *service) openEngine() (err error) {
 	registry, metrics := prometheus.NewRegistry(), trigger.NewMetrics()
 	models := newLLMMetrics()
 	registry.MustRegister(metrics, models, s.emitter, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	options := llm.Options{
-		BaseURL: s.config.OpenAIBaseURL, Key: s.config.OpenAIKey, Model: s.config.OpenAIModel,
-		Anthropic: s.config.Anthropic, Gemini: s.config.Gemini, Cohere: s.config.Cohere,
-		Timeout: s.config.LLMTimeout, History: s.config.History, Logger: s.log, Now: s.env.now, Observe: models.observe,
-		HTTPClient: provider.NewHTTPClient(s.config.MaxTurns),
-	}
+	of := s.config.models(s.log, s.env)
+	of.Observe, of.HTTPClient = models.observe, provider.NewHTTPClient(s.config.MaxTurns)
 	if s.openSpace(); s.space != nil {
-		options.Meaning = s.space
+		of.Meaning = s.space
 	}
-	s.matcher = chain.New(options)
+	s.matcher = chain.New(of)
 	s.engine, err = trigger.NewEngine(trigger.Options{
 		DB: s.db, Store: s.store, Matcher: s.matcher,
 		Events: s.config.screen.Watch(s.emitter), Calls: s.config.screen.Watch(s.caller), Statements: s.config.screen.Watch(s.runner), Answers: s.intake,

@@ -28,6 +28,9 @@ func (c *collector) dropDuplicates() {
 	c.documents = slices.DeleteFunc(c.documents, func(d *document) bool {
 		key := [2]string{kindOf(d), d.name}
 		first, twice := seen[key]
+		if d.kind == kindTest {
+			key[0] += " " + d.at.file // each file numbers its own
+		}
 		if d.kind == kindSettings || d.name == "" {
 			return false
 		}

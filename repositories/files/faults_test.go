@@ -17,7 +17,7 @@ func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
 		"an empty file":     {"", []string{`t.yaml:1:1: the file is empty; it defines nothing`}},
 		"only a comment":    {"# nothing\n---\n", []string{`t.yaml:1:1: the file is empty; it defines nothing`}},
 		"a text":            {"tools", []string{`t.yaml:1:1: holds a text, where a map or a list of definitions is wanted`}},
-		"an unknown kind":   {"kind: tol\nname: x\n", []string{`t.yaml:1:7: unknown kind "tol": app, module, authService, source, tool, repository, toolset, group; did you mean "tool"?`}},
+		"an unknown kind":   {"kind: tol\nname: x\n", []string{`t.yaml:1:7: unknown kind "tol": app, module, authService, source, tool, repository, toolset, group, test; did you mean "tool"?`}},
 		"a kind of no word": {"kind: [tool]\n", []string{`t.yaml:1:7: kind is a list; it must be a word, as in kind: tool`}},
 		"no kind":           {"name: x\ndescription: y\n", []string{`t.yaml:1:1: has no kind; every document says what it is, as in kind: tool`}},
 		"marks": {"kind: tool\nname: x\nschema: [{parameter: people, type: integer}]\nexamples:\n- a table\n- '[two](people), [noon](time)'\n", []string{

@@ -51,6 +51,9 @@ type collector struct {
 	// skip makes notes of them, and lookup finds variables.
 	skip   bool
 	lookup func(variable string) (value string, set bool)
+	// tests says that tests are read, and read has them.
+	tests bool
+	read  []*Test
 	// all keeps documents that Earshot has no use for, where a file is rewritten.
 	all bool
 }
@@ -68,6 +71,8 @@ func (c *collector) value(file string, value *node) {
 		c.faults.add(value.at, "holds %s, where a map or a list of definitions is wanted", value.kind)
 	case value.field("kind") != nil:
 		c.flat(value)
+	case value.field("chat") != nil:
+		c.sermasTest(base, value)
 	case nestedSection(value):
 		c.nested(value)
 	case base == kindApp:

@@ -27,6 +27,8 @@ type Options struct {
 	// SkipUnsupported leaves out sources and tools of types that are not served, and tools
 	// that need such a source, with a note each in place of a fault.
 	SkipUnsupported bool
+	// Tests reads tests as well, and those in the folder "tests" of a folder.
+	Tests bool
 	// Stdin is read where a path is Stdin; nil is empty.
 	Stdin io.Reader
 }
@@ -48,6 +50,8 @@ type Set struct {
 	// Repositories are sorted as the files name them; the one called default, with
 	// the tools that no other names, comes last.
 	Repositories []*Definition
+	// Tests are the tests of the files, in their order; none where Options leave them out.
+	Tests []*Test
 	// Notes name what was read and left.
 	Notes []Fault
 	// missing are the sources and tools that were left out for their type.
@@ -58,9 +62,13 @@ type Set struct {
 // names everything that is wrong with them at once; definitions are checked as the
 // API checks them, except for what they refer to in the app (see Set.Check).
 func Read(paths []string, options Options) (*Set, error) {
-	names, err := Expand(paths)
+	read := paths
+	if options.Tests {
+		read = withTests(paths)
+	}
+	names, err := Expand(read)
 	faults, _ := err.(Faults)
-	c := &collector{faults: faults, missing: map[string]bool{}, skip: options.SkipUnsupported, lookup: options.Lookup}
+	c := &collector{faults: faults, missing: map[string]bool{}, skip: options.SkipUnsupported, lookup: options.Lookup, tests: options.Tests}
 	for _, name := range names {
 		c.file(name, options)
 	}
@@ -69,9 +77,10 @@ func Read(paths []string, options Options) (*Set, error) {
 	if set.AppID == "" && len(paths) > 0 {
 		set.AppID = folderName(paths[0], names)
 	}
-	c.notes = append(c.notes, leftOut(paths)...)
+	c.notes = append(c.notes, leftOut(paths, options.Tests)...)
 	set.decode(&c.faults, &c.notes)
-	order := append(append([]string{}, paths...), names...)
+	set.checkTests(c)
+	order := append(append([]string{}, read...), names...)
 	set.Notes = c.notes.sorted(order)
 	if len(names) == 0 && len(c.faults) == 0 {
 		c.faults.add(position{file: "-f"}, "no file is given")

@@ -133,11 +133,11 @@ var leftFiles = map[string]string{
 	"users":      "Earshot keeps no users: those of an identity provider are verified (authServices)",
 	"rag":        "Earshot has no documents to retrieve from",
 	"repository": "Earshot has no avatars and backgrounds",
-	"tests":      "earshot eval -f reads it",
+	testsFolder:  "earshot eval -f reads it",
 }
 
 // leftOut notes what folders of SERMAS apps have beside the files that are read.
-func leftOut(paths []string) Faults {
+func leftOut(paths []string, tests bool) Faults {
 	var notes Faults
 	for _, path := range paths {
 		entries, err := os.ReadDir(path)
@@ -155,6 +155,9 @@ func leftOut(paths []string) Faults {
 		for _, entry := range entries {
 			name, file := entry.Name(), filepath.Join(path, entry.Name())
 			known := entry.IsDir() || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+			if tests && entry.IsDir() && name == testsFolder {
+				continue
+			}
 			if !known || strings.HasPrefix(name, ".") || slices.Contains(read, file) {
 				continue
 			}
@@ -174,4 +177,34 @@ func sermasFolder(names []string) bool {
 		base := baseName(name)
 		return base == kindApp || base == "modules" || base == kindSettings
 	})
+}
+
+// testsFolder is where a SERMAS app has its tests, in a folder of its own.
+const testsFolder = "tests"
+
+// withTests adds to each folder that of its tests, where it has any.
+func withTests(paths []string) []string {
+	var all []string
+	for _, path := range paths {
+		all = append(all, path)
+		folder := filepath.Join(path, testsFolder)
+		if names, err := inFolder(folder); path != Stdin && err == nil && len(names) > 0 {
+			all = append(all, folder)
+		}
+	}
+	return all
+}
+
+// sermasTest takes a test of SERMAS, which has the name of its file where it has no other.
+func (c *collector) sermasTest(base string, value *node) {
+	if !c.tests && !c.all {
+		return
+	}
+	name := value.get("name")
+	if name == nil {
+		name = newText(base, value.at)
+	}
+	d := c.named(kindTest, kindTest, name, value.without("name"))
+	d.sermas = true
+	c.test(d)
 }

@@ -19,10 +19,11 @@ var kindWords = map[string]string{
 	"embeddingModel": "embeddingModel", "embeddingModels": "embeddingModel",
 	"resource": "resource", "resources": "resource",
 	"resourceTemplate": "resourceTemplate", "resourceTemplates": "resourceTemplate",
+	"test": kindTest,
 }
 
 // ownKinds are the words that a fault suggests.
-var ownKinds = []string{"app", "module", "authService", "source", "tool", "repository", "toolset", "group"}
+var ownKinds = []string{"app", "module", "authService", "source", "tool", "repository", "toolset", "group", "test"}
 
 // flat takes a document that says of what kind it is.
 func (c *collector) flat(value *node) {
@@ -36,6 +37,9 @@ func (c *collector) flat(value *node) {
 	case kind == "":
 		c.faults.add(given.value.at, "unknown kind %q: %s%s", fault.Clip(word), strings.Join(ownKinds, ", "), fault.DidYouMean(word, ownKinds))
 		return
+	}
+	if kind == kindTest && !c.tests && !c.all {
+		return // is for earshot eval alone
 	}
 	as := strings.TrimSuffix(word, "s")
 	name := nameOf(kind, value)
@@ -174,6 +178,8 @@ func (c *collector) typed(d *document) {
 		c.source(d)
 	case kindTool:
 		c.tool(d)
+	case kindTest:
+		c.test(d)
 	default:
 		c.add(d)
 	}

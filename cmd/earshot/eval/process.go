@@ -1,0 +1,107 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/files"
+	"earshot/repositories/locale"
+	"earshot/trigger/conversation"
+	"earshot/trigger/rehearsal"
+)
+
+// Process is the Stage of this process: the tools of files, and a matcher.
+type Process struct {
+	Matcher      matcher.Matcher
+	App          *repositories.App
+	Repositories []*repositories.Repository
+	// History is how many earlier messages the matcher sees.
+	History int
+	Now     func() time.Time
+
+	all *rehearsal.Tools
+}
+
+// Begin implements Stage. The tools that a test names are in scope, and all where it names none.
+func (p *Process) Begin(test *files.Test) (Conversation, error) {
+	if test.AppID != "" && test.AppID != p.App.ID {
+		return nil, fmt.Errorf("it is for the app %q, and the files are of %q", test.AppID, p.App.ID)
+	}
+	tools, err := p.toolsOf(test)
+	if err != nil {
+		return nil, err
+	}
+	now := p.Now
+	if !test.Now.IsZero() {
+		now = func() time.Time { return test.Now }
+	}
+	zone, language := test.TimeZone, test.Language
+	if zone == "" {
+		zone = p.App.Settings.TimeZone
+	}
+	if language == "" {
+		language = p.App.Settings.Language
+	}
+	return held{rehearsal.New(rehearsal.Options{
+		Matcher: p.Matcher, App: p.App, Tools: tools, History: p.History, Language: language,
+		Now: func() time.Time { return now().In(locale.Zone(zone, now().Location())) },
+	})}, nil
+}
+
+// toolsOf are the tools of a test: what they are compared by is made once for all tests that
+// name none.
+func (p *Process) toolsOf(test *files.Test) (*rehearsal.Tools, error) {
+	if len(test.Tools) == 0 {
+		if p.all == nil {
+			p.all = rehearsal.ToolsOf(p.Repositories)
+		}
+		return p.all, nil
+	}
+	var some []*repositories.Repository
+	found := map[string]bool{}
+	for _, repository := range p.Repositories {
+		part := *repository
+		part.Tools = slices.DeleteFunc(slices.Clone(repository.Tools), func(tool repositories.Tool) bool { return !slices.Contains(test.Tools, tool.Name) })
+		for _, tool := range part.Tools {
+			found[tool.Name] = true
+		}
+		some = append(some, &part)
+	}
+	for _, name := range test.Tools {
+		if !found[name] {
+			return nil, fmt.Errorf("the files have no tool %q", name)
+		}
+	}
+	return rehearsal.ToolsOf(some), nil
+}
+
+// held is a conversation in memory.
+type held struct{ *rehearsal.Conversation }
+
+// User implements Conversation.
+func (h held) User(ctx context.Context, text string) (Came, error) {
+	outcome, err := h.Conversation.User(ctx, text)
+	if err != nil {
+		return Came{}, err
+	}
+	came := Came{Why: outcome.Why}
+	for _, call := range outcome.Calls {
+		if !call.Again && !call.Ended {
+			came.Calls = append(came.Calls, Call{call.Tool.Name, call.Values})
+		}
+	}
+	for _, rejected := range outcome.Rejected {
+		came.Rejected = append(came.Rejected, Rejected{rejected.Tool.Name, conversation.Faulty(rejected.Missing, rejected.Errors)})
+	}
+	for _, score := range outcome.Trace.Scores[:min(nearest, len(outcome.Trace.Scores))] {
+		came.Near = append(came.Near, Near{score.Tool.Name, score.Score})
+	}
+	return came, nil
+}
+
+// nearest is how many tools are told that a message is near to.
+const nearest = 3
