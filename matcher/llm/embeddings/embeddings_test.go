@@ -32,7 +32,9 @@ func TestAToolIsFoundOfWhichNoWordIsSaid(t *testing.T) {
 		s, kept := newServer(t), newStore(t, redis)
 		space := spaceOn(t, s, kept)
 		learned(t, kept, space, tools...)
-		require.Len(t, s.requests(), 1, "the tools of one repository are one request")
+		asked := s.requests()
+		require.Len(t, asked, 1, "the tools of one repository are one request")
+		require.Contains(t, asked[0], "barista\nMake a coffee\nan espresso to go", "a tool is one text, without marks")
 
 		one := request(t, "I am ill", tools...)
 		require.Empty(t, matchertest.Found(retrieval.New().Search(t.Context(), one, one.Text, 3)), "by words")

@@ -126,7 +126,7 @@ var tools = []string{
 	`{"name":"transport","description":"Order a taxi"}`,
 	`{"name":"forecast","description":"Tell the weather"}`,
 	`{"name":"brighten","description":"Switch the lamp on"}`,
-	`{"name":"barista","description":"Make a coffee","examples":["an espresso to go"]}`,
+	`{"name":"barista","description":"Make a coffee","examples":["an [espresso](kind) to go"],"schema":[{"parameter":"kind","type":"string"}]}`,
 }
 
 func repository(t *testing.T, tools ...string) *repositories.Repository {

@@ -32,7 +32,8 @@ func textOf(tool *repositories.Tool) string {
 	if tool.Description != "" {
 		parts = append(parts, tool.Description)
 	}
-	parts = append(parts, tool.Examples[:min(len(tool.Examples), shownExamples)]...)
+	spoken := tool.Spoken()
+	parts = append(parts, spoken[:min(len(spoken), shownExamples)]...)
 	return text.Clip(strings.Join(parts, "\n"), maxText)
 }
 
