@@ -50,11 +50,11 @@ func requireSettings(t *testing.T, program string) {
 }
 
 func TestLinksLeadSomewhere(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	link, code := regexp.MustCompile(`\]\(([^)\s]+)\)`), regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
 	for _, path := range append(documents(t), "README.md", "../README.md", "../SECURITY.md") {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+		for _, found := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), "code"), -1) {
 			target, anchor, _ := strings.Cut(found[1], "#")
 			if strings.Contains(target, "://") {
 				continue
@@ -72,7 +72,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// anchorsOf are the anchors that GitHub gives the headings of a document.
+// anchorsOf are the anchors that GitHub gives the headings of a document, and its own.
 func anchorsOf(t *testing.T, path string) []string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -81,6 +81,9 @@ func anchorsOf(t *testing.T, path string) []string {
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(text), -1) {
 		plain := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(heading[1]), "")
 		anchors = append(anchors, strings.ReplaceAll(plain, " ", "-"))
+	}
+	for _, own := range regexp.MustCompile(`<a id="([^"]+)">`).FindAllStringSubmatch(string(text), -1) {
+		anchors = append(anchors, own[1])
 	}
 	return anchors
 }
