@@ -17,13 +17,12 @@ import (
 	"earshot/repositories/unraced"
 )
 
-// The floors stand a little under what was measured: evidence for 94.2 % of the values
-// that were said (the rest were said in other words: LA, Philly, funny), and none for
-// 97 % of those that were not said as this value. Nearly all of the other 3 % are dates
-// and numbers that were said of something else.
+// The floors stand under what was measured: evidence for 96.6 % of the values that were said
+// (the rest were said in other words: Philly, Chi-town, funny), and none for 99.3 % of those
+// that nobody said. Nearly all of the others are dates that were said of something else.
 const (
 	leastEvidence  = 0.93
-	leastUnclaimed = 0.96
+	leastUnclaimed = 0.98
 )
 
 type evidenceCase struct {
@@ -94,13 +93,19 @@ func TestTheValuesOfSGDHaveEvidence(t *testing.T) {
 }
 
 // otherValue is a value of the same parameter in another dialogue, of which no
-// accepted form was said in this one.
+// accepted form was said in this one, and which is no value of this one: that was said, in
+// forms that the other dialogue does not know ("March 13th", "13th of March").
 type otherValue struct {
 	value  any
 	accept []string
 }
 
-func (o otherValue) in(dialogue string) bool {
+func (o otherValue) in(dialogue string, values map[string]any) bool {
+	for _, own := range values {
+		if own == o.value {
+			return true
+		}
+	}
 	for _, form := range append(o.accept, fmt.Sprint(o.value)) {
 		if strings.Contains(dialogue, strings.ToLower(form)) {
 			return true
@@ -129,7 +134,7 @@ func TestTheValuesOfOtherDialoguesOfSGDHaveNoEvidence(t *testing.T) {
 		tool := c.tool(t, request)
 		for name := range c.Expect.Values {
 			for _, other := range others[name] {
-				if other.in(dialogue) {
+				if other.in(dialogue, c.Expect.Values) {
 					continue
 				}
 				all++

@@ -1,14 +1,21 @@
 // Package evidence finds where a conversation has the values that a matcher inferred.
+//
+// A value is written in all the forms in which it may have been said, and the messages,
+// newest first, are searched for any of them at the borders of words. A form is of one of
+// three kinds: words, folded, with what people leave out or in (the names of identifiers, "the",
+// a plural, initials in capitals, an alias); the same without the spaces between them; or a
+// meaning, as a plain decimal (25), a day (2006-01-02) or a time of day (17:30), which the
+// tables of every language give to what was said in figures, words or from today on.
 package evidence
 
 import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"unicode/utf8"
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/fault"
 	"earshot/repositories/parameters"
 )
 
@@ -20,19 +27,19 @@ import (
 // Words are compared without case, accents, spacing and punctuation, numbers, dates and
 // times of day without their form; relative dates are resolved against request.Now, in
 // older messages as well. The meaning of words is not considered: "cheap" is no evidence
-// for "inexpensive", nor "LA" for "Los Angeles". Of all values together the first 512 parts
-// are looked up, and further ones not found. The cost grows with the length of the
-// conversation, not its square.
+// for "inexpensive", nor "Philly" for "Philadelphia"; "LA" is for "Los Angeles". Of all values
+// together the first 512 parts are looked up, and further ones not found. The cost grows with
+// the length of the conversation, not its square.
 func Find(request matcher.Request, values map[string]any, tool *repositories.Tool) map[string]*matcher.Evidence {
 	found := make(map[string]*matcher.Evidence, len(values))
-	s := newSearch(request)
-	for _, name := range sortedNames(values) {
-		if tool.Params().Hidden(name) {
+	s, list := newSearch(request), tool.Params().List()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		of := described(list, name)
+		if of.Hidden {
 			continue
 		}
-		of := described(tool.Params(), name)
-		evidence, _ := s.value(of.Parameter, name, values[name])
-		if evidence == nil && of.defaulted(values[name]) {
+		evidence, _ := s.value(of, values[name])
+		if evidence == nil && defaulted(of, values[name]) {
 			continue
 		}
 		found[name] = evidence
@@ -49,13 +56,13 @@ func ungrounded(request matcher.Request, reading parameters.Reading, tool *repos
 	var s *search
 	for _, parameter := range tool.Params().List() {
 		value, given := reading.Values[parameter.Name]
-		if !parameter.Grounded || parameter.Hidden || !given || (describedParameter{parameter}).defaulted(value) {
+		if !parameter.Grounded || parameter.Hidden || !given || defaulted(parameter, value) {
 			continue
 		}
 		if s == nil {
 			s = newSearch(request)
 		}
-		if _, missing := s.value(parameter, parameter.Name, value); missing != nil {
+		if _, missing := s.value(parameter, value); missing != nil {
 			faults = append(faults, missing.fault(parameter.Name))
 		}
 	}
@@ -79,12 +86,7 @@ func Read(request matcher.Request, arguments map[string]any, tool *repositories.
 	return reading, arguments
 }
 
-// part is a scalar inside a value, with its path, as in [2].day.
-type part struct {
-	at    string
-	value any
-}
-
+// fault says that a part of a parameter's value was not said.
 func (p part) fault(name string) parameters.ValueFault {
 	detail := short(written(p.value)) + " was not said in the conversation"
 	if p.at != "" {
@@ -95,32 +97,23 @@ func (p part) fault(name string) parameters.ValueFault {
 
 // short bounds what an error quotes.
 func short(text string) string {
-	const most = 100
-	if len(text) <= most {
-		return text
+	if cut := fault.Cut(text, 100); cut != text {
+		return cut + "…"
 	}
-	cut := most
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
+	return text
 }
 
-// describedParameter is a parameter as its definition describes it; the zero value is
-// one that a JSON Schema takes without naming it.
-type describedParameter struct{ parameters.Parameter }
-
-func described(params *parameters.Parameters, name string) describedParameter {
-	for _, parameter := range params.List() {
-		if parameter.Name == name {
-			return describedParameter{parameter}
-		}
+// described is a parameter as its definition describes it; of one that a JSON Schema takes
+// without naming it there is only the name.
+func described(list []parameters.Parameter, name string) parameters.Parameter {
+	if i := slices.IndexFunc(list, func(p parameters.Parameter) bool { return p.Name == name }); i >= 0 {
+		return list[i]
 	}
-	return describedParameter{}
+	return parameters.Parameter{Name: name}
 }
 
 // defaulted reports whether the value is the parameter's default.
-func (p describedParameter) defaulted(value any) bool {
+func defaulted(p parameters.Parameter, value any) bool {
 	return p.Default != nil && written(value) == written(p.Default)
 }
 

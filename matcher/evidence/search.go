@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"earshot/matcher"
 	"earshot/repositories/parameters"
@@ -18,30 +17,25 @@ const maxParts = 512
 // search looks values up in one conversation. It keeps what it has read of each message, so
 // that further values cost little. It is not safe for concurrent use.
 type search struct {
+	request  matcher.Request
 	messages []message // newest first
-	now      time.Time
-	parts    int                  // looked up so far
-	of       parameters.Parameter // whose value is looked up
+	parts    int       // looked up so far
 }
 
 func newSearch(request matcher.Request) *search {
-	s := &search{now: request.Now, messages: make([]message, 0, 1+len(request.History))}
-	s.add("", matcher.ActorUser, request.Text)
-	for _, said := range slices.Backward(request.History) {
-		s.add(said.ID, said.Actor, said.Text)
+	s := &search{request: request, messages: make([]message, 1, 1+len(request.History))}
+	s.messages[0] = message{actor: matcher.ActorUser, said: request.Text}
+	for _, one := range slices.Backward(request.History) {
+		s.messages = append(s.messages, message{id: one.ID, actor: one.Actor, said: one.Text})
 	}
 	return s
 }
 
-// add takes the next older message in. The list is as long as it will be, so that messages
-// can point at their neighbours.
-func (s *search) add(id, actor, text string) {
-	n := len(s.messages)
-	s.messages = append(s.messages, message{id: id, actor: actor, text: text, now: s.now})
-	if n > 0 {
-		s.messages[n].answer = &s.messages[n-1]
-		s.messages[n-1].question = &s.messages[n]
-	}
+// part is a scalar inside a value, with its path, as in [2].day, and what is known of it.
+type part struct {
+	of    parameters.Parameter
+	at    string
+	value any
 }
 
 // hit is a place where a scalar was found.
@@ -50,16 +44,14 @@ type hit struct {
 	words   string
 }
 
-// value finds all parts of a value. missing is the first part that was found nowhere; a
-// value without parts has neither evidence nor a missing part.
-func (s *search) value(of parameters.Parameter, name string, value any) (evidence *matcher.Evidence, missing *part) {
-	s.of = of
-	parts := partsOf(nil, "", value)
+// value finds all parts of a parameter's value. missing is the first part that was found
+// nowhere; a value without parts has neither evidence nor a missing part.
+func (s *search) value(of parameters.Parameter, value any) (evidence *matcher.Evidence, missing *part) {
 	var all []hit
-	for i := range parts {
-		found, ok := s.part(name, parts[i])
-		if !ok {
-			return nil, &parts[i]
+	for _, one := range partsOf(nil, part{of: of, value: value}) {
+		found := s.part(one)
+		if found == nil {
+			return nil, &one
 		}
 		all = append(all, found...)
 	}
@@ -86,72 +78,62 @@ func (s *search) evidence(all []hit) *matcher.Evidence {
 }
 
 // partsOf lists the scalars of a value, in a stable order and one more than are looked
-// up at most.
-func partsOf(parts []part, at string, value any) []part {
-	switch value := value.(type) {
+// up at most. A member of an object is spoken of by its own name.
+func partsOf(parts []part, whole part) []part {
+	switch value := whole.value.(type) {
 	case nil:
 	case []any:
-		for i := range value {
-			if len(parts) > maxParts {
-				break
-			}
-			parts = partsOf(parts, fmt.Sprintf("%s[%d]", at, i), value[i])
+		item := parameters.Parameter{}
+		if whole.of.Items != nil {
+			item = *whole.of.Items
+		}
+		item.Name = whole.of.Name
+		for i := 0; i < len(value) && len(parts) <= maxParts; i++ {
+			parts = partsOf(parts, part{item, fmt.Sprintf("%s[%d]", whole.at, i), value[i]})
 		}
 	case map[string]any:
-		for _, name := range sortedNames(value) {
-			if len(parts) > maxParts {
-				break
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if len(parts) <= maxParts {
+				parts = partsOf(parts, part{parameters.Parameter{Name: name}, whole.at + "." + name, value[name]})
 			}
-			parts = partsOf(parts, at+"."+name, value[name])
 		}
 	default:
-		parts = append(parts, part{at, value})
+		parts = append(parts, whole)
 	}
 	return parts
 }
 
 // part finds a scalar: as a whole or, if it is a date with a time, in two places.
-func (s *search) part(name string, p part) ([]hit, bool) {
+func (s *search) part(one part) []hit {
 	if s.parts++; s.parts > maxParts {
-		return nil, false
+		return nil
 	}
-	if i := strings.LastIndexByte(p.at, '.'); i >= 0 {
-		name = p.at[i+1:] // a member of an object is spoken of by its own name
-	}
-	want := newQuery(name, p.value, s.now)
-	want.inWordsOf(s.described(p.at), p.value)
+	want := formsOf(one.of, one.value, s.request.Now)
 	if found, ok := s.find(want); ok {
-		return []hit{found}, true
+		return []hit{found}
 	}
-	want.read()
 	if len(want.days) == 0 || len(want.hours) == 0 {
-		return nil, false
+		return nil
 	}
-	day, ok := s.find(&query{dates: want.days})
-	hour, also := s.find(&query{clocks: want.hours})
-	return []hit{day, hour}, ok && also
-}
-
-// described is what is known of the scalar at a place in the value: of the value itself, or
-// of a list's members.
-func (s *search) described(at string) parameters.Parameter {
-	switch {
-	case at == "":
-		return s.of
-	case s.of.Items != nil && !strings.ContainsRune(at, '.') && strings.Count(at, "[") == 1:
-		return *s.of.Items
+	day, ok := s.find(&forms{meant: want.days})
+	hour, also := s.find(&forms{meant: want.hours})
+	if !ok || !also {
+		return nil
 	}
-	return parameters.Parameter{}
+	return []hit{day, hour}
 }
 
 // find returns the newest place of a scalar.
-func (s *search) find(want *query) (hit, bool) {
+func (s *search) find(want *forms) (hit, bool) {
 	for i := range s.messages {
-		if words, ok := want.in(&s.messages[i]); ok {
-			return hit{i, words}, true
+		m := &s.messages[i]
+		at, ok := m.has(want, s.request.Now)
+		if !ok && want.truth != nil {
+			at, ok = s.truth(i, want)
+		}
+		if ok {
+			return hit{i, m.said[at.from:at.to]}, true
 		}
 	}
 	return hit{}, false
 }
-
-func sortedNames(values map[string]any) []string { return slices.Sorted(maps.Keys(values)) }

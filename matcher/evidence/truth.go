@@ -5,28 +5,32 @@ import (
 	"earshot/matcher/text"
 )
 
-// truth finds what makes a boolean true or false: the words of its parameter's name,
-// denied or not ("with live music", "no pets"), or the user's yes or no to a question
+// truth finds in a message what makes a boolean true or false: the words of its parameter's
+// name, denied or not ("with live music", "no pets"), or the user's yes or no to a question
 // that has them.
-func (p *message) truth(name []text.Word, want bool) (span, bool) {
-	topic := topicOf(name)
+func (s *search) truth(i int, want *forms) (span, bool) {
+	topic := topicOf(text.Split(text.Identifier(want.topic)))
 	if len(topic) == 0 {
 		return span{}, false
 	}
-	if said, found, ok := p.statement(topic); ok {
+	byUser := s.messages[i].actor == matcher.ActorUser
+	if said, found, ok := s.statement(i, topic); ok {
 		// A question of the agent is settled by the user's answer, which was looked at
 		// before.
-		asked := p.actor != matcher.ActorUser && p.answer != nil && p.answer.replies()
-		return found, said == want && !asked
+		answered := false
+		if !byUser && i > 0 {
+			_, _, answered = s.reply(i - 1)
+		}
+		return found, said == *want.truth && !answered
 	}
-	if p.actor != matcher.ActorUser || p.question == nil {
+	if !byUser || i+1 == len(s.messages) {
 		return span{}, false
 	}
-	yes, found, ok := p.reply()
-	if !ok || yes != want {
+	yes, found, ok := s.reply(i)
+	if !ok || yes != *want.truth {
 		return span{}, false
 	}
-	_, _, asked := p.question.statement(topic)
+	_, _, asked := s.statement(i+1, topic)
 	return found, asked
 }
 
@@ -47,13 +51,10 @@ func topicOf(name []text.Word) map[string]bool {
 
 // statement finds the words of the topic, at least half of them near each other, and
 // whether they are denied.
-func (p *message) statement(topic map[string]bool) (said bool, found span, ok bool) {
-	for _, r := range p.segments() {
-		for i := range r.Words {
-			if !topic[r.Words[i].Stem] {
-				continue
-			}
-			if first, end := r.about(i, topic); end > first {
+func (s *search) statement(i int, topic map[string]bool) (said bool, found span, ok bool) {
+	for _, r := range s.messages[i].readers(s.request.Now) {
+		for first := range r.Words {
+			if end := r.about(first, topic); end > first {
 				said, first, end = r.stance(first, end)
 				return said, span{r.offset + r.Words[first].Start, r.offset + r.Words[end-1].End}, true
 			}
@@ -62,26 +63,27 @@ func (p *message) statement(topic map[string]bool) (said bool, found span, ok bo
 	return false, span{}, false
 }
 
-// about is the stretch around word i that has at least half of the topic, or an empty
-// one.
-func (r segment) about(i int, topic map[string]bool) (first, end int) {
-	const near = 4
+// about is the end of the stretch from a word of the topic on that has at least half of it;
+// the word itself where there is none.
+func (r reader) about(first int, topic map[string]bool) (end int) {
+	const near = 5
+	if !topic[r.Words[first].Stem] {
+		return first
+	}
 	seen := map[string]bool{}
-	end = i
-	for j := i; j < min(len(r.Words), i+1+near); j++ {
-		if topic[r.Words[j].Stem] {
-			seen[r.Words[j].Stem] = true
-			end = j + 1
+	for j := first; j < min(len(r.Words), first+near); j++ {
+		if stem := r.Words[j].Stem; topic[stem] {
+			seen[stem], end = true, j+1
 		}
 	}
 	if 2*len(seen) < len(topic) {
-		return i, i
+		return first
 	}
-	return i, end
+	return end
 }
 
 // stance reports whether the words are affirmed, and widens them by what says so.
-func (r segment) stance(first, end int) (said bool, from, to int) {
+func (r reader) stance(first, end int) (said bool, from, to int) {
 	if yes := text.AffirmingWords.Has(r.At(end)); yes || text.RefusingWords.Has(r.At(end)) {
 		return yes, first, end + 1
 	}
@@ -93,24 +95,14 @@ func (r segment) stance(first, end int) (said bool, from, to int) {
 	return true, first, end
 }
 
-// reply reads the yes or no with which an answer begins.
-func (p *message) reply() (yes bool, found span, ok bool) {
-	segments := p.segments()
-	if len(segments) == 0 {
-		return false, span{}, false
-	}
+// reply reads the yes or no with which a message begins.
+func (s *search) reply(i int) (yes bool, found span, ok bool) {
 	const beginning = 6
-	r := segments[0]
-	for i := range r.Words[:min(len(r.Words), beginning)] {
-		w := r.Words[i]
+	words := s.messages[i].readers(s.request.Now)[0].Words
+	for _, w := range words[:min(len(words), beginning)] {
 		if yes := text.AffirmingWords.Has(w.Norm); yes || text.RefusingWords.Has(w.Norm) {
 			return yes, span{w.Start, w.End}, true
 		}
 	}
 	return false, span{}, false
-}
-
-func (p *message) replies() bool {
-	_, _, ok := p.reply()
-	return ok
 }

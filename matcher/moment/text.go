@@ -171,35 +171,30 @@ func (r *Text) Within(from, to int) (first, end int) {
 	return first, end
 }
 
-// OnlyMoment reads a text that is a date, a time of day, or both and nothing else. A
-// date and a time together are returned apart: they may have been said apart.
-func (r *Text) OnlyMoment() (dates, clocks, days, hours []string) {
+// Alone reads a text that is a number, a date, a time of day and nothing else, or a date and a
+// time together, which are returned apart: they may have been said apart.
+func (r *Text) Alone() (meant, days, hours []string) {
 	if p := stamp.FindStringSubmatch(r.Source); p != nil {
 		date, _ := NewText(p[1], r.Now).date(0)
 		clock, _ := NewText(p[2], r.Now).clock(0)
-		return nil, nil, date.Values, clock.Values
+		return nil, date.Values, clock.Values
 	}
-	if len(r.Words) == 0 {
-		return nil, nil, nil, nil
-	}
+	meant = r.aloneNumber()
 	if clock, ok := r.clock(0); ok && clock.End == len(r.Words) {
-		return nil, clock.Values, nil, nil
+		return append(meant, clock.Values...), nil, nil
 	}
 	date, ok := r.date(0)
 	if !ok || date.End == len(r.Words) {
-		return date.Values, nil, nil, nil
+		return append(meant, date.Values...), nil, nil
 	}
 	at := date.End
 	if r.At(at) == "at" {
 		at++
 	}
-	if at == len(r.Words) {
-		return nil, nil, nil, nil
-	}
 	if clock, ok := r.clock(at); ok && clock.End == len(r.Words) {
-		return nil, nil, date.Values, clock.Values
+		return meant, date.Values, clock.Values
 	}
-	return nil, nil, nil, nil
+	return meant, nil, nil
 }
 
 // stamp is a date and time of ISO 8601 and RFC 3339. The offset says nothing that

@@ -29,6 +29,7 @@ var english = language{
 		youd=you would; youll=you will; theyre=they are; theyve=they have; weve=we have; thats=that is; whats=what is;
 		whos=who is; wheres=where is; hows=how is; whens=when is; theres=there is; heres=here is; lets=let us;
 		wanna=want to; gonna=going to; gotta=have to; gimme=give me; lemme=let me`,
+	DefiniteArticles: `the`,
 	// What a sentence does.
 	Fillers: `
 		hey hi hello ok okay well so and but yes yeah yep sure great good fine please excuse oh um uh now then also just

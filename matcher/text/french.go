@@ -7,9 +7,10 @@ var french = language{
 		je tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses notre nos votre vos le la les un une des du
 		au aux et ou mais ne pas est suis sont etre ai avoir avez avons que qui quoi quel quelle quels quelles ce cet
 		cette ces dans pour par sur avec sans chez de en y plait sil l d j m n s t c qu`,
-	RequestWords:  `veux veut voudrais voudrait aimerais souhaite besoin faut svp merci bonjour`,
-	CalendarWords: `demain aujourdhui lundi mardi mercredi jeudi vendredi samedi dimanche heures`,
-	Elisions:      `l d j m n s t c qu un`,
+	RequestWords:     `veux veut voudrais voudrait aimerais souhaite besoin faut svp merci bonjour`,
+	CalendarWords:    `demain aujourdhui lundi mardi mercredi jeudi vendredi samedi dimanche heures`,
+	Elisions:         `l d j m n s t c qu un`,
+	DefiniteArticles: `le la les`,
 	// What a sentence does.
 	Fillers:           `bonjour oui et alors`,
 	QuestionWords:     `que quel quelle quels quelles quand ou comment pourquoi qui combien est`,

@@ -8,8 +8,9 @@ var german = language{
 		ein eine einen einem einer und oder aber nicht kein keine ist sind bin bist sein haben habe hat hatte werden
 		wird wurde kann konnen konnte soll muss im auf aus bei mit nach von vom zu zum zur fur uber unter vor durch wie
 		wer wo wann warum welche welcher welches auch noch nur schon sehr`,
-	RequestWords:  `mochte mochten will wollen wollte brauche brauchen bitte gerne gern hatte danke`,
-	CalendarWords: `heute morgen ubermorgen montag dienstag mittwoch donnerstag freitag samstag sonntag uhr`,
+	RequestWords:     `mochte mochten will wollen wollte brauche brauchen bitte gerne gern hatte danke`,
+	CalendarWords:    `heute morgen ubermorgen montag dienstag mittwoch donnerstag freitag samstag sonntag uhr`,
+	DefiniteArticles: `der das`,
 	// What a sentence does.
 	Fillers:           `hallo bitte ja und also`,
 	QuestionWords:     `wann wo wer wie welche welcher welches warum wieso weshalb ist sind hat gibt`,

@@ -7,9 +7,10 @@ var italian = language{
 		io lui lei noi voi loro mi ti ci vi lo gli i uno una del dello della dei degli delle nel nella al allo alla ai
 		dal dalla sul sulla con per tra fra e ed o ma non sono sei siamo ho hai ha abbiamo che chi cosa quale quanto
 		dove perche mio mia miei tuo tua suo sua questo questa quello quella di da in`,
-	RequestWords:  `vorrei voglio vuole vuoi bisogno favore piacere grazie ciao`,
-	CalendarWords: `domani oggi lunedi martedi mercoledi giovedi venerdi sabato domenica`,
-	Elisions:      `dell all nell sull quest`,
+	RequestWords:     `vorrei voglio vuole vuoi bisogno favore piacere grazie ciao`,
+	CalendarWords:    `domani oggi lunedi martedi mercoledi giovedi venerdi sabato domenica`,
+	Elisions:         `dell all nell sull quest`,
+	DefiniteArticles: `il lo la gli le`,
 	// What a sentence does.
 	Fillers:           `ciao si e allora`,
 	QuestionWords:     `cosa quando dove come perche quanto quale chi`,

@@ -20,11 +20,12 @@ const (
 
 	// What carries no subject.
 
-	StopWords     // articles, pronouns, prepositions, auxiliaries and question words
-	RequestWords  // what people say around what they want, whatever it is
-	CalendarWords // words that say when: values, not subjects
-	Elisions      // short words that are joined to the next one by an apostrophe
-	Contractions  // what is written together, without its apostrophe (but not ill, well, were, shed, wont)
+	StopWords        // articles, pronouns, prepositions, auxiliaries and question words
+	RequestWords     // what people say around what they want, whatever it is
+	CalendarWords    // words that say when: values, not subjects
+	DefiniteArticles // the articles that people leave out of a name: "The Hague"; not die, which is an English verb
+	Elisions         // short words that are joined to the next one by an apostrophe
+	Contractions     // what is written together, without its apostrophe (but not ill, well, were, shed, wont)
 
 	// What a sentence does.
 

@@ -7,8 +7,9 @@ var spanish = language{
 		yo el ella nosotros ellos ellas me te se nos os los las unos unas al y pero si no es soy estoy esta son ser
 		tengo tiene hay que quien cual cuando donde como porque para sin sobre desde hasta mi mis tu tus su sus este
 		estos estas eso`,
-	RequestWords:  `quiero quiere quisiera necesito necesita favor gracias hola puede puedes podria`,
-	CalendarWords: `manana hoy lunes martes miercoles jueves viernes sabado domingo`,
+	RequestWords:     `quiero quiere quisiera necesito necesita favor gracias hola puede puedes podria`,
+	CalendarWords:    `manana hoy lunes martes miercoles jueves viernes sabado domingo`,
+	DefiniteArticles: `el la los las`,
 	// What a sentence does.
 	Fillers:           `hola si y`,
 	QuestionWords:     `cuando donde como cual cuanto quien cuales cuantos`,

@@ -4,6 +4,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,7 +37,7 @@ func Split(text string) []Word {
 			at += size
 			continue
 		}
-		end := at + wordLength(text[at:])
+		end := at + WordLength(text[at:], '\'', '’', '.', ',')
 		parts = expand(parts[:0], Fold(text[at:end]))
 		for _, part := range parts {
 			found = append(found, Word{Norm: part, Stem: Stem(part), Start: at, End: end})
@@ -46,16 +47,17 @@ func Split(text string) []Word {
 	return found
 }
 
-// wordLength is the length of the word that the text begins with. An apostrophe or a
-// decimal sign inside belongs to it.
-func wordLength(text string) int {
+// WordLength is the length of the word that the text begins with. A sign inside belongs to it
+// if it is one of those given: the apostrophe of don't, the point and the comma of 3.50.
+func WordLength(text string, signs ...rune) int {
 	first, length := utf8.DecodeRuneInString(text)
-	if Unspaced(first) {
+	if unspaced(first) {
 		return length
 	}
 	for length < len(text) {
 		r, size := utf8.DecodeRuneInString(text[length:])
-		if !Joins(text[:length], r, text[length+size:]) && (!InWord(r) || Unspaced(r)) {
+		inside := slices.Contains(signs, r) && joins(text[:length], r, text[length+size:])
+		if !inside && (!InWord(r) || unspaced(r)) {
 			break
 		}
 		length += size
@@ -63,9 +65,9 @@ func wordLength(text string) int {
 	return length
 }
 
-// Joins reports whether r, between what stands before and after it, is part of a word:
+// joins reports whether r, between what stands before and after it, is part of a word:
 // the apostrophe of don't and the point of 3.50.
-func Joins(before string, r rune, after string) bool {
+func joins(before string, r rune, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(after)
 	switch r {
@@ -82,8 +84,8 @@ func InWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
 
-// Unspaced reports whether a rune is of a script that writes no spaces.
-func Unspaced(r rune) bool {
+// unspaced reports whether a rune is of a script that writes no spaces.
+func unspaced(r rune) bool {
 	return r >= 0x3040 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 

@@ -1,0 +1,203 @@
+package evidence
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"earshot/matcher/moment"
+	"earshot/matcher/text"
+	"earshot/repositories/parameters"
+	"earshot/repositories/quantity"
+)
+
+// forms are the ways in which a scalar may have been said; any of them will do.
+type forms struct {
+	sign  string // what has no letter or digit, and is looked for as it is
+	words []form
+	meant []string // plain decimals, days and times of day
+	unit  *quantity.Unit
+	truth *bool
+	topic string // the name of the parameter
+
+	unread      *moment.Text // a string that has not been read for what it means
+	days, hours []string     // of a day and a time in one value, which may have been said apart
+}
+
+// form is a run of words, with a space around each or, if tight, without any.
+type form struct {
+	words string
+	tight bool
+	fits  func(m *message, first, last int) bool // of words that may be others; else nil
+}
+
+// What is longer than longest is prose: it may hold a date, but is none, and is not written
+// without spaces.
+const longest = 64
+
+// formsOf returns the forms of a parameter's value.
+func formsOf(of parameters.Parameter, value any, now time.Time) *forms {
+	f := &forms{unit: of.Unit, topic: of.Name}
+	switch value := value.(type) {
+	case bool:
+		f.truth = &value
+	case string:
+		f.text(value, now)
+	default:
+		if decimal, ok := moment.Decimal(written(value)); ok {
+			f.meant = []string{decimal}
+		}
+	}
+	for _, alias := range of.Aliases {
+		if alias.Value == value {
+			f.say(wordsOf(alias.Words))
+		}
+	}
+	return f
+}
+
+// text takes a string as words and, where it is a truth value, a number, a date or a time, as
+// that.
+func (f *forms) text(value string, now time.Time) {
+	words := wordsOf(value)
+	switch {
+	case len(words) == 0:
+		f.sign = strings.TrimSpace(value)
+	case len(words) == 1 && (words[0].norm == "a" || words[0].norm == "i"):
+		f.letter(value, words[0].norm)
+	default:
+		f.name(value, words)
+	}
+	if key := text.Key(value); key == "true" || key == "false" {
+		truth := key == "true"
+		f.truth = &truth
+	}
+	if len(value) <= longest {
+		f.unread = &moment.Text{Source: value, Now: now}
+	}
+}
+
+// means returns the value in the notation of what is meant. It is worked out where the words
+// are not found.
+func (f *forms) means() []string {
+	if f.unread != nil {
+		f.meant, f.days, f.hours = moment.NewText(f.unread.Source, f.unread.Now).Alone()
+		f.unread = nil
+	}
+	return f.meant
+}
+
+var possessive = regexp.MustCompile(`(?i)['’]s\b`)
+
+// name takes the words as they are, and in the ways in which people say a name: an
+// identifier in words, without the possessive s, without the article, in the other number, in
+// initials, and with the spaces set otherwise.
+func (f *forms) name(value string, words []word) {
+	f.say(words)
+	if !strings.Contains(value, " ") {
+		f.say(wordsOf(text.Identifier(value)))
+	}
+	if strings.ContainsAny(value, "'’") {
+		f.say(wordsOf(possessive.ReplaceAllString(value, "")))
+	}
+	if len(words) > 1 && text.DefiniteArticles.Has(words[0].norm) && !text.StopWords.Has(words[1].norm) {
+		f.say(words[1:])
+	}
+	f.say(inOtherNumber(words))
+	f.initials(words)
+	if tight := tightForm(words); tight != "" {
+		f.words = append(f.words, form{words: tight, tight: true})
+	}
+}
+
+// say adds a run of words.
+func (f *forms) say(words []word) {
+	if len(words) == 0 {
+		return
+	}
+	said := inLine(words)
+	if !slices.ContainsFunc(f.words, func(known form) bool { return known.words == said }) {
+		f.words = append(f.words, form{words: said})
+	}
+}
+
+// inOtherNumber makes one of several, and several of one: "two apples" has an apple.
+func inOtherNumber(words []word) []word {
+	last := words[len(words)-1].norm
+	if len(last) < 3 || !unicode.IsLetter(rune(last[len(last)-1])) {
+		return nil
+	}
+	other := text.Singular(last)
+	if other == last {
+		other += "s"
+	}
+	return append(slices.Clone(words[:len(words)-1]), word{norm: other})
+}
+
+// initials adds those of a name of two to five words, in capitals: LA and L.A. for Los Angeles,
+// but not la.
+func (f *forms) initials(words []word) {
+	if len(words) < 2 || len(words) > 5 {
+		return
+	}
+	var letters strings.Builder
+	for _, w := range words {
+		first, _ := utf8.DecodeRuneInString(w.norm)
+		if !unicode.IsLetter(first) {
+			return
+		}
+		letters.WriteRune(first)
+	}
+	if w := letters.String(); !text.CalendarWords.Has(w) && !text.AffirmingWords.Has(w) {
+		f.words = append(f.words, form{w, true, inCapitals})
+	}
+}
+
+// inCapitals reports whether words are, and those around them are not.
+func inCapitals(m *message, first, last int) bool {
+	const near = 3
+	said := m.said[m.words[first].from:m.words[last].to]
+	around := m.said[m.words[max(0, first-near)].from:m.words[min(len(m.words)-1, last+near)].to]
+	return said == strings.ToUpper(said) && (around != strings.ToUpper(around) || around == said)
+}
+
+// letter looks for a lone a or i, which is mostly a word of its own: it is the value after the
+// parameter's name, alone, or as a capital A where no sentence begins.
+func (f *forms) letter(value, norm string) {
+	topic := wordsOf(text.Identifier(f.topic))
+	f.words = []form{{" " + norm + " ", false, func(m *message, i, _ int) bool {
+		if len(m.words) == 1 || i == 0 {
+			return len(m.words) == 1
+		}
+		before, at := m.words[i-1], m.words[i]
+		named := slices.ContainsFunc(topic, func(w word) bool { return w.norm == before.norm })
+		begins := strings.ContainsAny(m.said[before.to:at.from], ".?!:\n\"'“„")
+		return named || m.said[at.from:at.to] == "A" && strings.Contains(value, "A") && !begins
+	}}}
+}
+
+// tightForm is the words without spaces, or empty where they must not be compared so: a few
+// digits may come together by chance, as those of "1 2" do. What is compared is short: names,
+// codes and telephone numbers.
+func tightForm(words []word) string {
+	joined, least := "", 7
+	for i := 0; i < len(words) && len(joined) <= longest; i++ {
+		joined += words[i].bare
+	}
+	if strings.ContainsFunc(joined, unicode.IsLetter) {
+		least = 3
+	}
+	if len(joined) > longest || utf8.RuneCountInString(joined) < least {
+		return ""
+	}
+	return joined
+}
+
+// converts reports whether a number in the unit is one of the forms.
+func (f *forms) converts(numbers []json.Number) bool {
+	return slices.ContainsFunc(f.means(), func(one string) bool { return hasNumber(numbers, json.Number(one)) })
+}
