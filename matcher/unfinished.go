@@ -85,9 +85,10 @@ func (u Unfinished) Without(said string) Unfinished {
 
 // Survives reports whether the call is kept after a text that nothing was called for by. One
 // that takes back something else than its values, as far as words tell, may mean one of them
-// in another language: then the call is better begun anew than made with what was denied.
+// in another language: then the call is better begun anew than made with what was denied. So is
+// one that is corrected in words that are not understood: the old value is never made.
 func (u Unfinished) Survives(said string) bool {
-	return !Abandons(said) && (len(u.Values) == 0 || len(u.Without(said).Values) < len(u.Values) || !text.Denies(said))
+	return !Abandons(said) && (len(u.Values) == 0 || len(u.Without(said).Values) < len(u.Values) || !text.Denies(said) && !text.Corrects(said))
 }
 
 // forms are the ways in which a value is said: as it is, by its aliases, and each member of

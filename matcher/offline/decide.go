@@ -38,7 +38,7 @@ type judgement struct {
 
 // decide judges whether the text calls for the candidate that is nearest to it, beyond doubt.
 func decide(scope retrieval.Scope, request matcher.Request, words []text.Word) judgement {
-	nearest := scope.Nearest(words, compared)
+	nearest := unopposed(scope.Nearest(words, compared), words)
 	return judgement{nearest, doubt(scope, nearest, request, words)}
 }
 

@@ -217,7 +217,7 @@ func TestAnAppSaysHowSureTheWordsMustBe(t *testing.T) {
 	for _, bar := range []string{"", repositories.BarCertain, repositories.BarLikely} {
 		for _, said := range []string{
 			"could somebody get me a cab over here at once", "I want to know what kind of weather we have there", "lamp on over there in the corner",
-			"is there any appointment left for me and my daughter", "I need a taxi to the station", "a lamp for tomorrow",
+			"is there any appointment left for me and my daughter", "I need a taxi to the station", "please get a cab to the opera",
 			"give me an appointment on short notice", "could I have the lamp switched on in the hall",
 		} {
 			request := matchertest.Request(t, said, tools...)

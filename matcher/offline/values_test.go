@@ -99,7 +99,7 @@ func TestOfflineReadsValues(t *testing.T) {
 		{"what it is called", "book a trip called Summer", title, `{"title":"Summer"}`},
 		{"after an article the name is a word", "book a trip with a desk lamp", free, `{}`},
 		{"where", "book a trip in San José", city, `{"city":"San José"}`},
-		{"where, without capitals", "book a trip in lisbon tomorrow", city, `{"city":"lisbon"}`},
+		{"where, without capitals", "book a trip in lisbon please", city, `{"city":"lisbon"}`},
 		{"from and to", "book a trip to Paris from London", to + "," + from, `{"destination":"Paris","origin":"London"}`},
 		{"to and from, without capitals", "book a trip from paris to new york", to + "," + from, `{"destination":"new york","origin":"paris"}`},
 		{"which room", "Book a trip in the blue salon at noon", `{"parameter":"room","type":"string"}`, `{"room":"blue salon"}`},
@@ -126,7 +126,7 @@ func TestOfflineReadsValues(t *testing.T) {
 		{"days that there are not", "book a trip on February 31st", isoDay, `{}`},
 		{"two days, each with its word", "book a trip from Monday until March 8th", start + "," + end, `{"end_date":"March 8th","start_date":"Monday"}`},
 		{"two days without a word", "book a trip Monday Tuesday", start + "," + end, `{}`},
-		{"the day is no number", "book a trip on March 8th", people, `{}`},
+		{"the day is no number", "book a trip on March 8th", people + "," + isoDay, `{"date":"2027-03-08"}`},
 
 		{"ordinals of days, exactly", "book a trip on the eighth of March", isoDay, `{"date":"2027-03-08"}`},
 		{"a week ahead", "book a trip in a week", isoDay, `{"date":"2026-11-27"}`},
@@ -151,7 +151,7 @@ func TestOfflineReadsValues(t *testing.T) {
 		{"the part of the day before", "book a trip in the morning, 8:15", iso, `{"time":"08:15"}`},
 		{"half past, with the part of the day", "book a trip at half past five in the evening", iso, `{"time":"17:30"}`},
 		{"o'clock is of an unknown half", "book a trip at 5 o'clock", iso, `{}`},
-		{"the end of a stretch", "book a trip, not 3 to 5 pm", iso, `{"time":"17:00"}`},
+		{"a time that is denied", "book a trip, not 3 to 5 pm", iso, `{}`},
 		{"date and time together", "book a trip tomorrow at 9:15", both, `{"datetime":"2026-11-21 09:15"}`},
 
 		{"e-mail addresses", "book a trip, write to jo.doe@example.org.", email, `{"email":"jo.doe@example.org"}`},

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"earshot/matcher/retrieval"
@@ -110,3 +111,34 @@ func mutual(pairs []string) map[string][]string {
 	}
 	return found
 }
+
+// unopposed leaves out the tools that do the opposite of what a text says, and those that do not
+// know on which side of a thing it is where another tool for that thing knows: "an" and "aus".
+func unopposed(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
+	sides := slices.DeleteFunc(slices.Clone(words), func(w text.Word) bool { return !sided[w.Norm] })
+	if len(sides) == 0 || len(nearest) < 2 {
+		return nearest
+	}
+	kept := slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
+		p := near.Document()
+		return slices.ContainsFunc(sides, func(w text.Word) bool {
+			return contradicts(p, w) || !p.Known[w.Stem] && slices.ContainsFunc(nearest, func(other retrieval.Near) bool {
+				q := other.Document()
+				return q.Known[w.Stem] && shares(p.Name, q.Name) > 0 && !contradicts(q, w)
+			})
+		})
+	})
+	if len(kept) == 0 {
+		return nearest
+	}
+	return kept
+}
+
+// sided are the words of the pairs of opposites.
+var sided = func() map[string]bool {
+	found := map[string]bool{}
+	for word := range opposites {
+		found[word] = true
+	}
+	return found
+}()

@@ -62,7 +62,11 @@ func deniedAfter(said string, words []Word, end int) bool {
 
 // pauseBetween reports whether punctuation stands between two words.
 func pauseBetween(said string, before, after Word) bool {
-	return before.End < after.Start && strings.ContainsAny(said[before.End:after.Start], ".,;:!?–—")
+	if before.End >= after.Start {
+		return false
+	}
+	gap := said[before.End:after.Start]
+	return strings.ContainsAny(gap, ".,;:!?–—") && !(gap == ":" && StartsWithDigit(before.Norm) && StartsWithDigit(after.Norm))
 }
 
 // HasDenial reports whether any word of a text denies, drops or undoes something.

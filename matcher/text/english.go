@@ -49,6 +49,47 @@ var english = language{
 	AbandoningPhrases: `
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
 		no thank you; not anymore; stop; scratch that`,
+	// What a message has to do with those before it, and with the world.
+	RepairPhrases: `
+		no; nope; nah; no wait; oh no; or no; well no; no no; no sorry; no actually; wait; wait no; hang on; hold on;
+		sorry; oh sorry; sorry no; pardon; correction; i mean; i meant; no i mean; no i meant; i wanted to say; i said;
+		scratch that; strike that; forget that; make that; make it; let us make it; let us say; or rather; or better;
+		on second thought; on second thoughts; actually; actually no; not that one; not this one; not that; not it; not there;
+		the other one; my mistake; my bad; change that to; change it to; change to; better make it; i would rather have;
+		i would prefer; i prefer; rather; better; no not that one; no make it; no make that; no rather`,
+	LoosePhrases:   `no; nope; nah; wait; sorry; pardon; actually; i said; rather; better; not that; not it; make it; i prefer; hold on; hang on; forget that; i would prefer; let us say; change to`,
+	Hesitations:    `uh um er erm hm hmm oh well`,
+	RatherWords:    `rather instead`,
+	SuitingWords:   `better works work suits suit fine good best ideal enough suffices then please`,
+	InsteadPhrases: `instead of; rather than; in place of`,
+	ContrastWords:  `but`,
+	AgainPhrases:   `again; once more; one more time; back`,
+	SamePhrases:    `the same; same; the same thing; the same again; same thing; likewise; ditto; do the same; the same goes; do that; do it`,
+	AdditionPhrases: `
+		and; also; too; as well; plus; and also; and then; what about; how about; and what about; and how about; another;
+		one more; same for; same in; likewise`,
+	JoiningPhrases: `and; and then; and also; and please; then; and after that; after that; as well as; plus; also; and could you; and can you`,
+	Pronouns:       `it that this them these those one ones`,
+	LightVerbs:     `turn turns switch switches put make do get take bring go have give let`,
+	ActionVerbs: `
+		on off up down in out open close shut start stop begin end finish cancel set add remove delete show list play book
+		order reserve send call find search check change move lock unlock raise lower increase decrease mute enable disable
+		pause resume continue launch run create update tell give read write pay buy sell block unblock report arm disarm
+		turn switch put make do get take bring go have let please activate deactivate schedule repeat quit exit`,
+	EverythingWords: `everything anything something all nothing stuff things thing whatever`,
+	ConditionWords:  `if; unless; when; whenever; once; as soon as; in case; provided that; after; before`,
+	TimeConditions:  `when once after before`,
+	KnowingWords:    `tell know see check ask find wonder wondering sure idea question say show look remember remind explain understand does do is are was`,
+	CourtesyWords:   `possible please can could may mind would convenient necessary wish want`,
+	OpenWords:       `the a my your our his and or of`,
+	Persons:         `i you we he she they it someone somebody everyone nobody the my our your`,
+	TimeUnits:       `second seconds minute minutes hour hours day days week weeks month months`,
+	AheadWords:      `in`,
+	LaterWords:      `later soon tonight afterwards someday sometime eventually`,
+	PastWords: `
+		was were had did went came got made took gave bought told said saw found left lost kept felt slept woke ate drank
+		paid sent spoke thought brought knew ran drove met forgot broke fell rang wrote wore stood sat read heard`,
+	PerfectWords: `have has had`,
 	// Yes and no.
 	Denials:     `no not without except never`,
 	Negations:   `not no never without nor neither`,

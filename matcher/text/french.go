@@ -19,6 +19,38 @@ var french = language{
 	PolitePersons:     `tu vous je nous`,
 	TellingWords:      `je mon ma le la les`,
 	AbandoningPhrases: `laisse tomber; laissez tomber; annule; annuler`,
+	// What a message has to do with those before it, and with the world.
+	RepairPhrases: `
+		non; ah non; non attends; attends; attendez; ou non; euh non; non pardon; pardon; desole; desolee; excusez moi; je veux
+		dire; je voulais dire; ou plutot; non plutot; plutot; enfin; en fait; pas celui la; pas celle la; pas ca; pas la; l autre; finalement; non finalement`,
+	LoosePhrases:    `pardon; desole; desolee; attends; attendez; plutot; enfin; en fait; finalement`,
+	Hesitations:     `euh hm ben bah`,
+	RatherWords:     `plutot`,
+	SuitingWords:    `mieux convient va irait suffit svp`,
+	InsteadPhrases:  `au lieu de; au lieu du; au lieu d; a la place de; plutot que`,
+	ContrastWords:   `mais`,
+	AgainPhrases:    `encore; encore une fois; de nouveau; a nouveau`,
+	SamePhrases:     `la meme chose; pareil; le meme; la meme; idem`,
+	AdditionPhrases: `et; aussi; et aussi; et puis; egalement; et pour; encore; et qu en est il de`,
+	JoiningPhrases:  `et; et puis; puis; et ensuite; ensuite; et aussi; ainsi que`,
+	Pronouns:        `le la les l ca cela celui celle`,
+	LightVerbs:      `mets mettre mettez fais faire faites met donne donnez`,
+	ActionVerbs: `
+		mets mettre mettez met fais faire faites donne donnez ouvre ouvrez ouvrir ferme fermez fermer allume allumez allumer
+		eteins eteignez eteindre arrete arretez arreter demarre demarrez lance lancez annule annulez annuler montre montrez
+		joue jouez reserve reservez reserver commande commandez commander appelle appelez cherche cherchez ajoute ajoutez`,
+	EverythingWords: `tout tous rien quelque chose`,
+	ConditionWords:  `si; quand; lorsque; des que; au cas ou; lorsqu`,
+	TimeConditions:  ``,
+	KnowingWords:    `dis dire dites savoir sais demande demander verifie verifier voir`,
+	CourtesyWords:   `possible plait peux pouvez pourriez veux voulez`,
+	OpenWords:       `le la les un une des du aux et ou`,
+	Persons:         `je j tu il elle on nous vous ils elles quelqu`,
+	TimeUnits:       `seconde secondes minutes heure heures jour jours semaine semaines mois`,
+	AheadWords:      `dans`,
+	LaterWords:      `tard bientot tantot`,
+	PastWords:       `etait etaient avait avaient etais avais`,
+	PerfectWords:    `ai as a avons avez ont suis`,
 	// Yes and no.
 	Denials:        `non sans`,
 	Negations:      `pas jamais aucun aucune`,

@@ -20,6 +20,42 @@ var german = language{
 	TellingWords:      `ich wir mein meine der die das es`,
 	WishPairs:         `ich will; will ich`,
 	AbandoningPhrases: `vergiss es; vergessen sie es; egal; abbrechen`,
+	// What a message has to do with those before it, and with the world.
+	RepairPhrases: `
+		nein; ne; nee; no; ach nein; nein warte; oder nein; ach ne; nein doch; nein doch lieber; moment; warte; halt;
+		sorry; entschuldigung; verzeihung; pardon; ich meine; ich meinte; nein ich meine; nein ich meinte; besser gesagt;
+		das heisst; oder besser; oder lieber; oder doch; oder doch lieber; doch lieber; lieber; doch; besser; nicht das;
+		nicht die; nicht der; nicht den; nicht diese; nicht dieser; nicht dieses; nicht da; nicht dort; das andere; die andere; den anderen; korrektur; mach daraus; nimm lieber`,
+	LoosePhrases:    `moment; warte; halt; sorry; entschuldigung; verzeihung; pardon; lieber; doch; besser; no; ne; nee`,
+	Hesitations:     `ah ahm hm ach na tja`,
+	RatherWords:     `lieber stattdessen`,
+	SuitingWords:    `besser passt ginge geht gut bitte reicht dann`,
+	InsteadPhrases:  `statt; anstatt; anstelle von; an stelle von`,
+	ContrastWords:   `sondern`,
+	AgainPhrases:    `wieder; noch einmal; nochmal; nochmals; noch mal; erneut; jetzt wieder; gleich wieder`,
+	SamePhrases:     `dasselbe; das gleiche; das selbe; genauso; ebenso; auch so`,
+	AdditionPhrases: `und; auch; und auch; und dann; ausserdem; ebenfalls; noch; und noch; und was ist mit; was ist mit; und wie ist es mit; dazu`,
+	JoiningPhrases:  `und; und dann; und danach; und auch; dann; danach; sowie; und bitte; ausserdem`,
+	Pronouns:        `es sie ihn das die den diese dieses diesen`,
+	LightVerbs:      `mach mache machen machst macht schalt schalte schalten schaltest stell stelle stellen dreh drehe drehen tu tun nimm gib gebe`,
+	ActionVerbs: `
+		mach mache machen machst macht schalt schalte schalten schaltest stell stelle stellen dreh drehe drehen tu tun nimm
+		gib gebe an aus auf zu ab ein hoch runter rauf offne offnen schliess schliesse schliessen starte starten stopp
+		stoppe stoppen beende beenden zeig zeige zeigen buche buchen bestell bestelle bestellen ruf rufe such suche setz
+		setze spiel spiele storniere stornieren losche losche sag sage sagen einschalten ausschalten anmachen ausmachen abbrechen reservieren reserviere`,
+	EverythingWords: `alles etwas irgendwas irgendetwas nichts`,
+	ConditionWords:  `wenn; falls; sobald; sofern; nachdem; bevor; sollte; im falle`,
+	TimeConditions:  `sollte`,
+	KnowingWords:    `weiss wissen sag sagen frag fragen prufen schau sehen zeig`,
+	CourtesyWords:   `moglich geht kannst konnen konnten passt ginge mochten`,
+	OpenWords:       `der den dem des ein eine einen einem einer mein meine meinen und oder mit fur im am`,
+	Persons:         `ich du er sie es wir ihr man jemand der die das mein meine unser unsere`,
+	TimeUnits:       `sekunden minute minuten stunde stunden tag tage tagen woche wochen monat monaten`,
+	AheadWords:      `in`,
+	LaterWords:      `spater nachher bald demnachst irgendwann gleich`,
+	PastWords: `
+		war waren hatte hatten ging gingen kam kamen machte machten wollte wurde wurden gab fuhr`,
+	PerfectWords: `habe hast hat haben bin ist sind`,
 	// Yes and no.
 	Denials:        `ohne kein keine keinen`,
 	Negations:      `nicht kein keine keinen keinem keiner nie`,

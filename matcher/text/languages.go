@@ -39,6 +39,35 @@ const (
 	WishPairs         // wishes of two words, of which the second alone is none: "I like pizza"
 	AbandoningPhrases // ways to drop what was begun; few, since a call that is kept in vain fires nothing by itself
 
+	// What a message has to do with those before it, and with the world.
+
+	RepairPhrases   // what one says before saying it anew: "no", "I mean"
+	LoosePhrases    // those of them that are said for other reasons too, and mean it only between two pauses
+	Hesitations     // sounds of somebody who looks for words
+	RatherWords     // words of a choice that takes another one's place: "rather"
+	SuitingWords    // what is said of a time or a thing that will do
+	InsteadPhrases  // what stands before the thing that is replaced: "instead of"
+	ContrastWords   // what stands between what is denied and what is meant: "but"
+	AgainPhrases    // what asks for the same once more, or for the opposite
+	SamePhrases     // what stands for what was done before
+	AdditionPhrases // what adds a thing to those before it: "and", "as well"
+	JoiningPhrases  // what stands between two wishes
+	Pronouns        // words that stand for a thing that was named before
+	LightVerbs      // verbs that say nothing without their particle or object
+	ActionVerbs     // other verbs, and particles, that name no thing to do it to
+	EverythingWords // objects that name no thing either
+	ConditionWords  // first words of a clause that says when something is to be done
+	TimeConditions  // those of them that ask or tell when as well, unless a Person follows
+	OpenWords       // words that a sentence does not end with
+	Persons         // who does something, or an article
+	KnowingWords    // verbs after which such a word asks
+	CourtesyWords   // words after which a condition is politeness: "if possible"
+	TimeUnits       // units of time
+	AheadWords      // words before an amount of time, from now on
+	LaterWords      // times to come that are no date: "later"
+	PastWords       // forms of verbs that tell of the past
+	PerfectWords    // auxiliaries of the perfect after a person: "I have turned"
+
 	// Yes and no.
 
 	Denials         // words right before what is not wanted

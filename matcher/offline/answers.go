@@ -1,0 +1,111 @@
+package offline
+
+import (
+	"maps"
+	"slices"
+
+	"earshot/matcher"
+	"earshot/matcher/text"
+	"earshot/matcher/values"
+)
+
+// maxAnswerWords is the longest text, in words, that is taken as a whole for the one
+// missing value.
+const maxAnswerWords = 4
+
+// answers finds the unfinished call that a text goes on with: it says values of it and nothing
+// else, or corrects them.
+func (h *hearing) answers(said text.Correction) (wish, bool) {
+	for _, begun := range h.request.Unfinished {
+		r := h.read(said.After, begun.Candidate)
+		if len(r.Values) == 0 || !r.whole() || !said.Marked && !r.gives(begun) {
+			continue
+		}
+		one := r.wish()
+		if said.Before != "" {
+			one.values = h.over(said.Before, r)
+		}
+		return one, true
+	}
+	return wish{}, false
+}
+
+// over lays the values of a reading over those of what was said before it.
+func (h *hearing) over(before string, r reading) map[string]any {
+	whole := h.read(before, r.Candidate).Values
+	maps.Copy(whole, r.Values)
+	return whole
+}
+
+// gives reports whether the text has a value that the call lacks, or another one than it has.
+func (r reading) gives(begun matcher.Unfinished) bool {
+	for name := range r.Values {
+		if slices.Contains(begun.Missing, name) || begun.Values[name] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// continues finds the unfinished call that a text continues though it says something else as
+// well: it has one of the missing values, or it is short and can be nothing but the only missing
+// one.
+func (h *hearing) continues(said text.Correction) (wish, bool) {
+	words := text.Split(said.After)
+	if said.Refused && len(words) == 0 || declines(words) || text.Tells(words) {
+		return wish{}, false
+	}
+	mood := text.MoodOf(said.After, words)
+	for _, begun := range h.request.Unfinished {
+		r := h.read(said.After, begun.Candidate)
+		if !said.Refused && (mood == text.Fragment || mood == text.Wish) {
+			for _, name := range begun.Missing {
+				if r.Values[name] != nil {
+					return r.wish(), true
+				}
+			}
+		}
+		if value, ok := onlyAnswer(begun, said.After, words); ok {
+			return wish{begun.Candidate, map[string]any{begun.Missing[0]: value}, said.After}, true
+		}
+	}
+	return wish{}, false
+}
+
+// onlyAnswer is the text as the value of the one parameter that is missing, a text of any kind:
+// a few words that neither ask, wish, tell nor thank.
+func onlyAnswer(u matcher.Unfinished, said string, words []text.Word) (string, bool) {
+	if len(u.Missing) != 1 || len(words) == 0 || text.MoodOf(said, words) != text.Fragment || text.Opening(words) < 0 {
+		return "", false
+	}
+	first, end := 0, len(words)
+	for first < end && (text.Hesitations.Has(words[first].Norm) || text.Fillers.Has(words[first].Norm) || bringsValue(words[first])) {
+		first++
+	}
+	for end > first && text.PoliteWords.Has(words[end-1].Norm) {
+		end--
+	}
+	if first == end || end-first > maxAnswerWords || !takesAnyText(u, u.Missing[0]) {
+		return "", false
+	}
+	answer := reading{Reading: values.Reading{Words: words[first:end]}, said: said}
+	if refersBack(answer.Words) || len(answer.moments()) > 0 || !slices.ContainsFunc(answer.Words, func(w text.Word) bool { return isThing(w) || isNumber(w) }) {
+		return "", false
+	}
+	return text.Spoken(said, words, first, end), true
+}
+
+// bringsValue reports whether a word only brings the value that follows it: "for Peter".
+func bringsValue(w text.Word) bool {
+	return text.DestinationCues.Has(w.Norm) || text.PersonCues.Has(w.Norm) || text.NamedPlaceCues.Has(w.Norm)
+}
+
+// declines reports whether a text thanks, parts or says no.
+func declines(words []text.Word) bool {
+	return slices.ContainsFunc(words, func(w text.Word) bool { return text.PartingWords.Has(w.Norm) || text.Negations.Has(w.Norm) })
+}
+
+// takesAnyText reports whether any words can be the value of a parameter.
+func takesAnyText(u matcher.Unfinished, name string) bool {
+	return slices.Contains(values.KindsOf(u.Tool).Free, name)
+}

@@ -1,0 +1,124 @@
+package offline
+
+import (
+	"maps"
+
+	"earshot/matcher"
+	"earshot/matcher/retrieval"
+	"earshot/matcher/text"
+	"earshot/matcher/values"
+)
+
+// hearing is what is made of one message in its conversation.
+type hearing struct {
+	request matcher.Request
+	scope   retrieval.Scope
+	trace   *matcher.Trace
+	traced  bool // the scores are in the trace
+}
+
+// wish is a call that a text asks for.
+type wish struct {
+	matcher.Candidate
+	values map[string]any
+	said   string // the words that ask for it
+}
+
+// hear finds the calls that the message asks for, and says why where there are none, as the end
+// of "Nothing fired: …". What only goes on with what was begun or done is looked for first: such
+// a message has few words, and would else be compared with tools that it does not speak of.
+func (h *hearing) hear() ([]wish, string) {
+	said := text.Corrected(h.request.Text)
+	if one, ok := h.answers(said); ok {
+		return []wish{one}, ""
+	}
+	last, done := h.last()
+	if done {
+		if one, ok := h.changes(last, said); ok {
+			return []wish{one}, ""
+		}
+		if one, ok := h.turns(last, said.After); ok {
+			return []wish{one}, ""
+		}
+	}
+	calls, why := h.calls(said)
+	if len(calls) > 0 {
+		if done {
+			calls[0] = inherits(last, calls[0])
+		}
+		return calls, ""
+	}
+	if done && isAddition(said.After) {
+		if one, ok := h.others(last, said.After); ok {
+			return []wish{one}, ""
+		}
+	}
+	if one, ok := h.continues(said); ok {
+		return []wish{one}, ""
+	}
+	return nil, why
+}
+
+// calls finds the calls of a message that stands on its own.
+func (h *hearing) calls(said text.Correction) ([]wish, string) {
+	if said.Before == "" {
+		return h.wishes(said.After)
+	}
+	return h.repaired(said)
+}
+
+// repaired finds the call of a text that corrects itself: that of what it says first, with the
+// values of what it says then, or that of what it says then.
+func (h *hearing) repaired(said text.Correction) ([]wish, string) {
+	first, why := h.one(said.Before)
+	if len(first) == 1 {
+		if said.After == "" {
+			return nil, "the message takes back what it says"
+		}
+		if r := h.read(said.After, first[0].Candidate); r.whole() && len(r.Values) > 0 {
+			maps.Copy(first[0].values, r.Values)
+			return first, ""
+		}
+	}
+	if then, _ := h.wishes(said.After); len(then) > 0 {
+		return then, ""
+	}
+	if len(first) > 0 {
+		why = "the message corrects itself, and what holds is not clear"
+	}
+	return nil, why
+}
+
+// one finds the call of a text with a single wish, or those that it asks for with several values
+// of one parameter.
+func (h *hearing) one(said string) ([]wish, string) {
+	request := h.request
+	request.Text = said
+	words := text.Split(said)
+	judged := decide(h.scope, request, words)
+	if h.trace != nil && !h.traced {
+		h.trace.Scores, h.traced = h.scope.Scores(judged.nearest), true
+	}
+	if judged.why != "" {
+		return nil, judged.why
+	}
+	r := h.read(said, h.request.Candidates[judged.nearest[0].Place])
+	if why := r.unmet(judged.nearest, h.rivals(judged.nearest)); why != "" {
+		return nil, why
+	}
+	return h.each(r), ""
+}
+
+// rivals are the tools that a text is near to, without the nearest.
+func (h *hearing) rivals(near []retrieval.Near) []reading {
+	var found []reading
+	for _, one := range near[1:] {
+		found = append(found, reading{Candidate: h.request.Candidates[one.Place]})
+	}
+	return found
+}
+
+// read reads the values of a text for a tool.
+func (h *hearing) read(said string, c matcher.Candidate) reading {
+	return reading{Candidate: c, Reading: values.Of(said, c.Tool, h.request.Now), said: said, now: h.request.Now}
+}

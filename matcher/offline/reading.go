@@ -1,0 +1,182 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"earshot/matcher"
+	"earshot/matcher/moment"
+	"earshot/matcher/text"
+	"earshot/matcher/values"
+	"earshot/repositories"
+)
+
+// reading is what a text says for a tool.
+type reading struct {
+	matcher.Candidate
+	values.Reading
+	said string
+	now  time.Time
+}
+
+func (r reading) wish() wish { return wish{r.Candidate, r.Values, r.said} }
+
+// moments are the dates and times of day in the text.
+func (r reading) moments() []moment.Reading {
+	t := moment.Text{Source: r.said, Words: r.Words, Now: r.now}
+	return append(t.Dates(), t.Clocks()...)
+}
+
+// whole reports whether the text says nothing but values of the tool: what else it has is
+// grammar, politeness, or the tool's own words.
+func (r reading) whole() bool {
+	for i, w := range r.Words {
+		if !r.Taken[i] && !isGrammar(w) && !r.speaksOf(w) {
+			return false
+		}
+	}
+	return !text.Tells(r.Words)
+}
+
+// isGrammar reports whether a word says nothing of its own beside a value.
+func isGrammar(w text.Word) bool {
+	if text.Negations.Has(w.Norm) || text.PastWords.Has(w.Norm) || directions[w.Norm] || isNumber(w) {
+		return false
+	}
+	for _, list := range []text.List{
+		text.StopWords, text.Articles, text.RequestWords, text.RatherWords, text.SuitingWords, text.Hesitations, text.Fillers, text.PoliteWords,
+		text.AdditionPhrases, text.AgainPhrases, text.SamePhrases, text.Pronouns, text.UnitNames, text.Currencies, text.DayParts, text.ClockCues, text.HourCues,
+	} {
+		if list.Has(w.Norm) {
+			return true
+		}
+	}
+	return text.Units[w.Stem] || w.Norm == "oclock" || w.Norm == "uhr" || w.Norm == "heures" || w.Norm == "well"
+}
+
+func isNumber(w text.Word) bool {
+	if text.Homographs.Has(w.Norm) {
+		return false
+	}
+	_, spelled := text.NumberWords.Number(w.Norm)
+	_, foreign := text.Numbers.Number(w.Norm)
+	return text.StartsWithDigit(w.Norm) || (spelled || foreign) && w.Norm != "one"
+}
+
+// directions are the words of which a tool does one or the other: on, off, open, close.
+var directions = func() map[string]bool {
+	found := map[string]bool{}
+	for _, pair := range text.Opposites.Entries() {
+		for _, word := range strings.Fields(pair) {
+			found[word] = true
+		}
+	}
+	for _, word := range []string{"or", "oder", "ou"} {
+		found[word] = true // what is open is no value
+	}
+	return found
+}()
+
+// speaksOf reports whether a word is the tool's own: of its name, or of a parameter's.
+func (r reading) speaksOf(w text.Word) bool {
+	if text.IsSubject(w) && text.Subjects(text.Identifier(r.Tool.Name))[w.Stem] {
+		return true
+	}
+	for _, parameter := range r.Tool.Params().List() {
+		if !parameter.Hidden && text.Subjects(text.Identifier(parameter.Name))[w.Stem] {
+			return true
+		}
+	}
+	return text.IsSubject(w) && !text.ActionVerbs.Has(w.Norm) && text.Subjects(r.Tool.Description)[w.Stem]
+}
+
+// things are the stems of what a tool is named for, without what it does to it.
+func things(tool *repositories.Tool) map[string]bool {
+	found := map[string]bool{}
+	for _, w := range text.Split(text.Identifier(tool.Name)) {
+		if isThing(w) {
+			found[w.Stem] = true
+		}
+	}
+	return found
+}
+
+// isThing reports whether a word names a thing.
+func isThing(w text.Word) bool {
+	return text.IsSubject(w) && !text.ActionVerbs.Has(w.Norm) && !text.LightVerbs.Has(w.Norm) && !text.EverythingWords.Has(w.Norm) &&
+		!directions[w.Norm] && !text.UndoingWords.Has(w.Norm) && !text.DroppingWords.Has(w.Norm) && !isNumber(w) && !isGrammar(w)
+}
+
+// doing are the stems of a tool's name that are no things.
+func doing(tool *repositories.Tool) map[string]bool {
+	found := map[string]bool{}
+	for _, w := range text.Split(text.Identifier(tool.Name)) {
+		if !isThing(w) {
+			found[w.Stem] = true
+		}
+	}
+	return found
+}
+
+// shares counts the members that two sets have in common.
+func shares(a, b map[string]bool) int {
+	n := 0
+	for one := range a {
+		if b[one] {
+			n++
+		}
+	}
+	return n
+}
+
+// each returns the call of a reading, or one for each value where a parameter has several that
+// are joined by "and": "the kitchen and the office".
+func (h *hearing) each(r reading) []wish {
+	for name, said := range values.Choices(r.said, r.Tool, h.request.Now) {
+		slices.SortFunc(said, func(a, b values.Mention) int { return a.First - b.First })
+		if !r.joined(said) {
+			continue
+		}
+		var calls []wish
+		for _, m := range said {
+			one := h.read(r.with(said, m), r.Candidate)
+			if one.Values[name] == nil {
+				return []wish{r.wish()}
+			}
+			calls = append(calls, one.wish())
+		}
+		return distinct(calls)
+	}
+	return []wish{r.wish()}
+}
+
+// joined reports whether the text joins values by "and".
+func (r reading) joined(said []values.Mention) bool {
+	for i := 1; i < len(said); i++ {
+		if !r.joins(said[i-1].End, said[i].First, i+1 == len(said)) {
+			return false
+		}
+	}
+	return true
+}
+
+// joins reports whether the words from first to before end join two values.
+func (r reading) joins(first, end int, last bool) bool {
+	and := !last
+	for _, w := range r.Words[first:end] {
+		switch {
+		case text.JoiningPhrases.Has(w.Norm) || text.AdditionPhrases.Has(w.Norm):
+			and = true
+		case !text.StopWords.Has(w.Norm) && !text.Articles.Has(w.Norm) && !text.SuitingWords.Has(w.Norm) || directions[w.Norm]:
+			return false
+		}
+	}
+	return and && end-first <= 4
+}
+
+// with is the text with one of several joined values.
+func (r reading) with(all []values.Mention, one values.Mention) string {
+	first, last := r.Words[all[0].First], r.Words[all[len(all)-1].End-1]
+	return r.said[:first.Start] + text.Spoken(r.said, r.Words, one.First, one.End) + r.said[last.End:]
+}

@@ -1,0 +1,170 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"earshot/matcher/retrieval"
+	"earshot/matcher/text"
+	"earshot/matcher/values"
+)
+
+// unmet says what in a text the tool that its words are nearest to does not meet, though they are
+// near: a thing that it does not know, a time that it has no place for, a condition. It is empty
+// where all is met. near are the tools that the text is near to, the best first.
+func (r reading) unmet(near []retrieval.Near, others []reading) string {
+	p := near[0].Document()
+	switch {
+	case text.BreaksOff(r.Words):
+		return "the message breaks off"
+	case r.vague():
+		return "the message names nothing that it is to be done to"
+	case r.foreign(p):
+		return "the message speaks of something else than the nearest tool"
+	case r.neighbours(p, others):
+		return "the message names a thing that another tool is for"
+	case r.overlooked():
+		return "the message has a number that the nearest tool has no place for"
+	}
+	return r.untimely(p)
+}
+
+// untimely says why a text does not ask for the tool now.
+func (r reading) untimely(p *retrieval.Document) string {
+	mood := text.MoodOf(r.said, r.Words)
+	if mood == text.Question && p.Moods[text.Question] {
+		return ""
+	}
+	if i := text.Condition(r.said, r.Words); i >= 0 && !r.quotes(i, i+2) && !r.sampled(func(said string, words []text.Word) bool { return text.Condition(said, words) >= 0 }) {
+		return "the message makes a condition, which nothing waits for"
+	}
+	if mood == text.Statement && text.Tells(r.Words) && !r.sampled(func(_ string, words []text.Word) bool { return text.Tells(words) }) {
+		return "the message tells of the past"
+	}
+	if r.putOff() && !r.timed() {
+		return "the message names a time, and the nearest tool has no place for it"
+	}
+	return ""
+}
+
+// vague reports whether a text has only words that say nothing of what is to be done to what:
+// "turn on", "stop", "cancel everything". One of the tool's own examples is not vague.
+func (r reading) vague() bool {
+	mood := text.MoodOf(r.said, r.Words)
+	if len(r.Values) > 0 || len(things(r.Tool)) == 0 || mood == text.Question {
+		return false
+	}
+	if slices.ContainsFunc(r.Words, func(w text.Word) bool {
+		return isThing(w) || isNumber(w) || !isContent(w) && !isGrammar(w) && !text.LightVerbs.Has(w.Norm)
+	}) {
+		return false
+	}
+	own := contentOf(r.Words)
+	return !r.sampled(func(_ string, words []text.Word) bool {
+		return !slices.ContainsFunc(words, isThing) && slices.EqualFunc(contentOf(words), own, func(a, b text.Word) bool { return a.Stem == b.Stem })
+	})
+}
+
+// foreign reports whether a text names things, and none that the tool knows or that is a value.
+func (r reading) foreign(p *retrieval.Document) bool {
+	named := r.things()
+	return len(named) > 0 && len(r.Values) == 0 && len(things(r.Tool)) > 0 && !slices.ContainsFunc(named, func(w text.Word) bool { return p.Knows(w.Stem) })
+}
+
+// things are the words of a text that name things and that no value has taken.
+func (r reading) things() []text.Word {
+	var named []text.Word
+	for i, w := range r.Words {
+		if !r.Taken[i] && isThing(w) {
+			named = append(named, w)
+		}
+	}
+	return named
+}
+
+// neighbours reports whether a text names more of what another tool is for, in a word that the
+// nearest one does not know.
+func (r reading) neighbours(p *retrieval.Document, others []reading) bool {
+	named := map[string]bool{}
+	for _, w := range r.things() {
+		named[w.Stem] = true
+	}
+	own := shares(things(r.Tool), named)
+	for _, other := range others {
+		theirs := things(other.Tool)
+		if shares(theirs, named) <= own {
+			continue
+		}
+		for stem := range theirs {
+			if named[stem] && !p.Known[stem] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// overlooked reports whether a text has a number that the tool, which takes no values, has no
+// place for.
+func (r reading) overlooked() bool {
+	if len(values.KindsOf(r.Tool).All) > 0 || !slices.ContainsFunc(r.Words, isNumber) {
+		return false
+	}
+	return !r.sampled(func(_ string, words []text.Word) bool { return slices.ContainsFunc(words, isNumber) })
+}
+
+// putOff reports whether a text names a time to come that is in none of the values.
+func (r reading) putOff() bool {
+	if text.Ahead(r.Words) && !r.quotesAny(text.Ahead) {
+		return true
+	}
+	today := r.now.Format("2006-01-02")
+	for _, m := range r.moments() {
+		if !m.Doubtful && (m.Exact > today || m.Exact == "") && !r.quotes(m.First, m.End) {
+			return true
+		}
+	}
+	return false
+}
+
+// timed reports whether the tool has a place for a time, or its examples name times.
+func (r reading) timed() bool {
+	if values.KindsOf(r.Tool).Timed {
+		return true
+	}
+	return r.sampled(func(said string, words []text.Word) bool {
+		return len(reading{Reading: values.Reading{Words: words}, said: said, now: r.now}.moments()) > 0 || text.Ahead(words)
+	})
+}
+
+// quotes reports whether one of the values has the words from first to before end.
+func (r reading) quotes(first, end int) bool {
+	part := text.Key(text.Spoken(r.said, r.Words, first, min(end, len(r.Words))))
+	for _, value := range r.Values {
+		if said, is := value.(string); is && strings.Contains(text.Key(said), part) {
+			return true
+		}
+	}
+	return false
+}
+
+// quotesAny reports whether one of the values is such a text.
+func (r reading) quotesAny(is func([]text.Word) bool) bool {
+	for _, value := range r.Values {
+		if said, ok := value.(string); ok && is(text.Split(said)) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSampled bounds how many of a tool's examples are read for one message.
+const maxSampled = 20
+
+// sampled reports whether the tool's description or one of its examples is such a text.
+func (r reading) sampled(is func(string, []text.Word) bool) bool {
+	if is(r.Tool.Description, text.Split(r.Tool.Description)) {
+		return true
+	}
+	return slices.ContainsFunc(r.Tool.Examples[:min(len(r.Tool.Examples), maxSampled)], func(example string) bool { return is(example, text.Split(example)) })
+}

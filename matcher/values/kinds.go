@@ -1,0 +1,53 @@
+package values
+
+import (
+	"time"
+
+	"earshot/repositories"
+)
+
+// Kinds are the parameters of a tool that a model may fill, by what their values can be.
+type Kinds struct {
+	All []string // the names of all
+	// Free are those whose value can be any words.
+	Free []string
+	// Timed says that one of them holds a date, a time of day or an amount with a unit.
+	Timed bool
+}
+
+// KindsOf tells the parameters of a tool apart.
+func KindsOf(tool *repositories.Tool) Kinds {
+	var found Kinds
+	for _, s := range newFiller("", tool, time.Time{}).open {
+		found.All = append(found.All, s.Name)
+		if freeText(s) {
+			found.Free = append(found.Free, s.Name)
+		}
+		found.Timed = found.Timed || s.isMoment() || s.Unit != nil
+	}
+	return found
+}
+
+// Mention is a value that a text names, in the words from First to before End.
+type Mention struct {
+	Value      any
+	First, End int
+}
+
+// Choices lists by parameter the values among the allowed ones that a text names, where it names
+// more than one: a list takes them all, and any other parameter none.
+func Choices(said string, tool *repositories.Tool, now time.Time) map[string][]Mention {
+	found := map[string][]Mention{}
+	r := newFiller(said, tool, now)
+	for _, s := range r.open {
+		if len(s.Allowed) == 0 || s.Type == "array" || s.Type == "boolean" {
+			continue
+		}
+		if all := r.mentions(s, s.Allowed); len(all) > 1 {
+			for _, m := range all {
+				found[s.Name] = append(found[s.Name], Mention{m.value, m.first, m.end})
+			}
+		}
+	}
+	return found
+}
