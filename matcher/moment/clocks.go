@@ -52,14 +52,15 @@ func (r *Text) clock(i int) (Reading, bool) {
 		return Reading{}, false
 	}
 	said, end = r.halfOfDay(said, end)
+	first := i
 	if half, ok := text.DayParts.Value(r.At(i - 1)); ok && said.half == "" { // "in the morning 11:30"
-		said.half, said.sure = half, true
+		said.half, said.sure, first = half, true, i-1
 	}
 	values := said.values()
 	if len(values) == 0 || !said.sure && !text.ClockCues.Has(r.At(i-1)) {
 		return Reading{}, false
 	}
-	found := r.reading(i, end, values...)
+	found := r.reading(first, end, values...)
 	if said.written && said.half == "" {
 		found.Exact = clockOf(said.hour, said.minute, "")
 	}

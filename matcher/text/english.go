@@ -184,6 +184,7 @@ var english = language{
 	ContentNames: `
 		query text message content term search keyword question phrase topic task note item expression body comment todo
 		reminder sentence word title subject input`,
+	NotedNames:       `text message content note comment body todo reminder memo task description reason`,
 	EmailNames:       `email mail`,
 	LinkNames:        `url link website homepage uri webpage`,
 	PhoneNames:       `phone telephone mobile tel`,
@@ -199,8 +200,14 @@ var english = language{
 	Copulas:         `is are named called titled of`,
 	BoundaryWords:   `and or but with for on at in to from by please`,
 	Articles:        `a an the my your his her our their this that any some what which every each no`,
+	Determiners:     `a an the my your his her our their some any`,
+	ThatWords:       `that`,
+	PuttingVerbs:    `add put write set pack place note stick get`,
+	TargetCues:      `to on onto in into from off`,
+	TrailingWords:   `too also again instead rather then`,
+	PersonVerbs:     `tell ask message text email inform notify call ring invite`,
 	AnnouncingWords: `called named titled saying says`,
-	ObjectLinks:     `me us for to that about up of`,
+	ObjectLinks:     `me us for to that about up of down`,
 	PoliteWords:     `please thanks thank you now`,
 	OriginCues:      `from`,
 	DestinationCues: `to towards into`,

@@ -127,6 +127,7 @@ const (
 	AmountNames      // names of strings that hold a number
 	PlaceNames       // names of places
 	ContentNames     // names of what is said, searched for or noted
+	NotedNames       // names of what is noted or passed on, sentences of their own
 	EmailNames       // names of e-mail addresses
 	LinkNames        // names of URLs
 	PhoneNames       // names of telephone numbers
@@ -144,6 +145,12 @@ const (
 	Copulas         // words between a name and its value
 	BoundaryWords   // words that end a value
 	Articles        // articles and all that stands in their place
+	Determiners     // words that stand before a noun and name none of it
+	ThatWords       // words after which comes what somebody says
+	PuttingVerbs    // orders to put something on a list
+	TargetCues      // words before where it is put
+	TrailingWords   // words after a value that are none of it
+	PersonVerbs     // verbs before a person's name
 	AnnouncingWords // words after which the rest is the value
 	ObjectLinks     // words between a verb and its object
 	PoliteWords     // politeness at the end

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"earshot/matcher/text"
@@ -23,7 +24,11 @@ func (r *filler) readAllowed() {
 		if len(s.Allowed) == 0 || isNumeric(s) && len(s.Aliases) == 0 || s.Type == "boolean" || s.Type == "array" {
 			continue
 		}
-		if found := r.mentions(s, s.Allowed); len(found) == 1 {
+		found := r.mentions(s, s.Allowed)
+		if len(found) == 0 {
+			found = r.misspelt(s)
+		}
+		if len(found) == 1 {
 			r.fill(s, found[0].value, found[0].first, found[0].end)
 		}
 	}
@@ -95,7 +100,7 @@ func (r *filler) same(first int, words []text.Word) bool {
 // denied, and a single letter, or a word such as "on", that is all of it is named or written
 // as the value is.
 func (r *filler) meant(s *slot, value any, first, end int) bool {
-	if first > 0 && text.Denials.Has(r.Words[first-1].Norm) {
+	if first > 0 && text.Denials.Has(r.Words[first-1].Norm) && strings.TrimSpace(r.Gap(first-1)) == "" {
 		return false
 	}
 	w := r.Words[first]
@@ -161,7 +166,7 @@ func (r *filler) answer(i int) (value, ok bool) {
 // denied reports whether one of the two words before says no.
 func (r *filler) denied(i int) bool {
 	for j := max(0, i-2); j < i; j++ {
-		if text.Denials.Has(r.Words[j].Norm) {
+		if text.Denials.Has(r.Words[j].Norm) && !strings.ContainsAny(r.Gap(j), ",.;!?") {
 			return true
 		}
 	}

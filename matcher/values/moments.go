@@ -14,7 +14,6 @@ var (
 	writtenLayout = regexp.MustCompile(`(?i)\b(?:(?:yyyy|mm|dd)[-/.](?:yyyy|mm|dd)[-/.](?:yyyy|mm|dd)(?:[ t]hh:mm(?::ss)?)?|hh:mm(?::ss)?)`)
 	sampleDate    = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
 	isoNamed      = regexp.MustCompile(`(?i)\biso(?:[ -]?8601)?\b`)
-	onlyClock     = regexp.MustCompile(`(?i)^[^y]*hh:mm[^y]*$`)
 	layoutParts   = strings.NewReplacer("hh:mm", "15:04", "yyyy", "2006", "mm", "01", "dd", "02", "ss", "05", "t", "T")
 )
 
@@ -37,7 +36,10 @@ func (s *slot) isDate() bool {
 	if !isText(s) || len(s.Allowed) > 0 {
 		return false
 	}
-	if s.hasWord(text.DateNames) || layout(s.Description) != "" && !onlyClock.MatchString(s.Description) {
+	if s.hasWord(text.DateNames) && !s.hasWord(text.ClockNames) && layout(s.Description) == "15:04" {
+		return false
+	}
+	if s.hasWord(text.DateNames) || strings.Contains(layout(s.Description), "2006") {
 		return true
 	}
 	return !s.hasWord(text.ClockNames) && s.hasWord(text.EdgeNames) && datesWanted.MatchString(s.Description)
@@ -70,6 +72,9 @@ func (r *filler) readMoments() {
 	}
 	r.share(r.slots((*slot).isDate), dates)
 	r.share(r.slots(func(s *slot) bool { return s.isClock() && !s.isDate() }), clocks)
+	if !r.counts {
+		return // what no parameter asks for may be a part of a name
+	}
 	for _, m := range append(dates, clocks...) {
 		for i := m.First; i < m.End; i++ {
 			r.taken[i] = true // the 8 of "March 8" is no number of anything

@@ -69,6 +69,7 @@ var relations = []relation{
 	{names: placeNames, cues: text.NamedPlaceCues, proper: true},
 	{names: text.RoomNames.Stems(), cues: text.RoomCues, byName: true, article: true},
 	{names: text.PersonNames.Stems(), cues: text.PersonCues},
+	{names: text.PersonNames.Stems(), cues: text.PersonVerbs, byName: true, proper: true},
 	{names: text.AuthorNames.Stems(), cues: text.AuthorCues, byName: true},
 }
 
@@ -140,87 +141,10 @@ func (r *filler) readQuoted() {
 	}
 }
 
-// readRest fills the one free string that is left, or the one for contents, with the rest of the text after
-// a clear cue: a colon, "called", or the verb that the tool is named for ("search for
-// cheap flights", "remind me to buy milk").
-func (r *filler) readRest() {
-	slots := r.slots(freeText)
-	if len(slots) > 1 {
-		slots = r.slots(func(s *slot) bool { return freeText(s) && s.namedBy(contents) })
-	}
-	if len(slots) != 1 {
-		return
-	}
-	first, end := r.cue(slots[0])
-	end = r.trimmed(first, end)
-	if first < 0 || first >= end || !r.free(first, end) || !r.fresh(first, end) {
-		return
-	}
-	r.fill(slots[0], strings.TrimSpace(r.Surface(first, end)), first, end)
-}
-
-// cue finds what a cue announces: all that follows a colon, or the rest of the
-// sentence after the tool's verb. Without a cue first is -1.
-func (r *filler) cue(s *slot) (first, end int) {
-	for i := range r.Words[:max(0, len(r.Words)-1)] {
-		if text.AnnouncingWords.Has(r.Words[i].Norm) || strings.HasPrefix(r.Gap(i), ":") {
-			return i + 1, len(r.Words)
-		}
-	}
-	if !s.namedBy(contents) {
-		return -1, 0
-	}
-	for i, w := range r.Words {
-		if w.Norm == r.verb && text.IsSubject(w) && !text.Articles.Has(r.At(i-1)) {
-			first = r.object(i + 1)
-			return first, r.sentence(first)
-		}
-	}
-	return -1, 0
-}
-
-// sentence ends where a mark ends the sentence.
-func (r *filler) sentence(first int) int {
-	for end := first; end < len(r.Words); end++ {
-		if strings.ContainsAny(r.Gap(end), ".?!\n") {
-			return end + 1
-		}
-	}
-	return len(r.Words)
-}
-
-// object skips what stands between a verb and its object.
-func (r *filler) object(i int) int {
-	for i < len(r.Words) && (text.ObjectLinks.Has(r.Words[i].Norm) || r.named(i) || text.Articles.Has(r.At(i)) && r.named(i+1)) {
-		i++
-	}
-	return i
-}
-
-// named reports whether the word at i is one of the tool's name.
-func (r *filler) named(i int) bool {
-	return i < len(r.Words) && r.name[r.Words[i].Stem]
-}
-
-// trimmed is the end of the text without politeness.
-func (r *filler) trimmed(first, end int) int {
-	for end > 0 && end > first && text.PoliteWords.Has(r.Words[end-1].Norm) {
-		end--
-	}
-	return end
-}
-
-// fresh reports whether the words say more than the tool's own name does.
-func (r *filler) fresh(first, end int) bool {
-	for _, w := range r.Words[first:end] {
-		if !text.StopWords.Has(w.Norm) && !r.name[w.Stem] {
-			return true
-		}
-	}
-	return false
-}
-
-var contents = text.ContentNames.Stems()
+var (
+	contents = text.ContentNames.Stems()
+	noted    = text.NotedNames.Stems()
+)
 
 // readLists fills arrays: all allowed values that are said, all numbers, or all that
 // is quoted.

@@ -5,6 +5,7 @@
 package values
 
 import (
+	"maps"
 	"time"
 
 	"earshot/matcher/moment"
@@ -25,8 +26,8 @@ type Reading struct {
 func Of(said string, tool *repositories.Tool, now time.Time) Reading {
 	r := newFiller(said, tool, now)
 	for _, read := range []func(){
-		r.readPatterns, r.readNamed, r.readAllowed, r.readBooleans, r.readAmounts, r.readMoments,
-		r.readNumbers, r.readLists, r.readPlaces, r.readQuoted, r.readRest,
+		r.readPatterns, r.readAllowed, r.readKnown, r.readNamed, r.readBooleans, r.readAmounts, r.readMoments,
+		r.readNumbers, r.readLists, r.readCued, r.readPlaces, r.readQuoted, r.readRest,
 	} {
 		read()
 	}
@@ -40,6 +41,11 @@ type filler struct {
 	taken  []bool // by word
 	open   []*slot
 	values map[string]any
+	counts bool            // there are parameters for moments or numbers
+	lesson *lesson         // nil where no example marks values
+	texts  int             // how many free strings the tool has
+	own    map[string]bool // the stems of its name and description, and of its examples outside of marks
+	verbs  map[string]bool // those that its examples begin with
 	name   map[string]bool // the subjects of the tool's name
 	verb   string          // the first word of the tool's name
 }
@@ -47,25 +53,54 @@ type filler struct {
 // slot is a parameter that has no value yet.
 type slot struct {
 	shown.Parameter
-	name  []text.Word     // the words of its name
-	about map[string]bool // the stems of its name and description
+	name   []text.Word     // the words of its name
+	about  map[string]bool // the stems of its name and description
+	taught *taught         // nil where no example marks a value of it
 }
 
 func newFiller(said string, tool *repositories.Tool, now time.Time) *filler {
 	r := &filler{Text: &moment.Text{Source: said, Words: text.Split(said), Now: now}, values: map[string]any{}}
-	r.taken = make([]bool, len(r.Words))
+	r.taken, r.lesson = make([]bool, len(r.Words)), lessonOf(tool)
 	r.name = text.Subjects(text.Identifier(tool.Name))
 	if named := text.Split(text.Identifier(tool.Name)); len(named) > 0 {
 		r.verb = named[0].Norm
 	}
+	r.learnWords(tool)
 	for _, parameter := range shown.Parameters(tool.Params()) {
 		s := &slot{Parameter: parameter, name: text.Split(text.Identifier(parameter.Name)), about: map[string]bool{}}
+		if r.lesson != nil {
+			s.taught = r.lesson.of[parameter.Name]
+		}
 		for _, w := range append(text.Split(parameter.Description), s.name...) {
 			s.about[w.Stem] = true
 		}
 		r.open = append(r.open, s)
+		if freeText(s) {
+			r.texts++
+		}
+		r.counts = r.counts || s.isMoment() || isNumeric(s) || s.isAmount()
 	}
 	return r
+}
+
+// learnWords takes in the tool's own words. Those of an example without marks may be values.
+func (r *filler) learnWords(tool *repositories.Tool) {
+	r.own, r.verbs = map[string]bool{}, map[string]bool{}
+	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
+		r.own[w.Stem] = true
+	}
+	if r.lesson != nil {
+		maps.Copy(r.own, r.lesson.said)
+	}
+	for _, example := range tool.Spoken() {
+		words := text.Split(example)
+		for _, w := range words {
+			if text.IsSubject(w) {
+				r.verbs[w.Stem] = len(words) > 1
+				break
+			}
+		}
+	}
 }
 
 // fill gives the slot its value, which stands in the words from first to before end.
