@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,6 +24,10 @@ import (
 // acts is a clinic whose chats are acted upon: with booking for all, and a model that answers
 // each round as it is told.
 func acts(t *testing.T, rounds ...string) (world, *chatModel) {
+	return actsAt(t, time.Now, rounds...)
+}
+
+func actsAt(t *testing.T, now func() time.Time, rounds ...string) (world, *chatModel) {
 	var model *chatModel
 	model = newChatModel(t, func(w http.ResponseWriter, _ *http.Request) {
 		answer := rounds[min(model.count(), len(rounds))-1]
@@ -35,7 +40,9 @@ func acts(t *testing.T, rounds ...string) (world, *chatModel) {
 	w := live(t, func(matcher.Request) (matcher.Result, error) {
 		t.Error("the matcher is asked for nothing")
 		return matcher.Result{}, nil
-	}, model.behind, func(o *api.Options) { o.Model.Arguments, o.Model.Read = arguments.Read, evidence.Read })
+	}, model.behind, func(o *api.Options) {
+		o.Now, o.Model.Arguments, o.Model.Read = now, arguments.Read, evidence.Read
+	})
 	w.call("PUT", "/v1/apps/clinic", strings.Replace(clinicBody, `{`, `{"settings":{"openai":{"mode":"act"}},`, 1)).is(201, "")
 	w.call("PUT", "/v1/apps/clinic/repositories/booking", `{"tools":[
 		{"name":"book","description":"Book","schema":[{"parameter":"day","type":"integer","required":true},{"parameter":"desk","type":"string","value":"A"}],"url":"https://example.org/book"},
@@ -326,4 +333,15 @@ func TestAModelInventsNoGroundedValueInAChat(t *testing.T) {
 	require.Equal(t, map[string]any{"order": "B-2"}, w.triggersOf("s1")[0].Values)
 	w.ask("POST", sessionChatPath, saying("wait two hours")).is(200, "")
 	require.Equal(t, map[string]any{"time": 120.0}, w.triggersOf("s1")[0].Values)
+}
+
+// TestWhatWasSaidInAChatIsUnderstoodWhereItsUserIs: it is Sunday evening in UTC and Monday morning
+// in Tokyo, so that tomorrow is Tuesday.
+func TestWhatWasSaidInAChatIsUnderstoodWhereItsUserIs(t *testing.T) {
+	sunday := func() time.Time { return time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC) }
+	w, _ := actsAt(t, sunday, calling("null", [2]string{"visit", `{"date":"2026-11-24"}`}), booked)
+	w.call("PUT", sessionPath, `{"timeZone":"Asia/Tokyo"}`).is(201, "")
+	w.call("PUT", "/v1/apps/clinic/repositories/visits", `{"tools":[{"name":"visit","schema":[{"parameter":"date","type":"string","required":true,"grounded":true}]}]}`).is(201, "")
+	w.ask("POST", sessionChatPath, saying("a visit tomorrow")).is(200, "")
+	require.Equal(t, map[string]any{"date": "2026-11-24"}, w.triggersOf("s1")[0].Values)
 }

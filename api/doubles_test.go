@@ -216,8 +216,8 @@ func (e *engineDouble) PostAsync(_ context.Context, message trigger.Message) (st
 	return message.ID, e.err
 }
 
-func (e *engineDouble) Offered(context.Context, string, string, string, parameters.Claims) ([]matcher.Candidate, error) {
-	return nil, e.err
+func (e *engineDouble) Offered(context.Context, string, string, string, parameters.Claims) ([]matcher.Candidate, string, error) {
+	return nil, "", e.err
 }
 
 func (e *engineDouble) Beside(run func(context.Context)) { go run(context.Background()) }

@@ -243,14 +243,19 @@ func TestADryRunOfAMessageInTheHistoryIsThatOfItsPlace(t *testing.T) {
 		llmtest.Call("book", `{"date":"2026-12-01"}`), llmtest.Text("none"),
 	)
 	for i, text := range []string{"good morning", "a table", "2026-12-01", "thank you"} {
-		s.call("POST", messagesPath, said(fmt.Sprint("m", i), text)).is(200, "")
+		body := said(fmt.Sprint("m", i), text)
+		if i == 2 {
+			body = strings.Replace(body, `{`, `{"language":"de","timeZone":"Asia/Tokyo",`, 1)
+		}
+		s.call("POST", messagesPath, body).is(200, "")
 	}
 	asked := model.Requests()
+	require.Contains(t, string(asked[3].Body), "The user's time zone: Asia/Tokyo. The user's language: de.")
 	model.Queue(llmtest.Call("book", `{"date":"2026-12-01"}`))
 	got := s.call("POST", messagesPath+"?dryRun=true&explain=true", said("m2", "2026-12-01")).explained()
 	require.Equal(t, "2026-12-01", got.Matches[0].Values["date"])
 	again := model.Requests()[len(asked)]
-	require.Equal(t, asked[3].Messages, again.Messages, "what it was asked then, the clock and what was begun included")
+	require.Equal(t, asked[3].Messages, again.Messages, "what it was asked then, the clock, the zone, the language and what was begun included")
 
 	model.Queue(llmtest.Text("none"))
 	s.call("POST", messagesPath+"?dryRun=true", said("m1", "no table")).is(200, "")

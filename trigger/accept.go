@@ -78,9 +78,10 @@ func (t *turn) metadata() repositories.Metadata {
 }
 
 // zone is where who says the turn's message is; other where nobody has said it.
-func (t *turn) zone(other *time.Location) *time.Location {
-	return locale.Zone(cmp.Or(t.message.TimeZone, t.scope.put.TimeZone, t.scope.app.Settings.TimeZone), other)
-}
+func (t *turn) zone(other *time.Location) *time.Location { return locale.Zone(t.zoneName(), other) }
+
+// zoneName is the name of the zone; empty where nobody has said it.
+func (t *turn) zoneName() string { return cmp.Or(t.message.TimeZone, t.scope.zoneName()) }
 
 // hash is a hash of a message's content: a message that is sent again under the same id
 // must have the same. The time and the claims are not part of it.

@@ -276,22 +276,22 @@ const offeredUsually = 64
 
 // Offered lists the tools in scope that a user with these claims may set off, of each name the
 // one that fires. Of more than settings.llm.mostTools it lists those that the text has
-// something in common with. The catch-all is not among them: it is no tool for a model.
-func (e *Engine) Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) ([]matcher.Candidate, error) {
+// something in common with. The catch-all is not among them: it is no tool for a model. The zone
+// is where the session's user is; empty where nobody has said it.
+func (e *Engine) Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) (found []matcher.Candidate, zone string, err error) {
 	s, err := e.loadScope(ctx, appID, sessionID)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	s.claims = repositories.NeededClaims(claims, s.ranked())
 	reach, most := s.candidates(), cmp.Or(s.app.Settings.LLM.MostTools, offeredUsually)
 	searcher, searches := e.matcher.(matcher.Searcher)
 	if len(reach.all) <= most || !searches {
-		return reach.all[:min(len(reach.all), most)], nil
+		return reach.all[:min(len(reach.all), most)], s.zoneName(), nil
 	}
 	request := matcher.Request{App: s.app, Candidates: reach.all, Shared: s.tools.shared, Own: reach.own}
-	var found []matcher.Candidate
 	for _, one := range searcher.Search(ctx, request, text, most) {
 		found = append(found, one.Candidate)
 	}
-	return found, nil
+	return found, s.zoneName(), nil
 }

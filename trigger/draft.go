@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -146,11 +147,13 @@ func (t *turn) basis() (kept.Basis, error) {
 	for _, repository := range t.scope.rankedSession() {
 		parts = append(parts, repository.ID, repository.Revision)
 	}
+	on := kept.Basis{Scope: hash(parts...), Locale: strings.TrimSpace(t.language() + " " + t.zoneName())}
 	if len(t.scope.claims) == 0 {
-		return kept.Basis{Scope: hash(parts...)}, nil
+		return on, nil
 	}
 	claims, err := exactjson.Encode(t.scope.claims)
-	return kept.Basis{Scope: hash(parts...), Claims: hash(string(claims))}, err
+	on.Claims = hash(string(claims))
+	return on, err
 }
 
 // CommitDraft decides a draft as Post does a message, from what it was matched to; where that

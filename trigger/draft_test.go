@@ -343,6 +343,8 @@ func TestADraftIsMatchedAgainWhereItsToolsAreNotWhatTheyWere(t *testing.T) {
 			{"one that is new, and nothing matched", "new", func() { w.put("s1", "new", `{"tools":[{"name":"new"}]}`) }, true, []string{"new"}},
 			{"it is changed", monday, func() { w.put("s1", "booking", strings.Replace(booking, `"A"`, `"B"`, 1)) }, true, []string{"book"}},
 			{"it is gone", "other; " + monday, func() { require.NoError(t, w.store.DeleteRepository(t.Context(), session("s1"), "booking")) }, true, []string{"other"}},
+			{"the user is elsewhere", monday, func() { w.app("clinic", `{"settings":{"timeZone":"Asia/Tokyo"}}`) }, true, []string{"book"}},
+			{"and speaks otherwise", monday, func() { w.app("clinic", `{"settings":{"timeZone":"Asia/Tokyo","language":"ja"}}`) }, true, []string{"book"}},
 			{"it is hidden", monday, func() {
 				w.put("s1", "a", `{"options":{"exclusive":true},"tools":[{"name":"book","description":"another"}]}`)
 			}, true, []string{"book"}},

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -158,7 +159,8 @@ func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (
 // DryRun matches a message as Post does and leaves no trace: it stores, fires and publishes
 // nothing, and counts to no limit. The answer has the form of a real one, with the ids that the
 // triggers would have. The id of a message that is in the history stands for its place there:
-// what came before it counts, and the time is that of the message.
+// what came before it counts, and the time is that of the message, as are the language and the
+// time zone where none is given.
 //
 // Errors: those of Post that concern the app and the model.
 func (e *Engine) DryRun(ctx context.Context, m Message) (Answer, explain.Explanation, error) {
@@ -217,6 +219,7 @@ func (e *Engine) pastTurn(ctx context.Context, m Message) (*turn, error) {
 		return nil, err
 	}
 	t.message.Time = was.Time
+	t.message.Language, t.message.TimeZone = cmp.Or(m.Language, was.Language), cmp.Or(m.TimeZone, was.TimeZone)
 	t.unfinished = unfinishedBefore(was.Time, found.History, t.scope)
 	return t, nil
 }

@@ -31,6 +31,9 @@ type scope struct {
 	claims parameters.Claims
 }
 
+// zoneName is where the session's user is, as far as anybody has said it.
+func (s scope) zoneName() string { return cmp.Or(s.put.TimeZone, s.app.Settings.TimeZone) }
+
 // loadScope reads what is in scope now.
 func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope, error) {
 	had := e.apps.get(appID)

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/matcher"
+	"earshot/repositories/locale"
 	"earshot/trigger"
 )
 
@@ -79,14 +80,15 @@ func (h *Handler) begin(c echo.Context, of *hearing) (*acting, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &acting{c: c, turn: &turn{h: h, of: of, text: of.says(of.last), claims: claims, tools: map[string]offered{}}}
+	a := &acting{c: c, turn: &turn{h: h, of: of, text: of.says(of.last), now: h.Now(), claims: claims, tools: map[string]offered{}}}
 	if err := a.post(ctx); err != nil {
 		return nil, err
 	}
-	scope, err := h.Engine.Offered(ctx, of.app, of.session, a.text, claims)
+	scope, zone, err := h.Engine.Offered(ctx, of.app, of.session, a.text, claims)
 	if err != nil {
 		return nil, err
 	}
+	a.now = a.now.In(locale.Zone(zone, a.now.Location()))
 	taken := of.ownTools()
 	for _, one := range scope {
 		name := one.Tool.Name

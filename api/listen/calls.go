@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"earshot/matcher"
 	"earshot/repositories"
@@ -54,6 +55,7 @@ type turn struct {
 	h      *Handler
 	of     *hearing
 	text   string
+	now    time.Time // where the user is
 	claims parameters.Claims
 	tools  map[string]offered // by the names that the model knows them by
 
@@ -194,7 +196,7 @@ const heardBefore = 40
 // conversation is what was said, for a tool that asks for values that were: grounded ones, and
 // amounts. What the client's own copy of it says is no word of anybody.
 func (t *turn) conversation(ctx context.Context, of *repositories.Tool) (matcher.Request, error) {
-	said := matcher.Request{Text: t.text, Now: t.h.Now()}
+	said := matcher.Request{Text: t.text, Now: t.now}
 	if !slices.ContainsFunc(of.Params().List(), func(p parameters.Parameter) bool { return p.Grounded || p.Unit != nil }) {
 		return said, nil
 	}

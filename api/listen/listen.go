@@ -68,8 +68,9 @@ type Engine interface {
 	Triggers(ctx context.Context, query trigger.Query) (items []trigger.Record, next string, err error)
 	// History lists what was said in a session before.
 	History(ctx context.Context, asked trigger.HistoryQuery) (items []trigger.Entry, next string, err error)
-	// Offered lists the tools in scope that a model is offered for a text.
-	Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) ([]matcher.Candidate, error)
+	// Offered lists the tools in scope that a model is offered for a text, and says in which time
+	// zone the session's user is; empty for nobody knows.
+	Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) (tools []matcher.Candidate, zone string, err error)
 	// Beside runs a function that no request waits for, with a context that ends with the
 	// engine. A service that ends waits for it.
 	Beside(run func(ctx context.Context))

@@ -121,6 +121,21 @@ func TestUngroundedValuesAreFaults(t *testing.T) {
 	}
 }
 
+// TestATimeWithAnOffsetWasSaidByTheUsersClock: a model may have worked out the time in UTC, or
+// have left it as it was said.
+func TestATimeWithAnOffsetWasSaidByTheUsersClock(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	tool := evidenceTool(t, `{"parameter":"start","type":"string"}`)
+	request := matcher.Request{Text: "tomorrow, at 0:30", Now: evidenceNow.In(berlin)}
+	for value, want := range map[string]bool{
+		"2019-03-02T00:30:00+01:00": true, "2019-03-01T23:30:00Z": true, "2019-03-02T00:30:00Z": true, "2019-03-02T01:30:00Z": false,
+	} {
+		found := evidence.Find(request, map[string]any{"start": value}, tool)
+		require.Equal(t, want, found["start"] != nil, value)
+	}
+}
+
 func TestAFaultQuotesNoMoreThanALine(t *testing.T) {
 	tool := evidenceTool(t, `{"parameter":"city","type":"string","grounded":true}`)
 	reading := parameters.Reading{Values: map[string]any{"city": strings.Repeat("ü", 1<<16)}}

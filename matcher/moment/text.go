@@ -177,7 +177,12 @@ func (r *Text) Alone() (meant, days, hours []string) {
 	if p := stamp.FindStringSubmatch(r.Source); p != nil {
 		date, _ := NewText(p[1], r.Now).date(0)
 		clock, _ := NewText(p[2], r.Now).clock(0)
-		return nil, date.Values, clock.Values
+		days, hours = date.Values, clock.Values
+		if at, err := time.Parse(time.RFC3339, r.Source); err == nil { // people say what a clock on their wall does
+			here := at.In(r.Now.Location())
+			days, hours = append(days, here.Format(time.DateOnly)), append(hours, here.Format("15:04"))
+		}
+		return nil, days, hours
 	}
 	meant = r.aloneNumber()
 	if clock, ok := r.clock(0); ok && clock.End == len(r.Words) {
@@ -197,6 +202,6 @@ func (r *Text) Alone() (meant, days, hours []string) {
 	return meant, nil, nil
 }
 
-// stamp is a date and time of ISO 8601 and RFC 3339. The offset says nothing that
-// people say.
+// stamp is a date and time of ISO 8601 and RFC 3339. Whoever writes one may have left the time as
+// it was said, whatever the offset.
 var stamp = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2})(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?$`)

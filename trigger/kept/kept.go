@@ -14,8 +14,11 @@ import (
 )
 
 // Basis is what a match rests on: hashes of all that was in scope, and of what was verified
-// of the user.
-type Basis struct{ Scope, Claims string }
+// of the user; and the language and time zone that "tomorrow" was understood in.
+type Basis struct {
+	Scope, Claims string
+	Locale        string `json:",omitempty"`
+}
 
 // Match is a matcher.Result as it is kept.
 type Match struct {
@@ -80,12 +83,12 @@ func Read(text string) (Match, error) {
 }
 
 // Result returns the result in a scope, whose candidates are those of the request. It is
-// false where it does not hold any more: the user is another, one of the tools is gone,
+// false where it does not hold any more: the user is another or elsewhere, one of the tools is gone,
 // changed or hidden, or the scope is another one and nothing was called for, as a new tool
 // may be now.
 func (m Match) Result(basis Basis, request matcher.Request) (matcher.Result, bool) {
 	result := matcher.Result{Stage: m.Stage, Text: m.Text}
-	if m.Claims != basis.Claims || m.Scope != basis.Scope && len(m.Matches)+len(m.Rejected) == 0 {
+	if m.Claims != basis.Claims || m.Locale != basis.Locale || m.Scope != basis.Scope && len(m.Matches)+len(m.Rejected) == 0 {
 		return result, false
 	}
 	for _, one := range m.Matches {
