@@ -65,7 +65,7 @@ func (h *hearing) continues(said text.Correction) (wish, bool) {
 				}
 			}
 		}
-		if value, ok := onlyAnswer(begun, said.After, words); ok {
+		if value, ok := onlyAnswer(begun, withoutAddition(said.After)); ok {
 			return wish{begun.Candidate, map[string]any{begun.Missing[0]: value}, said.After}, true
 		}
 	}
@@ -74,7 +74,8 @@ func (h *hearing) continues(said text.Correction) (wish, bool) {
 
 // onlyAnswer is the text as the value of the one parameter that is missing, a text of any kind:
 // a few words that neither ask, wish, tell nor thank.
-func onlyAnswer(u matcher.Unfinished, said string, words []text.Word) (string, bool) {
+func onlyAnswer(u matcher.Unfinished, said string) (string, bool) {
+	words := text.Split(said)
 	if len(u.Missing) != 1 || len(words) == 0 || text.MoodOf(said, words) != text.Fragment || text.Opening(words) < 0 {
 		return "", false
 	}

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"maps"
+	"slices"
 
 	"earshot/matcher"
 	"earshot/matcher/retrieval"
@@ -42,6 +43,9 @@ func (h *hearing) hear() ([]wish, string) {
 		}
 	}
 	calls, why := h.calls(said)
+	if said.Marked && said.Before == "" && !slices.ContainsFunc(text.Split(said.After), func(w text.Word) bool { return isThing(w) || text.ActionVerbs.Has(w.Norm) }) {
+		calls, why = nil, "the message corrects what was said before, and it is not clear what"
+	}
 	if len(calls) > 0 {
 		if done {
 			calls[0] = inherits(last, calls[0])
@@ -95,7 +99,7 @@ func (h *hearing) one(said string) ([]wish, string) {
 	request := h.request
 	request.Text = said
 	words := text.Split(said)
-	judged := decide(h.scope, request, words)
+	judged := h.byValues(decide(h.scope, request, words), request, words)
 	if h.trace != nil && !h.traced {
 		h.trace.Scores, h.traced = h.scope.Scores(judged.nearest), true
 	}
@@ -107,6 +111,50 @@ func (h *hearing) one(said string) ([]wish, string) {
 		return nil, why
 	}
 	return h.each(r), ""
+}
+
+// closeBy is how far behind the nearest tool another one may be that the values of a text speak for.
+const closeBy = 0.15
+
+// byValues judges anew between tools that are about as near, where the text has more values of
+// one of them than of any other: "dim the light to 30 percent" has a level, and only one tool
+// takes it.
+func (h *hearing) byValues(judged judgement, request matcher.Request, words []text.Word) judgement {
+	if judged.why == "" || len(judged.nearest) < 2 {
+		return judged
+	}
+	var best, second, at int
+	for i, one := range judged.nearest {
+		if one.Score < judged.nearest[0].Score-closeBy {
+			break
+		}
+		n := h.read(request.Text, h.request.Candidates[one.Place]).chosen()
+		switch {
+		case n > best:
+			best, second, at = n, best, i
+		default:
+			second = max(second, n)
+		}
+	}
+	if best == 0 || best == second {
+		return judged
+	}
+	left := slices.DeleteFunc(slices.Clone(judged.nearest), func(one retrieval.Near) bool {
+		return one.Place != judged.nearest[at].Place && one.Score >= judged.nearest[0].Score-closeBy
+	})
+	return judgement{left, doubt(h.scope, left, request, words)}
+}
+
+// chosen counts the values of a text that no other words could be: numbers, and those among a few
+// that are allowed.
+func (r reading) chosen() int {
+	n := 0
+	for _, parameter := range r.Tool.Params().List() {
+		if r.Values[parameter.Name] != nil && (len(parameter.Allowed) > 0 || parameter.Type != "string") {
+			n++
+		}
+	}
+	return n
 }
 
 // rivals are the tools that a text is near to, without the nearest.

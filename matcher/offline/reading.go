@@ -32,11 +32,24 @@ func (r reading) moments() []moment.Reading {
 // grammar, politeness, or the tool's own words.
 func (r reading) whole() bool {
 	for i, w := range r.Words {
-		if !r.Taken[i] && !isGrammar(w) && !r.speaksOf(w) {
+		if !r.Taken[i] && !isGrammar(w) && !r.speaksOf(w) && !r.brings(i) {
 			return false
 		}
 	}
 	return !text.Tells(r.Words)
+}
+
+// brings reports whether the word at a place is a preposition of a value, as "on" in "on Monday",
+// and not one side of a thing, as in "switch on".
+func (r reading) brings(i int) bool {
+	if !sided[r.Words[i].Norm] || !text.StopWords.Has(r.Words[i].Norm) {
+		return false
+	}
+	next := i + 1
+	if next < len(r.Words) && text.StopWords.Has(r.Words[next].Norm) && !r.Taken[next] {
+		next++
+	}
+	return next < len(r.Words) && r.Taken[next]
 }
 
 // isGrammar reports whether a word says nothing of its own beside a value.

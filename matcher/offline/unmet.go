@@ -1,6 +1,8 @@
 package offline
 
 import (
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,6 +21,8 @@ func (r reading) unmet(near []retrieval.Near, others []reading) string {
 		return "the message breaks off"
 	case r.vague():
 		return "the message names nothing that it is to be done to"
+	case r.ambiguous(others):
+		return "the message has a value that several tools take, and nothing else"
 	case r.foreign(p):
 		return "the message speaks of something else than the nearest tool"
 	case r.neighbours(p, others):
@@ -51,7 +55,10 @@ func (r reading) untimely(p *retrieval.Document) string {
 // "turn on", "stop", "cancel everything". One of the tool's own examples is not vague.
 func (r reading) vague() bool {
 	mood := text.MoodOf(r.said, r.Words)
-	if len(r.Values) > 0 || len(things(r.Tool)) == 0 || mood == text.Question {
+	wished := mood == text.Wish && slices.ContainsFunc(r.Words, func(w text.Word) bool {
+		return text.Persons.Has(w.Norm) && !text.Articles.Has(w.Norm) && !text.Pronouns.Has(w.Norm)
+	})
+	if len(r.Values) > 0 || len(things(r.Tool)) == 0 || mood == text.Question || wished {
 		return false
 	}
 	if slices.ContainsFunc(r.Words, func(w text.Word) bool {
@@ -62,6 +69,18 @@ func (r reading) vague() bool {
 	own := contentOf(r.Words)
 	return !r.sampled(func(_ string, words []text.Word) bool {
 		return !slices.ContainsFunc(words, isThing) && slices.EqualFunc(contentOf(words), own, func(a, b text.Word) bool { return a.Stem == b.Stem })
+	})
+}
+
+// ambiguous reports whether a text is nothing but values that other tools take as well.
+func (r reading) ambiguous(others []reading) bool {
+	for i, w := range r.Words {
+		if !r.Taken[i] && !r.brings(i) && (!isGrammar(w) || text.QuestionWords.Has(w.Norm) || text.RequestWords.Has(w.Norm) || text.Persons.Has(w.Norm) && !text.Articles.Has(w.Norm)) {
+			return false
+		}
+	}
+	return len(r.Values) > 0 && slices.ContainsFunc(others, func(other reading) bool {
+		return maps.EqualFunc(values.Of(r.said, other.Tool, r.now).Values, r.Values, func(a, b any) bool { return reflect.DeepEqual(a, b) })
 	})
 }
 

@@ -115,6 +115,7 @@ func mutual(pairs []string) map[string][]string {
 // unopposed leaves out the tools that do the opposite of what a text says, and those that do not
 // know on which side of a thing it is where another tool for that thing knows: "an" and "aus".
 func unopposed(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
+	nearest = slices.DeleteFunc(nearest, func(near retrieval.Near) bool { return unasked(near.Document(), words) })
 	sides := slices.DeleteFunc(slices.Clone(words), func(w text.Word) bool { return !sided[w.Norm] })
 	if len(sides) == 0 || len(nearest) < 2 {
 		return nearest
@@ -139,6 +140,28 @@ var sided = func() map[string]bool {
 	found := map[string]bool{}
 	for word := range opposites {
 		found[word] = true
+	}
+	return found
+}()
+
+// unasked reports whether a tool undoes something and no word of the text asks for that: "I need
+// an appointment" cancels none, however near the two are.
+func unasked(p *retrieval.Document, words []text.Word) bool {
+	if shares(p.Name, undoing) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(words, func(w text.Word) bool {
+		return undoing[w.Stem] || text.Negations.Has(w.Norm) || isContent(w) && !isThing(w) && p.Known[w.Stem]
+	})
+}
+
+// undoing are the stems of the words that ask for something to be undone or taken away.
+var undoing = func() map[string]bool {
+	found := text.UndoingWords.Stems()
+	for _, word := range text.DroppingWords.Entries() {
+		if text.ActionVerbs.Has(word) {
+			found[text.Stem(word)] = true
+		}
 	}
 	return found
 }()

@@ -184,6 +184,9 @@ func repairAt(said string, words []Word, i int, begins bool) int {
 		return 0
 	}
 	next := i + length
+	if Negations.Has(words[i].Norm) && !Refusals.Has(words[i].Norm) && (!begins || next < len(words) && !Pause(said, words, next)) {
+		return 0 // "not that one, the other", but "do not close that one"
+	}
 	if next == len(words) && i > 0 && !RefusingWords.Has(words[i].Norm) && (length == 1 || LoosePhrases.PhraseAt(words, i) == length) {
 		return 0 // "I am late, sorry"
 	}

@@ -50,6 +50,7 @@ var english = language{
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
 		no thank you; not anymore; stop; scratch that`,
 	// What a message has to do with those before it, and with the world.
+	Refusals: `no nope nah`,
 	RepairPhrases: `
 		no; nope; nah; no wait; oh no; or no; well no; no no; no sorry; no actually; wait; wait no; hang on; hold on;
 		sorry; oh sorry; sorry no; pardon; correction; i mean; i meant; no i mean; no i meant; i wanted to say; i said;

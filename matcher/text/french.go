@@ -20,6 +20,7 @@ var french = language{
 	TellingWords:      `je mon ma le la les`,
 	AbandoningPhrases: `laisse tomber; laissez tomber; annule; annuler`,
 	// What a message has to do with those before it, and with the world.
+	Refusals: `non`,
 	RepairPhrases: `
 		non; ah non; non attends; attends; attendez; ou non; euh non; non pardon; pardon; desole; desolee; excusez moi; je veux
 		dire; je voulais dire; ou plutot; non plutot; plutot; enfin; en fait; pas celui la; pas celle la; pas ca; pas la; l autre; finalement; non finalement`,

@@ -21,6 +21,7 @@ var german = language{
 	WishPairs:         `ich will; will ich`,
 	AbandoningPhrases: `vergiss es; vergessen sie es; egal; abbrechen`,
 	// What a message has to do with those before it, and with the world.
+	Refusals: `nein ne nee`,
 	RepairPhrases: `
 		nein; ne; nee; no; ach nein; nein warte; oder nein; ach ne; nein doch; nein doch lieber; moment; warte; halt;
 		sorry; entschuldigung; verzeihung; pardon; ich meine; ich meinte; nein ich meine; nein ich meinte; besser gesagt;

@@ -41,6 +41,7 @@ const (
 
 	// What a message has to do with those before it, and with the world.
 
+	Refusals        // words that are a plain no
 	RepairPhrases   // what one says before saying it anew: "no", "I mean"
 	LoosePhrases    // those of them that are said for other reasons too, and mean it only between two pauses
 	Hesitations     // sounds of somebody who looks for words
