@@ -157,6 +157,20 @@ func safeSchema(schema json.RawMessage) (json.RawMessage, map[string]string) {
 	return renamed, back
 }
 
+// notRequiring is a tool's schema that does not require these top-level properties.
+func notRequiring(schema json.RawMessage, names []string) json.RawMessage {
+	var object map[string]json.RawMessage
+	var required []string
+	_ = json.Unmarshal(schema, &object) // our own
+	_ = json.Unmarshal(object["required"], &required)
+	required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(names, name) })
+	if delete(object, "required"); len(required) > 0 {
+		object["required"], _ = json.Marshal(required)
+	}
+	relaxed, _ := json.Marshal(object)
+	return relaxed
+}
+
 // properties returns the sorted names of a schema's top-level properties.
 func properties(schema json.RawMessage) []string {
 	var object struct {

@@ -9,6 +9,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/llm/provider"
+	"earshot/repositories/parameters"
 )
 
 // retry sends an answer with faults back once and returns the model's corrected answer, or
@@ -22,6 +23,7 @@ func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (check
 	}
 	ask := t.ask
 	ask.Messages = append(slices.Clone(ask.Messages), sentBack(first, "")...)
+	ask.Tools = first.relaxed(ask.Tools)
 	answer, err := l.ask(ctx, t.model, ask)
 	var unavailable *matcher.Unavailable
 	if errors.As(err, &unavailable) {
@@ -32,6 +34,45 @@ func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (check
 		return checkedAnswer{}, err
 	}
 	return t.read(answer), nil
+}
+
+// relaxed returns the tools as they are offered for the second answer: what was made up is not
+// required any more. Servers that bind a model to the schema by a grammar (llama.cpp) cannot
+// leave out what is required, whatever they are told, and would make it up again.
+//
+// The first request shows what is required as it is. That it may be null would be another way,
+// but some servers fail at a type that is a list (ollama/ollama#10328), and with them every
+// message; and nobody has measured what a model loses that sees no value required. Where none
+// was made up, nothing changes, and what providers have cached holds.
+func (a checkedAnswer) relaxed(tools []*provider.Tool) []*provider.Tool {
+	tools = slices.Clone(tools)
+	for _, found := range a.calls {
+		unsaid := found.unsaid()
+		at := slices.IndexFunc(tools, func(tool *provider.Tool) bool { return tool.Name == found.call.Name })
+		if len(unsaid) == 0 || at < 0 {
+			continue
+		}
+		tool := tools[at]
+		tools[at] = &provider.Tool{
+			Name: tool.Name, Description: tool.Description, SessionScoped: tool.SessionScoped,
+			Schema: notRequiring(tool.Schema, offerOf(found.candidate, tool.Name).wires(unsaid)),
+		}
+	}
+	return tools
+}
+
+// unsaid are the required parameters whose values were to stand in the conversation, and do not.
+func (f checkedCall) unsaid() (names []string) {
+	if !f.correctable() {
+		return nil
+	}
+	for _, p := range f.candidate.Tool.Params().List() {
+		faulty := slices.ContainsFunc(f.shownFaults(), func(fault parameters.ValueFault) bool { return fault.Parameter == p.Name })
+		if p.Grounded && p.Required && faulty {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // nothing says in a language that nothing was done: by the codes of ISO 639-1, of those that are

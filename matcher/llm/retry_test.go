@@ -170,6 +170,46 @@ func TestUngroundedValueGoesBackAndIsRejected(t *testing.T) {
 	require.Contains(t, messages[len(messages)-1].Content, "Paris")
 }
 
+// TestWhatWasMadeUpIsNotRequiredAnyMore: a server that binds the model to the schema could not
+// leave it out.
+func TestWhatWasMadeUpIsNotRequiredAnyMore(t *testing.T) {
+	odd := `{"name":"sail","description":"User wants to sail","schema":[
+		{"parameter":"to city","type":"string","required":true,"grounded":true},{"parameter":"day","type":"string","required":true,"grounded":true},
+		{"parameter":"crew","type":"integer","required":true}]}`
+	result, server := matchOne(t, matchertest.Request(t, "fly me and sail me out on monday", groundedTool, odd),
+		llmtest.Calls([2]string{"fly", `{"city":"Paris"}`}, [2]string{"sail", `{"to_city":"Rome","day":"monday","crew":2}`}),
+		llmtest.Calls([2]string{"fly", `{}`}, [2]string{"sail", `{"to_city":null,"day":"monday","crew":2}`}))
+	require.Empty(t, result.Matches)
+	require.Equal(t, []string{"city"}, result.Rejected[0].Missing)
+	require.Equal(t, []string{"to city"}, result.Rejected[1].Missing, "null is no value")
+
+	first, second := server.Requests()[0], server.Requests()[1]
+	require.Contains(t, string(first.Tools[0].Parameters), `"required":["city"]`)
+	require.NotContains(t, string(second.Tools[0].Parameters), "required")
+	require.Contains(t, string(first.Tools[1].Parameters), `"required":["to_city","day","crew"]`)
+	require.Contains(t, string(second.Tools[1].Parameters), `"required":["day","crew"]`)
+	for i := range first.Tools {
+		require.Equal(t, first.Tools[i].Name+first.Tools[i].Description, second.Tools[i].Name+second.Tools[i].Description)
+	}
+}
+
+// TestNullIsNoValueOfWhatIsRequired: however the parameters were given.
+func TestNullIsNoValueOfWhatIsRequired(t *testing.T) {
+	for _, parameters := range []string{
+		`"schema":[{"parameter":"day","type":"string","required":true}]`,
+		`"parameters":[{"name":"day","type":"string","description":"d"}]`,
+		`"parameters":{"type":"object","properties":{"day":{"type":"string"}},"required":["day"]}`,
+		`"parameters":{"type":"object","properties":{"day":{"type":"string","enum":["monday"]}},"required":["day"]}`,
+	} {
+		for _, arguments := range []string{`{"day":null}`, `{"day":"null"}`, `{}`} {
+			result, _ := matchOne(t, matchertest.Request(t, "x", `{"name":"go","description":"d",`+parameters+`}`),
+				llmtest.Call("go", arguments), llmtest.Call("go", arguments))
+			require.Empty(t, result.Matches, parameters)
+			require.Equal(t, []string{"day"}, result.Rejected[0].Missing, parameters+arguments)
+		}
+	}
+}
+
 func TestGroundedValueFires(t *testing.T) {
 	result, _ := matchOne(t, matchertest.Request(t, "book me a flight to PARIS", groundedTool), llmtest.Call("fly", `{"city":"Paris","class":"economy"}`))
 	require.Equal(t, []string{`fly {"city":"Paris","class":"economy"}`}, matchertest.Fired(result), "a value that need not be grounded may come from anywhere")

@@ -138,6 +138,16 @@ func (o *offer) named(arguments map[string]any) map[string]any {
 	return named
 }
 
+// wires are the names under which a model knows parameters.
+func (o *offer) wires(names []string) (wires []string) {
+	for _, wire := range o.shown {
+		if slices.Contains(names, cmp.Or(o.back[wire], wire)) {
+			wires = append(wires, wire)
+		}
+	}
+	return wires
+}
+
 // describe adds a few of the tool's examples to its description: what a user would
 // say tells a model more than what the tool does.
 func describe(candidate matcher.Candidate) string {
