@@ -99,7 +99,8 @@ func (h *hearing) one(said string) ([]wish, string) {
 	request := h.request
 	request.Text = said
 	words := text.Split(said)
-	judged := h.byValues(decide(h.scope, request, words), request, words)
+	first := decide(h.scope, request, words)
+	judged := h.byValues(first, request, words)
 	if h.trace != nil && !h.traced {
 		h.trace.Scores, h.traced = h.scope.Scores(judged.nearest), true
 	}
@@ -107,7 +108,7 @@ func (h *hearing) one(said string) ([]wish, string) {
 		return nil, judged.why
 	}
 	r := h.read(said, h.request.Candidates[judged.nearest[0].Place])
-	if why := r.unmet(judged.nearest, h.rivals(judged.nearest)); why != "" {
+	if why := r.unmet(judged.nearest, h.rivals(first.nearest, judged.nearest[0].Place)); why != "" {
 		return nil, why
 	}
 	return h.each(r), ""
@@ -158,10 +159,12 @@ func (r reading) chosen() int {
 }
 
 // rivals are the tools that a text is near to, without the nearest.
-func (h *hearing) rivals(near []retrieval.Near) []reading {
+func (h *hearing) rivals(near []retrieval.Near, nearest int) []reading {
 	var found []reading
-	for _, one := range near[1:] {
-		found = append(found, reading{Candidate: h.request.Candidates[one.Place]})
+	for _, one := range near {
+		if one.Place != nearest {
+			found = append(found, reading{Candidate: h.request.Candidates[one.Place]})
+		}
 	}
 	return found
 }

@@ -116,7 +116,9 @@ func mutual(pairs []string) map[string][]string {
 // know on which side of a thing it is where another tool for that thing knows: "an" and "aus".
 func unopposed(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
 	nearest = slices.DeleteFunc(nearest, func(near retrieval.Near) bool { return unasked(near.Document(), words) })
-	sides := slices.DeleteFunc(slices.Clone(words), func(w text.Word) bool { return !sided[w.Norm] })
+	sides := slices.DeleteFunc(slices.Clone(words), func(w text.Word) bool {
+		return !sided[w.Norm] || text.Articles.Has(w.Norm) && w != words[len(words)-1] // the English "an"
+	})
 	if len(sides) == 0 || len(nearest) < 2 {
 		return nearest
 	}
@@ -151,7 +153,7 @@ func unasked(p *retrieval.Document, words []text.Word) bool {
 		return false
 	}
 	return !slices.ContainsFunc(words, func(w text.Word) bool {
-		return undoing[w.Stem] || text.Negations.Has(w.Norm) || isContent(w) && !isThing(w) && p.Known[w.Stem]
+		return undoing[w.Stem] || text.Negations.Has(w.Norm) || isContent(w) && !isThing(w) && !text.Articles.Has(w.Norm) && p.Known[w.Stem]
 	})
 }
 

@@ -162,10 +162,10 @@ func (h *hearing) tellLeft(parts []string, call wish) {
 	for _, part := range parts {
 		part = strings.Trim(withoutJoint(part), " .,;!?")
 		words := text.Split(part)
-		if len(words) == 0 || !text.ActionVerbs.Has(words[0].Norm) && !text.LightVerbs.Has(words[0].Norm) {
+		if !slices.ContainsFunc(words, isThing) || len(h.read(part, call.Candidate).Values) > 0 {
 			continue
 		}
-		if calls, _ := h.one(part); len(calls) == 0 {
+		if calls, _ := h.one(part); len(calls) == 0 || calls[0].Tool != call.Tool {
 			h.trace.Note("No tool was found for a part of the message: " + part + ".")
 		}
 	}

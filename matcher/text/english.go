@@ -41,11 +41,13 @@ var english = language{
 	TellingWords: `
 		i we he she it they my our his her their your the this that these those there you yesterday someone everyone
 		nobody if maybe perhaps`,
+	TellingVerbs: `is are was were has had can would`,
 	InformingWords: `
 		get find check show list tell look lookup search query fetch read retrieve return returns calculate compute
 		convert explain compare information info status details whether what when where who how describe count estimate
 		forecast define answer give gives provide provides see view available`,
-	WishPairs: `would like; would love; would prefer`,
+	OfferPhrases: `do you have; have you got; have you any; got any`,
+	WishPairs:    `will have; will take; would have; would like; would love; would prefer`,
 	AbandoningPhrases: `
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
 		no thank you; not anymore; stop; scratch that`,
@@ -82,6 +84,7 @@ var english = language{
 	TimeConditions:  `when once after before`,
 	KnowingWords:    `tell know see check ask find wonder wondering sure idea question say show look remember remind explain understand does do is are was`,
 	CourtesyWords:   `possible please can could may mind would convenient necessary wish want`,
+	IndefiniteWords: `a an any some`,
 	OpenWords:       `the a my your our his and or of`,
 	Persons:         `i you we he she they it someone somebody everyone nobody the my our your`,
 	TimeUnits:       `second seconds minute minutes hour hours day days week weeks month months`,

@@ -18,7 +18,9 @@ var german = language{
 	PoliteVerbs:       `kannst konnen konnten konntest wurden wurdest`,
 	PolitePersons:     `ihr sie du mir uns ich`,
 	TellingWords:      `ich wir mein meine der die das es`,
-	WishPairs:         `ich will; will ich`,
+	OfferPhrases:      `haben sie; habt ihr; hast du; haben sie noch; habt ihr noch; hast du noch`,
+	TellingVerbs:      `ist sind war waren hat hatte wird`,
+	WishPairs:         `ich will; will ich; ich nehme; wir nehmen; nehme ich; ich bekomme; ich hatte`,
 	AbandoningPhrases: `vergiss es; vergessen sie es; egal; abbrechen`,
 	// What a message has to do with those before it, and with the world.
 	Refusals: `nein ne nee`,
@@ -49,6 +51,7 @@ var german = language{
 	TimeConditions:  `sollte`,
 	KnowingWords:    `weiss wissen sag sagen frag fragen prufen schau sehen zeig`,
 	CourtesyWords:   `moglich geht kannst konnen konnten passt ginge mochten`,
+	IndefiniteWords: `ein eine einen einem einer`,
 	OpenWords:       `der den dem des ein eine einen einem einer mein meine meinen und oder mit fur im am`,
 	Persons:         `ich du er sie es wir ihr man jemand der die das mein meine unser unsere`,
 	TimeUnits:       `sekunden minute minuten stunde stunden tag tage tagen woche wochen monat monaten`,

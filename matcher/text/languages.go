@@ -35,7 +35,9 @@ const (
 	PoliteVerbs       // "can" and "let" of "can you" and "let me"
 	PolitePersons     // "you" and "me" after them
 	TellingWords      // first words of a sentence about how things are
+	TellingVerbs      // verbs that tell of the noun before them
 	InformingWords    // words by which a tool that answers is known
+	OfferPhrases      // questions for a thing, which wish for it: "do you have a table"
 	WishPairs         // wishes of two words, of which the second alone is none: "I like pizza"
 	AbandoningPhrases // ways to drop what was begun; few, since a call that is kept in vain fires nothing by itself
 
@@ -59,6 +61,7 @@ const (
 	EverythingWords // objects that name no thing either
 	ConditionWords  // first words of a clause that says when something is to be done
 	TimeConditions  // those of them that ask or tell when as well, unless a Person follows
+	IndefiniteWords // articles of a thing that was not named before
 	OpenWords       // words that a sentence does not end with
 	Persons         // who does something, or an article
 	KnowingWords    // verbs after which such a word asks

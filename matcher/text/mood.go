@@ -23,11 +23,15 @@ func MoodOf(text string, words []Word) Mood {
 	switch {
 	case first < 0:
 		return Fragment
+	case offers(words[first:]):
+		return Wish
 	case asking(words[first:]):
 		return Question
 	case wishes(words):
 		return Wish
 	case TellingWords.Has(words[first].Norm):
+		return Statement
+	case states(words[first:]):
 		return Statement
 	case strings.HasSuffix(strings.TrimRight(text, " \n"), "?") && !orders(words[first:]):
 		return Question
@@ -43,6 +47,30 @@ func Opening(words []Word) int {
 		}
 	}
 	return -1
+}
+
+// offers reports whether the words ask for a thing that one wants: "do you have a table".
+func offers(words []Word) bool {
+	next := OfferPhrases.PhraseAt(words, 0)
+	return next > 0 && next < len(words) && IndefiniteWords.Has(words[next].Norm)
+}
+
+// states reports whether a verb that tells follows a noun that begins the sentence: "money can
+// not buy it", "Monday is my day".
+func states(words []Word) bool {
+	const most = 3
+	if len(words) < 3 || ActionVerbs.Has(words[0].Norm) || LightVerbs.Has(words[0].Norm) || PoliteVerbs.Has(words[0].Norm) {
+		return false
+	}
+	for i := 1; i < min(most, len(words)-1); i++ {
+		if TellingVerbs.Has(words[i].Norm) && !PolitePersons.Has(words[i+1].Norm) {
+			return true
+		}
+		if ActionVerbs.Has(words[i].Norm) {
+			return false
+		}
+	}
+	return false
 }
 
 // asking reports whether the words begin like a question for information. "What about" and

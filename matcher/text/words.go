@@ -130,11 +130,17 @@ func expand(words []string, folded string) []string {
 		return append(words, folded)
 	case after == "s":
 		return append(words, before)
+	case shortened[after] != "":
+		return append(words, before, shortened[after])
 	case Elisions.Has(before):
 		return append(words, before, after)
 	}
 	return append(words, strings.ReplaceAll(folded, "'", ""))
 }
+
+// shortened are the English words that are joined to the one before by an apostrophe; "wed" is a
+// day, "we'd" is not.
+var shortened = map[string]string{"d": "would", "ll": "will", "re": "are", "ve": "have"}
 
 // Key normalizes a text for comparison: case, accents, punctuation and spacing make no
 // difference.
