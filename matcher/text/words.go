@@ -246,7 +246,7 @@ func Subjects(text string) map[string]bool {
 
 // IsSubject reports whether a word can say what a text is about.
 func IsSubject(w Word) bool {
-	return !StopWords.Has(w.Norm) && !RequestWords.Has(w.Norm) && !CalendarWords.Has(w.Norm) && !StartsWithDigit(w.Norm)
+	return !LightVerbs.Has(w.Norm) && !StopWords.Has(w.Norm) && !RequestWords.Has(w.Norm) && !CalendarWords.Has(w.Norm) && !StartsWithDigit(w.Norm)
 }
 
 // StartsWithDigit reports whether the word begins with an ASCII digit.
