@@ -16,7 +16,7 @@ import (
 func (r *Text) Numbers(i int) []Reading {
 	if !text.StartsWithDigit(r.At(i)) {
 		if found, ok := r.inWords(i); ok {
-			return []Reading{r.signed(r.scaled(found))}
+			return []Reading{r.signed(r.scaled(r.pointed(found)))}
 		}
 		return nil
 	}
@@ -24,7 +24,7 @@ func (r *Text) Numbers(i int) []Reading {
 	if !ok {
 		return nil
 	}
-	all := []Reading{r.signed(r.scaled(found))}
+	all := []Reading{r.signed(r.scaled(r.pointed(found)))}
 	if digits, end, sure := r.groups(i); end > i+1 {
 		joined := r.number(i, end, []string{digits})
 		joined.Doubtful = !sure
@@ -101,6 +101,41 @@ func (r *Text) sign(i int) int {
 		return size
 	}
 	return 0
+}
+
+// pointed reads the digits that are spoken after a whole number: "twenty-one point five".
+func (r *Text) pointed(found Reading) Reading {
+	if len(found.Values) != 1 || strings.Contains(found.Values[0], ".") || !text.PointWords.Has(r.At(found.End)) {
+		return found
+	}
+	digits, end := "", found.End+1
+	for ; end < len(r.Words); end++ {
+		digit, ok := r.digit(end)
+		if !ok {
+			break
+		}
+		digits += digit
+	}
+	if digits == "" {
+		return found
+	}
+	pointed := r.number(found.First, end, []string{found.Values[0] + "." + digits})
+	pointed.Doubtful = found.Doubtful
+	return pointed
+}
+
+// digit is the spoken or written figures of the word at i, which stand for themselves.
+func (r *Text) digit(i int) (string, bool) {
+	w := r.At(i)
+	if strings.Trim(w, "0123456789") == "" {
+		return w, w != ""
+	}
+	for _, list := range []text.List{text.NumberWords, text.Numbers} {
+		if value, ok := list.Number(w); ok && value < 10 {
+			return strconv.Itoa(value), true
+		}
+	}
+	return "", false
 }
 
 // scaled reads "million" or "and a half" after a number.

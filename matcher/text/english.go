@@ -172,6 +172,7 @@ var english = language{
 		thirteenth=13 fourteenth=14 fifteenth=15 sixteenth=16 seventeenth=17 eighteenth=18 nineteenth=19 twentieth=20
 		thirtieth=30`,
 	GroupWords: `couple=2 pair=2 dozen=12 hundred=100 thousand=1000 million=1000000 billion=1000000000`,
+	PointWords: `point`,
 	Scales:     `thousand=3 grand=3 million=6 millions=6 billion=9`,
 	// Parameters by their names.
 	BooleanWords: `

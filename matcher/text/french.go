@@ -94,6 +94,7 @@ var french = language{
 	Weekdays:   `dimanche=0 lundi=1 mardi=2 mercredi=3 jeudi=4 vendredi=5 samedi=6`,
 	NearDays:   `hier=-1 aujourdhui=0 demain=1`,
 	Numbers:    `deux=2 trois=3 quatre=4 cinq=5 sept=7 huit=8 neuf=9 dix=10 onze=11 douze=12`,
+	PointWords: `virgule`,
 	Scales:     `mille=3`,
 	// Parameters by their names.
 	DateNames:  `jour`,

@@ -103,6 +103,7 @@ var german = language{
 	Weekdays:   `sonntag=0 montag=1 dienstag=2 mittwoch=3 donnerstag=4 freitag=5 samstag=6`,
 	NearDays:   `gestern=-1 heute=0 morgen=1 ubermorgen=2`,
 	Numbers:    `zwei=2 drei=3 vier=4 funf=5 sechs=6 sieben=7 acht=8 neun=9 zehn=10 elf=11 zwolf=12`,
+	PointWords: `komma`,
 	Scales:     `tausend=3`,
 	// Parameters by their names.
 	DateNames:  `datum tag`,

@@ -55,10 +55,11 @@ var italian = language{
 	Months: `
 		gennaio=1 febbraio=2 marzo=3 aprile=4 maggio=5 giugno=6 luglio=7 agosto=8 settembre=9 ottobre=10 novembre=11
 		dicembre=12`,
-	Weekdays: `domenica=0 lunedi=1 martedi=2 mercoledi=3 giovedi=4 venerdi=5 sabato=6`,
-	NearDays: `ieri=-1 oggi=0 domani=1 dopodomani=2`,
-	Numbers:  `tre=3 quattro=4 cinque=5 sette=7 otto=8 nove=9 dieci=10 undici=11 dodici=12`,
-	Scales:   `mila=3 mille=3`,
+	Weekdays:   `domenica=0 lunedi=1 martedi=2 mercoledi=3 giovedi=4 venerdi=5 sabato=6`,
+	NearDays:   `ieri=-1 oggi=0 domani=1 dopodomani=2`,
+	Numbers:    `tre=3 quattro=4 cinque=5 sette=7 otto=8 nove=9 dieci=10 undici=11 dodici=12`,
+	PointWords: `virgola`,
+	Scales:     `mila=3 mille=3`,
 	// Parameters by their names.
 	DateNames:  `giorno`,
 	ClockNames: `ora`,

@@ -117,6 +117,7 @@ const (
 	Numbers       // numbers that are read alone
 	Ordinals      // ordinals in words
 	GroupWords    // words that count with an article: "a dozen"
+	PointWords    // the decimal sign, where it is spoken
 	Scales        // words that multiply a number, by their zeros
 
 	// Parameters by their names.

@@ -52,10 +52,11 @@ var spanish = language{
 	Months: `
 		enero=1 febrero=2 marzo=3 abril=4 mayo=5 junio=6 julio=7 agosto=8 septiembre=9 octubre=10 noviembre=11
 		diciembre=12`,
-	Weekdays: `domingo=0 lunes=1 martes=2 miercoles=3 jueves=4 viernes=5 sabado=6`,
-	NearDays: `ayer=-1 hoy=0 manana=1`,
-	Numbers:  `dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10 once=11 doce=12`,
-	Scales:   `mil=3`,
+	Weekdays:   `domingo=0 lunes=1 martes=2 miercoles=3 jueves=4 viernes=5 sabado=6`,
+	NearDays:   `ayer=-1 hoy=0 manana=1`,
+	Numbers:    `dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10 once=11 doce=12`,
+	PointWords: `coma`,
+	Scales:     `mil=3`,
 	// Parameters by their names.
 	DateNames:  `fecha`,
 	ClockNames: `hora`,
