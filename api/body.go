@@ -147,6 +147,8 @@ func decodeMessage(definitions *bodies.Definitions, body []byte) (message trigge
 		TimeZone  string `json:"timeZone"`
 
 		Metadata repositories.Metadata `json:"metadata"`
+		History  []trigger.Earlier     `json:"history"`
+		Now      time.Time             `json:"now"`
 	}
 	read, err := definitions.Read("Message", body)
 	if err != nil {
@@ -160,7 +162,20 @@ func decodeMessage(definitions *bodies.Definitions, body []byte) (message trigge
 	}
 	return trigger.Message{
 		ID: given.MessageID, Actor: given.Actor, Text: given.Text, Language: given.Language, TimeZone: given.TimeZone, Metadata: given.Metadata,
+		History: given.History, Now: given.Now,
 	}, isDraft, read.Err()
+}
+
+// checkTold refuses what only a dry run may be told.
+func checkTold(m trigger.Message, dry bool) error {
+	var faults fault.List
+	if !dry && m.History != nil {
+		faults.Add(fault.Point("history"), "goes with dryRun=true alone: the session has its own")
+	}
+	if !dry && !m.Now.IsZero() {
+		faults.Add(fault.Point("now"), "goes with dryRun=true alone: a message has the time at which it comes")
+	}
+	return faults.Err()
 }
 
 func checkMetadata(read *bodies.Body, given repositories.Metadata) {

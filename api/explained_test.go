@@ -267,6 +267,42 @@ func TestADryRunOfAMessageInTheHistoryIsThatOfItsPlace(t *testing.T) {
 	require.Contains(t, string(model.Requests()[len(asked)+2].Body), "thank you")
 }
 
+// TestADryRunMayBeToldWhatCameBefore tells dry runs a conversation that the session does not have.
+func TestADryRunMayBeToldWhatCameBefore(t *testing.T) {
+	s, model := asking(t, redistest.Mini(t))
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	s.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[
+		{"name":"book","schema":[{"parameter":"date","type":"string","required":true}]},{"name":"pay","confirm":"once"}]}`).is(201, "")
+	s.call("PUT", "/v1/apps/clinic/repositories/once", `{"options":{"triggerOnce":true},"tools":[{"name":"greet"}]}`).is(201, "")
+	dry := func(text, history string) explainedAnswer {
+		return s.call("POST", messagesPath+"?dryRun=true&explain=true", fmt.Sprintf(`{"actor":"user","text":%q,"now":"2031-02-03T04:05:06+09:00","history":[%s]}`, text, history)).explained()
+	}
+	began := `{"actor":"user","text":"a table","rejected":[{"repositoryId":"desk","name":"book","values":{},"missing":["date"],"errors":[{"parameter":"date","detail":"is required"}]}]},{"actor":"agent","text":"When?"}`
+	model.Queue(llmtest.Call("book", `{"date":"2031-02-04"}`))
+	require.Equal(t, "2031-02-04", dry("tomorrow", began).Matches[0].Values["date"])
+	asked := string(model.Requests()[0].Body)
+	for _, part := range []string{"2031-02-03, 04:05", "Begun and not finished: book", "a table", "When?"} {
+		require.Contains(t, asked, part)
+	}
+
+	pays := `{"actor":"user","text":"pay","matches":[{"repositoryId":"desk","name":"pay","values":{},"state":%q}]}`
+	waits := fmt.Sprintf(pays, trigger.StateConfirming)
+	require.Equal(t, "pay", dry("yes", waits+`,{"actor":"agent","text":"Really?"}`).Matches[0].Name)
+	require.Equal(t, trigger.StateCancelled, dry("no", waits).Matches[0].State)
+	require.Equal(t, 1, model.Count(), "no model is asked for a plain yes or no")
+	model.Queue(llmtest.Text("none"), llmtest.Call("pay", `{}`), llmtest.Call("pay", `{}`), llmtest.Call("greet", `{}`), llmtest.Text("none"))
+	require.Empty(t, dry("yes", waits+`,{"actor":"user","text":"hm"},{"actor":"agent","text":"Something else?"}`).Matches, "something else was said since")
+	require.Equal(t, trigger.StateConfirming, dry("pay it", "").Matches[0].State)
+	require.Empty(t, dry("pay it", fmt.Sprintf(pays, "")).Matches[0].State, "it was confirmed before")
+	require.Empty(t, dry("hello", `{"actor":"user","text":"hi","matches":[{"repositoryId":"once","name":"greet","values":{}}]}`).Matches, "its repository has gone")
+
+	refused := string(s.call("POST", messagesPath, `{"actor":"user","text":"a","now":"2031-02-03T04:05:06Z","history":[]}`).is(400, "").body)
+	refused += string(s.call("POST", messagesPath+"?dryRun=true", `{"actor":"user","text":"a","now":"soon","history":[{"actor":"god","text":"x"}]}`).is(400, "").body)
+	for _, part := range []string{`"/history"`, `"/now"`, "dryRun=true alone", `"/history/0/actor"`} {
+		require.Contains(t, refused, part)
+	}
+}
+
 func TestATokenOfASessionTriesButDoesNotSeeWhy(t *testing.T) {
 	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Now = func() time.Time { return now } })

@@ -46,6 +46,9 @@ func (h messages) post(c echo.Context) error {
 		return err
 	}
 	message, isDraft, err := h.read(c)
+	if err == nil {
+		err = checkTold(message, want.dry)
+	}
 	switch {
 	case err != nil:
 		return err

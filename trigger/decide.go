@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/trigger/conversation"
+	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
 	"earshot/trigger/state"
 )
@@ -231,4 +233,103 @@ func (c consent) why() string {
 		return "The user said yes to the question that was asked last."
 	}
 	return "The user said no to the question that was asked last: " + conversation.Cancelled + "."
+}
+
+// told lays a history that a dry run is told over the turn: what the session would have kept of
+// it.
+func (e *Engine) told(t *turn, history []Earlier) error {
+	var pasts []ledger.Past
+	over := map[string]bool{}
+	t.standing.confirmed = map[string]bool{}
+	for i, one := range history {
+		for _, match := range one.Matches {
+			t.done(match, over)
+		}
+		message, err := exactjson.Encode(storedMessage{Actor: one.Actor, Text: one.Text, Time: t.message.Time})
+		if err != nil {
+			return err
+		}
+		decision, err := exactjson.Encode(Answer{Matches: one.Matches, Rejected: one.Rejected})
+		if err != nil {
+			return err
+		}
+		pasts = append(pasts, ledger.Past{ID: "h" + strconv.Itoa(i+1), Message: string(message), Decision: string(decision)})
+	}
+	for _, past := range pasts[matcher.HistoryStart(len(pasts), e.historyLimit):] {
+		t.history = append(t.history, utterances(past)...)
+	}
+	if len(over) > 0 {
+		t.scope = t.scope.without(over)
+	}
+	t.unfinished = unfinishedBefore(t.message.Time, pasts, t.scope)
+	return nil
+}
+
+// done notes what a match of a told history has left: values that need no other yes, and a
+// repository that fires once.
+func (t *turn) done(match Match, over map[string]bool) {
+	for _, repository := range t.scope.ranked() {
+		tool := repository.Tool(match.Name)
+		if repository.ID != match.RepositoryID || tool == nil {
+			continue
+		}
+		if tool.Confirm == repositories.ConfirmOnce && match.State == "" {
+			t.standing.confirmed[confirmDigest(t.Turn, matcher.Candidate{Repository: repository, Tool: tool}, match.Values)] = true
+		}
+		if repository.Options.TriggerOnce && match.State != StateDuplicate {
+			over[repository.ID] = true
+		}
+		return
+	}
+}
+
+// without is the scope as it is when repositories have gone.
+func (s scope) without(over map[string]bool) scope {
+	gone := func(r *repositories.Repository) bool { return over[r.ID] }
+	left := *s.appState
+	left.repositories = slices.DeleteFunc(slices.Clone(s.repositories), gone)
+	left.tools = newAppTools(left.repositories)
+	s.appState, s.session = &left, slices.DeleteFunc(slices.Clone(s.session), gone)
+	return s
+}
+
+// askedIn are the matches of a told history whose question is the last thing that was asked.
+func askedIn(history []Earlier) (asked []Match) {
+	aside := false
+	for _, one := range history {
+		waits := slices.DeleteFunc(slices.Clone(one.Matches), func(m Match) bool { return m.State != StateConfirming })
+		switch {
+		case one.Actor == matcher.ActorAgent && aside, one.Actor == matcher.ActorUser && len(one.Matches)+len(one.Rejected) > 0:
+			asked, aside = waits, false
+		case one.Actor == matcher.ActorUser:
+			aside = true
+		}
+	}
+	return asked
+}
+
+// consentTold answers a dry run that says plainly yes or no to what was asked last in the history
+// that it is told; false where it does not.
+func (e *Engine) consentTold(t *turn, m Message) (Answer, explain.Explanation, bool) {
+	asked := askedIn(m.History)
+	yes, no := matcher.Consents(m.Text)
+	if len(asked) == 0 || m.Actor != matcher.ActorUser || !yes && !no {
+		return Answer{}, explain.Explanation{}, false
+	}
+	said, becomes := consent{action: state.Confirm}, ""
+	if no {
+		said.action, becomes = state.Deny, StateCancelled
+	}
+	answer := Answer{MessageID: t.Turn.Message, Matches: []Match{}, Rejected: []Rejected{}}
+	for _, one := range asked {
+		if c, found := t.scope.find(one.Name, one.RepositoryID); found {
+			answer.Matches = append(answer.Matches, Match{
+				TriggerID: e.newID(), RepositoryID: c.Repository.ID, Name: one.Name, Source: SourceMessage, Values: orEmpty(one.Values),
+				ReturnDirect: c.Tool.ReturnDirect, SkipResponse: c.Tool.SkipResponse, State: becomes,
+			})
+		}
+	}
+	why := explain.Unmatched(t.Turn.Message, e.now().UTC())
+	why.Stage, why.Why = matcher.StageExact, said.why()
+	return answer, why, true
 }

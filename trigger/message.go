@@ -35,6 +35,19 @@ type Message struct {
 	// Acted says that somebody else finds out what the message calls for, and fires it by Fire:
 	// it answers a question with yes or no, and is matched against nothing.
 	Acted bool
+	// History and Now are for dry runs alone: what was said before, in the place of what the
+	// session has, and the time of the message; nil and zero mean those of the session and of
+	// the clock.
+	History []Earlier
+	Now     time.Time
+}
+
+// Earlier is a message of a history that a dry run is told, with what it came to.
+type Earlier struct {
+	Actor    string     `json:"actor"`
+	Text     string     `json:"text"`
+	Matches  []Match    `json:"matches"`
+	Rejected []Rejected `json:"rejected"`
 }
 
 // Answer is the outcome of a message. Its JSON is the response of the REST call.

@@ -169,11 +169,17 @@ func (e *Engine) DryRun(ctx context.Context, m Message) (Answer, explain.Explana
 		return Answer{}, explain.Explanation{}, err
 	}
 	t.dry = true
+	if answer, why, plain := e.consentTold(t, m); plain {
+		return answer, why, nil
+	}
 	if m.Actor == matcher.ActorAgent {
 		return Answer{MessageID: t.Turn.Message, Matches: []Match{}, Rejected: []Rejected{}}, explain.Unmatched(t.Turn.Message, e.now().UTC()), nil
 	}
 	request := e.request(t)
 	request.Now = t.message.Time.In(request.Now.Location())
+	if !m.Now.IsZero() {
+		request.Now = m.Now.In(t.zone(m.Now.Location()))
+	}
 	result, err := e.find(ctx, t, request)
 	if err != nil {
 		return Answer{}, explain.Explanation{}, err
@@ -207,6 +213,9 @@ func (e *Engine) pastTurn(ctx context.Context, m Message) (*turn, error) {
 	}
 	t.scope.claims = repositories.NeededClaims(m.Claims, t.scope.ranked())
 	t.message.claims, t.message.Auth = t.scope.claims, m.authIn(t.scope.ranked())
+	if m.History != nil {
+		return t, e.told(t, m.History)
+	}
 	for _, past := range found.History {
 		t.history = append(t.history, utterances(past)...)
 	}

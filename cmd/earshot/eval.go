@@ -12,7 +12,6 @@ import (
 	"earshot/cmd/earshot/eval"
 	"earshot/cmd/earshot/terminal"
 	"earshot/matcher/chain"
-	"earshot/repositories"
 	"earshot/repositories/files"
 	"earshot/repositories/secret"
 )
@@ -24,6 +23,12 @@ type evaluation struct {
 	config  config
 	service client.Client
 	json    bool
+	junit   string
+	record  string
+	replay  string
+	compare string
+	// tape is the recording that is made or played back; nil for none.
+	tape *eval.Recording
 }
 
 func newEval(env environment) *cobra.Command {
@@ -54,11 +59,36 @@ func (e *evaluation) register(flags *pflag.FlagSet) {
 	flags.TextVar(&e.service.Key, "key", secret.Secret{}, "bearer `KEY` for it, of an app or the admin's (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
 	flags.SetAnnotation("key", envAnnotation, []string{"EARSHOT_KEY", "EARSHOT_ADMIN_KEY"}) //nolint:errcheck // the flag exists
 	flags.BoolVar(&e.json, "json", false, "print the report as JSON, which --compare reads")
+	flags.StringVar(&e.junit, "junit", "", "write the report to a `FILE` as JUnit's XML as well, a case for each test")
+	flags.StringVar(&e.record, "record", "", "keep what the model answers in a `FILE`, without credentials")
+	flags.StringVar(&e.replay, "replay", "", "take the model's answers from such a `FILE`: no key is needed, and what is not in it is a failure")
+	flags.StringVar(&e.compare, "compare", "", "name what got worse since the run whose --json is in a `FILE`")
 	e.config.registerModels(flags)
+}
+
+// check refuses flags that go together with no sense.
+func (e *evaluation) check() error {
+	switch {
+	case e.record != "" && e.replay != "":
+		return errors.New("--record and --replay do not go together: a recording is made, or played back")
+	case e.service.Server != "" && e.record+e.replay != "":
+		return errors.New("--server asks the service's own model: --record and --replay are for tests in this process")
+	}
+	return nil
 }
 
 // run runs the tests, and fails where one of them does.
 func (e *evaluation) run(cmd *cobra.Command) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	var earlier *eval.Earlier
+	var err error
+	if e.compare != "" {
+		if earlier, err = eval.ReadEarlier(e.compare); err != nil {
+			return err
+		}
+	}
 	set, err := e.readTests()
 	if err != nil {
 		return err
@@ -68,7 +98,7 @@ func (e *evaluation) run(cmd *cobra.Command) error {
 		return err
 	}
 	report := eval.Run(cmd.Context(), set.Tests, stage)
-	if err := e.print(report); err != nil {
+	if err := e.write(report, earlier); err != nil {
 		return err
 	}
 	if failed := report.Failures(); failed != "" {
@@ -89,18 +119,62 @@ func (e *evaluation) readTests() (*files.Set, error) {
 
 // stage is where the conversations are held.
 func (e *evaluation) stage(set *files.Set) (eval.Stage, error) {
-	id := set.AppID
-	if id == "" {
-		id = "app"
+	if e.service.Server != "" {
+		return &eval.Service{Client: &e.service, AppID: set.AppID, Pause: e.env.pause}, nil
 	}
-	app, err := repositories.DecodeApp(id, set.App.Body())
+	made, err := e.matcher()
 	if err != nil {
 		return nil, err
 	}
-	log := slog.New(slog.NewTextHandler(e.env.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	made := chain.New(e.config.models(log, e.env))
 	fmt.Fprintln(e.env.err, "note: "+made.Describe())
-	return &eval.Process{Matcher: made, App: app, Repositories: set.Decoded(), History: e.config.History, Now: e.env.now}, nil
+	process, err := eval.InProcess(set, made, e.config.History, e.env.now)
+	if err != nil {
+		return nil, err
+	}
+	process.Tape = e.tape
+	return process, nil
+}
+
+// matcher is the one that a service with the same settings has.
+func (e *evaluation) matcher() (made *chain.Chain, err error) {
+	of := e.config.models(slog.New(slog.NewTextHandler(e.env.err, &slog.HandlerOptions{Level: slog.LevelError})), e.env)
+	switch {
+	case e.replay != "":
+		e.tape, err = eval.Replay(e.replay, &of)
+	case e.record != "":
+		e.tape, err = eval.Record(&of)
+	}
+	return chain.New(of), err
+}
+
+// write writes the report wherever it is wanted, and the recording that was made.
+func (e *evaluation) write(report *eval.Report, earlier *eval.Earlier) error {
+	var faults []error
+	if e.record != "" {
+		faults = append(faults, e.tape.Save(e.record))
+	}
+	if e.junit != "" {
+		faults = append(faults, report.WriteJUnit(e.junit))
+	}
+	faults = append(faults, e.print(report))
+	if earlier != nil {
+		e.printWorse(report.Worse(earlier))
+	}
+	return errors.Join(faults...)
+}
+
+// printWorse says what got worse; beside the report where that is for programs.
+func (e *evaluation) printWorse(lines []string) {
+	out := e.env.out
+	if e.json {
+		out = e.env.err
+	}
+	for _, line := range lines {
+		fmt.Fprintln(out, "worse: "+line)
+	}
+	if len(lines) == 0 {
+		fmt.Fprintln(out, "nothing got worse since "+e.compare)
+	}
 }
 
 // print writes the report, for people or for programs.

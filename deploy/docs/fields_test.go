@@ -21,7 +21,7 @@ var tables = map[string][]string{
 	"Request": {"Request"}, "Basic": {"Basic"}, "Bearer": {"Bearer"},
 	"Parameter": {"Parameter", "ToolboxParameter"}, "Items": {"Items"}, "Claim": {"Claim"},
 	"App": {"App"}, "Module": {"Module"}, "Authentication service": {"AuthService"}, "Source": {"Source"}, "Authentication of a source": {"SourceAuth"}, "Settings": {"Settings"},
-	"Session": {"SessionRequest"}, "Message": {"Message"}, "Direct trigger": {"Direct"}, "Finding tools": {"ToolSearch"}, "Answer to a trigger": {"Given"},
+	"Session": {"SessionRequest"}, "Message": {"Message"}, "Earlier message": {"Earlier"}, "Direct trigger": {"Direct"}, "Finding tools": {"ToolSearch"}, "Answer to a trigger": {"Given"},
 	"Yes, no or stop": {"Confirmation", "Denial"}, "Key": {"KeyRequest"}, "Session token": {"TokenRequest"},
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -55,12 +56,19 @@ func nowMessage(request matcher.Request) string {
 // clockMessage tells the model the time, and where that is. It stands near the end of the
 // request, since whatever follows a changing text is not found in a provider's cache.
 func clockMessage(now time.Time) string {
-	clock := now.Format("Current date and time: Monday, 2006-01-02, 15:04 MST (UTC-07:00).")
+	told := now.Format("Current date and time: Monday, 2006-01-02, 15:04 MST (UTC-07:00).")
 	if zone := now.Location().String(); strings.Contains(zone, "/") { // UTC, Local and the like name no place
-		clock += " The user's time zone: " + zone + "."
+		told += " The user's time zone: " + zone + "."
 	}
-	return clock
+	return told
 }
+
+// clock matches what clockMessage writes, in the body of a request.
+var clock = regexp.MustCompile(`Current date and time: [^"\\]{1,80}?\(UTC[^)"]{0,10}\)\.(?: The user(?:'|\\u0027)s time zone: [A-Za-z0-9_+/-]+\.)?`)
+
+// Timeless returns the body of a request to a model without what it says of the time, and of
+// the place where that holds: what is left is the same whenever it is asked.
+func Timeless(body []byte) []byte { return clock.ReplaceAll(body, nil) }
 
 // languageText tells the model the user's language, where it is known.
 func languageText(language string) string {

@@ -36,6 +36,9 @@ type Said struct {
 	Agent bool
 	Text  string
 	Line  int
+	// Past says of a message of the user that it is no more than heard: it has been decided
+	// elsewhere. No file says so.
+	Past bool
 	// Expect is what the message of a user should come to, all of it and nothing else; none
 	// where nothing is expected of it.
 	Expect []Expectation
@@ -47,6 +50,8 @@ type Expectation struct {
 	// Tool fires. Values are those that must agree; null for one that must not be given.
 	Tool   string
 	Values map[string]any
+	// Also has, by parameter, what is as right as its value. No file says so.
+	Also map[string][]any
 	// Rejected is a tool that is meant and lacks the Missing values; where none is named, any.
 	Rejected string
 	Missing  []string

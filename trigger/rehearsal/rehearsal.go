@@ -118,6 +118,11 @@ func (c *Conversation) Agent(text string) {
 	c.heard(matcher.Utterance{Actor: matcher.ActorAgent, Text: text})
 }
 
+// Past adds what the user has said before, and was decided elsewhere.
+func (c *Conversation) Past(text string) {
+	c.heard(matcher.Utterance{Actor: matcher.ActorUser, Text: text})
+}
+
 // User matches and decides what the user says. The error is the matcher's: nothing is decided
 // then, and the message stays in the conversation.
 func (c *Conversation) User(ctx context.Context, text string) (Outcome, error) {

@@ -19,8 +19,8 @@ type Stage interface {
 
 // Conversation is one that is held.
 type Conversation interface {
-	// Agent adds what the agent says.
-	Agent(text string)
+	// Heard adds what is only heard: what the agent says, and what is past.
+	Heard(said files.Said)
 	// User says what came of a message of the user. The error says why it is not decided.
 	User(ctx context.Context, text string) (Came, error)
 }
@@ -80,8 +80,8 @@ func hold(ctx context.Context, test *files.Test, on Stage) TestReport {
 		return of
 	}
 	for _, said := range test.Chat {
-		if said.Agent {
-			talk.Agent(said.Text)
+		if said.Agent || said.Past {
+			talk.Heard(said)
 			continue
 		}
 		came, err := talk.User(ctx, said.Text)

@@ -45,6 +45,15 @@ func (t TestReport) print(out io.Writer) {
 	}
 }
 
+// Failures says what was said, expected and came of the messages that came out otherwise than the
+// test expects.
+func (t TestReport) Failures() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "FAIL "+t.Name+" "+t.place())
+	t.print(&b)
+	return b.String()
+}
+
 // lines say what was said, what was expected of it, what came and why.
 func (t TurnReport) lines() string {
 	var b strings.Builder

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,6 +15,15 @@ import (
 	"earshot/trigger/rehearsal"
 )
 
+// InProcess is the Stage of what files define.
+func InProcess(set *files.Set, by matcher.Matcher, history int, now func() time.Time) (*Process, error) {
+	app, err := repositories.DecodeApp(cmp.Or(set.AppID, "app"), set.App.Body())
+	if err != nil {
+		return nil, err
+	}
+	return &Process{Matcher: by, App: app, Repositories: set.Decoded(), History: history, Now: now}, nil
+}
+
 // Process is the Stage of this process: the tools of files, and a matcher.
 type Process struct {
 	Matcher      matcher.Matcher
@@ -22,6 +32,8 @@ type Process struct {
 	// History is how many earlier messages the matcher sees.
 	History int
 	Now     func() time.Time
+	// Tape is what the matcher asks in place of models, or through which it asks them; nil for none.
+	Tape *Recording
 
 	all *rehearsal.Tools
 }
@@ -46,7 +58,7 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 	if language == "" {
 		language = p.App.Settings.Language
 	}
-	return held{rehearsal.New(rehearsal.Options{
+	return held{p.Tape, rehearsal.New(rehearsal.Options{
 		Matcher: p.Matcher, App: p.App, Tools: tools, History: p.History, Language: language,
 		Now: func() time.Time { return now().In(locale.Zone(zone, now().Location())) },
 	})}, nil
@@ -80,11 +92,26 @@ func (p *Process) toolsOf(test *files.Test) (*rehearsal.Tools, error) {
 }
 
 // held is a conversation in memory.
-type held struct{ *rehearsal.Conversation }
+type held struct {
+	tape *Recording
+	talk *rehearsal.Conversation
+}
+
+// Heard implements Conversation.
+func (h held) Heard(said files.Said) {
+	if said.Agent {
+		h.talk.Agent(said.Text)
+		return
+	}
+	h.talk.Past(said.Text)
+}
 
 // User implements Conversation.
 func (h held) User(ctx context.Context, text string) (Came, error) {
-	outcome, err := h.Conversation.User(ctx, text)
+	outcome, err := h.talk.User(ctx, text)
+	if err != nil && h.tape != nil {
+		err = h.tape.explain(err)
+	}
 	if err != nil {
 		return Came{}, err
 	}

@@ -19,7 +19,7 @@ var types = map[string]any{
 	"Basic": earshot.Basic{}, "Bearer": earshot.Bearer{}, "Parameter": earshot.Parameter{}, "ToolboxParameter": earshot.Parameter{}, "Claim": earshot.Claim{},
 	"Answer": earshot.Answer{}, "Match": earshot.Match{}, "CallState": earshot.CallState{}, "EventState": earshot.EventState{}, "Rejected": earshot.Rejected{},
 	"Entry": earshot.Entry{}, "Record": earshot.Record{}, "Attempt": earshot.Attempt{}, "Sent": earshot.Sent{}, "Moved": earshot.Moved{}, "Retried": earshot.Retried{},
-	"Session": earshot.SessionState{}, "SessionRequest": earshot.SessionDefinition{}, "OpenCall": earshot.OpenCall{}, "Message": earshot.Message{}, "Direct": earshot.Direct{},
+	"Session": earshot.SessionState{}, "SessionRequest": earshot.SessionDefinition{}, "OpenCall": earshot.OpenCall{}, "Message": earshot.Message{}, "Earlier": earshot.Earlier{}, "Direct": earshot.Direct{},
 	"MadeKey": earshot.Key{}, "KeyRequest": earshot.KeyRequest{}, "MadeToken": earshot.Token{}, "Caller": earshot.Caller{}, "FoundTool": earshot.ScopedTool{},
 	"Problem": earshot.Problem{},
 }

@@ -85,4 +85,21 @@ type Message struct {
 	// Where the user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the session,
 	// else of the app, where it is missing.
 	TimeZone string `json:"timeZone,omitempty"`
+	// With DryRun alone: what was said before, in the place of what the session has, oldest first; at
+	// most 200. What the messages came to counts as it would have.
+	History []Earlier `json:"history,omitempty"`
+	// With DryRun alone: the time of the message. That of the service's clock where it is zero.
+	Now time.Time `json:"now,omitzero"`
+}
+
+// Earlier is a message of a history that a dry run is told.
+type Earlier struct {
+	// user or agent.
+	Actor string `json:"actor"`
+	// What was said.
+	Text string `json:"text"`
+	// What it set off, as the answer to it says.
+	Matches []Match `json:"matches,omitempty"`
+	// What it was rejected for, as the answer to it says.
+	Rejected []Rejected `json:"rejected,omitempty"`
 }

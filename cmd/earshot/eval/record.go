@@ -1,0 +1,263 @@
+package eval
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"sync"
+
+	"earshot/matcher"
+	"earshot/matcher/llm"
+	"earshot/matcher/llm/provider"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/secret"
+)
+
+// Recording holds what models answered, by a digest of what they were asked: neither the clock,
+// nor the zone, nor the key is part of it. It holds no credential. It is an http.RoundTripper
+// that answers what it has, and safe for concurrent use.
+type Recording struct {
+	// next asks what is not there; nil where a recording is played back.
+	next  http.RoundTripper
+	keys  []string // that no answer may hold
+	mu    sync.Mutex
+	known map[string]recordedAnswer
+	asked tape
+	// missed says that something was asked that is not there.
+	missed bool
+}
+
+// tape is a recording as its file has it.
+type tape struct {
+	Version int `json:"version"`
+	// Models are the providers that were configured, by their names.
+	Models  map[string]recordedModel `json:"models"`
+	Answers []recordedAnswer         `json:"answers"` // in the order in which they were asked for
+}
+
+// recordedModel is how a provider was configured.
+type recordedModel struct {
+	BaseURL string `json:"baseUrl,omitempty"`
+	Model   string `json:"model,omitempty"`
+	Keyed   bool   `json:"keyed,omitempty"`
+}
+
+// recordedAnswer is one answer: JSON, or a text where it was none.
+type recordedAnswer struct {
+	Request string `json:"request"` // the digest
+	Status  int    `json:"status"`
+	Type    string `json:"type,omitempty"`
+	Body    any    `json:"body"`
+}
+
+// tapeVersion is that of files that this program writes and reads.
+const tapeVersion = 1
+
+// Record begins a recording of what the configured models answer: the options ask them
+// through it.
+func Record(o *llm.Options) (*Recording, error) {
+	if !o.Configured() {
+		return nil, errors.New("--record: no model is configured, so that there is nothing to record; set OPENAI_API_KEY or OPENAI_BASE_URL")
+	}
+	r := &Recording{next: provider.NewHTTPClient(1).Transport, known: map[string]recordedAnswer{}, asked: tape{Version: tapeVersion, Models: map[string]recordedModel{}}}
+	for name, of := range configs(o) {
+		if !of.key.Empty() {
+			r.keys = append(r.keys, of.key.Reveal())
+		}
+		r.asked.Models[name] = recordedModel{BaseURL: bare(*of.baseURL), Model: *of.model, Keyed: !of.key.Empty()}
+	}
+	o.HTTPClient = &http.Client{Transport: r}
+	return r, nil
+}
+
+// Replay reads a recording, and has the options ask it in place of the models that were
+// recorded. No key is needed.
+func Replay(file string, o *llm.Options) (*Recording, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--replay: %w", err)
+	}
+	r := &Recording{known: map[string]recordedAnswer{}}
+	if err := exactjson.Unmarshal(text, &r.asked); err != nil || r.asked.Version != tapeVersion {
+		return nil, fmt.Errorf("--replay: %s is no recording of version %d; make one with --record", file, tapeVersion)
+	}
+	for _, one := range r.asked.Answers {
+		r.known[one.Request] = one
+	}
+	for name, of := range configs(o) {
+		was := r.asked.Models[name]
+		*of.key, *of.baseURL, *of.model = secret.Secret{}, was.BaseURL, was.Model
+		if was.Keyed {
+			*of.key = secret.New("recorded")
+		}
+	}
+	o.HTTPClient = &http.Client{Transport: r}
+	return r, nil
+}
+
+// config is where the options have a provider's configuration.
+type config struct {
+	key            *secret.Secret
+	baseURL, model *string
+}
+
+func configs(o *llm.Options) map[string]config {
+	return map[string]config{
+		"openai":    {&o.Key, &o.BaseURL, &o.Model},
+		"anthropic": {&o.Anthropic.Key, &o.Anthropic.BaseURL, &o.Anthropic.Model},
+		"gemini":    {&o.Gemini.Key, &o.Gemini.BaseURL, &o.Gemini.Model},
+		"cohere":    {&o.Cohere.Key, &o.Cohere.BaseURL, &o.Cohere.Model},
+	}
+}
+
+// bare is an address without what may be a credential in it.
+func bare(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	parsed.User, parsed.RawQuery, parsed.Fragment = nil, "", ""
+	return parsed.String()
+}
+
+// RoundTrip answers a request to a model. What is no such request, as for a token, is only
+// passed on.
+func (r *Recording) RoundTrip(request *http.Request) (*http.Response, error) {
+	if !asksModel(request) {
+		if r.next == nil {
+			return nil, errors.New("a recording asks nobody")
+		}
+		return r.next.RoundTrip(request)
+	}
+	body, err := bodyOf(request)
+	if err != nil {
+		return nil, err
+	}
+	digest := digestOf(request, body)
+	r.mu.Lock()
+	known, is := r.known[digest]
+	r.missed = r.missed || !is && r.next == nil
+	r.mu.Unlock()
+	switch {
+	case is:
+		return known.response(request)
+	case r.next == nil:
+		return nil, errors.New("the request is not recorded")
+	}
+	return r.ask(request, body, digest)
+}
+
+// asksModel reports whether a request is one that a model answers, by its path.
+func asksModel(request *http.Request) bool {
+	last := path.Base(request.URL.Path)
+	return request.Method == http.MethodPost && (last == "completions" || last == "messages" || last == "chat" || strings.HasSuffix(last, ":generateContent"))
+}
+
+func bodyOf(request *http.Request) ([]byte, error) {
+	if request.Body == nil {
+		return nil, nil
+	}
+	defer request.Body.Close()
+	return io.ReadAll(request.Body)
+}
+
+// digestOf stands for what a model is asked, whenever and wherever that is.
+func digestOf(request *http.Request, body []byte) string {
+	sum := sha256.New()
+	fmt.Fprintln(sum, path.Base(request.URL.Path))
+	sum.Write(llm.Timeless(body))
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// ask asks the model. Answers are kept, and refusals of a part of the request, after which it
+// is asked again without; other refusals are of the moment.
+func (r *Recording) ask(request *http.Request, body []byte, digest string) (*http.Response, error) {
+	sent := request.Clone(request.Context())
+	sent.Body, sent.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	response, err := r.next.RoundTrip(sent)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusBadRequest && response.StatusCode != http.StatusUnprocessableEntity {
+		return response, nil
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	one := recordedAnswer{Request: digest, Status: response.StatusCode, Type: response.Header.Get("Content-Type"), Body: r.readable(text)}
+	r.mu.Lock()
+	if _, is := r.known[digest]; !is {
+		r.asked.Answers = append(r.asked.Answers, one)
+		r.known[digest] = one
+	}
+	r.mu.Unlock()
+	response.Body = io.NopCloser(bytes.NewReader(text))
+	return response, nil
+}
+
+// readable is a body without keys that it may repeat: as JSON, where it is.
+func (r *Recording) readable(text []byte) any {
+	for _, key := range r.keys {
+		text = bytes.ReplaceAll(text, []byte(key), []byte("***"))
+	}
+	if value, err := exactjson.Decode(text); err == nil {
+		return value
+	}
+	return string(text)
+}
+
+// response is the answer as it came over the network.
+func (a recordedAnswer) response(request *http.Request) (*http.Response, error) {
+	text, is := a.Body.(string)
+	if !is {
+		written, err := exactjson.Encode(a.Body)
+		if err != nil {
+			return nil, err
+		}
+		text = string(written)
+	}
+	return &http.Response{
+		Status: http.StatusText(a.Status), StatusCode: a.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {a.Type}}, Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text)), Request: request,
+	}, nil
+}
+
+// Save writes a recording to a file.
+func (r *Recording) Save(file string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked.Answers == nil {
+		r.asked.Answers = []recordedAnswer{}
+	}
+	text, err := json.MarshalIndent(r.asked, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("--record: %w", err)
+	}
+	return nil
+}
+
+// explain says of a message that could not be decided for want of a recorded answer that this
+// is why.
+func (r *Recording) explain(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.missed {
+		r.missed = false
+		return &matcher.Unavailable{Reason: "what it would be asked was not recorded: the tools, the conversation or the program have changed since; record it again with --record"}
+	}
+	return err
+}

@@ -1,0 +1,56 @@
+package conversations_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/cmd/earshot/eval"
+	"earshot/matcher/chain"
+	"earshot/matcher/llm"
+	"earshot/repositories/files"
+)
+
+// What the words alone have to reach over all conversations, as shares of the messages that
+// something is expected of: a wrong effect is worse than none.
+const (
+	mostWrong  = 0.01
+	leastRight = 0.80
+)
+
+// TestConversationsComeOutAsPeopleExpect holds them all without a model. What came out otherwise
+// is in its output: go test -v ./deploy/conversations.
+func TestConversationsComeOutAsPeopleExpect(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	by := chain.New(llm.Options{})
+	all := eval.Totals{}
+	for _, name := range names {
+		report := held(t, name, by)
+		t.Logf("%s: %s", name, report.Summary())
+		for _, test := range report.Tests {
+			require.Empty(t, test.Error, "%s: %s", name, test.Name)
+			if !test.OK {
+				t.Log(test.Failures())
+			}
+		}
+		all.Right, all.Wrong, all.Silent = all.Right+report.Right, all.Wrong+report.Wrong, all.Silent+report.Silent
+	}
+	sum := float64(all.Right + all.Wrong + all.Silent)
+	t.Logf("of %.0f messages %d right, %d wrong, %d silent", sum, all.Right, all.Wrong, all.Silent)
+	require.LessOrEqual(t, float64(all.Wrong), mostWrong*sum, "messages with a wrong effect")
+	require.GreaterOrEqual(t, float64(all.Right), leastRight*sum, "messages that come out right")
+}
+
+// held is the report on the conversations of a file.
+func held(t *testing.T, name string, by *chain.Chain) *eval.Report {
+	set, err := files.Read([]string{name}, files.Options{Tests: true, AppID: "people"})
+	require.NoError(t, err)
+	stage, err := eval.InProcess(set, by, llm.DefaultHistory, time.Now)
+	require.NoError(t, err)
+	return eval.Run(t.Context(), set.Tests, stage)
+}
