@@ -90,6 +90,11 @@ func (h *hearing) freely(last wish, rest string, said text.Correction) (value, n
 	if len(reading{Reading: values.Reading{Words: words}, said: rest, now: h.request.Now}.moments()) > 0 {
 		return "", "", false
 	}
+	if slices.ContainsFunc(words, func(w text.Word) bool {
+		return text.TimeUnits.Has(w.Norm) || text.Units[w.Stem] || text.Currencies.Has(w.Norm)
+	}) {
+		return "", "", false
+	}
 	name = oneFreeText(last)
 	if name == "" || first == end || end-first > maxAnswerWords || last.values[name] == nil {
 		return "", "", false

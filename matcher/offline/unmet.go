@@ -9,6 +9,7 @@ import (
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
+	"earshot/repositories/parameters"
 )
 
 // unmet says what in a text the tool that its words are nearest to does not meet, though they are
@@ -28,7 +29,7 @@ func (r reading) unmet(near []retrieval.Near, others []reading) string {
 	case r.neighbours(p, others):
 		return "the message names a thing that another tool is for"
 	case r.overlooked():
-		return "the message has a number that the nearest tool has no place for"
+		return "the message has a number for which the nearest tool has no value"
 	}
 	return r.untimely(p)
 }
@@ -42,13 +43,19 @@ func (r reading) untimely(p *retrieval.Document) string {
 	if i := text.Condition(r.said, r.Words); i >= 0 && !r.quotes(i, i+2) && !r.sampled(func(said string, words []text.Word) bool { return text.Condition(said, words) >= 0 }) {
 		return "the message makes a condition, which nothing waits for"
 	}
-	if mood == text.Statement && text.Tells(r.Words) && !r.sampled(func(_ string, words []text.Word) bool { return text.Tells(words) }) {
+	if (mood == text.Statement || mood == text.Fragment && !r.ordered()) && text.Tells(r.Words) && !r.sampled(func(_ string, words []text.Word) bool { return text.Tells(words) }) {
 		return "the message tells of the past"
 	}
 	if r.putOff() && !r.timed() {
 		return "the message names a time, and the nearest tool has no place for it"
 	}
 	return ""
+}
+
+// ordered reports whether a text begins with a verb, as an order does.
+func (r reading) ordered() bool {
+	first := text.Opening(r.Words)
+	return first >= 0 && (text.ActionVerbs.Has(r.Words[first].Norm) || text.LightVerbs.Has(r.Words[first].Norm))
 }
 
 // vague reports whether a text has only words that say nothing of what is to be done to what:
@@ -126,10 +133,25 @@ func (r reading) neighbours(p *retrieval.Document, others []reading) bool {
 // overlooked reports whether a text has a number that the tool, which takes no values, has no
 // place for.
 func (r reading) overlooked() bool {
+	if r.uncounted() {
+		return true
+	}
 	if len(values.KindsOf(r.Tool).All) > 0 || !slices.ContainsFunc(r.Words, isNumber) {
 		return false
 	}
 	return !r.sampled(func(_ string, words []text.Word) bool { return slices.ContainsFunc(words, isNumber) })
+}
+
+// uncounted reports whether a text has a number that no value has taken, where the tool would take
+// another one by default: "three beers" are not the one that is meant without a word.
+func (r reading) uncounted() bool {
+	loose := false
+	for i, w := range r.Words {
+		loose = loose || !r.Taken[i] && isNumber(w)
+	}
+	return loose && slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
+		return !p.Hidden && p.Default != nil && r.Values[p.Name] == nil && (p.Type == "integer" || p.Type == "number" || p.Type == "float")
+	})
 }
 
 // putOff reports whether a text names a time to come that is in none of the values.

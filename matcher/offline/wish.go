@@ -125,9 +125,9 @@ func unopposed(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
 	kept := slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
 		p := near.Document()
 		return slices.ContainsFunc(sides, func(w text.Word) bool {
-			return contradicts(p, w) || !p.Known[w.Stem] && slices.ContainsFunc(nearest, func(other retrieval.Near) bool {
+			return contradicts(p, w) || slices.ContainsFunc(nearest, func(other retrieval.Near) bool {
 				q := other.Document()
-				return q.Known[w.Stem] && shares(p.Name, q.Name) > 0 && !contradicts(q, w)
+				return sideOf(q, w) > sideOf(p, w) && shares(p.Name, q.Name) > 0 && !contradicts(q, w)
 			})
 		})
 	})
@@ -135,6 +135,21 @@ func unopposed(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
 		return nearest
 	}
 	return kept
+}
+
+// sideOf says how much a tool's words speak for the side of a thing that a word is: they have the
+// word, and do not have its opposite. "An" is both a side and an article.
+func sideOf(p *retrieval.Document, w text.Word) int {
+	n := 0
+	if p.Known[w.Stem] {
+		n++
+	}
+	for _, opposite := range opposites[w.Norm] {
+		if p.Known[text.Stem(opposite)] {
+			n--
+		}
+	}
+	return n
 }
 
 // sided are the words of the pairs of opposites.

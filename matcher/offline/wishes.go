@@ -110,18 +110,20 @@ func (h *hearing) part(said string, before *wish) []wish {
 }
 
 // repeats reports whether a call is the one before with another one of the values that a
-// parameter allows, or another day.
+// parameter allows, or another day. Numbers alone are more likely those of one call.
 func repeats(before, one wish) bool {
+	worded := false
 	for _, parameter := range one.Tool.Params().List() {
 		value, old := one.values[parameter.Name], before.values[parameter.Name]
 		if value == nil && old == nil || reflect.DeepEqual(value, old) {
 			continue
 		}
-		if old == nil || value == nil || parameter.Type != "string" {
+		if old == nil || value == nil || parameter.Type == "array" {
 			return false
 		}
+		worded = worded || parameter.Type == "string"
 	}
-	return true
+	return worded
 }
 
 // partsOf cuts a text where one wish may end and another begin. Nothing is lost: the parts

@@ -56,9 +56,11 @@ func (p *Document) hear(tool *repositories.Tool) {
 	for _, example := range tool.Spoken() {
 		p.Moods[text.MoodOf(example, text.Split(example))] = true
 	}
-	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
-		if text.InformingWords.Has(w.Norm) {
-			p.Moods[text.Question] = true
+	for _, own := range []string{text.Identifier(tool.Name), tool.Description} {
+		for i, w := range text.Split(own) {
+			if text.InformingWords.Has(w.Norm) && (i == 0 || !text.ActionVerbs.Has(w.Norm)) { // "the shopping list" informs of nothing
+				p.Moods[text.Question] = true
+			}
 		}
 	}
 }

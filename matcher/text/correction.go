@@ -125,8 +125,14 @@ func cutApart(said string, words []Word, found *Correction) []statement {
 			continue
 		}
 		length := repairAt(said, words, i, i == first)
-		if length == 0 && contrasts(said, words, first, i) {
+		if length == 0 && (contrasts(said, words, first, i) || i == first && len(list) > 0 && ContrastWords.Has(words[i].Norm) && deniesPart(said, words, list[len(list)-1].span)) {
 			length = 1
+		}
+		if length == 0 && ContrastWords.Has(words[i].Norm) && i > first && i+1 < len(words) && Negations.Has(words[i+1].Norm) {
+			cut(i) // "the office, but not the kitchen"
+			i++
+			first = i
+			continue
 		}
 		if length == 0 {
 			i++

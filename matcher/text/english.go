@@ -34,12 +34,12 @@ var english = language{
 	Fillers: `
 		hey hi hello ok okay well so and but yes yeah yep sure great good fine please excuse oh um uh now then also just
 		actually`,
-	QuestionWords: `what when where who whom whose which why how do does did is are was were has have was`,
+	QuestionWords: `should what when where who whom whose which why how do does did is are was were has have was`,
 	WishWords:     `want wants need needs wish please pls plz looking wondering require required requesting must gimme hoping`,
 	PoliteVerbs:   `can could would will may might shall let give show get tell help`,
 	PolitePersons: `you i we me us someone`,
 	TellingWords: `
-		i we he she it they my our his her their your the this that these those there you yesterday someone everyone
+		somebody anybody everybody anyone i we he she it they my our his her their your the this that these those there you yesterday someone everyone
 		nobody if maybe perhaps`,
 	TellingVerbs: `is are was were has had can would`,
 	InformingWords: `
@@ -93,6 +93,8 @@ var english = language{
 	PastWords: `
 		was were had did went came got made took gave bought told said saw found left lost kept felt slept woke ate drank
 		paid sent spoke thought brought knew ran drove met forgot broke fell rang wrote wore stood sat read heard`,
+	Participles:  `been done taken seen gone given written spoken shown driven eaten drunk chosen broken forgotten`,
+	Adverbs:      `just already only always never often usually`,
 	PerfectWords: `have has had`,
 	// Yes and no.
 	Denials:     `no not without except never`,

@@ -20,7 +20,7 @@ var french = language{
 	WishPairs:         `je prends; nous prenons; je prendrai; nous prendrons; on prend`,
 	PoliteVerbs:       `peux pouvez pourriez pourrais`,
 	PolitePersons:     `tu vous je nous`,
-	TellingWords:      `je mon ma le la les`,
+	TellingWords:      `j je mon ma le la les`,
 	AbandoningPhrases: `laisse tomber; laissez tomber; annule; annuler`,
 	// What a message has to do with those before it, and with the world.
 	Refusals: `non`,
@@ -44,7 +44,7 @@ var french = language{
 		eteins eteignez eteindre arrete arretez arreter demarre demarrez lance lancez annule annulez annuler montre montrez
 		joue jouez reserve reservez reserver commande commandez commander appelle appelez cherche cherchez ajoute ajoutez`,
 	EverythingWords: `tout tous rien quelque chose`,
-	ConditionWords:  `si; quand; lorsque; des que; au cas ou; lorsqu`,
+	ConditionWords:  `s il; s ils; si; quand; lorsque; des que; au cas ou; lorsqu`,
 	TimeConditions:  ``,
 	KnowingWords:    `dis dire dites savoir sais demande demander verifie verifier voir`,
 	CourtesyWords:   `possible plait peux pouvez pourriez veux voulez`,

@@ -13,7 +13,7 @@ var german = language{
 	DefiniteArticles: `der das`,
 	// What a sentence does.
 	Fillers:           `hallo bitte ja und also`,
-	QuestionWords:     `wann wo wer wie welche welcher welches warum wieso weshalb ist sind hat gibt`,
+	QuestionWords:     `soll sollte sollen wann wo wer wie welche welcher welches warum wieso weshalb ist sind hat gibt`,
 	WishWords:         `mochte mochten brauche brauchen bitte gerne gern hatte`,
 	PoliteVerbs:       `kannst konnen konnten konntest wurden wurdest`,
 	PolitePersons:     `ihr sie du mir uns ich`,
@@ -34,7 +34,7 @@ var german = language{
 	RatherWords:     `lieber stattdessen`,
 	SuitingWords:    `besser passt ginge geht gut bitte reicht dann`,
 	InsteadPhrases:  `statt; anstatt; anstelle von; an stelle von`,
-	ContrastWords:   `sondern`,
+	ContrastWords:   `sondern aber`,
 	AgainPhrases:    `wieder; noch einmal; nochmal; nochmals; noch mal; erneut; jetzt wieder; gleich wieder`,
 	SamePhrases:     `dasselbe; das gleiche; das selbe; genauso; ebenso; auch so`,
 	AdditionPhrases: `und; auch; und auch; und dann; ausserdem; ebenfalls; noch; und noch; und was ist mit; was ist mit; und wie ist es mit; dazu`,

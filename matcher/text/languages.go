@@ -70,6 +70,8 @@ const (
 	AheadWords      // words before an amount of time, from now on
 	LaterWords      // times to come that are no date: "later"
 	PastWords       // forms of verbs that tell of the past
+	Participles     // irregular participles
+	Adverbs         // words between a person and what they did
 	PerfectWords    // auxiliaries of the perfect after a person: "I have turned"
 
 	// Yes and no.
@@ -174,6 +176,9 @@ const (
 // semicolons; a word may have a value, as in march=3.
 type language map[List]string
 
+// has reports whether the language has the word in the list.
+func (t language) has(list List, word string) bool { return slices.Contains(entries(t[list]), word) }
+
 // languages are all supported languages. To add one, write its table and name it here.
 var languages = []language{english, german, french, italian, spanish}
 
@@ -275,7 +280,7 @@ func (l List) Number(word string) (int, bool) {
 // Foreign reports whether a language other than English has the word in the list.
 func (l List) Foreign(word string) bool {
 	for _, table := range languages[1:] {
-		if slices.Contains(entries(table[l]), word) {
+		if table.has(l, word) {
 			return true
 		}
 	}

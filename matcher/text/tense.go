@@ -1,6 +1,9 @@
 package text
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Tells reports whether a text tells of the past: "we were in the office", "I turned it off",
 // "ich habe bestellt".
@@ -9,10 +12,10 @@ func Tells(words []Word) bool {
 		if PastWords.Has(w.Norm) {
 			return true
 		}
-		if i > 0 && pastForm(w) && personBefore(words, i) {
+		if i > 0 && pastForm(w) && (personBefore(words, i) || tellsOf(words, i)) {
 			return true
 		}
-		if i > 0 && PerfectWords.Has(w.Norm) && Persons.Has(words[i-1].Norm) && participleAfter(words[i+1:]) {
+		if i > 0 && PerfectWords.Has(w.Norm) && Persons.Has(words[i-1].Norm) && participleAfter(w, words[i+1:]) {
 			return true
 		}
 	}
@@ -24,35 +27,45 @@ func pastForm(w Word) bool {
 	return len(w.Norm) > 4 && strings.HasSuffix(w.Norm, "ed") && !strings.HasSuffix(w.Norm, "eed") && !CalendarWords.Has(w.Norm)
 }
 
+// tellsOf reports whether a past form has an object after it and a subject before it: "grandpa
+// locked the door", and not "I want it closed".
+func tellsOf(words []Word, i int) bool {
+	return i+1 < len(words) && Articles.Has(words[i+1].Norm) && (!StopWords.Has(words[i-1].Norm) || Adverbs.Has(words[i-1].Norm)) && !LightVerbs.Has(words[0].Norm) && !ActionVerbs.Has(words[0].Norm)
+}
+
 // personBefore reports whether a person stands before a verb, with an adverb in between at most.
 func personBefore(words []Word, i int) bool {
 	before := words[i-1].Norm
-	if before == "just" || before == "already" || before == "only" {
-		if i < 2 {
-			return false
-		}
+	if Adverbs.Has(before) && i > 1 {
 		before = words[i-2].Norm
 	}
 	return Persons.Has(before) && !Articles.Has(before)
 }
 
 // participleAfter reports whether one of the words is the participle that an auxiliary asks for.
-func participleAfter(words []Word) bool {
-	const most = 8
-	for i, w := range words[:min(len(words), most)] {
-		n := w.Norm
-		switch {
-		case i == 0 && n == "to":
-			return false
-		case pastForm(w), PastWords.Has(n), n == "been", n == "done", n == "taken", n == "seen", n == "gone":
-			return true
-		case len(n) > 5 && strings.HasPrefix(n, "ge") && (strings.HasSuffix(n, "t") || strings.HasSuffix(n, "en")):
-			return true // German
-		case i == 0 && len(n) > 4 && !StopWords.Has(n) && (strings.HasSuffix(n, "e") || strings.HasSuffix(n, "i") || strings.HasSuffix(n, "is") || strings.HasSuffix(n, "u")):
-			return true // French: fermé, choisi, mis, vendu
-		}
+func participleAfter(auxiliary Word, words []Word) bool {
+	if len(words) == 0 {
+		return false
 	}
-	return false
+	switch {
+	case french.has(PerfectWords, auxiliary.Norm):
+		return frenchParticiple(words[0].Norm)
+	case german.has(PerfectWords, auxiliary.Norm):
+		return slices.ContainsFunc(words[:min(len(words), 8)], func(w Word) bool { return germanParticiple(w.Norm) })
+	}
+	return words[0].Norm != "to" && slices.ContainsFunc(words[:min(len(words), 3)], func(w Word) bool {
+		return pastForm(w) || PastWords.Has(w.Norm) || Participles.Has(w.Norm)
+	})
+}
+
+func germanParticiple(w string) bool {
+	return len(w) > 5 && (strings.HasPrefix(w, "ge") || strings.Contains(w[2:], "ge")) && (strings.HasSuffix(w, "t") || strings.HasSuffix(w, "en"))
+}
+
+// frenchParticiple takes a folded word: fermé, choisi, mis, éteint, vendu.
+func frenchParticiple(w string) bool {
+	const least = 3
+	return len(w) > least && !StopWords.Has(w) && strings.ContainsAny(w[len(w)-1:], "eiut")
 }
 
 // Condition is the index of the word that a condition begins with, -1 for none: "if it rains",
@@ -117,5 +130,11 @@ func Ahead(words []Word) bool {
 // BreaksOff reports whether a text ends with a word that has to be followed by another one:
 // "turn on the".
 func BreaksOff(words []Word) bool {
-	return len(words) > 0 && OpenWords.Has(words[len(words)-1].Norm)
+	n := len(words)
+	if n == 0 || !OpenWords.Has(words[n-1].Norm) {
+		return false
+	}
+	_, counts := NumberWords.Number(words[max(0, n-2)].Norm)
+	_, foreign := Numbers.Number(words[max(0, n-2)].Norm)
+	return !counts && !foreign // "sept un un" are digits
 }

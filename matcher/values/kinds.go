@@ -3,6 +3,7 @@ package values
 import (
 	"time"
 
+	"earshot/matcher/text"
 	"earshot/repositories"
 )
 
@@ -11,7 +12,7 @@ type Kinds struct {
 	All []string // the names of all
 	// Free are those whose value can be any words.
 	Free []string
-	// Timed says that one of them holds a date, a time of day or an amount with a unit.
+	// Timed says that one of them holds a date, a time of day or an amount of time.
 	Timed bool
 }
 
@@ -23,7 +24,7 @@ func KindsOf(tool *repositories.Tool) Kinds {
 		if freeText(s) {
 			found.Free = append(found.Free, s.Name)
 		}
-		found.Timed = found.Timed || s.isMoment() || s.Unit != nil
+		found.Timed = found.Timed || s.isMoment() || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String()))
 	}
 	return found
 }
