@@ -21,7 +21,8 @@ var english = language{
 		today tonight tomorrow yesterday now later soon morning afternoon evening night noon midnight monday tuesday
 		wednesday thursday friday saturday sunday weekend week month year day hour minute mon tue tues wed thu thur
 		thurs fri sat sun january february march april may june july august september october november december jan feb
-		mar apr jun jul aug sep sept oct nov dec next last this am pm oclock`,
+		mar apr jun jul aug sep sept oct nov dec next last this am pm oclock mondays tuesdays wednesdays thursdays fridays
+		saturdays sundays weekdays weekends mornings afternoons evenings nights`,
 	Contractions: `
 		dont=do not; doesnt=does not; didnt=did not; cant=can not; cannot=can not; couldnt=could not; wouldnt=would not;
 		shouldnt=should not; isnt=is not; arent=are not; wasnt=was not; werent=were not; havent=have not; hasnt=has not;
