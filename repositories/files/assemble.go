@@ -27,10 +27,10 @@ func (c *collector) dropDuplicates() {
 	seen := map[[2]string]*document{}
 	c.documents = slices.DeleteFunc(c.documents, func(d *document) bool {
 		key := [2]string{kindOf(d), d.name}
-		first, twice := seen[key]
 		if d.kind == kindTest {
-			key[0] += " " + d.at.file // each file numbers its own
+			key[0] += " " + d.at.file // each file names its own
 		}
+		first, twice := seen[key]
 		if d.kind == kindSettings || d.name == "" {
 			return false
 		}

@@ -53,7 +53,7 @@ type collector struct {
 	lookup func(variable string) (value string, set bool)
 	// tests says that tests are read, and read has them.
 	tests bool
-	read  []*Test
+	read  []readTest
 	// all keeps documents that Earshot has no use for, where a file is rewritten.
 	all bool
 }

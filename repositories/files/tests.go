@@ -72,6 +72,12 @@ var (
 	sermasSayings = []string{"message", "select", "prompt", "evaluation", "wait"}
 )
 
+// readTest is a test with its document.
+type readTest struct {
+	*Test
+	document *document
+}
+
 // testReader reads the document of one test.
 type testReader struct {
 	*collector
@@ -104,7 +110,7 @@ func (c *collector) test(d *document) {
 	if d.body.field("chat") == nil {
 		r.fault(d.at, "chat is missing: a list of what is said, and what it should set off, as in - user: … and - expect: …")
 	}
-	c.read = append(c.read, r.test)
+	c.read = append(c.read, readTest{r.test, d})
 }
 
 func (r *testReader) fault(at position, format string, args ...any) {

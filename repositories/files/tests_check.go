@@ -14,12 +14,13 @@ import (
 // that is elsewhere.
 func (s *Set) checkTests(c *collector) {
 	tools, complete := s.testable()
-	for _, test := range c.read {
+	for _, one := range c.read {
+		test := one.Test
 		s.Tests = append(s.Tests, test)
 		if len(tools) == 0 || test.AppID != "" && s.AppID != "" && test.AppID != s.AppID {
 			continue
 		}
-		check := testCheck{&testReader{c, c.documentOf(test), test}, tools, complete}
+		check := testCheck{&testReader{c, one.document, test}, tools, complete}
 		for _, name := range test.Tools {
 			check.tool(check.d.at, name)
 		}
@@ -54,13 +55,6 @@ func (s *Set) Decoded() []*repositories.Repository {
 		}
 	}
 	return found
-}
-
-func (c *collector) documentOf(test *Test) *document {
-	at := slices.IndexFunc(c.documents, func(d *document) bool {
-		return d.kind == kindTest && d.name == test.Name && d.at.file == test.File && d.at.line == test.Line
-	})
-	return c.documents[at]
 }
 
 // testCheck holds one test against the tools.
