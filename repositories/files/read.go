@@ -54,6 +54,8 @@ type Set struct {
 	Tests []*Test
 	// Notes name what was read and left.
 	Notes []Fault
+	// named says that files or options name the app, and not their folder.
+	named bool
 	// missing are the sources and tools that were left out for their type.
 	missing map[string]bool
 }
@@ -74,7 +76,8 @@ func Read(paths []string, options Options) (*Set, error) {
 	}
 	set := c.assemble(options)
 	set.Files = names
-	if set.AppID == "" && len(paths) > 0 {
+	set.named = set.AppID != ""
+	if !set.named && len(paths) > 0 {
 		set.AppID = folderName(paths[0], names)
 	}
 	c.notes = append(c.notes, leftOut(paths, options.Tests)...)

@@ -17,7 +17,7 @@ func (s *Set) checkTests(c *collector) {
 	for _, one := range c.read {
 		test := one.Test
 		s.Tests = append(s.Tests, test)
-		if len(tools) == 0 || test.AppID != "" && s.AppID != "" && test.AppID != s.AppID {
+		if len(tools) == 0 || !s.IsFor(test.AppID) {
 			continue
 		}
 		check := testCheck{&testReader{c, one.document, test}, tools, complete}
@@ -31,6 +31,9 @@ func (s *Set) checkTests(c *collector) {
 		}
 	}
 }
+
+// IsFor reports whether the files may be those of an app that a test names: they name no other.
+func (s *Set) IsFor(appID string) bool { return appID == "" || !s.named || appID == s.AppID }
 
 // testable are the tools of the files by their names, and whether there can be no others.
 func (s *Set) testable() (tools map[string]*repositories.Tool, complete bool) {

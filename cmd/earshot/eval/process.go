@@ -21,7 +21,7 @@ func InProcess(set *files.Set, by matcher.Matcher, history int, now func() time.
 	if err != nil {
 		return nil, err
 	}
-	return &Process{Matcher: by, App: app, Repositories: set.Decoded(), History: history, Now: now}, nil
+	return &Process{Matcher: by, App: app, Repositories: set.Decoded(), History: history, Now: now, files: set}, nil
 }
 
 // Process is the Stage of this process: the tools of files, and a matcher.
@@ -35,13 +35,14 @@ type Process struct {
 	// Tape is what the matcher asks in place of models, or through which it asks them; nil for none.
 	Tape *Recording
 
-	all *rehearsal.Tools
+	files *files.Set // nil where the tools are no files'
+	all   *rehearsal.Tools
 }
 
 // Begin implements Stage. The tools that a test names are in scope, and all where it names none.
 func (p *Process) Begin(test *files.Test) (Conversation, error) {
-	if test.AppID != "" && test.AppID != p.App.ID {
-		return nil, fmt.Errorf("it is for the app %q, and the files are of %q", test.AppID, p.App.ID)
+	if p.files != nil && !p.files.IsFor(test.AppID) {
+		return nil, fmt.Errorf("it is for the app %q, and the files are of %q; --server tests the tools of a service", test.AppID, p.App.ID)
 	}
 	tools, err := p.toolsOf(test)
 	if err != nil {
