@@ -44,10 +44,13 @@ func clockOf(hour, minute int, half string) string {
 
 // clock reads the time of day that begins at word i.
 func (r *Text) clock(i int) (Reading, bool) {
-	if exact, ok := text.NamedHours.Value(r.At(i)); ok {
+	if exact, ok := text.NamedHours.Value(r.At(i)); ok && r.At(i-1) != "apres" {
 		return r.reading(i, i+1, exact), true
 	}
-	said, end := r.hourAndMinute(i)
+	said, end := r.abroad(i)
+	if end == i {
+		said, end = r.hourAndMinute(i)
+	}
 	if end == i {
 		return Reading{}, false
 	}
@@ -56,16 +59,19 @@ func (r *Text) clock(i int) (Reading, bool) {
 	if half, ok := text.DayParts.Value(r.At(i - 1)); ok && said.half == "" { // "in the morning 11:30"
 		said.half, said.sure, first = half, true, i-1
 	}
+	if half, ok := text.DayParts.Value(r.At(i - 2)); ok && said.half == "" && text.ClockCues.Has(r.cue(i)) { // "tomorrow morning at nine"
+		said.half, said.sure = half, true
+	}
 	values := said.values()
-	if len(values) == 0 || !said.sure && !text.ClockCues.Has(r.At(i-1)) {
+	if len(values) == 0 || !said.sure && !text.ClockCues.Has(r.cue(i)) {
 		return Reading{}, false
 	}
 	found := r.reading(first, end, values...)
 	if said.written && said.half == "" {
 		found.Exact = clockOf(said.hour, said.minute, "")
 	}
-	counts := end < len(r.Words) && text.IsSubject(r.Words[end]) // "at 5 tables"
-	found.Doubtful = said.stretch || !said.sure && (!text.HourCues.Has(r.At(i-1)) || counts || said.hour == 0)
+	counts := r.counts(end) // "at 5 tables"
+	found.Doubtful = said.stretch || !said.sure && (!text.HourCues.Has(r.cue(i)) || counts || said.hour == 0)
 	return found, true
 }
 
@@ -171,11 +177,15 @@ func (r *Text) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
 		return said, after
 	}
 	at := end
-	for at < end+2 && (r.At(at) == "in" || r.At(at) == "the" || r.At(at) == "at") {
+	for at < end+3 && partLinks[r.At(at)] {
 		at++
 	}
+	if r.At(at) == "apres" && r.At(at+1) == "midi" {
+		said.half, said.sure = "p", true
+		return said, at + 2
+	}
 	switch half, part := text.DayParts.Value(r.At(at)); {
-	case at > end && part:
+	case part && (at > end || text.DayParts.Foreign(r.At(at))):
 		said.half, said.sure = half, true
 	case at > end && r.At(at) == "night":
 		said.half, said.sure = nightHalf(said.hour), true
@@ -184,6 +194,9 @@ func (r *Text) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
 	}
 	return said, at + 1
 }
+
+// partLinks stand between an hour and the part of the day.
+var partLinks = map[string]bool{"in": true, "the": true, "at": true, "am": true, "du": true, "de": true, "l": true, "dans": true}
 
 // letters reads am, pm, a.m. and p.m.
 func (r *Text) letters(i int) (half string, end int) {

@@ -188,6 +188,11 @@ var english = language{
 	StartNames:       `start from begin departure depart checkin pickup outbound in arrival`,
 	EndNames:         `end to until return checkout dropoff due inbound out off`,
 	AmountNames:      `amount quantity count price sum total`,
+	RatingNames:      `rating score stars`,
+	GroupNames:       `party group team`,
+	PeopleWords:      `people person persons guest guests passenger passengers traveler travelers adult adults attendee attendees seat seats`,
+	CodeNames:        `code pin passcode password id reference serial plate number no nr`,
+	BestNames:        `best max maximum out highest scale`,
 	PlaceNames:       `city location place town country area venue region state`,
 	ContentNames: `
 		query text message content term search keyword question phrase topic task note item expression body comment todo

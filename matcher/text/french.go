@@ -88,6 +88,8 @@ var french = language{
 	// Dates, times and numbers.
 	RangeWords: `au a`,
 	OfWords:    `de`,
+	NamedHours: `midi=12:00 minuit=00:00`,
+	DayParts:   `matin=a soir=p`,
 	HourCues:   `a`,
 	ClockCues:  `a vers`,
 	Months:     `janvier=1 fevrier=2 mars=3 avril=4 mai=5 juin=6 juillet=7 aout=8 septembre=9 octobre=10 novembre=11 decembre=12`,
@@ -97,10 +99,12 @@ var french = language{
 	PointWords: `virgule`,
 	Scales:     `mille=3`,
 	// Parameters by their names.
-	DateNames:  `jour`,
-	ClockNames: `heure`,
-	NotedNames: `texte note rappel tache`,
-	PlaceNames: `ville lieu`,
+	DateNames:   `jour`,
+	ClockNames:  `heure`,
+	NotedNames:  `texte note rappel tache`,
+	PeopleWords: `personne personnes convive convives adultes places`,
+	CodeNames:   `numero`,
+	PlaceNames:  `ville lieu`,
 	// What brings a value.
 	StartCues:       `du de`,
 	EndCues:         `au jusqu`,
@@ -116,6 +120,6 @@ var french = language{
 	PoliteWords:     `merci svp`,
 	OriginCues:      `depuis`,
 	PlaceCues:       `en`,
-	PersonCues:      `avec`,
+	PersonCues:      `avec a pour chez`,
 	AuthorCues:      `par de`,
 }

@@ -97,19 +97,24 @@ var german = language{
 	Opposites: `an aus; einschalten ausschalten; offnen schliessen`,
 	// Dates, times and numbers.
 	RangeWords: `bis und`,
+	NamedHours: `mittag=12:00 mitternacht=00:00`,
+	DayParts: `
+		morgens=a fruh=a vormittag=a vormittags=a nachmittag=p nachmittags=p abend=p abends=p`,
 	HourCues:   `um`,
 	ClockCues:  `um ab gegen bis`,
 	Months:     `januar=1 februar=2 marz=3 april=4 mai=5 juni=6 juli=7 august=8 september=9 oktober=10 november=11 dezember=12`,
 	Weekdays:   `sonntag=0 montag=1 dienstag=2 mittwoch=3 donnerstag=4 freitag=5 samstag=6`,
 	NearDays:   `gestern=-1 heute=0 morgen=1 ubermorgen=2`,
 	Numbers:    `zwei=2 drei=3 vier=4 funf=5 sechs=6 sieben=7 acht=8 neun=9 zehn=10 elf=11 zwolf=12`,
-	PointWords: `komma`,
 	Scales:     `tausend=3`,
+	PointWords: `komma`,
 	// Parameters by their names.
-	DateNames:  `datum tag`,
-	ClockNames: `uhrzeit`,
-	NotedNames: `nachricht notiz aufgabe erinnerung inhalt`,
-	PlaceNames: `ort stadt`,
+	DateNames:   `datum tag`,
+	ClockNames:  `uhrzeit`,
+	NotedNames:  `nachricht notiz aufgabe erinnerung inhalt`,
+	PeopleWords: `person personen leute gast gaste erwachsene platze`,
+	CodeNames:   `nummer kennzeichen kennwort`,
+	PlaceNames:  `ort stadt`,
 	// What brings a value.
 	StartCues:       `von ab`,
 	EndCues:         `bis`,
@@ -128,6 +133,6 @@ var german = language{
 	DestinationCues: `nach zu zum zur`,
 	PlaceCues:       `bei`,
 	RoomCues:        `im`,
-	PersonCues:      `mit`,
+	PersonCues:      `mit an bei fur`,
 	AuthorCues:      `von`,
 }

@@ -132,6 +132,11 @@ const (
 	StartNames       // names of its start
 	EndNames         // names of its end
 	AmountNames      // names of strings that hold a number
+	RatingNames      // names of ratings, whatever holds them
+	GroupNames       // names of what has a size in people
+	PeopleWords      // people who are counted
+	CodeNames        // names of codes: letters and digits that stand for one thing
+	BestNames        // names of the end of a scale
 	PlaceNames       // names of places
 	ContentNames     // names of what is said, searched for or noted
 	NotedNames       // names of what is noted or passed on, sentences of their own
@@ -177,7 +182,12 @@ const (
 type language map[List]string
 
 // has reports whether the language has the word in the list.
-func (t language) has(list List, word string) bool { return slices.Contains(entries(t[list]), word) }
+func (t language) has(list List, word string) bool {
+	return slices.ContainsFunc(entries(t[list]), func(one string) bool {
+		own, _, _ := strings.Cut(one, "=")
+		return own == word
+	})
+}
 
 // languages are all supported languages. To add one, write its table and name it here.
 var languages = []language{english, german, french, italian, spanish}

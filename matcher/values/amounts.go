@@ -62,7 +62,10 @@ func (r *filler) barely(s *slot, figures []moment.Reading) []moment.Reading {
 	said := s.Unit.Amounts(r.Source)
 	return slices.DeleteFunc(slices.Clone(figures), func(f moment.Reading) bool {
 		return slices.ContainsFunc(said, func(one quantity.Amount) bool {
-			return f.From < one.To && one.From < f.To && (!one.Bare() || one.Range || one.Denied)
+			return meets(f, one) && (!one.Bare() || one.Range || one.Denied)
 		})
 	})
 }
+
+// meets reports whether a number and an amount share words.
+func meets(f moment.Reading, one quantity.Amount) bool { return f.From < one.To && one.From < f.To }

@@ -30,6 +30,7 @@ func (r *filler) readAllowed() {
 		}
 		if len(found) == 1 {
 			r.fill(s, found[0].value, found[0].first, found[0].end)
+			r.listedAt[found[0].first] = true
 		}
 	}
 }

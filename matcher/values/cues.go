@@ -31,6 +31,7 @@ func (r *filler) readKnown() {
 		}
 		if len(found) == 1 && r.whole(found[0]) {
 			r.fill(s, found[0].value, found[0].first, found[0].end)
+			r.listedAt[found[0].first] = true
 		}
 	}
 }

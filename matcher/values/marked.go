@@ -24,7 +24,8 @@ type share struct{ of, all int }
 
 // taught is what marks teach of one parameter.
 type taught struct {
-	values [][]text.Word // in the words that were marked
+	values   [][]text.Word // in the words that were marked
+	surfaces []string      // the same as they were written
 	// left and right are the words beside the values, articles left out; atStart, atEnd or
 	// atValue where there is no word of the example's own.
 	left, right map[string]bool
@@ -91,6 +92,7 @@ func (l *lesson) learn(s sentence, parameter string, first, last int) {
 		l.of[parameter] = of
 	}
 	of.values = append(of.values, s.words[first:last])
+	of.surfaces = append(of.surfaces, s.text[s.words[first].Start:s.words[last-1].End])
 	of.longest = max(of.longest, last-first)
 	of.article = of.article || text.Determiners.Has(s.words[first].Norm)
 	of.names = of.names && s.capital(first)

@@ -24,8 +24,6 @@ func (e expected) of(t *testing.T, tool string) {
 	}
 }
 
-type m = map[string]any
-
 const playTool = `{"name":"play","schema":[{"parameter":"title","type":"string"},{"parameter":"artist","type":"string"}],"examples":[
 	"play [Waterloo](title)","play [Thriller](title) by [Michael Jackson](artist)","put on something by [Queen](artist)","the song [Help](title) please"]}`
 

@@ -12,7 +12,7 @@ import (
 // readNamed fills free strings after the parameter's own name: "city Paris", "title:
 // Weekly review", "desk B", `name "Alice"`.
 func (r *filler) readNamed() {
-	for _, s := range r.slots(freeText) {
+	for _, s := range r.slots(func(s *slot) bool { return freeText(s) || s.code }) {
 		for i := range r.Words {
 			if !s.ends(r.Words[i]) || !r.namedAt(s, i) {
 				continue

@@ -3,23 +3,31 @@ package values
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"earshot/matcher/moment"
 	"earshot/matcher/text"
+	"earshot/repositories/quantity"
 )
 
-// figures finds the numbers beyond doubt that no value has taken.
+// figures finds the numbers beyond doubt that no value has taken. The ends of a range are none,
+// nor is what is denied.
 func (r *filler) figures() []moment.Reading {
 	var found []moment.Reading
+	said := quantity.Unit{}.Amounts(r.Source)
 	for i := 0; i < len(r.Words); {
 		numbers := r.Numbers(i)
 		i++
 		if len(numbers) == 0 || numbers[0].Doubtful || numbers[0].Exact == "" || !r.free(numbers[0].First, numbers[0].End) {
 			continue
 		}
-		found = append(found, numbers[0])
 		i = numbers[0].End
+		if !slices.ContainsFunc(said, func(one quantity.Amount) bool {
+			return meets(numbers[0], one) && one.Bare() && (one.Range && !one.Loose || one.Denied)
+		}) {
+			found = append(found, numbers[0])
+		}
 	}
 	return found
 }
@@ -27,7 +35,18 @@ func (r *filler) figures() []moment.Reading {
 func isNumeric(s *slot) bool { return s.Type == "integer" || s.Type == "number" || s.Type == "float" }
 
 // isAmount reports whether the slot is a string that holds a number.
-func (s *slot) isAmount() bool { return isText(s) && len(s.Allowed) == 0 && s.namedBy(amountNames) }
+func (s *slot) isAmount() bool {
+	if !isText(s) || len(s.Allowed) > 0 {
+		return false
+	}
+	sized := s.hasWord(text.GroupNames) && s.namedBy(sizeNames)
+	return sized || s.namedBy(amountNames) || s.hasWord(text.RatingNames) || counting.MatchString(text.Identifier(s.Name)) || counting.MatchString(s.Description)
+}
+
+// counting begins a name or a description of how many there are of something.
+var counting = regexp.MustCompile(`(?i)^(?:the )?(?:number of|how many|count of|amount of) `)
+
+var sizeNames = map[string]bool{text.Stem("size"): true}
 
 // units are the stems of units of measurement.
 var units = text.UnitNames.Stems()
@@ -57,12 +76,39 @@ func (r *filler) readNumbers() {
 // countsFor reports whether the number counts nothing that the slot does not know:
 // the 2 of "2 lamps" is no party size.
 func (r *filler) countsFor(s *slot, f moment.Reading) bool {
+	if s.countsThings() && r.labels(f) || s.namedBy(pinNames) && len(f.Exact) < shortestCode {
+		return false
+	}
 	if f.End >= len(r.Words) || strings.TrimSpace(r.Gap(f.End-1)) != "" {
 		return true
 	}
 	next := r.Words[f.End]
+	if text.PoliteWords.Has(next.Norm) || text.InsteadWords.Has(next.Norm) || text.TrailingWords.Has(next.Norm) {
+		return true
+	}
+	if text.PeopleWords.Has(next.Norm) && (s.namedBy(peopleWords) || s.hasWord(text.GroupNames) || s.describedBy(peopleWords)) {
+		return true
+	}
+	if r.listedAt[f.End] && s.countsThings() { // "three beers"
+		return true
+	}
 	return !text.IsSubject(next) || s.about[next.Stem] || units[next.Stem]
 }
+
+// labels reports whether the number belongs to the noun before it: "table three".
+func (r *filler) labels(f moment.Reading) bool {
+	i := f.First - 1
+	return i >= 0 && strings.TrimSpace(r.Gap(i)) == "" && text.IsSubject(r.Words[i]) && !r.means(r.Words[i])
+}
+
+// countsThings reports whether the slot says how many there are, of whatever it is.
+func (s *slot) countsThings() bool { return s.namedBy(amountNames) || s.namedBy(plainCounts) }
+
+var (
+	peopleWords = text.PeopleWords.Stems()
+	pinNames    = map[string]bool{text.Stem("pin"): true, text.Stem("code"): true, text.Stem("passcode"): true}
+	plainCounts = map[string]bool{text.Stem("number"): true, text.Stem("how"): true}
+)
 
 func numberSlot(s *slot) bool { return isNumeric(s) || s.isAmount() }
 

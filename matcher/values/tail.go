@@ -56,7 +56,7 @@ func (r *filler) told() (s *slot, first, end int) {
 		return nil, 0, 0
 	}
 	for i := opening + 1; i < len(r.Words)-1 && i <= opening+mostBeforeThat; i++ {
-		if text.ThatWords.Has(r.At(i)) && !text.PoliteVerbs.Has(r.At(i+1)) {
+		if text.ThatWords.Has(r.At(i)) && (!text.Determiners.Has(r.At(i-2)) && !text.Articles.Has(r.At(i-2)) || r.named(i-1)) {
 			return slots[0], i + 1, r.trimmed(i+1, r.sentence(i+1))
 		}
 	}

@@ -98,7 +98,7 @@ func (rel relation) fits(s *slot) bool {
 func (r *filler) brought(rel relation) []mention {
 	var found []mention
 	for i := 0; i+1 < len(r.Words); i++ {
-		if !rel.cues.Has(r.Words[i].Norm) || strings.TrimSpace(r.Gap(i)) != "" {
+		if !rel.cues.Has(r.cueAt(i)) || strings.TrimSpace(r.Gap(i)) != "" {
 			continue
 		}
 		first := i + 1
@@ -114,6 +114,15 @@ func (r *filler) brought(rel relation) []mention {
 		}
 	}
 	return found
+}
+
+// cueAt is the word at i as one that brings a value: of "a" only the French à,
+// and of "an" only the German.
+func (r *filler) cueAt(i int) string {
+	if r.At(i) == "a" && !strings.EqualFold(r.Surface(i, i+1), "à") || r.At(i) == "an" && text.LanguageOf(r.Source) != "de" {
+		return ""
+	}
+	return r.At(i)
 }
 
 // plainName ends after up to three words that a name without capitals can consist of.

@@ -26,8 +26,8 @@ type Reading struct {
 func Of(said string, tool *repositories.Tool, now time.Time) Reading {
 	r := newFiller(said, tool, now)
 	for _, read := range []func(){
-		r.readPatterns, r.readAllowed, r.readKnown, r.readNamed, r.readBooleans, r.readAmounts, r.readMoments,
-		r.readNumbers, r.readLists, r.readCued, r.readPlaces, r.readQuoted, r.readRest,
+		r.readPatterns, r.readAllowed, r.readKnown, r.readNamed, r.readBooleans, r.readCodes, r.readAmounts, r.readMoments,
+		r.readSpokenNumbers, r.readNumbers, r.readLists, r.readCued, r.readPlaces, r.readQuoted, r.readRest,
 	} {
 		read()
 	}
@@ -38,16 +38,17 @@ func Of(said string, tool *repositories.Tool, now time.Time) Reading {
 // uses as taken, and later readers leave them alone.
 type filler struct {
 	*moment.Text
-	taken  []bool // by word
-	open   []*slot
-	values map[string]any
-	counts bool            // there are parameters for moments or numbers
-	lesson *lesson         // nil where no example marks values
-	texts  int             // how many free strings the tool has
-	own    map[string]bool // the stems of its name and description, and of its examples outside of marks
-	verbs  map[string]bool // those that its examples begin with
-	name   map[string]bool // the subjects of the tool's name
-	verb   string          // the first word of the tool's name
+	taken    []bool // by word
+	open     []*slot
+	listedAt map[int]bool // the words at which a listed value begins that was taken
+	values   map[string]any
+	counts   bool            // there are parameters for moments or numbers
+	lesson   *lesson         // nil where no example marks values
+	texts    int             // how many free strings the tool has
+	own      map[string]bool // the stems of its name and description, and of its examples outside of marks
+	verbs    map[string]bool // those that its examples begin with
+	name     map[string]bool // the subjects of the tool's name
+	verb     string          // the first word of the tool's name
 }
 
 // slot is a parameter that has no value yet.
@@ -55,11 +56,12 @@ type slot struct {
 	shown.Parameter
 	name   []text.Word     // the words of its name
 	about  map[string]bool // the stems of its name and description
+	code   bool            // it holds a code
 	taught *taught         // nil where no example marks a value of it
 }
 
 func newFiller(said string, tool *repositories.Tool, now time.Time) *filler {
-	r := &filler{Text: &moment.Text{Source: said, Words: text.Split(said), Now: now}, values: map[string]any{}}
+	r := &filler{Text: &moment.Text{Source: said, Words: text.Split(said), Now: now}, values: map[string]any{}, listedAt: map[int]bool{}}
 	r.taken, r.lesson = make([]bool, len(r.Words)), lessonOf(tool)
 	r.name = text.Subjects(text.Identifier(tool.Name))
 	if named := text.Split(text.Identifier(tool.Name)); len(named) > 0 {
@@ -74,6 +76,7 @@ func newFiller(said string, tool *repositories.Tool, now time.Time) *filler {
 		for _, w := range append(text.Split(parameter.Description), s.name...) {
 			s.about[w.Stem] = true
 		}
+		s.code = s.isCode()
 		r.open = append(r.open, s)
 		if freeText(s) {
 			r.texts++
@@ -164,5 +167,5 @@ func isText(s *slot) bool { return s.Type == "string" || s.Type == "" }
 // freeText reports whether any words can be the slot's value: it is a string without
 // a form of its own.
 func freeText(s *slot) bool {
-	return isText(s) && len(s.Allowed) == 0 && !s.isMoment() && s.pattern() == nil && !s.isAmount()
+	return isText(s) && len(s.Allowed) == 0 && !s.isMoment() && s.pattern() == nil && !s.isAmount() && !s.code
 }

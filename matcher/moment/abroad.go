@@ -1,0 +1,106 @@
+package moment
+
+import (
+	"strconv"
+
+	"earshot/matcher/text"
+	"earshot/repositories/quantity"
+)
+
+// abroad reads a time of day as German and French say it: halb sieben, Viertel vor acht, zehn
+// Uhr dreißig, six heures et demie, huit heures moins le quart. end is i for none.
+func (r *Text) abroad(i int) (said hourAndMinute, end int) {
+	for _, read := range []func(int) (hourAndMinute, int){r.halfBefore, r.besideHour, r.hourNamed} {
+		if said, end := read(i); end > i {
+			return said, end
+		}
+	}
+	if hour, end := r.anyNumber(i, 24); end > i && text.HourCues.Foreign(r.cue(i)) && !text.StartsWithDigit(r.At(i)) {
+		return hourAndMinute{hour: hour}, end
+	}
+	return hourAndMinute{}, i
+}
+
+// halfBefore reads "halb sieben" and "dreiviertel acht", which are before the hour.
+func (r *Text) halfBefore(i int) (hourAndMinute, int) {
+	minute := map[string]int{"halb": 30, "dreiviertel": 45}[r.At(i)]
+	hour, end := r.anyNumber(i+1, 24)
+	if minute == 0 || end == i+1 || hour == 0 {
+		return hourAndMinute{}, i
+	}
+	return hourAndMinute{hour: earlier(hour), minute: minute, sure: true}, end
+}
+
+// besideHour reads "Viertel nach acht" and "zehn vor acht".
+func (r *Text) besideHour(i int) (hourAndMinute, int) {
+	minute, at := 15, i+1
+	if r.At(i) != "viertel" {
+		minute, at = r.anyNumber(i, 30)
+	}
+	before := r.At(at) == "vor"
+	hour, end := r.anyNumber(at+1, 24)
+	if at == i || minute == 0 || !before && r.At(at) != "nach" || end == at+1 {
+		return hourAndMinute{}, i
+	}
+	if before {
+		hour, minute = earlier(hour), 60-minute
+	}
+	return hourAndMinute{hour: hour, minute: minute, sure: true}, end
+}
+
+// hourNamed reads "zehn Uhr dreißig" and "six heures et demie".
+func (r *Text) hourNamed(i int) (hourAndMinute, int) {
+	hour, at := r.anyNumber(i, 24)
+	if at == i && (r.At(i) == "une" || r.At(i) == "ein") {
+		hour, at = 1, i+1
+	}
+	if at == i || r.At(at) != "uhr" && r.At(at) != "heures" && r.At(at) != "heure" {
+		return hourAndMinute{}, i
+	}
+	said, at := hourAndMinute{hour: hour, sure: true, written: true}, at+1
+	switch {
+	case r.At(at) == "et" && (r.At(at+1) == "demie" || r.At(at+1) == "demi"):
+		said.minute, at = 30, at+2
+	case r.At(at) == "et" && r.At(at+1) == "quart":
+		said.minute, at = 15, at+2
+	case r.At(at) == "moins" && r.At(at+1) == "le" && r.At(at+2) == "quart":
+		said.hour, said.minute, at = earlier(hour), 45, at+3
+	case r.At(at) == "moins":
+		if minute, end := r.anyNumber(at+1, 30); end > at+1 {
+			said.hour, said.minute, at = earlier(hour), 60-minute, end
+		}
+	default:
+		if minute, end := r.anyNumber(at, 59); end > at && !r.counts(end) {
+			said.minute, at = minute, end
+		}
+	}
+	return said, at
+}
+
+// counts reports whether a noun follows that a number counts.
+func (r *Text) counts(end int) bool { return end < len(r.Words) && text.IsSubject(r.Words[end]) }
+
+// earlier is the hour before.
+func earlier(hour int) int { return (hour + 23) % 24 }
+
+// anyNumber reads a whole number of one word up to a limit, in any language. end is i for none.
+func (r *Text) anyNumber(i, limit int) (number, end int) {
+	if i >= len(r.Words) {
+		return 0, i
+	}
+	digits, is := quantity.Number(r.Surface(i, i+1))
+	number, err := strconv.Atoi(string(digits))
+	if !is || err != nil || number < 0 || number > limit {
+		return 0, i
+	}
+	return number, i + 1
+}
+
+// cue is the word before the word at i, where it may bring an hour: of "a" only the French à.
+func (r *Text) cue(i int) string {
+	before := r.At(i - 1)
+	if before == "a" && r.Surface(i-1, i) != "à" && r.Surface(i-1, i) != "À" {
+		return ""
+	}
+	return before
+}

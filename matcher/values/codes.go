@@ -1,0 +1,219 @@
+package values
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"earshot/matcher/text"
+	"earshot/repositories/quantity"
+)
+
+// A code is letters and digits that stand for one thing, as A-1234, or digits alone, as a PIN.
+
+var codeNames = text.CodeNames.Stems()
+
+// isCode reports whether the slot is a string that holds a code: by its name, or by a sample
+// of one in its description or in an example.
+func (s *slot) isCode() bool {
+	if !isText(s) || len(s.Allowed) > 0 || s.isMoment() || s.isAmount() || s.pattern() != nil {
+		return false
+	}
+	return s.namedBy(codeNames) || len(s.shapes()) > 0
+}
+
+// sampled is what a description shows as a sample of a code.
+var sampled = regexp.MustCompile(`(?i)\b(?:such as|like|as in|e\.\s?g\.,?|for example|example:)\s+["'“]?([\pL\d]+(?:[-_/.][\pL\d]+)*)`)
+
+// shapes are those of the codes that the description and the examples show.
+func (s *slot) shapes() map[string]bool {
+	found := map[string]bool{}
+	add := func(sample string) {
+		if strings.ContainsFunc(sample, unicode.IsDigit) && !strings.Contains(sample, " ") && len(sample) >= shortestCode {
+			found[shapeOf(sample)] = true
+		}
+	}
+	if sample := sampled.FindStringSubmatch(s.Description); sample != nil {
+		add(sample[1])
+	}
+	if s.taught != nil {
+		for _, said := range s.taught.surfaces {
+			add(said)
+		}
+	}
+	return found
+}
+
+// shortestCode is how many signs a code of digits has at least: fewer are a count of something.
+const shortestCode = 3
+
+// shapeOf writes a run of letters as A and one of digits as 9.
+func shapeOf(code string) string {
+	var shape []rune
+	for _, c := range code {
+		switch {
+		case unicode.IsDigit(c):
+			c = '9'
+		case unicode.IsLetter(c):
+			c = 'A'
+		}
+		if last := len(shape) - 1; last < 0 || shape[last] != c || c != 'A' && c != '9' {
+			shape = append(shape, c)
+		}
+	}
+	return string(shape)
+}
+
+// readCodes fills the one slot for a code with the one code that the text has: written with
+// letters and digits, or in digits, or digit by digit in words.
+func (r *filler) readCodes() {
+	slots := r.slots(func(s *slot) bool { return s.code })
+	if len(slots) > 1 {
+		slots = r.required(slots)
+	}
+	if len(slots) != 1 {
+		return
+	}
+	shapes := slots[0].shapes()
+	var found []mention
+	for _, one := range r.codes(slots[0]) {
+		if len(shapes) == 0 || shapes[shapeOf(one.value.(string))] {
+			found = append(found, one)
+		}
+	}
+	if len(found) == 1 {
+		r.fill(slots[0], found[0].value, found[0].first, found[0].end)
+	}
+}
+
+// codes finds what may be the slot's code.
+func (r *filler) codes(s *slot) []mention {
+	var found []mention
+	moments := append(r.Dates(), r.Clocks()...)
+	for i := 0; i < len(r.Words); {
+		one, ok := r.codeAt(s, i)
+		for _, m := range moments {
+			ok = ok && (m.Doubtful || one.first < m.First || m.End < one.end || strings.ContainsFunc(one.value.(string), unicode.IsLetter))
+		}
+		if !ok || !r.free(one.first, one.end) || r.deniedBefore(one.first) {
+			i++
+			continue
+		}
+		found = append(found, one)
+		i = one.end
+	}
+	return found
+}
+
+func (r *filler) deniedBefore(i int) bool {
+	return i > 0 && text.Denials.Has(r.At(i-1)) && strings.TrimSpace(r.Gap(i-1)) == ""
+}
+
+// codeAt reads the code that begins at word i.
+func (r *filler) codeAt(s *slot, i int) (mention, bool) {
+	if end := r.joined(i); r.lettered(i, end) {
+		return mention{r.Surface(i, end), i, end}, true
+	}
+	digits, end := r.digits(i)
+	if len(digits) < shortestCode || !r.alone(i, end) || len(r.slots(numberSlot)) > 0 && !r.codeNamed(s, i) {
+		return mention{}, false
+	}
+	return mention{digits, i, end}, true
+}
+
+// lettered reports whether the words are one code of letters and digits, and no time, ordinal
+// or amount.
+func (r *filler) lettered(first, end int) bool {
+	said := r.Surface(first, end)
+	letters, digits := strings.ContainsFunc(said, unicode.IsLetter), strings.ContainsFunc(said, unicode.IsDigit)
+	return letters && digits && len(said) >= shortestCode && !text.StartsWithDigit(r.At(first)) && codeForm.MatchString(said)
+}
+
+var codeForm = regexp.MustCompile(`^\pL{1,5}[-_/.]?[\pL\d]*\d[\pL\d]*(?:[-_/.][\pL\d]+)*$`)
+
+// digits reads a run of digits: in figures, or in words for digits and for numbers of two of
+// them, as "four seven one one", "forty-seven eleven". end is i for none.
+func (r *filler) digits(i int) (digits string, end int) {
+	if w := r.Surface(i, i+1); strings.Trim(w, "0123456789") == "" {
+		if i > 0 && tight[r.Gap(i-1)] || r.joined(i) > i+1 {
+			return "", i // a part of something else
+		}
+		return w, i + 1
+	}
+	for end = i; end < len(r.Words); {
+		if end > i && strings.Trim(r.Gap(end-1), " -,") != "" {
+			break
+		}
+		number, after := r.spoken(end)
+		if after == end {
+			break
+		}
+		digits, end = digits+number, after
+	}
+	if end < i+2 || text.Determiners.Has(r.At(i)) {
+		return "", i // a single word counts something
+	}
+	return digits, end
+}
+
+// spoken reads one number under a hundred in words: the longest that there is.
+func (r *filler) spoken(i int) (digits string, end int) {
+	switch r.At(i) {
+	case "oh":
+		return "0", i + 1
+	case "un", "ein": // an article elsewhere; what begins a run is read apart
+		return "1", i + 1
+	}
+	if text.StartsWithDigit(r.At(i)) {
+		return "", i
+	}
+	for end = min(i+2, len(r.Words)); end > i; end-- {
+		number, is := quantity.Number(r.Surface(i, end))
+		if is && len(number) <= 2 && len(number) >= end-i && !strings.ContainsAny(string(number), "-.") {
+			return string(number), end
+		}
+	}
+	return "", i
+}
+
+// alone reports whether digits stand for themselves: no unit, sign or noun makes them an
+// amount.
+func (r *filler) alone(first, end int) bool {
+	from, to := r.Words[first].Start, r.Words[end-1].End
+	said := quantity.Unit{}.Amounts(r.Source)
+	if slices.ContainsFunc(said, func(one quantity.Amount) bool { return one.From < to && from < one.To && (!one.Bare() || one.Denied) }) {
+		return false
+	}
+	if currency.MatchString(r.Source[:from]) || end < len(r.Words) && strings.TrimSpace(r.Gap(end-1)) == "" && text.IsSubject(r.Words[end]) && !text.PoliteWords.Has(r.At(end)) && !text.TrailingWords.Has(r.At(end)) {
+		return false
+	}
+	return true
+}
+
+// codeNamed reports whether what stands before a number names the slot or the tool: "ticket
+// 5123".
+func (r *filler) codeNamed(s *slot, i int) bool {
+	for i > 0 && (text.LinkingWords.Has(r.At(i-1)) || text.PlaceholderWords.Has(r.At(i-1))) {
+		i--
+	}
+	return i > 0 && (s.nameHas(r.Words[i-1]) || r.name[r.Words[i-1].Stem])
+}
+
+// readSpokenNumbers fills a number that is called a code with the digits of it, said one by one.
+func (r *filler) readSpokenNumbers() {
+	slots := r.slots(func(s *slot) bool {
+		return isNumeric(s) && len(s.Allowed) == 0 && s.Unit == nil && s.namedBy(codeNames) && !counting.MatchString(text.Identifier(s.Name))
+	})
+	if len(slots) != 1 {
+		return
+	}
+	for i := range r.Words {
+		digits, end := r.digits(i)
+		if end > i+1 && len(digits) >= shortestCode && digits[0] != '0' && r.free(i, end) && slots[0].takes(json.Number(digits)) {
+			r.fill(slots[0], json.Number(digits), i, end)
+			return
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package values_test
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+func number(digits string) json.Number { return json.Number(digits) }
+
+func TestCodesAreRead(t *testing.T) {
+	expected{
+		"cancel appointment A-1234":             {"number": "A-1234"},
+		"please cancel appointment number 4711": {"number": "4711"},
+		"cancel the appointment at 9:30":        {},
+		"cancel the appointment of 2026-12-01":  {},
+		"cancel two appointments":               {},
+		"cancel A-1234 or A-1235":               {},
+		"cancel not A-1234":                     {},
+		"cancel the one for 150 euros":          {},
+	}.of(t, `{"name":"cancel-appointment","schema":[{"parameter":"number","type":"string"}]}`)
+	expected{
+		"disarm the alarm 4711":                {"code": "4711"},
+		"disarm the alarm, four seven one one": {"code": "4711"},
+		"zero eight one five":                  {"code": "0815"},
+		"forty-seven eleven":                   {"code": "4711"},
+		"vier sieben eins eins":                {"code": "4711"},
+		"quatre sept zéro un":                  {"code": "4701"},
+		"disarm the alarm in seven minutes":    {},
+		"disarm alarm two":                     {},
+	}.of(t, `{"name":"alarm-disarm","schema":[{"parameter":"code","type":"string"}]}`)
+	expected{
+		"seven two five": {"pin": number("725")},
+		"one of the two": {},
+	}.of(t, `{"name":"unlock","schema":[{"parameter":"pin","type":"integer"}]}`)
+}
+
+func TestACodeHasTheFormOfItsSamples(t *testing.T) {
+	expected{
+		"how far is T-5123":   {"ticket": "T-5123"},
+		"how far is 5123":     {},
+		"how far is TX5123/7": {},
+	}.of(t, `{"name":"status","schema":[{"parameter":"ticket","type":"string","description":"the ticket, such as B-2020"}]}`)
+	expected{
+		"how far is X-51": {"ticket": "X-51"},
+		"how far is 51":   {},
+	}.of(t, `{"name":"status","schema":[{"parameter":"ticket","type":"string"}],"examples":["where is [A-17](ticket)"]}`)
+}
+
+func TestMisspeltListedValuesAreReadWhereNoOtherIsAsNear(t *testing.T) {
+	const tool = `{"name":"light","schema":[{"parameter":"room","type":"string","allowedValues":["kitchen","cellar","hall","living room","first floor","fifth floor"],
+		"aliases":{"kitchen":["Küche"],"cellar":["basement"]}}]}`
+	expected{
+		"light in the kitchn":      {"room": "kitchen"},
+		"light in the ktichen":     {"room": "kitchen"},
+		"light in the bassement":   {"room": "cellar"},
+		"light in the living roon": {},
+		"light in the livng room":  {"room": "living room"},
+		"light in the halls":       {"room": "hall"},
+		"light in the hill":        {},
+		"light on the ceiling":     {},
+		"not the kitchn":           {"room": "kitchen"},
+		"without kitchn":           {},
+		"the kitchn and the celar": {},
+	}.of(t, tool)
+}
+
+func TestNumbersAreReadIntoTextsThatCount(t *testing.T) {
+	expected{
+		"a table for 4":               {"party_size_number": "4"},
+		"a table for six people":      {"party_size_number": "six"},
+		"between two and four people": {},
+		"not four people":             {},
+	}.of(t, `{"name":"book","schema":[{"parameter":"party_size_number","type":"string"},{"parameter":"restaurant","type":"string"}]}`)
+	expected{
+		"Rate Soul Music a 3": {"rating_value": "3", "title_of_it": "Soul Music"},
+	}.of(t, `{"name":"rate-book","schema":[{"parameter":"rating_value","type":"string"},{"parameter":"title_of_it","type":"string"}]}`)
+}
+
+func TestANumberCountsTheListedValueAfterIt(t *testing.T) {
+	expected{
+		"three beers please":     {"count": number("3"), "drink": "beer"},
+		"zwei Bier bitte":        {"count": number("2"), "drink": "beer"},
+		"a beer for table three": {"drink": "beer"},
+		"make it four instead":   {"count": number("4")},
+		"minus five beers":       {"drink": "beer"},
+	}.of(t, `{"name":"order","schema":[{"parameter":"drink","type":"string","allowedValues":["beer","tea"],"aliases":{"beer":["Bier"]}},
+		{"parameter":"count","type":"integer","minValue":1}]}`)
+}
+
+func TestTheRestOfASentenceIsReadWhereItIsCertain(t *testing.T) {
+	expected{
+		"add milk to the shopping list":        {"item": "milk"},
+		"please put bread on my shopping list": {"item": "bread"},
+		"add oat milk":                         {"item": "oat milk"},
+		"add it":                               {},
+		"I like milk":                          {},
+		"add salt to taste":                    {"item": "salt to taste"},
+	}.of(t, `{"name":"add-to-shopping-list","description":"Add something to the shopping list","schema":[{"parameter":"item","type":"string"}]}`)
+	const reminder = `{"name":"set-reminder","schema":[{"parameter":"text","type":"string"},{"parameter":"time","type":"string","description":"as HH:MM"}]}`
+	expected{
+		"remind me to call mum":              {"text": "call mum"},
+		"remind me to take my pills at 8 pm": {"text": "take my pills", "time": "20:00"},
+		"remind me at 8 pm to take my pills": {"text": "take my pills", "time": "20:00"},
+		"remind me that the shop is closed":  {"text": "the shop is closed"},
+		"remind me of that":                  {},
+		"you remind me of my aunt":           {"text": "my aunt"},
+	}.of(t, reminder)
+	expected{
+		"tell Laura that the printer is broken":                 {"person": "Laura", "text": "the printer is broken"},
+		"send me the report that Laura wrote yesterday evening": {},
+	}.of(t, `{"name":"send-message","schema":[{"parameter":"person","type":"string"},{"parameter":"text","type":"string"}]}`)
+	expected{
+		"add Larry Heard to my laundry playlist": {},
+	}.of(t, `{"name":"AddToPlaylist","schema":[{"parameter":"music_item","type":"string"},{"parameter":"playlist","type":"string"},{"parameter":"artist","type":"string"}]}`)
+}
