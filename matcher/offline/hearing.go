@@ -171,5 +171,11 @@ func (h *hearing) rivals(near []retrieval.Near, nearest int) []reading {
 
 // read reads the values of a text for a tool.
 func (h *hearing) read(said string, c matcher.Candidate) reading {
-	return reading{Candidate: c, Reading: values.Of(said, c.Tool, h.request.Now), said: said, now: h.request.Now}
+	r := reading{Candidate: c, Reading: values.Of(said, c.Tool, h.request.Now), said: said, now: h.request.Now}
+	for _, name := range values.KindsOf(c.Tool).Free {
+		if value, is := r.Values[name].(string); is && r.own(value) {
+			delete(r.Values, name)
+		}
+	}
+	return r
 }

@@ -104,6 +104,14 @@ func (r reading) speaksOf(w text.Word) bool {
 	return text.IsSubject(w) && !text.ActionVerbs.Has(w.Norm) && text.Subjects(r.Tool.Description)[w.Stem]
 }
 
+// own reports whether a value is made of what the tool itself is about: "create a calendar entry"
+// has no title.
+func (r reading) own(value string) bool {
+	about := text.Subjects(text.Identifier(r.Tool.Name) + " " + r.Tool.Description)
+	said := text.Subjects(value)
+	return len(said) > 0 && shares(said, about) == len(said)
+}
+
 // things are the stems of what a tool is named for, without what it does to it.
 func things(tool *repositories.Tool) map[string]bool {
 	found := map[string]bool{}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"earshot/matcher/moment"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
@@ -174,7 +175,7 @@ func (r reading) timed() bool {
 		return true
 	}
 	return r.sampled(func(said string, words []text.Word) bool {
-		return len(reading{Reading: values.Reading{Words: words}, said: said, now: r.now}.moments()) > 0 || text.Ahead(words)
+		return slices.ContainsFunc(reading{Reading: values.Reading{Words: words}, said: said, now: r.now}.moments(), func(m moment.Reading) bool { return !m.Doubtful }) || text.Ahead(words)
 	})
 }
 
