@@ -38,7 +38,7 @@ func (r reading) unmet(near []retrieval.Near, others []reading) string {
 // untimely says why a text does not ask for the tool now.
 func (r reading) untimely(p *retrieval.Document) string {
 	mood := text.MoodOf(r.said, r.Words)
-	if mood == text.Question && p.Moods[text.Question] {
+	if p.Moods[text.Question] && slices.ContainsFunc(partsOf(r.said), asks) {
 		return ""
 	}
 	if i := text.Condition(r.said, r.Words); i >= 0 && !r.quotes(i, i+2) && !r.sampled(func(said string, words []text.Word) bool { return text.Condition(said, words) >= 0 }) {
@@ -52,6 +52,9 @@ func (r reading) untimely(p *retrieval.Document) string {
 	}
 	return ""
 }
+
+// asks reports whether a part of a text asks for knowledge.
+func asks(part string) bool { return text.MoodOf(part, text.Split(part)) == text.Question }
 
 // ordered reports whether a text begins with a verb, as an order does.
 func (r reading) ordered() bool {
@@ -136,6 +139,9 @@ func (r reading) neighbours(p *retrieval.Document, others []reading) bool {
 func (r reading) overlooked() bool {
 	if r.uncounted() {
 		return true
+	}
+	if asks(r.said) {
+		return false
 	}
 	if len(values.KindsOf(r.Tool).All) > 0 || !slices.ContainsFunc(r.Words, isNumber) {
 		return false

@@ -107,7 +107,8 @@ func orders(words []Word) bool {
 	return PoliteVerbs.Has(words[0].Norm) && PolitePersons.Has(words[1].Norm)
 }
 
-// Abandons reports whether a text cancels something that was begun.
+// Abandons reports whether a text cancels something that was begun. "Scratch that, Tuesday" does
+// not: it says something else instead.
 func Abandons(text string) bool {
 	var said []string
 	for _, w := range Split(text) {
@@ -117,6 +118,6 @@ func Abandons(text string) bool {
 	}
 	whole := strings.Join(said, " ")
 	return slices.ContainsFunc(AbandoningPhrases.Entries(), func(way string) bool {
-		return whole == way || strings.HasPrefix(whole, way+" ") && len(said) <= 6
+		return whole == way || strings.HasPrefix(whole, way+" ") && len(said) <= 6 && !RepairPhrases.Has(way)
 	})
 }

@@ -1,0 +1,162 @@
+package offline_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/matcher/chain"
+	"earshot/matcher/llm"
+	"earshot/matcher/matchertest"
+	"earshot/trigger/conversation"
+)
+
+const (
+	lampOn = `{"name":"lamp-on","description":"Turn a lamp on","examples":["turn on the lamp at the desk","switch the lamp on","mach die Lampe am Bett an","allume la lampe du bureau"],
+		"schema":[{"parameter":"place","type":"string","description":"which lamp","required":true,"allowedValues":["desk","bed","hall"],
+		"aliases":{"desk":["Schreibtisch","bureau"],"bed":["Bett","lit"],"hall":["Flur","couloir"]}}]}`
+	lampOff = `{"name":"lamp-off","description":"Turn a lamp off","examples":["turn off the lamp at the bed","mach die Lampe aus","éteins la lampe"],
+		"schema":[{"parameter":"place","type":"string","description":"which lamp","required":true,"allowedValues":["desk","bed","hall"],
+		"aliases":{"desk":["Schreibtisch","bureau"],"bed":["Bett","lit"],"hall":["Flur","couloir"]}}]}`
+	windowOpen  = `{"name":"window-open","description":"Open the window"}`
+	windowClose = `{"name":"window-close","description":"Close the window"}`
+	massage     = `{"name":"book-massage","description":"Book a massage","examples":["book a massage","I want a massage","ich möchte eine Massage","je voudrais un massage"],
+		"schema":[{"parameter":"day","type":"string","description":"as YYYY-MM-DD","required":true},{"parameter":"time","type":"string","description":"as HH:MM","required":true}]}`
+	massageOff = `{"name":"cancel-massage","description":"Cancel the massage"}`
+	checkout   = `{"name":"checkout","description":"Check out of the hotel","examples":["I would like to check out","we are leaving"]}`
+	cleaning   = `{"name":"housekeeping","description":"Ask housekeeping to clean the room","examples":["please clean my room"]}`
+	taxiCall   = `{"name":"taxi-call","description":"Call a taxi"}`
+	aircon     = `{"name":"aircon-off","description":"Switch the air conditioning off"}`
+)
+
+// held holds a conversation as a session does, and renders what came of each message.
+func held(t *testing.T, said ...string) []string {
+	t.Helper()
+	candidates := matchertest.InScope(t, matchertest.Scope, "hotel", lampOn, lampOff, windowOpen, windowClose, massage, massageOff, checkout, cleaning, taxiCall, aircon)
+	var history []matcher.Utterance
+	var begun []conversation.Begun
+	var outcomes []string
+	for _, one := range said {
+		request := matcher.Request{Candidates: candidates, Text: one, History: history, Unfinished: conversation.Shown(begun, one), Now: matchertest.Friday}
+		result, err := chain.New(llm.Options{}).Match(t.Context(), request)
+		require.NoError(t, err)
+		begun = conversation.After(begun, one, result, 0)
+		utterance := matcher.Utterance{Actor: matcher.ActorUser, Text: one}
+		var lines []string
+		for _, match := range result.Matches {
+			values, err := json.Marshal(match.Values)
+			require.NoError(t, err)
+			utterance.Fired = append(utterance.Fired, matcher.PastCall{Name: match.Tool.Name, Values: match.Values})
+			lines = append(lines, match.Tool.Name+" "+string(values))
+		}
+		for _, rejected := range result.Rejected {
+			lines = append(lines, fmt.Sprintf("%s misses %v", rejected.Tool.Name, rejected.Missing))
+		}
+		history, outcomes = append(history, utterance), append(outcomes, strings.Join(lines, "; "))
+	}
+	return outcomes
+}
+
+func TestACorrectionIsNeverMadeWithTheOldValue(t *testing.T) {
+	t.Parallel()
+	for _, correction := range []string{
+		"no, Tuesday", "no, Tuesday rather", "Tuesday instead", "sorry, I meant Tuesday", "not Monday, Tuesday", "Tuesday, not Monday", "actually Tuesday",
+		"make it Tuesday", "Monday is no good, Tuesday please", "I can't on Monday, Tuesday please", "wait, Tuesday is better", "scratch that, Tuesday",
+		"Tuesday I meant", "on second thought Tuesday", "Tuesday would be better", "nein, lieber Dienstag", "nicht Montag, sondern Dienstag", "ich meinte Dienstag",
+		"non, plutôt mardi", "pas lundi, mardi", "ah non, mardi",
+	} {
+		outcomes := held(t, "I want a massage", "Monday", correction, "at 10:30")
+		require.Equal(t, "book-massage misses [time]", outcomes[2], correction)
+		require.Equal(t, `book-massage {"day":"2026-11-24","time":"10:30"}`, outcomes[3], correction)
+	}
+	for _, vague := range []string{"no, I meant another day", "oh no, I can't make it then", "no, not that day", "forget it", "nein, vergiss es"} {
+		outcomes := held(t, "I want a massage", "Monday", vague, "at 10:30")
+		require.NotContains(t, outcomes[3], "2026-11-23", vague)
+	}
+}
+
+func TestATextThatCorrectsItselfIsMadeWithWhatItSaysLast(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"turn on the lamp at the desk, no, at the bed":         `lamp-on {"place":"bed"}`,
+		"turn on the lamp at the desk, sorry, I mean the hall": `lamp-on {"place":"hall"}`,
+		"turn on the lamp at the bed but not in the hall":      `lamp-on {"place":"bed"}`,
+		"don't clean the room, call a taxi instead":            `taxi-call {}`,
+	} {
+		require.Equal(t, []string{want}, held(t, said), said)
+	}
+}
+
+func TestAMessageSpeaksOfWhatWasDoneBefore(t *testing.T) {
+	t.Parallel()
+	for _, turns := range [][2][]string{
+		{
+			{"turn on the lamp at the desk", "and the bed too", "no, the hall", "turn it off again", "the desk as well"},
+			{`lamp-on {"place":"desk"}`, `lamp-on {"place":"bed"}`, `lamp-on {"place":"hall"}`, `lamp-off {"place":"hall"}`, `lamp-off {"place":"desk"}`},
+		},
+		{
+			{"mach die Lampe am Bett an", "und die am Schreibtisch auch", "mach sie wieder aus", "nein, die im Flur"},
+			{`lamp-on {"place":"bed"}`, `lamp-on {"place":"desk"}`, `lamp-off {"place":"desk"}`, `lamp-off {"place":"hall"}`},
+		},
+		{
+			{"allume la lampe du bureau", "et celle du lit aussi", "éteins-la", "non, celle du couloir"},
+			{`lamp-on {"place":"desk"}`, `lamp-on {"place":"bed"}`, `lamp-off {"place":"bed"}`, `lamp-off {"place":"hall"}`},
+		},
+		{{"open the window", "and close it again", "thanks", "no"}, {`window-open {}`, `window-close {}`, "", ""}},
+		{{"switch it off", "and the other one", "not that one", "again"}, {"", "", "", ""}},
+	} {
+		require.Equal(t, turns[1], held(t, turns[0]...))
+	}
+}
+
+func TestSeveralWishesAreAllHeard(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"clean my room and call a taxi":                         "housekeeping {}; taxi-call {}",
+		"open the window and then call a taxi please":           "window-open {}; taxi-call {}",
+		"turn on the lamp in the hall and at the desk":          `lamp-on {"place":"hall"}; lamp-on {"place":"desk"}`,
+		"turn on the lamp at the desk, at the bed and the hall": `lamp-on {"place":"desk"}; lamp-on {"place":"bed"}; lamp-on {"place":"hall"}`,
+		"turn off the lamp in the hall or at the desk":          "lamp-off misses [place]",
+		"call a taxi and turn on the lamp":                      "taxi-call {}; lamp-on misses [place]",
+	} {
+		require.Equal(t, []string{want}, held(t, said), said)
+	}
+}
+
+func TestAWishThatIsLeftIsSaid(t *testing.T) {
+	ctx, trace := matcher.Recorded(t.Context())
+	request := matcher.Request{Text: "clean my room and water the flowers", Candidates: matchertest.InScope(t, matchertest.Scope, "hotel", cleaning, taxiCall), Now: matchertest.Friday}
+	result, err := chain.New(llm.Options{}).Match(ctx, request)
+	require.NoError(t, err)
+	require.Equal(t, []string{"housekeeping {}"}, matchertest.Fired(result))
+	require.Equal(t, []string{"No tool was found for a part of the message: water the flowers."}, trace.Notes)
+}
+
+func TestWhatIsNotMeantNowFiresNothing(t *testing.T) {
+	t.Parallel()
+	for _, said := range []string{
+		// Fragments, and what names no thing, or another one.
+		"turn", "turn on", "open", "open the", "stop", "cancel", "close everything", "switch it off", "open the door", "turn on the tv", "an", "ouvre",
+		// The future, the past and conditions.
+		"we are leaving tomorrow", "we are leaving on Sunday morning", "tomorrow at 7 open the window", "in half an hour open the window", "open the window later",
+		"I opened the window", "we have closed the window", "somebody left the window open", "grandpa always closed the window", "ich habe das Fenster geschlossen",
+		"if it rains close the window", "close the window when it starts to rain", "as soon as I am back open the window", "call a taxi if I am not back by ten",
+		"falls es dunkel wird, mach die Lampe am Bett an", "s'il fait nuit, allume la lampe du bureau",
+		// Questions, denials and statements.
+		"is the window open?", "why is the lamp on", "should I close the window", "ist die Lampe an?", "the window is open", "Monday is my day", "no massage for me",
+		"don't open the window", "mach die Lampe nicht aus", "n'allume pas la lampe", "there is no need to call a taxi", "I need no massage",
+		// A number that nothing takes.
+		"air conditioning to 23",
+	} {
+		for _, outcome := range held(t, said) {
+			require.NotContains(t, outcome, "{", said)
+		}
+	}
+	require.Equal(t, []string{"taxi-call {}"}, held(t, "please call a taxi if you can"))
+	require.Equal(t, []string{"checkout {}"}, held(t, "we are leaving"))
+	require.Equal(t, []string{"book-massage misses [day time]"}, held(t, "I need a massage"), "nothing is cancelled")
+}
