@@ -122,6 +122,7 @@ var floors = map[string][]string{
 	"values":             {"text", "moment", "shown"},
 	"offline":            {"", "text", "moment", "shown", "retrieval", "values", "offline/confidence"},
 	"offline/confidence": {"text", "retrieval"},
+	"offline/fit":        {"", "text", "retrieval", "offline/confidence"},
 	"llm/arguments":      {"text"},
 	"llm/provider":       {"", "text", "llm/arguments"},
 	"llm/openai":         forProviders,

@@ -31,10 +31,11 @@ type certain interface {
 	Certain(request matcher.Request) (matcher.Result, bool)
 }
 
-// deciders lists who may decide in place of the model. What is exactly a button's is the
-// button's whatever the settings say, and as yet nothing else is certain.
-func deciders() map[string][]certain {
-	return map[string][]certain{repositories.LLMAlways: {exact{}}, repositories.LLMUnsure: {exact{}}}
+// deciders lists who may decide in place of the rest. What is exactly a button's is the
+// button's whatever the settings say; the words decide in place of a model where an app says
+// that they may.
+func deciders(words ...certain) map[string][]certain {
+	return map[string][]certain{repositories.LLMAlways: {exact{}}, repositories.LLMUnsure: append([]certain{exact{}}, words...)}
 }
 
 // New returns the matcher for the options; the zero value needs no LLM.
@@ -48,7 +49,7 @@ func New(options llm.Options) *Chain {
 				"set OPENAI_API_KEY or OPENAI_BASE_URL for an LLM, or ANTHROPIC_API_KEY, GEMINI_API_KEY or COHERE_API_KEY",
 		}
 	}
-	return &Chain{certain: deciders(), rest: llm.New(options), retriever: retrieval.NewFused(options.Meaning), describes: options.Describe()}
+	return &Chain{certain: deciders(offline.New()), rest: llm.New(options), retriever: retrieval.NewFused(options.Meaning), describes: options.Describe()}
 }
 
 // Describe says in one sentence what matches, for the log at start. It names no

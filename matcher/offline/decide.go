@@ -2,6 +2,7 @@ package offline
 
 import (
 	"fmt"
+	"slices"
 
 	"earshot/matcher"
 	"earshot/matcher/offline/confidence"
@@ -25,9 +26,6 @@ func barOf(request matcher.Request) float64 {
 	return bars[request.App.Settings.Offline.Bar]
 }
 
-// compared is how many of the nearest candidates a trace shows.
-const compared = 8
-
 // judgement is what the words of a text say of the tool nearest to it.
 type judgement struct {
 	nearest []retrieval.Near // the best first
@@ -38,12 +36,44 @@ type judgement struct {
 
 // decide judges whether the text calls for the candidate that is nearest to it, beyond doubt.
 func decide(scope retrieval.Scope, request matcher.Request, words []text.Word) judgement {
-	nearest := unopposed(scope.Nearest(words, compared), words)
-	return judgement{nearest, doubt(scope, nearest, request, words)}
+	return decideAt(barOf(request), scope, request, words)
+}
+
+// decideAt does so where the words have to be as sure as the bar says.
+func decideAt(bar float64, scope retrieval.Scope, request matcher.Request, words []text.Word) judgement {
+	words = scope.Spelled(words)
+	nearest := called(unopposed(scope.Nearest(words, confidence.Compared), words), request.Text, words)
+	return judgement{nearest, doubt(bar, scope, nearest, request, words)}
+}
+
+// called leaves out the tools for which something is missing in the text, as long as others
+// are left: "I need an appointment" does not cancel one, and "how much money have I?" does not
+// transfer any.
+func called(nearest []retrieval.Near, said string, words []text.Word) []retrieval.Near {
+	m := text.MoodOf(said, words)
+	kept := slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
+		p := near.Document()
+		return unspoken(p, m) || undoesUnasked(p, words)
+	})
+	if len(kept) == 0 {
+		return nearest
+	}
+	return kept
+}
+
+// undoesUnasked reports whether the tool undoes or drops what it is about, and the text says
+// nothing of that. To get something is the plain meaning of naming it, to lose it is not.
+func undoesUnasked(p *retrieval.Document, words []text.Word) bool {
+	if p.Undoes == "" || p.Examples >= manyExamples {
+		return false
+	}
+	return !slices.ContainsFunc(words, func(w text.Word) bool {
+		return w.Stem == p.Undoes || text.UndoingWords.Has(w.Norm) || text.DroppingWords.Has(w.Norm) || text.Negations.Has(w.Norm)
+	})
 }
 
 // doubt says why a text does not call for the nearest of the candidates; empty where it does.
-func doubt(scope retrieval.Scope, nearest []retrieval.Near, request matcher.Request, words []text.Word) string {
+func doubt(bar float64, scope retrieval.Scope, nearest []retrieval.Near, request matcher.Request, words []text.Word) string {
 	if len(nearest) == 0 {
 		return "no tool has anything in common with the words of the message"
 	}
@@ -57,7 +87,7 @@ func doubt(scope retrieval.Scope, nearest []retrieval.Near, request matcher.Requ
 	if signs.Strange() {
 		return "the nearest tool knows nothing of what the message is about"
 	}
-	if sure, bar := signs.Probability(), barOf(request); sure < bar {
+	if sure := signs.Probability(); sure < bar {
 		return fmt.Sprintf("the words are not sure enough of the nearest tool: %.2f, and it takes %.2f", sure, bar)
 	}
 	return ""
@@ -72,6 +102,8 @@ func unwanted(nearest retrieval.Near, request matcher.Request, words []text.Word
 		return "the message does not want what the nearest tool does, or wants it undone"
 	case thanks(p, words, m):
 		return "the message thanks or says good-bye"
+	case undoesUnasked(p, words):
+		return "the nearest tool undoes what it is about, and the message does not ask for that"
 	case unspoken(p, m):
 		return "the message asks or tells, and does not call for the nearest tool as its examples do"
 	}

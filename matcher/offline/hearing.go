@@ -143,7 +143,7 @@ func (h *hearing) byValues(judged judgement, request matcher.Request, words []te
 	left := slices.DeleteFunc(slices.Clone(judged.nearest), func(one retrieval.Near) bool {
 		return one.Place != judged.nearest[at].Place && one.Score >= judged.nearest[0].Score-closeBy
 	})
-	return judgement{left, doubt(h.scope, left, request, words)}
+	return judgement{left, doubt(barOf(h.request), h.scope, left, request, words)}
 }
 
 // chosen counts the values of a text that no other words could be: numbers, and those among a few

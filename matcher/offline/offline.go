@@ -6,7 +6,9 @@ import (
 	"context"
 
 	"earshot/matcher"
+	"earshot/matcher/offline/confidence"
 	"earshot/matcher/retrieval"
+	"earshot/matcher/text"
 )
 
 // Matcher matches without a model, from the words alone: a text is compared with the
@@ -35,6 +37,28 @@ func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.R
 		found.trace.Silent(why)
 	}
 	return found.Result, nil
+}
+
+// Certain returns the call that the text asks for, and whether its words leave so little doubt
+// that no model need be asked. They do so for a tool that takes no values alone, outside of a
+// chat, where a model writes as well, and where no call lacks values that the text may give.
+func (o *Matcher) Certain(request matcher.Request) (matcher.Result, bool) {
+	if len(request.Candidates) == 0 || request.Chat || len(request.Unfinished) > 0 {
+		return matcher.Result{}, false
+	}
+	if said := text.Corrected(request.Text); said.Before != "" || len(partsOf(said.After)) > 1 {
+		return matcher.Result{}, false
+	}
+	judged := decideAt(confidence.Sure, o.indexes.Of(request), request, text.Split(request.Text))
+	if judged.why != "" {
+		return matcher.Result{}, false
+	}
+	found := request.Candidates[judged.nearest[0].Place]
+	checked := found.Tool.Params().Read(map[string]any{})
+	if found.Tool.Params().Infers() || len(checked.Errors) > 0 {
+		return matcher.Result{}, false
+	}
+	return matcher.Result{Stage: matcher.StageOffline, Matches: []matcher.Match{{Candidate: found, Values: checked.Values}}}, true
 }
 
 // finding is a result in the making.

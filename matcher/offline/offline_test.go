@@ -214,20 +214,21 @@ func FuzzOfflineNeverPanics(f *testing.F) {
 func TestAnAppSaysHowSureTheWordsMustBe(t *testing.T) {
 	tools := []string{matchertest.AppointmentTool, matchertest.LampTool, matchertest.TaxiTool, matchertest.WeatherTool}
 	fires := map[string]int{}
-	for _, bar := range []string{"", repositories.BarCertain, repositories.BarLikely} {
-		for _, said := range []string{
-			"could somebody get me a cab over here at once", "I want to know what kind of weather we have there", "lamp on over there in the corner",
-			"is there any appointment left for me and my daughter", "I need a taxi to the station", "please get a cab to the opera",
-			"give me an appointment on short notice", "could I have the lamp switched on in the hall",
-		} {
-			request := matchertest.Request(t, said, tools...)
-			request.App = &repositories.App{Settings: repositories.Settings{Offline: repositories.Offline{Bar: bar}}}
-			result, err := offline.New().Match(t.Context(), request)
-			require.NoError(t, err)
-			fires[bar] += len(result.Matches)
+	for _, thing := range []string{"cab", "lamp", "forecast", "rain", "appointment", "taxi"} {
+		for _, said := range []string{"%s", "the other %s over there", "%s for my brother and his children", "get my sister at the harbour some %s", "any %s in this town"} {
+			request := matchertest.Request(t, fmt.Sprintf(said, thing), tools...)
+			fired := map[string]int{}
+			for _, bar := range []string{"", repositories.BarCertain, repositories.BarLikely} {
+				request.App.Settings.Offline.Bar = bar
+				result, err := offline.New().Match(t.Context(), request)
+				require.NoError(t, err)
+				fired[bar] = len(result.Matches)
+				fires[bar] += len(result.Matches)
+			}
+			require.Equal(t, fired[repositories.BarCertain], fired[""], request.Text)
+			require.GreaterOrEqual(t, fired[repositories.BarLikely], fired[""], request.Text)
 		}
 	}
-	require.Equal(t, fires[repositories.BarCertain], fires[""])
 	require.Positive(t, fires[""])
-	require.Greater(t, fires[repositories.BarLikely], fires[repositories.BarCertain])
+	require.Greater(t, fires[repositories.BarLikely], fires[""])
 }

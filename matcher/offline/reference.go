@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"earshot/matcher"
+	"earshot/matcher/offline/confidence"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
 	"earshot/repositories/parameters"
@@ -110,7 +111,7 @@ func (h *hearing) namesATool(words []text.Word, last wish) bool {
 	if slices.ContainsFunc(words, func(w text.Word) bool { return text.ActionVerbs.Has(w.Norm) && !isGrammar(w) }) {
 		return true
 	}
-	for _, near := range h.scope.Nearest(words, compared) {
+	for _, near := range h.scope.Nearest(words, confidence.Compared) {
 		c := h.request.Candidates[near.Place]
 		if c.Tool.Name != last.Tool.Name && slices.ContainsFunc(words, func(w text.Word) bool { return isThing(w) && near.Document().Title[w.Stem] }) {
 			return true
@@ -170,7 +171,7 @@ func (h *hearing) sibling(last wish, said string, content []text.Word, meant fun
 	around := slices.Concat(content, text.Split(text.Identifier(last.Tool.Name)))
 	var found []reading
 	best := 0
-	for _, near := range h.scope.Nearest(around, compared) {
+	for _, near := range h.scope.Nearest(around, confidence.Compared) {
 		c, p := h.request.Candidates[near.Place], near.Document()
 		if c.Tool.Name == last.Tool.Name || !meant(c) {
 			continue

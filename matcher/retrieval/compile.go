@@ -45,6 +45,7 @@ func compile(candidates []matcher.Candidate, base *index) *index {
 	b.weigh(bags)
 	b.place(bags)
 	b.index.samples, b.index.centres = joined(b.samples), joined(b.centres)
+	b.spelling = b.spellings()
 	return b.index
 }
 

@@ -3,8 +3,6 @@ package retrieval
 import (
 	"slices"
 
-	"github.com/agext/levenshtein"
-
 	"earshot/matcher/shown"
 	"earshot/matcher/text"
 	"earshot/repositories"
@@ -22,15 +20,20 @@ type Document struct {
 	Title map[string]bool
 	// Moods are the moods of sentences that call for the tool.
 	Moods [text.MoodCount]bool
+	// Topics holds what these words are about.
+	Topics map[uint64]bool
 	// Examples is how many the tool has.
 	Examples int
+	// Undoes is the stem of the word in the tool's name by which it undoes or drops what it
+	// is about; empty for most tools.
+	Undoes string
 	// FreeText is whether a parameter takes text of any kind: words that nobody knows may be
 	// its value.
 	FreeText bool
 }
 
 func newDocument(tool *repositories.Tool) Document {
-	p := Document{Name: text.Subjects(text.Identifier(tool.Name)), Known: map[string]bool{}, Title: map[string]bool{}}
+	p := Document{Name: text.Subjects(text.Identifier(tool.Name)), Known: map[string]bool{}, Topics: map[uint64]bool{}, Title: map[string]bool{}}
 	if len(p.Name) == 0 {
 		p.Name = text.Subjects(tool.Description)
 	}
@@ -44,6 +47,11 @@ func newDocument(tool *repositories.Tool) Document {
 	}
 	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
 		p.Title[w.Stem] = true
+	}
+	for _, w := range text.Split(text.Identifier(tool.Name)) {
+		if text.UndoingWords.Has(w.Norm) || text.DroppingWords.Has(w.Norm) {
+			p.Undoes = w.Stem
+		}
 	}
 	p.FreeText = slices.ContainsFunc(shown.Parameters(tool.Params()), freeText)
 	return p
@@ -84,23 +92,31 @@ func freeText(parameter shown.Parameter) bool {
 func (p *Document) learn(said string) {
 	for _, w := range text.Split(said) {
 		p.Known[w.Stem] = true
+		if text.IsSubject(w) {
+			p.Known[text.Root(w.Stem)] = true
+		}
+		for _, topic := range text.Topics(w) {
+			p.Topics[topic] = true
+		}
 	}
 }
 
-// Knows reports whether the tool's words have the stem, or one that is a typing error
-// away from it.
+// Relates reports whether the tool's words are about the same as the word, though it is none
+// of them.
+func (p *Document) Relates(w text.Word) bool {
+	return p.Known[text.Root(w.Stem)] || slices.ContainsFunc(text.Topics(w), func(topic uint64) bool { return p.Topics[topic] })
+}
+
+// Knows reports whether the tool's words have the stem, or one that is a typing error away from
+// it.
 func (p *Document) Knows(stem string) bool {
 	if p.Known[stem] || len(stem) < typoLength {
 		return p.Known[stem]
 	}
 	for known := range p.Known {
-		if len(known) >= typoLength && known[0] == stem[0] && levenshtein.Distance(known, stem, nil) <= 1 {
+		if len(known) >= typoLength && typo(known, stem) {
 			return true
 		}
 	}
 	return false
 }
-
-// typoLength is the length from which two words that differ in one letter are taken
-// for one: shorter ones, as boat and goat, are too often two.
-const typoLength = 6

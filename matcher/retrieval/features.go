@@ -13,6 +13,8 @@ const (
 	pairWeight     = 0.6
 	pieceWeight    = 0.25
 	functionWeight = 0.5
+	topicWeight    = 0.5
+	rootWeight     = 0.4
 	pieceLength    = 4 // runes
 )
 
@@ -50,6 +52,7 @@ func featuresOf(words []text.Word) []feature {
 			weight = functionWeight
 		} else {
 			b.addPieces(w.Norm)
+			b.addTopics(w)
 		}
 		b.add(current, weight)
 		b.add(mix(previous, current), pairWeight)
@@ -74,11 +77,22 @@ func (b *featureBag) addPieces(w string) {
 	}
 }
 
+// addTopics adds what the word is about, and what it is derived from.
+func (b *featureBag) addTopics(w text.Word) {
+	for _, topic := range text.Topics(w) {
+		b.add(mix(markTopic, topic), topicWeight)
+	}
+	if root := text.Root(w.Stem); root != w.Stem {
+		b.add(hash(markWord, root), rootWeight)
+	}
+}
+
 // Kinds of features start from different numbers, so that a word is not also a piece.
 const (
 	markWord  uint64 = 14695981039346656037 // FNV-1a's offset basis
 	markPiece uint64 = markWord + 1
 	markPair  uint64 = markWord + 2
+	markTopic uint64 = markWord + 3
 )
 
 const fnvPrime uint64 = 1099511628211

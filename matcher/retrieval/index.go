@@ -27,6 +27,7 @@ type index struct {
 	centres    postings                   // by number: the tools that have it
 	ends       []int32                    // tool → the sample after its last
 	stems      map[string][]int32         // stem → the tools that know it
+	spelling   func() map[string][]string // begin or end of a stem → the stems that have it
 }
 
 // posting is the share of a feature in a sample or a tool.

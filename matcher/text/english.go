@@ -48,7 +48,7 @@ var english = language{
 		convert explain compare information info status details whether what when where who how describe count estimate
 		forecast define answer give gives provide provides see view available`,
 	OfferPhrases: `do you have; have you got; have you any; got any`,
-	WishPairs:    `will have; will take; would have; would like; would love; would prefer`,
+	WishPairs:    `will have; will take; would have; would like; would love; would prefer; have to; need to; got to`,
 	AbandoningPhrases: `
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
 		no thank you; not anymore; stop; scratch that`,
@@ -229,4 +229,23 @@ var english = language{
 	RoomCues:        `in at`,
 	PersonCues:      `with for to`,
 	AuthorCues:      `by`,
+	// What things are about.
+	Related: `
+		weather: weather forecast rain rainy raining snow snowing sunny umbrella storm; pay: pay paid bill invoice check; doctor: doctor physician gp
+		medic clinician; appointment: appointment consultation visit checkup; medicine: medicine medication drug pill tablet prescription refill;
+		reserve: reserve book reservation; cancel: cancel cancellation revoke withdraw annul; taxi: taxi cab uber; wake: alarm wake;
+		remind: remind reminder remember; money: money cash fund balance; transfer: transfer send wire remit; block: block freeze lock
+		disable deactivate suspend; lost: lost lose stolen steal theft missing; light: light lamp bulb lighting; heating: heating heater heat
+		warm warmer thermostat radiator temperature; blind: blind shutter shade curtain; music: music song tune track playlist album; tv: tv television telly;
+		food: menu dish food meal eat hungry; drink: drink beverage thirsty; waiter: waiter waitress server; hotel: hotel motel hostel
+		accommodation lodging; train: train rail railway; flight: flight fly plane airplane airline; way: way route direction navigate navigation
+		address location map find; shop: shop shopping grocery buy purchase; order: order buy purchase; note: note memo jot write; timer: timer countdown stopwatch;
+		call: call phone telephone dial ring; message: message text sms email mail; person: human person agent advisor adviser representative operator
+		speak talk; help: help assist assistance support; fault: problem issue fault fail broken defect repair fix; parcel: parcel package shipment delivery deliver courier;
+		return: return refund exchange; price: price cost rate fee charge expensive cheap; password: password login pin passcode;
+		document: document file paper form; calendar: calendar schedule agenda event meeting; clean: vacuum hoover clean cleaning sweep mop;
+		holiday: holiday vacation leave; sick: sick ill illness unwell; expense: expense receipt reimburse reimbursement; news: news headline;
+		joke: joke funny laugh; translate: translate translation; car: car auto automobile vehicle; child: child kid baby; picture: picture photo image;
+		film: film movie cinema; ticket: ticket pass; account: account profile; change: change modify update edit reschedule move; end: stop end quit finish terminate;
+		begin: start begin launch; add: add put insert append; remove: remove delete erase discard; show: show display list view`,
 }

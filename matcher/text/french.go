@@ -122,4 +122,13 @@ var french = language{
 	PlaceCues:       `en`,
 	PersonCues:      `avec a pour chez`,
 	AuthorCues:      `par de`,
+	// What things are about.
+	Related: `
+		weather: meteo temps pluie pleuvoir pleut neige parapluie; pay: payer addition facture; doctor: medecin docteur; appointment: rendez consultation;
+		medicine: medicament ordonnance comprime; reserve: reserver reservation; cancel: annuler annulation; taxi: taxi; wake: reveil reveiller; remind: rappeler rappel;
+		money: argent solde; transfer: virement virer envoyer; block: bloquer; lost: perdu perte vole; light: lumiere lampe; heating: chauffage temperature;
+		blind: volet volets store stores rideau; music: musique chanson; tv: tele television; food: menu carte plat manger faim; drink: boisson boire soif; waiter: serveur serveuse;
+		hotel: hotel hebergement; train: train; flight: vol avion; way: chemin route adresse itineraire; shop: courses achat acheter; order: commander commande;
+		note: note noter; call: appeler appel telephoner; message: message sms mail; person: conseiller conseillere parler; help: aide aider; fault: probleme panne;
+		parcel: colis livraison; return: retour rembourser remboursement; price: prix cout coute; calendar: calendrier agenda reunion`,
 }

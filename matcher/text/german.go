@@ -135,4 +135,16 @@ var german = language{
 	RoomCues:        `im`,
 	PersonCues:      `mit an bei fur`,
 	AuthorCues:      `von`,
+	// What things are about.
+	Related: `
+		weather: wetter wettervorhersage regnen regnet regen schneit schnee sonnig regenschirm; pay: zahlen bezahlen rechnung; doctor: arzt arztin doktor;
+		appointment: termin sprechstunde untersuchung; medicine: medikament medizin tablette tabletten rezept; reserve: reservieren reservierung buchen buchung; cancel: absagen stornieren kundigen;
+		taxi: taxi; wake: wecker wecken weck; remind: erinnern erinnerung erinnere; money: geld kontostand guthaben; transfer: uberweisen uberweisung uberweise;
+		block: sperren sperre; lost: verloren verlust gestohlen; light: licht lampe leuchte beleuchtung; heating: heizung warmer temperatur;
+		blind: rollladen rolladen jalousie jalousien rollo vorhang; music: musik lied song; tv: fernseher; food: speisekarte karte essen gericht hunger; drink: getrank trinken durst;
+		waiter: kellner kellnerin bedienung; hotel: hotel unterkunft; train: zug bahn; flight: flug fliegen flugzeug; way: weg route adresse wegbeschreibung;
+		shop: einkaufen einkauf einkaufsliste kaufen; order: bestellen bestellung; note: notiz notieren aufschreiben; timer: timer stoppuhr; call: anrufen anruf telefonieren rufen;
+		message: nachricht sms mail; person: mitarbeiter berater beraterin sprechen; help: hilfe helfen; fault: problem fehler kaputt defekt reparieren;
+		parcel: paket lieferung sendung; return: ruckgabe zuruckgeben erstattung; price: preis kosten kostet; password: passwort kennwort; calendar: kalender besprechung;
+		clean: saugen staubsauger putzen; holiday: urlaub ferien; sick: krank krankmeldung`,
 }

@@ -95,6 +95,12 @@ const (
 	CourtesyPhrases // what may stand beside either
 	Opposites       // pairs of opposites: a tool does one or the other
 
+	// What things are about.
+
+	// Related are words of one topic each, after its name, which is the same in all languages:
+	// "weather: rain snow". A word may be of several topics, and stands for none.
+	Related
+
 	// Dates, times and numbers.
 
 	DateWords     // words other than names that a date begins with

@@ -4,7 +4,9 @@ package confidence
 
 import (
 	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
@@ -28,6 +30,10 @@ const (
 	bareLead
 	bareKnown
 	bareNamed
+	only   // its share of the likeness among the nearest tools, the near ones counting most
+	length // how long the text is, as a logarithm
+	bareMood
+	bareOnly
 	signCount
 )
 
@@ -44,11 +50,20 @@ func Of(scope retrieval.Scope, nearest []retrieval.Near, said string, words []te
 	if !p.Moods[text.MoodOf(said, words)] {
 		s[foreignMood] = 1
 	}
+	var likeness float64
+	for _, near := range nearest {
+		likeness += math.Exp(sharpness * float64(near.Score-nearest[0].Score))
+	}
+	s[only], s[length] = 1/likeness, math.Log(float64(len(words)))
 	s[bare] = 1 / float64(1+p.Examples)
 	s[bareSimilarity], s[bareLead] = s[bare]*s[similarity], s[bare]*s[lead]
 	s[bareKnown], s[bareNamed] = s[bare]*s[known], s[bare]*s[named]
+	s[bareMood], s[bareOnly] = s[bare]*s[foreignMood], s[bare]*s[only]
 	return s
 }
+
+// sharpness is how fast the likeness of a tool loses weight the farther it is behind the first.
+const sharpness = 12
 
 // cover reads the signs that are shares of the text's words.
 func (s *Signs) cover(scope retrieval.Scope, p *retrieval.Document, words []text.Word) {
@@ -63,8 +78,12 @@ func (s *Signs) cover(scope retrieval.Scope, p *retrieval.Document, words []text
 		rarity, somebody := scope.Rarity(w.Stem)
 		weight := float64(rarity)
 		total += weight
-		if p.Knows(w.Stem) {
+		switch {
+		case p.Known[w.Stem]:
 			own += weight
+			somebody = true
+		case p.Relates(w):
+			own += relatedWeight * weight
 			somebody = true
 		}
 		if somebody {
@@ -92,6 +111,19 @@ func spokenOf(scope retrieval.Scope, name map[string]bool, words []text.Word) fl
 	}
 	return spoken / max(total, 1e-9)
 }
+
+// relatedWeight is what a word counts that is about the same as one of the tool's.
+const relatedWeight = 0.7
+
+// Compared is how many of the nearest tools are looked at.
+const Compared = 8
+
+// names are those of the signs, in their order.
+const names = `similarity lead known anybody all named foreignMood open bare bareSimilarity bareLead bareKnown bareNamed
+	only length bareMood bareOnly`
+
+// Names returns the names of the signs, in their order.
+func Names() []string { return strings.Fields(names) }
 
 // Lead is how far the nearest is ahead of the next.
 func Lead(nearest []retrieval.Near) float32 {
