@@ -151,6 +151,19 @@ func TestOfflineRejectsASureToolWithoutItsValues(t *testing.T) {
 	require.Equal(t, `book_table {"people":2,"terrace":true}`, matched(t, "book a table for 2 on the terrace", tool, matchertest.TaxiTool))
 }
 
+// TestOfflineTakesNoCallApart: parts of a message that each have another value of one tool are one
+// call.
+func TestOfflineTakesNoCallApart(t *testing.T) {
+	refund := `{"name":"refund","description":"Refund an order","examples":["refund order A-17, amount 30"],"schema":[
+		{"parameter":"order","type":"string","required":true,"allowedValues":["[A-Z]-[0-9]+"]},{"parameter":"amount","type":"number","required":true}]}`
+	for _, said := range []string{"refund order A-17, amount 30", "refund order B-2 and the amount is 12.50"} {
+		result, err := offline.New().Match(t.Context(), matchertest.Request(t, said, refund))
+		require.NoError(t, err)
+		require.Len(t, matchertest.Fired(result), 1, said)
+		require.Empty(t, result.Rejected, said)
+	}
+}
+
 func TestOfflineHasNothingToDecideWithoutTools(t *testing.T) {
 	result, err := offline.New().Match(t.Context(), matcher.Request{Text: "I want an appointment"})
 	require.NoError(t, err)

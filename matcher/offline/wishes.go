@@ -17,7 +17,7 @@ const maxParts = 6
 func (h *hearing) wishes(said string) ([]wish, string) {
 	parts := partsOf(said)
 	if len(parts) > 1 && len(parts) <= maxParts && allOrder(parts) {
-		if calls := distinct(h.apart(parts, nil)); len(calls) > 1 {
+		if calls := distinct(h.apart(parts, nil)); len(calls) > 1 && !ofOneCall(calls) {
 			return calls, ""
 		}
 	}
@@ -51,6 +51,23 @@ func hasVerb(words []text.Word) bool {
 	return slices.ContainsFunc(words, func(w text.Word) bool {
 		return text.QuestionWords.Has(w.Norm) || text.Persons.Has(w.Norm) && !text.Articles.Has(w.Norm) && !text.Pronouns.Has(w.Norm)
 	})
+}
+
+// ofOneCall reports whether calls that follow each other are of one tool and have values of
+// different parameters: "refund order A-17, amount 30" is one refund.
+func ofOneCall(calls []wish) bool {
+	for i, one := range calls[1:] {
+		before := calls[i]
+		shared := len(one.values) == 0 || len(before.values) == 0
+		for name := range one.values {
+			_, both := before.values[name]
+			shared = shared || both
+		}
+		if one.Tool == before.Tool && !shared {
+			return true
+		}
+	}
+	return false
 }
 
 // distinct are the calls without those that are there already.
