@@ -24,7 +24,7 @@ func (r *filler) figures() []moment.Reading {
 		}
 		i = numbers[0].End
 		if !slices.ContainsFunc(said, func(one quantity.Amount) bool {
-			return meets(numbers[0], one) && one.Bare() && (one.Range && !one.Loose || one.Denied)
+			return meets(numbers[0], one) && (one.Range && !one.Loose || one.Denied)
 		}) {
 			found = append(found, numbers[0])
 		}
@@ -56,6 +56,7 @@ var amountNames = text.AmountNames.Stems()
 // readNumbers gives each numeric parameter the number that stands beside a word of its
 // name, and a single parameter the single number that is left.
 func (r *filler) readNumbers() {
+	r.readCuedNumbers()
 	for _, s := range r.slots(numberSlot) {
 		if beside := r.beside(s, r.barely(s, r.figures())); len(beside) == 1 {
 			r.number(s, beside[0])
@@ -70,6 +71,29 @@ func (r *filler) readNumbers() {
 	}
 	if len(open) == 1 && len(left) == 1 && open[0].takes(json.Number(left[0].Exact)) && r.countsFor(open[0], left[0]) {
 		r.number(open[0], left[0])
+	}
+}
+
+// readCuedNumbers gives several numeric parameters the numbers that stand where the marks of
+// examples have theirs, between words that are known on both sides: "120 over 80".
+func (r *filler) readCuedNumbers() {
+	slots := r.slots(func(s *slot) bool { return numberSlot(s) && s.taught != nil })
+	if len(slots) < 2 {
+		return
+	}
+	here := sentence{text: r.Source, words: r.Words, taken: r.taken}
+	for _, s := range slots {
+		var found []moment.Reading
+		for _, f := range r.barely(s, r.figures()) {
+			left, _ := here.leftOf(f.First)
+			_, known := s.taught.knows(here.rightOf(f.End))
+			if s.taught.left[left] && known && s.takes(json.Number(f.Exact)) {
+				found = append(found, f)
+			}
+		}
+		if len(found) == 1 {
+			r.number(s, found[0])
+		}
 	}
 }
 

@@ -3,6 +3,11 @@ package values_test
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher/matchertest"
+	"earshot/matcher/values"
 )
 
 func number(digits string) json.Number { return json.Number(digits) }
@@ -112,4 +117,46 @@ func TestTheRestOfASentenceIsReadWhereItIsCertain(t *testing.T) {
 	expected{
 		"add Larry Heard to my laundry playlist": {},
 	}.of(t, `{"name":"AddToPlaylist","schema":[{"parameter":"music_item","type":"string"},{"parameter":"playlist","type":"string"},{"parameter":"artist","type":"string"}]}`)
+}
+
+func TestSeveralNumbersAreReadWhereTheMarksHaveThem(t *testing.T) {
+	expected{
+		"my blood pressure is 135 over 85": {"systolic": number("135"), "diastolic": number("85")},
+		"135 people, 85 chairs":            {},
+	}.of(t, `{"name":"record-blood-pressure","schema":[{"parameter":"systolic","type":"integer"},{"parameter":"diastolic","type":"integer"}],
+		"examples":["my blood pressure is [120](systolic) over [80](diastolic)"]}`)
+}
+
+func TestSignsUnitsAndRangesAreNotDropped(t *testing.T) {
+	expected{
+		"heating to minus 5":          {"degrees": number("-5")},
+		"heating to -5 degrees":       {"degrees": number("-5")},
+		"heating between 20 and 22":   {},
+		"heating to 20 or 22 degrees": {},
+		"heating, not 20":             {},
+	}.of(t, `{"name":"heating","schema":[{"parameter":"degrees","type":"number"}]}`)
+	expected{
+		"timer for 30 seconds":               {"minutes": number("0.5")},
+		"timer for five":                     {"minutes": number("5")},
+		"timer for between 5 and 10 minutes": {},
+		"timer for 5 kg":                     {},
+	}.of(t, `{"name":"timer","schema":[{"parameter":"minutes","type":"number","unit":"minutes"}]}`)
+}
+
+func FuzzOf(f *testing.F) {
+	candidate := matchertest.InScope(f, matchertest.Scope, "r", `{"name":"add-to-list","description":"Add to the list","schema":[
+		{"parameter":"item","type":"string"},{"parameter":"code","type":"string","description":"such as B-20"},{"parameter":"people","type":"integer"},
+		{"parameter":"minutes","type":"number","unit":"minutes"},{"parameter":"room","type":"string","allowedValues":["kitchen","cellar"]},
+		{"parameter":"by","type":"string"},{"parameter":"time","type":"string"}],
+		"examples":["add [milk](item) by [Ann](by)","[two](people) in the [kitchen](room) at [noon](time), [A-1](code)","[x](item)"]}`)[0]
+	for _, text := range []string{
+		"", "add oat milk to the list please", "add by", "four seven one one", "kitchn", "a-1 b-2", "um halb", "à", "- - 5", "minus", "\xff[", "et quart",
+		"remind me that", "that", "heures et", "viertel vor", "add milk by", "ünn à ünn", "one oh",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		read := values.Of(text, candidate.Tool, matchertest.Friday)
+		require.Len(t, read.Taken, len(read.Words))
+	})
 }

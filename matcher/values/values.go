@@ -6,6 +6,7 @@ package values
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"earshot/matcher/moment"
@@ -38,6 +39,7 @@ func Of(said string, tool *repositories.Tool, now time.Time) Reading {
 // uses as taken, and later readers leave them alone.
 type filler struct {
 	*moment.Text
+	ownWords
 	taken    []bool // by word
 	open     []*slot
 	listedAt map[int]bool // the words at which a listed value begins that was taken
@@ -45,8 +47,6 @@ type filler struct {
 	counts   bool            // there are parameters for moments or numbers
 	lesson   *lesson         // nil where no example marks values
 	texts    int             // how many free strings the tool has
-	own      map[string]bool // the stems of its name and description, and of its examples outside of marks
-	verbs    map[string]bool // those that its examples begin with
 	name     map[string]bool // the subjects of the tool's name
 	verb     string          // the first word of the tool's name
 }
@@ -67,7 +67,7 @@ func newFiller(said string, tool *repositories.Tool, now time.Time) *filler {
 	if named := text.Split(text.Identifier(tool.Name)); len(named) > 0 {
 		r.verb = named[0].Norm
 	}
-	r.learnWords(tool)
+	r.ownWords = wordsOf(tool, r.lesson)
 	for _, parameter := range shown.Parameters(tool.Params()) {
 		s := &slot{Parameter: parameter, name: text.Split(text.Identifier(parameter.Name)), about: map[string]bool{}}
 		if r.lesson != nil {
@@ -86,23 +86,37 @@ func newFiller(said string, tool *repositories.Tool, now time.Time) *filler {
 	return r
 }
 
-// learnWords takes in the tool's own words. Those of an example without marks may be values.
-func (r *filler) learnWords(tool *repositories.Tool) {
-	r.own, r.verbs = map[string]bool{}, map[string]bool{}
-	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
-		r.own[w.Stem] = true
-	}
-	if r.lesson != nil {
-		maps.Copy(r.own, r.lesson.said)
-	}
-	for _, example := range tool.Spoken() {
-		words := text.Split(example)
-		for _, w := range words {
-			if text.IsSubject(w) {
-				r.verbs[w.Stem] = len(words) > 1
-				break
-			}
+// ownWords are words that a tool itself says, by their stems.
+type ownWords struct {
+	own   map[string]bool // of its name and description, and of its examples outside of marks
+	verbs map[string]bool // those that its examples begin with
+}
+
+type ownForm struct{}
+
+// wordsOf is worked out once in the life of the tool. The words of an example without marks
+// may be values.
+func wordsOf(tool *repositories.Tool, learned *lesson) ownWords {
+	return tool.Params().Derived(ownForm{}, func() any {
+		known := ownWords{own: map[string]bool{}, verbs: map[string]bool{}}
+		for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
+			known.own[w.Stem] = true
 		}
+		if learned != nil {
+			maps.Copy(known.own, learned.said)
+		}
+		for _, example := range tool.Spoken() {
+			known.begin(text.Split(example))
+		}
+		return known
+	}).(ownWords)
+}
+
+// begin takes in the verb of an example: its first word that says something, unless it is all
+// of it.
+func (o ownWords) begin(words []text.Word) {
+	if i := slices.IndexFunc(words, text.IsSubject); i >= 0 && len(words) > 1 {
+		o.verbs[words[i].Stem] = true
 	}
 }
 
