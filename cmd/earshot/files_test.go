@@ -95,7 +95,7 @@ func TestValidateNamesEveryFaultAndNeedsNoService(t *testing.T) {
 	write(t, "b.yaml", "kind: tol\n")
 	r := command(t, nil, "validate", "-f", ".")
 	require.Equal(t, commandResult{1, "a.yaml:3:1: tool \"x\": descripton: unknown field \"descripton\"; did you mean \"description\"?\n" +
-		"b.yaml:1:7: unknown kind \"tol\": app, module, authService, source, tool, repository, toolset, group; did you mean \"tool\"?\n",
+		"b.yaml:1:7: unknown kind \"tol\": app, module, authService, source, tool, repository, toolset, group, test; did you mean \"tool\"?\n",
 		"earshot: 2 faults in the files\n"}, r)
 	write(t, "a.yaml", "kind: tool\nname: x\nauthRequired: [g]\n")
 	require.Contains(t, command(t, nil, "validate", "-f", "a.yaml").out, "a.yaml:3:16: tool \"x\": authRequired/0: the app has no authentication service \"g\"")
@@ -262,7 +262,7 @@ func TestFilesMayBeArgumentsOrStandardInput(t *testing.T) {
 		r := typing(t, nil, olderFile, append([]string{"validate"}, args...)...)
 		require.Equal(t, commandResult{0, "1 file, app clinic, 1 repository: no faults\n", ""}, r, args)
 	}
-	require.Equal(t, "-:1:7: unknown kind \"tol\": app, module, authService, source, tool, repository, toolset, group; did you mean \"tool\"?\n",
+	require.Equal(t, "-:1:7: unknown kind \"tol\": app, module, authService, source, tool, repository, toolset, group, test; did you mean \"tool\"?\n",
 		typing(t, nil, "kind: tol\n", "validate", "-").out)
 	require.Equal(t, commandResult{0, newerFile, ""}, typing(t, nil, olderFile, "migrate", "-"))
 	require.Contains(t, typing(t, nil, olderFile, "migrate", "-", "--dry-run").out, "\n+kind: tool\n")

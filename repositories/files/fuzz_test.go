@@ -19,6 +19,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(string(content), "yaml")
 	}
 	f.Add("kind: tool\nname: &a ${A}\nexamples: [*a, !!str 5, ? x]\n<<: *a\n", "yaml")
+	f.Add("kind: tool\nname: a\nschema: [{parameter: p, type: integer}]\n---\nkind: test\nname: t\nnow: 2026-11-20T09:30:00Z\nchat:\n- user: a\n- expect: [{tool: a, values: {p: x, q: null}}, {rejected: b, missing: [p]}, {none: true}]\n", "yaml")
 	f.Add(`{"kind":"tool","name":"x","examples":["${A}"]}`, "json")
 	f.Add("- &a [*a]\n- {<<: [*a]}\n--- |\n x\n...\n%YAML\n", "yml")
 	dir := f.TempDir()
@@ -28,7 +29,7 @@ func FuzzRead(f *testing.F) {
 		}
 		name := filepath.Join(dir, "t."+ending)
 		require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
-		set, err := files.Read([]string{name}, files.Options{Lookup: variables("A=b"), AppID: "x"})
+		set, err := files.Read([]string{name}, files.Options{Lookup: variables("A=b"), AppID: "x", Tests: true})
 		if err == nil {
 			_ = set.Check()
 		}
