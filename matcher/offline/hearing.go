@@ -177,5 +177,6 @@ func (h *hearing) read(said string, c matcher.Candidate) reading {
 			delete(r.Values, name)
 		}
 	}
+	r.leaveRanges()
 	return r
 }

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +103,39 @@ func (r reading) speaksOf(w text.Word) bool {
 		}
 	}
 	return text.IsSubject(w) && !text.ActionVerbs.Has(w.Norm) && text.Subjects(r.Tool.Description)[w.Stem]
+}
+
+// leaveRanges takes back a number that is one end of a range: "between 20 and 22" is neither. A
+// tool that takes both ends keeps them.
+func (r reading) leaveRanges() {
+	for i := range r.Words {
+		if !text.BetweenWords.Has(r.Words[i].Norm) {
+			continue
+		}
+		var ends []string
+		t := moment.Text{Source: r.said, Words: r.Words, Now: r.now}
+		for at := i + 1; at < min(len(r.Words), i+10) && len(ends) < 2; at++ {
+			if numbers := t.Numbers(at); len(numbers) > 0 {
+				ends, at = append(ends, numbers[0].Exact), numbers[0].End-1
+			}
+		}
+		if len(ends) == 2 {
+			r.dropOne(ends)
+		}
+	}
+}
+
+// dropOne removes the value that is one of the ends where only one of them is a value.
+func (r reading) dropOne(ends []string) {
+	var is []string
+	for name, value := range r.Values {
+		if number, ok := value.(json.Number); ok && slices.Contains(ends, number.String()) {
+			is = append(is, name)
+		}
+	}
+	if len(is) == 1 {
+		delete(r.Values, is[0])
+	}
 }
 
 // own reports whether a value is made of what the tool itself is about: "create a calendar entry"

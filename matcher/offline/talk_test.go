@@ -127,6 +127,19 @@ func TestSeveralWishesAreAllHeard(t *testing.T) {
 	}
 }
 
+func TestAnEndOfARangeIsNoValue(t *testing.T) {
+	t.Parallel()
+	heating := `{"name":"heating-set","description":"Set the heating to a temperature","examples":["heating to 21 degrees","Heizung auf 20 Grad"],
+		"schema":[{"parameter":"degrees","type":"number","required":true}]}`
+	for said, want := range map[string]string{
+		"set the heating to between 20 and 22 degrees": "heating-set misses [degrees]",
+		"Heizung auf zwischen 20 und 22 Grad":          "heating-set misses [degrees]",
+		"set the heating to 22 degrees":                `heating-set {"degrees":22}`,
+	} {
+		require.Equal(t, want, matched(t, said, heating, aircon), said)
+	}
+}
+
 func TestAWishThatIsLeftIsSaid(t *testing.T) {
 	ctx, trace := matcher.Recorded(t.Context())
 	request := matcher.Request{Text: "clean my room and water the flowers", Candidates: matchertest.InScope(t, matchertest.Scope, "hotel", cleaning, taxiCall), Now: matchertest.Friday}

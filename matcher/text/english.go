@@ -144,16 +144,17 @@ var english = language{
 		connect disconnect; enter leave; begin end; freeze unfreeze; block unblock; install uninstall; arm disarm;
 		import export`,
 	// Dates, times and numbers.
-	DateWords:  `next this coming last in the a an day`,
-	RangeWords: `and or to till until through`,
-	OfWords:    `of`,
-	DayCues:    `on by until till from to`,
-	HourCues:   `at around by`,
-	ClockCues:  `at by around about before after until till from to between`,
-	PairWords:  `couple pair`,
-	OneCues:    `for just only of exactly`,
-	Homographs: `once elf sept dos`,
-	Currencies: `usd eur chf gbp jpy dollars euros francs pounds yen bucks`,
+	DateWords:    `next this coming last in the a an day`,
+	BetweenWords: `between`,
+	RangeWords:   `and or to till until through`,
+	OfWords:      `of`,
+	DayCues:      `on by until till from to`,
+	HourCues:     `at around by`,
+	ClockCues:    `at by around about before after until till from to between`,
+	PairWords:    `couple pair`,
+	OneCues:      `for just only of exactly`,
+	Homographs:   `once elf sept dos`,
+	Currencies:   `usd eur chf gbp jpy dollars euros francs pounds yen bucks`,
 	UnitNames: `
 		mile kilometer km meter metre kg kilo kilogram gram pound ounce liter litre dollar buck euro cent percent degree
 		celsius fahrenheit guest adult passenger night hour minute second inch foot feet`,

@@ -96,8 +96,9 @@ var german = language{
 		passt; das passt; ist gut; das ist gut; gut`,
 	Opposites: `an aus; einschalten ausschalten; offnen schliessen`,
 	// Dates, times and numbers.
-	RangeWords: `bis und`,
-	NamedHours: `mittag=12:00 mitternacht=00:00`,
+	BetweenWords: `zwischen`,
+	RangeWords:   `bis und`,
+	NamedHours:   `mittag=12:00 mitternacht=00:00`,
 	DayParts: `
 		morgens=a fruh=a vormittag=a vormittags=a nachmittag=p nachmittags=p abend=p abends=p`,
 	HourCues:   `um`,

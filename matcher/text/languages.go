@@ -104,6 +104,7 @@ const (
 	// Dates, times and numbers.
 
 	DateWords     // words other than names that a date begins with
+	BetweenWords  // what stands before the ends of a range
 	RangeWords    // what stands between the ends of a range
 	OfWords       // what stands between a day, its month and its year
 	DayCues       // words after which a short weekday is one
