@@ -68,3 +68,31 @@ func TestOnlyWhatIsExactIsCertain(t *testing.T) {
 	}
 	require.Equal(t, 3, server.Count())
 }
+
+func TestWordsThatAreSureNeedNoModel(t *testing.T) {
+	const lamp = `{"name":"lamp_on","description":"Turn on the lamp","examples":["turn on the lamp","switch the lamp on","lamp on please","turn the lamp on","put on the lamp"]}`
+	const taxi = `{"name":"taxi","description":"Call a taxi","examples":["I need a taxi","call me a cab","get a taxi","order a taxi","can I have a cab"],"schema":[{"parameter":"to","type":"string"}]}`
+	server := llmtest.New(t)
+	server.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Text("none") })
+	asking := New(llm.Options{BaseURL: server.URL(), Key: secret.New(matchertest.Key), Model: "m"})
+	for _, c := range []struct{ text, when, stage string }{
+		{"please turn on the lamp", repositories.LLMUnsure, matcher.StageOffline},
+		{"please turn on the lamp", repositories.LLMAlways, matcher.StageLLM},
+		{"please order a taxi", repositories.LLMUnsure, matcher.StageLLM}, // it takes a value
+		{"please turn on the lamp and order a taxi", repositories.LLMUnsure, matcher.StageLLM},
+		{"please do not turn on the lamp", repositories.LLMUnsure, matcher.StageLLM},
+		{"my grandmother says the lamp was on in the hall", repositories.LLMUnsure, matcher.StageLLM},
+		{"hello", repositories.LLMUnsure, matcher.StageLLM},
+	} {
+		request := matchertest.Request(t, c.text, lamp, taxi)
+		request.App.Settings.LLM.When = c.when
+		result, err := asking.Match(t.Context(), request)
+		require.NoError(t, err)
+		require.Equal(t, c.stage, result.Stage, c.text)
+	}
+	chat := matchertest.Request(t, "please turn on the lamp", lamp, taxi)
+	chat.App.Settings.LLM.When, chat.Chat = repositories.LLMUnsure, true
+	result, err := asking.Match(t.Context(), chat)
+	require.NoError(t, err)
+	require.Equal(t, matcher.StageLLM, result.Stage, "a model writes the reply as well")
+}

@@ -80,7 +80,9 @@ func doubt(bar float64, scope retrieval.Scope, nearest []retrieval.Near, request
 	if why := unwanted(nearest[0], request, words); why != "" {
 		return why
 	}
-	if lead := confidence.Lead(nearest); lead < leastLead {
+	if lead := confidence.Lead(nearest); lead < 0 {
+		return "the nearest tool has next to nothing in common with the message"
+	} else if lead < leastLead {
 		return fmt.Sprintf("the nearest tool is only %.2f ahead of the next, and it takes %.2f", lead, leastLead)
 	}
 	signs := confidence.Of(scope, nearest, request.Text, words)

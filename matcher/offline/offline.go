@@ -4,6 +4,7 @@ package offline
 
 import (
 	"context"
+	"slices"
 
 	"earshot/matcher"
 	"earshot/matcher/offline/confidence"
@@ -49,7 +50,11 @@ func (o *Matcher) Certain(request matcher.Request) (matcher.Result, bool) {
 	if said := text.Corrected(request.Text); said.Before != "" || len(partsOf(said.After)) > 1 {
 		return matcher.Result{}, false
 	}
-	judged := decideAt(confidence.Sure, o.indexes.Of(request), request, text.Split(request.Text))
+	words := text.Split(request.Text)
+	if slices.ContainsFunc(words, func(w text.Word) bool { return text.Negations.Has(w.Norm) }) {
+		return matcher.Result{}, false
+	}
+	judged := decideAt(confidence.Sure, o.indexes.Of(request), request, words)
 	if judged.why != "" {
 		return matcher.Result{}, false
 	}

@@ -69,10 +69,16 @@ func undoes(p *retrieval.Document, words []text.Word) bool {
 	return false
 }
 
+// forbids reports whether the words before a negation make an order of it: "please do not".
+func forbids(before []text.Word) bool {
+	first := text.Opening(before)
+	return first == len(before)-1 && before[first].Norm == "do"
+}
+
 // negates reports whether the negation at i is of a wish or of what the tool does:
 // "do not want", "no appointment", but not "I can not find" or "I do not know".
 func negates(p *retrieval.Document, words []text.Word, i int) bool {
-	if i == 0 || words[i].Norm == "never" || text.Negations.Foreign(words[i].Norm) {
+	if i == 0 || words[i].Norm == "never" || text.Negations.Foreign(words[i].Norm) || forbids(words[:i]) {
 		return true
 	}
 	if text.UnableWords.Has(words[i-1].Norm) || words[i-1].Norm == "or" {
