@@ -89,6 +89,7 @@ var french = language{
 	BetweenWords: `entre`,
 	RangeWords:   `au a`,
 	OfWords:      `de`,
+	UnitNames:    `degre degres heures minutes seconde secondes litre litres nuit nuits`,
 	NamedHours:   `midi=12:00 minuit=00:00`,
 	DayParts:     `matin=a soir=p`,
 	HourCues:     `a`,

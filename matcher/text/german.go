@@ -109,6 +109,7 @@ var german = language{
 	Numbers:    `zwei=2 drei=3 vier=4 funf=5 sechs=6 sieben=7 acht=8 neun=9 zehn=10 elf=11 zwolf=12`,
 	Scales:     `tausend=3`,
 	PointWords: `komma`,
+	UnitNames:  `grad prozent stunde stunden minute minuten sekunde sekunden kilo liter nacht nachte`,
 	// Parameters by their names.
 	DateNames:   `datum tag`,
 	ClockNames:  `uhrzeit`,

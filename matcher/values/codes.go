@@ -136,7 +136,7 @@ var codeForm = regexp.MustCompile(`^\pL{1,5}[-_/.]?[\pL\d]*\d[\pL\d]*(?:[-_/.][\
 // digits reads a run of digits: in figures, or in words for digits and for numbers of two of
 // them, as "four seven one one", "forty-seven eleven". end is i for none.
 func (r *filler) digits(i int) (digits string, end int) {
-	if w := r.Surface(i, i+1); strings.Trim(w, "0123456789") == "" {
+	if w := r.Surface(i, i+1); strings.Trim(w, "0123456789") == "" && (len(w) > 1 || len(r.At(i+1)) != 1) {
 		if i > 0 && tight[r.Gap(i-1)] || r.joined(i) > i+1 {
 			return "", i // a part of something else
 		}
@@ -167,6 +167,9 @@ func (r *filler) spoken(i int) (digits string, end int) {
 		return "1", i + 1
 	}
 	if text.StartsWithDigit(r.At(i)) {
+		if len(r.At(i)) == 1 {
+			return r.At(i), i + 1 // 0 8 1 5
+		}
 		return "", i
 	}
 	for end = min(i+2, len(r.Words)); end > i; end-- {

@@ -14,7 +14,7 @@ import (
 func (r *filler) readNamed() {
 	for _, s := range r.slots(func(s *slot) bool { return freeText(s) || s.code }) {
 		for i := range r.Words {
-			if !s.ends(r.Words[i]) || !r.namedAt(s, i) {
+			if !s.ends(r.Words[i]) || !r.namedAt(s, i) || s.code && (i+1 >= len(r.Words) || !text.StartsWithDigit(r.At(i+1)) || len(r.codes(s)) > 1) {
 				continue
 			}
 			if first, end, ok := r.after(i); ok && r.free(first, end) {

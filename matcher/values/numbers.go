@@ -113,7 +113,7 @@ func (r *filler) countsFor(s *slot, f moment.Reading) bool {
 	if text.PeopleWords.Has(next.Norm) && (s.namedBy(peopleWords) || s.hasWord(text.GroupNames) || s.describedBy(peopleWords)) {
 		return true
 	}
-	if r.listedAt[f.End] && s.countsThings() { // "three beers"
+	if r.listedAt[f.End] && (s.countsThings() || s.Type == "integer" && s.Unit == nil) { // "three beers"
 		return true
 	}
 	return !text.IsSubject(next) || s.about[next.Stem] || units[next.Stem]

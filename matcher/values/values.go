@@ -27,7 +27,7 @@ type Reading struct {
 func Of(said string, tool *repositories.Tool, now time.Time) Reading {
 	r := newFiller(said, tool, now)
 	for _, read := range []func(){
-		r.readPatterns, r.readAllowed, r.readKnown, r.readNamed, r.readBooleans, r.readCodes, r.readAmounts, r.readMoments,
+		r.readPatterns, r.readAllowed, r.readKnown, r.readCodes, r.readNamed, r.readBooleans, r.readAmounts, r.readMoments,
 		r.readSpokenNumbers, r.readNumbers, r.readLists, r.readCued, r.readPlaces, r.readQuoted, r.readRest,
 	} {
 		read()
