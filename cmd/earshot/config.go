@@ -78,7 +78,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 		named(name, env)
 	}
 	text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
-	credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis, redis://user:password@host:port/db, with TLS rediss://; several hosts with commas between them are a Redis Cluster; redis+sentinel://hosts/master/db is the master behind sentinels, ?sentinel_password their own password")
+	credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis, redis://user:password@host:port/db (with TLS rediss://); several hosts with commas between them are a Redis Cluster; redis+sentinel://hosts/master/db is the master behind sentinels, ?sentinel_password their own password")
 	credential(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream, nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket; several servers with commas between them are a cluster")
 	c.registerModels(flags)
 	credential(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer `KEY` that may do everything")
@@ -88,7 +88,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
 	c.registerRetention(flags)
 	text(&c.Embedding.Model, "openai-embedding-model", "OPENAI_EMBEDDING_MODEL", "", "model that ranks tools by what texts mean, beside their words, where a model is offered some of many and where tools are searched; empty: none does")
-	text(&c.Embedding.BaseURL, "openai-embedding-base-url", "OPENAI_EMBEDDING_BASE_URL", "", "its endpoint, where it is not that of OPENAI_BASE_URL")
+	text(&c.Embedding.BaseURL, "openai-embedding-base-url", "OPENAI_EMBEDDING_BASE_URL", "", "`URL` of its endpoint, where it is not that of OPENAI_BASE_URL")
 	credential(&c.Embedding.Key, "openai-embedding-api-key", "OPENAI_EMBEDDING_API_KEY", "`KEY` of its endpoint; OPENAI_API_KEY goes to no other endpoint than that of the LLM")
 	flags.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
