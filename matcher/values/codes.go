@@ -207,7 +207,7 @@ func (r *filler) codeNamed(s *slot, i int) bool {
 // readSpokenNumbers fills a number that is called a code with the digits of it, said one by one.
 func (r *filler) readSpokenNumbers() {
 	slots := r.slots(func(s *slot) bool {
-		return isNumeric(s) && len(s.Allowed) == 0 && s.Unit == nil && s.namedBy(codeNames) && !counting.MatchString(text.Identifier(s.Name))
+		return isNumeric(s) && len(s.Allowed) == 0 && s.Unit == nil && s.namedBy(codeNames) && !countsSome(text.Identifier(s.Name))
 	})
 	if len(slots) != 1 {
 		return

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"earshot/matcher/moment"
 	"earshot/matcher/text"
@@ -23,13 +24,18 @@ func (r *filler) figures() []moment.Reading {
 			continue
 		}
 		i = numbers[0].End
-		if !slices.ContainsFunc(said, func(one quantity.Amount) bool {
+		if !r.ofCode(numbers[0]) && !slices.ContainsFunc(said, func(one quantity.Amount) bool {
 			return meets(numbers[0], one) && (one.Range && !one.Loose || one.Denied)
 		}) {
 			found = append(found, numbers[0])
 		}
 	}
 	return found
+}
+
+// ofCode reports whether the number is tied to letters before it, as in A-1234.
+func (r *filler) ofCode(f moment.Reading) bool {
+	return f.First > 0 && tight[r.Gap(f.First-1)] && strings.ContainsFunc(r.At(f.First-1), unicode.IsLetter)
 }
 
 func isNumeric(s *slot) bool { return s.Type == "integer" || s.Type == "number" || s.Type == "float" }
@@ -40,11 +46,18 @@ func (s *slot) isAmount() bool {
 		return false
 	}
 	sized := s.hasWord(text.GroupNames) && s.namedBy(sizeNames)
-	return sized || s.namedBy(amountNames) || s.hasWord(text.RatingNames) || counting.MatchString(text.Identifier(s.Name)) || counting.MatchString(s.Description)
+	return sized || s.namedBy(amountNames) || s.hasWord(text.RatingNames) || countsSome(text.Identifier(s.Name)) || countsSome(s.Description)
 }
 
 // counting begins a name or a description of how many there are of something.
-var counting = regexp.MustCompile(`(?i)^(?:the )?(?:number of|how many|count of|amount of) `)
+var counting = regexp.MustCompile(`(?i)^(?:the )?(?:number of|how many|count of|amount of) (\pL+)`)
+
+// countsSome reports whether a name or a description is of how many there are. The number of
+// the appointment names one, and counts nothing.
+func countsSome(said string) bool {
+	found := counting.FindStringSubmatch(said)
+	return found != nil && !text.Determiners.Has(strings.ToLower(found[1]))
+}
 
 var sizeNames = map[string]bool{text.Stem("size"): true}
 
