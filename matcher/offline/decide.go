@@ -11,9 +11,9 @@ import (
 	"earshot/repositories"
 )
 
-// leastLead is for tools that share all the words of the text: between two that are as
-// likely there is no choice.
-const leastLead float32 = 0.03
+// Between two tools that share all the words of the text there is no choice, whatever else
+// speaks for them: leastLead is for tools with few examples, equalLead for others.
+const leastLead, equalLead float32 = 0.03, 0.005
 
 // bars are the confidences from which a tool fires, by settings.offline.bar.
 var bars = map[string]float64{"": confidence.Certain, repositories.BarCertain: confidence.Certain, repositories.BarLikely: confidence.Likely}
@@ -80,13 +80,18 @@ func doubt(bar float64, scope retrieval.Scope, nearest []retrieval.Near, request
 	if why := unwanted(nearest[0], request, words); why != "" {
 		return why
 	}
-	if lead := confidence.Lead(nearest); lead < 0 {
+	few := nearest[0].Document().Examples < manyExamples
+	lead, least := confidence.Lead(nearest), equalLead
+	if few {
+		least = leastLead
+	}
+	if lead < 0 {
 		return "the nearest tool has next to nothing in common with the message"
-	} else if lead < leastLead {
-		return fmt.Sprintf("the nearest tool is only %.2f ahead of the next, and it takes %.2f", lead, leastLead)
+	} else if lead < least {
+		return fmt.Sprintf("the nearest tool is only %.2f ahead of the next, and it takes %.2f", lead, least)
 	}
 	signs := confidence.Of(scope, nearest, request.Text, words)
-	if signs.Strange() {
+	if few && signs.Strange() {
 		return "the nearest tool knows nothing of what the message is about"
 	}
 	if sure := signs.Probability(); sure < bar {
