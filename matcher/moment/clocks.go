@@ -131,8 +131,16 @@ func (r *Text) pastHour(i int) (hourAndMinute, int) {
 	if to {
 		hour, minute = (hour+23)%24, 60-minute
 	}
-	stretch := to && r.At(i) != "quarter" && r.At(i) != "half"
-	return hourAndMinute{hour: hour, minute: minute, sure: !to || r.At(i) == "quarter", stretch: stretch}, end
+	said := hourAndMinute{hour: hour, minute: minute, sure: !to || r.At(i) == "quarter"}
+	said.stretch = to && r.At(i) != "quarter" && r.At(i) != "half" && !r.minutesTo(i, minute)
+	return said, end
+}
+
+// minutesTo reports whether "ten to six" is a time and no stretch of it: said in words, in fives,
+// and after a word that brings one time.
+func (r *Text) minutesTo(i, minute int) bool {
+	cue := r.cue(i)
+	return !text.StartsWithDigit(r.At(i)) && minute%5 == 0 && (cue == "for" || text.ClockCues.Has(cue) && !text.StartCues.Has(cue) && cue != "between")
 }
 
 // smallNumber reads a whole number up to limit, in figures or words. end is i for none.
@@ -205,6 +213,9 @@ func (r *Text) letters(i int) (half string, end int) {
 	}
 	switch r.At(i) {
 	case "am", "pm":
+		if next := r.At(i + 1); text.DayParts.Foreign(next) || text.Weekdays.Foreign(next) { // "um fünf am Nachmittag"
+			return "", i
+		}
 		return r.At(i)[:1], i + 1
 	case "a", "p":
 		if r.At(i+1) == "m" {

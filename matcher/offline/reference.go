@@ -210,9 +210,12 @@ func (h *hearing) sibling(last wish, said string, content []text.Word, meant fun
 }
 
 // inherits gives a call that points back to the one before the values that it lacks: "close that
-// ticket", "and order a new one".
+// ticket", "and order a new one". One that says a number says its own: "between 37 and 38" is none
+// that can be taken, and the old one was not meant.
 func inherits(last, one wish) wish {
-	if !slices.ContainsFunc(text.Split(one.said), func(w text.Word) bool { return text.Pronouns.Has(w.Norm) }) || shares(things(one.Tool), things(last.Tool)) == 0 {
+	words := text.Split(one.said)
+	back := slices.ContainsFunc(words, func(w text.Word) bool { return text.Pronouns.Has(w.Norm) })
+	if !back || slices.ContainsFunc(words, isNumber) || shares(things(one.Tool), things(last.Tool)) == 0 {
 		return one
 	}
 	for _, parameter := range one.Tool.Params().List() {

@@ -30,13 +30,15 @@ const (
 	checkout   = `{"name":"checkout","description":"Check out of the hotel","examples":["I would like to check out","we are leaving"]}`
 	cleaning   = `{"name":"housekeeping","description":"Ask housekeeping to clean the room","examples":["please clean my room"]}`
 	taxiCall   = `{"name":"taxi-call","description":"Call a taxi"}`
-	aircon     = `{"name":"aircon-off","description":"Switch the air conditioning off"}`
+	fever      = `{"name":"temperature-note","description":"Write a guest's body temperature down","examples":["write down my temperature, [36.8](degrees)"],
+		"schema":[{"parameter":"degrees","type":"number","required":true}]}`
+	aircon = `{"name":"aircon-off","description":"Switch the air conditioning off"}`
 )
 
 // held holds a conversation as a session does, and renders what came of each message.
 func held(t *testing.T, said ...string) []string {
 	t.Helper()
-	candidates := matchertest.InScope(t, matchertest.Scope, "hotel", lampOn, lampOff, windowOpen, windowClose, massage, massageOff, checkout, cleaning, taxiCall, aircon)
+	candidates := matchertest.InScope(t, matchertest.Scope, "hotel", lampOn, lampOff, windowOpen, windowClose, massage, massageOff, checkout, cleaning, taxiCall, fever, aircon)
 	var history []matcher.Utterance
 	var begun []conversation.Begun
 	var outcomes []string
@@ -107,6 +109,7 @@ func TestAMessageSpeaksOfWhatWasDoneBefore(t *testing.T) {
 			{`lamp-on {"place":"desk"}`, `lamp-on {"place":"bed"}`, `lamp-off {"place":"bed"}`, `lamp-off {"place":"hall"}`},
 		},
 		{{"open the window", "and close it again", "thanks", "no"}, {`window-open {}`, `window-close {}`, "", ""}},
+		{{"write down my temperature 38.4", "write down that my temperature is between 37 and 38"}, {`temperature-note {"degrees":38.4}`, "temperature-note misses [degrees]"}},
 		{{"switch it off", "and the other one", "not that one", "again"}, {"", "", "", ""}},
 	} {
 		require.Equal(t, turns[1], held(t, turns[0]...))
