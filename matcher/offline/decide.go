@@ -53,7 +53,7 @@ func called(nearest []retrieval.Near, said string, words []text.Word) []retrieva
 	m := text.MoodOf(said, words)
 	kept := slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
 		p := near.Document()
-		return unspoken(p, m) || undoesUnasked(p, words)
+		return unspoken(p, m, words) || undoesUnasked(p, words)
 	})
 	if len(kept) == 0 {
 		return nearest
@@ -111,7 +111,7 @@ func unwanted(nearest retrieval.Near, request matcher.Request, words []text.Word
 		return "the message thanks or says good-bye"
 	case undoesUnasked(p, words):
 		return "the nearest tool undoes what it is about, and the message does not ask for that"
-	case unspoken(p, m):
+	case unspoken(p, m, words):
 		return "the message asks or tells, and does not call for the nearest tool as its examples do"
 	}
 	return ""

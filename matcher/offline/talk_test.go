@@ -81,6 +81,22 @@ func TestACorrectionIsNeverMadeWithTheOldValue(t *testing.T) {
 	}
 }
 
+func TestTroubleCallsForWhatMendsIt(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "desk", `{"name":"block-card","description":"Block a lost or stolen card"}`,
+		`{"name":"book-massage","description":"Book a massage"}`, `{"name":"maison-panne","description":"Signaler que le chauffage ne marche pas"}`,
+		`{"name":"schluessel","description":"Der Gast hat den Schlüssel verloren"}`)
+	for said, want := range map[string][]string{
+		"I have lost my card": {"block-card {}"}, "somebody has stolen my card": {"block-card {}"}, "ich habe den Schlüssel verloren": {"schluessel {}"},
+		"le chauffage ne marche pas": {"maison-panne {}"},
+		"I have not lost my card":    nil, "my massage was fine": nil, "ich habe den Schlüssel nicht verloren": nil, "le chauffage marche": nil, "I lost my way": nil,
+	} {
+		result, err := chain.New(llm.Options{}).Match(t.Context(), matcher.Request{Candidates: candidates, Text: said, Now: matchertest.Friday})
+		require.NoError(t, err)
+		require.Equal(t, want, matchertest.Fired(result), said)
+	}
+}
+
 func TestATextThatCorrectsItselfIsMadeWithWhatItSaysLast(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{

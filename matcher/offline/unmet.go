@@ -44,7 +44,7 @@ func (r reading) untimely(p *retrieval.Document) string {
 	if i := text.Condition(r.said, r.Words); i >= 0 && !r.quotes(i, i+2) && !r.sampled(func(said string, words []text.Word) bool { return text.Condition(said, words) >= 0 }) {
 		return "the message makes a condition, which nothing waits for"
 	}
-	if (mood == text.Statement || mood == text.Fragment && !r.ordered()) && text.Tells(r.Words) && !r.sampled(func(_ string, words []text.Word) bool { return text.Tells(words) }) {
+	if (mood == text.Statement || mood == text.Fragment && !r.ordered()) && text.Tells(r.Words) && !p.Mends(r.Words) && !r.sampled(func(_ string, words []text.Word) bool { return text.Tells(words) }) {
 		return "the message tells of the past"
 	}
 	if r.putOff() && !r.timed() {

@@ -11,8 +11,8 @@ import (
 // unspoken reports whether the text is in a mood that, as far as is known, does not call
 // for the tool. "When is my appointment?" and "my appointment was fine" have all the words
 // of a tool that books one, and are no bookings.
-func unspoken(p *retrieval.Document, m text.Mood) bool {
-	return !p.Moods[m] && p.Examples < manyExamples
+func unspoken(p *retrieval.Document, m text.Mood, words []text.Word) bool {
+	return !p.Called(m, words) && p.Examples < manyExamples
 }
 
 // manyExamples are so many that a tool may well be called for in moods that none of them is

@@ -73,6 +73,20 @@ func (p *Document) hear(tool *repositories.Tool) {
 	}
 }
 
+// Called reports whether a text in a mood may call for the tool. One that tells does so where it
+// tells of the trouble that the tool is for: "I have lost my card" calls for what blocks a lost one.
+func (p *Document) Called(m text.Mood, words []text.Word) bool {
+	return p.Moods[m] || m == text.Statement && p.Mends(words)
+}
+
+// Mends reports whether a text tells of trouble that the tool's name and description speak of.
+func (p *Document) Mends(words []text.Word) bool {
+	denied := slices.ContainsFunc(words, func(w text.Word) bool { return text.Negations.Has(w.Norm) || text.Denials.Has(w.Norm) })
+	return slices.ContainsFunc(words, func(w text.Word) bool {
+		return p.Title[w.Stem] && (text.TroubleWords.Has(w.Norm) && !denied || text.FailingVerbs.Has(w.Norm) && denied)
+	})
+}
+
 // freeText reports whether a parameter takes text of any kind, and is not named for a form
 // that its values have.
 func freeText(parameter shown.Parameter) bool {

@@ -91,6 +91,8 @@ var english = language{
 	TimeUnits:       `second seconds minute minutes hour hours day days week weeks month months`,
 	AheadWords:      `in`,
 	LaterWords:      `later soon tonight afterwards someday sometime eventually`,
+	TroubleWords:    `lost stolen broken damaged missing expired forgotten forgot loud noisy leaking leaks defective jammed stuck cracked`,
+	FailingVerbs:    `work works working start starts`,
 	PastWords: `
 		was were had did went came got made took gave bought told said saw found left lost kept felt slept woke ate drank
 		paid sent spoke thought brought knew ran drove met forgot broke fell rang wrote wore stood sat read heard`,

@@ -54,6 +54,8 @@ var french = language{
 	TimeUnits:       `seconde secondes minutes heure heures jour jours semaine semaines mois`,
 	AheadWords:      `dans`,
 	LaterWords:      `tard bientot tantot`,
+	TroubleWords:    `perdu perdue vole volee casse cassee oublie expire expiree bruyant bruyants panne abime fuit bloque`,
+	FailingVerbs:    `marche marchent fonctionne fonctionnent`,
 	PastWords:       `etait etaient avait avaient etais avais`,
 	PerfectWords:    `ai as a avons avez ont suis`,
 	// Yes and no.

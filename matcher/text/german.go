@@ -57,6 +57,8 @@ var german = language{
 	TimeUnits:       `sekunden minute minuten stunde stunden tag tage tagen woche wochen monat monaten`,
 	AheadWords:      `in`,
 	LaterWords:      `spater nachher bald demnachst irgendwann gleich`,
+	TroubleWords:    `kaputt verloren gestohlen defekt beschadigt laut laute abgelaufen vergessen fehlt undicht tropft verstopft`,
+	FailingVerbs:    `funktioniert funktionieren geht gehen lauft`,
 	PastWords: `
 		war waren hatte hatten ging gingen kam kamen machte machten wollte wurde wurden gab fuhr`,
 	PerfectWords: `habe hast hat haben bin ist sind`,

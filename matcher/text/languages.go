@@ -69,6 +69,8 @@ const (
 	TimeUnits       // units of time
 	AheadWords      // words before an amount of time, from now on
 	LaterWords      // times to come that are no date: "later"
+	TroubleWords    // what is wrong with a thing: "lost", "broken"
+	FailingVerbs    // verbs that, where they are denied, say the same: "does not work"
 	PastWords       // forms of verbs that tell of the past
 	Participles     // irregular participles
 	Adverbs         // words between a person and what they did

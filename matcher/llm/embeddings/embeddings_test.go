@@ -95,7 +95,7 @@ func TestASessionsToolsAreCompared(t *testing.T) {
 		require.Empty(t, why)
 		return len(alike) == 1 && alike[0].Tool.Name == "barista"
 	}, waiting, time.Millisecond, "what no write has made is made when it is needed")
-	require.Equal(t, 5, kept.count())
+	require.Eventually(t, func() bool { return kept.count() == 5 }, waiting, time.Millisecond, "and kept, as are the app's own")
 }
 
 // clock is one that a test moves.

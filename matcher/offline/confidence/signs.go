@@ -47,7 +47,7 @@ func Of(scope retrieval.Scope, nearest []retrieval.Near, said string, words []te
 	s[similarity], s[lead] = float64(nearest[0].Score), float64(Lead(nearest))
 	s.cover(scope, p, words)
 	s[named] = spokenOf(scope, p.Name, words)
-	if !p.Moods[text.MoodOf(said, words)] {
+	if !p.Called(text.MoodOf(said, words), words) {
 		s[foreignMood] = 1
 	}
 	var likeness float64
