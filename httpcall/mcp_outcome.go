@@ -34,6 +34,8 @@ func (c *Caller) outcomeOfRemote(ctx context.Context, call *preparedCall, failed
 		return dead(failed.Status, "%s refused it: %s (%d)", call.label(), effect.Clip(failed.Message), failed.Code), alive
 	case ctx.Err() != nil:
 		return outcomeOfError(ctx, call, ctx.Err(), sent)
+	case effect.Late(ctx): // what the client waits by has the same end, and may notice it first
+		return outcomeOfError(ctx, call, context.DeadlineExceeded, sent)
 	case failed.Cause != nil:
 		return outcomeOfError(ctx, call, failed.Cause, sent)
 	}
