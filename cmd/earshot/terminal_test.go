@@ -38,10 +38,10 @@ func TestChatShowsWhatFiresAndWhyNothingDoes(t *testing.T) {
 
 func TestChatExplainsTheLastMessage(t *testing.T) {
 	w, _ := talking(t)
-	r := typing(t, w.env, "I want an appointment\n/why\nthe weather is fine\n/why\n", "chat")
+	r := typing(t, w.env, "I want an appointment\n/why\nmy appointment was fine\n/why\n", "chat")
 	require.Equal(t, 0, r.code, r.err)
 	require.Contains(t, r.out, "  Fired booking/book. (exact)\n  fired book {} The text is that of the tool")
-	require.Regexp(t, `  nothing fired: the nearest tool knows .*\. In scope: booking/book \(0\.\d\d\)\n  Nothing fired: the nearest tool .*\. \(offline\)\n  in scope booking/book \(0\.\d\d\)\n`, r.out)
+	require.Regexp(t, `  nothing fired: the message .*\. In scope: booking/book \(0\.\d\d\)\n  Nothing fired: the message .*\. \(offline\)\n  in scope booking/book \(0\.\d\d\)\n`, r.out)
 	require.Contains(t, typing(t, w.env, "/why\n", "chat").err, "nothing was said yet")
 }
 

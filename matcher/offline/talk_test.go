@@ -97,6 +97,17 @@ func TestTroubleCallsForWhatMendsIt(t *testing.T) {
 	}
 }
 
+func TestATextIsAboutTheNumberThatCanBeChosen(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "desk", `{"name":"choose-time","description":"User chooses the time of the appointment",
+		"schema":[{"parameter":"time","type":"string","required":true,"allowedValues":["10:00","11:30"]}],"examples":["I take 10:00"]}`, taxiCall)
+	for said, want := range map[string][]string{"I take 11:30": {`choose-time {"time":"11:30"}`}, "I take 12:45": nil, "I take it": nil} {
+		result, err := chain.New(llm.Options{}).Match(t.Context(), matcher.Request{Candidates: candidates, Text: said, Now: matchertest.Friday})
+		require.NoError(t, err)
+		require.Equal(t, want, matchertest.Fired(result), said)
+	}
+}
+
 func TestATextThatCorrectsItselfIsMadeWithWhatItSaysLast(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{

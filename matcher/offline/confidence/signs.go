@@ -72,7 +72,8 @@ func (s *Signs) cover(scope retrieval.Scope, p *retrieval.Document, words []text
 		if p.Known[w.Stem] {
 			every++
 		}
-		if !text.IsSubject(w) {
+		listed := text.StartsWithDigit(w.Norm) && p.Known[w.Stem] // "I take 11:30" is about that where it can be chosen
+		if !text.IsSubject(w) && !listed {
 			continue
 		}
 		rarity, somebody := scope.Rarity(w.Stem)
