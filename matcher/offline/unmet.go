@@ -214,5 +214,6 @@ func (r reading) sampled(is func(string, []text.Word) bool) bool {
 	if is(r.Tool.Description, text.Split(r.Tool.Description)) {
 		return true
 	}
-	return slices.ContainsFunc(r.Tool.Examples[:min(len(r.Tool.Examples), maxSampled)], func(example string) bool { return is(example, text.Split(example)) })
+	spoken := r.Tool.Spoken()
+	return slices.ContainsFunc(spoken[:min(len(spoken), maxSampled)], func(example string) bool { return is(example, text.Split(example)) })
 }
