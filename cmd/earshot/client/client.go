@@ -3,6 +3,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,7 @@ const (
 type Client struct {
 	Server string        // URL of the service
 	Key    secret.Secret // bearer key; none where it is empty
+	HTTP   *http.Client  // makes the requests; nil: http.DefaultClient
 }
 
 // Refusal is an answer of the service that is an error (RFC 9457).
@@ -93,7 +95,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte) ([]
 	if !c.Key.Empty() {
 		request.Header.Set("Authorization", "Bearer "+c.Key.Reveal())
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := cmp.Or(c.HTTP, http.DefaultClient).Do(request)
 	if err != nil {
 		return nil, unreachable(c.Server, err)
 	}

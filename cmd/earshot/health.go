@@ -1,0 +1,117 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"earshot/cmd/earshot/client"
+	"earshot/repositories/fault"
+)
+
+// healthTimeout is how long health waits by default. A replica answers its probe within two
+// seconds, whatever its Redis and its NATS do, so one that takes longer hangs.
+const healthTimeout = 3 * time.Second
+
+// healthProbe asks one replica whether it is ready.
+type healthProbe struct {
+	server  string // URL; empty: the replica of this machine
+	addr    string // that this replica listens on
+	cert    string // file of its certificate; empty: it speaks HTTP
+	timeout time.Duration
+}
+
+func newHealth(env environment) *cobra.Command {
+	p := &healthProbe{}
+	cmd := &cobra.Command{
+		Use:   "health",
+		Short: "Ask whether a service is ready",
+		Long: "Ask /readyz of a service, as health checks of containers do: exits with 0 where it is\n" +
+			"ready, and with 1 and a line that says why where it is not. It needs no key. Without\n" +
+			"--server it asks the replica that EARSHOT_ADDR has listening on this machine, over HTTPS\n" +
+			"where EARSHOT_TLS_CERT is set.",
+		Example: "  earshot health\n  earshot health --server https://earshot.example",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := p.ask(cmd.Context()); err != nil {
+				return err
+			}
+			fmt.Fprintln(env.out, "ready")
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&p.server, "server", "", "`URL` of the service; the replica of this machine where it is missing (EARSHOT_URL)")
+	flags.StringVar(&p.addr, "addr", "127.0.0.1:8080", "what the replica of this machine listens on (EARSHOT_ADDR)")
+	flags.StringVar(&p.cert, "tls-cert", "", "`FILE` with its certificate, where it serves HTTPS (EARSHOT_TLS_CERT)")
+	flags.DurationVar(&p.timeout, "timeout", healthTimeout, "how long its answer is waited for")
+	for name, variable := range map[string]string{"server": "EARSHOT_URL", "addr": "EARSHOT_ADDR", "tls-cert": "EARSHOT_TLS_CERT"} {
+		flags.SetAnnotation(name, envAnnotation, []string{variable}) //nolint:errcheck // the flag exists
+	}
+	return cmd
+}
+
+// ask returns why the service is not ready.
+func (p *healthProbe) ask(ctx context.Context) error {
+	asked := &client.Client{Server: p.server, HTTP: &http.Client{CheckRedirect: refuseRedirect}}
+	if p.timeout <= 0 {
+		return fmt.Errorf("--timeout is %s; it must be more than 0, as in %s", p.timeout, healthTimeout)
+	}
+	if p.server == "" {
+		address, err := dialable(p.addr)
+		if err != nil {
+			return err
+		}
+		asked.Server, asked.HTTP.Transport = p.scheme()+address, ownTransport()
+	}
+	bounded, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	_, err := asked.Call(bounded, http.MethodGet, "/readyz", nil)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%s does not answer within %s", client.Redacted(asked.Server), p.timeout)
+	}
+	return err
+}
+
+// refuseRedirect has a redirect be no answer: what it leads to says nothing of the service.
+func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+func (p *healthProbe) scheme() string {
+	if p.cert != "" {
+		return "https://"
+	}
+	return "http://"
+}
+
+// ownTransport reaches the replica of this machine: by no proxy, and without a look at whom its
+// certificate is for, which is the name that others know it by. Nothing is told to it.
+func ownTransport() http.RoundTripper {
+	return &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+}
+
+// dialable returns the address at which a server is reached that listens on addr: this
+// machine's own where it listens on all that there are.
+func dialable(addr string) (string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err == nil && (port == "" || port == "0") {
+		err = errors.New("its port is not known")
+	}
+	if err != nil {
+		return "", fmt.Errorf("--addr (EARSHOT_ADDR) is %q: %w; give host and port, as in 127.0.0.1:8080, or name the service with --server or EARSHOT_URL", fault.Clip(addr), err)
+	}
+	switch ip, _ := netip.ParseAddr(cmp.Or(host, "0.0.0.0")); ip {
+	case netip.IPv4Unspecified():
+		host = "127.0.0.1"
+	case netip.IPv6Unspecified():
+		host = "::1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
