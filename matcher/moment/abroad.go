@@ -15,17 +15,21 @@ func (r *Text) abroad(i int) (said hourAndMinute, end int) {
 			return said, end
 		}
 	}
-	if hour, end := r.anyNumber(i, 24); end > i && text.HourCues.Foreign(r.cue(i)) && !text.StartsWithDigit(r.At(i)) {
-		return hourAndMinute{hour: hour}, end
+	if text.StartsWithDigit(r.At(i)) || !text.HourCues.Foreign(r.cue(i)) {
+		return hourAndMinute{}, i
 	}
-	return hourAndMinute{}, i
+	hour, end := r.anyNumber(i, 24)
+	return hourAndMinute{hour: hour}, end
 }
 
 // halfBefore reads "halb sieben" and "dreiviertel acht", which are before the hour.
 func (r *Text) halfBefore(i int) (hourAndMinute, int) {
 	minute := map[string]int{"halb": 30, "dreiviertel": 45}[r.At(i)]
+	if minute == 0 {
+		return hourAndMinute{}, i
+	}
 	hour, end := r.anyNumber(i+1, 24)
-	if minute == 0 || end == i+1 || hour == 0 {
+	if hour == 0 {
 		return hourAndMinute{}, i
 	}
 	return hourAndMinute{hour: earlier(hour), minute: minute, sure: true}, end
@@ -33,13 +37,16 @@ func (r *Text) halfBefore(i int) (hourAndMinute, int) {
 
 // besideHour reads "Viertel nach acht" and "zehn vor acht".
 func (r *Text) besideHour(i int) (hourAndMinute, int) {
-	minute, at := 15, i+1
-	if r.At(i) != "viertel" {
-		minute, at = r.anyNumber(i, 30)
+	before := r.At(i+1) == "vor"
+	if !before && r.At(i+1) != "nach" {
+		return hourAndMinute{}, i
 	}
-	before := r.At(at) == "vor"
-	hour, end := r.anyNumber(at+1, 24)
-	if at == i || minute == 0 || !before && r.At(at) != "nach" || end == at+1 {
+	minute := 15
+	if r.At(i) != "viertel" {
+		minute, _ = r.anyNumber(i, 30)
+	}
+	hour, end := r.anyNumber(i+2, 24)
+	if minute == 0 || end == i+2 {
 		return hourAndMinute{}, i
 	}
 	if before {
@@ -50,14 +57,17 @@ func (r *Text) besideHour(i int) (hourAndMinute, int) {
 
 // hourNamed reads "zehn Uhr dreißig" and "six heures et demie".
 func (r *Text) hourNamed(i int) (hourAndMinute, int) {
-	hour, at := r.anyNumber(i, 24)
-	if at == i && (r.At(i) == "une" || r.At(i) == "ein") {
-		hour, at = 1, i+1
-	}
-	if at == i || r.At(at) != "uhr" && r.At(at) != "heures" && r.At(at) != "heure" {
+	if after := r.At(i + 1); after != "uhr" && after != "heures" && after != "heure" {
 		return hourAndMinute{}, i
 	}
-	said, at := hourAndMinute{hour: hour, sure: true, written: true}, at+1
+	hour, end := r.anyNumber(i, 24)
+	if end == i && (r.At(i) == "une" || r.At(i) == "ein") {
+		hour, end = 1, i+1
+	}
+	if end == i {
+		return hourAndMinute{}, i
+	}
+	said, at := hourAndMinute{hour: hour, sure: true, written: true}, end+1
 	switch {
 	case r.At(at) == "et" && (r.At(at+1) == "demie" || r.At(at+1) == "demi"):
 		said.minute, at = 30, at+2

@@ -12,8 +12,21 @@ import (
 
 // Numbers returns the readings of the number that begins at word i, in figures or in
 // words: none or one, and a second one where a space may part its groups, as in
-// "2 300".
+// "2 300". They are not to be changed.
 func (r *Text) Numbers(i int) []Reading {
+	if i >= len(r.Words) {
+		return nil
+	}
+	if r.numbers == nil {
+		r.numbers = make([][]Reading, len(r.Words))
+	}
+	if r.numbers[i] == nil {
+		r.numbers[i] = append([]Reading{}, r.numbersAt(i)...)
+	}
+	return r.numbers[i]
+}
+
+func (r *Text) numbersAt(i int) []Reading {
 	if !text.StartsWithDigit(r.At(i)) {
 		if found, ok := r.inWords(i); ok {
 			return []Reading{r.signed(r.scaled(r.pointed(found)))}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"earshot/matcher/text"
+	"earshot/repositories/quantity"
 )
 
 // Reading is an interpretation of some words of a text as a date, a time of day or a
@@ -44,16 +45,35 @@ func (r *Text) reading(first, end int, values ...string) Reading {
 	return found
 }
 
-// Dates returns the readings of dates, left to right.
-func (r *Text) Dates() []Reading { return r.each(r.date) }
+// Dates returns the readings of dates, left to right. They are not to be changed.
+func (r *Text) Dates() []Reading {
+	if r.dates == nil {
+		r.dates = r.each(r.date)
+	}
+	return r.dates
+}
 
-// Clocks returns the readings of times of day, left to right.
-func (r *Text) Clocks() []Reading { return r.each(r.clock) }
+// Clocks returns the readings of times of day, left to right. They are not to be changed.
+func (r *Text) Clocks() []Reading {
+	if r.clocks == nil {
+		r.clocks = r.each(r.clock)
+	}
+	return r.clocks
+}
+
+// Amounts returns the numbers of the text and what each measures, left to right. They are not
+// to be changed.
+func (r *Text) Amounts() []quantity.Amount {
+	if r.amounts == nil {
+		r.amounts = append([]quantity.Amount{}, quantity.Unit{}.Amounts(r.Source)...)
+	}
+	return r.amounts
+}
 
 // each collects what read finds. A doubtful reading does not hide one that shares
 // its words.
 func (r *Text) each(read func(int) (Reading, bool)) []Reading {
-	var all []Reading
+	all := []Reading{}
 	for i := 0; i < len(r.Words); {
 		found, ok := read(i)
 		if !ok {
@@ -85,11 +105,17 @@ func lacks(known, layout, part string) bool {
 	return strings.Contains(layout, part) && !strings.Contains(known, part)
 }
 
-// Text is a text with its words, in which dates, times of day and numbers are read.
+// Text is a text with its words, in which dates, times of day and numbers are read. It is of one
+// goroutine.
 type Text struct {
 	Source string
 	Words  []text.Word
 	Now    time.Time // what relative dates count from
+
+	// What has been read; nil before that. Several tools are often asked about one text.
+	dates, clocks []Reading
+	amounts       []quantity.Amount
+	numbers       [][]Reading // by word
 }
 
 // NewText splits the first words of a text. It is cut after the last of them: the

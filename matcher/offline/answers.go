@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"earshot/matcher"
+	"earshot/matcher/moment"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
 )
@@ -89,8 +90,8 @@ func onlyAnswer(u matcher.Unfinished, said string) (string, bool) {
 	if first == end || end-first > maxAnswerWords || !takesAnyText(u, u.Missing[0]) {
 		return "", false
 	}
-	answer := reading{Reading: values.Reading{Words: words[first:end]}, said: said}
-	if refersBack(answer.Words) || len(answer.moments()) > 0 || !slices.ContainsFunc(answer.Words, func(w text.Word) bool { return isThing(w) || isNumber(w) }) {
+	answer := &moment.Text{Source: said, Words: words[first:end]}
+	if refersBack(answer.Words) || len(moments(answer)) > 0 || !slices.ContainsFunc(answer.Words, func(w text.Word) bool { return isThing(w) || isNumber(w) }) {
 		return "", false
 	}
 	return text.Spoken(said, words, first, end), true

@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	"earshot/matcher"
+	"earshot/matcher/moment"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
+	"earshot/repositories"
 )
 
 // hearing is what is made of one message in its conversation.
@@ -16,6 +18,23 @@ type hearing struct {
 	scope   retrieval.Scope
 	trace   *matcher.Trace
 	traced  bool // the scores are in the trace
+
+	texts    map[string]*moment.Text // what has been split, by what was said
+	readings map[heard]reading       // what has been read
+}
+
+// heard is a text that was read for a tool.
+type heard struct {
+	said string
+	tool *repositories.Tool
+}
+
+// text is a message, or a part of one, split into words once.
+func (h *hearing) text(said string) *moment.Text {
+	if h.texts[said] == nil {
+		h.texts[said] = moment.NewText(said, h.request.Now)
+	}
+	return h.texts[said]
 }
 
 // wish is a call that a text asks for.
@@ -129,7 +148,7 @@ func (h *hearing) byValues(judged judgement, request matcher.Request, words []te
 		if one.Score < judged.nearest[0].Score-closeBy {
 			break
 		}
-		n := h.read(request.Text, h.request.Candidates[one.Place]).chosen()
+		n := h.chosen(request.Text, h.request.Candidates[one.Place])
 		switch {
 		case n > best:
 			best, second, at = n, best, i
@@ -148,10 +167,10 @@ func (h *hearing) byValues(judged judgement, request matcher.Request, words []te
 
 // chosen counts the values of a text that no other words could be: numbers, and those among a few
 // that are allowed.
-func (r reading) chosen() int {
+func (h *hearing) chosen(said string, c matcher.Candidate) int {
 	n := 0
-	for _, parameter := range r.Tool.Params().List() {
-		if r.Values[parameter.Name] != nil && (len(parameter.Allowed) > 0 || parameter.Type != "string") {
+	for _, name := range values.KindsOf(c.Tool).Chosen {
+		if h.read(said, c).Values[name] != nil {
 			n++
 		}
 	}
@@ -169,9 +188,21 @@ func (h *hearing) rivals(near []retrieval.Near, nearest int) []reading {
 	return found
 }
 
-// read reads the values of a text for a tool.
+// read reads the values of a text for a tool. They are the caller's own; what is read again, as
+// the best of several tools is, is taken from memory.
 func (h *hearing) read(said string, c matcher.Candidate) reading {
-	r := reading{Candidate: c, Reading: values.Of(said, c.Tool, h.request.Now), said: said, now: h.request.Now}
+	key := heard{said, c.Tool}
+	r, before := h.readings[key]
+	if !before {
+		r = h.readAnew(said, c)
+		h.readings[key] = r
+	}
+	r.Values = maps.Clone(r.Values)
+	return r
+}
+
+func (h *hearing) readAnew(said string, c matcher.Candidate) reading {
+	r := reading{c, values.Of(h.text(said), c.Tool)}
 	for _, name := range values.KindsOf(c.Tool).Free {
 		if value, is := r.Values[name].(string); is && r.own(value) {
 			delete(r.Values, name)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"earshot/matcher"
+	"earshot/matcher/moment"
 	"earshot/matcher/offline/confidence"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
@@ -29,7 +30,10 @@ func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.R
 		return matcher.Result{Stage: matcher.StageNone}, nil
 	}
 	found := finding{Result: matcher.Result{Stage: matcher.StageOffline}, trace: matcher.TraceOf(ctx)}
-	h := &hearing{request: request, scope: o.indexes.Of(request), trace: found.trace}
+	h := &hearing{
+		request: request, scope: o.indexes.Of(request), trace: found.trace,
+		texts: map[string]*moment.Text{}, readings: map[heard]reading{},
+	}
 	calls, why := h.hear()
 	for _, one := range calls {
 		found.take(one.Candidate, one.values, request)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"earshot/matcher"
 	"earshot/matcher/moment"
@@ -17,17 +16,12 @@ import (
 type reading struct {
 	matcher.Candidate
 	values.Reading
-	said string
-	now  time.Time
 }
 
-func (r reading) wish() wish { return wish{r.Candidate, r.Values, r.said} }
+func (r reading) wish() wish { return wish{r.Candidate, r.Values, r.Source} }
 
-// moments are the dates and times of day in the text.
-func (r reading) moments() []moment.Reading {
-	t := moment.Text{Source: r.said, Words: r.Words, Now: r.now}
-	return append(t.Dates(), t.Clocks()...)
-}
+// moments are the dates and times of day in a text.
+func moments(t *moment.Text) []moment.Reading { return slices.Concat(t.Dates(), t.Clocks()) }
 
 // whole reports whether the text says nothing but values of the tool: what else it has is
 // grammar, politeness, or the tool's own words.
@@ -113,9 +107,8 @@ func (r reading) leaveRanges() {
 			continue
 		}
 		var ends []string
-		t := moment.Text{Source: r.said, Words: r.Words, Now: r.now}
 		for at := i + 1; at < min(len(r.Words), i+10) && len(ends) < 2; at++ {
-			if numbers := t.Numbers(at); len(numbers) > 0 {
+			if numbers := r.Numbers(at); len(numbers) > 0 {
 				ends, at = append(ends, numbers[0].Exact), numbers[0].End-1
 			}
 		}
@@ -146,32 +139,37 @@ func (r reading) own(value string) bool {
 	return len(said) > 0 && shares(said, about) == len(said)
 }
 
-// things are the stems of what a tool is named for, without what it does to it.
-func things(tool *repositories.Tool) map[string]bool {
-	found := map[string]bool{}
-	for _, w := range text.Split(text.Identifier(tool.Name)) {
-		if isThing(w) {
-			found[w.Stem] = true
-		}
-	}
-	return found
+// title is what a tool's name says, by the stems of its words.
+type title struct {
+	things map[string]bool // what it is for
+	doing  map[string]bool // the rest: what it does to it
 }
+
+type titleForm struct{}
+
+// titleOf is worked out once in the life of the tool.
+func titleOf(tool *repositories.Tool) title {
+	return tool.Params().Derived(titleForm{}, func() any {
+		t := title{things: map[string]bool{}, doing: map[string]bool{}}
+		for _, w := range text.Split(text.Identifier(tool.Name)) {
+			if isThing(w) {
+				t.things[w.Stem] = true
+			} else {
+				t.doing[w.Stem] = true
+			}
+		}
+		return t
+	}).(title)
+}
+
+func things(tool *repositories.Tool) map[string]bool { return titleOf(tool).things }
+
+func doing(tool *repositories.Tool) map[string]bool { return titleOf(tool).doing }
 
 // isThing reports whether a word names a thing.
 func isThing(w text.Word) bool {
 	return text.IsSubject(w) && !text.ActionVerbs.Has(w.Norm) && !text.LightVerbs.Has(w.Norm) && !text.EverythingWords.Has(w.Norm) &&
 		!directions[w.Norm] && !text.UndoingWords.Has(w.Norm) && !text.DroppingWords.Has(w.Norm) && !isNumber(w) && !isGrammar(w)
-}
-
-// doing are the stems of a tool's name that are no things.
-func doing(tool *repositories.Tool) map[string]bool {
-	found := map[string]bool{}
-	for _, w := range text.Split(text.Identifier(tool.Name)) {
-		if !isThing(w) {
-			found[w.Stem] = true
-		}
-	}
-	return found
 }
 
 // shares counts the members that two sets have in common.
@@ -188,7 +186,7 @@ func shares(a, b map[string]bool) int {
 // each returns the call of a reading, or one for each value where a parameter has several that
 // are joined by "and": "the kitchen and the office".
 func (h *hearing) each(r reading) []wish {
-	for name, said := range values.Choices(r.said, r.Tool, h.request.Now) {
+	for name, said := range values.Choices(r.Text, r.Tool) {
 		slices.SortFunc(said, func(a, b values.Mention) int { return a.First - b.First })
 		if !r.joined(said) {
 			continue
@@ -233,5 +231,5 @@ func (r reading) joins(first, end int, last bool) bool {
 // with is the text with one of several joined values.
 func (r reading) with(all []values.Mention, one values.Mention) string {
 	first, last := r.Words[all[0].First], r.Words[all[len(all)-1].End-1]
-	return r.said[:first.Start] + text.Spoken(r.said, r.Words, one.First, one.End) + r.said[last.End:]
+	return r.Source[:first.Start] + text.Spoken(r.Source, r.Words, one.First, one.End) + r.Source[last.End:]
 }

@@ -88,7 +88,7 @@ func (h *hearing) freely(last wish, rest string, said text.Correction) (value, n
 	for end > first && (text.PoliteWords.Has(words[end-1].Norm) || text.AdditionPhrases.Has(words[end-1].Norm)) {
 		end--
 	}
-	if len(reading{Reading: values.Reading{Words: words}, said: rest, now: h.request.Now}.moments()) > 0 {
+	if len(moments(h.text(rest))) > 0 {
 		return "", "", false
 	}
 	if slices.ContainsFunc(words, func(w text.Word) bool {

@@ -10,6 +10,7 @@ import (
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
+	"earshot/repositories"
 	"earshot/repositories/parameters"
 )
 
@@ -37,11 +38,11 @@ func (r reading) unmet(near []retrieval.Near, others []reading) string {
 
 // untimely says why a text does not ask for the tool now.
 func (r reading) untimely(p *retrieval.Document) string {
-	mood := text.MoodOf(r.said, r.Words)
-	if p.Moods[text.Question] && slices.ContainsFunc(partsOf(r.said), asks) {
+	mood := text.MoodOf(r.Source, r.Words)
+	if p.Moods[text.Question] && slices.ContainsFunc(partsOf(r.Source), asks) {
 		return ""
 	}
-	if i := text.Condition(r.said, r.Words); i >= 0 && !r.quotes(i, i+2) && !r.sampled(func(said string, words []text.Word) bool { return text.Condition(said, words) >= 0 }) {
+	if i := text.Condition(r.Source, r.Words); i >= 0 && !r.quotes(i, i+2) && !r.sampled(func(said string, words []text.Word) bool { return text.Condition(said, words) >= 0 }) {
 		return "the message makes a condition, which nothing waits for"
 	}
 	if (mood == text.Statement || mood == text.Fragment && !r.ordered()) && text.Tells(r.Words) && !p.Mends(r.Words) && !r.sampled(func(_ string, words []text.Word) bool { return text.Tells(words) }) {
@@ -65,7 +66,7 @@ func (r reading) ordered() bool {
 // vague reports whether a text has only words that say nothing of what is to be done to what:
 // "turn on", "stop", "cancel everything". One of the tool's own examples is not vague.
 func (r reading) vague() bool {
-	mood := text.MoodOf(r.said, r.Words)
+	mood := text.MoodOf(r.Source, r.Words)
 	wished := mood == text.Wish && slices.ContainsFunc(r.Words, func(w text.Word) bool {
 		return text.Persons.Has(w.Norm) && !text.Articles.Has(w.Norm) && !text.Pronouns.Has(w.Norm)
 	})
@@ -91,7 +92,7 @@ func (r reading) ambiguous(others []reading) bool {
 		}
 	}
 	return len(r.Values) > 0 && slices.ContainsFunc(others, func(other reading) bool {
-		return maps.EqualFunc(values.Of(r.said, other.Tool, r.now).Values, r.Values, func(a, b any) bool { return reflect.DeepEqual(a, b) })
+		return maps.EqualFunc(values.Of(r.Text, other.Tool).Values, r.Values, func(a, b any) bool { return reflect.DeepEqual(a, b) })
 	})
 }
 
@@ -140,7 +141,7 @@ func (r reading) overlooked() bool {
 	if r.uncounted() {
 		return true
 	}
-	if asks(r.said) {
+	if asks(r.Source) {
 		return false
 	}
 	if len(values.KindsOf(r.Tool).All) > 0 || !slices.ContainsFunc(r.Words, isNumber) {
@@ -166,8 +167,8 @@ func (r reading) putOff() bool {
 	if text.Ahead(r.Words) && !r.quotesAny(text.Ahead) {
 		return true
 	}
-	today := r.now.Format("2006-01-02")
-	for _, m := range r.moments() {
+	today := r.Now.Format("2006-01-02")
+	for _, m := range moments(r.Text) {
 		if !m.Doubtful && (m.Exact > today || m.Exact == "") && !r.quotes(m.First, m.End) {
 			return true
 		}
@@ -181,13 +182,13 @@ func (r reading) timed() bool {
 		return true
 	}
 	return r.sampled(func(said string, words []text.Word) bool {
-		return slices.ContainsFunc(reading{Reading: values.Reading{Words: words}, said: said, now: r.now}.moments(), func(m moment.Reading) bool { return !m.Doubtful }) || text.Ahead(words)
+		return slices.ContainsFunc(moments(moment.NewText(said, r.Now)), func(m moment.Reading) bool { return !m.Doubtful }) || text.Ahead(words)
 	})
 }
 
 // quotes reports whether one of the values has the words from first to before end.
 func (r reading) quotes(first, end int) bool {
-	part := text.Key(text.Spoken(r.said, r.Words, first, min(end, len(r.Words))))
+	part := text.Key(text.Spoken(r.Source, r.Words, first, min(end, len(r.Words))))
 	for _, value := range r.Values {
 		if said, is := value.(string); is && strings.Contains(text.Key(said), part) {
 			return true
@@ -211,9 +212,25 @@ const maxSampled = 20
 
 // sampled reports whether the tool's description or one of its examples is such a text.
 func (r reading) sampled(is func(string, []text.Word) bool) bool {
-	if is(r.Tool.Description, text.Split(r.Tool.Description)) {
-		return true
-	}
-	spoken := r.Tool.Spoken()
-	return slices.ContainsFunc(spoken[:min(len(spoken), maxSampled)], func(example string) bool { return is(example, text.Split(example)) })
+	return slices.ContainsFunc(samplesOf(r.Tool), func(s sample) bool { return is(s.said, s.words) })
+}
+
+// sample is what somebody wrote of a tool.
+type sample struct {
+	said  string
+	words []text.Word
+}
+
+type sampleForm struct{}
+
+// samplesOf is worked out once in the life of the tool.
+func samplesOf(tool *repositories.Tool) []sample {
+	return tool.Params().Derived(sampleForm{}, func() any {
+		samples := []sample{{tool.Description, text.Split(tool.Description)}}
+		spoken := tool.Spoken()
+		for _, example := range spoken[:min(len(spoken), maxSampled)] {
+			samples = append(samples, sample{example, text.Split(example)})
+		}
+		return samples
+	}).([]sample)
 }

@@ -15,12 +15,9 @@ import (
 
 var codeNames = text.CodeNames.Stems()
 
-// isCode reports whether the slot is a string that holds a code: by its name, or by a sample
+// isCode reports whether the slot, which is a string of no other form, holds a code: by its name, or by a sample
 // of one in its description or in an example.
 func (s *slot) isCode() bool {
-	if !isText(s) || len(s.Allowed) > 0 || s.isMoment() || s.isAmount() || s.pattern() != nil {
-		return false
-	}
 	return s.namedBy(codeNames) || len(s.shapes()) > 0
 }
 
@@ -91,7 +88,7 @@ func (r *filler) readCodes() {
 // codes finds what may be the slot's code.
 func (r *filler) codes(s *slot) []mention {
 	var found []mention
-	moments := append(r.Dates(), r.Clocks()...)
+	moments := slices.Concat(r.Dates(), r.Clocks())
 	for i := 0; i < len(r.Words); {
 		one, ok := r.codeAt(s, i)
 		for _, m := range moments {
@@ -185,7 +182,7 @@ func (r *filler) spoken(i int) (digits string, end int) {
 // amount.
 func (r *filler) alone(first, end int) bool {
 	from, to := r.Words[first].Start, r.Words[end-1].End
-	said := quantity.Unit{}.Amounts(r.Source)
+	said := r.Amounts()
 	if slices.ContainsFunc(said, func(one quantity.Amount) bool { return one.From < to && from < one.To && (!one.Bare() || one.Denied) }) {
 		return false
 	}

@@ -64,7 +64,7 @@ func (r *filler) taughtSlots() []*slot {
 	if r.lesson == nil {
 		return nil
 	}
-	return r.slots(func(s *slot) bool { return s.taught != nil && freeText(s) })
+	return r.slots(func(s *slot) bool { return s.taught != nil && s.free })
 }
 
 // ordinary reports whether a value is a single word that says nothing, or that the examples

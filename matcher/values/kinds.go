@@ -1,9 +1,7 @@
 package values
 
 import (
-	"time"
-
-	"earshot/matcher/text"
+	"earshot/matcher/moment"
 	"earshot/repositories"
 )
 
@@ -12,22 +10,14 @@ type Kinds struct {
 	All []string // the names of all
 	// Free are those whose value can be any words.
 	Free []string
+	// Chosen are those whose value no other words can be: numbers, and values among a few.
+	Chosen []string
 	// Timed says that one of them holds a date, a time of day or an amount of time.
 	Timed bool
 }
 
-// KindsOf tells the parameters of a tool apart.
-func KindsOf(tool *repositories.Tool) Kinds {
-	var found Kinds
-	for _, s := range newFiller("", tool, time.Time{}).open {
-		found.All = append(found.All, s.Name)
-		if freeText(s) {
-			found.Free = append(found.Free, s.Name)
-		}
-		found.Timed = found.Timed || s.isMoment() || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String()))
-	}
-	return found
-}
+// KindsOf tells the parameters of a tool apart. The lists are shared, and not to be changed.
+func KindsOf(tool *repositories.Tool) Kinds { return askedBy(tool).kinds }
 
 // Mention is a value that a text names, in the words from First to before End.
 type Mention struct {
@@ -37,9 +27,9 @@ type Mention struct {
 
 // Choices lists by parameter the values among the allowed ones that a text names, where it names
 // more than one: a list takes them all, and any other parameter none.
-func Choices(said string, tool *repositories.Tool, now time.Time) map[string][]Mention {
+func Choices(said *moment.Text, tool *repositories.Tool) map[string][]Mention {
 	found := map[string][]Mention{}
-	r := newFiller(said, tool, now)
+	r := newFiller(said, tool)
 	for _, s := range r.open {
 		if len(s.Allowed) == 0 || s.Type == "array" || s.Type == "boolean" {
 			continue

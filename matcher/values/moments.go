@@ -30,12 +30,10 @@ func layout(description string) string {
 }
 
 // isMoment reports whether the slot is a string that holds a date or a time.
-func (s *slot) isMoment() bool { return s.isDate() || s.isClock() }
+func (s *slot) isMoment() bool { return s.date || s.clock }
 
+// isDate reports whether the slot, which is a string, holds a date.
 func (s *slot) isDate() bool {
-	if !isText(s) || len(s.Allowed) > 0 {
-		return false
-	}
 	if s.hasWord(text.DateNames) && !s.hasWord(text.ClockNames) && layout(s.Description) == "15:04" {
 		return false
 	}
@@ -43,10 +41,6 @@ func (s *slot) isDate() bool {
 		return true
 	}
 	return !s.hasWord(text.ClockNames) && s.hasWord(text.EdgeNames) && datesWanted.MatchString(s.Description)
-}
-
-func (s *slot) isClock() bool {
-	return isText(s) && len(s.Allowed) == 0 && s.hasWord(text.ClockNames)
 }
 
 func (s *slot) hasWord(words text.List) bool {
@@ -65,13 +59,13 @@ var (
 // readMoments fills dates and times of day, as they were said, or exactly where the
 // description asks for a form.
 func (r *filler) readMoments() {
-	both := r.slots(func(s *slot) bool { return s.isDate() && s.isClock() })
+	both := r.slots(func(s *slot) bool { return s.date && s.clock })
 	dates, clocks := r.sure(r.Dates()), r.sure(r.Clocks())
 	if len(both) == 1 && len(dates) == 1 && len(clocks) <= 1 {
 		r.together(both[0], dates[0], clocks)
 	}
-	r.share(r.slots((*slot).isDate), dates)
-	r.share(r.slots(func(s *slot) bool { return s.isClock() && !s.isDate() }), clocks)
+	r.share(r.slots(func(s *slot) bool { return s.date }), dates)
+	r.share(r.slots(func(s *slot) bool { return s.clock && !s.date }), clocks)
 	if !r.counts {
 		return // what no parameter asks for may be a part of a name
 	}
@@ -189,5 +183,5 @@ func isCalendar(w string) bool { return text.CalendarWords.Has(w) && w != "next"
 
 // sure keeps what is a date or a time beyond doubt and that no value has taken.
 func (r *filler) sure(all []moment.Reading) []moment.Reading {
-	return slices.DeleteFunc(all, func(m moment.Reading) bool { return m.Doubtful || !r.free(m.First, m.End) })
+	return slices.DeleteFunc(slices.Clone(all), func(m moment.Reading) bool { return m.Doubtful || !r.free(m.First, m.End) })
 }

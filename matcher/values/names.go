@@ -12,7 +12,7 @@ import (
 // readNamed fills free strings after the parameter's own name: "city Paris", "title:
 // Weekly review", "desk B", `name "Alice"`.
 func (r *filler) readNamed() {
-	for _, s := range r.slots(func(s *slot) bool { return freeText(s) || s.code }) {
+	for _, s := range r.slots(func(s *slot) bool { return s.free || s.code }) {
 		for i := range r.Words {
 			if !s.ends(r.Words[i]) || !r.namedAt(s, i) || s.code && (i+1 >= len(r.Words) || !text.StartsWithDigit(r.At(i+1)) || len(r.codes(s)) > 1) {
 				continue
@@ -152,6 +152,8 @@ func (r *filler) lone(name, i int) bool {
 
 var quotes = regexp.MustCompile(`"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|‘([^’]+)’|(?:^|\s)'([^']+)'(?:\W|$)`)
 
+const openingQuotes = `"“„«‘'`
+
 // quoteAfter finds a quotation that begins right after the word at i.
 func (r *filler) quoteAfter(i int) (first, end int, ok bool) {
 	for _, q := range r.quotations() {
@@ -164,6 +166,9 @@ func (r *filler) quoteAfter(i int) (first, end int, ok bool) {
 
 // quotations finds what stands in quotation marks and is not taken.
 func (r *filler) quotations() []mention {
+	if !strings.ContainsAny(r.Source, openingQuotes) {
+		return nil
+	}
 	var found []mention
 	for _, at := range quotes.FindAllStringSubmatchIndex(r.Source, -1) {
 		for group := 2; group < len(at); group += 2 {

@@ -16,7 +16,7 @@ import (
 // nor is what is denied.
 func (r *filler) figures() []moment.Reading {
 	var found []moment.Reading
-	said := quantity.Unit{}.Amounts(r.Source)
+	said := r.Amounts()
 	for i := 0; i < len(r.Words); {
 		numbers := r.Numbers(i)
 		i++
@@ -40,11 +40,8 @@ func (r *filler) ofCode(f moment.Reading) bool {
 
 func isNumeric(s *slot) bool { return s.Type == "integer" || s.Type == "number" || s.Type == "float" }
 
-// isAmount reports whether the slot is a string that holds a number.
+// isAmount reports whether the slot, which is a string, holds a number.
 func (s *slot) isAmount() bool {
-	if !isText(s) || len(s.Allowed) > 0 {
-		return false
-	}
 	sized := s.hasWord(text.GroupNames) && s.namedBy(sizeNames)
 	return sized || s.namedBy(amountNames) || s.hasWord(text.RatingNames) || countsSome(text.Identifier(s.Name)) || countsSome(s.Description)
 }
@@ -147,7 +144,7 @@ var (
 	plainCounts = map[string]bool{text.Stem("number"): true, text.Stem("how"): true}
 )
 
-func numberSlot(s *slot) bool { return isNumeric(s) || s.isAmount() }
+func numberSlot(s *slot) bool { return isNumeric(s) || s.amount }
 
 func (r *filler) required(slots []*slot) []*slot {
 	var found []*slot

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher/matchertest"
+	"earshot/matcher/moment"
 	"earshot/matcher/values"
 )
 
@@ -159,7 +160,7 @@ func FuzzOf(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		read := values.Of(text, candidate.Tool, matchertest.Friday)
+		read := values.Of(moment.NewText(text, matchertest.Friday), candidate.Tool)
 		require.Len(t, read.Taken, len(read.Words))
 	})
 }

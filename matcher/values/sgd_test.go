@@ -13,6 +13,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/matchertest"
+	"earshot/matcher/moment"
 	"earshot/matcher/values"
 	"earshot/repositories/unraced"
 )
@@ -40,7 +41,7 @@ func TestValuesOfSGD(t *testing.T) {
 		}
 		request := c.Request(t)
 		at := slices.IndexFunc(request.Candidates, func(one matcher.Candidate) bool { return one.Tool.Name == *tool })
-		read := values.Of(request.Text, request.Candidates[at].Tool, request.Now).Values
+		read := values.Of(moment.NewText(request.Text, request.Now), request.Candidates[at].Tool).Values
 		for name, forms := range c.Expect.Accept {
 			if by[name] == nil {
 				by[name] = &figures{}

@@ -27,7 +27,7 @@ func (r *filler) readRest() {
 func (r *filler) loneText() *slot {
 	slots := r.slots(freeText)
 	if len(slots) > 1 {
-		slots = r.slots(func(s *slot) bool { return freeText(s) && s.namedBy(contents) })
+		slots = r.slots(func(s *slot) bool { return s.free && s.namedBy(contents) })
 	}
 	if len(slots) != 1 {
 		return nil
@@ -50,7 +50,7 @@ func (r *filler) announced() (s *slot, first, end int) {
 
 // told finds what is said after "that", soon after an order to tell or to note it.
 func (r *filler) told() (s *slot, first, end int) {
-	slots := r.slots(func(s *slot) bool { return freeText(s) && s.namedBy(noted) })
+	slots := r.slots(func(s *slot) bool { return s.free && s.namedBy(noted) })
 	opening := text.Opening(r.Words)
 	if len(slots) != 1 || opening < 0 || text.TellingWords.Has(r.At(opening)) {
 		return nil, 0, 0
@@ -69,7 +69,7 @@ const mostBeforeThat = 4
 
 // objectOf finds what stands after the verb that the tool is for.
 func (r *filler) objectOf() (s *slot, first, end int) {
-	slots := r.slots(func(s *slot) bool { return freeText(s) && s.namedBy(contents) })
+	slots := r.slots(func(s *slot) bool { return s.free && s.namedBy(contents) })
 	if len(slots) != 1 || r.texts != 1 {
 		return nil, 0, 0
 	}

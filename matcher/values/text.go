@@ -21,11 +21,8 @@ var forms = []form{
 	{text.PhoneNames.Stems(), regexp.MustCompile(`\+?\(?\d[\d ()/.-]{5,}\d`)},
 }
 
-// pattern returns the form of the slot's values, or nil.
-func (s *slot) pattern() *regexp.Regexp {
-	if !isText(s) || len(s.Allowed) > 0 {
-		return nil
-	}
+// form returns the pattern of the values of the slot, which is a string, or nil.
+func (s *slot) form() *regexp.Regexp {
 	for _, f := range forms {
 		if s.namedBy(f.names) {
 			return f.pattern
@@ -38,9 +35,12 @@ func (s *slot) pattern() *regexp.Regexp {
 // one and one parameter asks for it.
 func (r *filler) readPatterns() {
 	for _, f := range forms {
-		wanted := r.slots(func(s *slot) bool { return s.pattern() == f.pattern })
+		wanted := r.slots(func(s *slot) bool { return s.pattern == f.pattern })
+		if len(wanted) != 1 {
+			continue
+		}
 		found := f.pattern.FindAllStringIndex(r.Source, 2)
-		if len(wanted) != 1 || len(found) != 1 {
+		if len(found) != 1 {
 			continue
 		}
 		value := strings.TrimRight(r.Source[found[0][0]:found[0][1]], ".,;:!?)")
@@ -79,12 +79,14 @@ var placeNames = text.PlaceNames.Stems()
 // fit the preposition.
 func (r *filler) readPlaces() {
 	for _, rel := range relations {
-		slots := r.slots(func(s *slot) bool { return freeText(s) && rel.fits(s) })
+		slots := r.slots(func(s *slot) bool { return s.free && rel.fits(s) })
 		if len(slots) > 1 {
 			slots = r.required(slots)
 		}
-		found := r.brought(rel)
-		if len(slots) == 1 && len(found) == 1 {
+		if len(slots) != 1 {
+			continue
+		}
+		if found := r.brought(rel); len(found) == 1 {
 			r.fill(slots[0], found[0].value, found[0].first, found[0].end)
 		}
 	}
@@ -140,12 +142,14 @@ func (r *filler) plainName(first int) int {
 // readQuoted fills the one free string that is left with the one quotation that is
 // left.
 func (r *filler) readQuoted() {
-	found := r.quotations()
 	slots := r.slots(freeText)
 	if len(slots) > 1 {
 		slots = r.required(slots)
 	}
-	if len(found) == 1 && len(slots) == 1 {
+	if len(slots) != 1 {
+		return
+	}
+	if found := r.quotations(); len(found) == 1 {
 		r.fill(slots[0], found[0].value, found[0].first, found[0].end)
 	}
 }

@@ -6,8 +6,8 @@ package values
 
 import (
 	"maps"
+	"regexp"
 	"slices"
-	"time"
 
 	"earshot/matcher/moment"
 	"earshot/matcher/shown"
@@ -17,107 +17,133 @@ import (
 
 // Reading is what a text says of a tool's parameters.
 type Reading struct {
+	*moment.Text
 	Values map[string]any // by the names of the parameters; numbers are json.Number
-	Words  []text.Word    // those of the text
 	Taken  []bool         // by word: it is of a value
 }
 
-// Of reads the values that the text gives for the tool's parameters. Dates are counted from
-// now.
-func Of(said string, tool *repositories.Tool, now time.Time) Reading {
-	r := newFiller(said, tool, now)
+// Of reads the values that the text gives for the tool's parameters.
+func Of(said *moment.Text, tool *repositories.Tool) Reading {
+	r := newFiller(said, tool)
 	for _, read := range []func(){
 		r.readPatterns, r.readAllowed, r.readKnown, r.readCodes, r.readNamed, r.readBooleans, r.readAmounts, r.readMoments,
 		r.readSpokenNumbers, r.readNumbers, r.readLists, r.readCued, r.readPlaces, r.readQuoted, r.readRest,
 	} {
 		read()
 	}
-	return Reading{Values: r.values, Words: r.Words, Taken: r.taken}
+	return Reading{said, r.values, r.taken}
 }
 
 // filler is the state of reading one text's values. Each reader marks the words that it
 // uses as taken, and later readers leave them alone.
 type filler struct {
 	*moment.Text
-	ownWords
-	taken    []bool // by word
-	open     []*slot
+	*asked
+	taken    []bool       // by word
+	open     []*slot      // those that have no value yet
 	listedAt map[int]bool // the words at which a listed value begins that was taken
 	values   map[string]any
-	counts   bool            // there are parameters for moments or numbers
-	lesson   *lesson         // nil where no example marks values
-	texts    int             // how many free strings the tool has
-	name     map[string]bool // the subjects of the tool's name
-	verb     string          // the first word of the tool's name
 }
 
-// slot is a parameter that has no value yet.
-type slot struct {
-	shown.Parameter
-	name   []text.Word     // the words of its name
-	about  map[string]bool // the stems of its name and description
-	code   bool            // it holds a code
-	taught *taught         // nil where no example marks a value of it
-}
-
-func newFiller(said string, tool *repositories.Tool, now time.Time) *filler {
-	r := &filler{Text: &moment.Text{Source: said, Words: text.Split(said), Now: now}, values: map[string]any{}, listedAt: map[int]bool{}}
-	r.taken, r.lesson = make([]bool, len(r.Words)), lessonOf(tool)
-	r.name = text.Subjects(text.Identifier(tool.Name))
-	if named := text.Split(text.Identifier(tool.Name)); len(named) > 0 {
-		r.verb = named[0].Norm
-	}
-	r.ownWords = wordsOf(tool, r.lesson)
-	for _, parameter := range shown.Parameters(tool.Params()) {
-		s := &slot{Parameter: parameter, name: text.Split(text.Identifier(parameter.Name)), about: map[string]bool{}}
-		if r.lesson != nil {
-			s.taught = r.lesson.of[parameter.Name]
-		}
-		for _, w := range append(text.Split(parameter.Description), s.name...) {
-			s.about[w.Stem] = true
-		}
-		s.code = s.isCode()
-		r.open = append(r.open, s)
-		if freeText(s) {
-			r.texts++
-		}
-		r.counts = r.counts || s.isMoment() || isNumeric(s) || s.isAmount()
-	}
+func newFiller(said *moment.Text, tool *repositories.Tool) *filler {
+	r := &filler{Text: said, asked: askedBy(tool), values: map[string]any{}, listedAt: map[int]bool{}}
+	r.taken, r.open = make([]bool, len(said.Words)), r.all
 	return r
 }
 
-// ownWords are words that a tool itself says, by their stems.
-type ownWords struct {
-	own   map[string]bool // of its name and description, and of its examples outside of marks
-	verbs map[string]bool // those that its examples begin with
+// asked is what a tool asks to know, and in which words it speaks of it. It is shared by all
+// texts, and never changed.
+type asked struct {
+	all    []*slot
+	kinds  Kinds
+	texts  int             // how many free strings there are
+	counts bool            // there are parameters for moments or numbers
+	lesson *lesson         // nil where no example marks values
+	name   map[string]bool // the subjects of the tool's name
+	verb   string          // the first word of the tool's name
+	own    map[string]bool // the stems of its name and description, and of its examples outside of marks
+	verbs  map[string]bool // those that its examples begin with
 }
 
-type ownForm struct{}
+type askedForm struct{}
 
-// wordsOf is worked out once in the life of the tool. The words of an example without marks
+// askedBy is worked out once in the life of the tool. The words of an example without marks
 // may be values.
-func wordsOf(tool *repositories.Tool, learned *lesson) ownWords {
-	return tool.Params().Derived(ownForm{}, func() any {
-		known := ownWords{own: map[string]bool{}, verbs: map[string]bool{}}
-		for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
-			known.own[w.Stem] = true
+func askedBy(tool *repositories.Tool) *asked {
+	return tool.Params().Derived(askedForm{}, func() any {
+		name := text.Identifier(tool.Name)
+		f := &asked{lesson: lessonOf(tool), name: text.Subjects(name), own: map[string]bool{}, verbs: map[string]bool{}}
+		if named := text.Split(name); len(named) > 0 {
+			f.verb = named[0].Norm
 		}
-		if learned != nil {
-			maps.Copy(known.own, learned.said)
+		for _, w := range text.Split(name + " " + tool.Description) {
+			f.own[w.Stem] = true
+		}
+		if f.lesson != nil {
+			maps.Copy(f.own, f.lesson.said)
 		}
 		for _, example := range tool.Spoken() {
-			known.begin(text.Split(example))
+			f.begin(text.Split(example))
 		}
-		return known
-	}).(ownWords)
+		for _, parameter := range shown.Parameters(tool.Params()) {
+			f.add(newSlot(parameter, f.lesson))
+		}
+		return f
+	}).(*asked)
 }
 
 // begin takes in the verb of an example: its first word that says something, unless it is all
 // of it.
-func (o ownWords) begin(words []text.Word) {
+func (f *asked) begin(words []text.Word) {
 	if i := slices.IndexFunc(words, text.IsSubject); i >= 0 && len(words) > 1 {
-		o.verbs[words[i].Stem] = true
+		f.verbs[words[i].Stem] = true
 	}
+}
+
+// add takes in a parameter.
+func (f *asked) add(s *slot) {
+	f.all = append(f.all, s)
+	f.kinds.All = append(f.kinds.All, s.Name)
+	if s.free {
+		f.texts++
+		f.kinds.Free = append(f.kinds.Free, s.Name)
+	}
+	if s.Type != "string" || len(s.Allowed) > 0 {
+		f.kinds.Chosen = append(f.kinds.Chosen, s.Name)
+	}
+	f.counts = f.counts || s.isMoment() || isNumeric(s) || s.amount
+	f.kinds.Timed = f.kinds.Timed || s.isMoment() || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String()))
+}
+
+// slot is a parameter, and what its values look like.
+type slot struct {
+	shown.Parameter
+	name    []text.Word     // the words of its name
+	about   map[string]bool // the stems of its name and description
+	taught  *taught         // nil where no example marks a value of it
+	date    bool            // a string that holds a date
+	clock   bool            // a string that holds a time of day
+	amount  bool            // a string that holds a number
+	pattern *regexp.Regexp  // how its values are written, or nil
+	code    bool            // a string that holds a code
+	free    bool            // any words can be its value: it is a string without a form of its own
+}
+
+func newSlot(parameter shown.Parameter, learned *lesson) *slot {
+	s := &slot{Parameter: parameter, name: text.Split(text.Identifier(parameter.Name)), about: map[string]bool{}}
+	if learned != nil {
+		s.taught = learned.of[parameter.Name]
+	}
+	for _, w := range append(text.Split(parameter.Description), s.name...) {
+		s.about[w.Stem] = true
+	}
+	if isText(s) && len(s.Allowed) == 0 {
+		s.date, s.clock, s.amount, s.pattern = s.isDate(), s.hasWord(text.ClockNames), s.isAmount(), s.form()
+		formless := !s.isMoment() && !s.amount && s.pattern == nil
+		s.code = formless && s.isCode()
+		s.free = formless && !s.code
+	}
+	return s
 }
 
 // fill gives the slot its value, which stands in the words from first to before end.
@@ -178,8 +204,4 @@ func (s *slot) namedBy(stems map[string]bool) bool {
 
 func isText(s *slot) bool { return s.Type == "string" || s.Type == "" }
 
-// freeText reports whether any words can be the slot's value: it is a string without
-// a form of its own.
-func freeText(s *slot) bool {
-	return isText(s) && len(s.Allowed) == 0 && !s.isMoment() && s.pattern() == nil && !s.isAmount() && !s.code
-}
+func freeText(s *slot) bool { return s.free }

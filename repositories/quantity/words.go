@@ -69,10 +69,11 @@ var numberWords = sync.OnceValue(func() map[string]int {
 
 // The other tables, read once.
 var (
-	scales   = sync.OnceValue(func() map[string]int { return tableOf(hundreds + " " + thousands) })
-	halfs    = sync.OnceValue(func() map[string]int { return tableOf(halves) })
-	parts    = sync.OnceValue(func() map[string]int { return tableOf(fractions) })
-	allWords = sync.OnceValue(func() map[string]map[string]bool {
+	hundredfold = sync.OnceValue(func() map[string]int { return tableOf(germanOnes) })
+	scales      = sync.OnceValue(func() map[string]int { return tableOf(hundreds + " " + thousands) })
+	halfs       = sync.OnceValue(func() map[string]int { return tableOf(halves) })
+	parts       = sync.OnceValue(func() map[string]int { return tableOf(fractions) })
+	allWords    = sync.OnceValue(func() map[string]map[string]bool {
 		all := map[string]map[string]bool{}
 		for _, list := range []string{articles, leading, ands, ranging, between, starting, denying, fillers, currency} {
 			all[list] = map[string]bool{}
@@ -90,9 +91,12 @@ func wholeNumber(word string) (int, bool) {
 		return value, true
 	}
 	before, after, is := strings.Cut(word, "hundert")
-	times, one := tableOf(germanOnes)[before]
+	if !is {
+		return 0, false
+	}
+	times, one := hundredfold()[before]
 	rest, two := numberWords()[strings.TrimPrefix(after, "und")]
-	if !is || before+after == "" || !one && before != "" || !two && after != "" {
+	if before+after == "" || !one && before != "" || !two && after != "" {
 		return 0, false
 	}
 	return max(1, times)*100 + rest, true
