@@ -250,6 +250,21 @@ func (e *Emitter) Close() {
 	}
 }
 
+// Room asks how many bytes the stream holds, and how many it may; zero where nothing bounds it.
+// The error says that the stream is not there, or that NATS does not answer.
+func (e *Emitter) Room(ctx context.Context) (used, limit int64, err error) {
+	e.inFlight.RLock()
+	defer e.inFlight.RUnlock()
+	err = e.bounded(ctx, "", func(ctx context.Context) error {
+		held, err := e.js.Stream(ctx, Stream)
+		if err == nil {
+			used, limit = int64(held.CachedInfo().State.Bytes), max(0, held.CachedInfo().Config.MaxBytes)
+		}
+		return err
+	})
+	return used, limit, err
+}
+
 var (
 	fullDesc   = prometheus.NewDesc("earshot_stream_full", "1 while the stream takes no more events.", nil, nil)
 	deniedDesc = prometheus.NewDesc("earshot_publish_denied", "Subjects that NATS lets nobody publish on with our user.", nil, nil)

@@ -225,3 +225,21 @@ func TestServerWithLessRoomThanTheStreamMayTakeSaysSo(t *testing.T) {
 	require.Equal(t, done, again.Deliver(t.Context(), event("e1", subject)))
 	require.EqualValues(t, 1<<20, s.StreamConfig(emitter.Stream).MaxBytes)
 }
+
+func TestRoomIsWhatTheStreamHoldsAndMay(t *testing.T) {
+	s := natstest.Run(t)
+	e := connect(t, s.URL(), emitter.Options{MaxBytes: 5000})
+	_, _, err := e.Room(t.Context())
+	require.ErrorIs(t, err, jetstream.ErrStreamNotFound)
+	large := event("e1", subject)
+	large.Event.Data = []byte(`"` + strings.Repeat("x", 1200) + `"`)
+	require.Equal(t, done, e.Deliver(t.Context(), large))
+	used, limit, err := e.Room(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(5000), limit)
+	require.Greater(t, used, int64(1200))
+	require.Less(t, used, int64(2400))
+	s.Stop()
+	_, _, err = e.Room(t.Context())
+	require.Error(t, err)
+}

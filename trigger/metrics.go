@@ -10,6 +10,7 @@ import (
 
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
+	"earshot/trigger/state"
 )
 
 // Metrics are the Prometheus metrics of an Engine. The contract fixes their names.
@@ -24,8 +25,31 @@ type Metrics struct {
 	redisFull     prometheus.Gauge
 }
 
-// NewMetrics returns metrics that are not registered yet.
+// outcomes are what comes of messages, and of tries that decided nothing.
+var outcomes = []string{"matched", "rejected", "unmatched", "undecided", "error"}
+
+// moves are the states that a trigger is counted in.
+var moves = []string{"due", string(state.Confirming), string(state.Settling), string(state.Cancelled), string(state.Duplicate)}
+
+// NewMetrics returns metrics that are not registered yet. Its counters are there before
+// anything is counted: Prometheus sees no increase in one that begins with 1.
 func NewMetrics() *Metrics {
+	m := newMetrics()
+	for _, outcome := range outcomes {
+		m.messages.WithLabelValues(outcome)
+	}
+	for _, move := range moves {
+		m.triggers.WithLabelValues(move)
+	}
+	for _, kind := range []effect.Kind{effect.KindEvent, effect.KindCall, effect.KindAnswer} {
+		for _, verdict := range verdicts {
+			m.effects.WithLabelValues(string(kind), verdict)
+		}
+	}
+	return m
+}
+
+func newMetrics() *Metrics {
 	return &Metrics{
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "earshot_messages_total", Help: "Messages by what came of them.",

@@ -74,6 +74,9 @@ func refusedCounter(registry *prometheus.Registry) *prometheus.CounterVec {
 		Name: "earshot_http_refused_total",
 		Help: "Requests that were refused because too many were under work, by kind: turn, request or relay.",
 	}, []string{"kind"})
+	for _, kind := range []string{"turn", "request", "relay"} {
+		counter.WithLabelValues(kind) // Prometheus sees no increase in one that begins with 1
+	}
 	var there prometheus.AlreadyRegisteredError
 	if errors.As(registry.Register(counter), &there) {
 		return there.ExistingCollector.(*prometheus.CounterVec)

@@ -190,15 +190,22 @@ type metrics struct{ requests, messages *prometheus.CounterVec }
 func newMetrics(registry prometheus.Registerer) metrics {
 	return metrics{
 		requests: counter(registry, "earshot_openai_requests_total",
-			"Requests to the model behind the endpoint for chats, by outcome: answered, whatever its status, unreachable, broken, or left by the client."),
+			"Requests to the model behind the endpoint for chats, by outcome: answered, whatever its status, unreachable, broken, or left by the client.",
+			"answered", "unreachable", "broken", "left"),
 		messages: counter(registry, "earshot_openai_messages_total",
-			"Messages that were heard in chats, by outcome: kept, limited, failed, or dropped for lack of room."),
+			"Messages that were heard in chats, by outcome: kept, limited, failed, or dropped for lack of room.",
+			"kept", "limited", "failed", dropped),
 	}
 }
 
-// counter returns the registry's counter; a second handler on one registry shares it.
-func counter(registry prometheus.Registerer, name, help string) *prometheus.CounterVec {
+// counter returns the registry's counter; a second handler on one registry shares it. Its
+// outcomes are there before they are counted: Prometheus sees no increase in one that begins
+// with 1.
+func counter(registry prometheus.Registerer, name, help string, outcomes ...string) *prometheus.CounterVec {
 	made := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"outcome"})
+	for _, outcome := range outcomes {
+		made.WithLabelValues(outcome)
+	}
 	var there prometheus.AlreadyRegisteredError
 	if errors.As(registry.Register(made), &there) {
 		return there.ExistingCollector.(*prometheus.CounterVec)

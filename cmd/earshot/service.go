@@ -23,6 +23,7 @@ import (
 	"earshot/api/sermas"
 	"earshot/api/server"
 	"earshot/cmd/earshot/redisdb"
+	"earshot/cmd/earshot/room"
 	"earshot/emitter"
 	"earshot/emitter/intake"
 	"earshot/httpcall"
@@ -135,7 +136,7 @@ func (c config) models(log *slog.Logger, env environment) llm.Options {
 func (s *service) openEngine() (err error) {
 	registry, metrics := prometheus.NewRegistry(), trigger.NewMetrics()
 	models := newLLMMetrics()
-	registry.MustRegister(metrics, models, s.emitter, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(metrics, models, s.emitter, room.New(s.env.now, s.redisMemory, s.emitter.Room), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	of := s.config.models(s.log, s.env)
 	of.Observe, of.HTTPClient = models.observe, provider.NewHTTPClient(s.config.MaxTurns)
 	if s.openSpace(); s.space != nil {
@@ -268,6 +269,11 @@ func (s *service) redisReady(ctx context.Context) error {
 	return err
 }
 
+// redisMemory is how much Redis holds, and may.
+func (s *service) redisMemory(ctx context.Context) (used, limit int64, err error) {
+	return redisdb.Memory(ctx, s.db)
+}
+
 // otherKey is the error of a Redis that belongs to another secret key.
 type otherKey struct{ error }
 
@@ -281,7 +287,7 @@ type llmMetrics struct {
 }
 
 func newLLMMetrics() *llmMetrics {
-	return &llmMetrics{
+	m := &llmMetrics{
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "earshot_llm_seconds", Help: "Time of one request to the LLM.", Buckets: prometheus.ExponentialBuckets(0.01, 2, 12),
 		}),
@@ -289,6 +295,10 @@ func newLLMMetrics() *llmMetrics {
 			Name: "earshot_llm_tokens_total", Help: "Tokens that the LLM has counted; those of kind cached are among those of kind prompt.",
 		}, []string{"kind"}),
 	}
+	for _, kind := range []string{"prompt", "cached", "completion"} {
+		m.tokens.WithLabelValues(kind)
+	}
+	return m
 }
 
 func (m *llmMetrics) observe(exchange llm.Exchange) {
