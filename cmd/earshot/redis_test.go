@@ -7,9 +7,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
+	"earshot/repositories/format"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
 	"earshot/repositories/secret"
 
@@ -299,4 +302,19 @@ func TestAReplicaStartsOnARedisThatIsFull(t *testing.T) {
 	w.until("it serves what it can", func() bool { return w.ask(r, "GET", "/v1/apps/clinic", "").Status == http.StatusOK })
 	w.drain()
 	require.Zero(t, r.stop())
+}
+
+func TestRedisThatALaterVersionHasChangedIsRefusedAndLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.serve()
+	require.Equal(t, strconv.Itoa(format.Known(format.Steps())), w.client().HGet(t.Context(), keyspace.Format, "version").Val())
+	require.NoError(t, w.client().HSet(t.Context(), keyspace.Format, "version", "99", "oldest", "1", "program", "v9").Err())
+	require.Zero(t, w.serve().stop(), "one that this version finds its way in")
+
+	require.NoError(t, w.client().HSet(t.Context(), keyspace.Format, "oldest", "99").Err())
+	require.Equal(t, 1, r.wait(), "the one that runs has missed it, and ends")
+	require.Contains(t, r.log.String(), "its format is 99, by earshot v9")
+	require.Contains(t, w.refused(), "start that version or a later one")
+	require.Equal(t, "99", w.client().HGet(t.Context(), keyspace.Format, "version").Val())
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"earshot/cmd/earshot/redisdb"
+	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 )
@@ -89,6 +91,7 @@ func (s *service) run(ctx context.Context) error {
 		running.Go(func() { s.refresher.Run(ctx) })
 		running.Go(func() { s.started(ctx) })
 		running.Go(func() { s.takeRequests(ctx, cancel) })
+		running.Go(func() { s.watchFormat(ctx, cancel) })
 		s.engine.Run(ctx)
 		running.Wait()
 	}()
@@ -134,7 +137,7 @@ func (s *service) admit(ctx context.Context) error {
 	}
 	return redisdb.Admission{
 		URL: s.config.RedisURL.Reveal(), Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
-		Also: s.admitKey, Pause: s.env.pause, Log: s.log,
+		Also: s.admitData, Pause: s.env.pause, Log: s.log,
 	}.Open(ctx, s.redisGate)
 }
 
@@ -145,6 +148,35 @@ func (s *service) shutDown(working <-chan struct{}) error {
 	err := s.http.Shutdown(ctx)
 	<-working
 	return errors.Join(err, s.engine.Stop(ctx), s.close())
+}
+
+// admitData refuses what this replica cannot read, and brings what an older version has stored
+// to its own format.
+func (s *service) admitData(ctx context.Context, db *keyspace.DB) error {
+	if err := s.admitKey(ctx, db); err != nil {
+		return err
+	}
+	err := format.Upgrade{
+		DB: db, Steps: format.Steps(), Program: version, NewToken: rand.Text, Begun: s.redisGate.Tell, Log: s.log,
+		Older: func(ctx context.Context, below int) ([]string, error) { return redisdb.Older(ctx, db, below) },
+	}.Run(ctx)
+	if errors.Is(err, format.ErrNewer) {
+		return fmt.Errorf("%w: %w", redisdb.ErrRefused, err)
+	}
+	return err
+}
+
+// formatPause is the time between two looks at the format of what is stored.
+const formatPause = 5 * time.Second
+
+// watchFormat ends a replica that has missed that a later version has changed what is stored.
+func (s *service) watchFormat(ctx context.Context, fail func(error)) {
+	for !s.db.Embedded && s.env.pause(ctx, formatPause) == nil {
+		if err := format.Check(ctx, s.db, format.Known(format.Steps())); errors.Is(err, format.ErrNewer) {
+			fail(fmt.Errorf("%w: %w", redisdb.ErrRefused, err))
+			return
+		}
+	}
 }
 
 // admitKey refuses a Redis whose credentials were sealed with another secret key: apps

@@ -38,6 +38,10 @@ func partition(n int) string { return fmt.Sprintf("earshot:{p%02d}:", n) }
 // secret key and with the one before it. It belongs to no app.
 const SecretKeyMarks = "earshot:secretkey"
 
+// Format is a hash: which format everything here is in, and how far a change of it has come
+// (see package format). It belongs to no app.
+const Format = "earshot:format"
+
 // App is a hash: record, rev, version, generation and limits (Limits.Rates) of the app, and
 // chat, 1 where its messages are events.
 func (k Keys) App() string { return k.tag + "app:" + k.app }

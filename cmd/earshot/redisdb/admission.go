@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
 
 	"github.com/cenkalti/backoff/v5"
@@ -30,7 +31,7 @@ type Admission struct {
 	URL      string
 	Strict   bool // refuse what may lose data, instead of warning of it
 	Replicas int  // that must have what was written; 0 asks for none
-	// Also checks what is stored there, after the rest.
+	// Also checks what is stored there, after the rest, and brings it to the present format.
 	Also func(ctx context.Context, db *keyspace.DB) error
 	// Pause waits before the next attempt, or until ctx ends.
 	Pause func(ctx context.Context, d time.Duration) error
@@ -54,11 +55,15 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 			gate.Open()
 			return nil
 		}
-		gate.tell()
+		gate.Tell()
 		if errors.Is(err, ErrRefused) {
 			return err
 		}
-		a.Log.Warn("redis.unavailable", "error", err.Error())
+		event := "redis.unavailable"
+		if errors.Is(err, format.ErrWait) {
+			event = "format.waiting"
+		}
+		a.Log.Warn(event, "error", err.Error())
 		if a.Pause(ctx, pauses.NextBackOff()) != nil {
 			return nil // the service ends
 		}

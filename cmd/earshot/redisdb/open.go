@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories/format"
 )
 
 // Limits of the connections. Commands take under a millisecond; a server that needs
@@ -32,7 +34,7 @@ func Open(url string) (redis.UniversalClient, error) {
 		return nil, err
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ReadTimeout, ReadTimeout
-	options.PoolSize, options.ContextTimeoutEnabled, options.ClientName = poolSize, true, "earshot"
+	options.PoolSize, options.ContextTimeoutEnabled, options.ClientName = poolSize, true, clientName(format.Known(format.Steps()))
 	return redis.NewUniversalClient(options), nil
 }
 
@@ -58,11 +60,12 @@ func NewGate(client redis.UniversalClient) *Gate {
 // Open lets everything through from now on. It is called once.
 func (g *Gate) Open() {
 	close(g.opened)
-	g.tell()
+	g.Tell()
 }
 
-// tell lets what has waited for the first attempt go on.
-func (g *Gate) tell() { g.trying.Do(func() { close(g.tried) }) }
+// Tell lets what has waited for the first attempt go on: to Redis where that has succeeded, and
+// to its error where it has failed, or takes too long to be waited for.
+func (g *Gate) Tell() { g.trying.Do(func() { close(g.tried) }) }
 
 // Await waits until the gate is open, and returns false if ctx ends before.
 func (g *Gate) Await(ctx context.Context) bool {

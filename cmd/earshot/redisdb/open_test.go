@@ -15,7 +15,7 @@ func TestCommandsWaitForTheFirstCheckOfRedisAndNoLonger(t *testing.T) {
 		want error
 	}{
 		"usable":         {func(g *Gate, _ context.CancelFunc) { g.Open() }, nil},
-		"not to be had":  {func(g *Gate, _ context.CancelFunc) { g.tell() }, errUnchecked},
+		"not to be had":  {func(g *Gate, _ context.CancelFunc) { g.Tell() }, errUnchecked},
 		"client is gone": {func(_ *Gate, leave context.CancelFunc) { leave() }, errUnchecked},
 	} {
 		t.Run(name, func(t *testing.T) {
