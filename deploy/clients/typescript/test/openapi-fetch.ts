@@ -1,10 +1,8 @@
-// A client of Earshot whose types openapi-typescript has written:
+// The types of the client with openapi-fetch, a small client for any OpenAPI document:
 //
-//   curl -o openapi.json http://127.0.0.1:8080/openapi.json
-//   npm ci && npm run generate && npm run build
-//   node built/clinic.js http://127.0.0.1:8080 "$EARSHOT_ADMIN_KEY"
+//   node built/openapi-fetch.js http://127.0.0.1:8080 "$EARSHOT_ADMIN_KEY"
 import createClient from 'openapi-fetch';
-import type { components, paths } from './earshot.js';
+import type { components, paths } from '@earshot/client';
 
 const [url, adminKey] = process.argv.slice(2);
 if (!url || !adminKey) throw new Error('give the URL of the service and its admin key');

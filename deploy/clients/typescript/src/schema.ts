@@ -1,0 +1,5121 @@
+// Written by generate.mjs from /openapi.json and /asyncapi.json. Do not edit.
+export interface paths {
+    "/v1/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the apps
+         * @description The admin's alone.
+         */
+        get: operations["listApps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an app
+         * @description Credentials read as ***.
+         */
+        get: operations["getApp"];
+        /**
+         * Create or replace an app
+         * @description The whole app: what is left out is gone. Only the admin creates one; a key of scope app replaces its own. ?dryRun=true compares and stores nothing. One that lacks a module or a source which tools name is refused with 409, unless ?force=true. To change a part of it, PATCH it. A model in settings.llm.tools that the service cannot ask is a fault, unless Prefer is handling=lenient: messages are then answered 502 until it can.
+         */
+        put: operations["putApp"];
+        post?: never;
+        /**
+         * Delete an app with all that is its own
+         * @description Its repositories, keys, sessions and triggers go with it. The admin's alone.
+         */
+        delete: operations["deleteApp"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an app
+         * @description A JSON merge patch: what it names is changed, all else stays, and of patches at the same time none is lost. Null takes a field away, so that its default holds: settings.limits null are the default limits, and a single limit is taken off with 0. Objects are merged, lists such as modules are replaced whole, and *** in them keeps a credential. Nothing is created.
+         */
+        patch: operations["patchApp"];
+        trace?: never;
+    };
+    "/v1/apps/{appId}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow the events of an app
+         * @description All that the app sets off. id is the stream's sequence, event the subject's first two words, data the payload. The first id comes before any event, so that nothing is missed that comes while a client is gone. A client that reads too slowly is cut off; it goes on with Last-Event-ID. A minute before its key or token ends (at once where that is less) comes token.expiring, which says when; a stream whose key or token has ended says token.expired, and ends within a second. These two have no id: open the stream again with a new token, and lastEventId as it was.
+         */
+        get: operations["followApp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the keys of an app
+         * @description With what they are good for and when they were last used; never the keys themselves.
+         */
+        get: operations["listKeys"];
+        put?: never;
+        /**
+         * Make a key of an app
+         * @description The key is in this answer and in no other: it is stored as a hash. One that a key asks for ends with that key, at the latest when it expires, and can do no more: scopes that the key lacks are refused.
+         */
+        post: operations["postKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/keys/{keyId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a key, with the keys that it has made and the session tokens of all
+         * @description When the answer is there, no replica takes the key any more.
+         */
+        delete: operations["revokeKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the repositories of an app
+         * @description Without those of its sessions.
+         */
+        get: operations["listAppRepositories"];
+        put?: never;
+        /**
+         * Create a repository of an app under a generated id
+         * @description The id is in the answer and in Location.
+         */
+        post: operations["postAppRepository"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/repositories/{repositoryId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a repository of an app
+         * @description As it was put, credentials as ***, with its times.
+         */
+        get: operations["getAppRepository"];
+        /**
+         * Create or replace a repository of an app
+         * @description A triggerOnce repository that was put again may fire again.
+         */
+        put: operations["putAppRepository"];
+        post?: never;
+        /**
+         * Delete a repository of an app
+         * @description Its tools can be set off no more. What they still owe is delivered.
+         */
+        delete: operations["deleteAppRepository"];
+        options?: never;
+        head?: never;
+        /**
+         * Add tools to a repository of an app
+         * @description A tool of the same name is overridden; options that are given replace the options; a repository that is not there is created. Of patches at the same time none is lost.
+         */
+        patch: operations["patchAppRepository"];
+        trace?: never;
+    };
+    "/v1/apps/{appId}/repositories/{repositoryId}/tools/{toolName}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete one tool of a repository of an app
+         * @description The others stay, and so does the repository, if without any. The ETag in If-Match is that of the repository. What was matched before fires none of its tools; what they still owe is delivered.
+         */
+        delete: operations["deleteAppTool"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sessions of an app
+         * @description Those that are in use or were put, by id.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a session
+         * @description What was put of it, when it began, and the calls that still lack values: what a page needs that is loaded again. One that was neither used nor put is not found.
+         */
+        get: operations["getSession"];
+        /**
+         * Say what is known of a session in advance
+         * @description A session begins with its first use, and need not be put. What is put takes the place of what was put before; history, triggers and repositories stay. The templates named under repositories are copied into the session under their ids, each once: what has fired since does not come back.
+         */
+        put: operations["putSession"];
+        post?: never;
+        /**
+         * Close a session
+         * @description Its history and its repositories go, and its tokens end. What its triggers still owe is delivered, and their records stay for as long as all do. ?erase=true removes all that was said or done in it, of this life and of earlier ones: messages under way and what is owed are dropped, and messages, records, answers and events are gone from Redis and from both streams when it is answered. That takes a moment, and some seconds where a replica has died meanwhile; until then the session is answered 503. Repositories of an erased session go without tool.changed. Erasing what is not there is no error, and an erasure that broke off is finished by the next.
+         */
+        delete: operations["closeSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow the events of a session
+         * @description What the session set off. To a session token, changes of repositories are not shown. id is the stream's sequence, event the subject's first two words, data the payload. The first id comes before any event, so that nothing is missed that comes while a client is gone. A client that reads too slowly is cut off; it goes on with Last-Event-ID. A minute before its key or token ends (at once where that is less) comes token.expiring, which says when; a stream whose key or token has ended says token.expired, and ends within a second. These two have no id: open the stream again with a new token, and lastEventId as it was.
+         */
+        get: operations["followSession"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell all that is kept of a session
+         * @description A line of JSON each, with its kind first: the session itself where it is in use, its messages with their outcomes, its triggers with their values and every attempt, and the events that the stream has, each kind oldest first. The triggers and events of its earlier lives, before it was closed, are among them. Nothing is kept of a session without lines. A connection that breaks off has not told all.
+         */
+        get: operations["exportSession"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the history
+         * @description Oldest first, or newest first with order=desc, each message with the triggers that it set off; a reply stands beside its message. A cursor is good in either order, while messages come and leave the history.
+         */
+        get: operations["listMessages"];
+        put?: never;
+        /**
+         * Post a chat message
+         * @description Fires the tools that the message calls for and answers with what came of it. A user's ID token comes in the header {name}_token of an authService. What a broker or an endpoint that is down still owes is pending and delivered later. The same messageId again answers the same and fires nothing. With dryRun=true it is matched as if, and nothing is stored, fired or counted: the answer has the same form, with the state dry for what would be owed; the messageId of a message in the history stands for its place there, with what came before it and at its time; or history tells what came before, and now when it is. With explain=true the answer says why. With final=false it is a draft, such as the interim transcript of what a user is saying: it is matched at once, its matches have the state draft, and nothing is fired, stored in the history or published. It is kept for 60 seconds. Another text under the same messageId replaces it, and cancels its match; the commit, or the same text with final=true, decides it as it was matched, and no model is asked again.
+         */
+        post: operations["postMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read one message with its outcome
+         * @description As it stands in the history, with the triggers that it set off and the state of their effects now.
+         */
+        get: operations["getMessage"];
+        put?: never;
+        post?: never;
+        /**
+         * Take a draft back
+         * @description Nothing comes of it. Its match is cancelled where it is under way. A message that is posted, or a draft that was committed, is no draft any more: 409 says what it set off.
+         */
+        delete: operations["retractMessage"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/commit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide a draft
+         * @description As if its text were posted with final=true: from what it was matched to, so that no model is asked again. Where it is being matched, this waits. A tool that was called for and is gone or changed since has it matched again. A message that is decided has its stored answer. With explain=true the answer says why.
+         */
+        post: operations["commitMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read why a message came out as it did
+         * @description Of every decided message of a user, for 24 hours by default (EARSHOT_EXPLAIN_RETENTION). Credentials, hidden values and claims are masked as ***. 404 says why there is none: the message is not decided yet, an agent said it, or its time is over.
+         */
+        get: operations["explainMessage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the repositories of a session
+         * @description Without those of the app.
+         */
+        get: operations["listSessionRepositories"];
+        put?: never;
+        /**
+         * Create a repository of a session under a generated id
+         * @description The id is in the answer and in Location.
+         */
+        post: operations["postSessionRepository"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a repository of a session
+         * @description As it was put, credentials as ***, with its times.
+         */
+        get: operations["getSessionRepository"];
+        /**
+         * Create or replace a repository of a session
+         * @description A triggerOnce repository that was put again may fire again.
+         */
+        put: operations["putSessionRepository"];
+        post?: never;
+        /**
+         * Delete a repository of a session
+         * @description Its tools can be set off no more. What they still owe is delivered.
+         */
+        delete: operations["deleteSessionRepository"];
+        options?: never;
+        head?: never;
+        /**
+         * Add tools to a repository of a session
+         * @description A tool of the same name is overridden; options that are given replace the options; a repository that is not there is created. Of patches at the same time none is lost.
+         */
+        patch: operations["patchSessionRepository"];
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}/tools/{toolName}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete one tool of a repository of a session
+         * @description The others stay, and so does the repository, if without any. The ETag in If-Match is that of the repository. What was matched before fires none of its tools; what they still owe is delivered.
+         */
+        delete: operations["deleteSessionTool"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a token for the front-end of a session
+         * @description Good for posting and reading messages, ui triggers and the events of this session. It ends with the key that asked for it, with the session and with the app. As actor it posts as user alone.
+         */
+        post: operations["postToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the tools in scope of a session, each as a model sees it
+         * @description Of each name the tool that fires, sorted by name. Tools that need a verified user are listed as well.
+         */
+        get: operations["listSessionTools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/tools/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find tools in scope of a session by what a text is about
+         * @description Those of the tools in scope that have something in common with the text, the nearest first, each with its score. The words of the tools decide (name, description, parameters, examples), as they do on which tools a model is offered; no model is asked. Tools that need a verified user are found as well. An answer has at most 1 MiB.
+         */
+        post: operations["searchSessionTools"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sessions/{sessionId}/triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the triggers of a session
+         * @description Newest first, with delivery state and attempts. All parameters narrow the list down together. A page may be short, or empty, and have a next all the same: where few of very many match.
+         */
+        get: operations["listSessionTriggers"];
+        put?: never;
+        /**
+         * Fire a tool of the session or the app
+         * @description Without the matcher. A tool that requires a verified user needs an ID token in the header {name}_token of one of its services: else 401 names them. The values are taken strictly: "5" is no number. 404 where no such tool is in scope, which holds for a triggerOnce repository that was just taken as well. The same triggerId again answers the same and fires nothing.
+         */
+        post: operations["fireInSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell whether the sources of an app can be reached
+         * @description Each is connected to from the replica that answers, under the same guard as calls, unless that was done in the last 30 s. Sources that are files are listed only.
+         */
+        get: operations["listSources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the tools in scope of an app, each as a model sees it
+         * @description Of each name the tool that fires, sorted by name. Tools that need a verified user are listed as well.
+         */
+        get: operations["listAppTools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/tools/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find tools in scope of an app by what a text is about
+         * @description Those of the tools in scope that have something in common with the text, the nearest first, each with its score. The words of the tools decide (name, description, parameters, examples), as they do on which tools a model is offered; no model is asked. Tools that need a verified user are found as well. An answer has at most 1 MiB.
+         */
+        post: operations["searchAppTools"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/tools/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell how often each tool was used in the last 24 hours
+         * @description By name, over all repositories that have a tool of it: how often it fired, and how often a message called for it whose values were missing or wrong, in all and in each hour. What was used on other replicas is counted some seconds later; a tool that was not used is missing.
+         */
+        get: operations["listToolUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the triggers of an app
+         * @description Newest first. state=failed lists the dead letters. All parameters narrow the list down together. A page may be short, or empty, and have a next all the same: where few of very many match.
+         */
+        get: operations["listTriggers"];
+        put?: never;
+        /**
+         * Fire a tool of the app
+         * @description As in a session, with the app-scoped tools only.
+         */
+        post: operations["fireInApp"];
+        /**
+         * Remove failed triggers
+         * @description The records of all failed triggers that match go, and what they owe with them. state=failed has to be given. With dryRun=true they are only counted.
+         */
+        delete: operations["purgeTriggers"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/triggers/{triggerId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a trigger
+         * @description With its values, the state of its effects and every attempt at them. A record is kept for EARSHOT_RETENTION (168h) after it is done, EARSHOT_DEAD_RETENTION (720h) where it failed.
+         */
+        get: operations["getTrigger"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove the record of a trigger
+         * @description One that owes nothing: it is delivered, has failed or was ended. What its session says of it stays, and so do its events.
+         */
+        delete: operations["removeTrigger"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/triggers/{triggerId}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a trigger
+         * @description Of a tool with answer: what you say comes in the place of a call's result. The first answer holds; a repeat does no harm, and is answered with the one that holds. The session's token may answer the triggers of its session. The same JSON may be published on answer.{appId}.{triggerId}.
+         */
+        post: operations["answerTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/triggers/{triggerId}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a trigger
+         * @description The trigger ends as cancelled, without an effect, as long as it settles or waits to be confirmed, and tool.cancelled says so. The session's token may do so with the triggers of its session.
+         */
+        post: operations["cancelTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/triggers/{triggerId}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm a trigger
+         * @description Of a tool with confirm: the trigger takes effect now, or settles first where its tool says so. The digest says what was asked about; the user's next words do the same where they are plainly yes. The session's token may do so with the triggers of its session.
+         */
+        post: operations["confirmTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/triggers/{triggerId}/deny": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deny a trigger
+         * @description Of a tool with confirm: the trigger ends as cancelled, without an effect, and tool.cancelled says so. The session's token may do so with the triggers of its session.
+         */
+        post: operations["denyTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/triggers/{triggerId}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver again what has failed
+         * @description Under the same ids: a receiver that has it already will know it.
+         */
+        post: operations["retryTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/triggers/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver again what has failed, of all triggers that match
+         * @description They are those of the list with state=failed and the same parameters. With dryRun=true they are only counted.
+         */
+        post: operations["retryTriggers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/whoami": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whom the service takes the caller for
+         * @description The app, session and scopes of the key or token that the request carries; it may be called with any of them.
+         */
+        get: operations["whoAmI"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export interface webhooks {
+    toolCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The call of a tool that fired
+         * @description What arrives at the url of a tool. Method, headers, credentials and body are what the tool's request says; without one it is this POST, unauthenticated. A call is made at least once, so keep webhook-id of what is done and answer 200 to what comes again. An http tool on a source calls the source in the same way, with the headers below.
+         */
+        post: operations["toolCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export interface components {
+    schemas: {
+        /** @description A message that is stored and not decided yet. */
+        Accepted: {
+            /** @description The message, under its own id or the one that was made for it. */
+            messageId: string;
+        };
+        /** @description What a message set off. */
+        Answer: {
+            /** @description Why ID tokens of the user do not do, by their services: expired; audience, it is for another client; signature, or its issuer, or its time has not come; malformed; claim, it is good, and a parameter of a tool in scope lacks its own; unavailable, the issuer could not be asked. Missing where none was sent that does not do. */
+            auth?: {
+                [key: string]: "expired" | "audience" | "signature" | "malformed" | "claim" | "unavailable";
+            };
+            /** @description With explain=true: why it came out so. Missing where nothing explains it any more. */
+            explain?: components["schemas"]["Explanation"];
+            /** @description The tools that fired. */
+            matches: components["schemas"]["Match"][];
+            /** @description The message: the id that was sent, or the one that was made. */
+            messageId: string;
+            /** @description The tools that the message called for and that did not fire, since values are missing or wrong. */
+            rejected: components["schemas"]["Rejected"][];
+            /** @description The model's text, the result of a returnDirect tool, or null for no reply. */
+            reply: unknown;
+            /**
+             * @description json where the reply is a result that is no text; missing for a text.
+             * @enum {string}
+             */
+            replyType?: "json";
+            /** @description The front-end should not answer by itself. */
+            skipResponse: boolean;
+        };
+        /** @description A tenant. */
+        App: {
+            /** @description The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            appId?: string;
+            /** @description Whose ID tokens are verified. A front-end sends a user's token in the header {name}_token. */
+            authServices?: components["schemas"]["AuthService"][];
+            /** @description OAuth2 clients of the app, with which calls of its tools can authenticate. */
+            modules?: components["schemas"]["Module"][];
+            /** @description What people call it; shown in lists, used for nothing else. */
+            name?: string;
+            /** @description What the author of a write may not expect, in the answer to it. Set by the service; read and left in a request. */
+            readonly notes?: string[];
+            /** @description How messages of the app are matched and answered, and what it may use. */
+            settings?: components["schemas"]["Settings"];
+            /** @description Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64; several with spaces between them, while receivers change from one to the next. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
+            signingSecret?: string;
+            /** @description Databases and APIs that tools of a type work on. */
+            sources?: components["schemas"]["Source"][];
+        };
+        /** @description A page of apps, by id. */
+        AppList: {
+            /** @description The page. */
+            items: components["schemas"]["StoredApp"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
+        };
+        /** @description One attempt to deliver an effect of a trigger. */
+        Attempt: {
+            /** @description Its number, from 1. */
+            attempt: number;
+            /**
+             * @description What was to be delivered: the event, the emitter's event, the call, or the event with the call's result.
+             * @enum {string}
+             */
+            effect: "event" | "emitter" | "call" | "result";
+            /** @description Why it failed, in words. */
+            error?: string;
+            /** @description How long it took, in milliseconds. */
+            ms?: number;
+            /** @description Why it failed. */
+            reason?: components["schemas"]["Reason"];
+            /** @description What the call has sent. */
+            request?: components["schemas"]["Sent"];
+            /** @description How the answer begins, of a call that was not delivered; its credentials masked. */
+            response?: string;
+            /** @description HTTP status, where there was an answer. */
+            status?: number;
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            ts: string;
+        };
+        /** @description How ID tokens are verified: google needs clientId, oidc needs issuer and audience. */
+        AuthService: {
+            /** @description Of oidc: the aud that tokens must be for. */
+            audience?: string;
+            /** @description Of google: the OAuth client that tokens must be for. */
+            clientId?: string;
+            /**
+             * Format: uri
+             * @description Of oidc: the iss of its tokens, an absolute http or https URL under which its keys are found.
+             */
+            issuer?: string;
+            /** @description Name of the service, which is part of the header {name}_token: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            name: string;
+            /**
+             * @description google: Google's ID tokens; oidc: those of any OpenID Connect issuer.
+             * @enum {string}
+             */
+            type: "google" | "oidc";
+        };
+        /** @description A user and a password (RFC 7617). */
+        Basic: {
+            /** @description A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
+            password: string;
+            /** @description The user. */
+            username: string;
+        };
+        /** @description An OAuth2 client, and where its tokens are had. Tokens are kept and renewed before they expire. */
+        Bearer: {
+            /** @description Sent with the request for a token, where the service wants one. */
+            audience?: string;
+            /** @description The OAuth client. */
+            clientId?: string;
+            /** @description The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
+            clientSecret?: string;
+            /**
+             * @description Grant by which the token is had (RFC 6749). Default: client_credentials.
+             * @enum {string}
+             */
+            clientType?: "client_credentials" | "password";
+            /** @description Of the grant password. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
+            password?: string;
+            /**
+             * Format: uri
+             * @description Where they are renewed, where that is another URL: absolute, http or https.
+             */
+            refreshUrl?: string;
+            /** @description Scopes to ask for with the token. */
+            scopes?: string[];
+            /**
+             * Format: uri
+             * @description Where tokens are had: an absolute http or https URL.
+             */
+            tokenUrl: string;
+            /** @description Of the grant password: the user. */
+            username?: string;
+        };
+        /** @description Whom the service takes the caller for. */
+        Caller: {
+            /** @description It may do everything: the key is the admin's, or none is asked for. */
+            admin: boolean;
+            /** @description The app of the key or token; missing for the admin. */
+            appId?: string;
+            /**
+             * Format: date-time
+             * @description When the key or token ends; missing for never.
+             */
+            expiresAt?: string;
+            /** @description The key, by the id under which it can be revoked. */
+            keyId?: string;
+            /** @description Where the NATS server inside of earshot dev is; no other service says it. */
+            natsUrl?: string;
+            /** @description What a key of an app may do. */
+            scopes?: ("tools" | "messages" | "triggers" | "app")[];
+            /** @description The session of a session token. */
+            sessionId?: string;
+        };
+        /** @description How far a call has come. */
+        CallState: {
+            /** @description How often it was tried. */
+            attempts: number;
+            /** @description Why it failed, in words. */
+            error?: string;
+            /** @description Why it failed. */
+            reason?: components["schemas"]["Reason"];
+            /** @description What the endpoint answered: its JSON, else its text as a JSON string. Rows of a SQL tool are an array of objects. */
+            result?: unknown;
+            /**
+             * @description delivered: it was answered with 2xx. pending: it is stored and will be tried again. failed: it was given up. dry, draft: of a dry run or a draft, it would be owed. confirming, cancelled, duplicate: it is not owed, or not yet, as the trigger is.
+             * @enum {string}
+             */
+            state: "delivered" | "pending" | "failed" | "dry" | "draft" | "confirming" | "cancelled" | "duplicate";
+            /** @description HTTP status of the last attempt; missing where there was no answer. */
+            status?: number;
+            /** @description The result was longer than 64 KiB (of a SQL tool 1,000 rows or 256 KiB) and is cut. */
+            truncated?: boolean;
+        };
+        /** @description A chat completion as OpenAI describes it. All fields go to the model; these are read here as well. */
+        ChatRequest: {
+            /** @description The conversation. The last message of the role user is matched. */
+            messages: {
+                [key: string]: unknown;
+            }[];
+            /** @description Its session_id names the session, where neither path nor header does. */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** @description Names the session where nothing else does. */
+            user?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Where in a verified ID token a value stands. */
+        Claim: {
+            /** @description The claim of the ID token whose value is taken; a dotted path leads into objects, as address.country. */
+            field: string;
+            /** @description Name of one of the app's authServices: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            name: string;
+        };
+        /** @description A yes to a trigger that waits for one. */
+        Confirmation: {
+            /** @description What is confirmed, as the match and tool.confirm name it: it stands for app, session, tool and values. */
+            digest: string;
+        };
+        /** @description A no to a trigger that waits to be confirmed. */
+        Denial: {
+            /** @description What is denied, as the match and tool.confirm name it. Without one it is denied whatever its values are. */
+            digest?: string | null;
+        };
+        /** @description A tool to fire without the matcher. */
+        Direct: {
+            /** @description Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of the trigger, laid over that of the session. */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The tool: 1 to 64 of A-Z a-z 0-9 _ -. */
+            name: string;
+            /** @description The repository; the one in scope where it is missing. */
+            repositoryId?: string;
+            /**
+             * @description Who fires it.
+             * @enum {string}
+             */
+            source: "ui" | "task" | "agent";
+            /** @description Idempotency key. The service makes one where it is missing. */
+            triggerId?: string;
+            /** @description Values of its parameters, taken strictly: "5" is no number, and a name that the tool lacks is a fault. */
+            values?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description An earlier message, as the history has it. */
+        Earlier: {
+            /**
+             * @description Who said it.
+             * @enum {string}
+             */
+            actor: "user" | "agent";
+            /** @description What it set off, as matches of the answer to it. Of each name, repositoryId, values and state count. */
+            matches?: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @description What it was rejected for, as rejected of the answer to it. Of each name, repositoryId, values, missing and errors count. */
+            rejected?: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @description What was said: not empty, at most 65536 bytes of UTF-8. */
+            text: string;
+        };
+        /** @description A message of the history. */
+        Entry: {
+            /**
+             * @description Who said it.
+             * @enum {string}
+             */
+            actor: "user" | "agent";
+            /** @description Why ID tokens that came with it do not do, as in its answer. */
+            auth?: {
+                [key: string]: "expired" | "audience" | "signature" | "malformed" | "claim" | "unavailable";
+            };
+            /** @description Why it is not decided. */
+            error?: string;
+            /** @description The message. */
+            messageId: string;
+            /** @description What its client attached to the message. */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** @description The tools that it called for and that did not fire. */
+            rejected?: components["schemas"]["Rejected"][];
+            /** @description The reply to it, as in its answer; missing where there is none. */
+            reply?: unknown;
+            /**
+             * @description json where the reply is a result that is no text; missing for a text.
+             * @enum {string}
+             */
+            replyType?: "json";
+            /**
+             * @description decided, pending (being worked on) or failed (not decided: error says why, and the same messageId tries again).
+             * @enum {string}
+             */
+            state: "decided" | "pending" | "failed";
+            /** @description What was said. */
+            text: string;
+            /** @description The tools that it fired, with the state of their effects now. */
+            triggers: components["schemas"]["Match"][] | null;
+            /**
+             * Format: date-time
+             * @description When it was accepted.
+             */
+            ts: string;
+        };
+        /** @description A page of the history. */
+        EntryList: {
+            /** @description The page. */
+            items: components["schemas"]["Entry"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
+        };
+        /** @description A trigger ended before it had an effect: it was denied, cancelled, taken back by the next message, or nobody confirmed it in time. */
+        EventCancelled: {
+            /** @description The app. */
+            appId: components["schemas"]["EventId"];
+            /** @description The event; the same on every delivery. */
+            id: string;
+            /** @description The message that led here; missing where there was none. */
+            messageId?: string;
+            /** @description The tool. */
+            name: components["schemas"]["EventToolName"];
+            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            omitted?: string[];
+            /**
+             * @description What ended it: deny (a no), expire (nobody confirmed it in time), cancel (POST …/cancel), retract (the user's next message, of a tool with cancelOnNext).
+             * @enum {string}
+             */
+            reason: "deny" | "expire" | "cancel" | "retract";
+            /** @description The repository that has the tool. */
+            repositoryId: components["schemas"]["EventId"];
+            /** @description The tool's parameters as they were given: a list, or a JSON Schema object. */
+            schema: unknown;
+            /** @description The session; missing without one. */
+            sessionId?: components["schemas"]["EventId"];
+            /**
+             * @description What set it off: a message, or who fired it directly.
+             * @enum {string}
+             */
+            source: "message" | "ui" | "task" | "agent";
+            /** @description What that message said. */
+            text?: string;
+            /** @description The trigger. */
+            triggerId: components["schemas"]["EventId"];
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            ts: string;
+            /** @description Values of the tool's parameters. */
+            values: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A repository was created, updated or deleted. */
+        EventChanged: {
+            /** @description The app. */
+            appId: components["schemas"]["EventId"];
+            /** @description The event; the same on every delivery. */
+            id: string;
+            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            omitted?: string[];
+            /**
+             * @description What was done.
+             * @enum {string}
+             */
+            operation: "created" | "updated" | "deleted";
+            /** @description The repository, without credentials and headers. */
+            record: {
+                [key: string]: unknown;
+            };
+            /** @description The repository. */
+            repositoryId: components["schemas"]["EventId"];
+            /** @description Missing for a repository of the app. */
+            sessionId?: components["schemas"]["EventId"];
+            /**
+             * Format: date-time
+             * @description When it was changed.
+             */
+            ts: string;
+        };
+        /** @description A message could not be decided. */
+        EventChatFailed: {
+            /** @description The app. */
+            appId: components["schemas"]["EventId"];
+            /** @description The event; the same on every delivery. */
+            id: string;
+            /** @description The message. */
+            messageId: string;
+            /** @description That of the message laid over that of the session; missing where there is none. */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** @description Why, for people. */
+            reason: string;
+            /** @description After so many seconds it is worth trying again; missing where nobody knows. */
+            retryAfter?: number;
+            /** @description The session. */
+            sessionId: components["schemas"]["EventId"];
+            /**
+             * Format: date-time
+             * @description When it was given up.
+             */
+            ts: string;
+        };
+        /** @description A message was stored, or a reply was made. */
+        EventChatMessage: {
+            /**
+             * @description Who said it; assistant: it is the reply.
+             * @enum {string}
+             */
+            actor: "user" | "agent" | "assistant";
+            /** @description The app. */
+            appId: components["schemas"]["EventId"];
+            /** @description The event; the same on every delivery. */
+            id: string;
+            /** @description The message; of a reply its message's and .reply, as in the history. */
+            messageId: string;
+            /** @description That of the message laid over that of the session; missing where there is none. */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            omitted?: string[];
+            /** @description The session. */
+            sessionId: components["schemas"]["EventId"];
+            /** @description What was said. */
+            text?: string;
+            /**
+             * Format: date-time
+             * @description When it was said; ts of the message in the history.
+             */
+            ts: string;
+        };
+        /** @description A tool was called for, and waits for a yes before it has an effect. */
+        EventConfirm: {
+            /** @description The app. */
+            appId: components["schemas"]["EventId"];
+            /** @description What stands for app, session, tool and values: POST …/confirm and …/deny take it. */
+            digest: string;
+            /**
+             * Format: date-time
+             * @description When it ends as cancelled, without a word.
+             */
+            expiresAt: string;
+            /** @description The event; the same on every delivery. */
+            id: string;
+            /** @description The message that led here; missing where there was none. */
+            messageId?: string;
+            /** @description The tool. */
+            name: components["schemas"]["EventToolName"];
+            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            omitted?: string[];
+            /** @description What the user is asked. */
+            question: string;
+            /** @description The repository that has the tool. */
+            repositoryId: components["schemas"]["EventId"];
+            /** @description The tool's parameters as they were given: a list, or a JSON Schema object. */
+            schema: unknown;
+            /** @description The session; missing without one. */
+            sessionId?: components["schemas"]["EventId"];
+            /**
+             * @description What set it off: a message, or who fired it directly.
+             * @enum {string}
+             */
+            source: "message" | "ui" | "task" | "agent";
+            /** @description What that message said. */
+            text?: string;
+            /** @description The trigger. */
+            triggerId: components["schemas"]["EventId"];
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            ts: string;
+            /** @description Values of the tool's parameters. */
+            values: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A tool was called for with values that an earlier trigger had: that one stands for it. */
+        EventDuplicate: {
+            /** @description The app. */
+            appId: components["schemas"]["EventId"];
+            /** @description The event; the same on every delivery. */
+            id: string;
+            /** @description The message that led here; missing where there was none. */
+            messageId?: string;
+            /** @description The tool. */
+            name: components["schemas"]["EventToolName"];
+            /** @description The trigger that had equal values before. */
+            of: components["schemas"]["EventId"];
+            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            omitted?: string[];
+            /** @description The repository that has the tool. */
+            repositoryId: components["schemas"]["EventId"];
+            /** @description The tool's parameters as they were given: a list, or a JSON Schema object. */
+            schema: unknown;
+            /** @description The session; missing without one. */
+            sessionId?: components["schemas"]["EventId"];
+            /**
+             * @description What set it off: a message, or who fired it directly.
+             * @enum {string}
+             */
+            source: "message" | "ui" | "task" | "agent";
+            /** @description What that message said. */
+            text?: string;
+            /** @description The trigger. */
+            triggerId: components["schemas"]["EventId"];
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            ts: string;
+            /** @description Values of the tool's parameters. */
+            values: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A tool has fired. */
+        EventFired: {
+            /** @description Where the answer is to be given that the trigger waits for; missing where it waits for none. */
+            answer?: {
+                /** @description On NATS. */
+                subject: string;
+                /** @description Of the service, from its root: by POST. */
+                url: string;
+            };
+            /** @description The app. */
+            appId: components["schemas"]["EventId"];
+            /** @description The event; the same on every delivery. */
+            id: string;
+            /** @description The message that led here; missing where there was none. */
+            messageId?: string;
+            /** @description The tool. */
+            name: components["schemas"]["EventToolName"];
+            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            omitted?: string[];
+            /** @description The repository that has the tool. */
+            repositoryId: components["schemas"]["EventId"];
+            /** @description The tool's parameters as they were given: a list, or a JSON Schema object. */
+            schema: unknown;
+            /** @description The session; missing without one. */
+            sessionId?: components["schemas"]["EventId"];
+            /**
+             * @description What set it off: a message, or who fired it directly.
+             * @enum {string}
+             */
+            source: "message" | "ui" | "task" | "agent";
+            /** @description What that message said. */
+            text?: string;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            ts: string;
+            /** @description Values of the tool's parameters. */
+            values: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description The answer to a trigger. */
+        EventGiven: {
+            /** @description Why it was not done, for people; needed where ok is false. */
+            error?: string;
+            /** @description Whether what the trigger asks for was done. */
+            ok: boolean;
+            /** @description What came of it, any JSON. What is longer than 64 KiB is cut. */
+            result?: unknown;
+        };
+        /** @description CloudEvents 1.0 in binary mode, with what JetStream and W3C Trace Context add. */
+        EventHeaders: {
+            /** @description The event's id, which its payload has as well. */
+            "ce-id": string;
+            /** @description /apps/{appId}/sessions/{sessionId}; _ for no session. */
+            "ce-source": string;
+            /**
+             * @description Version of CloudEvents.
+             * @constant
+             */
+            "ce-specversion": "1.0";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            "ce-time": string;
+            /** @description earshot. and the first two words of what happened, as earshot.tool.trigger. */
+            "ce-type": string;
+            /**
+             * @description Type of the payload.
+             * @constant
+             */
+            "content-type": "application/json";
+            /**
+             * @description The stream that is to take it.
+             * @constant
+             */
+            "Nats-Expected-Stream"?: "EARSHOT";
+            /** @description The same on every delivery of one event; the stream drops what it has seen. */
+            "Nats-Msg-Id": string;
+            /** @description W3C Trace Context of what led here; missing where there is none. */
+            traceparent?: string;
+        };
+        /** @description 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+        EventId: string;
+        /** @description Tools were in scope, and the message called for none. */
+        EventNotmatching: {
+            /** @description The app. */
+            appId: components["schemas"]["EventId"];
+            /** @description The event; the same on every delivery. */
+            id: string;
+            /** @description The message that led here; missing where there was none. */
+            messageId?: string;
+            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            omitted?: string[];
+            /** @description The repositories whose tools were in scope. */
+            repositories: components["schemas"]["EventId"][];
+            /** @description The session; missing without one. */
+            sessionId?: components["schemas"]["EventId"];
+            /** @description What that message said. */
+            text?: string;
+            /** @description The tools that were in scope. */
+            tools: components["schemas"]["EventToolName"][];
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            ts: string;
+        };
+        /** @description A tool was called for, and its values are missing or wrong. */
+        EventRejected: {
+            /** @description The app. */
+            appId: components["schemas"]["EventId"];
+            /** @description What to ask the user next: the question of the first parameter without a good value that has one. Missing where none has. */
+            ask?: string;
+            /** @description Every fault of the values. */
+            errors: {
+                /** @description What is wrong with its value. */
+                detail: string;
+                /** @description The parameter; empty for the values as a whole. */
+                parameter: string;
+            }[] | null;
+            /** @description The event; the same on every delivery. */
+            id: string;
+            /** @description The message that led here; missing where there was none. */
+            messageId?: string;
+            /** @description Required parameters without a value. */
+            missing: string[] | null;
+            /** @description The tool. */
+            name: components["schemas"]["EventToolName"];
+            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            omitted?: string[];
+            /** @description The repository that has the tool. */
+            repositoryId: components["schemas"]["EventId"];
+            /** @description The session; missing without one. */
+            sessionId?: components["schemas"]["EventId"];
+            /** @description What that message said. */
+            text?: string;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            ts: string;
+            /** @description What is known of its values so far. */
+            values: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** @description The call of a tool has ended, well or not. */
+        EventResult: {
+            /** @description The app. */
+            appId: components["schemas"]["EventId"];
+            /** @description Why it failed, in words. */
+            error?: string;
+            /** @description The triggerId and .result; after the nth retry of a call that had failed .result-n. The same on every delivery. */
+            id: string;
+            /** @description The message that led here; missing where there was none. */
+            messageId?: string;
+            /** @description The tool. */
+            name: components["schemas"]["EventToolName"];
+            /** @description Whether the call was answered with 2xx. */
+            ok: boolean;
+            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            omitted?: string[];
+            /**
+             * @description Why it failed: auth (credentials are missing or refused), request (refused, or it cannot be made), timeout, blocked (the address may not be reached), outcome_unknown (nobody knows whether it arrived), cancelled (whoever asked for an answer wants it no more).
+             * @enum {string}
+             */
+            reason?: "auth" | "request" | "timeout" | "blocked" | "outcome_unknown" | "cancelled";
+            /** @description The repository that has the tool. */
+            repositoryId?: components["schemas"]["EventId"];
+            /** @description What the endpoint answered: its JSON, else its text as a JSON string. Rows of a SQL tool are an array of objects. */
+            result?: unknown;
+            /** @description The session; missing without one. */
+            sessionId?: components["schemas"]["EventId"];
+            /**
+             * @description What set it off: a message, or who fired it directly.
+             * @enum {string}
+             */
+            source?: "message" | "ui" | "task" | "agent";
+            /** @description HTTP status of the last attempt; missing where there was no answer. */
+            status?: number;
+            /** @description What that message said. */
+            text?: string;
+            /** @description The trigger whose call it was. */
+            triggerId: components["schemas"]["EventId"];
+            /** @description The result was too long and is cut. */
+            truncated?: boolean;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            ts: string;
+        };
+        /** @description The payload of each kind of event. */
+        Events: {
+            /** @description A message could not be decided, in an app with settings.chatEvents. It stays in the history; the same messageId sent again tries again. */
+            "chat.failed": components["schemas"]["EventChatFailed"];
+            /** @description A message was stored, or a reply was made, in an app with settings.chatEvents. */
+            "chat.message": components["schemas"]["EventChatMessage"];
+            /** @description A trigger ended before it had an effect: it was denied, cancelled, taken back by the next message, or nobody confirmed it in time. */
+            "tool.cancelled": components["schemas"]["EventCancelled"];
+            /** @description A repository was created, updated or deleted. */
+            "tool.changed": components["schemas"]["EventChanged"];
+            /** @description A tool was called for, and waits for a yes before it has an effect. */
+            "tool.confirm": components["schemas"]["EventConfirm"];
+            /** @description A tool was called for with values that an earlier trigger had: that one stands for it. */
+            "tool.duplicate": components["schemas"]["EventDuplicate"];
+            /** @description Tools were in scope and the message called for none. */
+            "tool.notmatching": components["schemas"]["EventNotmatching"];
+            /** @description A message called for a tool, with values that are missing or wrong. Nothing fired. */
+            "tool.rejected": components["schemas"]["EventRejected"];
+            /** @description The call of a tool has ended, well or not. */
+            "tool.result": components["schemas"]["EventResult"];
+            /** @description A tool fires. */
+            "tool.trigger": components["schemas"]["EventFired"];
+        };
+        /** @description How far an event has come. */
+        EventState: {
+            /** @description Why it failed. */
+            error?: string;
+            /**
+             * @description published: JetStream has it. pending: it is stored and will be tried again. failed: it was given up. dry, draft: of a dry run or a draft, it would be owed. confirming, cancelled, duplicate: it is not owed, or not yet, as the trigger is.
+             * @enum {string}
+             */
+            state: "published" | "pending" | "failed" | "dry" | "draft" | "confirming" | "cancelled" | "duplicate";
+            /** @description The subject on NATS. */
+            subject: string;
+        };
+        /** @description 1 to 64 of A-Z a-z 0-9 _ -. */
+        EventToolName: string;
+        /** @description A tool that was not in scope. */
+        ExplainedBarred: {
+            /** @description The tool. */
+            name: string;
+            /**
+             * @description Another of its name comes before it, or it needs a verified user.
+             * @enum {string}
+             */
+            reason: "shadowed" | "unverified";
+            /** @description Its repository. */
+            repositoryId: string;
+            /** @description The repository is the session's own. */
+            session?: boolean;
+            /** @description The same in a sentence. */
+            why: string;
+        };
+        /** @description A call that was found for the message. */
+        ExplainedCall: {
+            /** @description As they were given, by parameter; a text where they cannot be read. */
+            arguments: unknown;
+            /** @description Parameters whose value was changed in form, not in meaning. */
+            coerced: string[];
+            /** @description What is wrong with the values. */
+            errors: {
+                /** @description What is wrong. */
+                detail: string;
+                /** @description The parameter; empty for the whole. */
+                parameter: string;
+            }[];
+            /** @description Where in the conversation each inferred value was said; null for nowhere. */
+            evidence?: {
+                [key: string]: {
+                    /** @description The newest message that says it. */
+                    messageId?: string;
+                    /** @description Its own words. */
+                    words: string;
+                } | null;
+            };
+            /** @description Arguments that no parameter asks for. */
+            ignored?: string[];
+            /** @description The tool, as the model named it. */
+            name: string;
+            /** @description The arguments were not well-formed JSON. */
+            repaired: boolean;
+            /** @description The tool's repository; missing for a name that no tool in scope has. */
+            repositoryId?: string;
+            /** @description The answer of the model that has it, from 1; missing where no model was asked. */
+            round?: number;
+            /** @description The trigger that it set off. */
+            triggerId?: string;
+            /**
+             * @description What became of it: rejected for its values, dropped for another reason.
+             * @enum {string}
+             */
+            verdict: "fired" | "rejected" | "dropped";
+            /** @description Why, in a sentence. */
+            why: string;
+        };
+        /** @description A tool in scope. */
+        ExplainedCandidate: {
+            /** @description The model was not shown the tool. */
+            cut: boolean;
+            /** @description The tool. */
+            name: string;
+            /** @description Its repository. */
+            repositoryId: string;
+            /** @description How near the message is to the tool by its words, where that was compared: 0 for nothing in common. */
+            score?: number;
+            /** @description The repository is the session's own. */
+            session?: boolean;
+            /** @description Why it was cut. */
+            why?: string;
+        };
+        /** @description One request to a model, and its answer. */
+        ExplainedRequest: {
+            /** @description Why the answer is of no use. */
+            error?: string;
+            /** @description Members of it that were not sent, since the model refuses them. */
+            leftOut?: string[];
+            /** @description The model that was asked. */
+            model: string;
+            /** @description How long it took, in milliseconds. */
+            ms: number;
+            /** @description The body that was sent; a text where it was cut. */
+            request: unknown;
+            /** @description The body that came back, as it came; a text where it is no JSON. */
+            response: unknown;
+            /** @description As far as the provider reports them. */
+            tokens: {
+                /** @description Of those, the ones out of the provider's cache. */
+                cached: number;
+                /** @description Of the answer. */
+                completion: number;
+                /** @description Of the request. */
+                prompt: number;
+            };
+        };
+        /** @description Why a message came out as it did. Credentials, hidden values and claims are masked as ***. */
+        Explanation: {
+            /** @description The calls that were found, and what became of each. */
+            calls: components["schemas"]["ExplainedCall"][];
+            /** @description The tools in scope: those with scores first, then those that a model was shown. */
+            candidates: components["schemas"]["ExplainedCandidate"][];
+            /** @description What is left out for its size, or is lost. */
+            cut?: string[];
+            /** @description The message. */
+            messageId: string;
+            /** @description How many candidates are not listed; missing for none. */
+            moreCandidates?: number;
+            /** @description What else is to be known, such as a setting that does not hold. */
+            notes?: string[];
+            /** @description Tools that are there and could not be called. */
+            notInScope: components["schemas"]["ExplainedBarred"][];
+            /** @description Requests to the model, in their order. */
+            requests: components["schemas"]["ExplainedRequest"][];
+            /**
+             * @description What decided: the exact text of a tool, a model, or the words alone; none where nothing was in scope.
+             * @enum {string}
+             */
+            stage: "exact" | "llm" | "offline" | "none";
+            /**
+             * Format: date-time
+             * @description When it was decided.
+             */
+            ts: string;
+            /** @description What came of the message, in a sentence; where nothing fired, why. */
+            why: string;
+        };
+        /** @description A tool in scope, as a model sees it, and how near a text is to it. */
+        FoundTool: {
+            /** @description What it does, as its author says. */
+            description: string;
+            /** @description JSON Schema 2020-12 of the values that a caller may give: without hidden, fixed and authenticated parameters. */
+            inputSchema: {
+                [key: string]: unknown;
+            };
+            /** @description Name of the tool. */
+            name: string;
+            /** @description Repository that the tool is in. */
+            repositoryId: string;
+            /** @description How near the text is to the tool by its words: above 0, and 1.3 at most. It tells tools of one answer apart. */
+            score: number;
+        };
+        /** @description The tools that were found, the nearest first. */
+        FoundToolList: {
+            /** @description The tools, the nearest first. */
+            items: components["schemas"]["FoundTool"][];
+        };
+        /** @description The answer to a trigger. */
+        Given: {
+            /** @description Why it was not done, for people; needed where ok is false. */
+            error?: string;
+            /** @description Whether what the trigger asks for was done. */
+            ok: boolean;
+            /** @description What came of it, any JSON; with ok true alone. What is longer than 64 KiB is cut. */
+            result?: unknown;
+        };
+        /** @description The use of a tool in one hour. */
+        HourOfUse: {
+            /** @description How often it fired. */
+            fired: number;
+            /** @description How often it was called for with values missing or wrong. */
+            rejected: number;
+            /**
+             * Format: date-time
+             * @description When the hour began.
+             */
+            ts: string;
+        };
+        /** @description 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+        Id: string;
+        /** @description What the members of an array are; default and required have no meaning here. */
+        Items: {
+            /** @description Other words for allowed values, by the value: an alias becomes it, whoever says it. */
+            aliases?: {
+                [key: string]: string[];
+            };
+            /** @description An entry equals the value, or as RE2 matches all of it. */
+            allowedValues?: unknown[];
+            /** @description The value comes from a verified ID token: the claim of the first of these services that is verified. */
+            authServices?: components["schemas"]["Claim"][];
+            /** @description Used where no value is given; null is none. */
+            default?: unknown;
+            /** @description What the value is, for the model. */
+            description?: string;
+            /**
+             * @description Puts the value between delimiters and doubles a closing one inside it.
+             * @enum {string}
+             */
+            escape?: "single-quotes" | "double-quotes" | "backticks" | "square-brackets";
+            /** @description An entry equals the value, or as RE2 matches any part of it. */
+            excludedValues?: unknown[];
+            /** @description Never shown to a model nor taken from it. */
+            ignore?: boolean;
+            /** @description What the members of an array are. */
+            items?: components["schemas"]["Items"];
+            /** @description Greatest value of a number. */
+            maxValue?: number;
+            /** @description Least value of a number. */
+            minValue?: number;
+            /** @description Read and left: members have no names. */
+            name?: string;
+            /** @description Read and left: members have no names. */
+            parameter?: string;
+            /** @description Has no meaning for a member; read and left. */
+            required?: boolean;
+            /**
+             * @description What the value is: string, number (any), integer, float (a number, too), boolean, object, array (items says of what) or map (an object whose values are all of valueType).
+             * @enum {string}
+             */
+            type: "string" | "number" | "integer" | "float" | "boolean" | "object" | "array" | "map";
+            /** @description What a number counts: an amount in another unit is converted. */
+            unit?: string;
+            /** @description A static value; it always wins. */
+            value?: unknown;
+            /**
+             * @description Type of the values of a map; anything where it is missing.
+             * @enum {string}
+             */
+            valueType?: "string" | "integer" | "float" | "number" | "boolean";
+        };
+        /** @description A key of an app. */
+        Key: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created: string;
+            /**
+             * Format: date-time
+             * @description When it ends; missing where it does not.
+             */
+            expiresAt?: string;
+            /** @description Names the key in lists; it is no credential. */
+            keyId: components["schemas"]["Id"];
+            /**
+             * Format: date-time
+             * @description When it was last used, exact to a minute; missing where it never was.
+             */
+            lastUsed?: string;
+            /** @description The key that asked for it, and with which it ends; missing where it was the admin. */
+            madeBy?: components["schemas"]["Id"];
+            /** @description What the key is for, as it was given. */
+            name?: string;
+            /** @description What the key is good for. */
+            scopes: ("tools" | "messages" | "triggers" | "app")[];
+        };
+        /** @description A page of keys, by id. */
+        KeyList: {
+            /** @description The page. */
+            items: components["schemas"]["Key"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
+        };
+        /** @description A key of an app. */
+        KeyRequest: {
+            /**
+             * @description How long it is to be good, as 720h; at most ten years. Without it the key is good until it is revoked.
+             * @example 720h
+             */
+            expiresIn?: string;
+            /** @description What it is for, for those who list keys. */
+            name?: string;
+            /** @description tools: repositories; messages: messages, sessions, session tokens and events; triggers: direct triggers, records, retries and events; app: the app and its keys. */
+            scopes: ("tools" | "messages" | "triggers" | "app")[];
+        };
+        /** @description A new key of an app, with the key itself. */
+        MadeKey: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created: string;
+            /**
+             * Format: date-time
+             * @description When it ends; missing where it does not.
+             */
+            expiresAt?: string;
+            /** @description The key itself, shown this once. A credential. */
+            key: string;
+            /** @description Names the key in lists; it is no credential. */
+            keyId: components["schemas"]["Id"];
+            /**
+             * Format: date-time
+             * @description When it was last used, exact to a minute; missing where it never was.
+             */
+            lastUsed?: string;
+            /** @description The key that asked for it, and with which it ends; missing where it was the admin. */
+            madeBy?: components["schemas"]["Id"];
+            /** @description What the key is for, as it was given. */
+            name?: string;
+            /** @description What the key is good for. */
+            scopes: ("tools" | "messages" | "triggers" | "app")[];
+        };
+        /** @description A token for the front-end of one session. */
+        MadeToken: {
+            /**
+             * Format: date-time
+             * @description When it ends.
+             */
+            expiresAt: string;
+            /** @description The token. A credential. */
+            token: string;
+        };
+        /** @description One firing of a tool. */
+        Match: {
+            /** @description The call; missing where the tool has nothing to call. */
+            call?: components["schemas"]["CallState"];
+            /** @description Of one that waits to be confirmed: what stands for app, session, tool and values. Who confirms sends it back. */
+            digest?: string;
+            /**
+             * Format: date-time
+             * @description Of a tool with settle: until when it can be taken back; its effects become due then.
+             */
+            dueAt?: string;
+            /** @description The event of the tool's emitter; missing where it has none. */
+            emitter?: components["schemas"]["EventState"];
+            /** @description The event tool.trigger; missing where the tool is not to send it. */
+            event?: components["schemas"]["EventState"];
+            /**
+             * Format: date-time
+             * @description Of one that waits to be confirmed: when it ends as cancelled, without a word.
+             */
+            expiresAt?: string;
+            /** @description The tool. */
+            name: components["schemas"]["ToolName"];
+            /** @description Of a duplicate: the trigger that had equal values before; call is that one's. */
+            of?: components["schemas"]["Id"];
+            /** @description Of one that waits to be confirmed: what the user is asked. */
+            question?: string;
+            /** @description The repository that has the tool. */
+            repositoryId: components["schemas"]["Id"];
+            /** @description The result of the call is the reply itself. */
+            returnDirect: boolean;
+            /** @description The front-end should not answer by itself. */
+            skipResponse: boolean;
+            /**
+             * @description What set it off: a message, or who fired it directly.
+             * @enum {string}
+             */
+            source: "message" | "ui" | "task" | "agent";
+            /**
+             * @description Missing where it has simply fired. draft: of a draft, it would fire. confirming: it waits for a yes. pending: it settles, until dueAt. cancelled: it ended without an effect. duplicate: another one with equal values stands for it, of.
+             * @enum {string}
+             */
+            state?: "draft" | "confirming" | "pending" | "cancelled" | "duplicate";
+            /** @description The trigger. It is webhook-id and Idempotency-Key of its call. */
+            triggerId: components["schemas"]["Id"];
+            /** @description Values of the tool's parameters, checked against all their rules. */
+            values: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description How many triggers matched. */
+        Matched: {
+            /** @description Their number. */
+            triggers: number;
+        };
+        /** @description A JSON merge patch (RFC 7396) of an App: its fields that are to change. Null takes a field away, so that its default holds; objects are merged; lists are replaced whole. */
+        MergePatch: {
+            [key: string]: unknown;
+        };
+        /** @description A chat message. */
+        Message: {
+            /**
+             * @description What an agent says is kept in the history and matched against nothing.
+             * @enum {string}
+             */
+            actor: "user" | "agent";
+            /** @description false: a draft, as the interim transcript of what a user is saying. It is matched at once and fires nothing; another text under the same messageId replaces it. Default: true. */
+            final?: boolean | null;
+            /** @description With dryRun=true alone: what was said before, in the place of what the session has, oldest first. What the messages set off and were rejected for counts as it would have: calls that lack values, questions that wait for a yes, repositories that fire once. */
+            history?: components["schemas"]["Earlier"][] | null;
+            /** @description What the message is in (BCP 47, as de or de-AT). That of the session, else of the app, where it is missing. */
+            language?: string | null;
+            /** @description Idempotency key: 1 to 128 printable characters without spaces. The service makes one where it is missing. */
+            messageId?: string;
+            /** @description Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of the message, laid over that of the session. */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Format: date-time
+             * @description With dryRun=true alone: the time of the message (RFC 3339). That of the clock where it is missing.
+             */
+            now?: string | null;
+            /** @description What was said: not empty, at most 65536 bytes of UTF-8. */
+            text: string;
+            /** @description Where the user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the session, else of the app, where it is missing. */
+            timeZone?: string | null;
+        };
+        /** @description What the model answered. */
+        ModelAnswer: {
+            [key: string]: unknown;
+        };
+        /** @description An OAuth2 client of the app, by whose id and secret clients of SERMAS sign in as well. */
+        Module: {
+            /** @description Sent with the request for a token, where the service wants one. */
+            audience?: string;
+            /** @description The client's id; the moduleId where it is missing. */
+            clientId?: string;
+            /** @description Where tools that were written with a key of scope tools alone may use the module, beside the host of its tokenUrl, on any port. *.clinic.example is every name one label below clinic.example. */
+            hosts?: string[];
+            /** @description Name of the module, by which tools refer to it: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            moduleId: string;
+            /** @description Scopes to ask for with the token. */
+            scopes?: string[];
+            /** @description The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
+            secret: string;
+            /**
+             * Format: uri
+             * @description Where its tokens are had (OAuth2, grant client_credentials): an absolute http or https URL. Without one no tool calls with the module; clients of SERMAS sign in by it all the same.
+             */
+            tokenUrl?: string;
+        };
+        /** @description A trigger whose effects were kept back was moved. */
+        Moved: {
+            /**
+             * @description What moved it: a yes, a no, three minutes without a word, the end of its time to settle, a cancel, or the user's next message.
+             * @enum {string}
+             */
+            action: "confirm" | "deny" | "expire" | "release" | "cancel" | "retract";
+            /** @description By whom: the id of a key, admin, session for a token, or message and the id of the one that said it; missing where it was the clock. */
+            by?: string;
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            ts: string;
+        };
+        /** @description An error in OpenAI's form. */
+        OpenAIError: {
+            /** @description What is wrong. */
+            error: {
+                /** @description A word for programs, as invalid_api_key, rate_limit_exceeded, model_unreachable or model_not_configured. */
+                code: string | null;
+                /** @description What is wrong and what to do, for people. */
+                message: string;
+                /** @description Always null. */
+                param: string | null;
+                /** @description Its kind: invalid_request_error, authentication_error, permission_error, rate_limit_error or server_error. */
+                type: string;
+            };
+        };
+        /** @description A call that messages have begun and that lacks values: for ten minutes the next message may complete it. */
+        OpenCall: {
+            /** @description The question for the first missing one, where its parameter has one. */
+            ask?: string;
+            /** @description The parameters that have none. */
+            missing: string[];
+            /** @description The tool. */
+            name: components["schemas"]["ToolName"];
+            /** @description The repository that has the tool. */
+            repositoryId: components["schemas"]["Id"];
+            /** @description The values that were said and are valid. */
+            values: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description How the tools of a repository fire together. */
+        Options: {
+            /** @description Its tools win over all others and no reply is made. Default: false. */
+            exclusive?: boolean;
+            /** @description Of a repository of an app: it is in no scope itself; a session gets a copy when it is put with its id among repositories. Default: false. */
+            template?: boolean;
+            /** @description The first of the tools to fire takes the repository away. Default: false. */
+            triggerOnce?: boolean;
+        };
+        /** @description A parameter in SERMAS form; not required unless it says so. */
+        Parameter: {
+            /** @description Other words for allowed values, by the value: an alias becomes it, whoever says it. */
+            aliases?: {
+                [key: string]: string[];
+            };
+            /** @description An entry equals the value, or as RE2 matches all of it. */
+            allowedValues?: unknown[];
+            /** @description What a user is asked where a call lacks it. */
+            ask?: string;
+            /** @description The value comes from a verified ID token: the claim of the first of these services that is verified. */
+            authServices?: components["schemas"]["Claim"][];
+            /** @description Used where no value is given; null is none. */
+            default?: unknown;
+            /** @description What the value is, for the model. */
+            description?: string;
+            /**
+             * @description Puts the value between delimiters and doubles a closing one inside it.
+             * @enum {string}
+             */
+            escape?: "single-quotes" | "double-quotes" | "backticks" | "square-brackets";
+            /** @description An entry equals the value, or as RE2 matches any part of it. */
+            excludedValues?: unknown[];
+            /** @description What a model says for it has to stand in the conversation. Default: false. */
+            grounded?: boolean;
+            /** @description Never shown to a model nor taken from it. Default: false. */
+            ignore?: boolean;
+            /** @description What the members of an array are. */
+            items?: components["schemas"]["Items"];
+            /** @description Greatest value of a number. */
+            maxValue?: number;
+            /** @description Least value of a number. */
+            minValue?: number;
+            /** @description Name of the parameter. */
+            parameter: string;
+            /** @description true: the tool fires only with a value. Default: false. */
+            required?: boolean;
+            /**
+             * @description What the value is: string, number (any), integer, float (a number, too), boolean, object, array (items says of what) or map (an object whose values are all of valueType).
+             * @enum {string}
+             */
+            type: "string" | "number" | "integer" | "float" | "boolean" | "object" | "array" | "map";
+            /** @description What a number counts: an amount in another unit is converted. */
+            unit?: string;
+            /** @description A static value; it always wins. */
+            value?: unknown;
+            /**
+             * @description Type of the values of a map; anything where it is missing.
+             * @enum {string}
+             */
+            valueType?: "string" | "integer" | "float" | "number" | "boolean";
+        };
+        /** @description Tools to add or override by name; options, where they are given, replace the options as a whole. */
+        Patch: {
+            /** @description The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            appId?: string;
+            /** @description Read and left, so that what was read can be sent back. */
+            readonly created?: string;
+            /** @description Read and left, so that what was read can be sent back. */
+            readonly notes?: string[];
+            /** @description Replace the options as a whole; left as they are where missing. */
+            options?: components["schemas"]["Options"];
+            /** @description The repository, unique in its app or session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            repositoryId?: string;
+            /** @description The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            sessionId?: string;
+            /** @description Tools to add; one of the same name is overridden. */
+            tools?: components["schemas"]["Tool"][];
+            /** @description Read and left, so that what was read can be sent back. */
+            readonly updated?: string;
+        };
+        /** @description What a write would do, from ?dryRun=true. */
+        Preview: {
+            /**
+             * @description What it would do. Credentials are compared as well.
+             * @enum {string}
+             */
+            operation: "created" | "updated" | "unchanged";
+        };
+        /** @description What went wrong (RFC 9457). */
+        Problem: {
+            /** @description What is wrong this time, and the way out. */
+            detail: string;
+            /** @description Every fault of a body at once, at most 100. */
+            errors?: {
+                /** @description What is wrong there. */
+                detail: string;
+                /** @description JSON Pointer (RFC 6901) into the body; empty for the body as a whole. */
+                pointer: string;
+            }[];
+            /** @description Of a message that is kept undecided: send it again under this id. */
+            messageId?: string;
+            /** @description The HTTP status. */
+            status: number;
+            /** @description The problem in short; the same for all of its type. */
+            title: string;
+            /** @description What a message has set off that was to be taken back as a draft. */
+            triggers?: components["schemas"]["Match"][];
+            /**
+             * Format: uri-reference
+             * @description The kind of problem: about:blank where the status says it all, else where it is described.
+             */
+            type: string;
+        };
+        /**
+         * @description auth: credentials are missing or refused. request: the call was refused or cannot be made. timeout: nobody answered in time. blocked: the address may not be reached. outcome_unknown: nobody knows whether it arrived, and it must not be sent twice. cancelled: whoever asked for an answer has ended the waiting.
+         * @enum {string}
+         */
+        Reason: "auth" | "request" | "timeout" | "blocked" | "outcome_unknown" | "cancelled";
+        /** @description The stored record of a trigger. */
+        Record: {
+            /** @description The app. */
+            appId: components["schemas"]["Id"];
+            /** @description Every attempt at its effects, the oldest first. */
+            attempts: components["schemas"]["Attempt"][] | null;
+            /** @description The call; missing where the tool has nothing to call. */
+            call?: components["schemas"]["CallState"];
+            /** @description Values that were changed in form, not in meaning. */
+            coerced?: string[];
+            /** @description Of one that waits to be confirmed: what stands for app, session, tool and values. Who confirms sends it back. */
+            digest?: string;
+            /**
+             * Format: date-time
+             * @description Of a tool with settle: until when it can be taken back; its effects become due then.
+             */
+            dueAt?: string;
+            /** @description The event of the tool's emitter; missing where it has none. */
+            emitter?: components["schemas"]["EventState"];
+            /** @description The event tool.trigger; missing where the tool is not to send it. */
+            event?: components["schemas"]["EventState"];
+            /** @description Where in the conversation each inferred value was said, by parameter; null for nowhere. */
+            evidence?: {
+                [key: string]: {
+                    /** @description The message that says it; missing for the one that led here. */
+                    messageId?: string;
+                    /** @description The words that say it. */
+                    words: string;
+                } | null;
+            };
+            /**
+             * Format: date-time
+             * @description Of one that waits to be confirmed: when it ends as cancelled, without a word.
+             */
+            expiresAt?: string;
+            /** @description The message that led here; missing where there was none. */
+            messageId?: string;
+            /** @description What was attached to the message or the direct trigger, laid over what was attached to the session. */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** @description What became of it while its effects were kept back, the oldest first. */
+            moves?: components["schemas"]["Moved"][];
+            /** @description The tool. */
+            name: components["schemas"]["ToolName"];
+            /** @description Of a duplicate: the trigger that had equal values before; call is that one's. */
+            of?: components["schemas"]["Id"];
+            /** @description Of one that waits to be confirmed: what the user is asked. */
+            question?: string;
+            /** @description The model's arguments were not well-formed JSON. */
+            repaired?: boolean;
+            /** @description The repository that has the tool. */
+            repositoryId: components["schemas"]["Id"];
+            /** @description When what had failed was retried by hand. */
+            retries?: components["schemas"]["Retried"][];
+            /** @description The result of the call is the reply itself. */
+            returnDirect: boolean;
+            /** @description The tool's parameters as they were given: a list, or a JSON Schema object. */
+            schema: unknown;
+            /** @description The session; missing where there was none. */
+            sessionId?: components["schemas"]["Id"];
+            /** @description The front-end should not answer by itself. */
+            skipResponse: boolean;
+            /**
+             * @description What set it off: a message, or who fired it directly.
+             * @enum {string}
+             */
+            source: "message" | "ui" | "task" | "agent";
+            /**
+             * @description pending while an effect is undelivered or not due yet, failed if one was given up, and otherwise delivered. confirming: it waits for a yes. cancelled: it ended without an effect. duplicate: another one with equal values stands for it.
+             * @enum {string}
+             */
+            state: "pending" | "delivered" | "failed" | "confirming" | "cancelled" | "duplicate";
+            /** @description What that message said. */
+            text?: string;
+            /** @description The trigger. It is webhook-id and Idempotency-Key of its call. */
+            triggerId: components["schemas"]["Id"];
+            /**
+             * Format: date-time
+             * @description When it fired.
+             */
+            ts: string;
+            /** @description Values of the tool's parameters, checked against all their rules. */
+            values: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A page of trigger records. */
+        RecordList: {
+            /** @description The page. */
+            items: components["schemas"]["Record"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
+        };
+        /** @description A tool that was called for and did not fire. */
+        Rejected: {
+            /** @description What to ask the user next: the question of the first parameter without a good value that has one. Missing where none has. */
+            ask?: string;
+            /** @description Every fault of the values. */
+            errors: {
+                /** @description What is wrong with its value. */
+                detail: string;
+                /** @description The parameter; empty for the values as a whole. */
+                parameter: string;
+            }[] | null;
+            /** @description Required parameters without a value. */
+            missing: string[] | null;
+            /** @description The tool. */
+            name: components["schemas"]["ToolName"];
+            /** @description The repository that has the tool. */
+            repositoryId: components["schemas"]["Id"];
+            /** @description What is known of its values so far. */
+            values: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** @description A named group of tools: those of tools, or those of the MCP server that from names. */
+        Repository: {
+            /** @description The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            appId?: string;
+            /** @description When it was first put. Set by the service; read and left in a request. */
+            readonly created?: string;
+            /** @description Name of one of the app's sources of type mcp: the repository has the tools of its server, and follows when they change. */
+            from?: string;
+            /** @description What the author of a write may not expect, in the answer to it. Set by the service; read and left in a request. */
+            readonly notes?: string[];
+            /** @description How its tools fire together. */
+            options?: components["schemas"]["Options"];
+            /** @description The repository, unique in its app or session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            repositoryId?: string;
+            /** @description The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            sessionId?: string;
+            /** @description The tools; names are unique in a repository. Needed without from. With it they are those of its server, which are read and left in a request. */
+            tools?: components["schemas"]["Tool"][];
+            /** @description When it was last changed. Set by the service; read and left in a request. */
+            readonly updated?: string;
+        };
+        /** @description A page of repositories, by id. */
+        RepositoryList: {
+            /** @description The page. */
+            items: components["schemas"]["StoredRepository"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
+        };
+        /** @description How the call is made. */
+        Request: {
+            /**
+             * @description Where it is missing, the credentials that are given say it.
+             * @enum {string}
+             */
+            auth?: "none" | "basic" | "bearer" | "module";
+            /** @description User and password for auth basic (RFC 7617). */
+            basic?: components["schemas"]["Basic"];
+            /** @description An OAuth2 client of the tool's own, for auth bearer. */
+            bearer?: components["schemas"]["Bearer"];
+            /** @description Replaces the trigger event as the body. */
+            body?: unknown;
+            /** @description A note for people; read and left. */
+            description?: string;
+            /** @description Sent with every attempt as they stand; no value reaches them. Their values are credentials and read as ***. */
+            headers?: {
+                [key: string]: string;
+            } | null;
+            /** @description true: the call may be sent again where it is not known whether it arrived. false: it is never sent twice, and then ends as failed with the reason outcome_unknown. Default: true. */
+            idempotent?: boolean;
+            /**
+             * @description GET, POST, PUT, PATCH or DELETE. Default: POST.
+             * @example POST
+             */
+            method?: string;
+            /** @description The app's module whose token is sent, for auth module: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            moduleId?: string;
+            /**
+             * @description As 15m; more than 0 and at most 24h. Default: 15m.
+             * @example 15m
+             */
+            retryFor?: string;
+            /**
+             * @description As 10s; more than 0 and at most 60s. Default: 10s.
+             * @example 10s
+             */
+            timeout?: string;
+            /** @description Read as the tool's url. */
+            url?: string;
+        };
+        /** @description What has failed of a trigger was made due again by hand. */
+        Retried: {
+            /** @description By whom: the id of a key, or admin. */
+            by?: string;
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            ts: string;
+        };
+        /** @description A request or a notification of JSON-RPC 2.0, as the Model Context Protocol has them. Its headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name repeat what it says, from revision 2026-07-28 on. */
+        RpcRequest: {
+            /** @description Names the request, and comes back with its answer. A notification has none. */
+            id?: unknown;
+            /**
+             * @description The version of JSON-RPC.
+             * @constant
+             */
+            jsonrpc: "2.0";
+            /** @description server/discover, tools/list, tools/call, subscriptions/listen, tasks/get, tasks/update or tasks/cancel; initialize before 2026-07-28. */
+            method: string;
+            /** @description The parameters of the method, with what the client says of itself in _meta. */
+            params?: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The answer to a request of JSON-RPC 2.0: a result or an error. */
+        RpcResponse: {
+            /** @description Why there is no result. */
+            error?: {
+                /** @description As JSON-RPC and the Model Context Protocol have them: -32602 for what is not known or does not fit, -32020 for a header that says something else than the body. */
+                code: number;
+                /** @description More of it. */
+                data?: unknown;
+                /** @description In words. */
+                message: string;
+            };
+            /** @description That of the request. */
+            id?: unknown;
+            /**
+             * @description The version of JSON-RPC.
+             * @constant
+             */
+            jsonrpc: "2.0";
+            /** @description What the method answers. */
+            result?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A tool in scope, as a model sees it. */
+        ScopedTool: {
+            /** @description What it does, as its author says. */
+            description: string;
+            /** @description JSON Schema 2020-12 of the values that a caller may give: without hidden, fixed and authenticated parameters. */
+            inputSchema: {
+                [key: string]: unknown;
+            };
+            /** @description Name of the tool. */
+            name: string;
+            /** @description Repository that the tool is in. */
+            repositoryId: string;
+        };
+        /** @description A page of the tools in scope, by name. */
+        ScopedToolList: {
+            /** @description The tools, by name. */
+            items: components["schemas"]["ScopedTool"][];
+            /** @description Cursor of the next page; missing on the last. */
+            next?: string;
+        };
+        /** @description What a call has sent, its credentials masked and long texts cut. Of many attempts at one call the first and the last have it. */
+        Sent: {
+            /** @description How the body begins, where the call was not delivered. */
+            body?: string;
+            /** @description The length of the body. */
+            bytes: number;
+            /** @description The headers of the tool and its source. */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description The HTTP method. */
+            method: string;
+            /** @description The URL without user and password. */
+            url: string;
+        };
+        /** @description A conversation. */
+        Session: {
+            /** @description The app. */
+            appId: components["schemas"]["Id"];
+            /**
+             * Format: date-time
+             * @description When it was used or put for the first time.
+             */
+            created?: string;
+            /**
+             * Format: date-time
+             * @description When it ends, where expiresIn was put; else it lives for as long as it is used.
+             */
+            expiresAt?: string;
+            /** @description How long it lives from its beginning, where that was put. */
+            expiresIn?: string;
+            /** @description What its user speaks (BCP 47), where that was put. */
+            language?: string;
+            /**
+             * Format: date-time
+             * @description When its last message came; missing where none has.
+             */
+            lastMessage?: string;
+            /** @description What its client attached to it. */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** @description The calls that lack values; a list of sessions does not tell them. */
+            open?: components["schemas"]["OpenCall"][];
+            /** @description The templates that were copied into it. */
+            repositories?: components["schemas"]["Id"][];
+            /** @description The session. */
+            sessionId: components["schemas"]["Id"];
+            /** @description Where its user is (IANA), where that was put. */
+            timeZone?: string;
+        };
+        /** @description A page of sessions, by id. */
+        SessionList: {
+            /** @description The page. */
+            items: components["schemas"]["Session"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
+        };
+        /** @description What is known of a conversation in advance. It takes the place of what was put before. */
+        SessionRequest: {
+            /** @description As in the path. */
+            appId?: string;
+            /** @description How long the session lives from its beginning, used or not, as 2h; at most a year. Without it the session lives for as long as it is used. */
+            expiresIn?: string | null;
+            /** @description What its user speaks (BCP 47, as de or de-AT). That of the app where it is missing. */
+            language?: string | null;
+            /** @description Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of the session. */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Repositories of the app with options.template: each is copied into the session, once. */
+            repositories?: string[] | null;
+            /** @description As in the path. */
+            sessionId?: string;
+            /** @description Where its user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the app where it is missing. */
+            timeZone?: string | null;
+        };
+        /** @description How messages of an app are matched and answered, and what it may use. */
+        Settings: {
+            /** @description Pages of these origins may call from a browser (CORS). None unless listed; * is every page. */
+            allowedOrigins?: string[];
+            /** @description true: every message that is stored, and every reply, is an event chat.message, and a message that could not be decided an event chat.failed. Default: false. */
+            chatEvents?: boolean;
+            /** @description true: the model also writes a reply to each message, after a match with the tool's result in hand. false: reply is null but for returnDirect. Default: false. */
+            chatModeEnabled?: boolean;
+            /** @description What the users speak (BCP 47, as de or de-AT), where neither session nor message says it. */
+            language?: string;
+            /** @description Those that are not given have their defaults. null, or 0, takes one off, and null in place of the object takes off all. */
+            limits?: {
+                /** @description Bytes that one session may store. All sessions of the app together may store a hundred times as much. What agents say is counted apart. Default: 4000000. */
+                bytesPerMinute?: number | null;
+                /** @description Messages of users and triggers by session tokens, of the whole app. Default: 12000. */
+                messagesPerMinute?: number | null;
+                /** @description No limit unless said otherwise. */
+                repositoriesPerSession?: number | null;
+                /** @description Drafts of one session. Default: 600. */
+                sessionDraftsPerMinute?: number | null;
+                /** @description The same, of one session. Default: 120. */
+                sessionMessagesPerMinute?: number | null;
+                /** @description Direct triggers of one session. Default: 120. */
+                sessionTriggersPerMinute?: number | null;
+                /** @description No limit unless said otherwise. */
+                toolsPerRepository?: number | null;
+                /** @description Direct triggers of the whole app. Default: 12000. */
+                triggersPerMinute?: number | null;
+            } | null;
+            /** @description Which model is asked, and when. */
+            llm?: {
+                /** @description Tools in a request to the model. With more in scope it is offered those that the conversation is about, and a function with which it finds the others, in one more request. Default: 64. */
+                mostTools?: number;
+                /**
+                 * @description provider/model, as openai/gpt-4o-mini.
+                 * @example openai/gpt-4o-mini
+                 */
+                tools?: string;
+                /**
+                 * @description always: every message is the model's. unsure: where the words alone are certain they decide, and the model is not asked. A text that is exactly that of a tool without values never needs it. Default: always.
+                 * @enum {string}
+                 */
+                when?: "always" | "unsure";
+            };
+            /** @description How messages are matched where no model decides. */
+            offline?: {
+                /**
+                 * @description How sure the words have to be. certain: rather no tool than a wrong one. likely: more messages fire a tool, and more of them one that was not meant. Default: certain.
+                 * @enum {string}
+                 */
+                bar?: "certain" | "likely";
+            };
+            /** @description What is done with chats of clients that take this service for their model, at …/openai/v1. */
+            openai?: {
+                /**
+                 * @description watch: the model's answers are relayed as they are, and what the user says is matched beside. act: the tools in scope are offered to the model with the client's own, and those of its calls that are of them are carried out here. Default: watch.
+                 * @enum {string}
+                 */
+                mode?: "watch" | "act";
+            };
+            /** @description What the model is told about the app. */
+            prompt?: {
+                /** @description Stands before the conversation in every request to the model: who the assistant is, how it is to speak. */
+                text?: string;
+            };
+            /** @description true: no reply is written after a match, whatever the tool says; skipResponse of the answer is true. Default: false. */
+            skipToolResponse?: boolean;
+            /** @description Where the users are (as Europe/Berlin), where neither session nor message says it. It decides what tomorrow is, and noon. */
+            timeZone?: string;
+        };
+        /** @description A database, an HTTP API or an MCP server that tools work on. postgres needs host, database and user; mysql needs host and user; sqlite needs database; http needs baseUrl; mcp needs url. */
+        Source: {
+            /** @description Of an mcp source: patterns of names, as find_*, of which one must be that of a tool; all tools where it is missing. */
+            allow?: string[];
+            /** @description Of an mcp source: how requests to its server are authenticated. */
+            auth?: components["schemas"]["SourceAuth"];
+            /**
+             * Format: uri
+             * @description Of an http source. Paths of tools are resolved against it (RFC 3986) and stay under its path.
+             */
+            baseUrl?: string;
+            /** @description Of a postgres or mysql source its name, of a sqlite source the path of its file, in a folder that the operator has opened. */
+            database?: string;
+            /** @description Only false: certificates are always verified. */
+            disableSslVerification?: boolean;
+            /** @description Of an http or mcp source: sent with every request. Credentials among them read as ***. */
+            headers?: {
+                [key: string]: string;
+            } | null;
+            /** @description Of a postgres or mysql source: a host name or an IP address. */
+            host?: string;
+            /** @description Name of the source, by which tools refer to it: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            name: string;
+            /** @description A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
+            password?: string;
+            /** @description Of a postgres source, 5432 where it is missing; of a mysql source, 3306. */
+            port?: string | number;
+            /** @description Of an http source: added to the query of every request. Of a postgres source: sslmode, application_name, search_path or timezone. Of a mysql source: tls, charset, collation, time_zone or parseTime. */
+            queryParams?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Of a mysql source: Toolbox's name for timeout.
+             * @example 10s
+             */
+            queryTimeout?: string;
+            /** @description true: statements of a database source that change something fail, whatever a tool says. false lets tools of type execute-sql change things; where it is missing, they run queries alone unless the tool says readOnly: false. */
+            readOnly?: boolean;
+            /** @description Of an mcp source: how often its server is asked for its tools, 5s to 24h. Default: 5m. */
+            refresh?: string;
+            /** @description Keeps the body of an answer that is not 2xx. Default: false. */
+            returnFullError?: boolean;
+            /**
+             * @description For one attempt of its tools, where they name none: more than 0 and at most 60s.
+             * @example 10s
+             */
+            timeout?: string;
+            /** @description postgres, mysql, sqlite, http or mcp */
+            type: string;
+            /**
+             * Format: uri
+             * @description Of an mcp source: where its server is spoken to (Streamable HTTP), as https://crm.example/mcp.
+             */
+            url?: string;
+            /** @description Of a postgres or mysql source: the user who connects. */
+            user?: string;
+        };
+        /** @description One of basic, bearer and moduleId. */
+        SourceAuth: {
+            /** @description User and password (RFC 7617). */
+            basic?: components["schemas"]["Basic"];
+            /** @description An OAuth2 client, whose token is sent, renewed before it ends, and once where it is refused. */
+            bearer?: components["schemas"]["Bearer"];
+            /** @description The module of the app whose token is sent: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            moduleId?: string;
+        };
+        /** @description The sources of an app. */
+        SourceList: {
+            /** @description The sources, in their order. */
+            items: components["schemas"]["SourceState"][];
+        };
+        /** @description A source, and whether it can be reached. */
+        SourceState: {
+            /**
+             * Format: date-time
+             * @description When that was looked at.
+             */
+            checked?: string;
+            /** @description Why it is not reached. */
+            error?: string;
+            /** @description Host and port; missing for a file. */
+            host?: string;
+            /** @description How long the connection took, in milliseconds. */
+            ms?: number;
+            /** @description Its name. */
+            name: string;
+            /** @description Whether it takes connections; missing for what was not looked at. */
+            reachable?: boolean;
+            /** @description Its type. */
+            type: string;
+        };
+        /** @description How the service is. */
+        Status: {
+            /** @description alive or ready. */
+            status: string;
+        };
+        /** @description An app as it was put, credentials as ***. */
+        StoredApp: {
+            /** @description The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            appId: string;
+            /** @description Whose ID tokens are verified. A front-end sends a user's token in the header {name}_token. */
+            authServices?: components["schemas"]["AuthService"][];
+            /** @description OAuth2 clients of the app, with which calls of its tools can authenticate. */
+            modules?: components["schemas"]["Module"][];
+            /** @description What people call it; shown in lists, used for nothing else. */
+            name?: string;
+            /** @description What the author of a write may not expect, in the answer to it. Set by the service; read and left in a request. */
+            readonly notes?: string[];
+            /** @description How messages of the app are matched and answered, and what it may use. */
+            settings: components["schemas"]["Settings"];
+            /** @description Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64; several with spaces between them, while receivers change from one to the next. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
+            signingSecret?: string;
+            /** @description Databases and APIs that tools of a type work on. */
+            sources?: components["schemas"]["Source"][];
+        };
+        /** @description A repository as it was put, credentials as ***, with its times. */
+        StoredRepository: {
+            /** @description The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            appId: string;
+            /** @description When it was first put. Set by the service; read and left in a request. */
+            readonly created?: string;
+            /** @description Name of one of the app's sources of type mcp: the repository has the tools of its server, and follows when they change. */
+            from?: string;
+            /** @description What the author of a write may not expect, in the answer to it. Set by the service; read and left in a request. */
+            readonly notes?: string[];
+            /** @description How its tools fire together. */
+            options: components["schemas"]["Options"];
+            /** @description The repository, unique in its app or session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            repositoryId: string;
+            /** @description The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
+            sessionId?: string;
+            /** @description The tools; names are unique in a repository. Needed without from. With it they are those of its server, which are read and left in a request. */
+            tools: components["schemas"]["Tool"][];
+            /** @description When it was last changed. Set by the service; read and left in a request. */
+            readonly updated?: string;
+        };
+        /** @description A token for the front-end of one session. */
+        TokenRequest: {
+            /**
+             * @description How long it is to be good, as 30m; at most 24h. It ends with its key, session and app in any case. Default: 1h.
+             * @example 30m
+             */
+            expiresIn?: string;
+        };
+        /** @description What a user's words can set off. */
+        Tool: {
+            /** @description Hints of Toolbox's for its clients; read and left. */
+            annotations?: {
+                [key: string]: unknown;
+            };
+            /** @description In place of a url: nothing is called, and whoever subscribes to the event answers. */
+            answer?: {
+                /**
+                 * @description How long an answer is waited for, as 30s; more than 0 and at most 24h.
+                 * @example 30s
+                 */
+                within: string;
+            };
+            /** @description Names of authServices: the user must be verified by any one of them, else the tool is not offered, and firing it directly is refused with 401. */
+            authRequired?: string[];
+            /** @description Of an http tool: values of its requestBody. */
+            bodyParams?: components["schemas"]["ToolboxParameter"][] | null;
+            /** @description true: while a trigger settles, the user's next message cancels it. Needs settle. Default: false. */
+            cancelOnNext?: boolean;
+            /**
+             * @description Whether a user has to say yes before anything takes effect: each time, once in a session for the same values, or never. Default: never.
+             * @enum {string}
+             */
+            confirm?: "always" | "once" | "never";
+            /** @description Of triggers with equal values within a time one takes effect; the others are duplicates of it. */
+            dedupe?: {
+                /** @description Names of the parameters that are compared; all values where it is left out. */
+                by?: string[] | null;
+                /**
+                 * @description Whose triggers are compared: those of the session, or of the whole app. Default: session.
+                 * @enum {string}
+                 */
+                scope?: "session" | "app";
+                /**
+                 * @description As 10m; more than 0 and at most 168h.
+                 * @example 10m
+                 */
+                within: string;
+            };
+            /** @description What it is for, in the words of those who need it: the model and the offline matcher decide by it. */
+            description?: string;
+            /** @description resource.scope: when the tool fires, its event goes to app.{appId}.{resource}.{scope} as well. */
+            emitter?: string;
+            /** @description Texts that call for the tool, in which values may be marked with their parameters: "a table for [two](people)". A message that equals one of a tool without values fires it without a model. */
+            examples?: string[];
+            /** @description A tool as OpenAI and langchaingo define it, beside type function: its name, description and parameters are those of the tool. The other fields stand beside it. */
+            function?: {
+                /** @description What it is for. */
+                description?: string;
+                /** @description Name of the tool. */
+                name?: string;
+                /** @description A JSON Schema; none is a tool without parameters. */
+                parameters?: {
+                    [key: string]: unknown;
+                } | null;
+                /** @description Read and left: every value is checked. */
+                strict?: boolean | null;
+            } | null;
+            /** @description Of an http tool: strings that are sent as headers of their names. */
+            headerParams?: components["schemas"]["ToolboxParameter"][] | null;
+            /** @description Of an http tool. */
+            headers?: {
+                [key: string]: string;
+            } | null;
+            /** @description The JSON Schema of parameters, as Anthropic calls it. */
+            input_schema?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The JSON Schema of parameters, as MCP calls it. */
+            inputSchema?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description Of an http tool: GET, POST, PUT, PATCH or DELETE.
+             * @example POST
+             */
+            method?: string;
+            /** @description Name of the tool: 1 to 64 of A-Z a-z 0-9 _ -. One that is called collect-user-message catches all: it fires with the text as value where nothing else matched. function may give it instead. */
+            name: string;
+            /** @description Parameters in Toolbox form, or as a JSON Schema object. */
+            parameters?: components["schemas"]["ToolboxParameter"][] | {
+                [key: string]: unknown;
+            };
+            /** @description Of an http tool: resolved against the source's baseUrl; {{.name}} pastes pathParams, escaped. */
+            path?: string;
+            /** @description Of an http tool: values of its path. */
+            pathParams?: components["schemas"]["ToolboxParameter"][] | null;
+            /** @description Of an http tool: added to the query under their names; a list repeats its name. */
+            queryParams?: components["schemas"]["ToolboxParameter"][] | null;
+            /** @description Of a SQL tool. true: it runs queries alone. false lets a tool of type execute-sql change things, which it does not where neither it nor its source say so. A source that says readOnly: true has the last word. */
+            readOnly?: boolean;
+            /** @description Of an mcp tool: what its server calls it; its name where it is missing. */
+            remoteName?: string;
+            /** @description How its url is called: method, credentials, times. Without it the call is an unauthenticated POST of the trigger event. */
+            request?: components["schemas"]["Request"];
+            /** @description Of an http tool: a template, JSON unless its Content-Type says otherwise; {{.name}} and {{json .name}} paste bodyParams, escaped for where they stand; {{json .}} is an object of all that have a value. */
+            requestBody?: string;
+            /** @description true: the result of the call is the reply itself, word for word; no model writes one. Default: false. */
+            returnDirect?: boolean;
+            /** @description Parameters in SERMAS form. An object is taken as the JSON Schema of parameters, which the answer has instead. */
+            schema?: components["schemas"]["Parameter"][] | null;
+            /**
+             * @description As 800ms: the effects of a trigger become due only then, and until then it can be cancelled. More than 0 and at most 60s.
+             * @example 800ms
+             */
+            settle?: string;
+            /** @description true: no reply is made when this tool fires, and the answer's skipResponse is true, so that a front-end says nothing by itself. Default: false. */
+            skipResponse?: boolean;
+            /** @description Name of one of the app's sources, of the type that the tool needs. */
+            source?: string;
+            /** @description Of a SQL tool: one statement. parameters are bound to $1 and so on, for mysql to ?, for sqlite also to ? and :name; {{.name}} and {{array .name}} paste templateParameters. */
+            statement?: string;
+            /** @description Read and left: every value is checked. */
+            strict?: boolean | null;
+            /** @description Parameters in Toolbox form that are pasted into the statement of a SQL tool, as their rules allow, where binding cannot do it: names of tables and columns. */
+            templateParameters?: components["schemas"]["ToolboxParameter"][] | null;
+            /** @description What the tool does with its source: postgres-sql, mysql-sql and sqlite-sql run its statement; postgres-execute-sql, mysql-execute-sql and sqlite-execute-sql one that is a parameter; postgres-list-tables and mysql-list-tables tell of the tables; http and mcp call. Without a type it fires an event and calls its url. */
+            type?: string;
+            /** @description Called when the tool fires; :param and :appId in path and query are replaced. A :param of the path is required, whatever its definition says. */
+            url?: string;
+        };
+        /** @description A parameter in Toolbox form; required unless it says otherwise. */
+        ToolboxParameter: {
+            /** @description Other words for allowed values, by the value: an alias becomes it, whoever says it. */
+            aliases?: {
+                [key: string]: string[];
+            };
+            /** @description An entry equals the value, or as RE2 matches all of it. */
+            allowedValues?: unknown[];
+            /** @description What a user is asked where a call lacks it. */
+            ask?: string;
+            /** @description The value comes from a verified ID token: the claim of the first of these services that is verified. */
+            authServices?: components["schemas"]["Claim"][];
+            /** @description Used where no value is given; null is none. */
+            default?: unknown;
+            /** @description What the value is, for the model. */
+            description: string;
+            /**
+             * @description Puts the value between delimiters and doubles a closing one inside it.
+             * @enum {string}
+             */
+            escape?: "single-quotes" | "double-quotes" | "backticks" | "square-brackets";
+            /** @description An entry equals the value, or as RE2 matches any part of it. */
+            excludedValues?: unknown[];
+            /** @description What a model says for it has to stand in the conversation. Default: false. */
+            grounded?: boolean;
+            /** @description Never shown to a model nor taken from it. Default: false. */
+            ignore?: boolean;
+            /** @description What the members of an array are. */
+            items?: components["schemas"]["Items"];
+            /** @description Greatest value of a number. */
+            maxValue?: number;
+            /** @description Least value of a number. */
+            minValue?: number;
+            /** @description Name of the parameter. */
+            name: string;
+            /** @description false: the tool fires without a value, too. Default: true. */
+            required?: boolean;
+            /**
+             * @description What the value is: string, number (any), integer, float (a number, too), boolean, object, array (items says of what) or map (an object whose values are all of valueType).
+             * @enum {string}
+             */
+            type: "string" | "number" | "integer" | "float" | "boolean" | "object" | "array" | "map";
+            /** @description What a number counts: an amount in another unit is converted. */
+            unit?: string;
+            /** @description A static value; it always wins. */
+            value?: unknown;
+            /**
+             * @description Type of the values of a map; anything where it is missing.
+             * @enum {string}
+             */
+            valueType?: "string" | "integer" | "float" | "number" | "boolean";
+        };
+        /** @description 1 to 64 of A-Z a-z 0-9 _ -. */
+        ToolName: string;
+        /** @description What a tool is looked for by. */
+        ToolSearch: {
+            /** @description How many tools are found at most. Default: 10. */
+            limit?: number | null;
+            /** @description What is to be done, in words: not empty, at most 65536 bytes of UTF-8. */
+            text: string;
+        };
+        /** @description The use of a tool in the last 24 hours. */
+        ToolUsage: {
+            /** @description How often it fired. */
+            fired: number;
+            /** @description The hours in which it was used, the oldest first. */
+            hours: components["schemas"]["HourOfUse"][];
+            /** @description Its name. */
+            name: components["schemas"]["ToolName"];
+            /** @description How often it was called for with values missing or wrong. */
+            rejected: number;
+        };
+        /** @description A page of used tools, by name. */
+        ToolUsageList: {
+            /** @description The page. */
+            items: components["schemas"]["ToolUsage"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
+        };
+    };
+    responses: {
+        /** @description The tool has fired. */
+        Fired: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Match"];
+            };
+        };
+        /** @description It is what If-None-Match names. */
+        NotModified: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description An error of this service, in OpenAI's form. */
+        OpenAIRefusal: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OpenAIError"];
+            };
+        };
+        /** @description Refused. */
+        Refused: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The result, or an error. An open subscription is a stream of notifications, each a server-sent event. */
+        Rpc: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["RpcResponse"];
+                "text/event-stream": string;
+            };
+        };
+    };
+    parameters: {
+        /** @description A session token, for a browser's EventSource, which sends no Authorization. */
+        access_token: string;
+        /** @description The next of an earlier page, unchanged. */
+        after: string;
+        /** @description The app. */
+        appId: components["schemas"]["Id"];
+        /** @description With true nothing is stored or done; the answer says what would be. */
+        dryRun: boolean;
+        /** @description With true nothing of it is left: records, what is owed and events go as well. */
+        erase: boolean;
+        /** @description With true the answer says why, as explain. Not with a token of a session: 403. */
+        explain: boolean;
+        /** @description Name of the file, as the page has it. */
+        file: string;
+        /** @description With true the app may lose modules and sources that tools name; their calls fail from then on. Without it that is refused with 409, which names the tools. */
+        force: boolean;
+        /**
+         * @description The id of the message: one that was sent before fires nothing.
+         * @example turn-17
+         */
+        "Idempotency-Key": string;
+        /**
+         * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+         * @example "JBSWY3DPEHPK3PXP"
+         */
+        "If-Match": string;
+        /**
+         * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+         * @example *
+         */
+        "If-None-Match": string;
+        /** @description The key. */
+        keyId: components["schemas"]["Id"];
+        /** @description The id of the last event that was seen: what follows it comes first. */
+        "Last-Event-ID": string;
+        /** @description The same as Last-Event-ID, for a browser's EventSource that is made anew and can set no header. Where both are given the header holds. */
+        lastEventId: string;
+        /** @description Most items of a page. A page ends at 1 MiB as well. */
+        limit: number;
+        /**
+         * @description The message, as its client or the service has named it.
+         * @example m1
+         */
+        messageId: string;
+        /** @description Only what is of the tool of this name. */
+        name: components["schemas"]["ToolName"];
+        /** @description Only triggers of this message. */
+        ofMessage: string;
+        /** @description Only triggers of this session, those from before it was closed among them where it is not in use again. */
+        ofSession: components["schemas"]["Id"];
+        /** @description Only triggers that this has set off. */
+        ofSource: "message" | "ui" | "task" | "agent";
+        /** @description desc: the newest first; asc: the oldest. Without it triggers come newest first, and messages oldest first. */
+        order: "asc" | "desc";
+        /**
+         * @description respond-async: answer 202 as soon as the message is stored (RFC 7240).
+         * @example respond-async
+         */
+        Prefer: string;
+        /** @description Only triggers whose call was not delivered for this reason. */
+        reason: components["schemas"]["Reason"];
+        /** @description The repository, unique in its app or session. */
+        repositoryId: components["schemas"]["Id"];
+        /** @description The session. */
+        sessionId: components["schemas"]["Id"];
+        /**
+         * @description Only what has this time or a later one (RFC 3339).
+         * @example 2026-12-01T09:00:00Z
+         */
+        since: string;
+        /** @description Only triggers in this state. */
+        state: "pending" | "delivered" | "failed" | "confirming" | "cancelled" | "duplicate";
+        /** @description The tool, by its name in the repository. */
+        toolName: components["schemas"]["ToolName"];
+        /** @description search shows two tools in place of all: one that finds tools, and one that calls them. */
+        tools: "search";
+        /** @description The trigger. */
+        triggerId: components["schemas"]["Id"];
+        /**
+         * @description Only what has an earlier time than this (RFC 3339).
+         * @example 2026-12-02T09:00:00Z
+         */
+        until: string;
+        /**
+         * @description Only triggers of which a value has this text in it, whatever the case of its letters.
+         * @example friday
+         */
+        value: string;
+        /**
+         * @description The session, where the path names none.
+         * @example s1
+         */
+        "X-Earshot-Session": string;
+    };
+    requestBodies: never;
+    headers: {
+        /** @description What is read in its place. */
+        Accept: string;
+        /** @description What is read in its place. */
+        "Accept-Encoding": string;
+        /** @description How long it may be kept. */
+        "Cache-Control": string;
+        /** @description Names this state: each write makes another. Sent back as If-Match, it keeps a write from undoing another's. */
+        ETag: string;
+        /** @description Path under which it is to be read. */
+        Location: string;
+        /** @description respond-async. */
+        "Preference-Applied": string;
+        /** @description Seconds to wait before the request is sent again. */
+        "Retry-After": number;
+        /** @description How to authenticate (RFC 6750). */
+        "WWW-Authenticate": string;
+        /** @description The id of the user's last message in the session's history; missing where nothing was matched. */
+        "X-Earshot-Message-Id": string;
+    };
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    listApps: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of apps, by id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @example *
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The app. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredApp"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    putApp: {
+        parameters: {
+            query?: {
+                /** @description With true nothing is stored or done; the answer says what would be. */
+                dryRun?: components["parameters"]["dryRun"];
+                /** @description With true the app may lose modules and sources that tools name; their calls fail from then on. Without it that is refused with 409, which names the tools. */
+                force?: components["parameters"]["force"];
+            };
+            header?: {
+                /**
+                 * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+                 * @example "JBSWY3DPEHPK3PXP"
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+                /**
+                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @example *
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["App"];
+            };
+        };
+        responses: {
+            /** @description Replaced; with dryRun what would be done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredApp"] | components["schemas"]["Preview"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredApp"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    deleteApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+                 * @example "JBSWY3DPEHPK3PXP"
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    patchApp: {
+        parameters: {
+            query?: {
+                /** @description With true nothing is stored or done; the answer says what would be. */
+                dryRun?: components["parameters"]["dryRun"];
+                /** @description With true the app may lose modules and sources that tools name; their calls fail from then on. Without it that is refused with 409, which names the tools. */
+                force?: components["parameters"]["force"];
+            };
+            header?: {
+                /**
+                 * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+                 * @example "JBSWY3DPEHPK3PXP"
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+                /**
+                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @example *
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MergePatch"];
+                "application/merge-patch+json": components["schemas"]["MergePatch"];
+            };
+        };
+        responses: {
+            /** @description Changed; with dryRun what would be done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredApp"] | components["schemas"]["Preview"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    followApp: {
+        parameters: {
+            query?: {
+                /** @description The same as Last-Event-ID, for a browser's EventSource that is made anew and can set no header. Where both are given the header holds. */
+                lastEventId?: components["parameters"]["lastEventId"];
+            };
+            header?: {
+                /** @description The id of the last event that was seen: what follows it comes first. */
+                "Last-Event-ID"?: components["parameters"]["Last-Event-ID"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listKeys: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of keys, by id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    postKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyRequest"];
+            };
+        };
+        responses: {
+            /** @description Made. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeKey"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    revokeKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The key. */
+                keyId: components["parameters"]["keyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listAppRepositories: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of repositories, by id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    postAppRepository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Repository"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getAppRepository: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @example *
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The repository. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    putAppRepository: {
+        parameters: {
+            query?: {
+                /** @description With true nothing is stored or done; the answer says what would be. */
+                dryRun?: components["parameters"]["dryRun"];
+            };
+            header?: {
+                /**
+                 * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+                 * @example "JBSWY3DPEHPK3PXP"
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+                /**
+                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @example *
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Repository"];
+            };
+        };
+        responses: {
+            /** @description Replaced; with dryRun what would be done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"] | components["schemas"]["Preview"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    deleteAppRepository: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+                 * @example "JBSWY3DPEHPK3PXP"
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    patchAppRepository: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+                 * @example "JBSWY3DPEHPK3PXP"
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+                /**
+                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @example *
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Patch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    deleteAppTool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+                 * @example "JBSWY3DPEHPK3PXP"
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+                /** @description The tool, by its name in the repository. */
+                toolName: components["parameters"]["toolName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of sessions, by id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    putSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionRequest"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description Created: it was neither used nor put before. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    closeSession: {
+        parameters: {
+            query?: {
+                /** @description With true nothing of it is left: records, what is owed and events go as well. */
+                erase?: components["parameters"]["erase"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session is closed, or nothing of it is left. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    followSession: {
+        parameters: {
+            query?: {
+                /** @description A session token, for a browser's EventSource, which sends no Authorization. */
+                access_token?: components["parameters"]["access_token"];
+                /** @description The same as Last-Event-ID, for a browser's EventSource that is made anew and can set no header. Where both are given the header holds. */
+                lastEventId?: components["parameters"]["lastEventId"];
+            };
+            header?: {
+                /** @description The id of the last event that was seen: what follows it comes first. */
+                "Last-Event-ID"?: components["parameters"]["Last-Event-ID"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    exportSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All that is kept. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listMessages: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+                /** @description desc: the newest first; asc: the oldest. Without it triggers come newest first, and messages oldest first. */
+                order?: components["parameters"]["order"];
+                /**
+                 * @description Only what has this time or a later one (RFC 3339).
+                 * @example 2026-12-01T09:00:00Z
+                 */
+                since?: components["parameters"]["since"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the history. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntryList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    postMessage: {
+        parameters: {
+            query?: {
+                /** @description With true nothing is stored or done; the answer says what would be. */
+                dryRun?: components["parameters"]["dryRun"];
+                /** @description With true the answer says why, as explain. Not with a token of a session: 403. */
+                explain?: components["parameters"]["explain"];
+            };
+            header?: {
+                /**
+                 * @description respond-async: answer 202 as soon as the message is stored (RFC 7240).
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Message"];
+            };
+        };
+        responses: {
+            /** @description What the message set off. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answer"];
+                };
+            };
+            /** @description The message is stored; its outcome comes as events and stands in the history. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /**
+                 * @description The message, as its client or the service has named it.
+                 * @example m1
+                 */
+                messageId: components["parameters"]["messageId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The message, with what it set off. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Entry"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    retractMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /**
+                 * @description The message, as its client or the service has named it.
+                 * @example m1
+                 */
+                messageId: components["parameters"]["messageId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is taken back. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    commitMessage: {
+        parameters: {
+            query?: {
+                /** @description With true the answer says why, as explain. Not with a token of a session: 403. */
+                explain?: components["parameters"]["explain"];
+            };
+            header?: {
+                /**
+                 * @description respond-async: answer 202 as soon as the message is stored (RFC 7240).
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /**
+                 * @description The message, as its client or the service has named it.
+                 * @example m1
+                 */
+                messageId: components["parameters"]["messageId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the message set off. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answer"];
+                };
+            };
+            /** @description The message is stored; its outcome comes as events and stands in the history. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    explainMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /**
+                 * @description The message, as its client or the service has named it.
+                 * @example m1
+                 */
+                messageId: components["parameters"]["messageId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Stage, candidates, requests to the model with its raw answers, and what became of each call. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Explanation"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listSessionRepositories: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of repositories, by id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    postSessionRepository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Repository"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getSessionRepository: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @example *
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The repository. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    putSessionRepository: {
+        parameters: {
+            query?: {
+                /** @description With true nothing is stored or done; the answer says what would be. */
+                dryRun?: components["parameters"]["dryRun"];
+            };
+            header?: {
+                /**
+                 * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+                 * @example "JBSWY3DPEHPK3PXP"
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+                /**
+                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @example *
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Repository"];
+            };
+        };
+        responses: {
+            /** @description Replaced; with dryRun what would be done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"] | components["schemas"]["Preview"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    deleteSessionRepository: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+                 * @example "JBSWY3DPEHPK3PXP"
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    patchSessionRepository: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+                 * @example "JBSWY3DPEHPK3PXP"
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+                /**
+                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @example *
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Patch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    deleteSessionTool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+                 * @example "JBSWY3DPEHPK3PXP"
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+                /** @description The tool, by its name in the repository. */
+                toolName: components["parameters"]["toolName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    postToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Made. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeToken"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listSessionTools: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+                /** @description Only what is of the tool of this name. */
+                name?: components["parameters"]["name"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of tools. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScopedToolList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    searchSessionTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolSearch"];
+            };
+        };
+        responses: {
+            /** @description The tools that were found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundToolList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listSessionTriggers: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+                /** @description Only triggers of this message. */
+                messageId?: components["parameters"]["ofMessage"];
+                /** @description Only what is of the tool of this name. */
+                name?: components["parameters"]["name"];
+                /** @description desc: the newest first; asc: the oldest. Without it triggers come newest first, and messages oldest first. */
+                order?: components["parameters"]["order"];
+                /** @description Only triggers whose call was not delivered for this reason. */
+                reason?: components["parameters"]["reason"];
+                /**
+                 * @description Only what has this time or a later one (RFC 3339).
+                 * @example 2026-12-01T09:00:00Z
+                 */
+                since?: components["parameters"]["since"];
+                /** @description Only triggers that this has set off. */
+                source?: components["parameters"]["ofSource"];
+                /** @description Only triggers in this state. */
+                state?: components["parameters"]["state"];
+                /**
+                 * @description Only what has an earlier time than this (RFC 3339).
+                 * @example 2026-12-02T09:00:00Z
+                 */
+                until?: components["parameters"]["until"];
+                /**
+                 * @description Only triggers of which a value has this text in it, whatever the case of its letters.
+                 * @example friday
+                 */
+                value?: components["parameters"]["value"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of trigger records. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    fireInSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Direct"];
+            };
+        };
+        responses: {
+            201: components["responses"]["Fired"];
+            default: components["responses"]["Refused"];
+        };
+    };
+    listSources: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All sources. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listAppTools: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+                /** @description Only what is of the tool of this name. */
+                name?: components["parameters"]["name"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of tools. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScopedToolList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    searchAppTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolSearch"];
+            };
+        };
+        responses: {
+            /** @description The tools that were found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundToolList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listToolUsage: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of tools. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolUsageList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listTriggers: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+                /** @description Only triggers of this message. */
+                messageId?: components["parameters"]["ofMessage"];
+                /** @description Only what is of the tool of this name. */
+                name?: components["parameters"]["name"];
+                /** @description desc: the newest first; asc: the oldest. Without it triggers come newest first, and messages oldest first. */
+                order?: components["parameters"]["order"];
+                /** @description Only triggers whose call was not delivered for this reason. */
+                reason?: components["parameters"]["reason"];
+                /** @description Only triggers of this session, those from before it was closed among them where it is not in use again. */
+                session?: components["parameters"]["ofSession"];
+                /**
+                 * @description Only what has this time or a later one (RFC 3339).
+                 * @example 2026-12-01T09:00:00Z
+                 */
+                since?: components["parameters"]["since"];
+                /** @description Only triggers that this has set off. */
+                source?: components["parameters"]["ofSource"];
+                /** @description Only triggers in this state. */
+                state?: components["parameters"]["state"];
+                /**
+                 * @description Only what has an earlier time than this (RFC 3339).
+                 * @example 2026-12-02T09:00:00Z
+                 */
+                until?: components["parameters"]["until"];
+                /**
+                 * @description Only triggers of which a value has this text in it, whatever the case of its letters.
+                 * @example friday
+                 */
+                value?: components["parameters"]["value"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of trigger records. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    fireInApp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Direct"];
+            };
+        };
+        responses: {
+            201: components["responses"]["Fired"];
+            default: components["responses"]["Refused"];
+        };
+    };
+    purgeTriggers: {
+        parameters: {
+            query?: {
+                /** @description With true nothing is stored or done; the answer says what would be. */
+                dryRun?: components["parameters"]["dryRun"];
+                /** @description Only triggers of this message. */
+                messageId?: components["parameters"]["ofMessage"];
+                /** @description Only what is of the tool of this name. */
+                name?: components["parameters"]["name"];
+                /** @description Only triggers whose call was not delivered for this reason. */
+                reason?: components["parameters"]["reason"];
+                /** @description Only triggers of this session, those from before it was closed among them where it is not in use again. */
+                session?: components["parameters"]["ofSession"];
+                /**
+                 * @description Only what has this time or a later one (RFC 3339).
+                 * @example 2026-12-01T09:00:00Z
+                 */
+                since?: components["parameters"]["since"];
+                /** @description Only triggers that this has set off. */
+                source?: components["parameters"]["ofSource"];
+                /** @description Only triggers in this state. */
+                state?: components["parameters"]["state"];
+                /**
+                 * @description Only what has an earlier time than this (RFC 3339).
+                 * @example 2026-12-02T09:00:00Z
+                 */
+                until?: components["parameters"]["until"];
+                /**
+                 * @description Only triggers of which a value has this text in it, whatever the case of its letters.
+                 * @example friday
+                 */
+                value?: components["parameters"]["value"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many were removed, or would be. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Matched"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The trigger. */
+                triggerId: components["parameters"]["triggerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Record"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    removeTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The trigger. */
+                triggerId: components["parameters"]["triggerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    answerTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The trigger. */
+                triggerId: components["parameters"]["triggerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Given"];
+            };
+        };
+        responses: {
+            /** @description The record, with the answer that holds. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Record"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    cancelTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The trigger. */
+                triggerId: components["parameters"]["triggerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is cancelled. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Record"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    confirmTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The trigger. */
+                triggerId: components["parameters"]["triggerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Confirmation"];
+            };
+        };
+        responses: {
+            /** @description It was let go; the record says how far its effects are. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Record"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    denyTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The trigger. */
+                triggerId: components["parameters"]["triggerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Denial"];
+            };
+        };
+        responses: {
+            /** @description It is cancelled. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Record"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    retryTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The trigger. */
+                triggerId: components["parameters"]["triggerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What had failed is due again. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    retryTriggers: {
+        parameters: {
+            query?: {
+                /** @description With true nothing is stored or done; the answer says what would be. */
+                dryRun?: components["parameters"]["dryRun"];
+                /** @description Only triggers of this message. */
+                messageId?: components["parameters"]["ofMessage"];
+                /** @description Only what is of the tool of this name. */
+                name?: components["parameters"]["name"];
+                /** @description Only triggers whose call was not delivered for this reason. */
+                reason?: components["parameters"]["reason"];
+                /** @description Only triggers of this session, those from before it was closed among them where it is not in use again. */
+                session?: components["parameters"]["ofSession"];
+                /**
+                 * @description Only what has this time or a later one (RFC 3339).
+                 * @example 2026-12-01T09:00:00Z
+                 */
+                since?: components["parameters"]["since"];
+                /** @description Only triggers that this has set off. */
+                source?: components["parameters"]["ofSource"];
+                /** @description Only triggers in this state. */
+                state?: components["parameters"]["state"];
+                /**
+                 * @description Only what has an earlier time than this (RFC 3339).
+                 * @example 2026-12-02T09:00:00Z
+                 */
+                until?: components["parameters"]["until"];
+                /**
+                 * @description Only triggers of which a value has this text in it, whatever the case of its letters.
+                 * @example friday
+                 */
+                value?: components["parameters"]["value"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many would be due again, of a dry run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Matched"];
+                };
+            };
+            /** @description How many are due again. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Matched"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    whoAmI: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The caller. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Caller"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    toolCall: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Number of the attempt, from 1.
+                 * @example 1
+                 */
+                "Earshot-Attempt": string;
+                /**
+                 * @description The trigger, the same on every attempt: whoever has seen it has nothing to do.
+                 * @example t1
+                 */
+                "Idempotency-Key": string;
+                /**
+                 * @description W3C Trace Context of what led here, where there is one.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: string;
+                /**
+                 * @description The trigger, the same on every attempt (Standard Webhooks).
+                 * @example t1
+                 */
+                "webhook-id": string;
+                /**
+                 * @description Where the app has a signingSecret: v1, and the HMAC-SHA256 of webhook-id.webhook-timestamp.body in base64, one for each secret, with spaces between them.
+                 * @example v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=
+                 */
+                "webhook-signature"?: string;
+                /**
+                 * @description When the attempt was made, in seconds since 1970.
+                 * @example 1795336200
+                 */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "appId": "clinic",
+                 *       "id": "t1.event",
+                 *       "messageId": "m1",
+                 *       "name": "request-for-appointment",
+                 *       "repositoryId": "booking",
+                 *       "schema": [
+                 *         {
+                 *           "description": "wished day",
+                 *           "parameter": "date",
+                 *           "required": true,
+                 *           "type": "string"
+                 *         }
+                 *       ],
+                 *       "sessionId": "s1",
+                 *       "source": "message",
+                 *       "text": "I want an appointment on the first of December",
+                 *       "ts": "2026-11-22T08:30:00.2Z",
+                 *       "values": {
+                 *         "date": "2026-12-01"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The app. */
+                    appId: components["schemas"]["Id"];
+                    /** @description The event; the same on every attempt. */
+                    id: string;
+                    /** @description The message that led here; missing where there was none. */
+                    messageId?: string;
+                    /** @description The tool. */
+                    name: components["schemas"]["ToolName"];
+                    /** @description Fields that were left out since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+                    omitted?: string[];
+                    /** @description The repository that has the tool. */
+                    repositoryId: components["schemas"]["Id"];
+                    /** @description The tool's parameters as they were given: a list, or a JSON Schema object. */
+                    schema: unknown;
+                    /** @description The session; missing where there was none. */
+                    sessionId?: components["schemas"]["Id"];
+                    /**
+                     * @description What set it off: a message, or who fired it directly.
+                     * @enum {string}
+                     */
+                    source: "message" | "ui" | "task" | "agent";
+                    /** @description What that message said. */
+                    text?: string;
+                    /**
+                     * Format: date-time
+                     * @description When the tool fired.
+                     */
+                    ts: string;
+                    /** @description Values of the tool's parameters, checked against all their rules. */
+                    values: {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Delivered. The body, JSON or text, up to 64 KiB, is the result. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Failed, reason request; so is an answer that redirects. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Made again with growing pauses or after Retry-After, for as long as retryFor says. */
+            "5XX": {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A token is renewed once and the call made again; after that it has failed, reason auth. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Made again with growing pauses, for as long as retryFor says. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Made again after Retry-After, for as long as retryFor says. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+}

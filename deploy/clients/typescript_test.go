@@ -1,0 +1,166 @@
+package clients
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/devtest"
+)
+
+var update = flag.Bool("update", false, "write the generated types of the clients anew")
+
+// upToDate compares what was generated with what is kept, or keeps it.
+func upToDate(t *testing.T, generated, kept string) {
+	t.Helper()
+	now, err := os.ReadFile(generated)
+	require.NoError(t, err)
+	if *update {
+		require.NoError(t, os.WriteFile(kept, now, 0o600))
+	}
+	before, err := os.ReadFile(kept)
+	require.NoError(t, err)
+	require.True(t, string(before) == string(now), "%s is not what the routes and events are now: go test ./deploy/clients -run UpToDate -update", kept)
+}
+
+func TestTypesOfTheTypeScriptClientAreUpToDate(t *testing.T) {
+	folder, s := withPackages(t, "typescript"), dev(t)
+	s.save("/openapi.json", filepath.Join(folder, "openapi.json"))
+	s.save("/asyncapi.json", filepath.Join(folder, "asyncapi.json"))
+	run(t, folder, "npm", "run", "--silent", "generate")
+	upToDate(t, filepath.Join(folder, "src/schema.ts"), "typescript/src/schema.ts")
+}
+
+// consumer is a folder that has the client as npm would install it, and compiled programs that use it.
+func consumer(t *testing.T) string {
+	t.Helper()
+	client := withPackages(t, "typescript")
+	run(t, client, "npm", "pack", "--silent")
+	packed, err := filepath.Glob(filepath.Join(client, "*.tgz"))
+	require.NoError(t, err)
+	require.Len(t, packed, 1)
+	folder := t.TempDir()
+	installed := filepath.Join(folder, "node_modules/@earshot/client")
+	require.NoError(t, os.MkdirAll(installed, 0o700))
+	run(t, folder, "tar", "-xzf", packed[0], "--strip-components=1", "-C", installed)
+	for _, name := range []string{"README.md", "LICENSE", "package.json", "dist/index.js", "dist/index.d.ts"} {
+		require.FileExists(t, filepath.Join(installed, name))
+	}
+	for _, name := range []string{"@types", "openapi-fetch", "openapi-typescript-helpers", "undici-types"} {
+		require.NoError(t, os.Symlink(filepath.Join(client, "node_modules", name), filepath.Join(folder, "node_modules", name)))
+	}
+	require.NoError(t, os.CopyFS(filepath.Join(folder, "test"), os.DirFS(filepath.Join(client, "test"))))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "package.json"), []byte(`{"type":"module"}`), 0o600))
+	require.NoError(t, os.Rename(filepath.Join(client, "tsconfig.json"), filepath.Join(folder, "tsconfig.json")))
+	run(t, folder, filepath.Join(client, "node_modules/.bin/tsc"), "-p", "test")
+	return folder
+}
+
+func TestTheTypeScriptClientLivesAStory(t *testing.T) {
+	folder, s := consumer(t), dev(t)
+	between, network := troubleBefore(t, s)
+	t.Setenv("EARSHOT_URL", s.url)
+	t.Setenv("EARSHOT_KEY", devtest.AdminKey)
+	t.Setenv("DESK_URL", desk(t))
+	t.Setenv("EARSHOT_TROUBLE", network)
+	run(t, folder, "node", "built/story.js")
+	streams, lost := between.came("/v1/apps/clinic-typescript/sessions/trouble/events")
+	require.Equal(t, 3, streams, "one broke off and one fell silent")
+	require.Equal(t, 4, lost)
+	require.Equal(t, printed, run(t, folder, "node", "built/openapi-fetch.js", s.url, devtest.AdminKey))
+	pageWithTheClient(t, s, filepath.Join(folder, "node_modules/@earshot/client/dist"))
+}
+
+// desk takes the calls of tools.
+func desk(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var fired struct{ Values struct{ Day string } }
+		if json.NewDecoder(r.Body).Decode(&fired) != nil {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_ = json.NewEncoder(w).Encode(map[string]string{"booked": fired.Values.Day})
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+const forThePage = `{"tools":[
+	{"name":"request-for-appointment","description":"User needs an appointment","examples":["I want an appointment"],"url":"%s",
+	 "schema":[{"parameter":"day","type":"string","required":true,"ask":"Which day suits you?","allowedValues":["Monday","Friday"]}]},
+	{"name":"turn-the-page","description":"Turn the page of the leaflet","answer":{"within":"1m"},"request":{"timeout":"1m"}}]}`
+
+// pageWithTheClient tries the files of the client in a browser, on a page of another origin than
+// the service.
+func pageWithTheClient(t *testing.T, s *service, dist string) {
+	t.Helper()
+	routes := http.NewServeMux()
+	page := httptest.NewServer(routes)
+	t.Cleanup(page.Close)
+	s.call("PUT", "/v1/apps/page", fmt.Sprintf(`{"settings":{"allowedOrigins":[%q]}}`, page.URL))
+	s.call("PUT", "/v1/apps/page/repositories/desk", fmt.Sprintf(forThePage, desk(t)))
+	routes.Handle("GET /earshot/", http.StripPrefix("/earshot/", http.FileServer(http.Dir(dist))))
+	routes.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "typescript/test/page.html") })
+	routes.HandleFunc("GET /where", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]string{"url": s.url, "app": "page", "session": "s1"})
+	})
+	routes.HandleFunc("POST /token", func(w http.ResponseWriter, _ *http.Request) {
+		var made struct{ Token string }
+		_ = json.Unmarshal(s.call("POST", "/v1/apps/page/sessions/s1/token", `{}`), &made)
+		_, _ = w.Write([]byte(made.Token))
+	})
+
+	window := browser(t)
+	shows := func(expression string) {
+		t.Helper()
+		var text string
+		require.Eventually(t, func() bool {
+			holds, err := chromedp.Run(window, chromedp.Evaluate[bool](expression))
+			if err == nil && !holds {
+				text, _ = chromedp.Run(window, chromedp.Evaluate[string]("document.body.innerText"))
+			}
+			return err == nil && holds
+		}, devtest.Patience, devtest.Glance, "%s: %s", expression, &text)
+	}
+	say := func(text string) {
+		t.Helper()
+		require.NoError(t, chromedp.Do(window, chromedp.SetValue("#text", text), chromedp.Click("button")))
+	}
+	require.NoError(t, chromedp.Do(window, chromedp.Navigate(page.URL)))
+	shows(`document.body.dataset.ready === "yes"`)
+	say("I want an appointment")
+	shows(`document.querySelector("#ask").textContent === "Which day suits you?"`)
+	say("Friday")
+	shows(`["appointment on Friday", "booked on Friday"].every((text) => document.querySelector("#log").textContent.includes(text))`)
+	say("turn the page")
+	shows(`document.querySelector("#log").textContent.includes("turned: page 2")`)
+	say(" ")
+	shows(`document.querySelector("#log").lastChild.textContent === "problem 400 at /text"`)
+}
+
+// browser is a page of Chromium.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		devtest.Missing(t, "no chromium: install it (apt-get install chromium)")
+	}
+	// Without these it asks for Google's hosts, and does not run as root.
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	window, stop := chromedp.NewContext(allocator)
+	t.Cleanup(stop)
+	return window
+}
