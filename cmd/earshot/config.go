@@ -68,61 +68,40 @@ type config struct {
 // register declares the flags. Defaults never come from the environment, so that
 // --help prints no credential.
 func (c *config) register(flags *pflag.FlagSet) {
-	named := func(name, env string) { flags.SetAnnotation(name, envAnnotation, []string{env}) } //nolint:errcheck // the flag exists
-	text := func(into *string, name, env, fallback, usage string) {
-		flags.StringVar(into, name, fallback, usage+" ("+env+")")
-		named(name, env)
-	}
-	credential := func(into *secret.Secret, name, env, usage string) {
-		flags.TextVar(into, name, secret.Secret{}, usage+" ("+env+")")
-		named(name, env)
-	}
-	text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
-	credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis, redis://user:password@host:port/db (with TLS rediss://); several hosts with commas between them are a Redis Cluster; redis+sentinel://hosts/master/db is the master behind sentinels, ?sentinel_password their own password")
-	credential(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream, nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket; several servers with commas between them are a cluster")
-	c.registerModels(flags)
-	credential(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer `KEY` that may do everything")
-	credential(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
-	credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted")
-	text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may be at: deny, allow, or CIDRs with commas between them")
-	text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
-	c.registerRetention(flags)
-	text(&c.Embedding.Model, "openai-embedding-model", "OPENAI_EMBEDDING_MODEL", "", "model that ranks tools by what texts mean, beside their words, where a model is offered some of many and where tools are searched; empty: none does")
-	text(&c.Embedding.BaseURL, "openai-embedding-base-url", "OPENAI_EMBEDDING_BASE_URL", "", "`URL` of its endpoint, where it is not that of OPENAI_BASE_URL")
-	credential(&c.Embedding.Key, "openai-embedding-api-key", "OPENAI_EMBEDDING_API_KEY", "`KEY` of its endpoint; OPENAI_API_KEY goes to no other endpoint than that of the LLM")
+	s := settings{flags}
+	s.text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
+	s.credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis, redis://user:password@host:port/db (with TLS rediss://); several hosts with commas between them are a Redis Cluster; redis+sentinel://hosts/master/db is the master behind sentinels, ?sentinel_password their own password")
+	s.credential(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream, nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket; several servers with commas between them are a cluster")
+	c.registerModels(s)
+	s.text(&c.Embedding.Model, "openai-embedding-model", "OPENAI_EMBEDDING_MODEL", "", "model that ranks tools by what texts mean, beside their words, where a model is offered some of many and where tools are searched; empty: none does")
+	s.text(&c.Embedding.BaseURL, "openai-embedding-base-url", "OPENAI_EMBEDDING_BASE_URL", "", "`URL` of its endpoint, where it is not that of OPENAI_BASE_URL")
+	s.credential(&c.Embedding.Key, "openai-embedding-api-key", "OPENAI_EMBEDDING_API_KEY", "`KEY` of its endpoint; OPENAI_API_KEY goes to no other endpoint than that of the LLM")
+	s.credential(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer `KEY` that may do everything")
+	s.credential(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
+	s.credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted")
+	s.text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may be at: deny, allow, or CIDRs with commas between them")
+	s.text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
+	c.registerRetention(s)
 	flags.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 leaves it as it is")
-	flags.DurationVar(&c.StreamMaxAge, "stream-max-age", emitter.DefaultMaxAge, "how long the stream keeps events (EARSHOT_STREAM_MAX_AGE)")
-	named("stream-max-age", "EARSHOT_STREAM_MAX_AGE")
+	s.duration(&c.StreamMaxAge, "stream-max-age", "EARSHOT_STREAM_MAX_AGE", emitter.DefaultMaxAge, "how long the stream keeps events")
 	c.StreamMax = defaultStreamSize
-	flags.Var(&c.StreamMax, "stream-max-bytes", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes; a full one refuses events, which stay owed until there is room (EARSHOT_STREAM_MAX_BYTES)")
-	named("stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES")
-	c.registerLimits(flags)
-	c.registerIngress(flags)
-	text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "file with the certificate, and those up to its root, to serve HTTPS with")
-	text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "file with the certificate's private key")
+	s.value(&c.StreamMax, "stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes; a full one refuses events, which stay owed until there is room")
+	c.registerLimits(s)
+	c.registerIngress(s)
+	s.text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "file with the certificate, and those up to its root, to serve HTTPS with")
+	s.text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "file with the certificate's private key")
 	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has taken (no append-only file, replicas without min-replicas-to-write) instead of warning")
-	flags.IntVar(&c.RedisReplicas.Count, "redis-wait", 0, "replicas of Redis that must have a message, and its decision, before it is answered; else 503 (EARSHOT_REDIS_WAIT)")
-	named("redis-wait", "EARSHOT_REDIS_WAIT")
-	flags.DurationVar(&c.RedisReplicas.Timeout, "redis-wait-timeout", redisdb.DefaultReplicaWait, "how long these are waited for (EARSHOT_REDIS_WAIT_TIMEOUT)")
-	named("redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT")
+	s.number(&c.RedisReplicas.Count, "redis-wait", "EARSHOT_REDIS_WAIT", 0, "replicas of Redis that must have a message, and its decision, before it is answered; else 503")
+	s.duration(&c.RedisReplicas.Timeout, "redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT", redisdb.DefaultReplicaWait, "how long these are waited for")
 }
 
 // registerModels declares the flags that say which model decides.
-func (c *config) registerModels(flags *pflag.FlagSet) {
-	named := func(name, env string) { flags.SetAnnotation(name, envAnnotation, []string{env}) } //nolint:errcheck // the flag exists
-	text := func(into *string, name, env, fallback, usage string) {
-		flags.StringVar(into, name, fallback, usage+" ("+env+")")
-		named(name, env)
-	}
-	credential := func(into *secret.Secret, name, env, usage string) {
-		flags.TextVar(into, name, secret.Secret{}, usage+" ("+env+")")
-		named(name, env)
-	}
-	credential(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "`KEY` of the LLM; without a key and a base URL the offline matcher decides")
-	text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "any OpenAI-compatible endpoint, up to its version")
-	text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", llm.DefaultModel, "model, where an app's settings name none")
+func (c *config) registerModels(s settings) {
+	s.credential(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "`KEY` of the LLM; without a key and a base URL the offline matcher decides")
+	s.text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "any OpenAI-compatible endpoint, up to its version")
+	s.text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", llm.DefaultModel, "model, where an app's settings name none")
 	for _, one := range []struct {
 		into *provider.Config
 		name string
@@ -133,39 +112,28 @@ func (c *config) registerModels(flags *pflag.FlagSet) {
 		{&c.Cohere, "Cohere", ""},
 	} {
 		flag, env := strings.ToLower(one.name), strings.ToUpper(one.name)
-		credential(&one.into.Key, flag+"-api-key", env+"_API_KEY", "`KEY` for "+one.name+"'s own API; the default LLM where OpenAI is not configured")
-		text(&one.into.BaseURL, flag+"-base-url", env+"_BASE_URL", "", one.name+"'s own API at another address"+one.also)
-		text(&one.into.Model, flag+"-model", env+"_MODEL", "", "model of "+one.name+", where an app's settings name none; empty is a small one")
+		s.credential(&one.into.Key, flag+"-api-key", env+"_API_KEY", "`KEY` for "+one.name+"'s own API; the default LLM where OpenAI is not configured")
+		s.text(&one.into.BaseURL, flag+"-base-url", env+"_BASE_URL", "", one.name+"'s own API at another address"+one.also)
+		s.text(&one.into.Model, flag+"-model", env+"_MODEL", "", "model of "+one.name+", where an app's settings name none; empty is a small one")
 	}
-	flags.DurationVar(&c.LLMTimeout, "llm-timeout", llm.DefaultTimeout, "time for one LLM request (EARSHOT_LLM_TIMEOUT)")
-	named("llm-timeout", "EARSHOT_LLM_TIMEOUT")
-	flags.IntVar(&c.History, "history", llm.DefaultHistory, "messages of history that the matcher sees (EARSHOT_HISTORY)")
-	named("history", "EARSHOT_HISTORY")
+	s.duration(&c.LLMTimeout, "llm-timeout", "EARSHOT_LLM_TIMEOUT", llm.DefaultTimeout, "time for one LLM request")
+	s.number(&c.History, "history", "EARSHOT_HISTORY", llm.DefaultHistory, "messages of history that the matcher sees")
 }
 
 // registerRetention declares the flags that say how long sessions and finished work are kept.
-func (c *config) registerRetention(flags *pflag.FlagSet) {
-	named := func(name, env string) { flags.SetAnnotation(name, envAnnotation, []string{env}) } //nolint:errcheck // the flag exists
-	flags.DurationVar(&c.SessionTTL, "session-ttl", 24*time.Hour, "idle time after which a session and its repositories expire (EARSHOT_SESSION_TTL)")
-	named("session-ttl", "EARSHOT_SESSION_TTL")
-	flags.DurationVar(&c.Retention.Done, "retention", store.DefaultRetention, "how long records of triggers are kept that have delivered everything (EARSHOT_RETENTION)")
-	named("retention", "EARSHOT_RETENTION")
-	flags.DurationVar(&c.Retention.Dead, "dead-retention", store.DefaultDeadRetention, "how long records of triggers are kept that have failed, with what can be tried again (EARSHOT_DEAD_RETENTION)")
-	named("dead-retention", "EARSHOT_DEAD_RETENTION")
-	flags.DurationVar(&c.Retention.Explain, "explain-retention", store.DefaultExplain, "how long it is kept why a message was decided as it was (EARSHOT_EXPLAIN_RETENTION)")
-	named("explain-retention", "EARSHOT_EXPLAIN_RETENTION")
-	flags.IntVar(&c.Retention.Messages, "session-messages", store.DefaultSessionMessages, "messages of a session that stay in its history, the newest (EARSHOT_SESSION_MESSAGES)")
-	named("session-messages", "EARSHOT_SESSION_MESSAGES")
+func (c *config) registerRetention(s settings) {
+	s.duration(&c.SessionTTL, "session-ttl", "EARSHOT_SESSION_TTL", 24*time.Hour, "idle time after which a session and its repositories expire")
+	s.duration(&c.Retention.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long records of triggers are kept that have delivered everything")
+	s.duration(&c.Retention.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long records of triggers are kept that have failed, with what can be tried again")
+	s.duration(&c.Retention.Explain, "explain-retention", "EARSHOT_EXPLAIN_RETENTION", store.DefaultExplain, "how long it is kept why a message was decided as it was")
+	s.number(&c.Retention.Messages, "session-messages", "EARSHOT_SESSION_MESSAGES", store.DefaultSessionMessages, "messages of a session that stay in its history, the newest")
 }
 
 // registerIngress declares the flags of what lets requests in beside REST.
-func (c *config) registerIngress(flags *pflag.FlagSet) {
-	flags.Var(&c.NATSIngress, "nats-ingress", "take messages and direct triggers as requests over NATS, on earshot.v1.>: whoever may publish there may post, to any app (EARSHOT_NATS_INGRESS)")
-	flags.SetAnnotation("nats-ingress", envAnnotation, []string{"EARSHOT_NATS_INGRESS"}) //nolint:errcheck // the flag exists
-	flags.Var(&c.SERMAS, "sermas", "serve the clients of SERMAS, on its paths under /api (EARSHOT_SERMAS)")
-	flags.SetAnnotation("sermas", envAnnotation, []string{"EARSHOT_SERMAS"}) //nolint:errcheck // the flag exists
-	flags.DurationVar(&c.SERMASTTL, "sermas-token-ttl", sermas.DefaultTokenTTL, "how long the tokens of clients of SERMAS are good; they are renewed 30s before (EARSHOT_SERMAS_TOKEN_TTL)")
-	flags.SetAnnotation("sermas-token-ttl", envAnnotation, []string{"EARSHOT_SERMAS_TOKEN_TTL"}) //nolint:errcheck // the flag exists
+func (c *config) registerIngress(s settings) {
+	s.value(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "take messages and direct triggers as requests over NATS, on earshot.v1.>: whoever may publish there may post, to any app")
+	s.value(&c.SERMAS, "sermas", "EARSHOT_SERMAS", "serve the clients of SERMAS, on its paths under /api")
+	s.duration(&c.SERMASTTL, "sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", sermas.DefaultTokenTTL, "how long the tokens of clients of SERMAS are good; they are renewed 30s before")
 }
 
 // check returns all faults of the settings at once.
@@ -300,10 +268,9 @@ func (c *config) requestLimits() []requestLimit {
 	}
 }
 
-func (c *config) registerLimits(flags *pflag.FlagSet) {
+func (c *config) registerLimits(s settings) {
 	for _, limit := range c.requestLimits() {
-		flags.IntVar(limit.into, limit.name, limit.byDefault, limit.usage+" ("+limit.variable()+")")
-		flags.SetAnnotation(limit.name, envAnnotation, []string{limit.variable()}) //nolint:errcheck // the flag exists
+		s.number(limit.into, limit.name, limit.variable(), limit.byDefault, limit.usage)
 	}
 }
 

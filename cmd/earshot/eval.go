@@ -63,7 +63,7 @@ func (e *evaluation) register(flags *pflag.FlagSet) {
 	flags.StringVar(&e.record, "record", "", "keep what the model answers in a `FILE`, without credentials")
 	flags.StringVar(&e.replay, "replay", "", "take the model's answers from such a `FILE`: no key is needed, and what is not in it is a failure")
 	flags.StringVar(&e.compare, "compare", "", "name what got worse since the run whose --json is in a `FILE`")
-	e.config.registerModels(flags)
+	e.config.registerModels(settings{flags})
 }
 
 // check refuses flags that go together with no sense.

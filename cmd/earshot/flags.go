@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/pflag"
@@ -18,6 +19,39 @@ import (
 
 // envAnnotation is the annotation of a flag that names its environment variable.
 const envAnnotation = "environment variable"
+
+// settings declares flags that are environment variables as well, which their usage names.
+type settings struct{ *pflag.FlagSet }
+
+func (s settings) named(name, env string) {
+	s.SetAnnotation(name, envAnnotation, []string{env}) //nolint:errcheck // the flag exists
+	s.Lookup(name).Usage += " (" + env + ")"
+}
+
+func (s settings) text(into *string, name, env, fallback, usage string) {
+	s.StringVar(into, name, fallback, usage)
+	s.named(name, env)
+}
+
+func (s settings) credential(into *secret.Secret, name, env, usage string) {
+	s.TextVar(into, name, secret.Secret{}, usage)
+	s.named(name, env)
+}
+
+func (s settings) duration(into *time.Duration, name, env string, fallback time.Duration, usage string) {
+	s.DurationVar(into, name, fallback, usage)
+	s.named(name, env)
+}
+
+func (s settings) number(into *int, name, env string, fallback int, usage string) {
+	s.IntVar(into, name, fallback, usage)
+	s.named(name, env)
+}
+
+func (s settings) value(into pflag.Value, name, env, usage string) {
+	s.Var(into, name, usage)
+	s.named(name, env)
+}
 
 // fromEnvironment sets the flags that were not given from their environment variables. It
 // returns a fault for each variable that cannot be read.
