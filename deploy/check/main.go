@@ -5,7 +5,7 @@
 //	go run ./deploy/check
 //
 // It says what it is doing as it does it, and ends with the tests that failed and what
-// they wrote. It needs Redis, PostgreSQL, MariaDB, Chromium, Node, and the programs that documents use,
+// they wrote. It needs Redis, PostgreSQL, MariaDB, Chromium, Node, Python with httpx and mypy, and the programs that documents use,
 // and says how to get them; with -install it gets them by itself where apt-get is to be
 // had. All else comes with the Go modules, and for a client in TypeScript from npm.
 package main
@@ -94,13 +94,16 @@ func check(p *progress, install, short bool) error {
 }
 
 // servers makes sure that there are a Redis, a PostgreSQL and a MariaDB server, a browser, Node with
-// npm, and what the commands of the documents use: the tests that need one must run.
+// npm, Python with httpx and mypy, and what the commands of the documents use: the tests that need one must run.
 func servers(install bool) error {
 	var missing []string
 	for _, name := range []string{"redis-server", "chromium", "curl", "jq", "openssl", "sqlite3", "node", "npm"} {
 		if _, err := exec.LookPath(name); err != nil {
 			missing = append(missing, strings.Replace(name, "node", "nodejs", 1))
 		}
+	}
+	if exec.Command("/usr/bin/python3", "-c", "import httpx, mypy").Run() != nil && exec.Command("python3", "-c", "import httpx, mypy").Run() != nil {
+		missing = append(missing, "python3-httpx", "mypy")
 	}
 	if !pgtest.Installed() {
 		missing = append(missing, "postgresql")
@@ -113,7 +116,7 @@ func servers(install bool) error {
 	}
 	packages := strings.Join(missing, " ")
 	if !install {
-		return fmt.Errorf("what the tests need is not there: %s; install it with: apt-get install %s (by brew, redis-server is redis, mariadb-server mariadb and nodejs node), or run this with -install", packages, packages)
+		return fmt.Errorf("what the tests need is not there: %s; install it with: apt-get install %s (by brew, redis-server is redis, mariadb-server mariadb and nodejs node; by pip, httpx and mypy), or run this with -install", packages, packages)
 	}
 	if err := command("apt-get", "update"); err != nil {
 		return err

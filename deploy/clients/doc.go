@@ -2,7 +2,7 @@
 // the standard library alone, and go/langchain has its tools in the types of langchaingo; their tests
 // and examples run beside a service. typescript is the client for pages and Node, packed and
 // installed as npm does it, which lives a story beside a service and on a page in Chromium, before a
-// network that loses things. golang is generated from /openapi.json with oapi-codegen, as people do
+// network that loses things. python is the client for Python, which lives the same story. golang is generated from /openapi.json with oapi-codegen, as people do
 // who write no client by hand, and typescript/test/openapi-fetch.ts uses generated types with
 // openapi-fetch: they make an app, a key and tools, post a message, read triggers and meet problems.
 // What NATS gets is checked against /asyncapi.json.

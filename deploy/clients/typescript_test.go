@@ -30,7 +30,7 @@ func upToDate(t *testing.T, generated, kept string) {
 	}
 	before, err := os.ReadFile(kept)
 	require.NoError(t, err)
-	require.True(t, string(before) == string(now), "%s is not what the routes and events are now: go test ./deploy/clients -run UpToDate -update", kept)
+	require.True(t, string(before) == string(now), "%s is not what the routes and events are now: go test ./deploy/clients -run AreUpToDate -update", kept)
 }
 
 func TestTypesOfTheTypeScriptClientAreUpToDate(t *testing.T) {

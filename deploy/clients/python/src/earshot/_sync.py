@@ -1,0 +1,340 @@
+# Written by generate.py from _async.py: do not edit.
+from __future__ import annotations
+
+import time
+import inspect
+import json
+import os
+from types import TracebackType
+from typing import Any, Iterator, Callable, Dict, List, Mapping, Optional, Sequence, Type, TypeVar, Union, cast
+
+import httpx
+
+from . import types
+from ._wire import DEFAULT_URL, EarshotError, Frame, NoAnswer, Parser, Problem, Said, join, new_id, not_a_stream, pause_before, present, problem_of, queried, said
+
+Self = TypeVar("Self")
+Handler = Callable[[types.EventFired], Any]
+
+
+class _Service:
+    """Sends requests, again where that helps and does no harm."""
+
+    def __init__(self, url: str, key: Union[str, Callable[[], str]], retries: int, timeout: float, silence: float, http: Optional[httpx.Client]) -> None:
+        self.url = url.rstrip("/")
+        self.key, self.retries, self.timeout, self.silence = key, retries, timeout, silence
+        self.own = http is None
+        self.http = http or httpx.Client()
+
+    def send(self, method: str, path: str, body: Any = None, *, query: Mapping[str, Any] = {}, headers: Mapping[str, str] = {}, repeatable: bool = True) -> Any:
+        """The answer's JSON, or None where it has none."""
+        attempt = 0
+        while True:
+            try:
+                return self._once(method, path, body, query, headers)
+            except EarshotError as error:
+                pause = pause_before(error, repeatable, attempt)
+                if pause is None or attempt >= self.retries:
+                    raise
+            time.sleep(pause)
+            attempt += 1
+
+    def _once(self, method: str, path: str, body: Any, query: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
+        response = self.open(method, path, body, query, headers, httpx.Timeout(self.timeout))
+        try:
+            text = response.read()
+        except httpx.TransportError as error:
+            raise NoAnswer(f"{method} {path}: the answer broke off") from error
+        finally:
+            response.close()
+        return json.loads(text) if text else None
+
+    def open(self, method: str, path: str, body: Any, query: Mapping[str, Any], headers: Mapping[str, str], timeout: httpx.Timeout) -> httpx.Response:
+        """Sends one request. The caller reads the answer, and closes it; a refusal is raised as a Problem."""
+        sent = dict(headers)
+        key = self.key() if callable(self.key) else self.key
+        if key:
+            sent["Authorization"] = f"Bearer {key}"
+        request = self.http.build_request(method, self.url + path, json=body, params=queried(query), headers=sent, timeout=timeout)
+        try:
+            response = self.http.send(request, stream=True)
+            if response.status_code >= 300:
+                response.read()
+                response.close()
+                raise problem_of(response)
+        except httpx.TransportError as error:
+            raise NoAnswer(f"{method} {path}: no answer: {error}") from error
+        return response
+
+
+class Followed:
+    """Events that are followed. A connection that ends, or is silent for too long, is made again and goes on where it was."""
+
+    def __init__(self, service: _Service, path: str, after: str) -> None:
+        self._service, self._path, self._after = service, path, after
+        self._response: Optional[httpx.Response] = None
+        self._frames: Optional[Iterator[Frame]] = None
+
+    def __enter__(self: Self) -> Self:
+        followed = cast(Followed, self)
+        followed._connect(followed._service.retries)
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self._leave()
+
+    def __iter__(self) -> Iterator[types.Event]:
+        attempt = 0
+        while True:
+            try:
+                for frame in self._following():
+                    attempt = 0
+                    self._after = frame.id or self._after
+                    if frame.kind == "token.expired":
+                        return
+                    if frame.kind and not frame.kind.startswith("token."):
+                        yield frame.event()
+            except httpx.TransportError:
+                pass  # as where it ends
+            time.sleep(pause_before(NoAnswer(), True, attempt) or 0)
+            attempt += 1
+            self._connect(None)
+
+    def _following(self) -> Iterator[Frame]:
+        if self._frames is None:
+            self._connect(None)
+        assert self._frames is not None
+        for frame in self._frames:
+            yield frame
+
+    def _connect(self, times: Optional[int]) -> None:
+        """Makes the connection, again where that may help: so often, or for as long as it takes."""
+        attempt = 0
+        while True:
+            self._leave()
+            try:
+                return self._begin()
+            except EarshotError as error:
+                pause = pause_before(error, True, attempt)
+                if pause is None or attempt == times:
+                    raise
+            time.sleep(pause)
+            attempt += 1
+
+    def _begin(self) -> None:
+        headers = {"Accept": "text/event-stream", **present(**{"Last-Event-ID": self._after or None})}
+        timeout = httpx.Timeout(self._service.timeout, read=self._service.silence)
+        self._response = self._service.open("GET", self._path, None, {}, headers, timeout)
+        if not self._response.headers.get("Content-Type", "").startswith("text/event-stream"):
+            raise not_a_stream(self._response)
+        self._frames = self._read(self._response)
+        try:
+            for first in self._frames:  # where the stream is: what comes from here on is not missed
+                self._after = first.id or self._after
+                return
+        except httpx.TransportError as error:
+            raise NoAnswer(f"GET {self._path}: the events broke off") from error
+        raise NoAnswer(f"GET {self._path}: the events ended")
+
+    def _read(self, response: httpx.Response) -> Iterator[Frame]:
+        parser = Parser()
+        for piece in response.iter_bytes():
+            for frame in parser.push(piece):
+                yield frame
+
+    def _leave(self) -> None:
+        response, self._response, self._frames = self._response, None, None
+        if response is not None:
+            response.close()
+
+
+class Scope:
+    """What an app and a session have in common."""
+
+    def __init__(self, service: _Service, path: str, app: str) -> None:
+        self._service, self._path, self._app = service, path, app
+
+    def fire(self, name: str, values: Optional[Mapping[str, Any]] = None, *, source: str = "agent", trigger_id: Optional[str] = None, repository_id: Optional[str] = None, metadata: Optional[Mapping[str, Any]] = None) -> types.Match:
+        """Fires a tool in scope without the matcher: once, however often the request has to be sent."""
+        body = present(name=name, values=values, source=source, triggerId=trigger_id or new_id(), repositoryId=repository_id, metadata=metadata)
+        return cast(types.Match, self._service.send("POST", f"{self._path}/triggers", body))
+
+    def put_tools(self, repository_id: str, tools: Sequence[types.Tool], options: Optional[types.Options] = None) -> types.StoredRepository:
+        """Makes a repository of these tools, or replaces it."""
+        path = f"{self._path}{join('repositories', repository_id)}"
+        return cast(types.StoredRepository, self._service.send("PUT", path, present(tools=list(tools), options=options)))
+
+    def tools(self) -> List[types.ScopedTool]:
+        """The tools in scope, each as a model sees it."""
+        return [cast(types.ScopedTool, one) for one in self._pages("/tools")]
+
+    def triggers(self, **query: Any) -> Iterator[types.Record]:
+        """Records of triggers, the newest first: state, name, since, until, order and so on narrow them down."""
+        for record in self._pages("/triggers", **query):
+            yield cast(types.Record, record)
+
+    def _pages(self, path: str, **query: Any) -> Iterator[Any]:
+        while True:
+            page = self._service.send("GET", self._path + path, query=query)
+            for item in page["items"]:
+                yield item
+            if "next" not in page:
+                return
+            query = {**query, "after": page["next"]}
+
+    def follow(self, after: str = "") -> Followed:
+        """The events from now on, or behind the one of an id; "0" is from the first that is kept.
+
+        The service sends them from the beginning of the with block on: what is said in it is not missed.
+        """
+        return Followed(self._service, f"{self._path}/events", after)
+
+    def confirm(self, trigger_id: str, digest: str) -> types.Record:
+        """Lets a trigger go that waits for a yes. The digest is that of its match or its tool.confirm."""
+        return self._decide(trigger_id, "confirm", {"digest": digest})
+
+    def deny(self, trigger_id: str) -> types.Record:
+        """Ends what waits for a yes."""
+        return self._decide(trigger_id, "deny")
+
+    def cancel(self, trigger_id: str) -> types.Record:
+        """Takes back what settles."""
+        return self._decide(trigger_id, "cancel")
+
+    def answer(self, trigger_id: str, result: Any = None) -> types.Record:
+        """Says what came of a trigger that waits for an answer. The first answer holds."""
+        return self._decide(trigger_id, "answer", {"ok": True, "result": result})
+
+    def fail(self, trigger_id: str, error: str) -> types.Record:
+        """Says that what a trigger asks for was not done, and why."""
+        return self._decide(trigger_id, "answer", {"ok": False, "error": error})
+
+    def _decide(self, trigger_id: str, how: str, body: Any = None) -> types.Record:
+        return cast(types.Record, self._service.send("POST", f"{self._app}{join('triggers', trigger_id)}/{how}", body))
+
+    def serve(self, handlers: Mapping[str, Handler], after: str = "") -> None:
+        """Answers the triggers of tools that wait for an answer, by their names, one after the other.
+
+        What a handler returns is the result, and what it raises the reason why it was not done. It goes on
+        until it is interrupted. Delivery is at least once; the first answer to a trigger holds.
+        """
+        with self.follow(after) as events:
+            for event in events:
+                if event["kind"] == "tool.trigger" and "answer" in event["data"] and event["data"]["name"] in handlers:
+                    self._handle(event["data"], handlers[event["data"]["name"]])
+
+    def _handle(self, trigger: types.EventFired, handler: Handler) -> None:
+        try:
+            result = handler(trigger)
+            if inspect.isawaitable(result):
+                result = result
+            json.dumps(result)
+        except Exception as error:
+            result, failed = None, str(error) or type(error).__name__
+        else:
+            failed = ""
+        try:
+            if failed:
+                self.fail(trigger["id"], failed)
+            else:
+                self.answer(trigger["id"], result)
+        except Problem:
+            pass  # nobody waits for the answer any more
+
+
+class Client(Scope):
+    """A client of one app of a service. Its requests are sent again where that helps and does no harm.
+
+    url is EARSHOT_URL where it is missing, else http://127.0.0.1:8080; key is EARSHOT_KEY, else EARSHOT_ADMIN_KEY.
+    key may be a function, which is asked for each request. timeout and silence are seconds: for a request, and
+    for how long events may be silent. The service says something every 15 seconds.
+    """
+
+    def __init__(self, url: Optional[str] = None, *, app: str, key: Union[str, Callable[[], str], None] = None, retries: int = 3, timeout: float = 120.0, silence: float = 45.0, http: Optional[httpx.Client] = None) -> None:
+        url = url or os.environ.get("EARSHOT_URL") or DEFAULT_URL
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(f"{url!r} is no URL of a service, as {DEFAULT_URL}")
+        if key is None:
+            key = os.environ.get("EARSHOT_KEY") or os.environ.get("EARSHOT_ADMIN_KEY") or ""
+        path = f"/v1{join('apps', app)}"
+        super().__init__(_Service(url, key, retries, timeout, silence, http), path, path)
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes its connections, unless they are those of a client of your own."""
+        if self._service.own:
+            self._service.http.close()
+
+    def session(self, session_id: str) -> Session:
+        """Names a conversation."""
+        return Session(self._service, f"{self._path}{join('sessions', session_id)}", self._app)
+
+    def put(self, app: types.App) -> types.StoredApp:
+        """Makes the app, or replaces it. The admin makes one; a key of scope app replaces its own."""
+        return cast(types.StoredApp, self._service.send("PUT", self._path, app))
+
+    def trigger(self, trigger_id: str) -> types.Record:
+        """Reads the record of a trigger, with all attempts."""
+        return cast(types.Record, self._service.send("GET", f"{self._app}{join('triggers', trigger_id)}"))
+
+    def request(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        """Calls a route of the app that has no method of its own: request("GET", "/keys"). The answer's JSON.
+
+        It is sent again where its answer was lost, unless it is a POST.
+        """
+        return self._service.send(method, self._path + path, body, query=query, repeatable=method.upper() != "POST")
+
+
+class Session(Scope):
+    """One conversation of an app. Making one asks nobody, and a session begins with its first use."""
+
+    def say(self, text: str, *, message_id: Optional[str] = None, actor: str = "user", language: Optional[str] = None, time_zone: Optional[str] = None, metadata: Optional[Mapping[str, Any]] = None, id_tokens: Mapping[str, str] = {}, dry_run: Optional[bool] = None, explain: Optional[bool] = None) -> Said:
+        """Posts what a user says, and waits for what it sets off.
+
+        It has an id, under which it counts once, however often the request has to be sent. id_tokens are those of
+        the user, by the names of the app's authServices.
+        """
+        return self._post(text, message_id or new_id(), id_tokens, present(dryRun=dry_run, explain=explain), actor=actor, language=language, timeZone=time_zone, metadata=metadata)
+
+    def draft(self, text: str, *, message_id: str) -> Said:
+        """Matches what a user has said so far, as an interim transcript: nothing fires. The same id with another text replaces it."""
+        return self._post(text, message_id, {}, {}, actor="user", final=False)
+
+    def _post(self, text: str, message_id: str, id_tokens: Mapping[str, str], query: Dict[str, Any], **more: Any) -> Said:
+        headers = {f"{service}_token": token for service, token in id_tokens.items()}
+        body = present(text=text, messageId=message_id, **more)
+        return said(self._service.send("POST", f"{self._path}/messages", body, query=query, headers=headers))
+
+    def commit(self, message_id: str) -> Said:
+        """Decides a draft."""
+        return said(self._service.send("POST", f"{self._path}{join('messages', message_id)}/commit"))
+
+    def withdraw(self, message_id: str) -> None:
+        """Takes a draft back. Of a message that was decided it is a Problem of kind conflict, with its triggers."""
+        self._service.send("DELETE", f"{self._path}{join('messages', message_id)}")
+
+    def history(self, **query: Any) -> Iterator[types.Entry]:
+        """What was said, the oldest first; since and order are as the service takes them."""
+        for entry in self._pages("/messages", **query):
+            yield cast(types.Entry, entry)
+
+    def state(self) -> types.Session:
+        """The session, with the calls that lack values (open). One that nobody used is a Problem of kind missing."""
+        return cast(types.Session, self._service.send("GET", self._path))
+
+    def put(self, session: types.SessionRequest) -> types.Session:
+        """Says what is known of the session in advance."""
+        return cast(types.Session, self._service.send("PUT", self._path, session))
+
+    def token(self, expires_in: Optional[str] = None) -> types.MadeToken:
+        """Makes a token for a front-end, good for this session alone, as long as is said: "1h"."""
+        return cast(types.MadeToken, self._service.send("POST", f"{self._path}/token", present(expiresIn=expires_in)))
+
+    def close(self, *, erase: Optional[bool] = None) -> None:
+        """Ends the session: its history and its repositories go. With erase all that was said and done in it."""
+        self._service.send("DELETE", self._path, query=present(erase=erase))

@@ -1,0 +1,2082 @@
+"""The bodies and events of the service. Written by generate.py: do not edit."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal, TypedDict, Union
+
+
+EventId = str
+EventToolName = str
+Id = str
+MergePatch = Dict[str, Any]
+Reason = Literal['auth', 'request', 'timeout', 'blocked', 'outcome_unknown', 'cancelled']
+ToolName = str
+
+class Accepted(TypedDict):
+    """A message that is stored and not decided yet."""
+    # The message, under its own id or the one that was made for it.
+    messageId: str
+
+
+class _Answer(TypedDict):
+    # The tools that fired.
+    matches: List[Match]
+    # The message: the id that was sent, or the one that was made.
+    messageId: str
+    # The tools that the message called for and that did not fire, since values are missing or wrong.
+    rejected: List[Rejected]
+    # The model's text, the result of a returnDirect tool, or null for no reply.
+    reply: Any
+    # The front-end should not answer by itself.
+    skipResponse: bool
+
+
+class Answer(_Answer, total=False):
+    """What a message set off."""
+    # Why ID tokens of the user do not do, by their services: expired; audience, it is for another client;
+    # signature, or its issuer, or its time has not come; malformed; claim, it is good, and a parameter of a
+    # tool in scope lacks its own; unavailable, the issuer could not be asked. Missing where none was sent
+    # that does not do.
+    auth: Dict[str, Literal['expired', 'audience', 'signature', 'malformed', 'claim', 'unavailable']]
+    # With explain=true: why it came out so. Missing where nothing explains it any more.
+    explain: Explanation
+    # json where the reply is a result that is no text; missing for a text.
+    replyType: Literal['json']
+
+
+class App(TypedDict, total=False):
+    """A tenant."""
+    # The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
+    appId: str
+    # Whose ID tokens are verified. A front-end sends a user's token in the header {name}_token.
+    authServices: List[AuthService]
+    # OAuth2 clients of the app, with which calls of its tools can authenticate.
+    modules: List[Module]
+    # What people call it; shown in lists, used for nothing else.
+    name: str
+    # What the author of a write may not expect, in the answer to it. Set by the service; read and left in a
+    # request.
+    notes: List[str]
+    # How messages of the app are matched and answered, and what it may use.
+    settings: Settings
+    # Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64; several with spaces
+    # between them, while receivers change from one to the next. A credential. Never returned: reads as ***;
+    # *** sent back keeps what is stored.
+    signingSecret: str
+    # Databases and APIs that tools of a type work on.
+    sources: List[Source]
+
+
+class _AppList(TypedDict):
+    # The page.
+    items: List[StoredApp]
+
+
+class AppList(_AppList, total=False):
+    """A page of apps, by id."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
+
+
+class _Attempt(TypedDict):
+    # Its number, from 1.
+    attempt: int
+    # What was to be delivered: the event, the emitter's event, the call, or the event with the call's result.
+    effect: Literal['event', 'emitter', 'call', 'result']
+    # When it began.
+    ts: str
+
+
+class Attempt(_Attempt, total=False):
+    """One attempt to deliver an effect of a trigger."""
+    # Why it failed, in words.
+    error: str
+    # How long it took, in milliseconds.
+    ms: int
+    # Why it failed.
+    reason: Reason
+    # What the call has sent.
+    request: Sent
+    # How the answer begins, of a call that was not delivered; its credentials masked.
+    response: str
+    # HTTP status, where there was an answer.
+    status: int
+
+
+class _AuthService(TypedDict):
+    # Name of the service, which is part of the header {name}_token: 1 to 128 of A-Z a-z 0-9 _ -, the first a
+    # letter or digit.
+    name: str
+    # google: Google's ID tokens; oidc: those of any OpenID Connect issuer.
+    type: Literal['google', 'oidc']
+
+
+class AuthService(_AuthService, total=False):
+    """How ID tokens are verified: google needs clientId, oidc needs issuer and audience."""
+    # Of oidc: the aud that tokens must be for.
+    audience: str
+    # Of google: the OAuth client that tokens must be for.
+    clientId: str
+    # Of oidc: the iss of its tokens, an absolute http or https URL under which its keys are found.
+    issuer: str
+
+
+class Basic(TypedDict):
+    """A user and a password (RFC 7617)."""
+    # A credential. Never returned: reads as ***; *** sent back keeps what is stored.
+    password: str
+    # The user.
+    username: str
+
+
+class _Bearer(TypedDict):
+    # Where tokens are had: an absolute http or https URL.
+    tokenUrl: str
+
+
+class Bearer(_Bearer, total=False):
+    """An OAuth2 client, and where its tokens are had. Tokens are kept and renewed before they expire."""
+    # Sent with the request for a token, where the service wants one.
+    audience: str
+    # The OAuth client.
+    clientId: str
+    # The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
+    clientSecret: str
+    # Grant by which the token is had (RFC 6749). Default: client_credentials.
+    clientType: Literal['client_credentials', 'password']
+    # Of the grant password. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
+    password: str
+    # Where they are renewed, where that is another URL: absolute, http or https.
+    refreshUrl: str
+    # Scopes to ask for with the token.
+    scopes: List[str]
+    # Of the grant password: the user.
+    username: str
+
+
+class _CallState(TypedDict):
+    # How often it was tried.
+    attempts: int
+    # delivered: it was answered with 2xx. pending: it is stored and will be tried again. failed: it was given
+    # up. dry, draft: of a dry run or a draft, it would be owed. confirming, cancelled, duplicate: it is not
+    # owed, or not yet, as the trigger is.
+    state: Literal['delivered', 'pending', 'failed', 'dry', 'draft', 'confirming', 'cancelled', 'duplicate']
+
+
+class CallState(_CallState, total=False):
+    """How far a call has come."""
+    # Why it failed, in words.
+    error: str
+    # Why it failed.
+    reason: Reason
+    # What the endpoint answered: its JSON, else its text as a JSON string. Rows of a SQL tool are an array of
+    # objects.
+    result: Any
+    # HTTP status of the last attempt; missing where there was no answer.
+    status: int
+    # The result was longer than 64 KiB (of a SQL tool 1,000 rows or 256 KiB) and is cut.
+    truncated: bool
+
+
+class _Caller(TypedDict):
+    # It may do everything: the key is the admin's, or none is asked for.
+    admin: bool
+
+
+class Caller(_Caller, total=False):
+    """Whom the service takes the caller for."""
+    # The app of the key or token; missing for the admin.
+    appId: str
+    # When the key or token ends; missing for never.
+    expiresAt: str
+    # The key, by the id under which it can be revoked.
+    keyId: str
+    # Where the NATS server inside of earshot dev is; no other service says it.
+    natsUrl: str
+    # What a key of an app may do.
+    scopes: List[Literal['tools', 'messages', 'triggers', 'app']]
+    # The session of a session token.
+    sessionId: str
+
+
+class Claim(TypedDict):
+    """Where in a verified ID token a value stands."""
+    # The claim of the ID token whose value is taken; a dotted path leads into objects, as address.country.
+    field: str
+    # Name of one of the app's authServices: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
+    name: str
+
+
+class Confirmation(TypedDict):
+    """A yes to a trigger that waits for one."""
+    # What is confirmed, as the match and tool.confirm name it: it stands for app, session, tool and values.
+    digest: str
+
+
+class Denial(TypedDict, total=False):
+    """A no to a trigger that waits to be confirmed."""
+    # What is denied, as the match and tool.confirm name it. Without one it is denied whatever its values are.
+    digest: Union[str, None]
+
+
+class _Direct(TypedDict):
+    # The tool: 1 to 64 of A-Z a-z 0-9 _ -.
+    name: str
+    # Who fires it.
+    source: Literal['ui', 'task', 'agent']
+
+
+class Direct(_Direct, total=False):
+    """A tool to fire without the matcher."""
+    # Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of
+    # the trigger, laid over that of the session.
+    metadata: Union[Dict[str, Any], None]
+    # The repository; the one in scope where it is missing.
+    repositoryId: str
+    # Idempotency key. The service makes one where it is missing.
+    triggerId: str
+    # Values of its parameters, taken strictly: "5" is no number, and a name that the tool lacks is a fault.
+    values: Dict[str, Any]
+
+
+class _Earlier(TypedDict):
+    # Who said it.
+    actor: Literal['user', 'agent']
+    # What was said: not empty, at most 65536 bytes of UTF-8.
+    text: str
+
+
+class Earlier(_Earlier, total=False):
+    """An earlier message, as the history has it."""
+    # What it set off, as matches of the answer to it. Of each name, repositoryId, values and state count.
+    matches: Union[List[Dict[str, Any]], None]
+    # What it was rejected for, as rejected of the answer to it. Of each name, repositoryId, values, missing
+    # and errors count.
+    rejected: Union[List[Dict[str, Any]], None]
+
+
+class _Entry(TypedDict):
+    # Who said it.
+    actor: Literal['user', 'agent']
+    # The message.
+    messageId: str
+    # decided, pending (being worked on) or failed (not decided: error says why, and the same messageId tries
+    # again).
+    state: Literal['decided', 'pending', 'failed']
+    # What was said.
+    text: str
+    # The tools that it fired, with the state of their effects now.
+    triggers: Union[List[Match], None]
+    # When it was accepted.
+    ts: str
+
+
+class Entry(_Entry, total=False):
+    """A message of the history."""
+    # Why ID tokens that came with it do not do, as in its answer.
+    auth: Dict[str, Literal['expired', 'audience', 'signature', 'malformed', 'claim', 'unavailable']]
+    # Why it is not decided.
+    error: str
+    # What its client attached to the message.
+    metadata: Dict[str, Any]
+    # The tools that it called for and that did not fire.
+    rejected: List[Rejected]
+    # The reply to it, as in its answer; missing where there is none.
+    reply: Any
+    # json where the reply is a result that is no text; missing for a text.
+    replyType: Literal['json']
+
+
+class _EntryList(TypedDict):
+    # The page.
+    items: List[Entry]
+
+
+class EntryList(_EntryList, total=False):
+    """A page of the history."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
+
+
+class _EventCancelled(TypedDict):
+    # The app.
+    appId: EventId
+    # The event; the same on every delivery.
+    id: str
+    # The tool.
+    name: EventToolName
+    # What ended it: deny (a no), expire (nobody confirmed it in time), cancel (POST …/cancel), retract (the
+    # user's next message, of a tool with cancelOnNext).
+    reason: Literal['deny', 'expire', 'cancel', 'retract']
+    # The repository that has the tool.
+    repositoryId: EventId
+    # The tool's parameters as they were given: a list, or a JSON Schema object.
+    schema: Any
+    # What set it off: a message, or who fired it directly.
+    source: Literal['message', 'ui', 'task', 'agent']
+    # The trigger.
+    triggerId: EventId
+    # When it happened.
+    ts: str
+    # Values of the tool's parameters.
+    values: Dict[str, Any]
+
+
+class EventCancelled(_EventCancelled, total=False):
+    """A trigger ended before it had an effect: it was denied, cancelled, taken back by the next message, or
+    nobody confirmed it in time."""
+    # The message that led here; missing where there was none.
+    messageId: str
+    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
+    # read over REST.
+    omitted: List[str]
+    # The session; missing without one.
+    sessionId: EventId
+    # What that message said.
+    text: str
+
+
+class _EventChanged(TypedDict):
+    # The app.
+    appId: EventId
+    # The event; the same on every delivery.
+    id: str
+    # What was done.
+    operation: Literal['created', 'updated', 'deleted']
+    # The repository, without credentials and headers.
+    record: Dict[str, Any]
+    # The repository.
+    repositoryId: EventId
+    # When it was changed.
+    ts: str
+
+
+class EventChanged(_EventChanged, total=False):
+    """A repository was created, updated or deleted."""
+    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
+    # read over REST.
+    omitted: List[str]
+    # Missing for a repository of the app.
+    sessionId: EventId
+
+
+class _EventChatFailed(TypedDict):
+    # The app.
+    appId: EventId
+    # The event; the same on every delivery.
+    id: str
+    # The message.
+    messageId: str
+    # Why, for people.
+    reason: str
+    # The session.
+    sessionId: EventId
+    # When it was given up.
+    ts: str
+
+
+class EventChatFailed(_EventChatFailed, total=False):
+    """A message could not be decided."""
+    # That of the message laid over that of the session; missing where there is none.
+    metadata: Dict[str, Any]
+    # After so many seconds it is worth trying again; missing where nobody knows.
+    retryAfter: int
+
+
+class _EventChatMessage(TypedDict):
+    # Who said it; assistant: it is the reply.
+    actor: Literal['user', 'agent', 'assistant']
+    # The app.
+    appId: EventId
+    # The event; the same on every delivery.
+    id: str
+    # The message; of a reply its message's and .reply, as in the history.
+    messageId: str
+    # The session.
+    sessionId: EventId
+    # When it was said; ts of the message in the history.
+    ts: str
+
+
+class EventChatMessage(_EventChatMessage, total=False):
+    """A message was stored, or a reply was made."""
+    # That of the message laid over that of the session; missing where there is none.
+    metadata: Dict[str, Any]
+    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
+    # read over REST.
+    omitted: List[str]
+    # What was said.
+    text: str
+
+
+class _EventConfirm(TypedDict):
+    # The app.
+    appId: EventId
+    # What stands for app, session, tool and values: POST …/confirm and …/deny take it.
+    digest: str
+    # When it ends as cancelled, without a word.
+    expiresAt: str
+    # The event; the same on every delivery.
+    id: str
+    # The tool.
+    name: EventToolName
+    # What the user is asked.
+    question: str
+    # The repository that has the tool.
+    repositoryId: EventId
+    # The tool's parameters as they were given: a list, or a JSON Schema object.
+    schema: Any
+    # What set it off: a message, or who fired it directly.
+    source: Literal['message', 'ui', 'task', 'agent']
+    # The trigger.
+    triggerId: EventId
+    # When it happened.
+    ts: str
+    # Values of the tool's parameters.
+    values: Dict[str, Any]
+
+
+class EventConfirm(_EventConfirm, total=False):
+    """A tool was called for, and waits for a yes before it has an effect."""
+    # The message that led here; missing where there was none.
+    messageId: str
+    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
+    # read over REST.
+    omitted: List[str]
+    # The session; missing without one.
+    sessionId: EventId
+    # What that message said.
+    text: str
+
+
+class _EventDuplicate(TypedDict):
+    # The app.
+    appId: EventId
+    # The event; the same on every delivery.
+    id: str
+    # The tool.
+    name: EventToolName
+    # The trigger that had equal values before.
+    of: EventId
+    # The repository that has the tool.
+    repositoryId: EventId
+    # The tool's parameters as they were given: a list, or a JSON Schema object.
+    schema: Any
+    # What set it off: a message, or who fired it directly.
+    source: Literal['message', 'ui', 'task', 'agent']
+    # The trigger.
+    triggerId: EventId
+    # When it happened.
+    ts: str
+    # Values of the tool's parameters.
+    values: Dict[str, Any]
+
+
+class EventDuplicate(_EventDuplicate, total=False):
+    """A tool was called for with values that an earlier trigger had: that one stands for it."""
+    # The message that led here; missing where there was none.
+    messageId: str
+    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
+    # read over REST.
+    omitted: List[str]
+    # The session; missing without one.
+    sessionId: EventId
+    # What that message said.
+    text: str
+
+
+class EventFiredAnswer(TypedDict):
+    """Where the answer is to be given that the trigger waits for; missing where it waits for none."""
+    # On NATS.
+    subject: str
+    # Of the service, from its root: by POST.
+    url: str
+
+
+class _EventFired(TypedDict):
+    # The app.
+    appId: EventId
+    # The event; the same on every delivery.
+    id: str
+    # The tool.
+    name: EventToolName
+    # The repository that has the tool.
+    repositoryId: EventId
+    # The tool's parameters as they were given: a list, or a JSON Schema object.
+    schema: Any
+    # What set it off: a message, or who fired it directly.
+    source: Literal['message', 'ui', 'task', 'agent']
+    # When it happened.
+    ts: str
+    # Values of the tool's parameters.
+    values: Dict[str, Any]
+
+
+class EventFired(_EventFired, total=False):
+    """A tool has fired."""
+    # Where the answer is to be given that the trigger waits for; missing where it waits for none.
+    answer: EventFiredAnswer
+    # The message that led here; missing where there was none.
+    messageId: str
+    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
+    # read over REST.
+    omitted: List[str]
+    # The session; missing without one.
+    sessionId: EventId
+    # What that message said.
+    text: str
+
+
+class _EventGiven(TypedDict):
+    # Whether what the trigger asks for was done.
+    ok: bool
+
+
+class EventGiven(_EventGiven, total=False):
+    """The answer to a trigger."""
+    # Why it was not done, for people; needed where ok is false.
+    error: str
+    # What came of it, any JSON. What is longer than 64 KiB is cut.
+    result: Any
+
+
+__EventHeadersOdd = TypedDict("__EventHeadersOdd", {"Nats-Msg-Id": "str", "ce-id": "str", "ce-source": "str", "ce-specversion": "Literal['1.0']", "ce-time": "str", "ce-type": "str", "content-type": "Literal['application/json']"})
+
+
+class _EventHeaders(__EventHeadersOdd):
+    pass
+
+
+_EventHeadersOdd = TypedDict("_EventHeadersOdd", {"Nats-Expected-Stream": "Literal['EARSHOT']"}, total=False)
+
+
+class EventHeaders(_EventHeadersOdd, _EventHeaders, total=False):
+    """CloudEvents 1.0 in binary mode, with what JetStream and W3C Trace Context add."""
+    # W3C Trace Context of what led here; missing where there is none.
+    traceparent: str
+
+
+class _EventNotmatching(TypedDict):
+    # The app.
+    appId: EventId
+    # The event; the same on every delivery.
+    id: str
+    # The repositories whose tools were in scope.
+    repositories: List[EventId]
+    # The tools that were in scope.
+    tools: List[EventToolName]
+    # When it happened.
+    ts: str
+
+
+class EventNotmatching(_EventNotmatching, total=False):
+    """Tools were in scope, and the message called for none."""
+    # The message that led here; missing where there was none.
+    messageId: str
+    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
+    # read over REST.
+    omitted: List[str]
+    # The session; missing without one.
+    sessionId: EventId
+    # What that message said.
+    text: str
+
+
+class EventRejectedErrorsItem(TypedDict):
+    # What is wrong with its value.
+    detail: str
+    # The parameter; empty for the values as a whole.
+    parameter: str
+
+
+class _EventRejected(TypedDict):
+    # The app.
+    appId: EventId
+    # Every fault of the values.
+    errors: Union[List[EventRejectedErrorsItem], None]
+    # The event; the same on every delivery.
+    id: str
+    # Required parameters without a value.
+    missing: Union[List[str], None]
+    # The tool.
+    name: EventToolName
+    # The repository that has the tool.
+    repositoryId: EventId
+    # When it happened.
+    ts: str
+    # What is known of its values so far.
+    values: Union[Dict[str, Any], None]
+
+
+class EventRejected(_EventRejected, total=False):
+    """A tool was called for, and its values are missing or wrong."""
+    # What to ask the user next: the question of the first parameter without a good value that has one.
+    # Missing where none has.
+    ask: str
+    # The message that led here; missing where there was none.
+    messageId: str
+    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
+    # read over REST.
+    omitted: List[str]
+    # The session; missing without one.
+    sessionId: EventId
+    # What that message said.
+    text: str
+
+
+class _EventResult(TypedDict):
+    # The app.
+    appId: EventId
+    # The triggerId and .result; after the nth retry of a call that had failed .result-n. The same on every
+    # delivery.
+    id: str
+    # The tool.
+    name: EventToolName
+    # Whether the call was answered with 2xx.
+    ok: bool
+    # The trigger whose call it was.
+    triggerId: EventId
+    # When it happened.
+    ts: str
+
+
+class EventResult(_EventResult, total=False):
+    """The call of a tool has ended, well or not."""
+    # Why it failed, in words.
+    error: str
+    # The message that led here; missing where there was none.
+    messageId: str
+    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
+    # read over REST.
+    omitted: List[str]
+    # Why it failed: auth (credentials are missing or refused), request (refused, or it cannot be made),
+    # timeout, blocked (the address may not be reached), outcome_unknown (nobody knows whether it arrived),
+    # cancelled (whoever asked for an answer wants it no more).
+    reason: Literal['auth', 'request', 'timeout', 'blocked', 'outcome_unknown', 'cancelled']
+    # The repository that has the tool.
+    repositoryId: EventId
+    # What the endpoint answered: its JSON, else its text as a JSON string. Rows of a SQL tool are an array of
+    # objects.
+    result: Any
+    # The session; missing without one.
+    sessionId: EventId
+    # What set it off: a message, or who fired it directly.
+    source: Literal['message', 'ui', 'task', 'agent']
+    # HTTP status of the last attempt; missing where there was no answer.
+    status: int
+    # What that message said.
+    text: str
+    # The result was too long and is cut.
+    truncated: bool
+
+
+class _EventState(TypedDict):
+    # published: JetStream has it. pending: it is stored and will be tried again. failed: it was given up.
+    # dry, draft: of a dry run or a draft, it would be owed. confirming, cancelled, duplicate: it is not owed,
+    # or not yet, as the trigger is.
+    state: Literal['published', 'pending', 'failed', 'dry', 'draft', 'confirming', 'cancelled', 'duplicate']
+    # The subject on NATS.
+    subject: str
+
+
+class EventState(_EventState, total=False):
+    """How far an event has come."""
+    # Why it failed.
+    error: str
+
+
+class _ExplainedBarred(TypedDict):
+    # The tool.
+    name: str
+    # Another of its name comes before it, or it needs a verified user.
+    reason: Literal['shadowed', 'unverified']
+    # Its repository.
+    repositoryId: str
+    # The same in a sentence.
+    why: str
+
+
+class ExplainedBarred(_ExplainedBarred, total=False):
+    """A tool that was not in scope."""
+    # The repository is the session's own.
+    session: bool
+
+
+class ExplainedCallErrorsItem(TypedDict):
+    """One fault."""
+    # What is wrong.
+    detail: str
+    # The parameter; empty for the whole.
+    parameter: str
+
+
+class _ExplainedCallEvidenceValue(TypedDict):
+    # Its own words.
+    words: str
+
+
+class ExplainedCallEvidenceValue(_ExplainedCallEvidenceValue, total=False):
+    """A place in the conversation."""
+    # The newest message that says it.
+    messageId: str
+
+
+class _ExplainedCall(TypedDict):
+    # As they were given, by parameter; a text where they cannot be read.
+    arguments: Any
+    # Parameters whose value was changed in form, not in meaning.
+    coerced: List[str]
+    # What is wrong with the values.
+    errors: List[ExplainedCallErrorsItem]
+    # The tool, as the model named it.
+    name: str
+    # The arguments were not well-formed JSON.
+    repaired: bool
+    # What became of it: rejected for its values, dropped for another reason.
+    verdict: Literal['fired', 'rejected', 'dropped']
+    # Why, in a sentence.
+    why: str
+
+
+class ExplainedCall(_ExplainedCall, total=False):
+    """A call that was found for the message."""
+    # Where in the conversation each inferred value was said; null for nowhere.
+    evidence: Dict[str, Union[ExplainedCallEvidenceValue, None]]
+    # Arguments that no parameter asks for.
+    ignored: List[str]
+    # The tool's repository; missing for a name that no tool in scope has.
+    repositoryId: str
+    # The answer of the model that has it, from 1; missing where no model was asked.
+    round: int
+    # The trigger that it set off.
+    triggerId: str
+
+
+class _ExplainedCandidate(TypedDict):
+    # The model was not shown the tool.
+    cut: bool
+    # The tool.
+    name: str
+    # Its repository.
+    repositoryId: str
+
+
+class ExplainedCandidate(_ExplainedCandidate, total=False):
+    """A tool in scope."""
+    # How near the message is to the tool by its words, where that was compared: 0 for nothing in common.
+    score: float
+    # The repository is the session's own.
+    session: bool
+    # Why it was cut.
+    why: str
+
+
+class ExplainedRequestTokens(TypedDict):
+    """As far as the provider reports them."""
+    # Of those, the ones out of the provider's cache.
+    cached: int
+    # Of the answer.
+    completion: int
+    # Of the request.
+    prompt: int
+
+
+class _ExplainedRequest(TypedDict):
+    # The model that was asked.
+    model: str
+    # How long it took, in milliseconds.
+    ms: int
+    # The body that was sent; a text where it was cut.
+    request: Any
+    # The body that came back, as it came; a text where it is no JSON.
+    response: Any
+    # As far as the provider reports them.
+    tokens: ExplainedRequestTokens
+
+
+class ExplainedRequest(_ExplainedRequest, total=False):
+    """One request to a model, and its answer."""
+    # Why the answer is of no use.
+    error: str
+    # Members of it that were not sent, since the model refuses them.
+    leftOut: List[str]
+
+
+class _Explanation(TypedDict):
+    # The calls that were found, and what became of each.
+    calls: List[ExplainedCall]
+    # The tools in scope: those with scores first, then those that a model was shown.
+    candidates: List[ExplainedCandidate]
+    # The message.
+    messageId: str
+    # Tools that are there and could not be called.
+    notInScope: List[ExplainedBarred]
+    # Requests to the model, in their order.
+    requests: List[ExplainedRequest]
+    # What decided: the exact text of a tool, a model, or the words alone; none where nothing was in scope.
+    stage: Literal['exact', 'llm', 'offline', 'none']
+    # When it was decided.
+    ts: str
+    # What came of the message, in a sentence; where nothing fired, why.
+    why: str
+
+
+class Explanation(_Explanation, total=False):
+    """Why a message came out as it did. Credentials, hidden values and claims are masked as ***."""
+    # What is left out for its size, or is lost.
+    cut: List[str]
+    # How many candidates are not listed; missing for none.
+    moreCandidates: int
+    # What else is to be known, such as a setting that does not hold.
+    notes: List[str]
+
+
+class FoundTool(TypedDict):
+    """A tool in scope, as a model sees it, and how near a text is to it."""
+    # What it does, as its author says.
+    description: str
+    # JSON Schema 2020-12 of the values that a caller may give: without hidden, fixed and authenticated
+    # parameters.
+    inputSchema: Dict[str, Any]
+    # Name of the tool.
+    name: str
+    # Repository that the tool is in.
+    repositoryId: str
+    # How near the text is to the tool by its words: above 0, and 1.3 at most. It tells tools of one answer
+    # apart.
+    score: float
+
+
+class FoundToolList(TypedDict):
+    """The tools that were found, the nearest first."""
+    # The tools, the nearest first.
+    items: List[FoundTool]
+
+
+class _Given(TypedDict):
+    # Whether what the trigger asks for was done.
+    ok: bool
+
+
+class Given(_Given, total=False):
+    """The answer to a trigger."""
+    # Why it was not done, for people; needed where ok is false.
+    error: str
+    # What came of it, any JSON; with ok true alone. What is longer than 64 KiB is cut.
+    result: Any
+
+
+class HourOfUse(TypedDict):
+    """The use of a tool in one hour."""
+    # How often it fired.
+    fired: int
+    # How often it was called for with values missing or wrong.
+    rejected: int
+    # When the hour began.
+    ts: str
+
+
+class _Items(TypedDict):
+    # What the value is: string, number (any), integer, float (a number, too), boolean, object, array (items
+    # says of what) or map (an object whose values are all of valueType).
+    type: Literal['string', 'number', 'integer', 'float', 'boolean', 'object', 'array', 'map']
+
+
+class Items(_Items, total=False):
+    """What the members of an array are; default and required have no meaning here."""
+    # Other words for allowed values, by the value: an alias becomes it, whoever says it.
+    aliases: Dict[str, List[str]]
+    # An entry equals the value, or as RE2 matches all of it.
+    allowedValues: List[Any]
+    # The value comes from a verified ID token: the claim of the first of these services that is verified.
+    authServices: List[Claim]
+    # Used where no value is given; null is none.
+    default: Any
+    # What the value is, for the model.
+    description: str
+    # Puts the value between delimiters and doubles a closing one inside it.
+    escape: Literal['single-quotes', 'double-quotes', 'backticks', 'square-brackets']
+    # An entry equals the value, or as RE2 matches any part of it.
+    excludedValues: List[Any]
+    # Never shown to a model nor taken from it.
+    ignore: bool
+    # What the members of an array are.
+    items: Items
+    # Greatest value of a number.
+    maxValue: float
+    # Least value of a number.
+    minValue: float
+    # Read and left: members have no names.
+    name: str
+    # Read and left: members have no names.
+    parameter: str
+    # Has no meaning for a member; read and left.
+    required: bool
+    # What a number counts: an amount in another unit is converted.
+    unit: str
+    # A static value; it always wins.
+    value: Any
+    # Type of the values of a map; anything where it is missing.
+    valueType: Literal['string', 'integer', 'float', 'number', 'boolean']
+
+
+class _Key(TypedDict):
+    # When it was made.
+    created: str
+    # Names the key in lists; it is no credential.
+    keyId: Id
+    # What the key is good for.
+    scopes: List[Literal['tools', 'messages', 'triggers', 'app']]
+
+
+class Key(_Key, total=False):
+    """A key of an app."""
+    # When it ends; missing where it does not.
+    expiresAt: str
+    # When it was last used, exact to a minute; missing where it never was.
+    lastUsed: str
+    # The key that asked for it, and with which it ends; missing where it was the admin.
+    madeBy: Id
+    # What the key is for, as it was given.
+    name: str
+
+
+class _KeyList(TypedDict):
+    # The page.
+    items: List[Key]
+
+
+class KeyList(_KeyList, total=False):
+    """A page of keys, by id."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
+
+
+class _KeyRequest(TypedDict):
+    # tools: repositories; messages: messages, sessions, session tokens and events; triggers: direct triggers,
+    # records, retries and events; app: the app and its keys.
+    scopes: List[Literal['tools', 'messages', 'triggers', 'app']]
+
+
+class KeyRequest(_KeyRequest, total=False):
+    """A key of an app."""
+    # How long it is to be good, as 720h; at most ten years. Without it the key is good until it is revoked.
+    expiresIn: str
+    # What it is for, for those who list keys.
+    name: str
+
+
+class _MadeKey(TypedDict):
+    # When it was made.
+    created: str
+    # The key itself, shown this once. A credential.
+    key: str
+    # Names the key in lists; it is no credential.
+    keyId: Id
+    # What the key is good for.
+    scopes: List[Literal['tools', 'messages', 'triggers', 'app']]
+
+
+class MadeKey(_MadeKey, total=False):
+    """A new key of an app, with the key itself."""
+    # When it ends; missing where it does not.
+    expiresAt: str
+    # When it was last used, exact to a minute; missing where it never was.
+    lastUsed: str
+    # The key that asked for it, and with which it ends; missing where it was the admin.
+    madeBy: Id
+    # What the key is for, as it was given.
+    name: str
+
+
+class MadeToken(TypedDict):
+    """A token for the front-end of one session."""
+    # When it ends.
+    expiresAt: str
+    # The token. A credential.
+    token: str
+
+
+class _Match(TypedDict):
+    # The tool.
+    name: ToolName
+    # The repository that has the tool.
+    repositoryId: Id
+    # The result of the call is the reply itself.
+    returnDirect: bool
+    # The front-end should not answer by itself.
+    skipResponse: bool
+    # What set it off: a message, or who fired it directly.
+    source: Literal['message', 'ui', 'task', 'agent']
+    # The trigger. It is webhook-id and Idempotency-Key of its call.
+    triggerId: Id
+    # Values of the tool's parameters, checked against all their rules.
+    values: Dict[str, Any]
+
+
+class Match(_Match, total=False):
+    """One firing of a tool."""
+    # The call; missing where the tool has nothing to call.
+    call: CallState
+    # Of one that waits to be confirmed: what stands for app, session, tool and values. Who confirms sends it
+    # back.
+    digest: str
+    # Of a tool with settle: until when it can be taken back; its effects become due then.
+    dueAt: str
+    # The event of the tool's emitter; missing where it has none.
+    emitter: EventState
+    # The event tool.trigger; missing where the tool is not to send it.
+    event: EventState
+    # Of one that waits to be confirmed: when it ends as cancelled, without a word.
+    expiresAt: str
+    # Of a duplicate: the trigger that had equal values before; call is that one's.
+    of: Id
+    # Of one that waits to be confirmed: what the user is asked.
+    question: str
+    # Missing where it has simply fired. draft: of a draft, it would fire. confirming: it waits for a yes.
+    # pending: it settles, until dueAt. cancelled: it ended without an effect. duplicate: another one with
+    # equal values stands for it, of.
+    state: Literal['draft', 'confirming', 'pending', 'cancelled', 'duplicate']
+
+
+class Matched(TypedDict):
+    """How many triggers matched."""
+    # Their number.
+    triggers: int
+
+
+class _Message(TypedDict):
+    # What an agent says is kept in the history and matched against nothing.
+    actor: Literal['user', 'agent']
+    # What was said: not empty, at most 65536 bytes of UTF-8.
+    text: str
+
+
+class Message(_Message, total=False):
+    """A chat message."""
+    # false: a draft, as the interim transcript of what a user is saying. It is matched at once and fires
+    # nothing; another text under the same messageId replaces it. Default: true.
+    final: Union[bool, None]
+    # With dryRun=true alone: what was said before, in the place of what the session has, oldest first. What
+    # the messages set off and were rejected for counts as it would have: calls that lack values, questions
+    # that wait for a yes, repositories that fire once.
+    history: Union[List[Earlier], None]
+    # What the message is in (BCP 47, as de or de-AT). That of the session, else of the app, where it is
+    # missing.
+    language: Union[str, None]
+    # Idempotency key: 1 to 128 printable characters without spaces. The service makes one where it is
+    # missing.
+    messageId: str
+    # Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of
+    # the message, laid over that of the session.
+    metadata: Union[Dict[str, Any], None]
+    # With dryRun=true alone: the time of the message (RFC 3339). That of the clock where it is missing.
+    now: Union[str, None]
+    # Where the user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the session, else of
+    # the app, where it is missing.
+    timeZone: Union[str, None]
+
+
+class _Module(TypedDict):
+    # Name of the module, by which tools refer to it: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or
+    # digit.
+    moduleId: str
+    # The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
+    secret: str
+
+
+class Module(_Module, total=False):
+    """An OAuth2 client of the app, by whose id and secret clients of SERMAS sign in as well."""
+    # Sent with the request for a token, where the service wants one.
+    audience: str
+    # The client's id; the moduleId where it is missing.
+    clientId: str
+    # Where tools that were written with a key of scope tools alone may use the module, beside the host of its
+    # tokenUrl, on any port. *.clinic.example is every name one label below clinic.example.
+    hosts: List[str]
+    # Scopes to ask for with the token.
+    scopes: List[str]
+    # Where its tokens are had (OAuth2, grant client_credentials): an absolute http or https URL. Without one
+    # no tool calls with the module; clients of SERMAS sign in by it all the same.
+    tokenUrl: str
+
+
+class _Moved(TypedDict):
+    # What moved it: a yes, a no, three minutes without a word, the end of its time to settle, a cancel, or
+    # the user's next message.
+    action: Literal['confirm', 'deny', 'expire', 'release', 'cancel', 'retract']
+    # When.
+    ts: str
+
+
+class Moved(_Moved, total=False):
+    """A trigger whose effects were kept back was moved."""
+    # By whom: the id of a key, admin, session for a token, or message and the id of the one that said it;
+    # missing where it was the clock.
+    by: str
+
+
+class _OpenCall(TypedDict):
+    # The parameters that have none.
+    missing: List[str]
+    # The tool.
+    name: ToolName
+    # The repository that has the tool.
+    repositoryId: Id
+    # The values that were said and are valid.
+    values: Dict[str, Any]
+
+
+class OpenCall(_OpenCall, total=False):
+    """A call that messages have begun and that lacks values: for ten minutes the next message may complete
+    it."""
+    # The question for the first missing one, where its parameter has one.
+    ask: str
+
+
+class Options(TypedDict, total=False):
+    """How the tools of a repository fire together."""
+    # Its tools win over all others and no reply is made. Default: false.
+    exclusive: bool
+    # Of a repository of an app: it is in no scope itself; a session gets a copy when it is put with its id
+    # among repositories. Default: false.
+    template: bool
+    # The first of the tools to fire takes the repository away. Default: false.
+    triggerOnce: bool
+
+
+class _Parameter(TypedDict):
+    # Name of the parameter.
+    parameter: str
+    # What the value is: string, number (any), integer, float (a number, too), boolean, object, array (items
+    # says of what) or map (an object whose values are all of valueType).
+    type: Literal['string', 'number', 'integer', 'float', 'boolean', 'object', 'array', 'map']
+
+
+class Parameter(_Parameter, total=False):
+    """A parameter in SERMAS form; not required unless it says so."""
+    # Other words for allowed values, by the value: an alias becomes it, whoever says it.
+    aliases: Dict[str, List[str]]
+    # An entry equals the value, or as RE2 matches all of it.
+    allowedValues: List[Any]
+    # What a user is asked where a call lacks it.
+    ask: str
+    # The value comes from a verified ID token: the claim of the first of these services that is verified.
+    authServices: List[Claim]
+    # Used where no value is given; null is none.
+    default: Any
+    # What the value is, for the model.
+    description: str
+    # Puts the value between delimiters and doubles a closing one inside it.
+    escape: Literal['single-quotes', 'double-quotes', 'backticks', 'square-brackets']
+    # An entry equals the value, or as RE2 matches any part of it.
+    excludedValues: List[Any]
+    # What a model says for it has to stand in the conversation. Default: false.
+    grounded: bool
+    # Never shown to a model nor taken from it. Default: false.
+    ignore: bool
+    # What the members of an array are.
+    items: Items
+    # Greatest value of a number.
+    maxValue: float
+    # Least value of a number.
+    minValue: float
+    # true: the tool fires only with a value. Default: false.
+    required: bool
+    # What a number counts: an amount in another unit is converted.
+    unit: str
+    # A static value; it always wins.
+    value: Any
+    # Type of the values of a map; anything where it is missing.
+    valueType: Literal['string', 'integer', 'float', 'number', 'boolean']
+
+
+class Patch(TypedDict, total=False):
+    """Tools to add or override by name; options, where they are given, replace the options as a whole."""
+    # The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
+    appId: str
+    # Read and left, so that what was read can be sent back.
+    created: str
+    # Read and left, so that what was read can be sent back.
+    notes: List[str]
+    # Replace the options as a whole; left as they are where missing.
+    options: Options
+    # The repository, unique in its app or session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -,
+    # the first a letter or digit.
+    repositoryId: str
+    # The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
+    sessionId: str
+    # Tools to add; one of the same name is overridden.
+    tools: List[Tool]
+    # Read and left, so that what was read can be sent back.
+    updated: str
+
+
+class Preview(TypedDict):
+    """What a write would do, from ?dryRun=true."""
+    # What it would do. Credentials are compared as well.
+    operation: Literal['created', 'updated', 'unchanged']
+
+
+class ProblemErrorsItem(TypedDict):
+    """One fault of a body."""
+    # What is wrong there.
+    detail: str
+    # JSON Pointer (RFC 6901) into the body; empty for the body as a whole.
+    pointer: str
+
+
+class _Problem(TypedDict):
+    # What is wrong this time, and the way out.
+    detail: str
+    # The HTTP status.
+    status: int
+    # The problem in short; the same for all of its type.
+    title: str
+    # The kind of problem: about:blank where the status says it all, else where it is described.
+    type: str
+
+
+class Problem(_Problem, total=False):
+    """What went wrong (RFC 9457)."""
+    # Every fault of a body at once, at most 100.
+    errors: List[ProblemErrorsItem]
+    # Of a message that is kept undecided: send it again under this id.
+    messageId: str
+    # What a message has set off that was to be taken back as a draft.
+    triggers: List[Match]
+
+
+class _RecordEvidenceValue(TypedDict):
+    # The words that say it.
+    words: str
+
+
+class RecordEvidenceValue(_RecordEvidenceValue, total=False):
+    """A place in the conversation."""
+    # The message that says it; missing for the one that led here.
+    messageId: str
+
+
+class _Record(TypedDict):
+    # The app.
+    appId: Id
+    # Every attempt at its effects, the oldest first.
+    attempts: Union[List[Attempt], None]
+    # The tool.
+    name: ToolName
+    # The repository that has the tool.
+    repositoryId: Id
+    # The result of the call is the reply itself.
+    returnDirect: bool
+    # The tool's parameters as they were given: a list, or a JSON Schema object.
+    schema: Any
+    # The front-end should not answer by itself.
+    skipResponse: bool
+    # What set it off: a message, or who fired it directly.
+    source: Literal['message', 'ui', 'task', 'agent']
+    # pending while an effect is undelivered or not due yet, failed if one was given up, and otherwise
+    # delivered. confirming: it waits for a yes. cancelled: it ended without an effect. duplicate: another one
+    # with equal values stands for it.
+    state: Literal['pending', 'delivered', 'failed', 'confirming', 'cancelled', 'duplicate']
+    # The trigger. It is webhook-id and Idempotency-Key of its call.
+    triggerId: Id
+    # When it fired.
+    ts: str
+    # Values of the tool's parameters, checked against all their rules.
+    values: Dict[str, Any]
+
+
+class Record(_Record, total=False):
+    """The stored record of a trigger."""
+    # The call; missing where the tool has nothing to call.
+    call: CallState
+    # Values that were changed in form, not in meaning.
+    coerced: List[str]
+    # Of one that waits to be confirmed: what stands for app, session, tool and values. Who confirms sends it
+    # back.
+    digest: str
+    # Of a tool with settle: until when it can be taken back; its effects become due then.
+    dueAt: str
+    # The event of the tool's emitter; missing where it has none.
+    emitter: EventState
+    # The event tool.trigger; missing where the tool is not to send it.
+    event: EventState
+    # Where in the conversation each inferred value was said, by parameter; null for nowhere.
+    evidence: Dict[str, Union[RecordEvidenceValue, None]]
+    # Of one that waits to be confirmed: when it ends as cancelled, without a word.
+    expiresAt: str
+    # The message that led here; missing where there was none.
+    messageId: str
+    # What was attached to the message or the direct trigger, laid over what was attached to the session.
+    metadata: Dict[str, Any]
+    # What became of it while its effects were kept back, the oldest first.
+    moves: List[Moved]
+    # Of a duplicate: the trigger that had equal values before; call is that one's.
+    of: Id
+    # Of one that waits to be confirmed: what the user is asked.
+    question: str
+    # The model's arguments were not well-formed JSON.
+    repaired: bool
+    # When what had failed was retried by hand.
+    retries: List[Retried]
+    # The session; missing where there was none.
+    sessionId: Id
+    # What that message said.
+    text: str
+
+
+class _RecordList(TypedDict):
+    # The page.
+    items: List[Record]
+
+
+class RecordList(_RecordList, total=False):
+    """A page of trigger records."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
+
+
+class RejectedErrorsItem(TypedDict):
+    """What is wrong with one value."""
+    # What is wrong with its value.
+    detail: str
+    # The parameter; empty for the values as a whole.
+    parameter: str
+
+
+class _Rejected(TypedDict):
+    # Every fault of the values.
+    errors: Union[List[RejectedErrorsItem], None]
+    # Required parameters without a value.
+    missing: Union[List[str], None]
+    # The tool.
+    name: ToolName
+    # The repository that has the tool.
+    repositoryId: Id
+    # What is known of its values so far.
+    values: Union[Dict[str, Any], None]
+
+
+class Rejected(_Rejected, total=False):
+    """A tool that was called for and did not fire."""
+    # What to ask the user next: the question of the first parameter without a good value that has one.
+    # Missing where none has.
+    ask: str
+
+
+_RepositoryOdd = TypedDict("_RepositoryOdd", {"from": "str"}, total=False)
+
+
+class Repository(_RepositoryOdd, total=False):
+    """A named group of tools: those of tools, or those of the MCP server that from names."""
+    # The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
+    appId: str
+    # When it was first put. Set by the service; read and left in a request.
+    created: str
+    # What the author of a write may not expect, in the answer to it. Set by the service; read and left in a
+    # request.
+    notes: List[str]
+    # How its tools fire together.
+    options: Options
+    # The repository, unique in its app or session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -,
+    # the first a letter or digit.
+    repositoryId: str
+    # The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
+    sessionId: str
+    # The tools; names are unique in a repository. Needed without from. With it they are those of its server,
+    # which are read and left in a request.
+    tools: List[Tool]
+    # When it was last changed. Set by the service; read and left in a request.
+    updated: str
+
+
+class _RepositoryList(TypedDict):
+    # The page.
+    items: List[StoredRepository]
+
+
+class RepositoryList(_RepositoryList, total=False):
+    """A page of repositories, by id."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
+
+
+class Request(TypedDict, total=False):
+    """How the call is made."""
+    # Where it is missing, the credentials that are given say it.
+    auth: Literal['none', 'basic', 'bearer', 'module']
+    # User and password for auth basic (RFC 7617).
+    basic: Basic
+    # An OAuth2 client of the tool's own, for auth bearer.
+    bearer: Bearer
+    # Replaces the trigger event as the body.
+    body: Any
+    # A note for people; read and left.
+    description: str
+    # Sent with every attempt as they stand; no value reaches them. Their values are credentials and read as
+    # ***.
+    headers: Union[Dict[str, str], None]
+    # true: the call may be sent again where it is not known whether it arrived. false: it is never sent
+    # twice, and then ends as failed with the reason outcome_unknown. Default: true.
+    idempotent: bool
+    # GET, POST, PUT, PATCH or DELETE. Default: POST.
+    method: str
+    # The app's module whose token is sent, for auth module: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter
+    # or digit.
+    moduleId: str
+    # As 15m; more than 0 and at most 24h. Default: 15m.
+    retryFor: str
+    # As 10s; more than 0 and at most 60s. Default: 10s.
+    timeout: str
+    # Read as the tool's url.
+    url: str
+
+
+class _Retried(TypedDict):
+    # When.
+    ts: str
+
+
+class Retried(_Retried, total=False):
+    """What has failed of a trigger was made due again by hand."""
+    # By whom: the id of a key, or admin.
+    by: str
+
+
+class ScopedTool(TypedDict):
+    """A tool in scope, as a model sees it."""
+    # What it does, as its author says.
+    description: str
+    # JSON Schema 2020-12 of the values that a caller may give: without hidden, fixed and authenticated
+    # parameters.
+    inputSchema: Dict[str, Any]
+    # Name of the tool.
+    name: str
+    # Repository that the tool is in.
+    repositoryId: str
+
+
+class _ScopedToolList(TypedDict):
+    # The tools, by name.
+    items: List[ScopedTool]
+
+
+class ScopedToolList(_ScopedToolList, total=False):
+    """A page of the tools in scope, by name."""
+    # Cursor of the next page; missing on the last.
+    next: str
+
+
+class _Sent(TypedDict):
+    # The length of the body.
+    bytes: int
+    # The HTTP method.
+    method: str
+    # The URL without user and password.
+    url: str
+
+
+class Sent(_Sent, total=False):
+    """What a call has sent, its credentials masked and long texts cut. Of many attempts at one call the first
+    and the last have it."""
+    # How the body begins, where the call was not delivered.
+    body: str
+    # The headers of the tool and its source.
+    headers: Dict[str, str]
+
+
+class _Session(TypedDict):
+    # The app.
+    appId: Id
+    # The session.
+    sessionId: Id
+
+
+class Session(_Session, total=False):
+    """A conversation."""
+    # When it was used or put for the first time.
+    created: str
+    # When it ends, where expiresIn was put; else it lives for as long as it is used.
+    expiresAt: str
+    # How long it lives from its beginning, where that was put.
+    expiresIn: str
+    # What its user speaks (BCP 47), where that was put.
+    language: str
+    # When its last message came; missing where none has.
+    lastMessage: str
+    # What its client attached to it.
+    metadata: Dict[str, Any]
+    # The calls that lack values; a list of sessions does not tell them.
+    open: List[OpenCall]
+    # The templates that were copied into it.
+    repositories: List[Id]
+    # Where its user is (IANA), where that was put.
+    timeZone: str
+
+
+class _SessionList(TypedDict):
+    # The page.
+    items: List[Session]
+
+
+class SessionList(_SessionList, total=False):
+    """A page of sessions, by id."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
+
+
+class SessionRequest(TypedDict, total=False):
+    """What is known of a conversation in advance. It takes the place of what was put before."""
+    # As in the path.
+    appId: str
+    # How long the session lives from its beginning, used or not, as 2h; at most a year. Without it the
+    # session lives for as long as it is used.
+    expiresIn: Union[str, None]
+    # What its user speaks (BCP 47, as de or de-AT). That of the app where it is missing.
+    language: Union[str, None]
+    # Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of
+    # the session.
+    metadata: Union[Dict[str, Any], None]
+    # Repositories of the app with options.template: each is copied into the session, once.
+    repositories: Union[List[str], None]
+    # As in the path.
+    sessionId: str
+    # Where its user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the app where it is
+    # missing.
+    timeZone: Union[str, None]
+
+
+class SettingsLimits(TypedDict, total=False):
+    """Those that are not given have their defaults. null, or 0, takes one off, and null in place of the
+    object takes off all."""
+    # Bytes that one session may store. All sessions of the app together may store a hundred times as much.
+    # What agents say is counted apart. Default: 4000000.
+    bytesPerMinute: Union[int, None]
+    # Messages of users and triggers by session tokens, of the whole app. Default: 12000.
+    messagesPerMinute: Union[int, None]
+    # No limit unless said otherwise.
+    repositoriesPerSession: Union[int, None]
+    # Drafts of one session. Default: 600.
+    sessionDraftsPerMinute: Union[int, None]
+    # The same, of one session. Default: 120.
+    sessionMessagesPerMinute: Union[int, None]
+    # Direct triggers of one session. Default: 120.
+    sessionTriggersPerMinute: Union[int, None]
+    # No limit unless said otherwise.
+    toolsPerRepository: Union[int, None]
+    # Direct triggers of the whole app. Default: 12000.
+    triggersPerMinute: Union[int, None]
+
+
+class SettingsLlm(TypedDict, total=False):
+    """Which model is asked, and when."""
+    # Tools in a request to the model. With more in scope it is offered those that the conversation is about,
+    # and a function with which it finds the others, in one more request. Default: 64.
+    mostTools: int
+    # provider/model, as openai/gpt-4o-mini.
+    tools: str
+    # always: every message is the model's. unsure: where the words alone are certain they decide, and the
+    # model is not asked. A text that is exactly that of a tool without values never needs it. Default:
+    # always.
+    when: Literal['always', 'unsure']
+
+
+class SettingsOffline(TypedDict, total=False):
+    """How messages are matched where no model decides."""
+    # How sure the words have to be. certain: rather no tool than a wrong one. likely: more messages fire a
+    # tool, and more of them one that was not meant. Default: certain.
+    bar: Literal['certain', 'likely']
+
+
+class SettingsOpenai(TypedDict, total=False):
+    """What is done with chats of clients that take this service for their model, at …/openai/v1."""
+    # watch: the model's answers are relayed as they are, and what the user says is matched beside. act: the
+    # tools in scope are offered to the model with the client's own, and those of its calls that are of them
+    # are carried out here. Default: watch.
+    mode: Literal['watch', 'act']
+
+
+class SettingsPrompt(TypedDict, total=False):
+    """What the model is told about the app."""
+    # Stands before the conversation in every request to the model: who the assistant is, how it is to speak.
+    text: str
+
+
+class Settings(TypedDict, total=False):
+    """How messages of an app are matched and answered, and what it may use."""
+    # Pages of these origins may call from a browser (CORS). None unless listed; * is every page.
+    allowedOrigins: List[str]
+    # true: every message that is stored, and every reply, is an event chat.message, and a message that could
+    # not be decided an event chat.failed. Default: false.
+    chatEvents: bool
+    # true: the model also writes a reply to each message, after a match with the tool's result in hand.
+    # false: reply is null but for returnDirect. Default: false.
+    chatModeEnabled: bool
+    # What the users speak (BCP 47, as de or de-AT), where neither session nor message says it.
+    language: str
+    # Those that are not given have their defaults. null, or 0, takes one off, and null in place of the object
+    # takes off all.
+    limits: Union[SettingsLimits, None]
+    # Which model is asked, and when.
+    llm: SettingsLlm
+    # How messages are matched where no model decides.
+    offline: SettingsOffline
+    # What is done with chats of clients that take this service for their model, at …/openai/v1.
+    openai: SettingsOpenai
+    # What the model is told about the app.
+    prompt: SettingsPrompt
+    # true: no reply is written after a match, whatever the tool says; skipResponse of the answer is true.
+    # Default: false.
+    skipToolResponse: bool
+    # Where the users are (as Europe/Berlin), where neither session nor message says it. It decides what
+    # tomorrow is, and noon.
+    timeZone: str
+
+
+class _Source(TypedDict):
+    # Name of the source, by which tools refer to it: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or
+    # digit.
+    name: str
+    # postgres, mysql, sqlite, http or mcp
+    type: str
+
+
+class Source(_Source, total=False):
+    """A database, an HTTP API or an MCP server that tools work on. postgres needs host, database and user;
+    mysql needs host and user; sqlite needs database; http needs baseUrl; mcp needs url."""
+    # Of an mcp source: patterns of names, as find_*, of which one must be that of a tool; all tools where it
+    # is missing.
+    allow: List[str]
+    # Of an mcp source: how requests to its server are authenticated.
+    auth: SourceAuth
+    # Of an http source. Paths of tools are resolved against it (RFC 3986) and stay under its path.
+    baseUrl: str
+    # Of a postgres or mysql source its name, of a sqlite source the path of its file, in a folder that the
+    # operator has opened.
+    database: str
+    # Only false: certificates are always verified.
+    disableSslVerification: bool
+    # Of an http or mcp source: sent with every request. Credentials among them read as ***.
+    headers: Union[Dict[str, str], None]
+    # Of a postgres or mysql source: a host name or an IP address.
+    host: str
+    # A credential. Never returned: reads as ***; *** sent back keeps what is stored.
+    password: str
+    # Of a postgres source, 5432 where it is missing; of a mysql source, 3306.
+    port: Union[str, int]
+    # Of an http source: added to the query of every request. Of a postgres source: sslmode, application_name,
+    # search_path or timezone. Of a mysql source: tls, charset, collation, time_zone or parseTime.
+    queryParams: Union[Dict[str, str], None]
+    # Of a mysql source: Toolbox's name for timeout.
+    queryTimeout: str
+    # true: statements of a database source that change something fail, whatever a tool says. false lets tools
+    # of type execute-sql change things; where it is missing, they run queries alone unless the tool says
+    # readOnly: false.
+    readOnly: bool
+    # Of an mcp source: how often its server is asked for its tools, 5s to 24h. Default: 5m.
+    refresh: str
+    # Keeps the body of an answer that is not 2xx. Default: false.
+    returnFullError: bool
+    # For one attempt of its tools, where they name none: more than 0 and at most 60s.
+    timeout: str
+    # Of an mcp source: where its server is spoken to (Streamable HTTP), as https://crm.example/mcp.
+    url: str
+    # Of a postgres or mysql source: the user who connects.
+    user: str
+
+
+class SourceAuth(TypedDict, total=False):
+    """One of basic, bearer and moduleId."""
+    # User and password (RFC 7617).
+    basic: Basic
+    # An OAuth2 client, whose token is sent, renewed before it ends, and once where it is refused.
+    bearer: Bearer
+    # The module of the app whose token is sent: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
+    moduleId: str
+
+
+class SourceList(TypedDict):
+    """The sources of an app."""
+    # The sources, in their order.
+    items: List[SourceState]
+
+
+class _SourceState(TypedDict):
+    # Its name.
+    name: str
+    # Its type.
+    type: str
+
+
+class SourceState(_SourceState, total=False):
+    """A source, and whether it can be reached."""
+    # When that was looked at.
+    checked: str
+    # Why it is not reached.
+    error: str
+    # Host and port; missing for a file.
+    host: str
+    # How long the connection took, in milliseconds.
+    ms: int
+    # Whether it takes connections; missing for what was not looked at.
+    reachable: bool
+
+
+class Status(TypedDict):
+    """How the service is."""
+    # alive or ready.
+    status: str
+
+
+class _StoredApp(TypedDict):
+    # The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
+    appId: str
+    # How messages of the app are matched and answered, and what it may use.
+    settings: Settings
+
+
+class StoredApp(_StoredApp, total=False):
+    """An app as it was put, credentials as ***."""
+    # Whose ID tokens are verified. A front-end sends a user's token in the header {name}_token.
+    authServices: List[AuthService]
+    # OAuth2 clients of the app, with which calls of its tools can authenticate.
+    modules: List[Module]
+    # What people call it; shown in lists, used for nothing else.
+    name: str
+    # What the author of a write may not expect, in the answer to it. Set by the service; read and left in a
+    # request.
+    notes: List[str]
+    # Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64; several with spaces
+    # between them, while receivers change from one to the next. A credential. Never returned: reads as ***;
+    # *** sent back keeps what is stored.
+    signingSecret: str
+    # Databases and APIs that tools of a type work on.
+    sources: List[Source]
+
+
+class _StoredRepository(TypedDict):
+    # The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
+    appId: str
+    # How its tools fire together.
+    options: Options
+    # The repository, unique in its app or session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -,
+    # the first a letter or digit.
+    repositoryId: str
+    # The tools; names are unique in a repository. Needed without from. With it they are those of its server,
+    # which are read and left in a request.
+    tools: List[Tool]
+
+
+_StoredRepositoryOdd = TypedDict("_StoredRepositoryOdd", {"from": "str"}, total=False)
+
+
+class StoredRepository(_StoredRepositoryOdd, _StoredRepository, total=False):
+    """A repository as it was put, credentials as ***, with its times."""
+    # When it was first put. Set by the service; read and left in a request.
+    created: str
+    # What the author of a write may not expect, in the answer to it. Set by the service; read and left in a
+    # request.
+    notes: List[str]
+    # The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
+    sessionId: str
+    # When it was last changed. Set by the service; read and left in a request.
+    updated: str
+
+
+class TokenRequest(TypedDict, total=False):
+    """A token for the front-end of one session."""
+    # How long it is to be good, as 30m; at most 24h. It ends with its key, session and app in any case.
+    # Default: 1h.
+    expiresIn: str
+
+
+class ToolAnswer(TypedDict):
+    """In place of a url: nothing is called, and whoever subscribes to the event answers."""
+    # How long an answer is waited for, as 30s; more than 0 and at most 24h.
+    within: str
+
+
+class _ToolDedupe(TypedDict):
+    # As 10m; more than 0 and at most 168h.
+    within: str
+
+
+class ToolDedupe(_ToolDedupe, total=False):
+    """Of triggers with equal values within a time one takes effect; the others are duplicates of it."""
+    # Names of the parameters that are compared; all values where it is left out.
+    by: Union[List[str], None]
+    # Whose triggers are compared: those of the session, or of the whole app. Default: session.
+    scope: Literal['session', 'app']
+
+
+class ToolFunction(TypedDict, total=False):
+    """A tool as OpenAI and langchaingo define it, beside type function: its name, description and parameters
+    are those of the tool. The other fields stand beside it."""
+    # What it is for.
+    description: str
+    # Name of the tool.
+    name: str
+    # A JSON Schema; none is a tool without parameters.
+    parameters: Union[Dict[str, Any], None]
+    # Read and left: every value is checked.
+    strict: Union[bool, None]
+
+
+class _Tool(TypedDict):
+    # Name of the tool: 1 to 64 of A-Z a-z 0-9 _ -. One that is called collect-user-message catches all: it
+    # fires with the text as value where nothing else matched. function may give it instead.
+    name: str
+
+
+class Tool(_Tool, total=False):
+    """What a user's words can set off."""
+    # Hints of Toolbox's for its clients; read and left.
+    annotations: Dict[str, Any]
+    # In place of a url: nothing is called, and whoever subscribes to the event answers.
+    answer: ToolAnswer
+    # Names of authServices: the user must be verified by any one of them, else the tool is not offered, and
+    # firing it directly is refused with 401.
+    authRequired: List[str]
+    # Of an http tool: values of its requestBody.
+    bodyParams: Union[List[ToolboxParameter], None]
+    # true: while a trigger settles, the user's next message cancels it. Needs settle. Default: false.
+    cancelOnNext: bool
+    # Whether a user has to say yes before anything takes effect: each time, once in a session for the same
+    # values, or never. Default: never.
+    confirm: Literal['always', 'once', 'never']
+    # Of triggers with equal values within a time one takes effect; the others are duplicates of it.
+    dedupe: ToolDedupe
+    # What it is for, in the words of those who need it: the model and the offline matcher decide by it.
+    description: str
+    # resource.scope: when the tool fires, its event goes to app.{appId}.{resource}.{scope} as well.
+    emitter: str
+    # Texts that call for the tool, in which values may be marked with their parameters: "a table for
+    # [two](people)". A message that equals one of a tool without values fires it without a model.
+    examples: List[str]
+    # A tool as OpenAI and langchaingo define it, beside type function: its name, description and parameters
+    # are those of the tool. The other fields stand beside it.
+    function: Union[ToolFunction, None]
+    # Of an http tool: strings that are sent as headers of their names.
+    headerParams: Union[List[ToolboxParameter], None]
+    # Of an http tool.
+    headers: Union[Dict[str, str], None]
+    # The JSON Schema of parameters, as MCP calls it.
+    inputSchema: Union[Dict[str, Any], None]
+    # The JSON Schema of parameters, as Anthropic calls it.
+    input_schema: Union[Dict[str, Any], None]
+    # Of an http tool: GET, POST, PUT, PATCH or DELETE.
+    method: str
+    # Parameters in Toolbox form, or as a JSON Schema object.
+    parameters: Union[List[ToolboxParameter], Dict[str, Any]]
+    # Of an http tool: resolved against the source's baseUrl; {{.name}} pastes pathParams, escaped.
+    path: str
+    # Of an http tool: values of its path.
+    pathParams: Union[List[ToolboxParameter], None]
+    # Of an http tool: added to the query under their names; a list repeats its name.
+    queryParams: Union[List[ToolboxParameter], None]
+    # Of a SQL tool. true: it runs queries alone. false lets a tool of type execute-sql change things, which
+    # it does not where neither it nor its source say so. A source that says readOnly: true has the last word.
+    readOnly: bool
+    # Of an mcp tool: what its server calls it; its name where it is missing.
+    remoteName: str
+    # How its url is called: method, credentials, times. Without it the call is an unauthenticated POST of the
+    # trigger event.
+    request: Request
+    # Of an http tool: a template, JSON unless its Content-Type says otherwise; {{.name}} and {{json .name}}
+    # paste bodyParams, escaped for where they stand; {{json .}} is an object of all that have a value.
+    requestBody: str
+    # true: the result of the call is the reply itself, word for word; no model writes one. Default: false.
+    returnDirect: bool
+    # Parameters in SERMAS form. An object is taken as the JSON Schema of parameters, which the answer has
+    # instead.
+    schema: Union[List[Parameter], None]
+    # As 800ms: the effects of a trigger become due only then, and until then it can be cancelled. More than 0
+    # and at most 60s.
+    settle: str
+    # true: no reply is made when this tool fires, and the answer's skipResponse is true, so that a front-end
+    # says nothing by itself. Default: false.
+    skipResponse: bool
+    # Name of one of the app's sources, of the type that the tool needs.
+    source: str
+    # Of a SQL tool: one statement. parameters are bound to $1 and so on, for mysql to ?, for sqlite also to ?
+    # and :name; {{.name}} and {{array .name}} paste templateParameters.
+    statement: str
+    # Read and left: every value is checked.
+    strict: Union[bool, None]
+    # Parameters in Toolbox form that are pasted into the statement of a SQL tool, as their rules allow, where
+    # binding cannot do it: names of tables and columns.
+    templateParameters: Union[List[ToolboxParameter], None]
+    # What the tool does with its source: postgres-sql, mysql-sql and sqlite-sql run its statement; postgres-
+    # execute-sql, mysql-execute-sql and sqlite-execute-sql one that is a parameter; postgres-list-tables and
+    # mysql-list-tables tell of the tables; http and mcp call. Without a type it fires an event and calls its
+    # url.
+    type: str
+    # Called when the tool fires; :param and :appId in path and query are replaced. A :param of the path is
+    # required, whatever its definition says.
+    url: str
+
+
+class _ToolSearch(TypedDict):
+    # What is to be done, in words: not empty, at most 65536 bytes of UTF-8.
+    text: str
+
+
+class ToolSearch(_ToolSearch, total=False):
+    """What a tool is looked for by."""
+    # How many tools are found at most. Default: 10.
+    limit: Union[int, None]
+
+
+class ToolUsage(TypedDict):
+    """The use of a tool in the last 24 hours."""
+    # How often it fired.
+    fired: int
+    # The hours in which it was used, the oldest first.
+    hours: List[HourOfUse]
+    # Its name.
+    name: ToolName
+    # How often it was called for with values missing or wrong.
+    rejected: int
+
+
+class _ToolUsageList(TypedDict):
+    # The page.
+    items: List[ToolUsage]
+
+
+class ToolUsageList(_ToolUsageList, total=False):
+    """A page of used tools, by name."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
+
+
+class _ToolboxParameter(TypedDict):
+    # What the value is, for the model.
+    description: str
+    # Name of the parameter.
+    name: str
+    # What the value is: string, number (any), integer, float (a number, too), boolean, object, array (items
+    # says of what) or map (an object whose values are all of valueType).
+    type: Literal['string', 'number', 'integer', 'float', 'boolean', 'object', 'array', 'map']
+
+
+class ToolboxParameter(_ToolboxParameter, total=False):
+    """A parameter in Toolbox form; required unless it says otherwise."""
+    # Other words for allowed values, by the value: an alias becomes it, whoever says it.
+    aliases: Dict[str, List[str]]
+    # An entry equals the value, or as RE2 matches all of it.
+    allowedValues: List[Any]
+    # What a user is asked where a call lacks it.
+    ask: str
+    # The value comes from a verified ID token: the claim of the first of these services that is verified.
+    authServices: List[Claim]
+    # Used where no value is given; null is none.
+    default: Any
+    # Puts the value between delimiters and doubles a closing one inside it.
+    escape: Literal['single-quotes', 'double-quotes', 'backticks', 'square-brackets']
+    # An entry equals the value, or as RE2 matches any part of it.
+    excludedValues: List[Any]
+    # What a model says for it has to stand in the conversation. Default: false.
+    grounded: bool
+    # Never shown to a model nor taken from it. Default: false.
+    ignore: bool
+    # What the members of an array are.
+    items: Items
+    # Greatest value of a number.
+    maxValue: float
+    # Least value of a number.
+    minValue: float
+    # false: the tool fires without a value, too. Default: true.
+    required: bool
+    # What a number counts: an amount in another unit is converted.
+    unit: str
+    # A static value; it always wins.
+    value: Any
+    # Type of the values of a map; anything where it is missing.
+    valueType: Literal['string', 'integer', 'float', 'number', 'boolean']
+
+
+class ToolTrigger(TypedDict):
+    """A tool fires."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.trigger"]
+    data: EventFired
+
+
+class ToolResult(TypedDict):
+    """The call of a tool has ended, well or not."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.result"]
+    data: EventResult
+
+
+class ToolRejected(TypedDict):
+    """A message called for a tool, with values that are missing or wrong. Nothing fired."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.rejected"]
+    data: EventRejected
+
+
+class ToolNotmatching(TypedDict):
+    """Tools were in scope and the message called for none."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.notmatching"]
+    data: EventNotmatching
+
+
+class ToolConfirm(TypedDict):
+    """A tool was called for, and waits for a yes before it has an effect."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.confirm"]
+    data: EventConfirm
+
+
+class ToolCancelled(TypedDict):
+    """A trigger ended before it had an effect: it was denied, cancelled, taken back by the next message, or
+    nobody confirmed it in time."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.cancelled"]
+    data: EventCancelled
+
+
+class ToolDuplicate(TypedDict):
+    """A tool was called for with values that an earlier trigger had: that one stands for it."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.duplicate"]
+    data: EventDuplicate
+
+
+class ToolChanged(TypedDict):
+    """A repository was created, updated or deleted."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.changed"]
+    data: EventChanged
+
+
+class ChatMessage(TypedDict):
+    """A message was stored, or a reply was made, in an app with settings.chatEvents."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["chat.message"]
+    data: EventChatMessage
+
+
+class ChatFailed(TypedDict):
+    """A message could not be decided, in an app with settings.chatEvents. It stays in the history; the same
+    messageId sent again tries again."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["chat.failed"]
+    data: EventChatFailed
+
+# An event: its kind tells which payload its data is.
+Event = Union[ChatFailed, ChatMessage, ToolCancelled, ToolChanged, ToolConfirm, ToolDuplicate, ToolNotmatching, ToolRejected, ToolResult, ToolTrigger]
