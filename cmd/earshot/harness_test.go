@@ -45,6 +45,8 @@ type world struct {
 	replicas []*replica
 	// redisPassword is what the test's own clients need, where the server asks for it.
 	redisPassword string
+	// clock is that of the replicas that are started, where it is not the machine's.
+	clock func() time.Time
 }
 
 const testAdminKey = "admin-key-of-the-tests"
@@ -184,9 +186,16 @@ type replica struct {
 // launch runs a command line in the background.
 func launch(t *testing.T, env map[string]string, args ...string) *replica {
 	t.Helper()
+	return launchAt(t, time.Now, env, args...)
+}
+
+// launchAt is launch with another clock.
+func launchAt(t *testing.T, now func() time.Time, env map[string]string, args ...string) *replica {
+	t.Helper()
 	ctx, end := context.WithCancel(context.Background())
 	r := &replica{t: t, log: &devtest.Lines{}, end: end, ended: make(chan struct{})}
 	world := around(env, r.log, r.log, "")
+	world.now = now
 	go func() {
 		defer close(r.ended)
 		r.code = run(ctx, args, world)
@@ -198,7 +207,11 @@ func launch(t *testing.T, env map[string]string, args ...string) *replica {
 // serve starts a replica and waits until it may work.
 func (w *world) serve(flags ...string) *replica {
 	w.t.Helper()
-	r := launch(w.t, w.env, append([]string{"serve"}, flags...)...)
+	now := w.clock
+	if now == nil {
+		now = time.Now
+	}
+	r := launchAt(w.t, now, w.env, append([]string{"serve"}, flags...)...)
 	r.url = r.log.Await(w.t, startedAt)
 	w.replicas = append(w.replicas, r)
 	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })

@@ -97,9 +97,9 @@ func check(p *progress, install, short bool) error {
 // npm, Python with httpx and mypy, and what the commands of the documents use: the tests that need one must run.
 func servers(install bool) error {
 	var missing []string
-	for _, name := range []string{"redis-server", "chromium", "curl", "jq", "openssl", "sqlite3", "node", "npm"} {
+	for _, name := range []string{"redis-server", "chromium", "curl", "jq", "openssl", "sqlite3", "node", "npm", "promtool"} {
 		if _, err := exec.LookPath(name); err != nil {
-			missing = append(missing, strings.Replace(name, "node", "nodejs", 1))
+			missing = append(missing, strings.NewReplacer("node", "nodejs", "promtool", "prometheus").Replace(name))
 		}
 	}
 	if exec.Command("/usr/bin/python3", "-c", "import httpx, mypy").Run() != nil && exec.Command("python3", "-c", "import httpx, mypy").Run() != nil {

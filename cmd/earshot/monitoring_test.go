@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/monitoring"
+	"earshot/emitter"
+	"earshot/matcher/llm/llmtest"
+)
+
+// watched is a replica with an endpoint beside it, both of which can be given trouble. The rules
+// of deploy/monitoring are tried on what it says at /metrics meanwhile: what takes seconds here
+// is stretched to the minutes that an alert waits.
+type watched struct {
+	*world
+	desk   *endpoint
+	status atomic.Int64 // that the endpoint answers
+	late   atomic.Int64 // nanoseconds by which the replica's clock has jumped
+}
+
+// newWatched starts a service whose user may not publish on app.clinic.secret.>, with a stream
+// that is soon full.
+func newWatched(t *testing.T) *watched {
+	w := &watched{world: newWorld(t, func(o *server.Options) {
+		o.Username, o.Password = "operator", "o"
+		denied := &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"app.clinic.secret.>"}}}
+		o.Users = []*server.User{{Username: "operator", Password: "o"}, {Username: "earshot", Password: "p", Permissions: denied}}
+	})}
+	w.status.Store(http.StatusOK)
+	w.desk = newEndpoint(t, func(out http.ResponseWriter, _ received) { out.WriteHeader(int(w.status.Load())) })
+	w.env["NATS_URL"] = strings.Replace(w.nats.URL(), "nats://", "nats://earshot:p@", 1)
+	w.env["EARSHOT_STREAM_MAX_BYTES"] = "256KiB"
+	w.env["EARSHOT_MAX_TURNS"], w.env["EARSHOT_MAX_WAITING"] = "2", "2"
+	w.clock = func() time.Time { return time.Now().Add(time.Duration(w.late.Load())) }
+	w.serve()
+	w.put("/v1/apps/clinic", `{"settings":{"limits":null}}`)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+w.desk.URL+`"},
+		{"name":"note","schema":[{"parameter":"text","type":"string"}]},{"name":"tell","emitter":"secret.request"}]}`)
+	w.calls(http.StatusOK)
+	return w
+}
+
+// scrape is what the replica says now, its probe having been asked for before. What it keeps for
+// some seconds is old by then.
+func (w *watched) scrape() string {
+	w.t.Helper()
+	w.late.Add(int64(time.Minute))
+	w.ask(w.replicas[0], "GET", "/readyz", "")
+	return w.call(200, "GET", "/metrics", "").Body
+}
+
+// metric is the value of a series now, as it is written.
+func (w *watched) metric(series string) string {
+	_, rest, _ := strings.Cut(w.call(200, "GET", "/metrics", "").Body, "\n"+series+" ")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
+
+// fires requires that these alerts fire, as Firing does, at the end of a quarter of an hour that
+// began well, and has been troubled since its first minute. The trouble is made twice.
+func (w *watched) fires(trouble func(), alerts ...string) {
+	w.t.Helper()
+	h := &monitoring.History{}
+	h.At(w.t, 0, w.scrape())
+	trouble()
+	h.At(w.t, 1, w.scrape())
+	trouble()
+	h.At(w.t, 16, w.scrape())
+	h.Firing(w.t, alerts...)
+}
+
+// calls has the tool called that has an endpoint, which answers so.
+func (w *watched) calls(status int) {
+	w.status.Store(int64(status))
+	w.say("s1", "", "call book {}")
+}
+
+// notes has an event published that holds so many bytes.
+func (w *watched) notes(bytes int) matched {
+	return w.fire("s1", "note", fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", bytes)))
+}
+
+// retries waits until an event is tried again that could not be published.
+func (w *watched) retries() {
+	w.t.Helper()
+	const retried = `earshot_effects_total{kind="event",outcome="retry"}`
+	before := w.metric(retried)
+	w.until("an event is tried again", func() bool { return w.metric(retried) != before })
+}
+
+func TestAlertsFireOnWhatAServiceInTroubleSays(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.fires(func() { w.calls(http.StatusOK); w.rest() })
+	w.fires(func() { w.calls(http.StatusNotFound); w.rest() }, "EarshotGivenUp")
+	w.fires(func() { w.nats.Stop(); w.notes(1); w.retries() }, "EarshotEventsNotPublished", "EarshotNotReady")
+	w.nats.Start()
+	w.rest()
+
+	w.fires(func() {
+		w.until("the stream is full", func() bool { return w.notes(9000).Event.State == "pending" })
+		w.retries()
+	}, "EarshotStreamFull", "EarshotStreamFilling", "EarshotEventsNotPublished", "EarshotNotReady")
+	w.nats.Purge(emitter.Stream)
+	w.rest()
+
+	w.fires(func() {
+		w.fill()
+		w.call(503, "POST", messagesPath("s1"), messageBody("", "call book {}"))
+		w.until("it is seen", func() bool { return w.metric("earshot_redis_full") == "1" })
+	}, "EarshotRedisFull", "EarshotRedisFilling", "EarshotErrors", "EarshotNotReady")
+	w.drain()
+	w.until("there is room", func() bool { return w.metric("earshot_redis_full") == "0" })
+
+	w.fires(func() { w.calls(http.StatusServiceUnavailable) }, "EarshotCallsFailing") // at last, as they are tried for long
+}
+
+func TestAlertsFireWhereTheModelIsInTrouble(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.llm.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Status(http.StatusInternalServerError, nil, "{}") })
+	w.fires(func() { w.call(502, "POST", messagesPath("s1"), messageBody("", "call book {}")) }, "EarshotUndecided", "EarshotErrors")
+
+	w.llm.Handle(func(request llmtest.Request) llmtest.Reply {
+		w.late.Add(int64(8 * time.Second))
+		return obey(request)
+	})
+	w.fires(func() { w.calls(http.StatusOK) }, "EarshotModelSlow")
+
+	answers := make(chan struct{})
+	w.llm.Handle(func(request llmtest.Request) llmtest.Reply {
+		<-answers
+		return obey(request)
+	})
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer close(answers)
+	w.fires(func() {
+		before := w.metric(`earshot_http_refused_total{kind="turn"}`)
+		for i := range 3 { // one of the app is under work, one waits
+			asking.Go(func() {
+				w.ask(w.replicas[0], "POST", messagesPath(fmt.Sprint("s", i)), messageBody("", "call book {}"))
+			})
+		}
+		w.until("one is refused", func() bool { return w.metric(`earshot_http_refused_total{kind="turn"}`) != before })
+	}, "EarshotRefuses", "EarshotErrors")
+}
+
+func TestAlertsFireWhereNATSDeniesAndWhereNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.env["OPENAI_BASE_URL"] = "http://127.0.0.1:1/v1"
+	w.replicas = []*replica{w.serve()}
+	w.fires(func() {
+		w.call(502, "POST", "/v1/apps/clinic/openai/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"hello"}]}`)
+	}, "EarshotRelayFails", "EarshotErrors")
+	w.fires(func() {
+		w.fire("s1", "tell", "{}")
+		w.until("it is seen", func() bool { return w.metric("earshot_publish_denied") == "1" })
+	}, "EarshotPublishDenied", "EarshotNotReady", "EarshotEventsNotPublished?")
+
+	h := &monitoring.History{}
+	h.At(t, 0, w.scrape())
+	require.Zero(t, w.replicas[0].stop())
+	h.At(t, 1, "")
+	h.At(t, 16, "")
+	h.Firing(t, "EarshotReplicaDown", "EarshotGone")
+}
+
+// TestTheDashboardAndTheRulesHaveDataOfAService has each panel and each recorded rule answered
+// from what a replica says that has done, and suffered, a little of everything.
+func TestTheDashboardAndTheRulesHaveDataOfAService(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	require.NoError(t, w.client().ConfigSet(t.Context(), "maxmemory", "1gb").Err())
+	h := &monitoring.History{}
+	do := func(minute int) {
+		w.calls(http.StatusOK)
+		w.nats.Stop()
+		w.scrape() // a 503 of its probe, and one of a route
+		w.call(503, "DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "")
+		w.nats.Start()
+		w.rest()
+		w.until("it is ready again", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == 200 })
+		h.At(t, minute, w.scrape())
+	}
+	do(0)
+	do(10)
+	h.Answered(t, append(monitoring.Queries(t), monitoring.Recorded(t)...)...)
+}

@@ -1,0 +1,111 @@
+package monitoring
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+)
+
+func alerts(t *testing.T) []rule {
+	return slices.DeleteFunc(allRules(t), func(one rule) bool { return one.Alert == "" })
+}
+
+func TestPromtoolReadsTheRulesAndEachAlertFiresWhereItShould(t *testing.T) {
+	t.Parallel()
+	promtool(t, "check", "rules", "rules.yaml")
+	promtool(t, "test", "rules", "rules_test.yaml")
+	promtool(t, "check", "config", "prometheus.yaml")
+}
+
+// TestEachAlertIsSeenFiringAndQuiet holds the tests of promtool together with the rules.
+func TestEachAlertIsSeenFiringAndQuiet(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("rules_test.yaml")
+	require.NoError(t, err)
+	var read struct {
+		Tests []struct {
+			Asked []struct {
+				Name     string           `yaml:"alertname"`
+				Expected []map[string]any `yaml:"exp_alerts"`
+			} `yaml:"alert_rule_test"`
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(text, &read))
+	seen := map[string]map[bool]bool{}
+	for _, test := range read.Tests {
+		for _, one := range test.Asked {
+			if seen[one.Name] == nil {
+				seen[one.Name] = map[bool]bool{}
+			}
+			seen[one.Name][len(one.Expected) > 0] = true
+		}
+	}
+	for _, one := range alerts(t) {
+		require.Len(t, seen[one.Alert], 2, "%s must be tried where it fires, and where it does not", one.Alert)
+	}
+	require.Len(t, seen, len(alerts(t)))
+}
+
+// TestTheRunbookHasAChapterForEachAlert looks for what an alert means, how it is seen, and what
+// is to be done, under the heading that its runbook_url leads to.
+func TestTheRunbookHasAChapterForEachAlert(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "docs", "runbook.md"))
+	require.NoError(t, err)
+	chapters := map[string]string{}
+	for _, chapter := range strings.Split(string(text), "\n### ")[1:] {
+		name, rest, _ := strings.Cut(chapter, "\n")
+		chapters[name] = strings.Split(rest, "\n## ")[0]
+	}
+	for _, one := range alerts(t) {
+		require.Equal(t, "runbook.md#"+strings.ToLower(one.Alert), one.Annotations["runbook_url"])
+		for _, part := range []string{"**Means.**", "**Look.**", "**Do.**"} {
+			require.Contains(t, chapters[one.Alert], part, one.Alert)
+		}
+		require.Contains(t, []string{"critical", "warning"}, one.Labels["severity"])
+		delete(chapters, one.Alert)
+	}
+	require.Empty(t, chapters, "chapters of alerts that there are not")
+}
+
+func TestThePanelsOfTheDashboardStandBesideEachOther(t *testing.T) {
+	t.Parallel()
+	taken, ids := map[[2]int]string{}, map[int]bool{}
+	for _, one := range panels(t) {
+		require.False(t, ids[one.ID], "two panels have the id %d", one.ID)
+		ids[one.ID] = true
+		at := one.GridPos
+		require.LessOrEqual(t, at.X+at.W, 24, one.Title)
+		for x := at.X; x < at.X+at.W; x++ {
+			for y := at.Y; y < at.Y+at.H; y++ {
+				require.Empty(t, taken[[2]int{x, y}], "%s covers another panel", one.Title)
+				taken[[2]int{x, y}] = one.Title
+			}
+		}
+		for _, target := range one.Targets {
+			require.Equal(t, "${datasource}", target.Datasource.UID, one.Title)
+		}
+		require.Equal(t, one.Type != "row", len(one.Targets) > 0, one.Title)
+	}
+}
+
+// TestEveryMetricOfOursIsWatched has a panel or an alert for each metric that operations.md lists.
+func TestEveryMetricOfOursIsWatched(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
+	require.NoError(t, err)
+	_, chapter, _ := strings.Cut(string(text), "\n## Metrics and alerts\n")
+	chapter, _, _ = strings.Cut(chapter, "\n## ")
+	named := regexp.MustCompile("`(earshot_[a-z_]+)[`{]").FindAllStringSubmatch(chapter, -1)
+	require.Greater(t, len(named), 15)
+	watched := rules + strings.Join(Queries(t), "\n")
+	for _, name := range named {
+		require.Contains(t, watched, name[1])
+	}
+}
