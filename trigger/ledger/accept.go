@@ -57,7 +57,7 @@ const maxClaims = 5
 //
 // When a session was last used stands beside its messages. It is put among those that may
 // be idle by its first message alone; who finds it there asks when it was used.
-var accept = keyspace.NewScript(keyspace.EffectLua, turnLua, rateLua, trimLua, lifeLua, batchLua, `
+var accept = keyspace.NewScript(keyspace.EffectLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, `
 local turns, order, id, token, member, at = KEYS[4], KEYS[5], ARGV[1], ARGV[3], ARGV[8], now()
 local ofDraft = ARGV[17] == '1'
 local new, saying, verifying, claiming = ARGV[2], ARGV[14], ARGV[12], ARGV[2] == '' and not ofDraft

@@ -79,7 +79,7 @@ end
 //	     where the outbox holds more events and its lease is that of who goes on
 //
 // A second run finds the batch gone, and changes nothing.
-var settle = keyspace.NewFreeingScript(keyspace.EffectLua, turnLua, passLua, batchLua, `
+var settle = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, passLua, batchLua, `
 local outbox, closing, app, box, token, id, answer = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3], ARGV[7], ARGV[8]
 local had = redis.call('LRANGE', outbox, 0, 1)
 if not begins(had[1], token) then

@@ -59,7 +59,7 @@ import (
 //
 // While the app's version is the one that it was matched by, its repositories are as they
 // were, and need not be read.
-var commit = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, turnLua, rateLua, batchLua, firedLua, crash.Script(crash.MoveWithoutState, crash.Script(crash.UnfencedFirst, holdLua)), crash.Script(crash.CommitWithoutCAS, `
+var commit = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, crash.Script(crash.MoveWithoutState, crash.Script(crash.UnfencedFirst, holdLua)), crash.Script(crash.CommitWithoutCAS, `
 local app, session, message, box, token, at = ARGV[1], ARGV[2], ARGV[3], ARGV[5], ARGV[6], now()
 local turns, parts, firings = KEYS[4], tonumber(ARGV[21]), tonumber(ARGV[22])
 local list, argument, fences = {}, 25 + 2 * parts, 0

@@ -45,7 +45,7 @@ local function lifeOf(app, session) return (app or '') .. ' ' .. (session or '')
 //	     erasing   the session is being erased
 //	     limited   limit, most, pause (ms)
 //	     taken     since (µs): it is to be matched
-var beginDraft = keyspace.NewScript(turnLua, rateLua, lifeLua, keyspace.ErasingLua, `
+var beginDraft = keyspace.NewScript(TurnLua, rateLua, lifeLua, keyspace.ErasingLua, `
 local key, token, at = KEYS[3], ARGV[5], now()
 local app = redis.call('HMGET', KEYS[1], 'version', 'generation', 'limits')
 if not app[1] then return {'noapp'} end
@@ -226,7 +226,7 @@ func (l *Ledger) DraftExplained(ctx context.Context, t Turn) (string, error) {
 //	KEYS app, turns, draft, closed
 //	ARGV messageId, token, how long it is remembered (ms)
 //	=>   ok, noapp, decided where the message is accepted, or gone where there is none
-var retract = keyspace.NewFreeingScript(turnLua, lifeLua, `
+var retract = keyspace.NewFreeingScript(TurnLua, lifeLua, `
 local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
 if not app[1] then return 'noapp' end
 if redis.call('HEXISTS', KEYS[2], turn.message .. ARGV[1]) == 1 then return 'decided' end

@@ -199,7 +199,7 @@ func (l *Ledger) doOwn(ctx context.Context, appID, session string, ids []string,
 //	     ledger
 //	ARGV appId, keys of each, number of records, then of each triggerId and the id of its call
 //	=>   ok
-var eraseTriggers = keyspace.NewFreeingScript(keyspace.DueLua, tallyLua, `
+var eraseTriggers = keyspace.NewFreeingScript(keyspace.DueLua, TallyLua, `
 local app, step, count = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 for i = 1, count do
   local first, id = 7 + (i - 1) * step, ARGV[2 + 2 * i]

@@ -29,7 +29,7 @@ import (
 // A dead effect is kept, so that it can be revived, and goes with the record of its trigger.
 // One that belongs to no trigger, or to one that is gone, leaves nothing. A second run finds
 // the effects gone or their tokens cleared, and changes nothing.
-var finish = keyspace.NewFreeingScript(keyspace.EffectLua, turnLua, tallyLua, firedLua, passLua, `
+var finish = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, TallyLua, firedLua, passLua, `
 local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
 local fences = 0
 local held = redis.call('HGET', ledger.holders, doc.box) == doc.token

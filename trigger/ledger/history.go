@@ -11,7 +11,7 @@ import (
 
 // turnFields are the fields of a turn in the hash of its session, by what they hold: a
 // letter and a colon, for there are as many as messages, before the messageId. Scripts
-// know them by the same names (turnLua).
+// know them by the same names (TurnLua).
 //
 // Besides, the hash has unfinished: the calls of the session that lack values; left: how
 // many messages have left its history; and used: when (ms) the last one came.
@@ -32,8 +32,8 @@ var turnFields = map[string]string{
 	"verified":  "v:", // claims that tools need, until it is decided
 }
 
-// turnLua defines turn, a table of turnFields.
-var turnLua = func() string {
+// TurnLua defines turn, a table of turnFields.
+var TurnLua = func() string {
 	var lua strings.Builder
 	lua.WriteString("local turn = {")
 	for _, name := range slices.Sorted(maps.Keys(turnFields)) {
@@ -49,7 +49,7 @@ const trimmed = "16"
 // trimLua defines trim(order, turns, most, session, length), which lets the oldest messages
 // of a session, length in all, leave its history where there are more than most, and returns
 // how many do. One that is not decided, or that a replica works on, stays, and with it all
-// that came later. session is how the names of its turns begin. It needs DueLua and turnLua.
+// that came later. session is how the names of its turns begin. It needs DueLua and TurnLua.
 const trimLua = `
 local function trim(order, turns, most, session, length)
   for gone = 0, ` + trimmed + ` - 1 do
@@ -91,7 +91,7 @@ type Pages struct {
 //	     since (ms), '1' for the newest first
 //	=>   ok with from, the place of the oldest, and ids; moved where no message was at that
 //	     place
-var page = keyspace.NewFreeingScript(turnLua, `
+var page = keyspace.NewFreeingScript(TurnLua, `
 local left, most, since = tonumber(redis.call('HGET', KEYS[2], 'left') or 0), tonumber(ARGV[3]), tonumber(ARGV[4])
 local at
 if ARGV[2] ~= '' then

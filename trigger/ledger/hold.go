@@ -78,7 +78,7 @@ const sessionConfirmed = "y:"
 // f is the firing with its key, fence the key of its fence or nil, life the generation of the
 // app: a fence of an earlier app of that name does not count. session and lived are the
 // generation of the session; one that was closed since has taken nothing back. A trigger keeps
-// the name of the fence that it has. It needs DueLua and turnLua.
+// the name of the fence that it has. It needs DueLua and TurnLua.
 const holdLua = `
 local function without(list, id)
   local kept = {}

@@ -12,7 +12,7 @@ import (
 //	KEYS turns, turns that are due
 //	ARGV messageId, token, lease (ms), member of the turns
 //	=>   ok, or lost where another has the turn
-var extend = keyspace.NewScript(turnLua, `
+var extend = keyspace.NewScript(TurnLua, `
 if redis.call('HGET', KEYS[1], turn.token .. ARGV[1]) ~= ARGV[2] then return 'lost' end
 local ends = now() + tonumber(ARGV[3])
 redis.call('HSET', KEYS[1], turn.ends .. ARGV[1], ends)
@@ -34,7 +34,7 @@ func (l *Ledger) Extend(ctx context.Context, t Turn, token string, lease time.Du
 //	     its client sends it again), member of the turns, appId, event that it failed (JSON
 //	     of an Entry, '' for none)
 //	=>   ok, or lost
-var undecided = keyspace.NewFreeingScript(keyspace.EffectLua, turnLua, `
+var undecided = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, `
 local id = ARGV[1]
 if redis.call('HGET', KEYS[1], turn.token .. id) ~= ARGV[2] then return 'lost' end
 redis.call('HDEL', KEYS[1], turn.token .. id, turn.ends .. id, turn.claims .. id)
@@ -90,7 +90,7 @@ func (l *Ledger) Postpone(ctx context.Context, t Turn, pause time.Duration) erro
 //
 // How often a turn or a call was claimed stays counted: one that nobody can work on must
 // not go round for ever.
-var release = keyspace.NewFreeingScript(keyspace.DueLua, turnLua, batchLua, `
+var release = keyspace.NewFreeingScript(keyspace.DueLua, TurnLua, batchLua, `
 local token, app, id, at, had = ARGV[1], ARGV[2], ARGV[3], now(), 0
 if id ~= '' and redis.call('HGET', KEYS[1], turn.token .. id) == token then
   had = 1

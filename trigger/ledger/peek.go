@@ -16,7 +16,7 @@ import (
 //	     app, its own repositories, those of the session, the history, unfinished calls
 //	     and the triggers whose question was asked last, both where it is not in the
 //	     history, the generations of app and session, and the record of the session
-var peek = keyspace.NewFreeingScript(turnLua, `
+var peek = keyspace.NewFreeingScript(TurnLua, `
 local turns, order, id = KEYS[4], KEYS[5], ARGV[1]
 local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
 local version = app[1]

@@ -68,7 +68,7 @@ func (l *Ledger) over(ctx context.Context, list func(keyspace.Keys) string, part
 //	=>   ok
 //
 // One that is owed something again, or was retried in between, stays.
-var forget = keyspace.NewFreeingScript(tallyLua, `
+var forget = keyspace.NewFreeingScript(TallyLua, `
 local step = tonumber(ARGV[1])
 for i = 2, #ARGV, 2 do
   local first, app, id = 3 + (i - 2) / 2 * step, ARGV[i], ARGV[i + 1]

@@ -12,11 +12,11 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// tallyLua defines tally(dead, app, failed), which brings the number that dead has of
+// TallyLua defines tally(dead, app, failed), which brings the number that dead has of
 // an app in line with its list of failed triggers. Every script that changes such a
 // list calls it. The number is counted anew each time, so that a script that runs twice
 // does no harm.
-const tallyLua = `
+const TallyLua = `
 local function tally(dead, app, failed)
   local count = redis.call('ZCARD', failed)
   if count == 0 then
@@ -179,7 +179,7 @@ func (l *Ledger) EffectStates(ctx context.Context, appID string, ids []string) (
 //	ARGV 1 triggerId, 2 appId, 3 member of the outboxes, then for each effect id, part and state,
 //	     then how long its call waits (ms), and a line that says so (JSON)
 //	=>   how many
-var revive = keyspace.NewScript(keyspace.DueLua, tallyLua, firedLua, `
+var revive = keyspace.NewScript(keyspace.DueLua, TallyLua, firedLua, `
 local revived, at = 0, now()
 for i = 6, others - 2 do
   local id, part, state = ARGV[3 * (i - 5) + 1], ARGV[3 * (i - 5) + 2], ARGV[3 * (i - 5) + 3]
@@ -240,7 +240,7 @@ func (l *Ledger) Revive(ctx context.Context, r Revival) error {
 //	     6 over, then its effects
 //	ARGV 1 triggerId, 2 appId, 3 '1' for one that has failed alone
 //	=>   1, or 0 where it stays
-var purge = keyspace.NewFreeingScript(tallyLua, `
+var purge = keyspace.NewFreeingScript(TallyLua, `
 local counts = redis.call('HMGET', KEYS[1], 'open', 'dead')
 if not counts[1] or tonumber(counts[1]) > 0 or ARGV[3] == '1' and tonumber(counts[2]) == 0 then return 0 end
 redis.call('DEL', KEYS[1], unpack(KEYS, 7))

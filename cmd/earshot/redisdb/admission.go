@@ -118,6 +118,25 @@ func checkKind(ctx context.Context, db *keyspace.DB) error {
 	}
 }
 
+// Look checks, without a change to it, that what a Redis holds can be read by this program. Its
+// error wraps ErrRefused where it cannot, and keyspace.ErrUnavailable without an answer.
+func Look(ctx context.Context, db *keyspace.DB) error {
+	if err := checkKind(ctx, db); err != nil {
+		return err
+	}
+	stored, err := db.Get(ctx, partitionsKey).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return keyspace.Unavailable(err)
+	}
+	if err := comparePartitions(stored); err != nil {
+		return err
+	}
+	if err = format.Check(ctx, db, format.Known(format.Steps())); errors.Is(err, format.ErrNewer) {
+		err = fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
 func checkPartitions(ctx context.Context, db *keyspace.DB) error {
 	stored, err := db.Get(ctx, partitionsKey).Result() // first, as a Redis that is full refuses to set what is there
 	if errors.Is(err, redis.Nil) {
@@ -126,6 +145,11 @@ func checkPartitions(ctx context.Context, db *keyspace.DB) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return keyspace.Unavailable(err)
 	}
+	return comparePartitions(stored)
+}
+
+// comparePartitions refuses another number of partitions than ours; none is as good.
+func comparePartitions(stored string) error {
 	if stored = cmp.Or(stored, strconv.Itoa(keyspace.Partitions)); stored != strconv.Itoa(keyspace.Partitions) {
 		return fmt.Errorf("%w: its data is laid out in %s partitions, this version uses %d", ErrRefused, stored, keyspace.Partitions)
 	}

@@ -1,0 +1,130 @@
+package keyspace
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Kind is the word in the name of a key that says what it is for. The method of Keys that
+// makes the name says what is in it.
+type Kind string
+
+// The kinds of keys. Some are of an app, and of one of its sessions by a further name; those
+// that are of a partition have no app.
+const (
+	KindApp       Kind = "app"
+	KindRepos     Kind = "repos"
+	KindSourced   Kind = "sourced"
+	KindRefreshes Kind = "refreshes"
+	KindTurns     Kind = "turns" // a lane of the app; with a name, the hash of that session
+	KindOrder     Kind = "order"
+	KindDraft     Kind = "draft"
+	KindDrafts    Kind = "drafts"
+	KindAsked     Kind = "asked"
+	KindOutbox    Kind = "outbox"
+	KindEffect    Kind = "effect"
+	KindWritten   Kind = "written"
+	KindTrigger   Kind = "trigger"
+	KindFence     Kind = "fence"
+	KindTriggers  Kind = "triggers"
+	KindPending   Kind = Pending
+	KindFailed    Kind = Failed
+	KindOver      Kind = "over"
+	KindExplained Kind = "explained" // a sorted set of the partition; with an app, the hash of its parts
+	KindAppKeys   Kind = "keys"
+	KindLineage   Kind = "lineage"
+	KindKeyUses   Kind = "keyuses"
+	KindCompared  Kind = "compared"
+	KindUses      Kind = "uses"
+	KindRates     Kind = "rates"
+	KindApps      Kind = "apps"
+	KindSessions  Kind = "sessions"
+	KindIdle      Kind = "idle"
+	KindClosed    Kind = "closed"
+	KindVector    Kind = "vector"
+	KindConfirm   Kind = "confirm"
+	KindDead      Kind = "dead"
+	KindDue       Kind = "due"
+	KindCalls     Kind = Kind(LaneCalls)
+	KindOutboxes  Kind = Kind(LaneOutboxes)
+	KindHeld      Kind = Kind(LaneHeld)
+	KindHolders   Kind = "holders"
+	KindOwed      Kind = "owed"
+)
+
+// Place is what the name of a key says of it.
+type Place struct {
+	Partition int
+	Kind      Kind
+	App       string // empty of a key that is of the partition
+	Name      string // what follows the app: a session, an id, an outbox; empty for nothing
+}
+
+// Key is the name of the key, which PlaceOf has read.
+func (p Place) Key() string {
+	key := partition(p.Partition) + string(p.Kind)
+	for _, part := range []string{p.App, p.Name} {
+		if part != "" {
+			key += ":" + part
+		}
+	}
+	return key
+}
+
+// tagged begins the name of each key that is of a partition, and ofPartition is how many bytes
+// the tag has.
+const tagged = "earshot:{p"
+
+var ofPartition = len(partition(0))
+
+// PlaceOf reads the name of a key; false for one that is of no partition.
+func PlaceOf(key string) (Place, bool) {
+	if len(key) < ofPartition || !strings.HasPrefix(key, tagged) {
+		return Place{}, false
+	}
+	n, err := strconv.Atoi(key[len(tagged) : ofPartition-2])
+	if err != nil || key[:ofPartition] != partition(n) {
+		return Place{}, false
+	}
+	kind, rest, _ := strings.Cut(key[ofPartition:], ":")
+	app, name, _ := strings.Cut(rest, ":")
+	return Place{Partition: n, Kind: Kind(kind), App: app, Name: name}, true
+}
+
+// scanned is about how many keys are read of a server in one round trip.
+const scanned = 1000
+
+// EachKey hands out the names of all keys that are of a partition, some at a time, of a cluster
+// those of each master. One that is there all the time is handed out once or more often; one that
+// comes or goes meanwhile may not be. The error wraps that of do, or ErrUnavailable.
+func (db *DB) EachKey(ctx context.Context, do func(keys []string) error) error {
+	cluster, is := db.UniversalClient.(*redis.ClusterClient)
+	if !is {
+		return scan(ctx, db, do)
+	}
+	var one sync.Mutex // masters are asked at the same time
+	return Unavailable(cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+		one.Lock()
+		defer one.Unlock()
+		return scan(ctx, master, do)
+	}))
+}
+
+func scan(ctx context.Context, server redis.Cmdable, do func(keys []string) error) error {
+	for cursor := uint64(0); ; {
+		keys, next, err := server.Scan(ctx, cursor, tagged+"*", scanned).Result()
+		if err != nil {
+			return Unavailable(err)
+		}
+		if err := do(keys); err != nil {
+			return err
+		}
+		if cursor = next; cursor == 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package keyspace_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/keyspace"
+	"earshot/repositories/redistest"
+)
+
+// names calls every method of Keys that makes the name of a key.
+func names(k keyspace.Keys) (all []string) {
+	of := reflect.ValueOf(k)
+	for i := range of.NumMethod() {
+		kind := of.Method(i).Type()
+		var given []reflect.Value
+		for j := range kind.NumIn() {
+			value := reflect.New(kind.In(j)).Elem()
+			switch value.Kind() {
+			case reflect.String:
+				value.SetString("name")
+			case reflect.Int64:
+				value.SetInt(7)
+			default:
+				value.Set(reflect.ValueOf(time.Unix(0, 0)))
+			}
+			given = append(given, value)
+		}
+		switch made := of.Method(i).Call(given)[0].Interface().(type) {
+		case string:
+			all = append(all, made)
+		case []string:
+			all = append(all, made...)
+		}
+	}
+	return all
+}
+
+func TestThePlaceOfEveryKeyIsReadFromItsName(t *testing.T) {
+	k, n := keyspace.KeysOf("clinic"), keyspace.PartitionOf("clinic")
+	all := append(names(k), k.Repos(""), k.Triggers(""), k.Rates(""), k.Asked(""))
+	require.Greater(t, len(all), 40)
+	for _, key := range all {
+		place, is := keyspace.PlaceOf(key)
+		require.True(t, is, key)
+		require.Equal(t, n, place.Partition, key)
+		require.NotEmpty(t, place.Kind, key)
+		require.Equal(t, key, place.Key())
+		require.Contains(t, []string{"", "clinic"}, place.App, key)
+	}
+	place, _ := keyspace.PlaceOf(k.Outbox("s1/chat"))
+	require.Equal(t, keyspace.Place{Partition: n, Kind: keyspace.KindOutbox, App: "clinic", Name: "s1/chat"}, place)
+	place, _ = keyspace.PlaceOf(k.Due())
+	require.Equal(t, keyspace.Place{Partition: n, Kind: keyspace.KindDue}, place)
+	for _, other := range []string{"", "earshot:{p", "earshot:{p0}:due", "earshot:{pxx}:due", "earshot:secretkey", "other:{p01}:due"} {
+		_, is := keyspace.PlaceOf(other)
+		require.False(t, is, other)
+	}
+}
+
+func TestEveryKeyIsHandedOut(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		db, want := &keyspace.DB{UniversalClient: server.Client(), Embedded: server.Embedded()}, []string{}
+		for n := range keyspace.Partitions {
+			want = append(want, keyspace.PartitionKeys(n).Owed())
+			require.NoError(t, db.Set(t.Context(), want[n], 1, 0).Err())
+		}
+		require.NoError(t, db.Set(t.Context(), "another", 1, 0).Err())
+		var found []string
+		require.NoError(t, db.EachKey(t.Context(), func(keys []string) error {
+			found = append(found, keys...)
+			return nil
+		}))
+		slices.Sort(found)
+		require.Equal(t, want, slices.Compact(found))
+		require.ErrorIs(t, db.EachKey(t.Context(), func([]string) error { return keyspace.ErrMemory }), keyspace.ErrMemory)
+	})
+}

@@ -1,0 +1,121 @@
+// Package verify walks all that the ledger has in Redis, and says what is owed, what is
+// orphaned and what is impossible; where it is asked to, it mends that.
+//
+// A fault is a state that the service would never put right by itself: what it clears up when it
+// comes to it, or when the time of it is over, is none. Each fault has a rule (see Rules), and
+// each rule a script that looks at one thing and all that must agree with it at one instant. On
+// a service that runs, some changes take several scripts: what looks like a fault is looked at
+// again after a pause, and only what is still there is told, or mended by that same script, which
+// compares and writes in one.
+//
+// Nothing is delivered here, and no id is made: what is mended goes on under the ids that it had,
+// so that it fires as often as it would have.
+package verify
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"earshot/repositories/keyspace"
+)
+
+// Options are how a ledger is looked at.
+type Options struct {
+	DB *keyspace.DB
+	// Mend has what can be mended mended.
+	Mend bool
+	// Done and Dead are how long records are kept that owe nothing any more, and that have
+	// failed: as the service has them.
+	Done, Dead time.Duration
+	// Pause waits before what looks like a fault is looked at again.
+	Pause func(context.Context) error
+}
+
+// Report is what was found.
+type Report struct {
+	Owed Owed `json:"owed"`
+	// Keys, Apps, Sessions and Triggers are how many were looked at; of those that came or went
+	// meanwhile some may be missing or counted twice.
+	Keys     int `json:"keys"`
+	Apps     int `json:"apps"`
+	Sessions int `json:"sessions"`
+	Triggers int `json:"triggers"`
+	// Findings are the first thousand, by app and rule.
+	Findings []Finding `json:"findings"`
+	// Orphaned, Impossible and Mended are how many there are; what was mended counts as that.
+	Orphaned   int `json:"orphaned"`
+	Impossible int `json:"impossible"`
+	Mended     int `json:"mended"`
+	// Notes say what could not be looked at.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Owed is what the service has still to do. It is no fault.
+type Owed struct {
+	Messages int64 `json:"messages"` // that are not decided
+	Calls    int64 `json:"calls"`
+	Events   int64 `json:"events"`
+	Held     int64 `json:"held"`   // triggers that wait to be confirmed, or settle
+	Failed   int64 `json:"failed"` // triggers that can be tried again
+	// Oldest is for how long the first of all has been due, in seconds.
+	Oldest float64 `json:"oldestSeconds"`
+}
+
+// Finding is one fault.
+type Finding struct {
+	Rule   string `json:"rule"`
+	Class  Class  `json:"class"`
+	App    string `json:"app,omitempty"`
+	Of     string `json:"of"` // what it is about
+	Detail string `json:"detail,omitempty"`
+	// Mend is what was done about it, or would be; empty where nothing can be done here.
+	Mend   string `json:"mend,omitempty"`
+	Mended bool   `json:"mended"`
+}
+
+// mostFindings is how many findings a Report lists. All are counted, and mended.
+const mostFindings = 1000
+
+// Clean reports whether nothing is wrong any more.
+func (r *Report) Clean() bool { return r.Orphaned+r.Impossible == 0 }
+
+// Ledger looks at the whole ledger of a Redis, with as much memory for a large one as for a small
+// one. Its error wraps keyspace.ErrUnavailable where Redis did not answer; what was found and
+// mended until then is in the report.
+func Ledger(ctx context.Context, o Options) (*Report, error) {
+	w := &walk{Options: o, report: &Report{Findings: []Finding{}}, queued: newFilter(), suspected: map[string]bool{}, unknown: map[keyspace.Kind]int{}}
+	err := w.all(ctx)
+	w.report.Notes = append(w.report.Notes, w.unread()...)
+	slices.SortStableFunc(w.report.Findings, func(a, b Finding) int {
+		return strings.Compare(a.App+"\x00"+a.Rule, b.App+"\x00"+b.Rule)
+	})
+	return w.report, err
+}
+
+func (w *walk) all(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{w.queues, w.keys, w.partitions, w.failures, w.judge, w.counters} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// found adds a finding to the report.
+func (w *walk) found(f Finding) {
+	rule := ruleOf(f.Rule)
+	f.Class, f.Mend = rule.Class, rule.Mend
+	switch {
+	case f.Mended:
+		w.report.Mended++
+	case f.Class == Orphaned:
+		w.report.Orphaned++
+	default:
+		w.report.Impossible++
+	}
+	if len(w.report.Findings) < mostFindings {
+		w.report.Findings = append(w.report.Findings, f)
+	}
+}
