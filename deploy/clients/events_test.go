@@ -96,6 +96,7 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 	s.call("PUT", "/v1/apps/shop", `{"name":"Shop","settings":{"chatEvents":true}}`)
 	s.call("PUT", "/v1/apps/shop/repositories/desk", strings.ReplaceAll(shop, "%URL%", endpoint.URL))
 	s.call("PUT", "/v1/apps/shop/sessions/s1/repositories/own", `{"tools":[{"name":"own"}]}`)
+	s.call("PUT", "/v1/apps/shop/sessions/s1", `{"metadata":{"channel":"phone"}}`) // is in each event of the session
 	for _, text := range []string{"ring the bell", "ask the manager", "I want a table", "The weather was fine in Paris last year"} {
 		body, err := json.Marshal(map[string]string{"actor": "user", "text": text})
 		require.NoError(t, err)

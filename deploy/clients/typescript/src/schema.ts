@@ -1133,6 +1133,10 @@ export interface components {
             id: string;
             /** @description The message that led here; missing where there was none. */
             messageId?: string;
+            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            metadata?: {
+                [key: string]: unknown;
+            };
             /** @description The tool. */
             name: components["schemas"]["EventToolName"];
             /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
@@ -1262,6 +1266,10 @@ export interface components {
             id: string;
             /** @description The message that led here; missing where there was none. */
             messageId?: string;
+            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            metadata?: {
+                [key: string]: unknown;
+            };
             /** @description The tool. */
             name: components["schemas"]["EventToolName"];
             /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
@@ -1301,6 +1309,10 @@ export interface components {
             id: string;
             /** @description The message that led here; missing where there was none. */
             messageId?: string;
+            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            metadata?: {
+                [key: string]: unknown;
+            };
             /** @description The tool. */
             name: components["schemas"]["EventToolName"];
             /** @description The trigger that had equal values before. */
@@ -1347,6 +1359,10 @@ export interface components {
             id: string;
             /** @description The message that led here; missing where there was none. */
             messageId?: string;
+            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            metadata?: {
+                [key: string]: unknown;
+            };
             /** @description The tool. */
             name: components["schemas"]["EventToolName"];
             /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
@@ -1426,6 +1442,10 @@ export interface components {
             id: string;
             /** @description The message that led here; missing where there was none. */
             messageId?: string;
+            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            metadata?: {
+                [key: string]: unknown;
+            };
             /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
             omitted?: string[];
             /** @description The repositories whose tools were in scope. */
@@ -1459,6 +1479,10 @@ export interface components {
             id: string;
             /** @description The message that led here; missing where there was none. */
             messageId?: string;
+            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            metadata?: {
+                [key: string]: unknown;
+            };
             /** @description Required parameters without a value. */
             missing: string[] | null;
             /** @description The tool. */
@@ -1491,6 +1515,10 @@ export interface components {
             id: string;
             /** @description The message that led here; missing where there was none. */
             messageId?: string;
+            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            metadata?: {
+                [key: string]: unknown;
+            };
             /** @description The tool. */
             name: components["schemas"]["EventToolName"];
             /** @description Whether the call was answered with 2xx. */

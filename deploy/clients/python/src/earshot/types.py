@@ -327,6 +327,8 @@ class EventCancelled(_EventCancelled, total=False):
     nobody confirmed it in time."""
     # The message that led here; missing where there was none.
     messageId: str
+    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    metadata: Dict[str, Any]
     # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
     # read over REST.
     omitted: List[str]
@@ -440,6 +442,8 @@ class EventConfirm(_EventConfirm, total=False):
     """A tool was called for, and waits for a yes before it has an effect."""
     # The message that led here; missing where there was none.
     messageId: str
+    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    metadata: Dict[str, Any]
     # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
     # read over REST.
     omitted: List[str]
@@ -476,6 +480,8 @@ class EventDuplicate(_EventDuplicate, total=False):
     """A tool was called for with values that an earlier trigger had: that one stands for it."""
     # The message that led here; missing where there was none.
     messageId: str
+    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    metadata: Dict[str, Any]
     # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
     # read over REST.
     omitted: List[str]
@@ -518,6 +524,8 @@ class EventFired(_EventFired, total=False):
     answer: EventFiredAnswer
     # The message that led here; missing where there was none.
     messageId: str
+    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    metadata: Dict[str, Any]
     # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
     # read over REST.
     omitted: List[str]
@@ -573,6 +581,8 @@ class EventNotmatching(_EventNotmatching, total=False):
     """Tools were in scope, and the message called for none."""
     # The message that led here; missing where there was none.
     messageId: str
+    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    metadata: Dict[str, Any]
     # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
     # read over REST.
     omitted: List[str]
@@ -615,6 +625,8 @@ class EventRejected(_EventRejected, total=False):
     ask: str
     # The message that led here; missing where there was none.
     messageId: str
+    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    metadata: Dict[str, Any]
     # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
     # read over REST.
     omitted: List[str]
@@ -646,6 +658,8 @@ class EventResult(_EventResult, total=False):
     error: str
     # The message that led here; missing where there was none.
     messageId: str
+    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    metadata: Dict[str, Any]
     # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
     # read over REST.
     omitted: List[str]
