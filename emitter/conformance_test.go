@@ -13,6 +13,7 @@ import (
 
 	"earshot/emitter"
 	"earshot/emitter/natstest"
+	"earshot/repositories/version"
 	"earshot/trigger/effect"
 )
 
@@ -73,14 +74,15 @@ func storedOnce(t *testing.T, options emitter.Options, nats broker) {
 	require.Equal(t, "tool.trigger.clinic.s1.book", stored[0].Subject)
 	require.JSONEq(t, `{"n":"e1"}`, string(stored[0].Data))
 	for name, value := range map[string]string{
-		"Nats-Msg-Id":    "e1",
-		"ce-specversion": "1.0",
-		"ce-id":          "event-e1",
-		"ce-type":        "earshot.tool.trigger",
-		"ce-source":      "/apps/clinic/sessions/s1",
-		"ce-time":        "2026-12-01T08:30:00.000000123Z",
-		"content-type":   "application/json",
-		"traceparent":    effect.TraceParent,
+		"Nats-Msg-Id":       "e1",
+		"ce-specversion":    "1.0",
+		"ce-id":             "event-e1",
+		"ce-type":           "earshot.tool.trigger",
+		"ce-source":         "/apps/clinic/sessions/s1",
+		"ce-time":           "2026-12-01T08:30:00.000000123Z",
+		"content-type":      "application/json",
+		"ce-earshotversion": version.Current().Version,
+		"traceparent":       effect.TraceParent,
 	} {
 		require.Equal(t, []string{value}, stored[0].Header[name], name)
 	}

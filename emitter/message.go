@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"earshot/repositories/keyspace"
+	"earshot/repositories/version"
 	"earshot/trigger/effect"
 )
 
@@ -27,6 +28,7 @@ func message(delivery effect.Effect) *nats.Msg {
 	h.set("ce-type", escape(event.Type))
 	h.set("ce-source", escape(event.Source))
 	h.set("ce-time", escape(event.Time.UTC().Format(time.RFC3339Nano)))
+	h.set("ce-earshotversion", escape(version.Current().Version))
 	h.set("content-type", "application/json")
 	if delivery.TraceParent != "" {
 		h.set("traceparent", escape(delivery.TraceParent))
@@ -37,7 +39,7 @@ func message(delivery effect.Effect) *nats.Msg {
 }
 
 // mostHeaders is how many a message has.
-const mostHeaders = 9
+const mostHeaders = 10
 
 // headers is a header whose lists of one value lie side by side.
 type headers struct {

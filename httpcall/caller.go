@@ -13,6 +13,7 @@ import (
 	"earshot/httpcall/mcpclient"
 	"earshot/repositories"
 	"earshot/repositories/crash"
+	"earshot/repositories/version"
 	"earshot/trigger/effect"
 )
 
@@ -30,10 +31,8 @@ type Options struct {
 	Policy guard.Policy
 	// Resolver looks up the names of endpoints; the system's.
 	Resolver *net.Resolver
-	// UserAgent is "earshot". A tool's own header overrides it.
+	// UserAgent is "earshot/" and the version. A tool's own header overrides it.
 	UserAgent string
-	// Version is what MCP servers are told of us; "development".
-	Version string
 	// TokenTimeout bounds one token request; 10 s. Calls that wait for the token do
 	// not wait longer than their own time.
 	TokenTimeout time.Duration
@@ -86,7 +85,7 @@ func New(options Options) *Caller {
 		unpooled:  newClient(fresh),
 		tokens:    newTokenCache(client, o),
 		hosts:     newHostLimiter(o),
-		mcp:       mcpclient.New(mcpclient.Options{Version: o.Version, Idle: mcpIdle}),
+		mcp:       mcpclient.New(mcpclient.Options{Idle: mcpIdle}),
 		userAgent: o.UserAgent,
 		now:       o.Now,
 		log:       o.Logger,
@@ -109,7 +108,7 @@ func (c *Caller) CloseIdleConnections() {
 }
 
 func (o Options) withDefaults() Options {
-	o.UserAgent = or(o.UserAgent, "earshot")
+	o.UserAgent = or(o.UserAgent, version.Product())
 	o.TokenTimeout = or(o.TokenTimeout, 10*time.Second)
 	o.Tokens = or(o.Tokens, 4096)
 	o.HostLimit = or(o.HostLimit, 8)

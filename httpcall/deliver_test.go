@@ -15,6 +15,7 @@ import (
 
 	"earshot/httpcall"
 	"earshot/repositories"
+	"earshot/repositories/version"
 	"earshot/trigger/effect"
 	"earshot/trigger/effect/effecttest"
 )
@@ -51,7 +52,7 @@ func TestWithoutRequestTheEventIsPosted(t *testing.T) {
 	require.Equal(t, "/hook", got.uri)
 	require.Equal(t, `{"id":"t1"}`, got.body)
 	for name, want := range map[string]string{
-		"Content-Type": "application/json", "User-Agent": "earshot",
+		"Content-Type": "application/json", "User-Agent": version.Product(),
 		"Webhook-Id": "t1", "Idempotency-Key": "t1", "Earshot-Attempt": "3",
 		"Webhook-Timestamp": strconv.FormatInt(r.clock.Now().Unix(), 10),
 		"Traceparent":       delivery.TraceParent,

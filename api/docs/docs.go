@@ -4,8 +4,11 @@
 package docs
 
 import (
+	"bytes"
+	"earshot/repositories/version"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -28,8 +31,9 @@ type Route struct {
 
 // Documents serves the descriptions of the API, as Build has made them.
 type Documents struct {
-	openapi []byte
-	page    page
+	openapi  []byte
+	asyncapi []byte
+	page     page
 }
 
 // Build makes the descriptions of a table of routes and of the JSON Schemas that their
@@ -39,8 +43,10 @@ func (d *Documents) Build(table []Route, schemas ...[]byte) error {
 	if err != nil {
 		return err
 	}
+	document["info"].(object)["version"] = version.Current().Version
+	d.asyncapi = versioned(asyncapi)
 	var events object
-	if err := json.Unmarshal(asyncapi, &events); err != nil {
+	if err := json.Unmarshal(d.asyncapi, &events); err != nil {
 		return err
 	}
 	d.page = newPage(table, document, events, schemas)
@@ -56,5 +62,11 @@ func (d *Documents) ServeOpenAPI(c echo.Context) error {
 
 // ServeAsyncAPI answers with the AsyncAPI document.
 func (d *Documents) ServeAsyncAPI(c echo.Context) error {
-	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, asyncapi)
+	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, d.asyncapi)
+}
+
+// versioned puts the version of the program into a description, as the first version in it, which
+// is that of its info. The rest is as people wrote it, in their order.
+func versioned(text []byte) []byte {
+	return bytes.Replace(text, []byte(`"version": "1"`), fmt.Appendf(nil, `"version": %q`, version.Current().Version), 1)
 }

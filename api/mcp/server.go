@@ -17,6 +17,7 @@ import (
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
+	"earshot/repositories/version"
 	"earshot/trigger"
 	"earshot/trigger/asked"
 	"earshot/trigger/effect"
@@ -107,7 +108,7 @@ func New(options Options) *Server {
 }
 
 // serviceInfo is how the server calls itself.
-var serviceInfo = &sdk.Implementation{Name: "earshot", Title: "Earshot", Version: "1"}
+var serviceInfo = &sdk.Implementation{Name: "earshot", Title: "Earshot", Version: version.Current().Version}
 
 // tasksExtension is the extension by which calls become tasks (SEP-2663).
 const tasksExtension = "io.modelcontextprotocol/tasks"

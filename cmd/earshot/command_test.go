@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"earshot/repositories/version"
 	"encoding/base64"
+	"encoding/json"
 	"maps"
 	"net"
 	"strings"
@@ -17,8 +19,14 @@ import (
 func TestVersionSaysWhatItIs(t *testing.T) {
 	got := command(t, nil, "version")
 	require.Zero(t, got.code)
-	require.Regexp(t, `^earshot \S+ go1\.\d+\S* \w+/\w+\n$`, got.out)
+	require.Regexp(t, `^earshot \S+ (\(commit .*\) )?go1\.\d+\S* \w+/\w+\n$`, got.out)
 	require.Empty(t, got.err)
+
+	got = command(t, nil, "version", "--json")
+	require.Zero(t, got.code, got.err)
+	var build version.Build
+	require.NoError(t, json.Unmarshal([]byte(got.out), &build))
+	require.Equal(t, version.Current(), build)
 }
 
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {

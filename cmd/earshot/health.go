@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +16,7 @@ import (
 
 	"earshot/cmd/earshot/client"
 	"earshot/repositories/fault"
+	"earshot/repositories/version"
 )
 
 // healthTimeout is how long health waits by default. A replica answers its probe within two
@@ -114,4 +116,26 @@ func dialable(addr string) (string, error) {
 		host = "::1"
 	}
 	return net.JoinHostPort(host, port), nil
+}
+
+func newVersion() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Long: "Print the version of this program, the commit that it was built from and when that was made,\n" +
+			"the version of Go and the platform. The same version is in /openapi.json, in the header\n" +
+			"ce-earshotversion of events, in the User-Agent of calls, and in the metric earshot_build_info.",
+		Example: "  earshot version\n  earshot version --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(version.Current())
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "earshot", version.Current())
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	return cmd
 }

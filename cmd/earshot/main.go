@@ -10,11 +10,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,6 +31,36 @@ func main() {
 	stop()
 	os.Exit(code)
 }
+
+// environment holds the inputs and outputs of a command beside its arguments, so that
+// tests can run commands as main does.
+type environment struct {
+	out    io.Writer
+	err    io.Writer
+	lookup func(variable string) (string, bool)
+	in     io.Reader // what a user types
+	now    func() time.Time
+	// pause waits until the duration is over, or returns the error of ctx, which ended.
+	pause func(ctx context.Context, d time.Duration) error
+}
+
+// pause is the pause of an environment that is measured by the clock of the machine.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// exitWith is an error that only sets the exit code; nothing is printed for it.
+type exitWith int
+
+// Error returns the code, for whoever prints it all the same.
+func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // run executes the command line and returns its exit code: 0, 1 for a fault, or that of an
 // exitWith.
@@ -112,16 +143,4 @@ func explainFlag(cmd *cobra.Command, err error) error {
 		hint = fault.DidYouMean("--"+unknown.GetSpecifiedName(), known)
 	}
 	return fmt.Errorf("%w%s (see: %s --help)", err, hint, cmd.CommandPath())
-}
-
-func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "  earshot version",
-		Args:    cobra.NoArgs,
-		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "earshot %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-		},
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
+	"earshot/repositories/version"
 )
 
 func newServe(env environment) *cobra.Command {
@@ -40,7 +41,7 @@ func newServe(env environment) *cobra.Command {
 				return err
 			}
 			paceCollector(env.lookup)
-			log.Info("service.listening", "version", version, "url", s.URL(), "matcher", s.matcher.Describe())
+			log.Info("service.listening", "version", version.Current().Version, "url", s.URL(), "matcher", s.matcher.Describe())
 			return s.run(cmd.Context())
 		},
 	}
@@ -126,7 +127,7 @@ func (s *service) started(ctx context.Context) {
 			return
 		}
 	}
-	s.log.Info("service.started", "version", version, "url", s.URL())
+	s.log.Info("service.started", "version", version.Current().Version, "url", s.URL())
 }
 
 // admit opens the gate when Redis has been checked. Its error means that the service
@@ -157,7 +158,7 @@ func (s *service) admitData(ctx context.Context, db *keyspace.DB) error {
 		return err
 	}
 	err := format.Upgrade{
-		DB: db, Steps: format.Steps(), Program: version, NewToken: rand.Text, Begun: s.redisGate.Tell, Log: s.log,
+		DB: db, Steps: format.Steps(), Program: version.Current().Version, NewToken: rand.Text, Begun: s.redisGate.Tell, Log: s.log,
 		Older: func(ctx context.Context, below int) ([]string, error) { return redisdb.Older(ctx, db, below) },
 	}.Run(ctx)
 	if errors.Is(err, format.ErrNewer) {

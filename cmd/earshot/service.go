@@ -36,6 +36,7 @@ import (
 	"earshot/matcher/llm/provider"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
+	"earshot/repositories/version"
 	"earshot/trigger"
 	"earshot/trigger/asked"
 	"earshot/trigger/erasure"
@@ -120,7 +121,7 @@ func (s *service) openAdapters() error {
 	if err != nil {
 		return err
 	}
-	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Version: version, Logger: s.log, Now: s.env.now})
+	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log, Now: s.env.now})
 	s.runner = sqlquery.New(sqlquery.Options{Apps: s.store, Dial: dialUnder(policy), SQLiteDir: s.config.SQLiteDir, Logger: s.log})
 	return nil
 }
@@ -136,7 +137,7 @@ func (c config) models(log *slog.Logger, env environment) llm.Options {
 func (s *service) openEngine() (err error) {
 	registry, metrics := prometheus.NewRegistry(), trigger.NewMetrics()
 	models := newLLMMetrics()
-	registry.MustRegister(metrics, models, s.emitter, room.New(s.env.now, s.redisMemory, s.emitter.Room), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(buildInfo(), metrics, models, s.emitter, room.New(s.env.now, s.redisMemory, s.emitter.Room), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	of := s.config.models(s.log, s.env)
 	of.Observe, of.HTTPClient = models.observe, provider.NewHTTPClient(s.config.MaxTurns)
 	if s.openSpace(); s.space != nil {
@@ -190,7 +191,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	})
 	if s.config.NATSIngress {
 		s.ingress = micro.New(micro.Options{
-			REST: rest, AdminKey: s.config.AdminKey, Connect: s.dialNATS, Program: version, Parting: shutdownTimeout, Logger: s.log, Now: s.env.now,
+			REST: rest, AdminKey: s.config.AdminKey, Connect: s.dialNATS, Program: version.Current().Version, Parting: shutdownTimeout, Logger: s.log, Now: s.env.now,
 			AtOnce: s.config.MaxTurns + s.config.MaxWaiting,
 		})
 	}
@@ -279,6 +280,18 @@ type otherKey struct{ error }
 
 // Public implements api.Public.
 func (otherKey) Public() string { return "holds what another secret key has sealed" }
+
+// buildInfo is a metric of which version a replica is. Its value is always 1, so that others can be
+// multiplied with it for its labels.
+func buildInfo() prometheus.Collector {
+	of := version.Current()
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "earshot_build_info", Help: "What this replica was built from; the value is 1.",
+		ConstLabels: prometheus.Labels{"version": of.Version, "commit": of.Commit, "go": of.Go},
+	})
+	info.Set(1)
+	return info
+}
 
 // llmMetrics is a collector of the requests to LLMs. The names of its metrics are public.
 type llmMetrics struct {

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"earshot/repositories/version"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -24,8 +25,6 @@ type Server struct {
 
 // Options of a Client; what is zero has the default that stands with it.
 type Options struct {
-	// Version is what servers are told of the client; "development".
-	Version string
 	// Idle is how long a session stays open that nobody uses; 5 min.
 	Idle time.Duration
 	// Sessions is how many of those there are at most; 256.
@@ -60,9 +59,6 @@ const maxRevisions = 4096
 
 // New returns a Client, which opens a session with the first call.
 func New(o Options) *Client {
-	if o.Version == "" {
-		o.Version = "development"
-	}
 	if o.Idle == 0 {
 		o.Idle = 5 * time.Minute
 	}
@@ -71,7 +67,7 @@ func New(o Options) *Client {
 	}
 	revisions, _ := lru.New[string, string](maxRevisions) // fails for a size of 0 only
 	return &Client{
-		sdk: mcp.NewClient(&mcp.Implementation{Name: "earshot", Version: o.Version}, &mcp.ClientOptions{
+		sdk: mcp.NewClient(&mcp.Implementation{Name: "earshot", Version: version.Current().Version}, &mcp.ClientOptions{
 			Capabilities:   &mcp.ClientCapabilities{}, // none: nothing is answered to a server that asks
 			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 			Logger:         slog.New(slog.DiscardHandler), // it quotes what servers say

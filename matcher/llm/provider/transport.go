@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"earshot/matcher"
+	"earshot/repositories/version"
 )
 
 // maxAnswer bounds the body of an answer, in bytes. What a model writes is a few
@@ -87,7 +88,7 @@ func (t *Transport) Post(ctx context.Context, to *url.URL, header http.Header, b
 	maps.Copy(request.Header, header)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
-	request.Header.Set("User-Agent", "earshot")
+	request.Header.Set("User-Agent", version.Product())
 	response, err := t.Send(request, body, text)
 	if err != nil {
 		return nil, Failure(ctx, err, t.key)

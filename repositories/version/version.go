@@ -1,0 +1,108 @@
+// Package version says which version of Earshot a program is, and what it was built from.
+// Everything that tells a version asks here: commands, descriptions, events, calls, logs and
+// metrics.
+package version
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+)
+
+// What a release is built with, as -ldflags "-X earshot/repositories/version.linkedVersion=1.2.3".
+// It is linked in, since a source archive or the context of an image has no history to read.
+var (
+	linkedVersion string // without a leading v
+	linkedCommit  string
+	linkedDate    string // of the commit, RFC 3339 in UTC
+)
+
+// unknown is the version of a program that was built without its history, as go run does.
+const unknown = "devel"
+
+// Build is what a program was built from.
+type Build struct {
+	// Version is that of a release, such as 1.2.3, or 0.0.0-20261201083000-4bf92f3577b3 after
+	// the time and the name of the commit, with +dirty after it where files were changed
+	// since. It is devel where nothing is known.
+	Version string `json:"version"`
+	// Commit is the name of the commit; empty where it is not known.
+	Commit string `json:"commit,omitempty"`
+	// Date is the time of the commit, RFC 3339 in UTC; empty where it is not known.
+	Date string `json:"date,omitempty"`
+	// Modified is true where files were changed since the commit.
+	Modified bool `json:"modified"`
+	// Go is the version of the compiler, Platform the system and the processor: linux/amd64.
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// Current is the build of this program. It is read once.
+var Current = sync.OnceValue(func() Build {
+	info, _ := debug.ReadBuildInfo() // nil: nothing is known
+	return read(info)
+})
+
+// Product is how the program calls itself to the servers that it asks, as in earshot/1.2.3.
+func Product() string { return "earshot/" + Current().Version }
+
+// String writes a build as one line, for people.
+func (b Build) String() string {
+	parts := []string{b.Version}
+	if b.Commit != "" {
+		parts = append(parts, fmt.Sprintf("(commit %.12s of %s)", b.Commit, b.Date))
+	}
+	return strings.Join(append(parts, b.Go, b.Platform), " ")
+}
+
+// read takes what was linked in, and else what Go has written into the program.
+func read(info *debug.BuildInfo) Build {
+	of := settingsOf(info)
+	b := Build{
+		Commit: cmp.Or(linkedCommit, of["vcs.revision"]), Date: cmp.Or(linkedDate, of["vcs.time"]), Modified: of["vcs.modified"] == "true",
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	b.Version = cmp.Or(linkedVersion, moduleVersion(info), Unreleased(b.Commit, b.Date, b.Modified))
+	b.Modified = b.Modified || strings.HasSuffix(b.Version, dirty)
+	return b
+}
+
+func settingsOf(info *debug.BuildInfo) map[string]string {
+	settings := map[string]string{}
+	if info != nil {
+		for _, setting := range info.Settings {
+			settings[setting.Key] = setting.Value
+		}
+	}
+	return settings
+}
+
+// moduleVersion is the version that Go has found for the module: the tag of the commit, or a
+// name after the one before it.
+func moduleVersion(info *debug.BuildInfo) string {
+	if info == nil || info.Main.Version == "(devel)" {
+		return ""
+	}
+	return strings.TrimPrefix(info.Main.Version, "v")
+}
+
+// dirty ends the version of what was built with files that no commit has.
+const dirty = "+dirty"
+
+// Unreleased is the version of a commit that no release was made of. It sorts before all
+// releases, and by time.
+func Unreleased(commit, date string, modified bool) string {
+	at, err := time.Parse(time.RFC3339, date)
+	if commit == "" || err != nil {
+		return unknown
+	}
+	name := fmt.Sprintf("0.0.0-%s-%.12s", at.UTC().Format("20060102150405"), commit)
+	if modified {
+		name += dirty
+	}
+	return name
+}
