@@ -231,6 +231,7 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		{"--history", "EARSHOT_HISTORY", "many", "history"},
 		{"--session-ttl", "EARSHOT_SESSION_TTL", "999ms", "must be a second or more"},
 		{"--session-ttl", "EARSHOT_SESSION_TTL", "1d", "session-ttl"},
+		{"--drain", "EARSHOT_DRAIN", "-1s", "must be 0 to 10m0s"},
 		{"--retention", "EARSHOT_RETENTION", "999ms", "must be a second or more"},
 		{"--dead-retention", "EARSHOT_DEAD_RETENTION", "0s", "must be a second or more"},
 		{"--explain-retention", "EARSHOT_EXPLAIN_RETENTION", "0s", "must be a second or more"},

@@ -58,12 +58,21 @@ type config struct {
 	MaxWaiting    int
 	StrictRedis   bool
 	RedisReplicas keyspace.Replicas
+	Drain         time.Duration
 	NATSIngress   toggle
 	SERMAS        toggle
 	SERMASTTL     time.Duration // of its clients' tokens
 	TLSCert       string
 	TLSKey        string
 }
+
+const (
+	// defaultDrain is as long as balancers commonly take to notice; with shutdownTimeout it is
+	// less than the 30 s after which Kubernetes kills.
+	defaultDrain = 5 * time.Second
+	// maxDrain is more than any of them takes.
+	maxDrain = 10 * time.Minute
+)
 
 // register declares the flags. Defaults never come from the environment, so that
 // --help prints no credential.
@@ -82,6 +91,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	s.text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may be at: deny, allow, or CIDRs with commas between them")
 	s.text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
 	c.registerRetention(s)
+	s.duration(&c.Drain, "drain", "EARSHOT_DRAIN", defaultDrain, "how long to go on after SIGTERM, with /readyz at 503 and connections ended with their answers, so that a load balancer sends requests elsewhere before they are refused")
 	flags.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 leaves it as it is")
@@ -156,6 +166,7 @@ func (c *config) check() error {
 	add(c.RedisReplicas.Count < 0, "--redis-wait (EARSHOT_REDIS_WAIT) is %d; it must be 0 or more", c.RedisReplicas.Count)
 	add(c.RedisReplicas.Timeout < time.Millisecond || c.RedisReplicas.Timeout >= redisdb.ReadTimeout,
 		"--redis-wait-timeout (EARSHOT_REDIS_WAIT_TIMEOUT) is %s; it must be 1ms or more and below %s", c.RedisReplicas.Timeout, redisdb.ReadTimeout)
+	add(c.Drain < 0 || c.Drain > maxDrain, "--drain (EARSHOT_DRAIN) is %s; it must be 0 to %s, as in 5s", c.Drain, maxDrain)
 	for _, limit := range c.requestLimits() {
 		add(*limit.into < 2, "--%s (%s) is %d; it must be 2 or more, for one app has at most half", limit.name, limit.variable(), *limit.into)
 	}

@@ -26,9 +26,8 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx := untilSignalled()
 	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause})
-	stop()
 	os.Exit(code)
 }
 
@@ -61,6 +60,26 @@ type exitWith int
 
 // Error returns the code, for whoever prints it all the same.
 func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// errTerminated is why a context has ended that a supervisor has ended, and no person.
+var errTerminated = errors.New("told to end by SIGTERM")
+
+// untilSignalled is a context that ends with the first signal to end. The second ends the
+// process at once.
+func untilSignalled() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		var cause error
+		if <-signals == syscall.SIGTERM {
+			cause = errTerminated
+		}
+		signal.Stop(signals)
+		cancel(cause)
+	}()
+	return ctx
+}
 
 // run executes the command line and returns its exit code: 0, 1 for a fault, or that of an
 // exitWith.

@@ -69,11 +69,12 @@ func (s *service) serve() error {
 	return s.http.Serve(s.listener)
 }
 
-// run serves until ctx ends, then finishes what is in flight. It ends early if the HTTP
-// server fails, or if Redis must not be used.
-func (s *service) run(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+// run serves until ctx ends, and then for as long as others need to notice; then it finishes
+// what is in flight. It ends early if the HTTP server fails, or if Redis must not be used.
+func (s *service) run(told context.Context) error {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(told))
 	defer cancel(nil)
+	defer context.AfterFunc(told, func() { s.drain(ctx, context.Cause(told)); cancel(nil) })()
 	go func() {
 		if err := s.serve(); !errors.Is(err, http.ErrServerClosed) {
 			cancel(err)
@@ -140,6 +141,17 @@ func (s *service) admit(ctx context.Context) error {
 		URL: s.config.RedisURL.Reveal(), Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
 		Also: s.admitData, Pause: s.env.pause, Log: s.log,
 	}.Open(ctx, s.redisGate)
+}
+
+// drain goes on working for a while in which /readyz says that it is to stop, where a supervisor
+// has told it to: a person at a terminal has no balancer.
+func (s *service) drain(ctx context.Context, cause error) {
+	if s.config.Drain == 0 || !errors.Is(cause, errTerminated) {
+		return
+	}
+	s.parting.Begin()
+	s.log.Info("service.draining", "for", s.config.Drain.String())
+	_ = s.env.pause(ctx, s.config.Drain) // or until it fails
 }
 
 // shutDown stops taking messages and claiming effects, and waits for those in flight.

@@ -64,6 +64,7 @@ type service struct {
 	engine    *trigger.Engine
 	refresher *refresh.Refresher
 	http      *http.Server
+	parting   server.Parting
 	ingress   *micro.Service // over NATS; nil: it is off
 	listener  net.Listener
 }
@@ -187,7 +188,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check, Offer: s.caller.Offered,
 		Asked: asked.New(s.db, s.env.now), Kept: s.store.Retention().Done,
-		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}},
+		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}, {Name: "this replica", Ready: s.parting.Ready}},
 	})
 	if s.config.NATSIngress {
 		s.ingress = micro.New(micro.Options{
@@ -195,7 +196,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 			AtOnce: s.config.MaxTurns + s.config.MaxWaiting,
 		})
 	}
-	s.http = server.New(s.config.Addr, console.New(console.Options{REST: s.withSERMAS(rest), Sealer: s.sealer, Now: s.env.now}))
+	s.http = server.New(s.config.Addr, s.parting.Handler(console.New(console.Options{REST: s.withSERMAS(rest), Sealer: s.sealer, Now: s.env.now})))
 	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
 }

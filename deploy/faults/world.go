@@ -146,7 +146,7 @@ func (w *world) environment(addr string) []string {
 	env := []string{
 		"EARSHOT_ADDR=" + addr, "REDIS_URL=redis://" + w.proxy.addr(), "NATS_URL=" + w.broker,
 		"OPENAI_API_KEY=" + w.secrets.llm, "OPENAI_BASE_URL=" + w.model.URL + "/v1",
-		"EARSHOT_ADMIN_KEY=" + w.secrets.admin, "EARSHOT_SECRET_KEY=" + w.secrets.key, "EARSHOT_PRIVATE_URLS=allow",
+		"EARSHOT_ADMIN_KEY=" + w.secrets.admin, "EARSHOT_SECRET_KEY=" + w.secrets.key, "EARSHOT_PRIVATE_URLS=allow", "EARSHOT_DRAIN=0s",
 		"EARSHOT_FLAW=" + string(w.options.flaw),
 	}
 	if w.full > 0 {

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/devtest"
+)
+
+// beforeVariable names the program, or the commit, that replicas are upgraded from in the tests.
+const beforeVariable = "EARSHOT_BEFORE"
+
+// short are the options of the short form.
+func short(t *testing.T) options {
+	if testing.Short() {
+		t.Skip("restarts three replicas under load")
+	}
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		devtest.Missing(t, "no redis-server on the path: install it with apt-get install redis-server, or brew install redis")
+	}
+	o := defaults()
+	o.dir, o.logf, o.settle, o.clients = t.TempDir(), t.Logf, 300*time.Millisecond, 4
+	return o
+}
+
+func TestNobodyNoticesARestartOfAllReplicasOneByOne(t *testing.T) {
+	var said strings.Builder
+	o := short(t)
+	require.NoError(t, run(t.Context(), o, &said))
+	require.Regexp(t, `^[1-9]\d* requests, 0 sent twice, 0 failed\n`, said.String(), "the balancer has left each in time")
+	t.Log(said.String())
+}
+
+func TestNobodyNoticesAnUpgradeFromTheVersionBefore(t *testing.T) {
+	o := short(t)
+	if o.before = os.Getenv(beforeVariable); o.before == "" {
+		t.Skip("an earlier version takes minutes to build: set " + beforeVariable + " to a program or a commit of one, or run: go run ./deploy/rolling -marks -before 005fb8e")
+	}
+	o.marks = true // it may not drain
+	var said strings.Builder
+	require.NoError(t, run(t.Context(), o, &said))
+	t.Log(said.String())
+}
