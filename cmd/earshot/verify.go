@@ -50,14 +50,12 @@ func newVerify(env environment) *cobra.Command {
 }
 
 func (v *verification) register(flags *pflag.FlagSet) {
-	flags.TextVar(&v.redisURL, "redis-url", secret.Secret{}, "`URL` of the Redis of the service, as serve reads it (REDIS_URL)")
+	set := settings{flags}
+	set.credential(&v.redisURL, "redis-url", "REDIS_URL", "`URL` of the Redis of the service, as serve reads it")
+	set.duration(&v.keep.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long the service keeps records that have delivered everything")
+	set.duration(&v.keep.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long it keeps those that have failed")
 	flags.BoolVar(&v.mend, "mend", false, "mend what can be mended")
 	flags.BoolVar(&v.json, "json", false, "print the report as JSON")
-	flags.DurationVar(&v.keep.Done, "retention", store.DefaultRetention, "how long the service keeps records that have delivered everything (EARSHOT_RETENTION)")
-	flags.DurationVar(&v.keep.Dead, "dead-retention", store.DefaultDeadRetention, "how long it keeps those that have failed (EARSHOT_DEAD_RETENTION)")
-	for name, variable := range map[string]string{"redis-url": "REDIS_URL", "retention": "EARSHOT_RETENTION", "dead-retention": "EARSHOT_DEAD_RETENTION"} {
-		flags.SetAnnotation(name, envAnnotation, []string{variable}) //nolint:errcheck // the flag exists
-	}
 }
 
 // verifyPause is how long what looks like a fault has to be one: a change that takes several

@@ -8,11 +8,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
 	"earshot/emitter"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
+	"earshot/trigger/verify"
 )
 
 // evidence is all that is seen of a run from outside, when it is over.
@@ -28,6 +32,7 @@ type evidence struct {
 	retried    map[string]int // triggerId to retries by hand of what had failed
 	due        int64
 	left       []string // what stands in Redis of effects that no counter counts
+	findings   []string // what is orphaned or impossible in the ledger
 	leaks      []string
 	faults     []string // panics and data races in the logs
 	// deleted says that the stream was deleted in between: what is missing in it was
@@ -94,7 +99,22 @@ func gather(ctx context.Context, w *world, c *clients, deleted bool) (*evidence,
 		return nil, err
 	}
 	e.due, e.left = w.due(), left
+	if e.findings, err = w.findings(ctx); err != nil {
+		return nil, err
+	}
 	return e, e.readLogs(w)
+}
+
+// findings are what earshot verify says of the ledger.
+func (w *world) findings(ctx context.Context) (list []string, err error) {
+	report, err := verify.Ledger(ctx, verify.Options{
+		DB: &keyspace.DB{UniversalClient: w.client}, Done: store.DefaultRetention, Dead: store.DefaultDeadRetention,
+		Pause: func(ctx context.Context) error { wait(ctx, time.Second); return ctx.Err() },
+	})
+	for _, f := range report.Findings {
+		list = append(list, fmt.Sprintf("%s of %s: %s %s", f.Rule, f.App, f.Of, f.Detail))
+	}
+	return append(list, report.Notes...), err
 }
 
 // askers is how many ask again at the same time.

@@ -28,6 +28,7 @@ var rules = []struct {
 	{"the first answer holds", (*evidence).theFirstAnswerHolds},
 	{"sessions are in order", (*evidence).sessionsAreInOrder},
 	{"nothing is owed", (*evidence).nothingIsOwed},
+	{"the ledger is in order", func(e *evidence) []string { return e.findings }},
 	{"no credential gets out", func(e *evidence) []string { return e.leaks }},
 	{"no panic and no data race", func(e *evidence) []string { return e.faults }},
 }

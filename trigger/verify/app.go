@@ -111,8 +111,7 @@ func (w *walk) explained(ctx context.Context, places []keyspace.Place) ([]probe,
 			for _, name := range names {
 				args = append(args, name)
 			}
-			probes = append(probes, probe{unexplained, []string{k.ExplainedParts(), k.Explained()}, args, place.App, "explanations from " + names[0]})
-			return nil
+			return w.ask(ctx, []probe{{unexplained, []string{k.ExplainedParts(), k.Explained()}, args, place.App, "explanations from " + names[0]}})
 		})
 	}
 	return probes, err

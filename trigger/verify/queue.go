@@ -144,8 +144,7 @@ func (w *walk) holders(ctx context.Context, places []keyspace.Place) (probes []p
 			for _, box := range boxes {
 				keys, args = append(keys, k.Outbox(box)), append(args, box)
 			}
-			probes = append(probes, probe{leaseOfNone, keys, args, place.App, "leases from " + boxes[0]})
-			return nil
+			return w.ask(ctx, []probe{{leaseOfNone, keys, args, place.App, "leases from " + boxes[0]}})
 		})
 		if err != nil {
 			return nil, err

@@ -52,6 +52,7 @@ end
 return faults
 `)
 
+// sessionLists asks while it reads: a list may be long.
 func (w *walk) sessionLists(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
 	for _, place := range places {
 		k := keyspace.KeysOf(place.App)
@@ -60,8 +61,7 @@ func (w *walk) sessionLists(ctx context.Context, places []keyspace.Place) (probe
 			for _, id := range ids {
 				keys, args = append(keys, k.Turns(id)), append(args, id)
 			}
-			probes = append(probes, probe{listedSession, keys, args, place.App, "sessions from " + ids[0]})
-			return nil
+			return w.ask(ctx, []probe{{listedSession, keys, args, place.App, "sessions from " + ids[0]}})
 		})
 		if err != nil {
 			return nil, err
@@ -86,6 +86,7 @@ end
 return faults
 `)
 
+// triggerLists asks while it reads, as sessionLists does.
 func (w *walk) triggerLists(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
 	for _, place := range places {
 		k := keyspace.KeysOf(place.App)
@@ -101,8 +102,7 @@ func (w *walk) triggerLists(ctx context.Context, places []keyspace.Place) (probe
 			for _, id := range ids {
 				keys, args = append(keys, k.Trigger(id)), append(args, id)
 			}
-			probes = append(probes, probe{listedTrigger, keys, args, place.App, name + " from " + ids[0]})
-			return nil
+			return w.ask(ctx, []probe{{listedTrigger, keys, args, place.App, name + " from " + ids[0]}})
 		})
 		if err != nil {
 			return nil, err
