@@ -164,3 +164,13 @@ func browser(t *testing.T) context.Context {
 	t.Cleanup(stop)
 	return window
 }
+
+func TestClientsHaveTheLicenseOfTheProject(t *testing.T) {
+	license, err := os.ReadFile("../../LICENSE")
+	require.NoError(t, err)
+	for _, folder := range []string{"typescript", "python"} {
+		its, err := os.ReadFile(filepath.Join(folder, "LICENSE"))
+		require.NoError(t, err)
+		require.Equal(t, string(license), string(its), folder)
+	}
+}

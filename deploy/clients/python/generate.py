@@ -105,7 +105,7 @@ def prefixed(schema: Any) -> Any:
 
 def types(openapi: dict[str, Any], asyncapi: dict[str, Any]) -> str:
     schemas = {name: schema for name, schema in openapi["components"]["schemas"].items() if name not in LEFT}
-    schemas.update({f"Event{name}": prefixed(schema) for name, schema in asyncapi["components"]["schemas"].items()})
+    schemas.update({f"Event{name}": prefixed(schema) for name, schema in asyncapi["components"]["schemas"].items() if name != "Headers"})  # those are of NATS alone
     found, aliases = Types(), []
     for name, schema in sorted(schemas.items()):
         if "properties" in schema:

@@ -43,6 +43,7 @@ delete document.components.securitySchemes;
 const schemas = document.components.schemas;
 const named = (ref) => `#/components/schemas/Event${ref.split('/').at(-1)}`;
 for (const [name, schema] of Object.entries(events.components.schemas)) {
+  if (name === 'Headers') continue; // of NATS alone
   schemas[`Event${name}`] = JSON.parse(JSON.stringify(schema), (key, value) => (key === '$ref' ? named(value) : value));
 }
 const kinds = {};

@@ -61,7 +61,8 @@ export async function* follow(http: Http, path: string, { after = '', signal, on
           http.renew();
           break;
         }
-        if (frame.kind && !frame.kind.startsWith('token.')) yield { id: frame.id, kind: frame.kind, data: parsed(http, frame.data) } as Event;
+        const event = eventOf(http, frame);
+        if (event) yield event;
       }
       pause = pauseBefore(new NoAnswer('the stream ended'), true, attempt);
     } catch (error) {
@@ -80,7 +81,16 @@ export async function* follow(http: Http, path: string, { after = '', signal, on
   }
 }
 
-const parsed = (http: Http, text: string): unknown => (http.options.parse ?? JSON.parse)(text);
+/** The event of a frame that is one. What somebody else has published and is no JSON is told, and left. */
+function eventOf(http: Http, { id, kind, data }: Frame): Event | undefined {
+  if (!kind || kind.startsWith('token.')) return undefined;
+  try {
+    return { id, kind, data: (http.options.parse ?? JSON.parse)(data) } as Event;
+  } catch (cause) {
+    http.report(new Error(`the data of event ${id}, ${kind}, is no JSON`, { cause }));
+    return undefined;
+  }
+}
 
 /** The frames of one connection. Leaving the loop closes it. */
 async function* frames(http: Http, path: string, after: string, signal: AbortSignal | undefined): AsyncGenerator<Frame> {

@@ -1399,39 +1399,6 @@ export interface components {
             /** @description What came of it, any JSON. What is longer than 64 KiB is cut. */
             result?: unknown;
         };
-        /** @description CloudEvents 1.0 in binary mode, with what JetStream and W3C Trace Context add. */
-        EventHeaders: {
-            /** @description The event's id, which its payload has as well. */
-            "ce-id": string;
-            /** @description /apps/{appId}/sessions/{sessionId}; _ for no session. */
-            "ce-source": string;
-            /**
-             * @description Version of CloudEvents.
-             * @constant
-             */
-            "ce-specversion": "1.0";
-            /**
-             * Format: date-time
-             * @description When it happened.
-             */
-            "ce-time": string;
-            /** @description earshot. and the first two words of what happened, as earshot.tool.trigger. */
-            "ce-type": string;
-            /**
-             * @description Type of the payload.
-             * @constant
-             */
-            "content-type": "application/json";
-            /**
-             * @description The stream that is to take it.
-             * @constant
-             */
-            "Nats-Expected-Stream"?: "EARSHOT";
-            /** @description The same on every delivery of one event; the stream drops what it has seen. */
-            "Nats-Msg-Id": string;
-            /** @description W3C Trace Context of what led here; missing where there is none. */
-            traceparent?: string;
-        };
         /** @description 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
         EventId: string;
         /** @description Tools were in scope, and the message called for none. */

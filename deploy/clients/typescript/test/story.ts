@@ -178,6 +178,30 @@ test('what a network loses is said once, and heard once', async () => {
   visit.stop();
 });
 
+test('an event that comes again is handled once, however its stream is written', async () => {
+  const fired = JSON.stringify({ id: 't1', name: 'light', values: {} });
+  const frame = `id: 7\r\nevent: tool.trigger\r\ndata: ${fired.slice(0, 1)}\r\ndata:${fired.slice(1)}\r\n\r\n`;
+  const stream = `retry: 10\rid: 6\r\r: alive\n\n${frame}${frame}event: tool.trigger\ndata: of somebody else\n\nid: 8\nevent: tool.trigger\ndata: ${fired.replace('t1', 't2')}\n\n`;
+  const asked: (string | null)[] = [];
+  const replay: typeof fetch = async (_, { headers } = {}) => {
+    asked.push(new Headers(headers).get('Last-Event-ID'));
+    return new Response(stream, { headers: { 'Content-Type': 'text/event-stream' } });
+  };
+  const told: unknown[] = [];
+  const visit = new Earshot({ url: EARSHOT_URL, app, fetch: replay, onError: (error) => told.push(error) }).session('replay');
+  const handled: string[] = [];
+  await new Promise<void>((resolve) => {
+    visit.onTrigger('light', (_, { id }) => {
+      handled.push(id);
+    });
+    const timer = setInterval(() => asked.length > 2 && (clearInterval(timer), resolve()), 20);
+  });
+  visit.stop();
+  assert.deepEqual(handled, ['t1', 't2']);
+  assert(told.length > 0, 'what is no JSON is told, and left');
+  assert.deepEqual(asked.slice(0, 3), [null, '8', '8']);
+});
+
 // What does not compile.
 export async function neverCalled(): Promise<void> {
   const visit = frontEnd('never');

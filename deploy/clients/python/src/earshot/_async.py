@@ -91,8 +91,9 @@ class AsyncFollowed:
                     self._after = frame.id or self._after
                     if frame.kind == "token.expired":
                         return
-                    if frame.kind and not frame.kind.startswith("token."):
-                        yield frame.event()
+                    event = frame.event()
+                    if event is not None:
+                        yield event
             except httpx.TransportError:
                 pass  # as where it ends
             await asyncio.sleep(pause_before(NoAnswer(), True, attempt) or 0)

@@ -92,8 +92,9 @@ class Followed:
                     self._after = frame.id or self._after
                     if frame.kind == "token.expired":
                         return
-                    if frame.kind and not frame.kind.startswith("token."):
-                        yield frame.event()
+                    event = frame.event()
+                    if event is not None:
+                        yield event
             except httpx.TransportError:
                 pass  # as where it ends
             time.sleep(pause_before(NoAnswer(), True, attempt) or 0)

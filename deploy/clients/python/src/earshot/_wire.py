@@ -129,8 +129,14 @@ class Frame:
     def __init__(self, id: str, kind: str, data: str) -> None:
         self.id, self.kind, self.data = id, kind, data
 
-    def event(self) -> Event:
-        return cast(Event, {"id": self.id, "kind": self.kind, "data": json.loads(self.data)})
+    def event(self) -> Optional[Event]:
+        """The event, where it is one: what somebody else has published and is no JSON is left."""
+        if not self.kind or self.kind.startswith("token."):
+            return None
+        try:
+            return cast(Event, {"id": self.id, "kind": self.kind, "data": json.loads(self.data)})
+        except ValueError:
+            return None
 
 
 class Parser:

@@ -548,22 +548,6 @@ class EventGiven(_EventGiven, total=False):
     result: Any
 
 
-__EventHeadersOdd = TypedDict("__EventHeadersOdd", {"Nats-Msg-Id": "str", "ce-id": "str", "ce-source": "str", "ce-specversion": "Literal['1.0']", "ce-time": "str", "ce-type": "str", "content-type": "Literal['application/json']"})
-
-
-class _EventHeaders(__EventHeadersOdd):
-    pass
-
-
-_EventHeadersOdd = TypedDict("_EventHeadersOdd", {"Nats-Expected-Stream": "Literal['EARSHOT']"}, total=False)
-
-
-class EventHeaders(_EventHeadersOdd, _EventHeaders, total=False):
-    """CloudEvents 1.0 in binary mode, with what JetStream and W3C Trace Context add."""
-    # W3C Trace Context of what led here; missing where there is none.
-    traceparent: str
-
-
 class _EventNotmatching(TypedDict):
     # The app.
     appId: EventId
