@@ -68,6 +68,9 @@ func (d *decoding) services(services []AuthService) {
 	}
 }
 
+// SourceTypes lists the types of sources that CheckSourceType takes.
+func SourceTypes() []string { return slices.Clone(sourceTypes) }
+
 // sourceTypes are the supported types of sources.
 var sourceTypes = []string{SourcePostgres, SourceMySQL, SourceSQLite, SourceHTTP, SourceMCP}
 

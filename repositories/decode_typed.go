@@ -23,6 +23,9 @@ func CheckToolType(text string) error {
 		fault.Clip(text), fault.OneOf(toolTypes), hintOfType(text, toolTypes))
 }
 
+// ToolTypes lists the types of tools that CheckToolType takes.
+func ToolTypes() []string { return slices.Clone(toolTypes) }
+
 // toolField is a field that not every type of tool has.
 type toolField struct {
 	name   string

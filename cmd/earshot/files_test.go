@@ -11,7 +11,7 @@ import (
 
 const olderFile = "# mine\ntools:\n  book: # b\n    description: Book\n    url: https://example.org/${NAME:x}\ntoolsets:\n  desk: [book]\n"
 
-const newerFile = "# mine\nkind: tool\nname: book # b\ndescription: Book\nurl: https://example.org/${NAME:x}\n---\nkind: group\nname: desk\ntools: [book]\n"
+const newerFile = "# yaml-language-server: $schema=earshot.schema.json\n# mine\nkind: tool\nname: book # b\ndescription: Book\nurl: https://example.org/${NAME:x}\n---\nkind: group\nname: desk\ntools: [book]\n"
 
 func TestMigrateKeepsWhatTheFileWas(t *testing.T) {
 	inFolder(t)
@@ -35,7 +35,7 @@ func TestMigrateDryRunShowsTheDifference(t *testing.T) {
 	write(t, "tools.yaml", olderFile)
 	r := command(t, nil, "migrate", "-f", "tools.yaml", "--dry-run")
 	require.Equal(t, 0, r.code)
-	require.True(t, strings.HasPrefix(r.out, "--- tools.yaml\n+++ tools.yaml\n@@ -1,7 +1,9 @@\n # mine\n-tools:\n"), r.out)
+	require.True(t, strings.HasPrefix(r.out, "--- tools.yaml\n+++ tools.yaml\n@@ -1,7 +1,10 @@\n+# yaml-language-server: $schema=earshot.schema.json\n # mine\n-tools:\n"), r.out)
 	require.Contains(t, r.out, "\n+kind: tool\n+name: book # b\n")
 	require.Equal(t, olderFile, fileContent(t, "tools.yaml"))
 	require.NoFileExists(t, "tools.yaml.bak")

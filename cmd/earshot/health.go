@@ -16,12 +16,30 @@ import (
 
 	"earshot/cmd/earshot/client"
 	"earshot/repositories/fault"
+	"earshot/repositories/files"
 	"earshot/repositories/version"
 )
 
 // healthTimeout is how long health waits by default. A replica answers its probe within two
 // seconds, whatever its Redis and its NATS do, so one that takes longer hangs.
 const healthTimeout = 3 * time.Second
+
+func newSchema(env environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of files, for editors",
+		Long: "Print the JSON Schema (draft 2020-12) of the documents that files hold, of all kinds. An editor\n" +
+			"that knows the YAML language server completes and checks a file by it whose first line is\n" +
+			"# yaml-language-server: $schema=" + files.SchemaFile + ", as migrate and import write it; the file\n" +
+			"stands beside. What takes more than one document to see, only validate finds.",
+		Example: "  earshot schema > " + files.SchemaFile,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := env.out.Write(files.Schema())
+			return err
+		},
+	}
+}
 
 // healthProbe asks one replica whether it is ready.
 type healthProbe struct {

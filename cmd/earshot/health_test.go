@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/emitter/natstest"
+	"earshot/repositories/files"
 	"earshot/repositories/redistest"
 )
 
@@ -35,6 +36,16 @@ func TestHealthIsThatOfTheReplica(t *testing.T) {
 	w.until("it is not ready", func() bool { return command(t, nil, "health", "--addr", where.Host).code == 1 })
 	got := command(t, map[string]string{"EARSHOT_URL": where.String()}, "health")
 	require.Equal(t, commandResult{1, "", "earshot: the service answers 503 Service Unavailable: not ready: no answer from nats\n"}, got)
+}
+
+func TestSchemaIsWhatEditorsRead(t *testing.T) {
+	t.Parallel()
+	got := command(t, nil, "schema")
+	require.Zero(t, got.code)
+	require.Empty(t, got.err)
+	require.JSONEq(t, string(files.Schema()), got.out)
+	require.Contains(t, got.out, "https://json-schema.org/draft/2020-12/schema")
+	require.Contains(t, got.out, "What a user's words can set off.")
 }
 
 func TestHealthSaysInOneLineWhyItIsNotKnown(t *testing.T) {

@@ -18,8 +18,8 @@ func (m *Migration) Changed() bool { return m.Before != m.After }
 // Migrate rewrites a file of Toolbox's older forms as flat documents with singular
 // kinds, and toolsets as groups. Comments, layout and placeholders stay as they are;
 // where the layout cannot be kept, as with a map in braces or an alias that would lead
-// into another document, that one entry is written anew. The file itself is not
-// touched. Files that are of the newest form, or of SERMAS, stay as they are. Of the
+// into another document, that one entry is written anew. The first line names the schema for
+// editors. The file itself is not touched. Files that are of the newest form, or of SERMAS, stay as they are. Of the
 // options Stdin alone counts: placeholders stay.
 //
 // The error is Faults. What comes out is read again and compared: text that does not
@@ -47,6 +47,7 @@ func Migrate(file string, options Options) (*Migration, error) {
 	if !before.means(readAll(file, rewritten)) {
 		return nil, Faults{{file, 1, 1, "cannot be rewritten without changing what it means; write it in the newest form by hand"}}
 	}
+	rewritten = forEditors(rewritten)
 	if strings.Contains(source, "\r\n") {
 		rewritten = strings.ReplaceAll(rewritten, "\n", "\r\n")
 	}

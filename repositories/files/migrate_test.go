@@ -68,7 +68,7 @@ func TestFilesOfTheNewestFormAndOfSermasStayAsTheyAre(t *testing.T) {
 
 func TestMigrateKeepsTheEndsOfLines(t *testing.T) {
 	m := migrated(t, "tools:\r\n  a:\r\n    kind: http\r\n")
-	require.Equal(t, "kind: tool\r\nname: a\r\ntype: http\r\n", m.After)
+	require.Equal(t, "# yaml-language-server: $schema=earshot.schema.json\r\nkind: tool\r\nname: a\r\ntype: http\r\n", m.After)
 }
 
 func TestMigrateRefusesWhatIsAtFault(t *testing.T) {

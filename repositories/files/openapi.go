@@ -235,7 +235,7 @@ func (im *openapi) finish() *OpenAPI {
 	for i, one := range documents {
 		written.WriteString([]string{"", "---\n"}[min(i, 1)] + render(one, ""))
 	}
-	made.Text = written.String()
+	made.Text = forEditors(written.String())
 	for name := range im.variables {
 		made.Variables = append(made.Variables, name)
 	}
