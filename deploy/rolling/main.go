@@ -86,7 +86,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 
 // roll has the replicas run the program before, and one after the other the one after.
 func roll(ctx context.Context, o options, before, after string) (found *report, err error) {
-	s, err := stage.New(o.dir)
+	s, err := stage.New(o.dir, "")
 	if err != nil {
 		return nil, err
 	}

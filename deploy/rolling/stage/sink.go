@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net"
@@ -22,8 +23,8 @@ type Sink struct {
 	told   map[string]int
 }
 
-func listen() (*Sink, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func listen(addr string) (*Sink, error) {
+	listener, err := net.Listen("tcp", cmp.Or(addr, "127.0.0.1:0"))
 	if err != nil {
 		return nil, err
 	}

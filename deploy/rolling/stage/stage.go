@@ -38,10 +38,11 @@ type Stage struct {
 }
 
 // New starts a Redis that writes to its disk before it answers, a NATS server, and the
-// endpoints. Logs are in a folder dir, which is there already.
-func New(dir string) (*Stage, error) {
+// endpoints, at an address or, where that is empty, at any. Logs are in a folder dir, which is
+// there already.
+func New(dir, sink string) (*Stage, error) {
 	s := &Stage{dir: dir}
-	for _, step := range []func() error{s.startRedis, s.startNATS, s.startSink} {
+	for _, step := range []func() error{s.startRedis, s.startNATS, func() (err error) { s.Sink, err = listen(sink); return err }} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -66,11 +67,6 @@ func (s *Stage) startRedis() error {
 
 func (s *Stage) startNATS() (err error) {
 	s.NATS, err = embedded.StartNATS(filepath.Join(s.dir, "nats"), -1, embedded.MinNATSBytes, slog.New(slog.DiscardHandler))
-	return err
-}
-
-func (s *Stage) startSink() (err error) {
-	s.Sink, err = listen()
 	return err
 }
 
