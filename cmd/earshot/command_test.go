@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"maps"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -316,4 +318,31 @@ func TestHelpFitsTheScreen(t *testing.T) {
 			require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), 80, line)
 		}
 	}
+}
+
+// TestCredentialsComeFromFilesToo holds for what containers and systemd hand on: a file for each.
+func TestCredentialsComeFromFilesToo(t *testing.T) {
+	folder := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	w := atDev(t, map[string]string{"EARSHOT_ADMIN_KEY_FILE": file("admin", "planted-admin\n")})
+	asked := func(env map[string]string) commandResult {
+		env["EARSHOT_URL"] = w.env["EARSHOT_URL"]
+		return command(t, env, "triggers", "--app", "none")
+	}
+	require.Contains(t, asked(map[string]string{}).err, "a key is needed")
+	require.NotContains(t, asked(map[string]string{"EARSHOT_KEY_FILE": file("key", "planted-admin")}).err, "key", "it was taken")
+
+	faulty := command(t, map[string]string{
+		"EARSHOT_ADMIN_KEY": "planted", "EARSHOT_ADMIN_KEY_FILE": file("both", "planted"),
+		"REDIS_URL_FILE": filepath.Join(folder, "away"), "NATS_URL_FILE": file("empty", "\n"),
+	}, "serve")
+	require.Equal(t, 1, faulty.code)
+	for _, fault := range []string{"EARSHOT_ADMIN_KEY and EARSHOT_ADMIN_KEY_FILE are both set", "REDIS_URL_FILE: open", "NATS_URL_FILE: " + filepath.Join(folder, "empty") + " has 1 bytes"} {
+		require.Contains(t, faulty.err, fault)
+	}
+	require.NotContains(t, faulty.err, "planted")
 }

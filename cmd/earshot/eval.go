@@ -57,6 +57,7 @@ func (e *evaluation) register(flags *pflag.FlagSet) {
 	e.sourceFlags.register(flags)
 	flags.StringVar(&e.service.Server, "server", "", "`URL` of a service whose tools are tested, by dry runs, in place of the files'")
 	flags.TextVar(&e.service.Key, "key", secret.Secret{}, "bearer `KEY` for it, of an app or the admin's (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
+	flags.SetAnnotation("key", fileAnnotation, []string{"yes"})                             //nolint:errcheck // the flag exists
 	flags.SetAnnotation("key", envAnnotation, []string{"EARSHOT_KEY", "EARSHOT_ADMIN_KEY"}) //nolint:errcheck // the flag exists
 	flags.BoolVar(&e.json, "json", false, "print the report as JSON, which --compare reads")
 	flags.StringVar(&e.junit, "junit", "", "write the report to a `FILE` as JUnit's XML as well, a case for each test")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,10 @@ import (
 
 // envAnnotation is the annotation of a flag that names its environment variable.
 const envAnnotation = "environment variable"
+
+// fileAnnotation is the annotation of a flag whose variable NAME may be a file, NAME_FILE: it
+// holds a credential.
+const fileAnnotation = "may be in a file"
 
 // settings declares flags that are environment variables as well, which their usage names.
 type settings struct{ *pflag.FlagSet }
@@ -36,6 +41,7 @@ func (s settings) text(into *string, name, env, fallback, usage string) {
 func (s settings) credential(into *secret.Secret, name, env, usage string) {
 	s.TextVar(into, name, secret.Secret{}, usage)
 	s.named(name, env)
+	s.SetAnnotation(name, fileAnnotation, []string{"yes"}) //nolint:errcheck // the flag exists
 }
 
 func (s settings) duration(into *time.Duration, name, env string, fallback time.Duration, usage string) {
@@ -53,8 +59,9 @@ func (s settings) value(into pflag.Value, name, env, usage string) {
 	s.named(name, env)
 }
 
-// fromEnvironment sets the flags that were not given from their environment variables. It
-// returns a fault for each variable that cannot be read.
+// fromEnvironment sets the flags that were not given from their environment variables, and
+// credentials from the files that NAME_FILE names as well. It returns a fault for each
+// variable that cannot be read.
 func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var faults []error
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -63,8 +70,12 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 			return
 		}
 		for _, name := range names { // the first that is set
-			value, set := lookup(name)
-			if !set || value == "" {
+			value, err := handedOver(name, flag, lookup)
+			if err != nil {
+				faults = append(faults, err)
+				return
+			}
+			if value == "" {
 				continue
 			}
 			if err := flag.Value.Set(value); err != nil {
@@ -76,6 +87,32 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 		}
 	})
 	return errors.Join(faults...)
+}
+
+// maxCredentialFile bounds a file with a credential: what is longer is another file.
+const maxCredentialFile = 64 << 10
+
+// handedOver is the value of an environment variable, or for a credential the content of the file
+// that the variable NAME_FILE names, without the end of its line: as containers and systemd hand
+// credentials on. Empty where there is neither.
+func handedOver(name string, flag *pflag.Flag, lookup func(string) (string, bool)) (string, error) {
+	value, _ := lookup(name)
+	path, _ := lookup(name + "_FILE")
+	if path == "" || len(flag.Annotations[fileAnnotation]) == 0 {
+		return value, nil
+	}
+	if value != "" {
+		return "", fmt.Errorf("%s and %s_FILE are both set: leave one of them out", name, name)
+	}
+	content, err := os.ReadFile(path)
+	switch text := strings.TrimRight(string(content), "\r\n"); {
+	case err != nil:
+		return "", fmt.Errorf("%s_FILE: %w; name a file that this user may read", name, err)
+	case text == "" || len(text) > maxCredentialFile:
+		return "", fmt.Errorf("%s_FILE: %s has %d bytes; it must hold the credential alone, at most %d bytes", name, path, len(content), maxCredentialFile)
+	default:
+		return text, nil
+	}
 }
 
 // shownOf is the value of a variable for a fault, of the kinds that cannot be credentials.
@@ -91,6 +128,7 @@ func registerService(c *client.Client, flags *pflag.FlagSet) {
 	flags.StringVar(&c.Server, "server", "http://127.0.0.1:8080", "`URL` of the service (EARSHOT_URL)")
 	flags.SetAnnotation("server", envAnnotation, []string{"EARSHOT_URL"}) //nolint:errcheck // the flag exists
 	flags.TextVar(&c.Key, "key", secret.Secret{}, "bearer `KEY`, of an app or the admin's (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
+	flags.SetAnnotation("key", fileAnnotation, []string{"yes"})                             //nolint:errcheck // the flag exists
 	flags.SetAnnotation("key", envAnnotation, []string{"EARSHOT_KEY", "EARSHOT_ADMIN_KEY"}) //nolint:errcheck // the flag exists
 }
 

@@ -1,3 +1,5 @@
+//go:build !nodev
+
 // Package embedded runs the servers that earshot dev brings along, inside its own
 // process and on loopback only: a store in the place of Redis, and NATS with JetStream.
 package embedded

@@ -1,0 +1,102 @@
+package deploypackage
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/devtest"
+)
+
+// content is a file of the package, as nfpm reads it.
+type content struct {
+	Src, Dst, Type string
+	FileInfo       struct{ Mode os.FileMode } `yaml:"file_info"`
+}
+
+// description is what of nfpm.yaml makes the package.
+type description struct {
+	Depends  []string
+	Contents []content
+	Scripts  map[string]string
+}
+
+// debian packs a version of the package as nfpm.yaml says, with a program that is a script: dpkg
+// itself does what is tested here, and nfpm would take minutes to build.
+func debian(t *testing.T, version string) string {
+	t.Helper()
+	var d description
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "nfpm.yaml")), &d))
+	tree := filepath.Join(t.TempDir(), "tree")
+	put := func(path, text string, mode os.FileMode) {
+		path = filepath.Join(tree, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), mode))
+	}
+	conffiles := ""
+	for _, c := range d.Contents {
+		switch {
+		case c.Type == "dir":
+			require.NoError(t, os.MkdirAll(filepath.Join(tree, c.Dst), 0o755))
+		case strings.HasPrefix(c.Src, "${DIST}"):
+			put(c.Dst, "#!/bin/sh\necho "+version+"\n", 0o755)
+		default:
+			put(c.Dst, read(t, filepath.Join(root, c.Src))+"# "+version+"\n", c.FileInfo.Mode)
+		}
+		if strings.HasPrefix(c.Type, "config") {
+			conffiles += c.Dst + "\n"
+		}
+	}
+	put("DEBIAN/conffiles", conffiles, 0o644)
+	put("DEBIAN/control", fmt.Sprintf("Package: earshot\nVersion: %s\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: x\n", version), 0o644)
+	for from, to := range map[string]string{"postinstall": "postinst", "preremove": "prerm", "postremove": "postrm"} {
+		put("DEBIAN/"+to, read(t, filepath.Join(root, d.Scripts[from])), 0o755)
+	}
+	made := filepath.Join(t.TempDir(), "earshot.deb")
+	run(t, "dpkg-deb", "--root-owner-group", "--build", tree, made)
+	return made
+}
+
+// TestPackageIsInstalledUpgradedAndPurged has dpkg do it, in a root of its own: the keys are made
+// once and are for root alone, what an administrator changed stays, and a purge leaves nothing.
+func TestPackageIsInstalledUpgradedAndPurged(t *testing.T) {
+	if _, err := exec.LookPath("dpkg-deb"); err != nil {
+		devtest.Missing(t, "dpkg is not there, and makes and installs packages")
+	}
+	machine := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(machine, "var/lib/dpkg/updates"), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(machine, "var/lib/dpkg/info"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(machine, "var/lib/dpkg/status"), nil, 0o600))
+	dpkg := func(arguments ...string) {
+		run(t, "dpkg", append([]string{"--root=" + machine, "--log=/dev/null", "--force-not-root", "--force-script-chrootless", "--force-confold", "--force-bad-path"}, arguments...)...)
+	}
+	at := func(path string) string { return filepath.Join(machine, path) }
+
+	dpkg("--install", debian(t, "1.0.0"))
+	keys, secrets := read(t, at("etc/earshot/secrets.env")), at("etc/earshot/secrets.env")
+	require.Regexp(t, `(?m)^EARSHOT_ADMIN_KEY=[A-Za-z0-9+/]{43}=$`, keys)
+	require.Regexp(t, `(?m)^EARSHOT_SECRET_KEY=[A-Za-z0-9+/]{43}=$`, keys)
+	info, err := os.Stat(secrets)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	require.Equal(t, "1.0.0\n", run(t, at("usr/bin/earshot")))
+	require.Contains(t, read(t, at("lib/systemd/system/earshot.service")), "EnvironmentFile=/etc/earshot/secrets.env")
+
+	require.NoError(t, os.WriteFile(at("etc/earshot/earshot.env"), []byte("EARSHOT_ADDR=:9090\n"), 0o600))
+	dpkg("--install", debian(t, "2.0.0"))
+	require.Equal(t, "2.0.0\n", run(t, at("usr/bin/earshot")))
+	require.Equal(t, keys, read(t, secrets), "what Redis holds opens with no other key")
+	require.Equal(t, "EARSHOT_ADDR=:9090\n", read(t, at("etc/earshot/earshot.env")))
+
+	dpkg("--remove", "earshot")
+	require.Equal(t, keys, read(t, secrets), "it may be installed again")
+	require.NoFileExists(t, at("usr/bin/earshot"))
+	dpkg("--purge", "earshot")
+	require.NoDirExists(t, at("etc/earshot"))
+}

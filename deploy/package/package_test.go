@@ -1,0 +1,156 @@
+package deploypackage
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/devtest"
+)
+
+const root = "../.."
+
+// read is a file of this folder.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// run runs a program and returns what it wrote.
+func run(t *testing.T, name string, arguments ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, arguments...).CombinedOutput()
+	require.NoError(t, err, "%s %s: %s", name, strings.Join(arguments, " "), out)
+	return string(out)
+}
+
+// TestServersOfDevAreLeftOut holds for all that is packed: a server that nobody starts is
+// only there to be attacked.
+func TestServersOfDevAreLeftOut(t *testing.T) {
+	linked := func(tags string) string {
+		return run(t, "go", "list", "-C", root, "-deps", "-tags", tags, "./cmd/earshot")
+	}
+	servers := []string{"github.com/nats-io/nats-server/v2/server", "github.com/alicebob/miniredis/v2"}
+	for _, name := range servers {
+		require.Contains(t, linked(""), name+"\n", "dev brings it along")
+	}
+	for _, name := range append(servers, "github.com/yuin/gopher-lua", "earshot/deploy/") {
+		require.NotContains(t, linked("nodev"), name)
+	}
+	for _, builder := range []string{read(t, "Dockerfile"), read(t, "deb.sh")} {
+		require.Regexp(t, `-tags[ =]nodev`, builder)
+		require.Contains(t, builder, "CGO_ENABLED=0")
+		require.Contains(t, builder, "-trimpath")
+	}
+}
+
+// TestImageHasTheProgramAndNoRoot reads the stage that is shipped. Its root is built, and its
+// program started, by the commands at the top of the Dockerfile, where there is an engine.
+func TestImageHasTheProgramAndNoRoot(t *testing.T) {
+	_, shipped, found := strings.Cut(read(t, "Dockerfile"), "\nFROM scratch\n")
+	require.True(t, found)
+	require.NotContains(t, shipped, "RUN", "there is no shell")
+	require.Contains(t, shipped, "\nUSER 65532:65532\n")
+	require.Contains(t, shipped, "EARSHOT_ADDR=:8080")
+	require.Contains(t, shipped, `CMD ["/usr/bin/earshot", "health"]`)
+	require.Contains(t, shipped, `ENTRYPOINT ["/usr/bin/earshot"]`+"\n"+`CMD ["serve"]`)
+
+	sent := read(t, "Dockerfile.dockerignore")
+	for _, folder := range []string{"api", "cmd", "emitter", "httpcall", "matcher", "repositories", "trigger"} {
+		require.Contains(t, sent, "\n!"+folder+"\n", "the program needs it")
+	}
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, root+"/go.mod"))[1]
+	require.Contains(t, read(t, "Dockerfile"), "golang:"+version+"-")
+}
+
+// settings are the variables of serve, as its help names them.
+func settings(t *testing.T) string {
+	t.Helper()
+	return read(t, root+"/deploy/docs/operations.md")
+}
+
+// TestComposeNamesWhatThereIs reads the file as Compose does: what it names must be a setting, a
+// secret that it declares, or a file beside it.
+func TestComposeNamesWhatThereIs(t *testing.T) {
+	var compose struct {
+		Services map[string]struct {
+			Image       string
+			Command     []string
+			Environment map[string]string
+			Secrets     []string
+			Volumes     []string
+			Healthcheck map[string]any
+			DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
+		}
+		Secrets map[string]struct{ File string }
+		Volumes map[string]any
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "compose.yaml")), &compose))
+	earshot := compose.Services["earshot"]
+	for name, value := range earshot.Environment {
+		setting, isFile := strings.CutSuffix(name, "_FILE")
+		require.Contains(t, settings(t), "`"+setting+"`")
+		if isFile {
+			require.Contains(t, earshot.Secrets, strings.TrimPrefix(value, "/run/secrets/"))
+		}
+	}
+	for _, secret := range earshot.Secrets {
+		require.Contains(t, read(t, "keys.sh")+".key", strings.TrimSuffix(filepath.Base(compose.Secrets[secret].File), ".key"))
+	}
+	for name := range earshot.DependsOn {
+		server := compose.Services[name]
+		require.NotEmpty(t, server.Healthcheck, "earshot waits until it is healthy")
+		file, _, _ := strings.Cut(server.Volumes[0], ":")
+		require.FileExists(t, file)
+		volume, _, _ := strings.Cut(server.Volumes[1], ":")
+		require.Contains(t, compose.Volumes, volume)
+	}
+}
+
+// TestKeysAreMadeOnce holds for whoever runs the script again: what Redis holds opens with the
+// first secret key alone.
+func TestKeysAreMadeOnce(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "secrets")
+	run(t, "sh", "keys.sh", folder)
+	first := read(t, folder+"/secret.key")
+	require.Len(t, strings.TrimSpace(first), 44, "32 bytes in base64")
+	require.NotEqual(t, first, read(t, folder+"/admin.key"))
+	info, err := os.Stat(folder)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	run(t, "sh", "keys.sh", folder)
+	require.Equal(t, first, read(t, folder+"/secret.key"))
+}
+
+// TestUnitIsGoodAndShut asks systemd itself: whether it takes every line, and how much of the
+// machine the service is shut off from. 0 is everything, 10 nothing.
+func TestUnitIsGoodAndShut(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		devtest.Missing(t, "systemd-analyze is not there: apt-get install systemd")
+	}
+	folder := t.TempDir()
+	unit := filepath.Join(folder, "earshot.service")
+	here := strings.ReplaceAll(read(t, "earshot.service"), "/usr/bin/earshot serve", "/bin/true")
+	require.NoError(t, os.WriteFile(unit, []byte(here), 0o600))
+	require.Empty(t, strings.TrimSpace(withoutOthers(run(t, "systemd-analyze", "verify", "--man=no", unit))))
+	run(t, "systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=15", unit)
+}
+
+// withoutOthers leaves out what systemd says of units that this project has no part in.
+func withoutOthers(said string) string {
+	var ours strings.Builder
+	for line := range strings.Lines(said) {
+		if strings.Contains(line, "earshot") {
+			ours.WriteString(line)
+		}
+	}
+	return ours.String()
+}
