@@ -97,9 +97,13 @@ func check(p *progress, install, short bool) error {
 // npm, Python with httpx and mypy, and what the commands of the documents use: the tests that need one must run.
 func servers(install bool) error {
 	var missing []string
-	for _, name := range []string{"redis-server", "chromium", "curl", "jq", "openssl", "sqlite3", "node", "npm", "promtool"} {
+	programs := []string{"redis-server", "chromium", "curl", "jq", "openssl", "sqlite3", "node", "npm", "promtool"}
+	if runtime.GOOS == "linux" {
+		programs = append(programs, "systemd-analyze") // reads the unit of the package
+	}
+	for _, name := range programs {
 		if _, err := exec.LookPath(name); err != nil {
-			missing = append(missing, strings.NewReplacer("node", "nodejs", "promtool", "prometheus").Replace(name))
+			missing = append(missing, strings.NewReplacer("node", "nodejs", "promtool", "prometheus", "systemd-analyze", "systemd").Replace(name))
 		}
 	}
 	if exec.Command("/usr/bin/python3", "-c", "import httpx, mypy").Run() != nil && exec.Command("python3", "-c", "import httpx, mypy").Run() != nil {

@@ -95,6 +95,21 @@ func in(t *testing.T, value any, path ...any) any {
 	return value
 }
 
+// TestHelmMakesTheSame holds what Helm itself has made of the chart beside what is made here.
+// After a change of the chart, write it anew, with Helm or:
+//
+//	go run helm.sh/helm/v3/cmd/helm@v3.21.4 template mine deploy/package/chart -n chats --kube-version 1.31.0 > deploy/package/testdata/rendered.yaml
+func TestHelmMakesTheSame(t *testing.T) {
+	made := chart(t)
+	documents := strings.Split(read(t, "testdata/rendered.yaml"), "---\n# Source: ")[1:]
+	require.Len(t, documents, len(made))
+	for _, document := range documents {
+		var decoded object
+		require.NoError(t, yaml.Unmarshal([]byte("# Source: "+document), &decoded))
+		require.Equal(t, decoded, made[decoded["kind"].(string)])
+	}
+}
+
 func TestChartRunsTheServiceShutIn(t *testing.T) {
 	made := chart(t)
 	require.ElementsMatch(t, []string{"Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"}, slices.Collect(maps.Keys(made)), "no Secret: credentials are somebody else's")

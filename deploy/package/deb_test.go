@@ -10,8 +10,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
-
-	"earshot/deploy/devtest"
 )
 
 // content is a file of the package, as nfpm reads it.
@@ -67,7 +65,7 @@ func debian(t *testing.T, version string) string {
 // once and are for root alone, what an administrator changed stays, and a purge leaves nothing.
 func TestPackageIsInstalledUpgradedAndPurged(t *testing.T) {
 	if _, err := exec.LookPath("dpkg-deb"); err != nil {
-		devtest.Missing(t, "dpkg is not there, and makes and installs packages")
+		missing(t, "dpkg")
 	}
 	machine := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(machine, "var/lib/dpkg/updates"), 0o755))

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -30,6 +31,16 @@ func run(t *testing.T, name string, arguments ...string) string {
 	out, err := exec.Command(name, arguments...).CombinedOutput()
 	require.NoError(t, err, "%s %s: %s", name, strings.Join(arguments, " "), out)
 	return string(out)
+}
+
+// missing skips a test without a program that only Linux has, or fails it where everything has to
+// be there.
+func missing(t *testing.T, debian string) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip(debian + " is of Linux")
+	}
+	devtest.Missing(t, debian+" is not there: apt-get install "+debian)
 }
 
 // TestServersOfDevAreLeftOut holds for all that is packed: a server that nobody starts is
@@ -134,7 +145,7 @@ func TestKeysAreMadeOnce(t *testing.T) {
 // machine the service is shut off from. 0 is everything, 10 nothing.
 func TestUnitIsGoodAndShut(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		devtest.Missing(t, "systemd-analyze is not there: apt-get install systemd")
+		missing(t, "systemd")
 	}
 	folder := t.TempDir()
 	unit := filepath.Join(folder, "earshot.service")
