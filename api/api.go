@@ -32,6 +32,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
+	"earshot/repositories/tracing"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
@@ -103,6 +104,8 @@ type Options struct {
 	// Offer reads the tools of repositories that are written with those of an MCP server.
 	// Missing: they are read later.
 	Offer Offer
+	// Tracer begins the spans of requests; nil: none.
+	Tracer *tracing.Tracer
 	// Now is the clock of log lines and of what expires. Missing: time.Now.
 	Now func() time.Time
 }
@@ -116,7 +119,7 @@ func New(options Options) http.Handler {
 	gates := admission.NewControl(options.Turns, options.Requests, options.Waiting, options.Metrics)
 	table := options.routes(gates)
 	around := []echo.MiddlewareFunc{
-		traced,
+		traced(options.Tracer),
 		logged(options.Logger, options.Now),
 		counted(options.Metrics),
 		answered,

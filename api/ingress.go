@@ -12,6 +12,7 @@ import (
 	"earshot/api/listen"
 	"earshot/api/mcp"
 	"earshot/api/mqtt"
+	"earshot/repositories/tracing"
 )
 
 // These are the ways in that speak somebody else's protocol, on the same engine.
@@ -24,8 +25,8 @@ func (o Options) agents(people users, gates *admission.Control) []route {
 			who, err := people.of(c)
 			return mcp.User{Claims: who.claims, Explained: who.explained}, err
 		},
-		Admitted:    gates.Admitted(admission.Turn),
-		TraceParent: traceParent, Kept: o.Kept, NewID: o.NewID,
+		Admitted: gates.Admitted(admission.Turn),
+		Tracer:   o.Tracer, Kept: o.Kept, NewID: o.NewID,
 	})
 	var all []route
 	for _, at := range []string{ofApp + "/mcp", ofSession + "/mcp"} {
@@ -40,7 +41,7 @@ func (o Options) agents(people users, gates *admission.Control) []route {
 // chats are the routes of the endpoint that chat clients take for their model.
 func (o Options) chats(people users) []route {
 	handler := listen.New(listen.Options{
-		Engine: o.Engine, Modes: o.Store, Lives: o.Keys, Model: o.Model, Users: people.heard, Trace: traceParent, Now: o.Now, Logger: o.Logger, Metrics: o.Metrics,
+		Engine: o.Engine, Modes: o.Store, Lives: o.Keys, Model: o.Model, Users: people.heard, Trace: tracing.Of, Now: o.Now, Logger: o.Logger, Metrics: o.Metrics,
 	})
 	var all []route
 	for _, owner := range []string{ofApp, ofSession} {

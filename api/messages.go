@@ -11,6 +11,7 @@ import (
 	"earshot/api/auth"
 	"earshot/matcher"
 	"earshot/repositories/bodies"
+	"earshot/repositories/tracing"
 	"earshot/trigger"
 )
 
@@ -100,7 +101,7 @@ func (h messages) read(c echo.Context) (message trigger.Message, isDraft bool, e
 		message.ID = h.newID()
 	}
 	message.AppID, message.SessionID = c.Param("appId"), c.Param("sessionId")
-	message.TraceParent = traceParent(c.Request().Context())
+	message.TraceParent = tracing.Of(c.Request().Context())
 	who, err := h.users.of(c)
 	message.Claims, message.Auth = who.claims, who.faults
 	return message, isDraft, err

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"earshot/api/answer"
+	"earshot/repositories/tracing"
 )
 
 // answered turns the error of a handler into an answer, so that the middleware around
@@ -116,11 +116,15 @@ func level(c echo.Context) slog.Level {
 	switch {
 	case c.Response().Status >= http.StatusInternalServerError:
 		return slog.LevelError
-	case c.Path() == pathHealth, c.Path() == pathReady, c.Path() == pathMetrics:
+	case isProbe(c):
 		return slog.LevelDebug
 	default:
 		return slog.LevelInfo
 	}
+}
+
+func isProbe(c echo.Context) bool {
+	return c.Path() == pathHealth || c.Path() == pathReady || c.Path() == pathMetrics
 }
 
 // methodName keeps a made-up method out of logs and metrics.
@@ -134,15 +138,34 @@ func methodName(method string) string {
 }
 
 // traced continues the trace of the caller (W3C Trace Context), or begins one, with a span
-// id of our own for the request: logs, events and calls carry it on.
-func traced(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		request := c.Request()
-		ctx := propagation.TraceContext{}.Extract(request.Context(), propagation.HeaderCarrier(request.Header))
-		span := spanBelow(trace.SpanContextFromContext(ctx))
-		c.SetRequest(request.WithContext(trace.ContextWithSpanContext(ctx, span)))
-		return next(c)
+// of our own for the request, or at least the id of one: logs, events and calls carry it on.
+func traced(tracer *tracing.Tracer) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			request := c.Request()
+			if tracer == nil || isProbe(c) {
+				ctx := propagation.TraceContext{}.Extract(request.Context(), propagation.HeaderCarrier(request.Header))
+				id := spanBelow(trace.SpanContextFromContext(ctx))
+				c.SetRequest(request.WithContext(trace.ContextWithSpanContext(ctx, id)))
+				return next(c)
+			}
+			method, routed := methodName(request.Method), routeName(c)
+			ctx, span := tracer.Below(request.Context(), request.Header.Get("traceparent"), method+" "+routed, trace.SpanKindServer)
+			c.SetRequest(request.WithContext(ctx))
+			defer func() { endRequest(span, method, routed, c.Response().Status) }()
+			return next(c)
+		}
 	}
+}
+
+// endRequest ends the span of a request. Only a fault of ours is one there, by the conventions
+// for servers of HTTP. The path is left out: it may hold what a caller made up.
+func endRequest(span trace.Span, method, routed string, status int) {
+	fault := ""
+	if status >= http.StatusInternalServerError {
+		fault = strconv.Itoa(status)
+	}
+	tracing.End(span, fault, tracing.HTTPMethod.String(method), tracing.HTTPRoute.String(routed), tracing.HTTPStatus.Int(status))
 }
 
 // spanBelow returns a new span of the caller's trace, or of a new one that is sampled.
@@ -155,13 +178,6 @@ func spanBelow(caller trace.SpanContext) trace.SpanContext {
 		caller = trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, TraceFlags: trace.FlagsSampled})
 	}
 	return caller.WithSpanID(spanID).WithRemote(false)
-}
-
-// traceParent writes the request's span in the form in which a message carries it.
-func traceParent(ctx context.Context) string {
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, carrier)
-	return carrier.Get("traceparent")
 }
 
 // routeName is the route as the table has it, so that logs and metrics have few of

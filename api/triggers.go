@@ -12,6 +12,7 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories/bodies"
+	"earshot/repositories/tracing"
 	"earshot/trigger"
 )
 
@@ -63,7 +64,7 @@ func (h triggers) fire(c echo.Context) error {
 	}
 	direct.AppID, direct.SessionID, direct.Claims = c.Param("appId"), c.Param("sessionId"), who.claims
 	direct.FrontEnd = auth.PrincipalOf(c).FrontEnd()
-	direct.TraceParent = traceParent(c.Request().Context())
+	direct.TraceParent = tracing.Of(c.Request().Context())
 	match, err := h.engine.Fire(c.Request().Context(), direct)
 	if err != nil {
 		return who.explained(err)

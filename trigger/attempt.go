@@ -13,6 +13,7 @@ import (
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 	"earshot/trigger/payload"
+	"earshot/trigger/spans"
 )
 
 // attempt is one attempt to deliver an effect, with its outcome.
@@ -93,6 +94,8 @@ func (e *Engine) outcome(ctx context.Context, deliverer effect.Deliverer, delive
 	if crash.Planted(crash.ChangingID) {
 		delivery.ID += "." + e.newID()
 	}
+	ctx, span := spans.Attempt(ctx, e.tracer, &delivery)
+	defer func() { spans.EndAttempt(span, o) }()
 	return deliverer.Deliver(ctx, delivery)
 }
 

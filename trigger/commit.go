@@ -13,7 +13,28 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
+	"earshot/trigger/payload"
+	"earshot/trigger/spans"
+
+	"go.opentelemetry.io/otel/trace"
 )
+
+// execute begins the span of a tool that fires, with which its effects go on. It returns where
+// the decision stands, too.
+func (p *planner) execute(says payload.Trigger) (span trace.Span, above string) {
+	above = p.traceParent
+	span, p.traceParent = spans.Execute(p.tracer, above, spans.Firing{App: p.App, Session: p.Session, Trigger: says.ID, Tool: says.Name, Source: says.Source})
+	return span, above
+}
+
+// executed ends the spans of the tools that fire: what they owe is written down.
+func (p *plan) executed() {
+	for _, firing := range p.firings {
+		if firing.span != nil {
+			firing.span.End()
+		}
+	}
+}
 
 // commit has the ledger decide, and records in the plan who holds the session's outbox.
 func (e *Engine) commit(ctx context.Context, p *plan) (ledger.Status, error) {
@@ -36,6 +57,7 @@ func (e *Engine) commit(ctx context.Context, p *plan) (ledger.Status, error) {
 	p.holder, p.batch, p.differs = found.Holder, found.Batch, found
 	if found.Status == ledger.Committed {
 		e.packer.Wrote(p.explained)
+		p.executed()
 		e.metrics.moved(p)
 	}
 	return found.Status, nil

@@ -31,6 +31,7 @@ import (
 	"earshot/repositories/crash"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
+	"earshot/repositories/tracing"
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
 	"earshot/trigger/goroutines"
@@ -92,6 +93,8 @@ type Options struct {
 	Jitter func(time.Duration) time.Duration
 	// LogTexts lets message texts into the log.
 	LogTexts bool
+	// Tracer begins the spans of messages, of tools that fire, and of attempts; nil: none.
+	Tracer *tracing.Tracer
 }
 
 // Engine processes messages: it turns them into decisions, and decisions into effects. Any
@@ -106,6 +109,7 @@ type Engine struct {
 	statements effect.Deliverer
 	answers    effect.Deliverer
 	log        *slog.Logger
+	tracer     *tracing.Tracer
 	metrics    *Metrics
 	uses       *usage.Counter
 	apps       appCache
@@ -153,7 +157,7 @@ func NewEngine(o Options) (*Engine, error) {
 	packer := explain.NewPacker(o.Store.Retention().Explain, o.Now)
 	return &Engine{
 		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements, answers: o.Answers,
-		log: o.Logger, metrics: o.Metrics, uses: usage.New(o.DB, o.Now), apps: newAppCache(packer), pasts: newPastCache(), restings: newRestings(), packer: packer,
+		log: o.Logger, tracer: o.Tracer, metrics: o.Metrics, uses: usage.New(o.DB, o.Now), apps: newAppCache(packer), pasts: newPastCache(), restings: newRestings(), packer: packer,
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
 		life: life, die: die, pool: goroutines.New(), slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"earshot/repositories/tracing"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 	"earshot/trigger/state"
@@ -132,7 +133,7 @@ func (e *Engine) logDecision(t *turn, p *plan, stage string, took time.Duration)
 	e.metrics.messages.WithLabelValues(outcome).Inc()
 	attributes := []any{
 		"app", p.App, "session", p.Session, "message", p.Message, "outcome", outcome, "stage", stage,
-		"tools", toolsOf(p.answer), "ms", took.Milliseconds(),
+		"tools", toolsOf(p.answer), "ms", took.Milliseconds(), "trace", tracing.IDOf(t.message.TraceParent),
 	}
 	if e.logTexts {
 		attributes = append(attributes, "text", t.message.Text)
@@ -159,7 +160,7 @@ func (e *Engine) logAttempt(a attempt, took time.Duration) {
 	}
 	attributes := []any{
 		"app", a.AppID, "session", a.SessionID, "effect", a.ID, "kind", string(a.Kind), "trigger", a.TriggerID,
-		"attempt", a.Attempt, "outcome", outcome, "ms", took.Milliseconds(),
+		"attempt", a.Attempt, "outcome", outcome, "ms", took.Milliseconds(), "trace", tracing.IDOf(a.TraceParent),
 	}
 	if a.Event != nil {
 		attributes = append(attributes, "subject", a.Event.Subject)

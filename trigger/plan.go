@@ -8,11 +8,14 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
+	"earshot/repositories/tracing"
 	"earshot/trigger/conversation"
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
@@ -72,6 +75,7 @@ type plannedFiring struct {
 	record     Record
 	open       int          // effects that it has
 	move       *ledger.Move // nil where it is new and due
+	span       trace.Span   // of its execution; nil of one that was there before
 }
 
 // due reports whether the effects of a firing are.
@@ -102,7 +106,8 @@ type planner struct {
 	messageID   string // of the message that calls for it, whose turn it need not be
 	metadata    repositories.Metadata
 	language    string // of the user, as a tag of BCP 47; empty where it was not told
-	traceParent string
+	tracer      *tracing.Tracer
+	traceParent string           // of the message or the request, and of a firing while it is planned
 	fired       map[string]int   // firings so far, by repository and tool
 	life        store.Generation // empty without a message
 	standing    standing
@@ -112,7 +117,7 @@ type planner struct {
 func newPlanner(e *Engine, id ledger.Turn, token string, state *appState, text, traceParent string) *planner {
 	return &planner{
 		plan:  plan{Turn: id, token: token, box: keyspace.Box(id.Session, ""), matched: state.version, answer: Answer{MessageID: id.Message, Matches: []Match{}, Rejected: []Rejected{}}},
-		store: e.store, of: state.app, now: e.now().UTC(), text: text, messageID: id.Message, traceParent: traceParent, fired: map[string]int{}, own: map[string]string{},
+		store: e.store, of: state.app, now: e.now().UTC(), text: text, messageID: id.Message, tracer: e.tracer, traceParent: traceParent, fired: map[string]int{}, own: map[string]string{},
 	}
 }
 
@@ -142,11 +147,13 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 		TriggerID: triggerID, RepositoryID: repository.ID, Name: tool.Name, Source: source, Values: says.Values,
 		ReturnDirect: tool.ReturnDirect, SkipResponse: tool.SkipResponse,
 	})
+	span, above := p.execute(says)
+	defer func() { p.traceParent = above }()
 	before, move := len(p.effects), p.moveOf(found.Candidate, triggerID, says)
 	if err := p.effectsOf(id, tool, says, move.Fence); err != nil {
 		return err
 	}
-	firing := plannedFiring{id: id, triggerID: triggerID, repository: repository, open: len(p.effects) - before}
+	firing := plannedFiring{id: id, triggerID: triggerID, repository: repository, open: len(p.effects) - before, span: span}
 	if *move != (ledger.Move{New: true, Wait: -1}) {
 		firing.move = move
 	}

@@ -13,8 +13,10 @@ import (
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/tracing"
 	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
+	"earshot/trigger/spans"
 )
 
 // replans bounds how many times a decision is made anew because a repository was changed
@@ -28,12 +30,17 @@ func (e *Engine) process(t *turn, retry time.Duration) (json.RawMessage, error) 
 	ctx, release := e.hold(e.life, t)
 	defer release()
 	defer e.dropped(t)
+	ctx, span := spans.Message(ctx, e.tracer, t.message.TraceParent, t.App, t.Session, t.Turn.Message)
+	t.message.TraceParent = tracing.Parent(span, t.message.TraceParent)
+	defer span.End()
 	started := e.now()
 	request := e.request(t)
 	result, p, err := e.matchAndCommit(ctx, t, request)
 	if err != nil {
+		spans.Undecided(span, err)
 		return nil, e.leaveUndecided(t, err, retry)
 	}
+	spans.Decided(span, result.Stage, len(p.answer.Matches), len(p.answer.Rejected))
 	t.decided = true
 	e.count(p)
 	e.logDecision(t, p, result.Stage, e.now().Sub(started))
@@ -113,8 +120,10 @@ func (e *Engine) match(ctx context.Context, t *turn, request matcher.Request) (m
 	}
 	started := e.now()
 	crash.At(crash.MatchBefore)
+	ctx, span := spans.Match(ctx, len(request.Candidates))
 	ctx, trace := matcher.Recorded(ctx)
 	result, err := e.matcher.Match(ctx, request)
+	spans.EndMatch(span, result.Stage, err)
 	t.matching = matching{trace: complete(trace, &result), over: t.scope, candidates: len(request.Candidates)}
 	crash.At(crash.MatchAfter)
 	e.metrics.matchSeconds.Observe(e.now().Sub(started).Seconds())

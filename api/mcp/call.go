@@ -9,8 +9,11 @@ import (
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/tracing"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // content is a part of a result.
@@ -29,6 +32,7 @@ type callResult struct {
 
 // callTool answers tools/call.
 func (x *exchange) callTool() error {
+	defer x.traced()()
 	if x.searches() {
 		switch x.request.Params.Name {
 		case searchTool:
@@ -55,7 +59,7 @@ func (x *exchange) direct() trigger.Direct {
 	return trigger.Direct{
 		AppID: scope.AppID, SessionID: scope.SessionID, RepositoryID: x.c.Param("repositoryId"), Name: p.Name, Values: values,
 		Source: trigger.SourceAgent, TriggerID: p.Meta.TriggerID, Metadata: p.Meta.Metadata, Claims: x.user.Claims,
-		FrontEnd: auth.PrincipalOf(x.c).FrontEnd(), TraceParent: x.server.TraceParent(x.ctx()), Unawaited: x.request.tasks(), Vet: x.vetHeaders,
+		FrontEnd: auth.PrincipalOf(x.c).FrontEnd(), TraceParent: x.trace, Unawaited: x.request.tasks(), Vet: x.vetHeaders,
 	}
 }
 
@@ -177,4 +181,27 @@ func standing(m trigger.Match) taskStatus {
 		return taskCancelled
 	}
 	return taskCompleted
+}
+
+// traced begins the span of a call, below the one that its _meta names, with a link to the HTTP
+// request that has brought it, or else below that request. It returns what ends the span.
+func (x *exchange) traced() (end func()) {
+	below := trace.SpanContextFromContext(x.ctx())
+	x.trace = tracing.Of(x.ctx())
+	if _, named := tracing.Read(x.request.Params.Meta.TraceParent); named {
+		x.trace = x.request.Params.Meta.TraceParent
+	}
+	name := "tools/call"
+	if repositories.CheckID("name", x.request.Params.Name) == nil { // no more than it may be: the name of a tool
+		name += " " + x.request.Params.Name
+	}
+	_, span := x.server.Tracer.Below(x.ctx(), x.trace, name, trace.SpanKindServer)
+	if span.IsRecording() {
+		span.SetAttributes(tracing.MCPMethod.String("tools/call"), tracing.App.String(x.scope().AppID))
+		if x.trace == x.request.Params.Meta.TraceParent && below.IsValid() {
+			span.AddLink(trace.Link{SpanContext: below})
+		}
+	}
+	x.trace = tracing.Parent(span, x.trace)
+	return func() { span.End() }
 }

@@ -71,6 +71,8 @@ type meta struct {
 	TriggerID string `json:"earshot/triggerId"`
 	// Metadata is kept with the trigger.
 	Metadata repositories.Metadata `json:"earshot/metadata"`
+	// TraceParent is the span that the call is of, which need not be that of the HTTP request.
+	TraceParent string `json:"traceparent"`
 }
 
 type client struct {
@@ -160,6 +162,8 @@ type exchange struct {
 	values map[string]any
 	// wrapped says that the call came by call_tool, whose schema names no headers.
 	wrapped bool
+	// trace is where the call stands in its trace.
+	trace string
 }
 
 func (x *exchange) ctx() context.Context { return x.c.Request().Context() }

@@ -17,6 +17,7 @@ import (
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
+	"earshot/repositories/tracing"
 	"earshot/repositories/version"
 	"earshot/trigger"
 	"earshot/trigger/asked"
@@ -74,8 +75,8 @@ type Options struct {
 	Closing <-chan struct{}
 	// Users verifies the ID tokens of a request.
 	Users func(c echo.Context) (User, error)
-	// TraceParent is the trace of a request (W3C Trace Context).
-	TraceParent func(ctx context.Context) string
+	// Tracer begins the spans of calls; nil: none.
+	Tracer *tracing.Tracer
 	// Kept is how long the record of a task stays after it was done.
 	Kept  time.Duration
 	NewID func() string

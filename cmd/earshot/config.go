@@ -49,6 +49,7 @@ type config struct {
 	SessionTTL    time.Duration
 	Retention     store.Retention
 	LogTexts      bool
+	LogFormat     string
 	LogLevel      string
 	NATSReplicas  int
 	StreamMaxAge  time.Duration
@@ -92,8 +93,9 @@ func (c *config) register(flags *pflag.FlagSet) {
 	s.text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
 	c.registerRetention(s)
 	s.duration(&c.Drain, "drain", "EARSHOT_DRAIN", defaultDrain, "how long to go on after SIGTERM, with /readyz at 503 and connections ended with their answers, so that a load balancer sends requests elsewhere before they are refused")
-	flags.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
-	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
+	s.flag(&c.LogTexts, "log-texts", "EARSHOT_LOG_TEXTS", "let message texts into the log")
+	s.text(&c.LogLevel, "log-level", "EARSHOT_LOG_LEVEL", "info", "debug, info, warn or error")
+	s.text(&c.LogFormat, "log-format", "EARSHOT_LOG_FORMAT", "json", "json or text: a line of log as JSON, or as words with name=value")
 	flags.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 leaves it as it is")
 	s.duration(&c.StreamMaxAge, "stream-max-age", "EARSHOT_STREAM_MAX_AGE", emitter.DefaultMaxAge, "how long the stream keeps events")
 	c.StreamMax = defaultStreamSize
@@ -180,6 +182,7 @@ func (c *config) check() error {
 	if _, err := c.level(); err != nil {
 		faults = append(faults, err)
 	}
+	add(c.LogFormat != "json" && c.LogFormat != "text", "--log-format (EARSHOT_LOG_FORMAT) is %q; it must be json or text", c.LogFormat)
 	if _, err := guard.ParsePolicy(c.PrivateURLs); err != nil {
 		faults = append(faults, fmt.Errorf("--private-urls (EARSHOT_PRIVATE_URLS): %w", err))
 	}
@@ -194,7 +197,7 @@ func (c *config) check() error {
 func (c *config) level() (slog.Level, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		return level, fmt.Errorf("--log-level is %q; it must be debug, info, warn or error", c.LogLevel)
+		return level, fmt.Errorf("--log-level (EARSHOT_LOG_LEVEL) is %q; it must be debug, info, warn or error", c.LogLevel)
 	}
 	return level, nil
 }
@@ -205,7 +208,11 @@ func (c *config) logger(out io.Writer) *slog.Logger {
 	if c.screen != nil {
 		return slog.New(c.screen.Handler(level))
 	}
-	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))
+	options := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "text" {
+		return slog.New(slog.NewTextHandler(out, options))
+	}
+	return slog.New(slog.NewJSONHandler(out, options))
 }
 
 // sealer returns what encrypts with the secret key, and also opens what the key before a

@@ -246,7 +246,7 @@ func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {
 }
 
 func TestACertificateWithoutItsKeyIsAFaultAtStart(t *testing.T) {
-	c := config{Addr: "127.0.0.1:0", LogLevel: "error", SessionTTL: time.Hour, LLMTimeout: time.Second, TLSCert: "cert.pem"}
+	c := config{Addr: "127.0.0.1:0", LogLevel: "error", LogFormat: "json", SessionTTL: time.Hour, LLMTimeout: time.Second, TLSCert: "cert.pem"}
 	require.ErrorContains(t, c.check(), "--tls-cert and --tls-key")
 }
 

@@ -44,6 +44,11 @@ func (s settings) credential(into *secret.Secret, name, env, usage string) {
 	s.SetAnnotation(name, fileAnnotation, []string{"yes"}) //nolint:errcheck // the flag exists
 }
 
+func (s settings) flag(into *bool, name, env, usage string) {
+	s.BoolVar(into, name, false, usage)
+	s.named(name, env)
+}
+
 func (s settings) duration(into *time.Duration, name, env string, fallback time.Duration, usage string) {
 	s.DurationVar(into, name, fallback, usage)
 	s.named(name, env)

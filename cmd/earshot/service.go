@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +25,7 @@ import (
 	"earshot/api/server"
 	"earshot/cmd/earshot/redisdb"
 	"earshot/cmd/earshot/room"
+	"earshot/cmd/earshot/telemetry"
 	"earshot/emitter"
 	"earshot/emitter/intake"
 	"earshot/httpcall"
@@ -66,6 +68,7 @@ type service struct {
 	http      *http.Server
 	parting   server.Parting
 	ingress   *micro.Service // over NATS; nil: it is off
+	telemetry *telemetry.Telemetry
 	listener  net.Listener
 }
 
@@ -137,6 +140,9 @@ func (c config) models(log *slog.Logger, env environment) llm.Options {
 
 func (s *service) openEngine() (err error) {
 	registry, metrics := prometheus.NewRegistry(), trigger.NewMetrics()
+	if s.telemetry, err = telemetry.Open(context.Background(), telemetry.Options{Lookup: s.env.lookup, Version: version.Current().Version, Gather: registry, Log: s.log, Now: s.env.now}); err != nil {
+		return err
+	}
 	models := newLLMMetrics()
 	registry.MustRegister(buildInfo(), metrics, models, s.emitter, room.New(s.env.now, s.redisMemory, s.emitter.Room), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	of := s.config.models(s.log, s.env)
@@ -148,7 +154,7 @@ func (s *service) openEngine() (err error) {
 	s.engine, err = trigger.NewEngine(trigger.Options{
 		DB: s.db, Store: s.store, Matcher: s.matcher,
 		Events: s.config.screen.Watch(s.emitter), Calls: s.config.screen.Watch(s.caller), Statements: s.config.screen.Watch(s.runner), Answers: s.intake,
-		Logger: s.log, Metrics: metrics, History: s.config.History, LogTexts: s.config.LogTexts,
+		Logger: s.log, Metrics: metrics, Tracer: s.telemetry.Tracer(), History: s.config.History, LogTexts: s.config.LogTexts,
 		Now: s.env.now,
 	})
 	if err != nil {
@@ -181,7 +187,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	}
 	closing := make(chan struct{})
 	rest := api.New(api.Options{
-		Store: s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Now: s.env.now,
+		Store: s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.Tracer(), Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: erasure.New(erasure.Options{Store: s.store, DB: s.db, Events: s.emitter, Answers: s.intake}), Closing: closing, NATSURL: s.config.ownNATS,
 		Model: s.chatModel(), SERMAS: bool(s.config.SERMAS), Lineages: s.store,
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
@@ -233,8 +239,13 @@ func (s *service) listen() (err error) {
 	return nil
 }
 
+// telemetryTimeout is how long an end waits for a collector.
+const telemetryTimeout = 3 * time.Second
+
 // close closes everything that was opened.
 func (s *service) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), telemetryTimeout)
+	defer cancel()
 	var faults []error
 	if s.listener != nil {
 		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
@@ -255,6 +266,9 @@ func (s *service) close() error {
 	}
 	if s.db != nil {
 		faults = append(faults, s.db.Close())
+	}
+	if err := s.telemetry.Close(ctx); err != nil { // spans are lost, and nothing else
+		s.log.Warn("telemetry.unsent", "error", err.Error())
 	}
 	return errors.Join(faults...)
 }

@@ -12,11 +12,13 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"go.opentelemetry.io/otel/trace"
 
 	"earshot/matcher"
 	"earshot/matcher/llm/provider"
 	"earshot/matcher/retrieval"
 	"earshot/repositories/secret"
+	"earshot/repositories/tracing"
 )
 
 // Defaults and limits of Options.
@@ -180,7 +182,8 @@ func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matche
 }
 
 // ask sends one request under its own time limit.
-func (l *LLM) ask(ctx context.Context, model provider.Client, request provider.Request) (provider.Completion, error) {
+func (l *LLM) ask(ctx context.Context, model connection, request provider.Request) (provider.Completion, error) {
+	ctx, span := tracing.Start(ctx, "chat "+request.Model, trace.SpanKindClient)
 	limited, cancel := context.WithTimeout(ctx, l.options.Timeout)
 	defer cancel()
 	wire := &provider.Wire{}
@@ -188,7 +191,7 @@ func (l *LLM) ask(ctx context.Context, model provider.Client, request provider.R
 		limited = provider.Watched(limited, wire)
 	}
 	start := l.options.Now()
-	answer, err := model.Complete(limited, request)
+	answer, err := model.client.Complete(limited, request)
 	err = l.explain(ctx, limited, err)
 	if away := new(matcher.Unavailable); errors.As(err, &away) && away.Detail != "" {
 		l.options.Logger.WarnContext(ctx, "llm.unreached", "model", request.Model, "error", away.Detail)
@@ -196,7 +199,18 @@ func (l *LLM) ask(ctx context.Context, model provider.Client, request provider.R
 	exchange := Exchange{Model: request.Model, Took: l.options.Now().Sub(start), Usage: answer.Usage, Err: err}
 	l.options.Observe(exchange)
 	l.record(matcher.TraceOf(ctx), request, wire, exchange)
+	endSpan(span, model, exchange)
 	return answer, err
+}
+
+// endSpan ends the span of a request, which has nothing of what was said in it.
+func endSpan(span trace.Span, model connection, of Exchange) {
+	fault := ""
+	if of.Err != nil {
+		fault = "model_unavailable"
+	}
+	tracing.End(span, fault, tracing.OperationName.String("chat"), tracing.ProviderName.String(model.traced()), tracing.RequestModel.String(of.Model),
+		tracing.InputTokens.Int(of.Usage.Prompt), tracing.OutputTokens.Int(of.Usage.Completion), tracing.CachedTokens.Int(of.Usage.Cached))
 }
 
 // explain distinguishes a caller who went away from an LLM that took too long.

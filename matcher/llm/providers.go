@@ -60,6 +60,7 @@ func (o Options) first() vendor {
 
 // connection is a provider's client, or the reason why there is none.
 type connection struct {
+	name   string // of the provider
 	client provider.Client
 	err    error
 }
@@ -75,12 +76,20 @@ func (p vendor) connect(network provider.Network) connection {
 	if err != nil {
 		err = &matcher.Unavailable{Reason: fmt.Sprintf("%s cannot be used: %s", p.name, provider.Scrub(err.Error(), p.Key.Reveal()))}
 	}
-	return connection{client, err}
+	return connection{p.name, client, err}
+}
+
+// traced is the name of the provider in the conventions of OpenTelemetry.
+func (c connection) traced() string {
+	if c.name == providerGemini {
+		return "gcp.gen_ai"
+	}
+	return c.name
 }
 
 // choose returns the provider and the model that the app's settings name, as in
 // openai/gpt-4o. A name without a provider is a model of the default one.
-func (l *LLM) choose(app *repositories.App) (provider.Client, string, error) {
+func (l *LLM) choose(app *repositories.App) (chosen connection, model string, err error) {
 	named, first := "", l.first
 	if app != nil {
 		named = app.Settings.LLM.Tools
@@ -91,10 +100,10 @@ func (l *LLM) choose(app *repositories.App) (provider.Client, string, error) {
 	}
 	chosen, known := l.providers[name]
 	if !known || model == "" {
-		return nil, "", &matcher.Unavailable{Reason: fmt.Sprintf(
+		return connection{}, "", &matcher.Unavailable{Reason: fmt.Sprintf(
 			"settings.llm.tools is %q: give it as PROVIDER/MODEL, as in openai/MODEL; providers are openai, anthropic, gemini and cohere", named)}
 	}
-	return chosen.client, model, chosen.err
+	return chosen, model, chosen.err
 }
 
 // CheckModel says why the messages of an app whose settings name a model so cannot be

@@ -23,7 +23,7 @@ const (
 type llmTurn struct {
 	request matcher.Request
 	names   *toolNames
-	model   provider.Client
+	model   connection
 	ask     provider.Request
 	ids     map[string]bool // of the calls in the request
 	limit   int             // of the tools in a request

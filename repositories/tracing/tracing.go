@@ -1,0 +1,113 @@
+// Package tracing begins the spans of OpenTelemetry. One trace leads from a request over the
+// message, its matching and the model's answer to each tool that fires, and on to its event and
+// its calls; its place is stored with what is owed, so that another replica goes on with it.
+//
+// A span is never needed for the work: without a provider nothing is made, and nothing costs.
+package tracing
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+// Scope is the name of the instrumentation (OpenTelemetry's instrumentation scope).
+const Scope = "earshot"
+
+// Tracer begins spans. A nil one begins none.
+type Tracer struct{ tracer trace.Tracer }
+
+// New returns the tracer of a provider; nil where there is none.
+func New(provider trace.TracerProvider) *Tracer {
+	if provider == nil {
+		return nil
+	}
+	return &Tracer{provider.Tracer(Scope)}
+}
+
+// Below begins a span below the place that parent writes (W3C Trace Context), or a trace of its
+// own where that is empty.
+func (t *Tracer) Below(ctx context.Context, parent, name string, kind trace.SpanKind) (context.Context, trace.Span) {
+	if t == nil {
+		return ctx, noop.Span{}
+	}
+	return t.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, read(parent)), name, trace.WithSpanKind(kind))
+}
+
+// Linked begins a trace of its own, with a link to the place that earlier writes: what is tried
+// again long after would stretch the trace of the first try to no use.
+func (t *Tracer) Linked(ctx context.Context, earlier, name string, kind trace.SpanKind) (context.Context, trace.Span) {
+	if t == nil {
+		return ctx, noop.Span{}
+	}
+	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(kind)}
+	if to := read(earlier); to.IsValid() {
+		if !to.IsSampled() { // nobody keeps the trace that this belongs to
+			return ctx, noop.Span{}
+		}
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: to}))
+	}
+	return t.tracer.Start(ctx, name, options...)
+}
+
+// Start begins a span below that of ctx, where that is recorded.
+func Start(ctx context.Context, name string, kind trace.SpanKind) (context.Context, trace.Span) {
+	above := trace.SpanFromContext(ctx)
+	if !above.IsRecording() {
+		return ctx, noop.Span{}
+	}
+	return above.TracerProvider().Tracer(Scope).Start(ctx, name, trace.WithSpanKind(kind))
+}
+
+// End ends a span with attributes. fault is a short name of what went wrong, from a closed set,
+// and empty where nothing did (the attribute error.type): texts of errors may hold what a user
+// said.
+func End(span trace.Span, fault string, attributes ...attribute.KeyValue) {
+	if span.IsRecording() {
+		span.SetAttributes(attributes...)
+		if fault != "" {
+			span.SetAttributes(ErrorType.String(fault))
+			span.SetStatus(codes.Error, fault)
+		}
+	}
+	span.End()
+}
+
+// Parent writes the place of the span as others go on with it (W3C Trace Context), or otherwise
+// where there is none.
+func Parent(span trace.Span, otherwise string) string {
+	if !span.SpanContext().IsValid() {
+		return otherwise
+	}
+	return Of(trace.ContextWithSpan(context.Background(), span))
+}
+
+// Of writes the place of ctx's span; empty where there is none.
+func Of(ctx context.Context) string {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier.Get("traceparent")
+}
+
+// IDOf is the id of the trace that a place is of; empty where it is none.
+func IDOf(parent string) string {
+	if len(parent) < len("00-")+32 {
+		return ""
+	}
+	return parent[3:35]
+}
+
+// Read reads a place that somebody else has written; false where it is none.
+func Read(parent string) (trace.SpanContext, bool) {
+	found := read(parent)
+	return found, found.IsValid()
+}
+
+func read(parent string) trace.SpanContext {
+	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": parent})
+	return trace.SpanContextFromContext(ctx)
+}
