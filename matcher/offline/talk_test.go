@@ -185,7 +185,7 @@ func TestWhatIsNotMeantNowFiresNothing(t *testing.T) {
 		// Fragments, and what names no thing, or another one.
 		"turn", "turn on", "open", "open the", "stop", "cancel", "close everything", "switch it off", "open the door", "turn on the tv", "an", "ouvre",
 		// The future, the past and conditions.
-		"we are leaving tomorrow", "we are leaving on Sunday morning", "tomorrow at 7 open the window", "in half an hour open the window", "open the window later",
+		"we are leaving tomorrow", "we are leaving on Sunday morning", "tomorrow at 7 open the window", "in half an hour open the window", "open the window later", "open the window on Friday",
 		"I opened the window", "we have closed the window", "somebody left the window open", "grandpa always closed the window", "ich habe das Fenster geschlossen",
 		"if it rains close the window", "close the window when it starts to rain", "as soon as I am back open the window", "call a taxi if I am not back by ten",
 		"falls es dunkel wird, mach die Lampe am Bett an", "s'il fait nuit, allume la lampe du bureau",

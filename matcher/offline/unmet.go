@@ -169,11 +169,17 @@ func (r reading) putOff() bool {
 	}
 	today := r.Now.Format("2006-01-02")
 	for _, m := range moments(r.Text) {
-		if !m.Doubtful && (m.Exact > today || m.Exact == "") && !r.quotes(m.First, m.End) {
+		if !m.Doubtful && (m.Exact > today || m.Exact == "" || m.Exact == today && !r.near(m)) && !r.quotes(m.First, m.End) {
 			return true
 		}
 	}
 	return false
+}
+
+// near reports whether a day is named by how near it is. Who means today says so: "on Monday"
+// is another Monday, or is said by somebody who does not mean now.
+func (r reading) near(m moment.Reading) bool {
+	return slices.ContainsFunc(r.Words[m.First:m.End], func(w text.Word) bool { return text.NearDays.Has(w.Norm) })
 }
 
 // timed reports whether the tool has a place for a time, or its examples name times.

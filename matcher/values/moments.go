@@ -32,6 +32,15 @@ func layout(description string) string {
 // isMoment reports whether the slot is a string that holds a date or a time.
 func (s *slot) isMoment() bool { return s.date || s.clock }
 
+// namesDays reports whether the slot's value is one of some days: of the week, or today and
+// tomorrow.
+func (s *slot) namesDays() bool {
+	return slices.ContainsFunc(s.Allowed, func(value any) bool {
+		said, is := value.(string)
+		return is && isCalendar(strings.ToLower(said))
+	})
+}
+
 // isDate reports whether the slot, which is a string, holds a date.
 func (s *slot) isDate() bool {
 	if s.hasWord(text.DateNames) && !s.hasWord(text.ClockNames) && layout(s.Description) == "15:04" {

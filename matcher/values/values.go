@@ -112,7 +112,7 @@ func (f *asked) add(s *slot) {
 		f.kinds.Chosen = append(f.kinds.Chosen, s.Name)
 	}
 	f.counts = f.counts || s.isMoment() || isNumeric(s) || s.amount
-	f.kinds.Timed = f.kinds.Timed || s.isMoment() || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String()))
+	f.kinds.Timed = f.kinds.Timed || s.isMoment() || s.namesDays() || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String()))
 }
 
 // slot is a parameter, and what its values look like.
