@@ -51,7 +51,7 @@ func requireSettings(t *testing.T, program string) {
 
 func TestLinksLeadSomewhere(t *testing.T) {
 	link, code := regexp.MustCompile(`\]\(([^)\s]+)\)`), regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
-	for _, path := range append(documents(t), "README.md", "../README.md", "../SECURITY.md") {
+	for _, path := range append(documents(t), "README.md", "../README.md", "../SECURITY.md", "../../SECURITY.md") {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		for _, found := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), "code"), -1) {
