@@ -27,6 +27,7 @@ type verification struct {
 	redisURL secret.Secret // may hold a password
 	keep     store.Retention
 	mend     bool
+	mayOwe   bool
 	json     bool
 }
 
@@ -36,8 +37,9 @@ func newVerify(env environment) *cobra.Command {
 		Use:   "verify",
 		Short: "Look whether the ledger in Redis is in order, and mend it",
 		Long: "Look through all that the service keeps in Redis, while it runs or not: what is owed, what\n" +
-			"is orphaned (nobody would ever come to it), and what is impossible. Exits with 0 where\n" +
-			"nothing is orphaned or impossible, with 1 where something is; what is owed is no fault.\n" +
+			"is orphaned (nobody would ever come to it), and what is impossible. Exits with 1 where\n" +
+			"something is, and with 0 where nothing is. A service at work always owes something, which\n" +
+			"is no fault: --allow-owed exits with 1 for what is orphaned or impossible alone.\n" +
 			"Without --mend nothing is written. With it what can be mended is, so that nothing is lost\n" +
 			"and nothing fires twice; the exit code is 1 then where something is left. Only Redis is\n" +
 			"needed, by REDIS_URL, and the retentions that the service has.",
@@ -55,6 +57,7 @@ func (v *verification) register(flags *pflag.FlagSet) {
 	set.duration(&v.keep.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long the service keeps records that have delivered everything")
 	set.duration(&v.keep.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long it keeps those that have failed")
 	flags.BoolVar(&v.mend, "mend", false, "mend what can be mended")
+	flags.BoolVar(&v.mayOwe, "allow-owed", false, "exit with 0 although something is owed, as it is while the service works")
 	flags.BoolVar(&v.json, "json", false, "print the report as JSON")
 }
 
@@ -85,7 +88,7 @@ func (v *verification) run(ctx context.Context) error {
 		return fmt.Errorf("it was not looked through: %w", err)
 	}
 	v.print(report)
-	if !report.Clean() {
+	if owes := report.Owed.Messages+report.Owed.Calls+report.Owed.Events > 0; !report.Clean() || owes && !v.mayOwe {
 		return exitWith(1)
 	}
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -39,6 +40,17 @@ func TestVerifySaysWhatIsWrongAndMendsIt(t *testing.T) {
 	require.Contains(t, w.ok("verify", "--mend"), "orphaned    0\nimpossible  0\nmended      2\n")
 	w.ok("verify")
 	w.call(202, "POST", "/v1/apps/clinic/triggers/"+held+"/cancel", "")
+	w.rest()
+
+	sink := newSink(t)
+	sink.answer(http.StatusServiceUnavailable)
+	w.tool(`"url":"` + sink.URL + `"`)
+	w.say("s1", "m3", "call book {}")
+	got = w.run("verify")
+	require.Equal(t, 1, got.code, "a call is owed")
+	require.Contains(t, got.out, "owed        0 messages, 1 call, 0 events;")
+	w.ok("verify", "--allow-owed")
+	sink.answer(http.StatusOK)
 	w.rest()
 
 	require.NoError(t, w.client().HSet(t.Context(), k.Trigger(held), "state", "lurking").Err())
