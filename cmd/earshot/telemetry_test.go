@@ -160,6 +160,24 @@ func TestOneTraceLeadsFromARequestToItsSubscriberAndItsEndpoint(t *testing.T) {
 	require.Contains(t, w.replicas[0].log.String(), `"trace":"`+caller+`"`)
 }
 
+func TestACallByMCPGoesOnInTheTraceOfItsClient(t *testing.T) {
+	w, c := traced(t)
+	w.tool(`"description":"books"`)
+	const agent = "0af7651916cd43dd8448eb211c80319c"
+	w.call(200, "POST", "/v1/apps/clinic/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"book","arguments":{},"_meta":{"traceparent":"00-`+agent+`-b7ad6b7169203331-01"}}}`,
+		"Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2025-11-25")
+	w.until("all spans are exported", func() bool {
+		return len(c.named("tools/call book")) == 1 && len(c.named("execute_tool book")) == 1 && len(c.named("POST /v1/apps/:appId/mcp")) == 1
+	})
+	call := c.named("tools/call book")[0]
+	require.Equal(t, agent, call.trace())
+	require.Equal(t, "b7ad6b7169203331", call.parent())
+	require.Len(t, call.Links, 1)
+	require.Equal(t, c.named("POST /v1/apps/:appId/mcp")[0].SpanId, call.Links[0].SpanId)
+	require.Equal(t, call.id(), c.named("execute_tool book")[0].parent())
+	require.Contains(t, w.events("tool.trigger.>")[0].Header.Get("traceparent"), agent)
+}
+
 func TestACollectorThatIsAwayHoldsNothingUp(t *testing.T) {
 	w, c := traced(t)
 	c.Close()
