@@ -82,6 +82,8 @@ func (e *Engine) delivererOf(delivery effect.Effect) effect.Deliverer {
 
 // outcome asks the deliverer. One that panics has not delivered.
 func (e *Engine) outcome(ctx context.Context, deliverer effect.Deliverer, delivery effect.Effect) (o effect.Outcome) {
+	ctx, span := spans.Attempt(ctx, e.tracer, &delivery)
+	defer func() { spans.EndAttempt(span, o) }()
 	defer func() {
 		if fault := recover(); fault != nil {
 			e.logPanic("deliverer.panicked", fault)
@@ -94,8 +96,6 @@ func (e *Engine) outcome(ctx context.Context, deliverer effect.Deliverer, delive
 	if crash.Planted(crash.ChangingID) {
 		delivery.ID += "." + e.newID()
 	}
-	ctx, span := spans.Attempt(ctx, e.tracer, &delivery)
-	defer func() { spans.EndAttempt(span, o) }()
 	return deliverer.Deliver(ctx, delivery)
 }
 
