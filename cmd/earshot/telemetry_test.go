@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +98,7 @@ func traced(t *testing.T, flags ...string) (*world, *otlp) {
 		t.Setenv(name, value)
 		w.env[name] = value
 	}
+	w.env["OTEL_SDK_DISABLED"] = os.Getenv("OTEL_SDK_DISABLED")
 	w.serve(flags...)
 	w.put("/v1/apps/clinic", `{"name":"Clinic"}`)
 	return w, c
@@ -199,6 +201,28 @@ func TestAVariableOfOpenTelemetryThatCannotBeFollowedIsNamed(t *testing.T) {
 			require.Equal(t, 1, r.code)
 			require.Contains(t, r.err, name)
 			require.Contains(t, r.err, "pigeon")
+		})
+	}
+}
+
+func TestAHeaderForTheCollectorThatIsNoneIsNotShown(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Bearer planted-credential")
+	w, _ := traced(t)
+	log := w.replicas[0].log.String()
+	require.Contains(t, log, "parse headers")
+	require.NotContains(t, log, "planted-credential")
+}
+
+func TestNothingIsExportedWhereTheSDKIsDisabledOrTheSamplerSaysNo(t *testing.T) {
+	for name, value := range map[string]string{"OTEL_SDK_DISABLED": "true", "OTEL_TRACES_SAMPLER": "always_off"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, value)
+			w, c := traced(t)
+			w.tool(`"description":"books"`)
+			w.say("s1", "m1", "call book {}")
+			require.Zero(t, w.replicas[0].stop(), "what is left is exported")
+			require.Empty(t, c.spans)
+			require.Contains(t, w.replicas[0].log.String(), `"msg":"message.decided"`)
 		})
 	}
 }

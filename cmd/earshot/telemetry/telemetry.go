@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
 	"go.opentelemetry.io/contrib/exporters/autoexport"
@@ -61,6 +62,7 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES (OTEL_SERVICE_NAME): %w", err)
 	}
 	otel.SetErrorHandler(&quiet{log: o.Log, now: o.Now})
+	otel.SetLogger(logr.FromSlogHandler(wordless{o.Log.Handler()}))
 	t := &Telemetry{}
 	if traces {
 		err = o.unfollowed("TRACES", t.exportTraces(ctx, about))
@@ -169,3 +171,25 @@ func (q *quiet) Handle(err error) {
 		q.log.Warn("telemetry.unsent", "error", err.Error())
 	}
 }
+
+// wordless logs the faults that the SDK finds in variables, without what they hold: it would show
+// a header of OTEL_EXPORTER_OTLP_HEADERS, which is a credential, as it stands.
+type wordless struct{ to slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w wordless) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelError && w.to.Enabled(ctx, level)
+}
+
+// Handle implements slog.Handler.
+func (w wordless) Handle(ctx context.Context, of slog.Record) error {
+	bare := slog.NewRecord(of.Time, slog.LevelWarn, "telemetry.variable", 0)
+	bare.AddAttrs(slog.String("fault", "a variable OTEL_* is not as it must be, and is left out: "+of.Message))
+	return w.to.Handle(ctx, bare)
+}
+
+// WithAttrs implements slog.Handler; what is added may hold a credential.
+func (w wordless) WithAttrs([]slog.Attr) slog.Handler { return w }
+
+// WithGroup implements slog.Handler.
+func (w wordless) WithGroup(string) slog.Handler { return w }
