@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/hex"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,8 +15,6 @@ import (
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	otlptrace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
-
-	"encoding/hex"
 )
 
 // exported is a span as a collector got it.
@@ -153,6 +152,7 @@ func TestOneTraceLeadsFromARequestToItsSubscriberAndItsEndpoint(t *testing.T) {
 	require.Equal(t, tool.SpanId, again.Links[0].SpanId)
 	require.Equal(t, again.traceParent(), sink.requests()[1].Header.Get("Traceparent"))
 	require.Equal(t, "2", again.attributes["earshot.effect.attempt"])
+	require.Equal(t, "1", again.attributes["http.request.resend_count"])
 
 	require.Empty(t, c.faults)
 	require.Equal(t, "earshot-of-the-tests", c.service)

@@ -20,20 +20,18 @@ const (
 
 // Keys of the general conventions (1.43), which are stable or, for messaging, in development.
 const (
-	ErrorType        = attribute.Key("error.type")
-	HTTPMethod       = attribute.Key("http.request.method")
-	HTTPRoute        = attribute.Key("http.route")
-	HTTPStatus       = attribute.Key("http.response.status_code")
-	HTTPResends      = attribute.Key("http.request.resend_count")
-	MessagingSystem  = attribute.Key("messaging.system")
-	MessagingName    = attribute.Key("messaging.destination.name")
-	MessagingID      = attribute.Key("messaging.message.id")
-	MessagingAction  = attribute.Key("messaging.operation.type")
-	ServerAddress    = attribute.Key("server.address")
-	ServerPort       = attribute.Key("server.port")
-	MCPMethod        = attribute.Key("mcp.method.name")
-	MCPProtocol      = attribute.Key("mcp.protocol.version")
-	JSONRPCRequestID = attribute.Key("jsonrpc.request.id")
+	ErrorType       = attribute.Key("error.type")
+	HTTPMethod      = attribute.Key("http.request.method")
+	HTTPRoute       = attribute.Key("http.route")
+	HTTPStatus      = attribute.Key("http.response.status_code")
+	HTTPResends     = attribute.Key("http.request.resend_count")
+	MessagingSystem = attribute.Key("messaging.system")
+	MessagingName   = attribute.Key("messaging.destination.name")
+	MessagingID     = attribute.Key("messaging.message.id")
+	MessagingAction = attribute.Key("messaging.operation.type")
+	ServerAddress   = attribute.Key("server.address")
+	ServerPort      = attribute.Key("server.port")
+	MCPMethod       = attribute.Key("mcp.method.name")
 )
 
 // Keys of Earshot's own. Texts, values, credentials and what endpoints answer are in none.

@@ -144,7 +144,11 @@ func described(delivery *effect.Effect) (name string, kind trace.SpanKind, about
 	if call.Request != nil && call.Request.Method != "" {
 		method = call.Request.Method
 	}
-	return method, trace.SpanKindClient, append(serverOf(call.URL), tracing.HTTPMethod.String(method))
+	about = append(serverOf(call.URL), tracing.HTTPMethod.String(method))
+	if delivery.Attempt > 1 {
+		about = append(about, tracing.HTTPResends.Int(delivery.Attempt-1))
+	}
+	return method, trace.SpanKindClient, about
 }
 
 // kindOf is the kind of event that a subject is of: its first two words, which no app chooses.
