@@ -26,9 +26,11 @@ type googleAccount struct {
 	credentials *google.Credentials
 }
 
-// newGoogleAccount returns an account whose tokens come within the time for a request.
+// newGoogleAccount returns an account whose tokens come within the time for a request. It is the
+// request that ends the waiting and says so: the client for tokens, whom nobody waits for then, has
+// longer.
 func newGoogleAccount(network provider.Network) *googleAccount {
-	return &googleAccount{client: &http.Client{Transport: network.HTTPClient.Transport, Timeout: network.Timeout}}
+	return &googleAccount{client: &http.Client{Transport: network.HTTPClient.Transport, Timeout: 2 * network.Timeout}}
 }
 
 // authorize sets the headers of a request that the account makes. A token is kept until
