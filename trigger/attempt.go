@@ -194,7 +194,7 @@ func (a attempt) apply(match *Match) {
 // report is the attempt as finish reads it.
 func (a attempt) report() (ledger.Outcome, error) {
 	r := ledger.Outcome{
-		ID: a.ID, Event: a.Kind == effect.KindEvent, Verdict: verdicts[a.outcome.Verdict], Pause: a.pause.Milliseconds(),
+		ID: a.ID, Event: a.Kind == effect.KindEvent, Verdict: a.outcome.Verdict.String(), Pause: a.pause.Milliseconds(),
 		Trigger: a.entry.Trigger, Part: a.entry.Part,
 	}
 	if !a.outcome.Deferred {
@@ -271,8 +271,6 @@ func (e *Engine) pauseAfter(kind effect.Kind, fails int, asked time.Duration) ti
 	}
 	return e.jitter(step)
 }
-
-var verdicts = map[effect.Verdict]string{effect.Done: "done", effect.Retry: "retry", effect.Dead: "dead"}
 
 // finish writes a report, retrying until Redis has answered or ctx ends. It returns the
 // answer that is valid, and goes on with the session's outbox if there is more in it.

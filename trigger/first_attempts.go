@@ -274,7 +274,7 @@ func (r *firstAttempts) saveBatch(closing ledger.Report) (answer string, err err
 // leavesWork reports whether something is due at once after the report.
 func leavesWork(r ledger.Report) bool {
 	return len(r.Owes) > 0 || r.Says != nil || slices.ContainsFunc(r.Outcomes, func(o ledger.Outcome) bool {
-		return o.Verdict == verdicts[effect.Retry] && o.Pause == 0
+		return o.Verdict == effect.Retry.String() && o.Pause == 0
 	})
 }
 

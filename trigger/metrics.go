@@ -43,8 +43,8 @@ func NewMetrics() *Metrics {
 		m.triggers.WithLabelValues(move)
 	}
 	for _, kind := range []effect.Kind{effect.KindEvent, effect.KindCall, effect.KindAnswer} {
-		for _, verdict := range verdicts {
-			m.effects.WithLabelValues(string(kind), verdict)
+		for _, verdict := range []effect.Verdict{effect.Done, effect.Retry, effect.Dead} {
+			m.effects.WithLabelValues(string(kind), verdict.String())
 		}
 	}
 	return m
@@ -152,7 +152,7 @@ func toolsOf(answer Answer) []string {
 // logAttempt writes the one line that an attempt at an effect gets. Values and
 // results are not in it.
 func (e *Engine) logAttempt(a attempt, took time.Duration) {
-	outcome := verdicts[a.outcome.Verdict]
+	outcome := a.outcome.Verdict.String()
 	e.metrics.effects.WithLabelValues(string(a.Kind), outcome).Inc()
 	level := slog.LevelInfo
 	if a.outcome.Verdict != effect.Done {

@@ -191,6 +191,9 @@ func (x *exchange) traced() (end func()) {
 	if _, named := tracing.Read(x.request.Params.Meta.TraceParent); named {
 		x.trace = x.request.Params.Meta.TraceParent
 	}
+	if x.server.Tracer == nil {
+		return func() {}
+	}
 	name := "tools/call"
 	if repositories.CheckID("name", x.request.Params.Name) == nil { // no more than it may be: the name of a tool
 		name += " " + x.request.Params.Name

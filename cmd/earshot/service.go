@@ -244,8 +244,6 @@ const telemetryTimeout = 3 * time.Second
 
 // close closes everything that was opened.
 func (s *service) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), telemetryTimeout)
-	defer cancel()
 	var faults []error
 	if s.listener != nil {
 		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
@@ -267,6 +265,8 @@ func (s *service) close() error {
 	if s.db != nil {
 		faults = append(faults, s.db.Close())
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), telemetryTimeout)
+	defer cancel()
 	if err := s.telemetry.Close(ctx); err != nil { // spans are lost, and nothing else
 		s.log.Warn("telemetry.unsent", "error", err.Error())
 	}

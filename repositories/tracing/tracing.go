@@ -63,18 +63,20 @@ func Start(ctx context.Context, name string, kind trace.SpanKind) (context.Conte
 	return above.TracerProvider().Tracer(Scope).Start(ctx, name, trace.WithSpanKind(kind))
 }
 
-// End ends a span with attributes. fault is a short name of what went wrong, from a closed set,
-// and empty where nothing did (the attribute error.type): texts of errors may hold what a user
-// said.
+// End ends a span with attributes, and with what went wrong, as Fail has it.
 func End(span trace.Span, fault string, attributes ...attribute.KeyValue) {
-	if span.IsRecording() {
-		span.SetAttributes(attributes...)
-		if fault != "" {
-			span.SetAttributes(ErrorType.String(fault))
-			span.SetStatus(codes.Error, fault)
-		}
-	}
+	span.SetAttributes(attributes...)
+	Fail(span, fault)
 	span.End()
+}
+
+// Fail says in a span what went wrong. fault is a short name from a closed set, the attribute
+// error.type, and empty where nothing did: texts of errors may hold what a user said.
+func Fail(span trace.Span, fault string) {
+	if fault != "" {
+		span.SetAttributes(ErrorType.String(fault))
+		span.SetStatus(codes.Error, fault)
+	}
 }
 
 // Parent writes the place of the span as others go on with it (W3C Trace Context), or otherwise

@@ -20,6 +20,9 @@ const (
 	Dead                 // will never succeed
 )
 
+// String is the name that the ledger, metrics, logs and traces have for it.
+func (v Verdict) String() string { return [...]string{"done", "retry", "dead"}[v] }
+
 // Reason is the reason code of an effect that was not delivered; a closed set.
 type Reason string
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -54,10 +53,7 @@ func Decided(span trace.Span, stage string, matched, rejected int) {
 
 // Undecided says in the span of a message why it was not decided.
 func Undecided(span trace.Span, err error) {
-	if span.IsRecording() {
-		span.SetAttributes(tracing.ErrorType.String(faultOf(err)))
-		span.SetStatus(codes.Error, faultOf(err))
-	}
+	tracing.Fail(span, faultOf(err))
 }
 
 // faultOf is the kind of an error, whose text may hold what a user said.
@@ -173,16 +169,13 @@ func serverOf(address string) []attribute.KeyValue {
 	return about
 }
 
-// verdicts are the outcomes of attempts.
-var verdicts = map[effect.Verdict]string{effect.Done: "done", effect.Retry: "retry", effect.Dead: "dead"}
-
 // EndAttempt ends the span of an attempt with what came of it.
 func EndAttempt(span trace.Span, o effect.Outcome) {
 	if !span.IsRecording() {
 		span.End()
 		return
 	}
-	about := []attribute.KeyValue{tracing.Outcome.String(verdicts[o.Verdict])}
+	about := []attribute.KeyValue{tracing.Outcome.String(o.Verdict.String())}
 	if o.Status != 0 {
 		about = append(about, tracing.HTTPStatus.Int(o.Status))
 	}
