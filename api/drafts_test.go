@@ -112,7 +112,7 @@ func TestAFrontEndSendsWhatItHearsAndDecides(t *testing.T) {
 
 	require.NoError(t, json.Unmarshal(s.call("POST", draftPath+"/commit", "", browser).is(200, "").body, &decided))
 	require.Equal(t, draft.Matches[0].TriggerID, decided.Matches[0].TriggerID)
-	require.Empty(t, decided.Matches[0].State)
+	require.Equal(t, trigger.StateDelivered, decided.Matches[0].State)
 	require.Len(t, model.Requests(), 2, "one for each text")
 	got := s.call("POST", draftPath+"/commit?explain=true", "").explained()
 	require.Equal(t, "llm", got.Explain.Stage)

@@ -160,7 +160,7 @@ func (h triggers) decide(c echo.Context, form string, body []byte, do func(ctx c
 		}
 	}
 	record, err := do(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), said.Digest, decider(c))
-	return tell(c, http.StatusAccepted, record, err)
+	return tell(c, moved(record), record, err)
 }
 
 // cancel takes a trigger back whose effects are kept back.
@@ -169,7 +169,16 @@ func (h triggers) cancel(c echo.Context) error {
 		return err
 	}
 	record, err := h.engine.Cancel(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), decider(c))
-	return tell(c, http.StatusAccepted, record, err)
+	return tell(c, moved(record), record, err)
+}
+
+// moved is the status of the answer to a confirm, deny or cancel: a client that lost the first
+// answer asks again, and is told the same with 200.
+func moved(record trigger.Record) int {
+	if record.Repeated {
+		return http.StatusOK
+	}
+	return http.StatusAccepted
 }
 
 // decider is how a record names who has moved its trigger.

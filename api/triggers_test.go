@@ -15,7 +15,7 @@ import (
 	"earshot/trigger/usage"
 )
 
-const fired = `{"triggerId":"click-1","repositoryId":"booking","name":"book","source":"ui","values":{"n":9007199254740993},"returnDirect":false,"skipResponse":false}`
+const fired = `{"triggerId":"click-1","repositoryId":"booking","name":"book","source":"ui","state":"delivered","values":{"n":9007199254740993},"returnDirect":false,"skipResponse":false}`
 
 func recordsOfOne() []trigger.Record {
 	return []trigger.Record{{

@@ -18,6 +18,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
+	"earshot/trigger/question"
 )
 
 // turn is a message that this process holds the lease of, with everything that was read
@@ -33,9 +34,13 @@ type turn struct {
 	// made; at is the time by the clock of Redis.
 	unfinished []conversation.Begun
 	at         time.Duration
-	// asked are the triggers whose question is the last thing that was asked, consents those
-	// that the message answers; standing is what was learnt of its firings by trying.
+	// asked are the triggers whose question is the last thing that was put to the user, unasked
+	// others that may wait, and consents those that the message answers; beside says that it is a
+	// yes or no to something else while a trigger waits. standing is what was learnt of its
+	// firings by trying.
 	asked      []string
+	unasked    []string
+	beside     bool
 	consents   []consent
 	standing   standing
 	generation store.Generation
@@ -58,8 +63,9 @@ type storedMessage struct {
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
 	// Auth is why ID tokens of the user do not do, by their services.
 	Auth map[string]string `json:"auth,omitempty"`
-	// Acted says that it is matched against nothing.
-	Acted bool `json:"acted,omitempty"`
+	// Acted says that it is matched against nothing, Relayed that nobody is shown its answer.
+	Acted   bool `json:"acted,omitempty"`
+	Relayed bool `json:"relayed,omitempty"`
 	// claims stand apart, so that they can go with the decision.
 	claims parameters.Claims
 }
@@ -92,6 +98,20 @@ func (m *storedMessage) hash() string {
 	return hash(m.Actor, m.Text)
 }
 
+// asks is what a message of an agent asks the user: about the trigger that its metadata names as
+// asks, and in which words.
+func (m *storedMessage) asks() (triggerID, words string) {
+	if m == nil || m == ofDraft || m.Actor != matcher.ActorAgent {
+		return "", ""
+	}
+	var named struct {
+		Asks any `json:"asks"`
+	}
+	_ = json.Unmarshal(m.Metadata, &named) // any other metadata names no trigger
+	triggerID, _ = named.Asks.(string)
+	return triggerID, question.Plain(m.Text)
+}
+
 // accepted is the ledger's answer about a message, with its turn if the lease was taken.
 type accepted struct {
 	ledger.Accepted
@@ -107,7 +127,9 @@ func (e *Engine) accept(ctx context.Context, id ledger.Turn, token string, messa
 		return accepted{}, err
 	}
 	had := e.apps.get(id.App)
+	asksFor, words := message.asks()
 	found, err := e.acceptTelling(ctx, ledger.Acceptance{
+		AsksFor: asksFor, Words: words,
 		Turn: id, Token: token, Lease: e.lease, Message: text, Says: message.hash(), Claims: claims, OfDraft: message == ofDraft, Answer: canned,
 		History: e.historyLimit, Version: had.version,
 		Life: e.store.SessionTTL(), Remembers: e.store.Remembers(), Messages: e.store.Retention().Messages,
@@ -138,7 +160,7 @@ func (e *Engine) accept(ctx context.Context, id ledger.Turn, token string, messa
 
 func (e *Engine) readTurn(id ledger.Turn, token string, had *appState, found *ledger.TakenTurn) (*turn, error) {
 	t := &turn{
-		Turn: id, token: token, age: found.Age, at: found.At, asked: found.Asked,
+		Turn: id, token: token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked,
 		generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration},
 	}
 	if err := json.Unmarshal([]byte(found.Message), &t.message); err != nil {

@@ -38,7 +38,7 @@ func (e *Engine) deliverDecision(ctx context.Context, t *turn, p *plan, request 
 // close stores the answer with the last outcomes, and returns the answer that is valid:
 // another replica may have stored one before.
 func (e *Engine) close(ctx context.Context, r *firstAttempts) (json.RawMessage, error) {
-	answer, err := exactjson.Encode(r.plan.answer)
+	answer, err := exactjson.Encode(r.plan.answer.shown())
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (e *Engine) rebuild(ctx context.Context, id ledger.Turn, decision string) (
 		return nil, err
 	}
 	for i, match := range decided {
-		if match.State != "" { // not due then: what came of it since was no part of the answer
+		if !match.due() { // not due then: what came of it since was no part of the answer
 			answer.Matches[i] = match
 		}
 	}
@@ -211,10 +211,10 @@ func asDecided(decision string) (answer Answer, err error) {
 
 // published is a match as it was decided, when all of its events that are due are published.
 func (m Match) published() Match {
-	if m.State == "" {
+	if m.due() {
 		m.setEvents(StatePublished)
 	}
-	return m
+	return m.shown()
 }
 
 // keep stores an answer that was made anew, unless another was faster, and returns the one

@@ -29,6 +29,8 @@ type attempt struct {
 	outcome effect.Outcome
 	pause   time.Duration // before the next one, of a Retry
 	left    bool          // left to the holder of the outbox: not ours to write
+	// unended are attempts before it that began and have no outcome.
+	unended []ledger.Unended
 }
 
 // firstCall is the first attempt at a call, within the lease that the decision has given.
@@ -210,7 +212,8 @@ func (a attempt) report() (ledger.Outcome, error) {
 	}
 	r.State = string(encoded)
 	if a.outcome.Deferred {
-		return r, nil
+		r.Attempt, err = a.loggedBefore()
+		return r, err
 	}
 	if a.Kind == effect.KindCall {
 		r.Sent, r.Fence = !a.made || a.outcome.Reached || a.outcome.Reason == effect.ReasonTimeout || a.outcome.Reason == effect.ReasonUnknown, a.Call.Fence
@@ -219,8 +222,29 @@ func (a attempt) report() (ledger.Outcome, error) {
 	return r, err
 }
 
-// logged is the attempt as the record of its trigger lists it.
+// errUnended is what a record says of an attempt whose replica died.
+const errUnended = "the replica that made this attempt ended before it wrote down what came of it; whether it was sent is not known"
+
+// loggedBefore are the attempts before this one that have no outcome, as the record of their
+// trigger lists them, with a line end between them.
+func (a attempt) loggedBefore() (string, error) {
+	lines := make([]string, len(a.unended))
+	for i, of := range a.unended {
+		text, err := exactjson.Encode(Attempt{Effect: a.entry.Part, Number: of.Attempt, Time: of.Began, Unended: true, Error: errUnended})
+		if err != nil {
+			return "", err
+		}
+		lines[i] = string(text)
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// logged is the attempt as the record of its trigger lists it, behind those that have no outcome.
 func (a attempt) logged() (string, error) {
+	before, err := a.loggedBefore()
+	if err != nil {
+		return "", err
+	}
 	made := Attempt{
 		Effect: a.entry.Part, Number: a.Attempt, Time: a.at, Milliseconds: a.took.Milliseconds(),
 		Status: a.outcome.Status, Reason: a.outcome.Reason, Error: a.outcome.Error,
@@ -232,7 +256,7 @@ func (a attempt) logged() (string, error) {
 		made.Response = fault.ClipTo(string(a.outcome.Result), maxExcerpt)
 	}
 	text, err := exactjson.Encode(made)
-	return string(text), err
+	return strings.TrimPrefix(before+"\n"+string(text), "\n"), err
 }
 
 // So many attempts at a call are kept with what was sent, beside the last one, and so many

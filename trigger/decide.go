@@ -14,6 +14,7 @@ import (
 	"earshot/trigger/conversation"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
+	"earshot/trigger/question"
 	"earshot/trigger/state"
 )
 
@@ -31,10 +32,8 @@ func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 	if err := p.setOff(e, t, fires, result.Rejected); err != nil {
 		return nil, err
 	}
-	p.answer.SkipResponse, p.heard = skipsResponse(t.scope, p.answer.Matches), ledger.Unrelated
-	if len(t.consents)+len(fires)+len(result.Rejected) > 0 || directReply(t.scope, p.answer, result.Text, t.scope.chats()) != nil {
-		p.heard = ledger.Related
-	}
+	p.answer.SkipResponse = skipsResponse(t.scope, p.answer.Matches)
+	p.heard = p.lastPut(t, len(t.consents)+len(fires)+len(result.Rejected) > 0 || directReply(t.scope, p.answer, result.Text, t.scope.chats()) != nil)
 	kept, err := conversation.Write(conversation.After(t.unfinished, t.message.Text, result, t.at.Milliseconds()))
 	p.unfinished, p.explained = kept, e.explained(t, p, result, fires)
 	return &p.plan, err
@@ -201,9 +200,11 @@ type consent struct {
 	action state.Action
 }
 
-// consents are the questions that a message answers with a plain yes or no.
+// consents are the questions that a message answers with a plain yes or no: those that were the
+// last thing that was put to the user. Where others wait, it is noted that the words are not for
+// them.
 func (e *Engine) consents(ctx context.Context, t *turn) (list []consent, err error) {
-	if len(t.asked) == 0 || t.message.Actor != matcher.ActorUser {
+	if len(t.asked)+len(t.unasked) == 0 || t.message.Actor != matcher.ActorUser {
 		return nil, nil
 	}
 	yes, no := matcher.Consents(t.message.Text)
@@ -214,15 +215,32 @@ func (e *Engine) consents(ctx context.Context, t *turn) (list []consent, err err
 	if no {
 		action = state.Deny
 	}
-	for _, triggerID := range t.asked {
-		h, err := e.readHeld(ctx, t.App, triggerID)
-		if errors.Is(err, ErrNotFound) || err == nil && (h.state != state.Confirming || h.record.SessionID != t.Session) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
+	asked, err := e.confirming(ctx, t, t.asked)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range asked {
 		list = append(list, consent{h, action})
+	}
+	if len(list) == 0 {
+		others, err := e.confirming(ctx, t, t.unasked)
+		t.beside = len(others) > 0
+		return nil, err
+	}
+	return list, nil
+}
+
+// confirming are those of some triggers of the session that wait for a yes.
+func (e *Engine) confirming(ctx context.Context, t *turn, ids []string) (list []*heldTrigger, err error) {
+	for _, triggerID := range ids {
+		h, err := e.readHeld(ctx, t.App, triggerID)
+		switch {
+		case errors.Is(err, ErrNotFound):
+		case err != nil:
+			return nil, err
+		case h.state == state.Confirming && h.record.SessionID == t.Session:
+			list = append(list, h)
+		}
 	}
 	return list, nil
 }
@@ -230,10 +248,13 @@ func (e *Engine) consents(ctx context.Context, t *turn) (list []consent, err err
 // why says what a message has done to a question.
 func (c consent) why() string {
 	if c.action == state.Confirm {
-		return "The user said yes to the question that was asked last."
+		return "The user said yes, and the question of this trigger was the last thing that was put to the user."
 	}
-	return "The user said no to the question that was asked last: " + conversation.Cancelled + "."
+	return "The user said no, and the question of this trigger was the last thing that was put to the user: " + conversation.Cancelled + "."
 }
+
+// whyBeside says why a plain yes or no has let nothing go.
+const whyBeside = " A trigger waits for a yes, but its question was not the last thing that was put to the user: these words are about something else."
 
 // told lays a history that a dry run is told over the turn: what the session would have kept of
 // it.
@@ -273,7 +294,7 @@ func (t *turn) done(match Match, over map[string]bool) {
 		if repository.ID != match.RepositoryID || tool == nil {
 			continue
 		}
-		if tool.Confirm == repositories.ConfirmOnce && match.State == "" {
+		if tool.Confirm == repositories.ConfirmOnce && match.due() {
 			t.standing.confirmed[confirmDigest(t.Turn, matcher.Candidate{Repository: repository, Tool: tool}, match.Values)] = true
 		}
 		if repository.Options.TriggerOnce && match.State != StateDuplicate {
@@ -293,16 +314,28 @@ func (s scope) without(over map[string]bool) scope {
 	return s
 }
 
-// askedIn are the matches of a told history whose question is the last thing that was asked.
-func askedIn(history []Earlier) (asked []Match) {
-	aside := false
+// askedIn are the matches of a told history whose question is the last thing that was put to the
+// user.
+func (t *turn) askedIn(history []Earlier) (asked []Match) {
+	type waits struct {
+		Match
+		said string
+	}
+	var all []waits
 	for _, one := range history {
-		waits := slices.DeleteFunc(slices.Clone(one.Matches), func(m Match) bool { return m.State != StateConfirming })
 		switch {
-		case one.Actor == matcher.ActorAgent && aside, one.Actor == matcher.ActorUser && len(one.Matches)+len(one.Rejected) > 0:
-			asked, aside = waits, false
-		case one.Actor == matcher.ActorUser:
-			aside = true
+		case one.Actor == matcher.ActorAgent:
+			asked = nil
+			for _, m := range all {
+				if c, found := t.scope.find(m.Name, m.RepositoryID); found && question.Asks(one.Text, question.Of(c.Tool, m.Values, t.language(), m.said)) {
+					asked = append(asked, m.Match)
+				}
+			}
+		case len(one.Matches)+len(one.Rejected) > 0:
+			asked = slices.DeleteFunc(slices.Clone(one.Matches), func(m Match) bool { return m.State != StateConfirming })
+			for _, m := range asked {
+				all = append(all, waits{m, one.Text})
+			}
 		}
 	}
 	return asked
@@ -311,7 +344,7 @@ func askedIn(history []Earlier) (asked []Match) {
 // consentTold answers a dry run that says plainly yes or no to what was asked last in the history
 // that it is told; false where it does not.
 func (e *Engine) consentTold(t *turn, m Message) (Answer, explain.Explanation, bool) {
-	asked := askedIn(m.History)
+	asked := t.askedIn(m.History)
 	yes, no := matcher.Consents(m.Text)
 	if len(asked) == 0 || m.Actor != matcher.ActorUser || !yes && !no {
 		return Answer{}, explain.Explanation{}, false

@@ -145,7 +145,7 @@ func (e *Engine) carryOut(p *plan, unawaited bool) (json.RawMessage, error) {
 }
 
 func (e *Engine) closeDirect(r *firstAttempts) (json.RawMessage, error) {
-	answer, err := exactjson.Encode(r.plan.answer.Matches[0])
+	answer, err := exactjson.Encode(r.plan.answer.Matches[0].shown())
 	if err != nil {
 		return nil, err
 	}

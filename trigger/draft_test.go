@@ -78,7 +78,7 @@ func TestADraftFiresNothingAndItsCommitAsksNoModel(t *testing.T) {
 		require.LessOrEqual(t, w.trips.Made()-trips, int64(3+1), "as any message, and one trip of settled")
 		require.Equal(t, requests+1, w.matcher.requests(), "no model is asked")
 		require.Equal(t, match.TriggerID, answer.Matches[0].TriggerID)
-		require.Empty(t, answer.Matches[0].State)
+		require.Equal(t, trigger.StateDelivered, answer.Matches[0].State)
 		require.Equal(t, "published", answer.Matches[0].Event.State)
 		record, err := w.engine.Trigger(t.Context(), "clinic", match.TriggerID)
 		require.NoError(t, err)
@@ -616,7 +616,7 @@ func TestADraftOfAYesIsNoYesYet(t *testing.T) {
 				continue
 			}
 			require.Equal(t, asked.TriggerID, decided.Matches[0].TriggerID)
-			require.Empty(t, decided.Matches[0].State)
+			require.Equal(t, trigger.StateDelivered, decided.Matches[0].State)
 			require.Equal(t, requests, w.matcher.requests())
 			require.Equal(t, trigger.StateDelivered, w.stands(asked.TriggerID))
 		}

@@ -96,7 +96,9 @@ func (t *turn) explanation(p *planner, result matcher.Result, fires []matcher.Ma
 		})
 		d.Verdicts[len(trace.Calls)] = explain.Verdict{Verdict: explain.Fired, Why: "Nothing else fired or was rejected, and this tool takes what is left.", TriggerID: last.TriggerID}
 	}
-	d.Why = explain.Why(d, t.candidates)
+	if d.Why = explain.Why(d, t.candidates); t.beside {
+		d.Why += whyBeside
+	}
 	return d
 }
 

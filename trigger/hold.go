@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"earshot/matcher"
@@ -135,14 +136,27 @@ func (p *planner) tell(f plannedFiring, kind string, header payload.Header, says
 	return p.event(keyspace.EffectID(f.id, kind), "", event)
 }
 
-// asked are the triggers of a plan whose question the user is asked.
-func (p *plan) asked() (ids []string) {
-	for _, firing := range p.firings {
+// questions are those of the triggers of a plan that begin to wait for a yes.
+func (p *plan) questions() (list []ledger.Question) {
+	for i, firing := range p.firings {
 		if firing.move != nil && state.State(firing.move.State) == state.Confirming {
-			ids = append(ids, firing.triggerID)
+			list = append(list, ledger.Question{Trigger: firing.triggerID, Words: question.Words(p.answer.Matches[i].Question)})
 		}
 	}
-	return ids
+	return list
+}
+
+// lastPut is what the last thing is that was put to the user, once a turn is decided: its questions,
+// unless its answer reaches nobody, or the reply is something else.
+func (p *planner) lastPut(t *turn, related bool) ledger.Heard {
+	replied := slices.ContainsFunc(p.answer.Matches, func(m Match) bool { return m.ReturnDirect && m.due() && m.Call != nil })
+	switch {
+	case len(p.questions()) > 0 && !t.message.Relayed && !(replied && repliesTo(t.scope, p.answer)):
+		return ledger.Asking
+	case related:
+		return ledger.Related
+	}
+	return ledger.Unrelated
 }
 
 // heldTrigger is a trigger with what it keeps back.
@@ -248,9 +262,11 @@ func (p *planner) cancel(h *heldTrigger, f plannedFiring, action state.Action) e
 }
 
 // Confirm lets a trigger go that waits for it; the digest says what was asked about, and the
-// record by whom. It makes the first attempts at its effects, unless it settles first.
+// record by whom. It makes the first attempts at its effects, unless it settles first. The same
+// again changes nothing: the record says that it is Repeated.
 //
-// Errors: ErrNotFound, ErrDigest, ErrEnded, keyspace.ErrUnavailable.
+// Errors: ErrNotFound, ErrDigest, ErrEnded for one that ended in another way,
+// keyspace.ErrUnavailable.
 func (e *Engine) Confirm(ctx context.Context, appID, triggerID, digest, by string) (Record, error) {
 	return e.move(ctx, appID, triggerID, state.Confirm, digest, by)
 }
@@ -280,7 +296,7 @@ func (e *Engine) move(ctx context.Context, appID, triggerID string, action state
 			return Record{}, fmt.Errorf("trigger %q: %w", triggerID, ErrDigest)
 		}
 		if _, can := state.Next(h.state, action, false); !can {
-			return Record{}, fmt.Errorf("trigger %q %w before: it is %s", triggerID, ErrEnded, h.record.State)
+			return e.movedBefore(ctx, appID, triggerID, action)
 		}
 		status, err := e.take(ctx, h, action, by)
 		switch {
@@ -297,6 +313,25 @@ func (e *Engine) move(ctx context.Context, appID, triggerID string, action state
 		}
 	}
 	return Record{}, fmt.Errorf("%w: trigger %q changes faster than it can be moved", keyspace.ErrUnavailable, triggerID)
+}
+
+// movedBefore is the answer to an action that a trigger cannot take any more: its record where it
+// has taken that very action, since the client may have lost the first answer.
+func (e *Engine) movedBefore(ctx context.Context, appID, triggerID string, action state.Action) (Record, error) {
+	record, err := e.Trigger(ctx, appID, triggerID)
+	if err != nil {
+		return Record{}, err
+	}
+	for _, moved := range slices.Backward(record.Moves) {
+		if moved.Action == action {
+			record.Repeated = true
+			return record, nil
+		}
+		if moved.Action != state.Release { // it came to another end since
+			break
+		}
+	}
+	return Record{}, fmt.Errorf("trigger %q %w before: it is %s", triggerID, ErrEnded, record.State)
 }
 
 // take commits a way of a held trigger, and makes the first attempts at what is due then.

@@ -80,8 +80,12 @@ func TestConfirmedTriggerTakesEffectWhenItIs(t *testing.T) {
 		require.Equal(t, []any{trigger.StateDelivered, trigger.StatePublished, trigger.StateDelivered}, []any{record.State, record.Event.State, record.Call.State})
 		require.Equal(t, []string{"confirm", "key-1"}, []string{string(record.Moves[0].Action), record.Moves[0].By}, "who has said yes")
 		require.Equal(t, []string{"tool.confirm.clinic.s1.refund", "tool.trigger.clinic.s1.refund", "tool.result.clinic.s1.refund"}, w.events.subjects())
+		again, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-2")
+		require.NoError(t, err, "a client that lost the answer asks again")
+		require.True(t, again.Repeated)
+		require.Equal(t, []any{trigger.StateDelivered, 1}, []any{again.State, len(again.Moves)})
+		require.ErrorIs(t, errOf(w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, "another", "key-1")), trigger.ErrDigest)
 		for _, late := range []error{
-			errOf(w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1")),
 			errOf(w.engine.Deny(t.Context(), "clinic", asked.TriggerID, "", "key-1")),
 			errOf(w.engine.Cancel(t.Context(), "clinic", asked.TriggerID, "key-1")),
 		} {
@@ -102,7 +106,7 @@ func TestPlainWordsAnswerWhatWasAskedLast(t *testing.T) {
 		before := len(w.matcher.asked)
 		yes := w.saidOne("m2", "Yes, please!")
 		require.Equal(t, first.TriggerID, yes.TriggerID)
-		require.Equal(t, []string{"", trigger.StatePublished, trigger.StateDelivered}, []string{yes.State, yes.Event.State, yes.Call.State})
+		require.Equal(t, []string{trigger.StateDelivered, trigger.StatePublished, trigger.StateDelivered}, []string{yes.State, yes.Event.State, yes.Call.State})
 		require.Len(t, w.matcher.asked, before, "no model is asked")
 		explained, err := w.engine.Explain(t.Context(), "clinic", "s1", "m2")
 		require.NoError(t, err)
@@ -185,11 +189,11 @@ func TestConfirmedOnceIsNotAskedForAgain(t *testing.T) {
 		w.put("", "shop", shop)
 		require.Equal(t, trigger.StateConfirming, w.saidOne("m1", `address {"street":"Elm"}`).State)
 		w.saidOne("m2", "yes")
-		require.Empty(t, w.saidOne("m3", `address {"street":"Elm"}`).State)
+		require.Equal(t, trigger.StateDelivered, w.saidOne("m3", `address {"street":"Elm"}`).State)
 		require.Equal(t, trigger.StateConfirming, w.saidOne("m4", `address {"street":"Oak"}`).State, "other values are asked for")
 		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "address", Source: trigger.SourceUI, Values: map[string]any{"street": "Elm"}})
 		require.NoError(t, err)
-		require.Empty(t, match.State, "it holds for every source")
+		require.Equal(t, trigger.StateDelivered, match.State, "it holds for every source")
 		answer, err := w.sayOn(w.engine, "s2", "n1", `address {"street":"Elm"}`)
 		require.NoError(t, err)
 		require.Equal(t, trigger.StateConfirming, answer.Matches[0].State, "in that session alone")
@@ -208,7 +212,9 @@ func TestSettlingTriggerCanBeCancelled(t *testing.T) {
 		require.Equal(t, trigger.StateCancelled, record.State)
 		w.rest()
 		require.Equal(t, []string{"tool.cancelled.clinic.s1.mail"}, w.events.subjects())
-		require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")), trigger.ErrEnded)
+		again, err := w.engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")
+		require.NoError(t, err)
+		require.Equal(t, []any{trigger.StateCancelled, true}, []any{again.State, again.Repeated})
 
 		second := w.saidOne("m2", "mail")
 		w.saidOne("m3", "lamp")
@@ -266,7 +272,7 @@ func TestOfEqualValuesOneTriggerFires(t *testing.T) {
 		answer, err := w.say("m1", `order {"id":"A1","amount":5,"note":"x"}; order {"id":"A1","amount":5.0,"note":"y"}; order {"id":"A1","amount":6}`)
 		require.NoError(t, err)
 		first, second, third := answer.Matches[0], answer.Matches[1], answer.Matches[2]
-		require.Equal(t, []string{"", trigger.StateDuplicate, ""}, []string{first.State, second.State, third.State})
+		require.Equal(t, []string{trigger.StateDelivered, trigger.StateDuplicate, trigger.StateDelivered}, []string{first.State, second.State, third.State})
 		require.Equal(t, first.TriggerID, second.Of)
 		third = w.saidOne("m2", `order {"amount":5,"id":"A1"}`)
 		require.Equal(t, []string{trigger.StateDuplicate, first.TriggerID}, []string{third.State, third.Of})
@@ -291,8 +297,8 @@ func TestOfEqualValuesOneTriggerFires(t *testing.T) {
 		require.Equal(t, first.TriggerID, told[0]["of"])
 		other, err := w.sayOn(w.engine, "s2", "n1", `order {"amount":5,"id":"A1"}`)
 		require.NoError(t, err)
-		require.Empty(t, other.Matches[0].State, "of the same session, unless the tool says otherwise")
-		require.Empty(t, w.saidOne("m3", "alarm").State)
+		require.Equal(t, trigger.StateDelivered, other.Matches[0].State, "of the same session, unless the tool says otherwise")
+		require.Equal(t, trigger.StateDelivered, w.saidOne("m3", "alarm").State)
 		other, err = w.sayOn(w.engine, "s2", "n2", "alarm")
 		require.NoError(t, err)
 		require.Equal(t, trigger.StateDuplicate, other.Matches[0].State)
@@ -316,7 +322,7 @@ func TestFirstWithoutEffectFreesItsValues(t *testing.T) {
 		w.calls.answers(refuse(false))
 		require.Equal(t, trigger.StateFailed, w.saidOne("m4", `order {"id":"B"}`).Call.State)
 		w.calls.answers(refuse(true))
-		require.Empty(t, w.saidOne("m5", `order {"id":"B"}`).State, "nothing of the first was sent")
+		require.Equal(t, trigger.StateFailed, w.saidOne("m5", `order {"id":"B"}`).State, "it is no duplicate: nothing of the first was sent")
 		require.Equal(t, trigger.StateDuplicate, w.saidOne("m6", `order {"id":"B"}`).State, "something of the second was")
 	})
 }
@@ -338,7 +344,7 @@ func TestEqualValuesRaceForOneFiring(t *testing.T) {
 				answer, err := w.sayOn(engines[i%3], fmt.Sprint("s", i%8), fmt.Sprint("m", i), "alarm")
 				if err != nil {
 					t.Error(err)
-				} else if answer.Matches[0].State == "" {
+				} else if answer.Matches[0].State == trigger.StateDelivered {
 					fired.Add(1)
 				} else if answer.Matches[0].State == trigger.StateDuplicate {
 					duplicates.Add(1)
@@ -432,7 +438,7 @@ func TestWhatIsHeldEndsWithItsApp(t *testing.T) {
 			w.timeOver(gone)
 			require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", gone, "key-1")), trigger.ErrNotFound)
 		}
-		require.Empty(t, w.saidOne("m4", "alarm").State, "the app of that name before is another one")
+		require.Equal(t, trigger.StateDelivered, w.saidOne("m4", "alarm").State, "the app of that name before is another one")
 		w.rest()
 		require.Empty(t, w.events.payloads("tool.trigger.clinic.s1.mail"))
 	})

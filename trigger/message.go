@@ -35,6 +35,9 @@ type Message struct {
 	// Acted says that somebody else finds out what the message calls for, and fires it by Fire:
 	// it answers a question with yes or no, and is matched against nothing.
 	Acted bool
+	// Relayed says that nobody is shown the answer to it: what a tool asks is put to the user only
+	// by what an agent says next.
+	Relayed bool
 	// History and Now are for dry runs alone: what was said before, in the place of what the
 	// session has, and the time of the message; nil and zero mean those of the session and of
 	// the clock.
@@ -95,9 +98,10 @@ type Match struct {
 	Call         *CallState     `json:"call,omitempty"`
 	ReturnDirect bool           `json:"returnDirect"`
 	SkipResponse bool           `json:"skipResponse"`
-	// State is empty for one that has fired, and whose effects say how far they are. Else it
-	// is draft, confirming, pending while it can still be taken back (until DueAt), cancelled, or
-	// duplicate (of the trigger Of, which had equal values before).
+	// State of one that has fired follows from its effects: pending while one is owed, failed
+	// if one was given up, else delivered. Else it is draft, dry, confirming, pending with DueAt
+	// while it can be taken back, cancelled, or duplicate (of the trigger Of, which had equal
+	// values before). Inside the engine it is empty for one that fires.
 	State string     `json:"state,omitempty"`
 	DueAt *time.Time `json:"dueAt,omitempty"`
 	Of    string     `json:"of,omitempty"`
@@ -219,12 +223,16 @@ type Record struct {
 	Repaired bool                         `json:"repaired,omitempty"`
 	Coerced  []string                     `json:"coerced,omitempty"`
 	Evidence map[string]*matcher.Evidence `json:"evidence,omitempty"`
-	// State is confirming, cancelled or duplicate; of one that has fired pending while an
-	// effect is undelivered, failed if one was given up, and otherwise delivered.
-	State    string    `json:"state"`
-	Attempts []Attempt `json:"attempts"`
-	Retries  []Retried `json:"retries,omitempty"` // by hand
-	Moves    []Moved   `json:"moves,omitempty"`   // of one that was held
+	// State is that of the Match. It follows from the effects that the record shows.
+	State string `json:"state"`
+	// ResultEvent is the event tool.result where it was given up: the trigger has failed then,
+	// although its other effects were delivered.
+	ResultEvent *EventState `json:"resultEvent,omitempty"`
+	Attempts    []Attempt   `json:"attempts"`
+	Retries     []Retried   `json:"retries,omitempty"` // by hand
+	Moves       []Moved     `json:"moves,omitempty"`   // of one that was held
+	// Repeated says that it was confirmed, denied or cancelled before in the way that was asked for.
+	Repeated bool `json:"-"`
 }
 
 // Attempt is one attempt to deliver an effect of a trigger.
@@ -236,6 +244,8 @@ type Attempt struct {
 	Status       int           `json:"status,omitempty"`
 	Reason       effect.Reason `json:"reason,omitempty"`
 	Error        string        `json:"error,omitempty"`
+	// Unended says that it began, and that nobody wrote down how it ended: its replica died.
+	Unended bool `json:"unended,omitempty"`
 	// Request is what a call has sent, and Response how the answer begins where it was not
 	// delivered; the result of one that was is in CallState.
 	Request  *effect.Sent `json:"request,omitempty"`

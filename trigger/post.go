@@ -104,7 +104,7 @@ func (e *Engine) prepare(ctx context.Context, m Message) (ledger.Turn, *storedMe
 func storedFrom(m Message, at time.Time, claims parameters.Claims) *storedMessage {
 	return &storedMessage{
 		Actor: m.Actor, Text: m.Text, Time: at, TraceParent: m.TraceParent,
-		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, Auth: m.Auth, Acted: m.Acted, claims: claims,
+		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, Auth: m.Auth, Acted: m.Acted, Relayed: m.Relayed, claims: claims,
 	}
 }
 
@@ -220,7 +220,7 @@ func (e *Engine) pastTurn(ctx context.Context, m Message) (*turn, error) {
 		t.history = append(t.history, utterances(past)...)
 	}
 	if found.Message == "" {
-		t.unfinished, t.asked = waitingCalls(found.Unfinished, t.scope, t.at), found.Asked
+		t.unfinished, t.asked, t.unasked = waitingCalls(found.Unfinished, t.scope, t.at), found.Asked, found.Unasked
 		return t, nil
 	}
 	var was storedMessage
@@ -241,6 +241,7 @@ func undone(answer Answer, state string) Answer {
 			match.State, match.DueAt, match.Of, match.Digest, match.Question, match.ExpiresAt = state, nil, "", "", "", nil
 		}
 		match.setStates(state)
+		*match = match.shown()
 	}
 	return answer
 }

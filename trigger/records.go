@@ -75,21 +75,27 @@ func readStored(found *ledger.StoredTrigger) (*storedTrigger, error) {
 	if found.Retries != "" {
 		stored.record.Retries = readLines[Retried](found.Retries)
 	}
-	stored.record.Match.State, stored.record.DueAt = shownState(state.State(found.State)), nil
+	match := &stored.record.Match
+	match.State, match.DueAt = shownState(state.State(found.State)), nil
 	if state.State(found.State) == state.Settling {
 		due := time.UnixMilli(found.Due).UTC()
-		stored.record.DueAt = &due
+		match.DueAt = &due
 	}
-	if stored.record.State = stored.record.Match.State; stored.record.State == "" {
-		stored.record.State = recordState(found.Open, found.Dead)
+	err := errors.Join(match.fill(found.Event, found.Emitter, found.Call), fillPart(&stored.record.ResultEvent, found.Result))
+	*match = match.shown()
+	if of := stored.record.ResultEvent; of != nil && of.State != StateFailed {
+		stored.record.ResultEvent = nil // it is on its way, or there
+	} else if of != nil && state.State(found.State) == state.Due {
+		match.State = StateFailed
 	}
-	return stored, stored.record.Match.fill(found.Event, found.Emitter, found.Call)
+	stored.record.State = match.State
+	return stored, err
 }
 
 // answered is the match as it is answered when nobody has kept an answer: as far as it has
 // come, or as it was decided where it was not due.
 func (s *storedTrigger) answered() Match {
-	if s.decided.State != "" {
+	if !s.decided.due() {
 		return s.decided
 	}
 	return s.record.Match
@@ -141,17 +147,6 @@ func (e *Engine) join(ctx context.Context, appID string, list []*storedTrigger) 
 		firsts = firsts[1:]
 	}
 	return err
-}
-
-func recordState(open, dead string) string {
-	switch {
-	case dead != "0" && dead != "":
-		return StateFailed
-	case open != "0":
-		return StatePending
-	default:
-		return StateDelivered
-	}
 }
 
 // readLines reads a line of JSON each.
@@ -325,7 +320,7 @@ func (e *Engine) Retry(ctx context.Context, appID, triggerID, by string) error {
 	if stored == nil {
 		return fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
 	}
-	if stored.record.Match.State != "" {
+	if !stored.record.Match.due() {
 		return fmt.Errorf("trigger %q %w or has not begun: it is %s, and has failed in nothing", triggerID, ErrEnded, stored.record.State)
 	}
 	if stored.record.State == StateDelivered {

@@ -247,7 +247,7 @@ func effectOf(appID string, found ledger.Claimed) effect.Effect {
 
 // attempt is the next attempt, not made yet.
 func (c *claimed) attempt() attempt {
-	return attempt{Effect: c.Effect, entry: c.Entry, fails: c.Fails, revived: c.Revived, age: c.Age}
+	return attempt{Effect: c.Effect, entry: c.Entry, fails: c.Fails, revived: c.Revived, age: c.Age, unended: c.Unended}
 }
 
 // readBody fills the event or the call from what the ledger keeps of it.

@@ -143,7 +143,7 @@ func (h *Handler) listen(ctx context.Context, of *hearing) {
 	if of.before != "" {
 		h.post(ctx, of, trigger.Message{ID: of.messageID + "-before", Actor: matcher.ActorAgent, Text: of.before})
 	}
-	h.post(ctx, of, trigger.Message{ID: of.messageID, Actor: matcher.ActorUser, Text: of.said})
+	h.post(ctx, of, trigger.Message{ID: of.messageID, Actor: matcher.ActorUser, Text: of.said, Relayed: true})
 }
 
 // name finds out, once, the session and the id of the message. It has none where there is

@@ -175,7 +175,7 @@ func standing(m trigger.Match) taskStatus {
 		return taskInputRequired
 	case m.State == trigger.StateCancelled:
 		return taskCancelled
-	case m.Call == nil && m.State == trigger.StatePending, m.Call != nil && m.Call.State == trigger.StatePending:
+	case m.Call == nil && m.DueAt != nil, m.Call != nil && m.Call.State == trigger.StatePending:
 		return taskWorking
 	case m.Call != nil && m.Call.Reason == effect.ReasonCancelled:
 		return taskCancelled

@@ -32,7 +32,7 @@ func (c *chat) show(ctx context.Context, said explainedAnswer) {
 
 // heldWords say what has become of a trigger that has not simply fired, by its state.
 var heldWords = map[string]string{
-	trigger.StateConfirming: "asks first", trigger.StatePending: "settles", trigger.StateCancelled: "cancelled",
+	trigger.StateConfirming: "asks first", trigger.StateCancelled: "cancelled",
 	trigger.StateDuplicate: "done before", trigger.StateDraft: "would fire",
 }
 
@@ -40,14 +40,18 @@ var heldWords = map[string]string{
 // these are kept back or do not come, why.
 func (c *chat) showMatch(match trigger.Match) {
 	word, code := cmp.Or(heldWords[match.State], "fired"), terminal.Yellow
-	if match.State == "" {
+	fired := word == "fired"
+	if match.State == trigger.StatePending && match.DueAt != nil {
+		word, fired = "settles", false
+	}
+	if fired {
 		code = terminal.Green
 	}
 	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(code, word), match.RepositoryID, match.Name, terminal.OneLine(terminal.Value(match.Values)))
 	if note := heldNote(match); note != "" {
 		fmt.Fprintf(c.env.out, "    %s\n", note)
 	}
-	if match.State == "" {
+	if fired {
 		c.showEffects(match)
 	}
 }

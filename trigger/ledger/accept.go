@@ -35,7 +35,9 @@ const maxClaims = 5
 //	     17 '1' where the message, which is empty, is that of the draft, 18 sessionId,
 //	     19 what the events rest on (see Chat), 20 the event that the message is there, as
 //	     packed, and 21 as an Entry (JSON), 22 the event that it was given up (JSON),
-//	     23 member of the chat outbox, 24 lease of an outbox (ms)
+//	     23 member of the chat outbox, 24 lease of an outbox (ms),
+//	     25 trigger that an agent's message says it asks about, 26 the words of that message;
+//	     both '' of a user's
 //	=>   a Status, with
 //	     answered  answer, and decision and reply where it is as decided
 //	     decided   decision
@@ -47,8 +49,8 @@ const maxClaims = 5
 //	     taken     told (see Accepted), message, age and at (ms), version, revision and record of the app,
 //	               its own repositories, those of the session, the history (id, message,
 //	               decision, results and reply of each by turns), unfinished calls, claims,
-//	               the triggers whose question was asked last, those that the message takes
-//	               back, the generations of app and session, what was put of the session,
+//	               the triggers whose question was asked last, those that wait and whose was not,
+//	               those that the message takes back, the generations of app and session, what was put of the session,
 //	               and of a draft that says the same match, explained and matching
 //
 // What the draft was matched to stays until it expires: whoever goes on where a process died
@@ -57,7 +59,7 @@ const maxClaims = 5
 //
 // When a session was last used stands beside its messages. It is put among those that may
 // be idle by its first message alone; who finds it there asks when it was used.
-var accept = keyspace.NewScript(keyspace.EffectLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, `
+var accept = keyspace.NewScript(keyspace.EffectLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, `
 local turns, order, id, token, member, at = KEYS[4], KEYS[5], ARGV[1], ARGV[3], ARGV[8], now()
 local ofDraft = ARGV[17] == '1'
 local new, saying, verifying, claiming = ARGV[2], ARGV[14], ARGV[12], ARGV[2] == '' and not ofDraft
@@ -68,7 +70,7 @@ if not version then
   return {'noapp'}
 end
 local had = redis.call('HMGET', turns, turn.message .. id, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.token .. id,
-  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session')
+  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session', 'questions')
 local message, says, answer, ends, holder, decision = had[1], had[2], had[3], tonumber(had[4]) or 0, had[5], had[6]
 local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or 0, had[10], had[11], tonumber(had[12]) or 0
 if claiming and (not message or not redis.call('ZSCORE', ledger.turns, member)) then
@@ -141,7 +143,10 @@ if not message then
   local gone = trim(order, turns, tonumber(ARGV[16]), string.sub(member, 1, -#id - 1), length)
   length, left = length - gone, left + gone
   if chat then told = tell() end
-  if ARGV[11] ~= '' and string.sub(asked, -1) == '+' then redis.call('HDEL', turns, 'asked') end
+  if ARGV[11] ~= '' and had[19] then
+    local now = askedBy(had[19], ARGV[25], ARGV[26])
+    if now ~= '' then change('asked', now) else redis.call('HDEL', turns, 'asked') end
+  end
   if ARGV[11] == '' and (had[15] or '') ~= '' then
     retracted = had[15]
     redis.call('HDEL', turns, 'onnext')
@@ -203,7 +208,7 @@ end
 return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - tonumber(arrived)), 'at', tostring(at),
   'version', version, 'revision', revision, 'record', record, 'own', own,
   'repositories', redis.call('HVALS', KEYS[3]), 'history', history,
-  'unfinished', had[13] or '', 'put', had[18] or '', 'asked', asked, 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
+  'unfinished', had[13] or '', 'put', had[18] or '', 'asked', asked, 'questions', had[19] or '', 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
   'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
 `)
 
@@ -221,6 +226,9 @@ type Acceptance struct {
 	OfDraft bool
 	// Answer is that of a message which is matched against nothing.
 	Answer string
+	// AsksFor is the trigger that an agent's message says it asks about, and Words its words, by
+	// which a question is known again; both are empty for a user's message.
+	AsksFor, Words string
 	// History is how many messages the matcher is shown, Version the one of the app that
 	// the caller has.
 	History int
@@ -279,9 +287,9 @@ type TakenTurn struct {
 	History    []Past // before the message: what came after it must not decide it
 	Unfinished string // JSON of calls that lack values
 	Claims     string // JSON
-	// Asked are the triggers whose question was the last thing that was asked, Retracted those
-	// that the message takes back.
-	Asked, Retracted []string
+	// Asked are the triggers whose question was the last thing that was put to the user, Unasked
+	// others that may still wait for a yes, and Retracted those that the message takes back.
+	Asked, Unasked, Retracted []string
 	// Generations of the app and of the session.
 	AppGeneration, SessionGeneration string
 	// Draft is what was found out before it was accepted.
@@ -322,7 +330,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	raw, err := run(ctx, l.db, append(keys, k.Ledger()...),
 		a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Version,
 		a.Life.Milliseconds(), a.Member(), a.App, maxClaims, a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App+"/"+a.Session, a.Messages, a.OfDraft, a.Session,
-		a.Basis, a.lines(), said, failed, keyspace.ChatBox(a.Session), keyspace.EventLease.Milliseconds())
+		a.Basis, a.lines(), said, failed, keyspace.ChatBox(a.Session), keyspace.EventLease.Milliseconds(), a.AsksFor, a.Words)
 	crash.At(crash.AcceptReply)
 	few := errors.Is(err, keyspace.ErrReplicas)
 	if err != nil && !few {
@@ -354,6 +362,11 @@ func readTaken(v values) *TakenTurn {
 		Own: SessionFields{Record: v.text("put"), Repositories: v.texts("repositories")}, Unfinished: v.text("unfinished"), Claims: v.text("claims"),
 		AppGeneration: v.text("app"), SessionGeneration: v.text("session"), Draft: readDraft(v),
 		Asked: strings.Fields(strings.TrimSuffix(v.text("asked"), "+")), Retracted: strings.Fields(v.text("retracted")),
+	}
+	for line := range strings.Lines(v.text("questions")) {
+		if id, _, _ := strings.Cut(line, "\t"); !slices.Contains(t.Asked, id) {
+			t.Unasked = append(t.Unasked, id)
+		}
 	}
 	for past := range slices.Chunk(v.texts("history"), 5) {
 		t.History = append(t.History, Past{past[0], past[1], past[2], past[3], past[4]})

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"earshot/repositories/keyspace"
@@ -20,10 +21,19 @@ type Claimed struct {
 	// Begun says that an attempt has begun that must not be made twice, and that nobody
 	// knows what came of it.
 	Begun bool
+	// Unended are the attempts at a call that began and of which nobody has written down how they
+	// ended: the lease ran out, since the replica died.
+	Unended []Unended
 	// Given is the answer (JSON) that was waited for; empty where none was given by Until, by
 	// the clock of Redis. Since is when it was asked for, or asked for again.
 	Given        string
 	Since, Until time.Time
+}
+
+// Unended is an attempt that began and has no outcome.
+type Unended struct {
+	Attempt int       // its number
+	Began   time.Time // when its lease was taken, by the clock of Redis
 }
 
 // claim takes the lease of a call that is due.
@@ -39,8 +49,9 @@ type Claimed struct {
 //	              all the same
 //	     ok
 //	     the last three with kind, body, session, trigger, part, attempt, fails, age (ms),
-//	     revived (how often), lease (ms), and of an answer given (JSON), since and until
-//	     (ms)
+//	     revived (how often), lease (ms), unended (a line with number and begin (ms) of each
+//	     attempt that began and has no outcome), and of an answer given (JSON), since and
+//	     until (ms)
 //
 // The claim is counted before the work, so that a crash in it is counted as well.
 var claim = keyspace.NewFreeingScript(keyspace.DueLua, `
@@ -65,6 +76,10 @@ if found[6] ~= token then
     schedule(ARGV[2], 'calls', ARGV[1], last + 1)
     return {'early'}
   end
+  if found[1] == 'call' and found[6] ~= '' and (found[13] or '') == '' then
+    local line = string.format('%s %.0f\n', redis.call('HGET', KEYS[1], 'tries'), ends - tonumber(found[11]))
+    redis.call('HSET', KEYS[1], 'unended', (redis.call('HGET', KEYS[1], 'unended') or '') .. line)
+  end
   redis.call('HINCRBY', KEYS[1], 'claims', 1)
   redis.call('HSET', KEYS[1], 'token', token, 'until', at + tonumber(found[11]))
   if (found[13] or '') == '' then redis.call('HINCRBY', KEYS[1], 'tries', 1) end
@@ -78,7 +93,7 @@ elseif found[13] then
 end
 return {status, 'kind', found[1], 'body', found[2], 'session', found[3], 'trigger', found[4], 'part', found[5],
   'attempt', redis.call('HGET', KEYS[1], 'tries'), 'fails', found[10], 'age', tostring(at - since),
-  'revived', found[12] or '0', 'lease', found[11], 'given', found[15] or '', 'since', string.format('%.0f', since), 'until', string.format('%.0f', last)}
+  'revived', found[12] or '0', 'lease', found[11], 'unended', redis.call('HGET', KEYS[1], 'unended') or '', 'given', found[15] or '', 'since', string.format('%.0f', since), 'until', string.format('%.0f', last)}
 `)
 
 // Claim takes the lease of a call, or returns nil if it is not available.
@@ -102,8 +117,16 @@ func readClaimed(v values) Claimed {
 	return Claimed{
 		Entry:   keyspace.Entry{ID: v.text("id"), Kind: v.text("kind"), Body: v.text("body"), Session: v.text("session"), Trigger: v.text("trigger"), Part: v.text("part")},
 		Attempt: v.number("attempt"), Fails: v.number("fails"), Revived: v.number("revived"), Age: v.duration("age"), Holds: v.duration("lease"),
-		Given: v.text("given"), Since: time.UnixMilli(int64(v.number("since"))), Until: time.UnixMilli(int64(v.number("until"))),
+		Unended: readUnended(v.text("unended")), Given: v.text("given"), Since: time.UnixMilli(int64(v.number("since"))), Until: time.UnixMilli(int64(v.number("until"))),
 	}
+}
+
+func readUnended(lines string) (list []Unended) {
+	for line := range strings.Lines(lines) {
+		of, began, _ := strings.Cut(strings.TrimSpace(line), " ")
+		list = append(list, Unended{Attempt: int(number(of)), Began: time.UnixMilli(int64(number(began))).UTC()})
+	}
+	return list
 }
 
 // A run is what is published of an outbox between two round trips to Redis: so many

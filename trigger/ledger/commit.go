@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"earshot/repositories/crash"
@@ -30,9 +29,9 @@ import (
 //	     verified claims, 15 '1' where its events may be a batch, 16 lease of an outbox (ms),
 //	     17 events (see packed), 18 '1' where it rests on the app's version alone, and on a
 //	     session without repositories, 19 explanation ('' for none), 20 how long it is kept
-//	     (ms), 21 number of its parts, 22 number of firings, 23 triggers whose question is the
-//	     last thing that was asked, 24 '1' where a message was about something, '0' where it
-//	     was not, '' without one, 25 what was put of the session where it rests on that
+//	     (ms), 21 number of its parts, 22 number of firings, 23 questions of the triggers
+//	     that begin to wait for a yes (see linesOf), 24 what the last thing is that was put to the
+//	     user (see Heard), 25 what was put of the session where it rests on that
 //	     alone, then name and text of each part,
 //	     then of each firing triggerId, name,
 //	     record (JSON), repositoryId, its session, its revision, '1' where it fires once, the
@@ -59,7 +58,7 @@ import (
 //
 // While the app's version is the one that it was matched by, its repositories are as they
 // were, and need not be read.
-var commit = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, crash.Script(crash.MoveWithoutState, crash.Script(crash.UnfencedFirst, holdLua)), crash.Script(crash.CommitWithoutCAS, `
+var commit = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, askedLua, crash.Script(crash.MoveWithoutState, crash.Script(crash.UnfencedFirst, holdLua)), crash.Script(crash.CommitWithoutCAS, `
 local app, session, message, box, token, at = ARGV[1], ARGV[2], ARGV[3], ARGV[5], ARGV[6], now()
 local turns, parts, firings = KEYS[4], tonumber(ARGV[21]), tonumber(ARGV[22])
 local list, argument, fences = {}, 25 + 2 * parts, 0
@@ -201,10 +200,10 @@ type Commitment struct {
 	// was put of it.
 	Guessed bool
 	Put     string
-	// Asked are the triggers whose question is the last thing that was asked, and Heard says
-	// whether a message was about something: if so, nothing that was asked before is.
-	Asked []string
-	Heard Heard
+	// Questions are those of the triggers that begin to wait for a yes, and Heard says what the
+	// last thing is that was put to the user.
+	Questions []Question
+	Heard     Heard
 	// FrontEnd says that a direct trigger counts as a message as well.
 	FrontEnd bool
 	Explanation
@@ -215,9 +214,10 @@ type Heard string
 
 // The values of Heard.
 const (
-	NoMessage Heard = ""  // they are as they were
-	Unrelated Heard = "0" // they stand until an agent says something else
-	Related   Heard = "1" // none is the last thing that was said any more
+	NoMessage Heard = ""  // they are as they were: nothing was put to the user
+	Unrelated Heard = "0" // likewise: a message that was about nothing
+	Related   Heard = "1" // none is the last thing that was put to the user any more
+	Asking    Heard = "2" // the Questions are
 )
 
 // Explanation is why a message was decided so. The script looks into none of it.
@@ -333,7 +333,7 @@ func (c Commitment) arguments() ([]any, error) {
 	args := append(make([]any, 0, 25+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.App, c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
 		c.FrontEnd, c.Claims, !c.calls(), keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
-		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), strings.Join(c.Asked, " "), string(c.Heard), c.Put)
+		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), linesOf(c.Questions), string(c.Heard), c.Put)
 	for name, text := range c.Parts {
 		args = append(args, name, text)
 	}

@@ -64,6 +64,7 @@ end
 local function again(key, o)
   if o.sent then redis.call('HSET', key, 'sent', 1) end
   redis.call('HSET', key, 'token', '', 'until', 0, 'claims', 0)
+  redis.call('HDEL', key, 'unended') -- the log has them now
   if redis.call('HEXISTS', key, 'begun') == 1 then redis.call('HSET', key, 'begun', '') end
   redis.call('HINCRBY', key, 'fails', o.counts)
   if o.event then
@@ -93,6 +94,7 @@ for i, o in ipairs(doc.outcomes) do
         redis.call('DEL', key)
       else
         redis.call('HSET', key, 'token', '', 'until', 0, 'state', 'dead')
+        redis.call('HDEL', key, 'unended')
       end
     end
     settle(trigger, o)
@@ -155,7 +157,7 @@ type Outcome struct {
 	Trigger string `json:"trigger"`
 	Part    string `json:"part"`
 	State   string `json:"state"`   // JSON of the part's state
-	Attempt string `json:"attempt"` // JSON of the Attempt, empty where none was made
+	Attempt string `json:"attempt"` // JSON of the Attempt, a line each where several are written; empty for none
 	Opens   int    `json:"opens"`   // effects of the trigger that this one owes
 	Message string `json:"message"`
 	Result  string `json:"result"` // JSON of the callResult, where a call has ended

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"strings"
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
@@ -152,20 +153,53 @@ local function moved(f, m, fence, turns, life, lived, app, session, over, pendin
     redis.call('HSET', turns, turn.results .. m.message, results .. m.result .. '\n')
   end
 end
-local function ask(turns, ids, heard)
-  if ids ~= '' then
-    redis.call('HSET', turns, 'asked', ids)
-  elseif heard ~= '' then
-    local asked = redis.call('HGET', turns, 'asked')
-    if not asked then return end
-    if heard == '1' then
-      redis.call('HDEL', turns, 'asked')
-    elseif string.sub(asked, -1) ~= '+' then
-      redis.call('HSET', turns, 'asked', asked .. '+')
-    end
+local function ask(turns, questions, heard)
+  if questions ~= '' then
+    local all = (redis.call('HGET', turns, 'questions') or '') .. questions
+    local _, lines = string.gsub(all, '\n', '')
+    for _ = 1, lines - 16 do all = string.match(all, '^[^\n]*\n(.*)$') end
+    redis.call('HSET', turns, 'questions', all)
+  end
+  if heard == '` + string(Asking) + `' then
+    redis.call('HSET', turns, 'asked', idsOf(questions))
+  elseif heard == '` + string(Related) + `' then
+    redis.call('HDEL', turns, 'asked')
   end
 end
 `
+
+// askedLua defines idsOf(questions), the triggers of lines as Question writes them, and
+// askedBy(questions, id, words), those that a message of an agent asks about: it names one, or its
+// words contain the question's. Both give ids with a space between them.
+const askedLua = `
+local function idsOf(questions)
+  local ids = {}
+  for id in string.gmatch(questions, '([^\t\n]+)\t') do ids[#ids + 1] = id end
+  return table.concat(ids, ' ')
+end
+local function askedBy(questions, named, words)
+  local ids = {}
+  for id, of in string.gmatch(questions, '([^\t\n]+)\t([^\n]*)\n') do
+    if id == named or string.find(words, of, 1, true) and string.find(of, '%S') then ids[#ids + 1] = id end
+  end
+  return table.concat(ids, ' ')
+end
+`
+
+// Question is what a trigger waits for a yes to.
+type Question struct {
+	Trigger string
+	Words   string // by which it is known again in a message of an agent
+}
+
+// linesOf writes questions as a session keeps the last 16 of them.
+func linesOf(questions []Question) string {
+	var lines strings.Builder
+	for _, one := range questions {
+		lines.WriteString(one.Trigger + "\t" + strings.NewReplacer("\t", " ", "\n", " ").Replace(one.Words) + "\n")
+	}
+	return lines.String()
+}
 
 // HeldTrigger is a trigger with the effects that it keeps back.
 type HeldTrigger struct {
@@ -176,7 +210,7 @@ type HeldTrigger struct {
 
 // Held reads a trigger with what it keeps back; nil where it is gone.
 func (l *Ledger) Held(ctx context.Context, appID, triggerID string) (*HeldTrigger, error) {
-	found, err := l.db.HMGet(ctx, keyspace.KeysOf(appID).Trigger(triggerID), "record", "fire", "open", "state", "held", "session", "due").Result()
+	found, err := l.db.HMGet(ctx, keyspace.KeysOf(appID).Trigger(triggerID), "record", "fire", "state", "held", "session", "due").Result()
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
@@ -184,7 +218,7 @@ func (l *Ledger) Held(ctx context.Context, appID, triggerID string) (*HeldTrigge
 	if v[0] == "" {
 		return nil, nil
 	}
-	return &HeldTrigger{StoredTrigger: StoredTrigger{Record: v[0], Name: v[1], Open: v[2], State: v[3], Due: int64(number(v[6]))}, Held: v[4], Session: v[5]}, nil
+	return &HeldTrigger{StoredTrigger: StoredTrigger{Record: v[0], Name: v[1], State: v[2], Due: int64(number(v[5]))}, Held: v[3], Session: v[4]}, nil
 }
 
 // let takes a trigger that is not held any more out of those that are.

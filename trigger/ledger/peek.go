@@ -14,14 +14,14 @@ import (
 //	=>   noapp, or ok with
 //	     message, where it is in the history, at (ms), version, revision and record of the
 //	     app, its own repositories, those of the session, the history, unfinished calls
-//	     and the triggers whose question was asked last, both where it is not in the
+//	     the triggers whose question was asked last, and all questions, where it is not in the
 //	     history, the generations of app and session, and the record of the session
 var peek = keyspace.NewFreeingScript(TurnLua, `
 local turns, order, id = KEYS[4], KEYS[5], ARGV[1]
 local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
 local version = app[1]
 if not version then return {'noapp'} end
-local had = redis.call('HMGET', turns, turn.message .. id, 'left', 'unfinished', 'asked', 'session')
+local had = redis.call('HMGET', turns, turn.message .. id, 'left', 'unfinished', 'asked', 'session', 'questions')
 local ids, left = redis.call('LRANGE', order, 0, -1), tonumber(had[2]) or 0
 local before = #ids
 if had[1] then
@@ -51,7 +51,7 @@ if version ~= ARGV[3] then
 end
 return {'ok', 'message', had[1] or '', 'at', tostring(now()), 'version', version, 'revision', revision, 'record', record, 'own', own,
   'repositories', redis.call('HVALS', KEYS[3]), 'history', history, 'unfinished', not had[1] and had[3] or '',
-  'asked', not had[1] and had[4] or '', 'put', had[5] or '',
+  'asked', not had[1] and had[4] or '', 'questions', not had[1] and had[6] or '', 'put', had[5] or '',
   'app', app[2] or '', 'session', redis.call('HGET', KEYS[6], 'generation') or ''}
 `)
 

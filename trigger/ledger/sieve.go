@@ -29,7 +29,7 @@ local function reads(asked, ...)
   end
 end
 reads(true, 'open')
-reads(state ~= '', 'dead', 'state')
+reads(state ~= '', 'state', 'event', 'emitter', 'call', 'result')
 reads(session ~= '', 'session')
 reads(failure ~= '', 'call')
 reads(text .. head ~= '' or #ARGV > 7, 'record')
@@ -65,14 +65,18 @@ local function said(record, at)
   end
   return false
 end
-local function stateOf(open, dead, held)
+local function stateOf(held, event, emitter, call, result)
   if held and held ~= '' then return held == 'settling' and 'pending' or held end
-  if dead and dead ~= '0' then return 'failed' end
-  return open == '0' and 'delivered' or 'pending'
+  local function is(word) -- a call's result, which is user data, stands behind its state
+    local text = '"state":"' .. word .. '"'
+    return has(event or '', text) or has(emitter or '', text) or string.sub(call or '', 2, #text + 1) == text
+  end
+  if is('failed') or has(result or '', '"state":"failed"') then return 'failed' end
+  return is('pending') and 'pending' or 'delivered'
 end
 local function fits(t)
   local record = t[at.record]
-  if not t[1] or record == false or state ~= '' and stateOf(t[1], t[at.dead], t[at.state]) ~= state or session ~= '' and t[at.session] ~= session then return false end
+  if not t[1] or record == false or state ~= '' and stateOf(t[at.state], t[at.event], t[at.emitter], t[at.call], t[at.result]) ~= state or session ~= '' and t[at.session] ~= session then return false end
   if failure ~= '' and not has(t[at.call] or '', failure) or text ~= '' and not has(record, text) then return false end
   if head == '' and #ARGV == 7 then return true end
   local first, last = string.find(record, begins, 1, true)

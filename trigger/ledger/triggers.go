@@ -37,7 +37,7 @@ local function fired(triggers, id) return redis.call('ZSCORE', triggers, id) or 
 type StoredTrigger struct {
 	Record               string // JSON
 	Event, Emitter, Call string // JSON of the states of its effects
-	Open, Dead           string // how many of them are owed, and how many were given up
+	Result               string // JSON of the state of the event that tells of its result
 	Attempts, Retries    string // a line of JSON each
 	Answer               string // JSON
 	Name                 string // its effects are named after it
@@ -50,7 +50,7 @@ type StoredTrigger struct {
 }
 
 // triggerFields are read of a trigger.
-var triggerFields = []string{"record", "event", "emitter", "call", "open", "dead", "log", "answer", "fire", "until", "retries", "state", "due", "moves"}
+var triggerFields = []string{"record", "event", "emitter", "call", "result", "log", "answer", "fire", "until", "retries", "state", "due", "moves"}
 
 // Triggers reads triggers in one round trip; nil stands for one that is gone.
 func (l *Ledger) Triggers(ctx context.Context, appID string, ids []string) ([]*StoredTrigger, error) {
@@ -84,7 +84,7 @@ func readTrigger(reply *redis.SliceCmd, now int64) *StoredTrigger {
 		return nil
 	}
 	return &StoredTrigger{
-		Record: v["record"], Event: v["event"], Emitter: v["emitter"], Call: v["call"], Open: v["open"], Dead: v["dead"],
+		Record: v["record"], Event: v["event"], Emitter: v["emitter"], Call: v["call"], Result: v["result"],
 		State: v["state"], Moves: v["moves"], Due: int64(number(v["due"])), Attempts: v["log"], Retries: v["retries"], Answer: v["answer"], Name: v["fire"], Answering: v["until"] != "" && now < int64(number(v["until"])),
 	}
 }
@@ -194,7 +194,7 @@ for i = 6, others - 2 do
     else
       schedule(ARGV[2], 'calls', id, at + math.max(tonumber(ARGV[#ARGV - 1]), tonumber(redis.call('HGET', KEYS[i], 'wait') or '0')))
     end
-    if state ~= '' then redis.call('HSET', KEYS[1], part, state) end
+    if state ~= '' then redis.call('HSET', KEYS[1], part, state) else redis.call('HDEL', KEYS[1], part) end
     redis.call('HINCRBY', KEYS[1], 'open', 1)
     redis.call('HINCRBY', KEYS[1], 'dead', -1)
   end

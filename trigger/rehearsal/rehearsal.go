@@ -17,6 +17,7 @@ import (
 	"earshot/trigger/canonical"
 	"earshot/trigger/conversation"
 	"earshot/trigger/explain"
+	"earshot/trigger/question"
 )
 
 // Options say what a conversation is held with. All are required but the last two.
@@ -38,11 +39,10 @@ type Conversation struct {
 	options Options
 	history []matcher.Utterance
 	open    []conversation.Begun
-	// asked are the calls whose question is the last thing that was asked; aside says that the
-	// user has said something else since.
-	asked []*matcher.PastCall
-	aside bool
-	// held are the calls behind asked, by their ids.
+	// asked are the calls whose question is the last thing that was put to the user, waiting all
+	// that were asked.
+	asked, waiting []*matcher.PastCall
+	// held are the calls behind them, by their ids.
 	held      map[string]Call
 	confirmed map[string]bool   // digests that the user said yes to, once and for all
 	fences    map[string]string // the first trigger of each, of equal values
@@ -97,6 +97,7 @@ type Call struct {
 	// Asks says that it has no effect until the user says yes, Again that it has none as the
 	// same was done before, Ended that the user has said no.
 	Asks, Again, Ended bool
+	question           string // of one that asks
 }
 
 // Outcome is what came of a message.
@@ -111,8 +112,11 @@ type Outcome struct {
 
 // Agent adds what the agent says.
 func (c *Conversation) Agent(text string) {
-	if c.aside {
-		c.asked = nil
+	c.asked = nil
+	for _, past := range c.waiting {
+		if call := c.held[past.TriggerID]; call.Asks && question.Asks(text, call.question) {
+			c.asked = append(c.asked, past)
+		}
 	}
 	c.reply = ""
 	c.heard(matcher.Utterance{Actor: matcher.ActorAgent, Text: text})
@@ -154,6 +158,7 @@ func (c *Conversation) User(ctx context.Context, text string) (Outcome, error) {
 		call := c.fire(match, &said.Fired[i])
 		if call.Asks {
 			asked = append(asked, &said.Fired[i])
+			call.question = question.Of(match.Tool, match.Values, c.options.Language, text)
 			c.held[said.Fired[i].TriggerID] = call
 		}
 		outcome.Calls = append(outcome.Calls, call)
@@ -172,16 +177,12 @@ func (c *Conversation) heard(said matcher.Utterance) {
 	c.history = append(c.history, said)
 }
 
-// related notes which questions are the last thing that was asked after a message.
+// related notes which questions are the last thing that was put to the user after a message.
 func (c *Conversation) related(asked []*matcher.PastCall, related bool) {
-	switch {
-	case len(asked) > 0:
-		c.asked, c.aside = asked, false
-	case related:
-		c.asked, c.aside = nil, false
-	default:
-		c.aside = len(c.asked) > 0
+	if len(asked) > 0 || related {
+		c.asked = asked
 	}
+	c.waiting = append(c.waiting, asked...)
 }
 
 // consented is what comes of a plain yes or no to what was asked last; false where a text is
@@ -191,14 +192,15 @@ func (c *Conversation) consented(text string) (Outcome, bool) {
 	if len(c.asked) == 0 || !yes && !no {
 		return Outcome{}, false
 	}
-	outcome := Outcome{Stage: matcher.StageExact, Trace: &matcher.Trace{}, Why: "The user said yes to the question that was asked last."}
+	outcome := Outcome{Stage: matcher.StageExact, Trace: &matcher.Trace{}, Why: "The user said yes, and the question of this tool was the last thing that was put to the user."}
 	if no {
-		outcome.Why = "The user said no to the question that was asked last: " + conversation.Cancelled + "."
+		outcome.Why = "The user said no, and the question of this tool was the last thing that was put to the user: " + conversation.Cancelled + "."
 	}
 	said := matcher.Utterance{Actor: matcher.ActorUser, Text: text}
 	for _, past := range c.asked {
 		call := c.held[past.TriggerID]
 		call.Asks, call.Ended = false, no
+		c.held[past.TriggerID] = call
 		past.Result, past.Error = conversation.Confirmed, ""
 		if no {
 			past.Result, past.Error = nil, conversation.Cancelled
@@ -209,7 +211,7 @@ func (c *Conversation) consented(text string) (Outcome, bool) {
 		outcome.Calls = append(outcome.Calls, call)
 	}
 	c.open = conversation.After(c.open, text, matcher.Result{}, c.options.Now().UnixMilli())
-	c.asked, c.aside = nil, false
+	c.asked = nil
 	c.heard(said)
 	return outcome, true
 }

@@ -59,10 +59,11 @@ type Match struct {
 	SkipResponse bool `json:"skipResponse"`
 	// What set it off: a message, or who fired it directly.
 	Source string `json:"source"`
-	// Missing where it has simply fired. draft: of a draft, it would fire. confirming: it waits for a
-	// yes. pending: it settles, until dueAt. cancelled: it ended without an effect. duplicate: another
-	// one with equal values stands for it, of.
-	State string `json:"state,omitempty"`
+	// Of one that has fired it follows from its effects. pending: one of them is owed, or it settles
+	// until dueAt. failed: one was given up. delivered: all are done. Else draft: of a draft, it would
+	// fire. dry: of a dry run, likewise. confirming: it waits for a yes. cancelled: it ended without an
+	// effect. duplicate: another one with equal values stands for it, of.
+	State string `json:"state"`
 	// Values of the tool's parameters, checked against all their rules.
 	Values Values `json:"values"`
 }

@@ -34,6 +34,9 @@ type Record struct {
 	Emitter *EventState `json:"emitter,omitempty"`
 	// The event tool.trigger; missing where the tool is not to send it.
 	Event *EventState `json:"event,omitempty"`
+	// The event tool.result, where it was given up: the trigger has failed then, although its other
+	// effects were delivered.
+	ResultEvent *EventState `json:"resultEvent,omitempty"`
 	// Where in the conversation each inferred value was said, by parameter; null for nowhere.
 	Evidence map[string]*Evidence `json:"evidence,omitempty"`
 	// Of one that waits to be confirmed: when it ends as cancelled, without a word.
@@ -92,6 +95,9 @@ type Attempt struct {
 	Status int `json:"status,omitempty"`
 	// When it began.
 	Time time.Time `json:"ts,omitzero"`
+	// It began, and nobody wrote down how it ended, since its replica died. Whether it was sent is not
+	// known.
+	Unended bool `json:"unended,omitempty"`
 }
 
 // Sent is what a call has sent, its credentials masked and long texts cut. Of many attempts at one

@@ -52,6 +52,7 @@ type answer struct {
 		Name      string         `json:"name"`
 		Values    map[string]any `json:"values"`
 		State     string         `json:"state"`
+		DueAt     *time.Time     `json:"dueAt"` // until then it can be taken back
 		Event     struct {
 			State string `json:"state"`
 		} `json:"event"`
@@ -116,7 +117,7 @@ func (f *frontEnd) decide(text string) error {
 	}
 	f.utterance, f.settling = "", nil
 	for _, match := range said.Matches {
-		if match.State == "pending" {
+		if match.State == "pending" && match.DueAt != nil {
 			f.settling = append(f.settling, match.TriggerID)
 		}
 	}

@@ -906,6 +906,8 @@ export interface components {
              * @description When it began.
              */
             ts: string;
+            /** @description It began, and nobody wrote down how it ended, since its replica died. Whether it was sent is not known. */
+            unended?: boolean;
         };
         /** @description How ID tokens are verified: google needs clientId, oidc needs issuer and audience. */
         AuthService: {
@@ -1901,10 +1903,10 @@ export interface components {
              */
             source: "message" | "ui" | "task" | "agent";
             /**
-             * @description Missing where it has simply fired. draft: of a draft, it would fire. confirming: it waits for a yes. pending: it settles, until dueAt. cancelled: it ended without an effect. duplicate: another one with equal values stands for it, of.
+             * @description Of one that has fired it follows from its effects. pending: one of them is owed, or it settles until dueAt. failed: one was given up. delivered: all are done. Else draft: of a draft, it would fire. dry: of a dry run, likewise. confirming: it waits for a yes. cancelled: it ended without an effect. duplicate: another one with equal values stands for it, of.
              * @enum {string}
              */
-            state?: "draft" | "confirming" | "pending" | "cancelled" | "duplicate";
+            state: "pending" | "delivered" | "failed" | "draft" | "dry" | "confirming" | "cancelled" | "duplicate";
             /** @description The trigger. It is webhook-id and Idempotency-Key of its call. */
             triggerId: components["schemas"]["Id"];
             /** @description Values of the tool's parameters, checked against all their rules. */
@@ -2189,6 +2191,8 @@ export interface components {
             repaired?: boolean;
             /** @description The repository that has the tool. */
             repositoryId: components["schemas"]["Id"];
+            /** @description The event tool.result, where it was given up: the trigger has failed then, although its other effects were delivered. */
+            resultEvent?: components["schemas"]["EventState"];
             /** @description When what had failed was retried by hand. */
             retries?: components["schemas"]["Retried"][];
             /** @description The result of the call is the reply itself. */

@@ -101,6 +101,8 @@ class Attempt(_Attempt, total=False):
     response: str
     # HTTP status, where there was an answer.
     status: int
+    # It began, and nobody wrote down how it ended, since its replica died. Whether it was sent is not known.
+    unended: bool
 
 
 class _AuthService(TypedDict):
@@ -1006,6 +1008,11 @@ class _Match(TypedDict):
     skipResponse: bool
     # What set it off: a message, or who fired it directly.
     source: Literal['message', 'ui', 'task', 'agent']
+    # Of one that has fired it follows from its effects. pending: one of them is owed, or it settles until
+    # dueAt. failed: one was given up. delivered: all are done. Else draft: of a draft, it would fire. dry: of
+    # a dry run, likewise. confirming: it waits for a yes. cancelled: it ended without an effect. duplicate:
+    # another one with equal values stands for it, of.
+    state: Literal['pending', 'delivered', 'failed', 'draft', 'dry', 'confirming', 'cancelled', 'duplicate']
     # The trigger. It is webhook-id and Idempotency-Key of its call.
     triggerId: Id
     # Values of the tool's parameters, checked against all their rules.
@@ -1031,10 +1038,6 @@ class Match(_Match, total=False):
     of: Id
     # Of one that waits to be confirmed: what the user is asked.
     question: str
-    # Missing where it has simply fired. draft: of a draft, it would fire. confirming: it waits for a yes.
-    # pending: it settles, until dueAt. cancelled: it ended without an effect. duplicate: another one with
-    # equal values stands for it, of.
-    state: Literal['draft', 'confirming', 'pending', 'cancelled', 'duplicate']
 
 
 class Matched(TypedDict):
@@ -1316,6 +1319,9 @@ class Record(_Record, total=False):
     question: str
     # The model's arguments were not well-formed JSON.
     repaired: bool
+    # The event tool.result, where it was given up: the trigger has failed then, although its other effects
+    # were delivered.
+    resultEvent: EventState
     # When what had failed was retried by hand.
     retries: List[Retried]
     # The session; missing where there was none.

@@ -1,0 +1,122 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/trigger"
+)
+
+// chatYeses are the rows of the table "When a yes is one" in confirm.md that are about chats: the
+// mode, who asks, what the model says after the tool has asked, and whether a yes then lets it go.
+var chatYeses = map[string]struct {
+	mode     string
+	visitor  bool
+	repeats  bool
+	confirms bool
+}{
+	"chat: the model said something else in `watch`": {mode: "watch"},
+	"chat: the model asked the question in `watch`":  {mode: "watch", repeats: true, confirms: true},
+	"chat: a session's token in `watch`":             {mode: "watch", visitor: true, repeats: true},
+	"chat: the model said something else in `act`":   {mode: "act"},
+	"chat: the model asked the question in `act`":    {mode: "act", repeats: true, confirms: true},
+}
+
+func TestWhenAYesInAChatIsOne(t *testing.T) {
+	document, err := os.ReadFile("../deploy/docs/confirm.md")
+	require.NoError(t, err)
+	require.Equal(t, len(chatYeses), strings.Count(string(document), "\n| chat: "))
+	for name, row := range chatYeses {
+		require.Contains(t, string(document), "\n| "+name+" | ")
+		t.Run(name, func(t *testing.T) {
+			w := refunding(t, row.mode)
+			as := "Authorization: Bearer " + w.credentialsOf("clinic")["messages"]
+			if row.visitor {
+				as = "Authorization: Bearer " + w.credentialsOf("clinic")["token"]
+			}
+			talk := []string{"refund order A1"}
+			w.chat(as, talk...)
+			asked := w.waiting()
+			says := "Shall I tell you the weather of today?"
+			if row.repeats {
+				says = "One thing before that. " + asked.Question
+			}
+			w.chat(as, append(talk, says, "yes")...)
+			w.decided("yes")
+			want := trigger.StateConfirming
+			if row.confirms {
+				want = trigger.StateDelivered
+			}
+			var now trigger.Record
+			require.NoError(t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/triggers/"+asked.TriggerID, "").is(200, "").body, &now))
+			require.Equal(t, want, now.State)
+			require.Len(t, w.triggersOf("s1"), 1)
+		})
+	}
+}
+
+// refunding is a clinic in whose chats a refund asks first. In act the model calls it once.
+func refunding(t *testing.T, mode string) world {
+	rounds := []string{calling("null", [2]string{"refund", `{"order":"A1"}`}), booked}
+	if mode == "act" {
+		w, _ := acts(t, rounds...)
+		return w
+	}
+	match := func(request matcher.Request) (matcher.Result, error) {
+		if request.Text != "refund order A1" {
+			return matcher.Result{Stage: matcher.StageLLM}, nil
+		}
+		return everything(request)
+	}
+	w := live(t, match, newChatModel(t, nil).behind)
+	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
+	w.call("PUT", "/v1/apps/clinic/repositories/shop", `{"tools":[{"name":"refund","description":"Refund","confirm":"always","url":"https://example.org/refund"}]}`).is(201, "")
+	return w
+}
+
+// chat sends a conversation, the user first and then in turns, to the model.
+func (w world) chat(as string, turns ...string) {
+	w.t.Helper()
+	var messages []string
+	for i, text := range turns {
+		quoted, _ := json.Marshal(text)
+		messages = append(messages, fmt.Sprintf(`{"role":%q,"content":%s}`, []string{"user", "assistant"}[i%2], quoted))
+	}
+	require.Equal(w.t, 200, w.ask("POST", sessionChatPath, `{"model":"m","messages":[`+strings.Join(messages, ",")+`]}`, as).StatusCode)
+}
+
+// waiting is the trigger that asks, once there is one.
+func (w world) waiting() (asked trigger.Record) {
+	w.t.Helper()
+	require.Eventually(w.t, func() bool {
+		list := w.triggersOf("s1")
+		if len(list) == 1 {
+			asked = list[0]
+		}
+		return len(list) == 1
+	}, time.Minute, time.Millisecond)
+	require.Equal(w.t, trigger.StateConfirming, asked.State)
+	return asked
+}
+
+// decided waits until a message of the session is.
+func (w world) decided(text string) {
+	w.t.Helper()
+	require.Eventually(w.t, func() bool {
+		var history struct{ Items []trigger.Entry }
+		require.NoError(w.t, json.Unmarshal(w.call("GET", messagesPath, "").is(200, "").body, &history))
+		for _, entry := range history.Items {
+			if entry.Text == text && entry.State == trigger.EntryDecided {
+				return true
+			}
+		}
+		return false
+	}, time.Minute, time.Millisecond)
+}

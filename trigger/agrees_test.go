@@ -1,0 +1,117 @@
+package trigger_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/trigger"
+	"earshot/trigger/effect"
+)
+
+const ringing = `{"tools":[{"name":"ring","url":"https://example.org/ring","emitter":"desk.rung"},{"name":"log"}]}`
+
+// resultEvents has the events tool.result end so, and all others be published.
+func (w *world) resultEvents(verdict effect.Verdict) {
+	w.events.answers(func(e effect.Effect) effect.Outcome {
+		if strings.HasPrefix(e.Event.Subject, "tool.result.") {
+			return effect.Outcome{Verdict: verdict, Error: "not now"}
+		}
+		return effect.Outcome{Verdict: effect.Done}
+	})
+}
+
+// listed are the ids of the triggers in a state, as a list of them tells.
+func (w *world) listed(state string) (ids []string) {
+	for _, record := range w.records(trigger.Query{State: state}) {
+		require.Equal(w.t, state, record.State)
+		ids = append(ids, record.TriggerID)
+	}
+	return ids
+}
+
+// TestTheStateOfARecordIsThatOfTheEffectsThatItShows: the event tool.result is owed for as long
+// as NATS does not take it, and is none of the effects that a record or an answer shows.
+func TestTheStateOfARecordIsThatOfTheEffectsThatItShows(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "desk", ringing)
+		w.resultEvents(effect.Retry)
+		match, err := w.fire(trigger.Direct{SessionID: "s2", Name: "ring", Source: trigger.SourceUI})
+		require.NoError(t, err)
+		said := w.saidOne("m1", "ring")
+		for _, one := range []trigger.Match{match, said} {
+			require.Equal(t, []string{"published", "published", "delivered", "delivered"}, []string{one.Event.State, one.Emitter.State, one.Call.State, one.State})
+			record, err := w.engine.Trigger(t.Context(), "clinic", one.TriggerID)
+			require.NoError(t, err)
+			require.Equal(t, trigger.StateDelivered, record.State)
+			require.Nil(t, record.ResultEvent)
+		}
+		require.ElementsMatch(t, []string{match.TriggerID, said.TriggerID}, w.listed(trigger.StateDelivered))
+		require.Empty(t, w.listed(trigger.StatePending))
+		require.Empty(t, w.listed(trigger.StateFailed))
+		entry, err := w.engine.Message(t.Context(), "clinic", "s1", "m1")
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateDelivered, entry.Triggers[0].State)
+		require.ErrorIs(t, w.engine.Remove(t.Context(), "clinic", match.TriggerID), trigger.ErrOwes, "the event is owed all the same")
+
+		w.events.answers(nil)
+		w.rest()
+		require.NoError(t, w.engine.Remove(t.Context(), "clinic", match.TriggerID))
+	})
+}
+
+func TestARecordWhoseResultWasGivenUpShowsIt(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("", "desk", ringing)
+		w.resultEvents(effect.Dead)
+		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ring", Source: trigger.SourceUI})
+		require.NoError(t, err)
+		w.rest()
+		record, err := w.engine.Trigger(t.Context(), "clinic", match.TriggerID)
+		require.NoError(t, err)
+		require.Equal(t, []string{trigger.StateFailed, trigger.StateFailed, "not now"}, []string{record.State, record.ResultEvent.State, record.ResultEvent.Error})
+		require.Equal(t, []string{match.TriggerID}, w.listed(trigger.StateFailed))
+		require.Empty(t, w.listed(trigger.StateDelivered))
+
+		w.events.answers(nil)
+		require.NoError(t, w.engine.Retry(t.Context(), "clinic", match.TriggerID, "admin"))
+		w.rest()
+		require.Equal(t, []string{match.TriggerID}, w.listed(trigger.StateDelivered))
+	})
+}
+
+// TestTheStatesOfAnswersAreThoseOfTheirRecords walks through ends of a call and of an event.
+func TestTheStatesOfAnswersAreThoseOfTheirRecords(t *testing.T) {
+	refuse := func(verdict effect.Verdict) func(effect.Effect) effect.Outcome {
+		return func(effect.Effect) effect.Outcome {
+			return effect.Outcome{Verdict: verdict, Reason: effect.ReasonRequest, Error: "no", Result: []byte(`{"state":"pending"}`)}
+		}
+	}
+	each(t, func(t *testing.T, w *world) {
+		w.unhurried()
+		w.put("", "desk", ringing)
+		for _, c := range []struct {
+			tool         string
+			event, calls func(effect.Effect) effect.Outcome
+			state        string
+		}{
+			{"ring", nil, refuse(effect.Retry), trigger.StatePending},
+			{"ring", nil, refuse(effect.Dead), trigger.StateFailed},
+			{"ring", nil, refuse(effect.Done), trigger.StateDelivered},
+			{"ring", refuse(effect.Dead), nil, trigger.StateFailed},
+			{"log", refuse(effect.Dead), nil, trigger.StateFailed},
+			{"log", nil, nil, trigger.StateDelivered},
+		} {
+			w.events.answers(c.event)
+			w.calls.answers(c.calls)
+			match, err := w.fire(trigger.Direct{SessionID: "s1", Name: c.tool, Source: trigger.SourceUI})
+			require.NoError(t, err)
+			require.Equal(t, c.state, match.State)
+			record, err := w.engine.Trigger(t.Context(), "clinic", match.TriggerID)
+			require.NoError(t, err)
+			require.Equal(t, c.state, record.State)
+			require.Contains(t, w.listed(c.state), match.TriggerID)
+		}
+	})
+}

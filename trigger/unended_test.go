@@ -1,0 +1,81 @@
+package trigger_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/keyspace"
+	"earshot/trigger"
+	"earshot/trigger/effect"
+)
+
+// TestAnAttemptThatDiedWithItsReplicaIsInTheRecord lets the leases of two attempts end that go on:
+// for the ledger their replicas are dead. The endpoint has seen three attempts, and the record
+// lists three.
+func TestAnAttemptThatDiedWithItsReplicaIsInTheRecord(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		_, other := w.replica()
+		w.run(other)
+		w.put("s1", "desk", `{"tools":[{"name":"ring","url":"https://example.org/ring"}]}`)
+		var tries atomic.Int64
+		frozen, goOn := make(chan string, 2), make(chan struct{})
+		w.calls.answers(func(e effect.Effect) effect.Outcome {
+			if tries.Add(1) <= 2 {
+				frozen <- e.ID
+				<-goOn
+			}
+			return effect.Outcome{Verdict: effect.Done, Status: 200}
+		})
+		go func() { _, _ = w.say("m1", "ring") }()
+		for range 2 {
+			w.lapsed(<-frozen)
+		}
+		var record trigger.Record
+		w.until("it is delivered", func() bool {
+			records, _, err := w.engine.Triggers(context.Background(), trigger.Query{AppID: "clinic", State: trigger.StateDelivered, Page: trigger.Page{Limit: 1}})
+			if err == nil && len(records) == 1 {
+				record = records[0]
+			}
+			return err == nil && len(records) == 1
+		})
+		close(goOn)
+		calls := callsOf(record)
+		require.Len(t, calls, 3)
+		for i, one := range calls {
+			require.Equal(t, i+1, one.Number)
+			require.Equal(t, i < 2, one.Unended)
+			require.WithinDuration(t, time.Now(), one.Time, 10*time.Minute)
+		}
+		require.Contains(t, calls[0].Error, "whether it was sent is not known")
+		require.Empty(t, calls[2].Error)
+		require.Equal(t, 3, record.Call.Attempts)
+		w.rest()
+		again, err := w.engine.Trigger(t.Context(), "clinic", record.TriggerID)
+		require.NoError(t, err)
+		require.Len(t, callsOf(again), 3, "who comes back has lost the lease")
+	})
+}
+
+// callsOf are the attempts at the call of a record.
+func callsOf(record trigger.Record) (calls []trigger.Attempt) {
+	for _, one := range record.Attempts {
+		if one.Effect == "call" {
+			calls = append(calls, one)
+		}
+	}
+	return calls
+}
+
+// lapsed lets the lease of a call end now.
+func (w *world) lapsed(id string) {
+	client, keys := w.server.Client(), keyspace.KeysOf("clinic")
+	client.HSet(context.Background(), keys.Effect(id), "until", time.Now().UnixMilli()-1)
+	client.ZAdd(context.Background(), keys.Lane(keyspace.LaneCalls), redis.Z{Score: 0, Member: id})
+	client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 0, Member: "calls/clinic"})
+	w.keeper.Wake("clinic")
+}

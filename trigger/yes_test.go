@@ -1,0 +1,231 @@
+package trigger_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/trigger"
+)
+
+// talk is a conversation in which triggers ask before they have an effect.
+type talk struct {
+	*world
+	said int
+}
+
+func (c *talk) id() string { c.said++; return fmt.Sprint("t", c.said) }
+
+// refund asks for a refund, which asks the user.
+func (c *talk) refund(order string) trigger.Match {
+	return c.saidOne(c.id(), `refund {"order":"`+order+`"}`)
+}
+
+// agent says something, with a trigger that it asks about where there is one.
+func (c *talk) agent(text string, asks ...string) {
+	c.t.Helper()
+	m := trigger.Message{AppID: "clinic", SessionID: "s1", ID: c.id(), Actor: matcher.ActorAgent, Text: text}
+	if len(asks) > 0 {
+		m.Metadata = repositories.Metadata(`{"asks":"` + asks[0] + `"}`)
+	}
+	_, err := c.engine.Post(c.t.Context(), m)
+	require.NoError(c.t, err)
+}
+
+// user says something, and returns the triggers that it let go or ended.
+func (c *talk) user(text string) []string {
+	c.t.Helper()
+	answer, err := c.say(c.id(), text)
+	require.NoError(c.t, err)
+	ids := []string{}
+	for _, match := range answer.Matches {
+		if match.State == trigger.StateDelivered || match.State == trigger.StateCancelled {
+			ids = append(ids, match.TriggerID)
+		}
+	}
+	return ids
+}
+
+// button fires the refund without a message.
+func (c *talk) button(order string) trigger.Match {
+	c.t.Helper()
+	match, err := c.fire(trigger.Direct{SessionID: "s1", Name: "refund", Source: trigger.SourceUI, Values: map[string]any{"order": order}})
+	require.NoError(c.t, err)
+	require.Equal(c.t, trigger.StateConfirming, match.State)
+	return match
+}
+
+const newsletter = "Would you like our newsletter?"
+
+// yeses are the rows of the table "When a yes is one" in confirm.md but for those of chats.
+var yeses = map[string]func(t *testing.T, c *talk){
+	"the answer has just asked": func(t *testing.T, c *talk) {
+		asked := c.refund("A1")
+		require.Equal(t, []string{asked.TriggerID}, c.user("yes"))
+	},
+	"the user said something else since": func(t *testing.T, c *talk) {
+		asked := c.refund("A1")
+		require.Empty(t, c.user("hm, wait"))
+		require.Equal(t, []string{asked.TriggerID}, c.user("yes"))
+	},
+	"another tool was called for since": func(t *testing.T, c *talk) {
+		c.refund("A1")
+		c.user("alarm")
+		require.Empty(t, c.user("yes"))
+	},
+	"an agent asked something else": func(t *testing.T, c *talk) {
+		asked := c.refund("A1")
+		c.agent("One moment.")
+		c.agent(newsletter)
+		require.Empty(t, c.user("yes"))
+		require.Empty(t, c.user("no"), "nor is it a no")
+		require.Equal(t, trigger.StateConfirming, c.stands(asked.TriggerID))
+		explained, err := c.engine.Explain(t.Context(), "clinic", "s1", fmt.Sprint("t", c.said))
+		require.NoError(t, err)
+		require.Contains(t, explained.Why, "was not the last thing that was put to the user")
+	},
+	"an agent asked the question again": func(t *testing.T, c *talk) {
+		asked := c.refund("A1")
+		c.agent(newsletter)
+		c.agent("Just to be sure. **Refund an order:** order *A1*.\nShall I go ahead?")
+		require.Equal(t, []string{asked.TriggerID}, c.user("yes"))
+	},
+	"an agent named the trigger": func(t *testing.T, c *talk) {
+		asked := c.refund("A1")
+		c.agent(newsletter)
+		c.agent("Soll ich das Geld zurückgeben?", asked.TriggerID)
+		require.Equal(t, []string{asked.TriggerID}, c.user("ja"))
+	},
+	"an agent named another trigger": func(t *testing.T, c *talk) {
+		c.refund("A1")
+		c.agent("Shall I?", "no-trigger-of-this-session")
+		require.Empty(t, c.user("yes"))
+	},
+	"an agent asked one of two questions": func(t *testing.T, c *talk) {
+		first := c.refund("A1")
+		second := c.refund("A12")
+		c.agent(first.Question)
+		require.Equal(t, []string{first.TriggerID}, c.user("yes"))
+		require.Equal(t, trigger.StateConfirming, c.stands(second.TriggerID))
+	},
+	"one answer asked two questions": func(t *testing.T, c *talk) {
+		answer, err := c.say(c.id(), `refund {"order":"A1"}; refund {"order":"A2"}`)
+		require.NoError(t, err)
+		require.Equal(t, []string{answer.Matches[0].TriggerID, answer.Matches[1].TriggerID}, c.user("yes"))
+	},
+	"two answers asked one question each": func(t *testing.T, c *talk) {
+		first := c.refund("A1")
+		second := c.refund("A2")
+		require.Equal(t, []string{second.TriggerID}, c.user("yes"))
+		require.Equal(t, trigger.StateConfirming, c.stands(first.TriggerID))
+		require.Empty(t, c.user("yes"))
+	},
+	"the chat reply asked": func(t *testing.T, c *talk) {
+		c.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		asked := c.refund("A1")
+		require.Equal(t, []string{asked.TriggerID}, c.user("yes"))
+	},
+	"the chat reply was about something else since": func(t *testing.T, c *talk) {
+		c.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		c.refund("A1")
+		c.user("what is the weather like")
+		require.Empty(t, c.user("yes"))
+	},
+	"the reply was the result of another tool": func(t *testing.T, c *talk) {
+		c.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		c.put("", "info", `{"tools":[{"name":"hours","url":"https://shop.example/hours","returnDirect":true}]}`)
+		answer, err := c.say(c.id(), `refund {"order":"A1"}; hours`)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"ok":true}`, string(answer.Reply))
+		require.Empty(t, c.user("yes"))
+	},
+	"a button, a task or an agent fired the tool": func(t *testing.T, c *talk) {
+		asked := c.button("A1")
+		require.Empty(t, c.user("yes"))
+		c.agent(asked.Question)
+		require.Equal(t, []string{asked.TriggerID}, c.user("yes"))
+	},
+	"the yes is a draft that is committed": func(t *testing.T, c *talk) {
+		asked := c.refund("A1")
+		_, err := c.engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "d1", Actor: matcher.ActorUser, Text: "yes"})
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateConfirming, c.stands(asked.TriggerID))
+		_, err = c.engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateDelivered, c.stands(asked.TriggerID))
+	},
+	"an agent spoke between draft and commit": func(t *testing.T, c *talk) {
+		asked := c.refund("A1")
+		_, err := c.engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "d1", Actor: matcher.ActorUser, Text: "yes"})
+		require.NoError(t, err)
+		c.agent(newsletter)
+		_, err = c.engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
+		require.NoError(t, err)
+		require.Equal(t, trigger.StateConfirming, c.stands(asked.TriggerID))
+	},
+	"the tool asks once": func(t *testing.T, c *talk) {
+		asked := c.saidOne(c.id(), `address {"street":"Elm"}`)
+		c.agent(newsletter)
+		require.Empty(t, c.user("yes"))
+		require.Equal(t, trigger.StateConfirming, c.saidOne(c.id(), `address {"street":"Elm"}`).State, "the values were not confirmed")
+		c.agent("May I?", asked.TriggerID)
+		require.Equal(t, []string{asked.TriggerID}, c.user("yes"))
+		require.Equal(t, trigger.StateDelivered, c.saidOne(c.id(), `address {"street":"Elm"}`).State)
+	},
+}
+
+func TestWhenAYesIsOne(t *testing.T) {
+	rows := yesRows(t)
+	for name, row := range yeses {
+		require.Contains(t, rows, name, "confirm.md has no such row")
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				w.put("s1", "shop", shop)
+				row(t, &talk{world: w})
+			})
+		})
+	}
+	for _, name := range rows {
+		if !strings.HasPrefix(name, "chat: ") {
+			require.Contains(t, yeses, name, "a row of confirm.md that nobody tests")
+		}
+	}
+}
+
+// yesRows are the first cells of the table in the document.
+func yesRows(t *testing.T) (rows []string) {
+	t.Helper()
+	text, err := os.ReadFile("../deploy/docs/confirm.md")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), "### When a yes is one\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n#")
+	for line := range strings.Lines(section) {
+		if cells := strings.Split(line, "|"); len(cells) > 3 && !strings.Contains(cells[1], "---") && strings.TrimSpace(cells[1]) != "before the yes" {
+			rows = append(rows, strings.TrimSpace(cells[1]))
+		}
+	}
+	return rows
+}
+
+// TestAYesInADryRunIsJudgedLikeAnother tells dry runs what was said before.
+func TestAYesInADryRunIsJudgedLikeAnother(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.put("s1", "shop", shop)
+		asked := w.saidOne("m1", `refund {"order":"A1"}`)
+		for agent, fires := range map[string]int{newsletter: 0, asked.Question: 1, "": 1} {
+			history := []trigger.Earlier{{Actor: matcher.ActorUser, Text: `refund {"order":"A1"}`, Matches: []trigger.Match{asked}}}
+			if agent != "" {
+				history = append(history, trigger.Earlier{Actor: matcher.ActorAgent, Text: agent})
+			}
+			answer, _, err := w.engine.DryRun(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorUser, Text: "yes", History: history})
+			require.NoError(t, err)
+			require.Len(t, answer.Matches, fires, agent)
+		}
+	})
+}
