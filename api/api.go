@@ -70,6 +70,8 @@ type Options struct {
 	SERMAS bool
 	// Lineages knows until when access tokens were renewed. Missing: none was.
 	Lineages mqtt.Lineages
+	// TaskAfter is how long a call by MCP may take before it is a task. Missing: 2 s.
+	TaskAfter time.Duration
 	// Kept is how long the record of a trigger stays after it was done, which agents are told of
 	// their tasks. Missing: a week.
 	Kept time.Duration

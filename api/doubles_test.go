@@ -220,6 +220,10 @@ func (e *engineDouble) Offered(context.Context, string, string, string, paramete
 	return nil, "", e.err
 }
 
+func (*engineDouble) NextAttempt(context.Context, trigger.Record) (trigger.NextAttempt, error) {
+	return trigger.NextAttempt{}, nil
+}
+
 func (e *engineDouble) Beside(run func(context.Context)) { go run(context.Background()) }
 
 func (e *engineDouble) History(_ context.Context, asked trigger.HistoryQuery) ([]trigger.Entry, string, error) {

@@ -287,10 +287,11 @@ func TestADryRunMayBeToldWhatCameBefore(t *testing.T) {
 
 	pays := `{"actor":"user","text":"pay","matches":[{"repositoryId":"desk","name":"pay","values":{},"state":%q}]}`
 	waits := fmt.Sprintf(pays, trigger.StateConfirming)
-	require.Equal(t, "pay", dry("yes", waits+`,{"actor":"agent","text":"Really?"}`).Matches[0].Name)
+	require.Equal(t, "pay", dry("yes", waits+`,{"actor":"agent","text":"pay. Shall I go ahead?"}`).Matches[0].Name)
 	require.Equal(t, trigger.StateCancelled, dry("no", waits).Matches[0].State)
 	require.Equal(t, 1, model.Count(), "no model is asked for a plain yes or no")
-	model.Queue(llmtest.Text("none"), llmtest.Call("pay", `{}`), llmtest.Call("pay", `{}`), llmtest.Call("greet", `{}`), llmtest.Text("none"))
+	model.Queue(llmtest.Text("none"), llmtest.Text("none"), llmtest.Call("pay", `{}`), llmtest.Call("pay", `{}`), llmtest.Call("greet", `{}`), llmtest.Text("none"))
+	require.Empty(t, dry("yes", waits+`,{"actor":"agent","text":"Really?"}`).Matches, "an agent has asked something else")
 	require.Empty(t, dry("yes", waits+`,{"actor":"user","text":"hm"},{"actor":"agent","text":"Something else?"}`).Matches, "something else was said since")
 	require.Equal(t, trigger.StateConfirming, dry("pay it", "").Matches[0].State)
 	require.Equal(t, "dry", dry("pay it", fmt.Sprintf(pays, "")).Matches[0].State, "it was confirmed before")

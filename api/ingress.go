@@ -26,7 +26,7 @@ func (o Options) agents(people users, gates *admission.Control) []route {
 			return mcp.User{Claims: who.claims, Explained: who.explained}, err
 		},
 		Admitted: gates.Admitted(admission.Turn),
-		Tracer:   o.Tracer, Kept: o.Kept, NewID: o.NewID,
+		Tracer:   o.Tracer, TaskAfter: o.TaskAfter, Kept: o.Kept, NewID: o.NewID,
 	})
 	var all []route
 	for _, at := range []string{ofApp + "/mcp", ofSession + "/mcp"} {

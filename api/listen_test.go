@@ -172,7 +172,7 @@ func TestAChatIsRelayedByteForByte(t *testing.T) {
 			w := listening(t, everything, model)
 			body := ` {"x":1, "x":2, "n":12345678901234567890.10, "messages":[{"role":"user","content":"Fri\u0064ay","x":null}],` + "\n" + `"tools":[],"odd":"\ud800"}  `
 			got := w.ask("POST", sessionChatPath, body, "Accept-Encoding: "+cmp.Or(test.encoding, "identity"), "Cookie: c=d", "X-Earshot-Session: s1",
-				"Corp_token: of-the-user", "X-Custom: kept", "User-Agent: someone/1", "Connection: X-Mine", "X-Mine: 1", "Idempotency-Key: k1")
+				"Corp_token: of-the-user", "X-Stainless-Lang: kept", "User-Agent: someone/1", "Connection: X-Mine", "X-Mine: 1", "Idempotency-Key: k1")
 			require.Equal(t, cmp.Or(test.status, 200), got.StatusCode)
 			require.Equal(t, strings.Join(test.pieces, ""), string(got.body))
 			require.Equal(t, "7 r1 12", strings.Join([]string{got.Header.Get("Retry-After"), got.Header.Get("X-Request-Id"), got.Header.Get("Openai-Processing-Ms")}, " "))
@@ -187,7 +187,7 @@ func TestAChatIsRelayedByteForByte(t *testing.T) {
 			require.Equal(t, "/v1/chat/completions", asked.URL.Path)
 			require.Equal(t, "Bearer "+modelKey, asked.Header.Get("Authorization"))
 			require.Equal(t, cmp.Or(test.encoding, "identity"), asked.Header.Get("Accept-Encoding"))
-			require.Equal(t, "kept someone/1", asked.Header.Get("X-Custom")+" "+asked.Header.Get("User-Agent"))
+			require.Equal(t, "kept someone/1", asked.Header.Get("X-Stainless-Lang")+" "+asked.Header.Get("User-Agent"))
 			for _, gone := range []string{"Cookie", "X-Earshot-Session", "Corp_token", "X-Mine"} {
 				require.Empty(t, asked.Header.Get(gone), gone)
 			}

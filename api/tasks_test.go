@@ -6,8 +6,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+	"earshot/trigger/effect"
 )
 
 const (
@@ -248,4 +252,88 @@ func TestACallWithItsOwnIdFiresOnce(t *testing.T) {
 	_, fault = call(fmt.Sprint("order-", 2), "Ann")
 	require.Nil(t, fault)
 	require.Len(t, s.triggered(), 2)
+}
+
+// TestASlowCallIsATask has an endpoint that answers when it is told to, and one that fails first.
+func TestASlowCallIsATask(t *testing.T) {
+	s := slowly(t)
+	goOn := make(chan struct{})
+	s.sink.answers(func(effect.Effect) effect.Outcome {
+		<-goOn
+		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"rows":7}`)}
+	})
+	begun := s.agent(agentsOfSession, withTasks).calls("report", `{}`)
+	require.Equal(t, "task", begun["resultType"])
+	require.Equal(t, "working", begun["status"])
+	other := liveOnSame(t, s)
+	elsewhere := world{service: other, redis: s.redis, sink: s.sink, store: s.store, sealer: s.sealer}.agent(agentsOfSession, withTasks)
+	for _, replica := range []agent{s.agent(agentsOfSession, withTasks), elsewhere} {
+		now := replica.task(begun["taskId"])
+		require.Equal(t, []any{"working", "attempt 1 is under way"}, []any{now["status"], now["statusMessage"]})
+	}
+	close(goOn)
+	require.Eventually(t, func() bool { return elsewhere.task(begun["taskId"])["status"] == "completed" }, time.Minute, time.Millisecond)
+	require.Equal(t, `{"rows":7}`, text(elsewhere.task(begun["taskId"])["result"].(map[string]any)))
+	require.Len(t, s.triggersOf("s1"), 1)
+}
+
+func TestAClientWithoutTasksWaitsForASlowCall(t *testing.T) {
+	s := slowly(t)
+	began, goOn := make(chan struct{}), make(chan struct{})
+	s.sink.answers(func(effect.Effect) effect.Outcome {
+		close(began)
+		<-goOn
+		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"rows":7}`)}
+	})
+	answered := make(chan map[string]any, 1)
+	go func() { answered <- s.agent(agentsOfSession, `{}`).calls("report", `{}`) }()
+	<-began
+	select {
+	case early := <-answered:
+		t.Errorf("it was answered %v before its call has ended", early)
+	default:
+	}
+	close(goOn)
+	require.Equal(t, `{"rows":7}`, text(<-answered))
+}
+
+func TestATaskSaysWhenItIsTriedAgain(t *testing.T) {
+	s := slowly(t)
+	s.sink.answers(func(effect.Effect) effect.Outcome {
+		return effect.Outcome{Verdict: effect.Retry, Status: 503, Reason: effect.ReasonRequest, Error: "it answered 503", After: time.Hour}
+	})
+	a := s.agent(agentsOfSession, withTasks)
+	id := a.calls("report", `{}`)["taskId"]
+	said := a.task(id)["statusMessage"].(string)
+	require.Regexp(t, `^attempt 1 ended with status 503; attempt 2 is due at 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$`, said)
+	due, err := time.Parse(time.RFC3339, said[len(said)-len("2026-11-23T08:00:00Z"):])
+	require.NoError(t, err)
+	require.WithinDuration(t, time.Now(), due, 10*time.Second)
+}
+
+// TestASlowConfirmationIsATask: the yes lets a call go that takes its time.
+func TestASlowConfirmationIsATask(t *testing.T) {
+	s := slowly(t)
+	goOn := make(chan struct{})
+	s.sink.answers(func(effect.Effect) effect.Outcome {
+		<-goOn
+		return effect.Outcome{Verdict: effect.Done, Status: 200}
+	})
+	a := s.agent(agentsOfSession, withBoth)
+	id := a.calls("refund", `{}`)["taskId"]
+	require.Equal(t, "input_required", a.task(id)["status"])
+	a.update(id, `{"confirm":{"action":"accept","content":{"confirm":true}}}`)
+	require.Equal(t, "working", a.task(id)["status"])
+	close(goOn)
+	require.Eventually(t, func() bool { return a.task(id)["status"] == "completed" }, time.Minute, time.Millisecond)
+}
+
+// slowly is a clinic in which a call is a task as soon as it is stored.
+func slowly(t *testing.T) world {
+	s := live(t, everything, func(o *api.Options) { o.TaskAfter = time.Nanosecond })
+	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
+	s.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[
+		{"name":"report","description":"Makes the report of a year","url":"https://example.org/report"},
+		{"name":"refund","description":"Refunds","confirm":"always","url":"https://example.org/refund"}]}`).is(201, "")
+	return s
 }

@@ -349,7 +349,7 @@ func (e *Engine) consentTold(t *turn, m Message) (Answer, explain.Explanation, b
 	if len(asked) == 0 || m.Actor != matcher.ActorUser || !yes && !no {
 		return Answer{}, explain.Explanation{}, false
 	}
-	said, becomes := consent{action: state.Confirm}, ""
+	said, becomes := consent{action: state.Confirm}, stateDry
 	if no {
 		said.action, becomes = state.Deny, StateCancelled
 	}

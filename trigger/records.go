@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
 	"earshot/trigger/state"
 )
@@ -147,6 +148,29 @@ func (e *Engine) join(ctx context.Context, appID string, list []*storedTrigger) 
 		firsts = firsts[1:]
 	}
 	return err
+}
+
+// NextAttempt is the attempt at a call that is under way, or comes next.
+type NextAttempt struct {
+	Number   int // from 1; 0 where there is none
+	UnderWay bool
+	Due      time.Time // of one that is not under way
+}
+
+// NextAttempt says which attempt at the call of a trigger is under way, or due next, and when.
+func (e *Engine) NextAttempt(ctx context.Context, record Record) (NextAttempt, error) {
+	stored, err := e.readTrigger(ctx, record.AppID, record.TriggerID)
+	if err != nil || stored == nil {
+		return NextAttempt{}, err
+	}
+	tries, due, leased, err := e.ledger.CallDue(ctx, record.AppID, keyspace.EffectID(stored.firing, partCall))
+	switch {
+	case err != nil || tries == 0:
+		return NextAttempt{}, err
+	case leased:
+		return NextAttempt{Number: tries, UnderWay: true}, nil
+	}
+	return NextAttempt{Number: tries + 1, Due: due}, nil
 }
 
 // readLines reads a line of JSON each.

@@ -8,7 +8,7 @@ import "slices"
 // due reports whether the effects of a match are not kept back, and it has some of its own.
 func (m Match) due() bool {
 	switch m.State {
-	case "", StateDelivered, StateFailed:
+	case "", StateDelivered, StateFailed, stateDry:
 		return true
 	case StatePending:
 		return m.DueAt == nil

@@ -46,6 +46,9 @@ type Model struct {
 	BaseURL string
 	// Key is its key, which no client sees; empty for none.
 	Key secret.Secret
+	// Headers are further ones that pass between a client and the model's host, both ways; a * at
+	// the end of one stands for any rest. CheckHeaders checks them.
+	Headers []string
 	// Transport is what it is asked with. It must not unpack what it gets.
 	Transport http.RoundTripper
 	// Arguments reads what the model wrote as the arguments of a call. Its error is for the

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
-	"earshot/repositories"
 )
 
 // relayed is how much of an answer is relayed at once, in bytes.
@@ -67,7 +65,7 @@ func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response,
 	if err != nil {
 		return nil, away(errors.New("OPENAI_BASE_URL is no URL")) // err repeats it, and it may hold credentials
 	}
-	request.Header = forwarded(from.Header)
+	request.Header = h.forwarded(from.Header)
 	if key := h.Model.Key.Reveal(); key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
 		if strings.HasSuffix(request.URL.Hostname(), ".azure.com") {
@@ -90,62 +88,6 @@ func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response,
 // away is the problem of a model that cannot be reached.
 func away(err error) error {
 	return answer.NewProblem(http.StatusBadGateway, "the model behind this endpoint cannot be reached").Coded("model_unreachable").Because(err)
-}
-
-// hops are the headers that are between two who speak to each other, and no part of what is
-// relayed (RFC 9110, section 7.6.1).
-var hops = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
-
-// kept are headers of a request that are for this service alone: who asks, and for what.
-var kept = []string{"Authorization", "Api-Key", "X-Api-Key", "Cookie", "Expect", "Content-Length", sessionHeader}
-
-// forwarded are the headers of a request that the model gets. ID tokens of users are not among
-// them.
-func forwarded(header http.Header) http.Header {
-	out := withoutHops(header)
-	for _, name := range kept {
-		out.Del(name)
-	}
-	maps.DeleteFunc(out, func(name string, _ []string) bool {
-		return strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
-	})
-	if _, has := out["User-Agent"]; !has {
-		out["User-Agent"] = []string{""} // or net/http would say something of its own
-	}
-	return out
-}
-
-func withoutHops(header http.Header) http.Header {
-	out := maps.Clone(header)
-	for _, line := range header["Connection"] {
-		for name := range strings.SplitSeq(line, ",") {
-			out.Del(strings.TrimSpace(name))
-		}
-	}
-	for _, name := range hops {
-		delete(out, name)
-	}
-	return out
-}
-
-// ownHeaders are headers of an answer in which the model's word does not count for this
-// service: its cookies, who may read it, and how this host is to be reached.
-func isOwn(name string) bool {
-	return name == "Set-Cookie" || name == "Alt-Svc" || name == "Strict-Transport-Security" || strings.HasPrefix(name, "Access-Control-")
-}
-
-// copyHeader gives the client the header of the model's answer.
-func (h *Handler) copyHeader(c echo.Context, response *http.Response) {
-	header := c.Response().Header()
-	for name, values := range withoutHops(response.Header) {
-		switch {
-		case isOwn(name):
-		case name == "Vary":
-			header[name] = append(header[name], values...)
-		default:
-			header[name] = values
-		}
-	}
 }
 
 // copyBody relays an answer as it comes. One that breaks off breaks off for the client as

@@ -68,9 +68,12 @@ func (x *exchange) fire(d trigger.Direct) error {
 	if err := x.checkKeys(d); err != nil {
 		return x.fail(err)
 	}
-	answered, err := x.server.Engine.Fire(x.ctx(), d)
-	if err != nil {
+	answered, err := x.fireWithin(d)
+	switch {
+	case err != nil:
 		return x.unfired(d, err)
+	case answered == nil:
+		return nil // it was answered with a task
 	}
 	match := trigger.Match{}
 	if err := exactjson.Unmarshal(answered, &match); err != nil {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -35,6 +36,10 @@ type Engine interface {
 	Deny(ctx context.Context, appID, triggerID, digest, by string) (trigger.Record, error)
 	Cancel(ctx context.Context, appID, triggerID, by string) (trigger.Record, error)
 	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (trigger.Record, error)
+	// NextAttempt says which attempt at the call of a trigger is under way, or due next, and when.
+	NextAttempt(ctx context.Context, record trigger.Record) (trigger.NextAttempt, error)
+	// Beside runs a function that no request waits for. A service that ends waits for it.
+	Beside(run func(ctx context.Context))
 }
 
 // Asked keeps the calls that lack values until somebody has given them; asked.Calls does.
@@ -77,6 +82,8 @@ type Options struct {
 	Users func(c echo.Context) (User, error)
 	// Tracer begins the spans of calls; nil: none.
 	Tracer *tracing.Tracer
+	// TaskAfter is how long a call may take before it is a task. Missing: 2 s.
+	TaskAfter time.Duration
 	// Kept is how long the record of a task stays after it was done.
 	Kept  time.Duration
 	NewID func() string
@@ -86,13 +93,15 @@ type Options struct {
 type Server struct {
 	Options
 	lists *lists
+	slow  chan struct{} // has one of each call that goes on behind its answer, or may
 	// sdk speaks what is not answered here, to clients of this revision and of earlier ones.
 	sdk *sdk.StreamableHTTPHandler
 }
 
 // New returns a Server.
 func New(options Options) *Server {
-	s := &Server{Options: options, lists: newLists()}
+	s := &Server{Options: options, lists: newLists(), slow: make(chan struct{}, mostSlow)}
+	s.TaskAfter = cmp.Or(s.TaskAfter, defaultTaskAfter)
 	modern, legacy := newSDKServer(true), newSDKServer(false)
 	s.sdk = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		if v := r.Header.Get(versionHeader); v != "" && v < revision {

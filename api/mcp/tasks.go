@@ -129,6 +129,8 @@ func (x *exchange) taskOf(record trigger.Record) (task, error) {
 	t := x.newTask(record.TriggerID, record.Time, updated(record))
 	t.Status = standing(record.Match)
 	switch t.Status {
+	case taskWorking:
+		t.StatusMessage = x.progress(record)
 	case taskInputRequired:
 		t.StatusMessage = record.Question
 		if !x.request.elicits() {
@@ -240,9 +242,18 @@ func (x *exchange) confirm(match trigger.Match, responses map[string]response) e
 	case said.agrees():
 		do = x.server.Engine.Confirm
 	}
-	_, err := do(x.ctx(), x.scope().AppID, match.TriggerID, match.Digest, x.by())
-	if errors.Is(err, trigger.ErrEnded) {
-		return nil // somebody else was first
+	move := func(ctx context.Context) error {
+		_, err := do(ctx, x.scope().AppID, match.TriggerID, match.Digest, x.by())
+		return err
+	}
+	err := error(nil)
+	if x.request.tasks() {
+		err = x.within(match.TriggerID, move)
+	} else {
+		err = move(x.ctx())
+	}
+	if errors.Is(err, trigger.ErrEnded) || errors.Is(err, errSlow) {
+		return nil // somebody else was first, or the call goes on
 	}
 	return err
 }
@@ -282,8 +293,11 @@ func (x *exchange) give(id string, call asked.Call, responses map[string]respons
 func (x *exchange) fireTask(id string, call asked.Call) (task, error) {
 	d := x.direct()
 	d.Name, d.RepositoryID, d.Values, d.Metadata, d.TriggerID, d.Unawaited = call.Name, call.RepositoryID, call.Values, call.Metadata, id, true
-	_, err := x.server.Engine.Fire(x.ctx(), d)
-	if err != nil {
+	err := x.within(id, func(ctx context.Context) error {
+		_, err := x.server.Engine.Fire(ctx, d)
+		return err
+	})
+	if err != nil && !errors.Is(err, errSlow) {
 		return x.unfiredTask(id, err)
 	}
 	record, err := x.record(id)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"earshot/api/listen"
 	"earshot/api/sermas"
 	"earshot/cmd/earshot/activity"
 	"earshot/cmd/earshot/redisdb"
@@ -43,6 +44,7 @@ type config struct {
 	generatedKey  bool // nobody gave the secret key
 	OldSecretKey  secret.Secret
 	PrivateURLs   string
+	RelayHeaders  []string
 	SQLiteDir     string
 	LLMTimeout    time.Duration
 	History       int
@@ -145,6 +147,7 @@ func (c *config) registerRetention(s settings) {
 func (c *config) registerIngress(s settings) {
 	s.value(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "take messages and direct triggers as requests over NATS, on earshot.v1.>: whoever may publish there may post, to any app")
 	s.value(&c.SERMAS, "sermas", "EARSHOT_SERMAS", "serve the clients of SERMAS, on its paths under /api")
+	s.list(&c.RelayHeaders, "relay-headers", "EARSHOT_RELAY_HEADERS", "`HEADERS` that pass between clients of the endpoint for chats and the model's host, both ways, beside those that always do, with commas between them; a * at the end stands for any rest, as in X-Gateway-*")
 	s.duration(&c.SERMASTTL, "sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", sermas.DefaultTokenTTL, "how long the tokens of clients of SERMAS are good; they are renewed 30s before")
 }
 
@@ -185,6 +188,9 @@ func (c *config) check() error {
 	add(c.LogFormat != "json" && c.LogFormat != "text", "--log-format (EARSHOT_LOG_FORMAT) is %q; it must be json or text", c.LogFormat)
 	if _, err := guard.ParsePolicy(c.PrivateURLs); err != nil {
 		faults = append(faults, fmt.Errorf("--private-urls (EARSHOT_PRIVATE_URLS): %w", err))
+	}
+	if err := listen.CheckHeaders(c.RelayHeaders); err != nil {
+		faults = append(faults, fmt.Errorf("--relay-headers (EARSHOT_RELAY_HEADERS): %w", err))
 	}
 	if _, err := c.sealer(); !c.SecretKey.Empty() && err != nil {
 		faults = append(faults, err)

@@ -59,6 +59,11 @@ func (s settings) number(into *int, name, env string, fallback int, usage string
 	s.named(name, env)
 }
 
+func (s settings) list(into *[]string, name, env, usage string) {
+	s.StringSliceVar(into, name, nil, usage)
+	s.named(name, env)
+}
+
 func (s settings) value(into pflag.Value, name, env, usage string) {
 	s.Var(into, name, usage)
 	s.named(name, env)

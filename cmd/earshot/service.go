@@ -218,7 +218,7 @@ func (s *service) withSERMAS(rest http.Handler) http.Handler {
 // chatModel is the model that chats are relayed to: OpenAI's, or what is compatible with it.
 func (s *service) chatModel() listen.Model {
 	of := provider.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "")
-	return listen.Model{BaseURL: of.BaseURL, Key: of.Key, Transport: provider.NewHTTPClient(mostChats).Transport, Arguments: arguments.Read, Read: evidence.Read}
+	return listen.Model{BaseURL: of.BaseURL, Key: of.Key, Headers: s.config.RelayHeaders, Transport: provider.NewHTTPClient(mostChats).Transport, Arguments: arguments.Read, Read: evidence.Read}
 }
 
 // mostChats is how many connections to the model are kept that chats are relayed over.

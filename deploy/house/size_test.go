@@ -56,4 +56,3 @@ func aloneInPackage(t *testing.T) map[string]bool {
 	}
 	return alone
 }
-

@@ -2,8 +2,11 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories/keyspace"
 )
@@ -119,6 +122,26 @@ func readClaimed(v values) Claimed {
 		Attempt: v.number("attempt"), Fails: v.number("fails"), Revived: v.number("revived"), Age: v.duration("age"), Holds: v.duration("lease"),
 		Unended: readUnended(v.text("unended")), Given: v.text("given"), Since: time.UnixMilli(int64(v.number("since"))), Until: time.UnixMilli(int64(v.number("until"))),
 	}
+}
+
+// CallDue says how often a call was tried, whether an attempt is under way, and when the next one is
+// due. All are zero for one that is not owed any more.
+func (l *Ledger) CallDue(ctx context.Context, appID, id string) (tries int, due time.Time, leased bool, err error) {
+	k := keyspace.KeysOf(appID)
+	pipe := l.db.Pipeline()
+	clock := l.db.Clocks(ctx, pipe)(k.Due())
+	found := pipe.HMGet(ctx, k.Effect(id), "tries", "token", "until")
+	score := pipe.ZScore(ctx, k.Lane(keyspace.LaneCalls), id)
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return 0, due, false, keyspace.Unavailable(err)
+	}
+	now, err := clock.Read()
+	if err != nil {
+		return 0, due, false, err
+	}
+	v := keyspace.Fields(found.Val())
+	until := time.UnixMilli(int64(number(v[2])))
+	return int(number(v[0])), time.UnixMilli(int64(score.Val())), v[1] != "" && until.After(now), nil
 }
 
 func readUnended(lines string) (list []Unended) {
