@@ -55,16 +55,16 @@ func (x *exchange) within(triggerID string, do func(context.Context) error) erro
 	default:
 		return do(x.ctx())
 	}
-	done, ctx := make(chan error, 1), context.WithoutCancel(x.ctx())
+	over, ctx := make(chan error, 1), context.WithoutCancel(x.ctx())
 	x.server.Engine.Beside(func(context.Context) {
 		defer func() { <-x.server.slow }()
-		done <- do(ctx)
+		over <- do(ctx)
 	})
 	timer := time.NewTimer(x.server.TaskAfter)
 	defer timer.Stop()
 	for {
 		select {
-		case err := <-done:
+		case err := <-over:
 			return err
 		case <-timer.C:
 		}
