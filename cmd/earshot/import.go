@@ -38,8 +38,9 @@ func newImportOpenAPI(env environment) *cobra.Command {
 		Short: "Make tools of the operations of an OpenAPI document",
 		Long: "Read an OpenAPI document, version 3.0 to 3.2, as YAML or JSON, and write a file for apply:\n" +
 			"a source with the address of the API, a tool for each operation, and a repository of them.\n" +
-			"Credentials are variables such as ${CRM_TOKEN}, which are named at the end. What cannot be\n" +
-			"carried over is said in notes. Nothing is fetched, and no other document is read.\n" +
+			"Credentials are variables such as ${CRM_TOKEN}, which are named at the end. Each operation\n" +
+			"sends those of its own security; where they differ, there is a source for each. What cannot\n" +
+			"be carried over is said in notes. Nothing is fetched, and no other document is read.\n" +
 			"Exits with 1 where the document has a fault. - is standard input.",
 		Example: "  earshot import openapi petstore.yaml -o petstore.earshot.yaml",
 		Args:    cobra.ExactArgs(1),

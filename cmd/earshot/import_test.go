@@ -43,6 +43,8 @@ paths:
         content:
           application/x-www-form-urlencoded:
             schema: {type: object, required: [text], properties: {text: {type: string}, pinned: {type: boolean}, by: {type: string}}}
+  /ping:
+    get: {operationId: ping, security: []}
 components:
   securitySchemes:
     key: {type: apiKey, in: header, name: X-Api-Key}
@@ -67,7 +69,7 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 
 	r := w.run("import", "openapi", "shop.yaml", "-o", "made.yaml")
 	require.Zero(t, r.code, r.err)
-	require.Contains(t, r.err, "3 tools of 3 operations written to made.yaml\nto be set where it is read: SHOP_KEY, SHOP_PASSWORD, SHOP_USERNAME")
+	require.Contains(t, r.err, "4 tools of 4 operations written to made.yaml\nto be set where it is read: SHOP_KEY, SHOP_PASSWORD, SHOP_USERNAME")
 	text, err := os.ReadFile("made.yaml")
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "the-key")
@@ -91,6 +93,7 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 	require.Equal(t, "GET /v1/customers/a%2Fb%20c/orders", got.Method+" "+at.EscapedPath())
 	require.Equal(t, url.Values{"state": {"open", "paid"}, "limit": {"7"}}, at.Query())
 	require.Equal(t, "the-key", got.Header.Get("X-Api-Key"))
+	require.Empty(t, got.Header.Get("Authorization"))
 	require.Equal(t, "r1", got.Header.Get("X-Request"))
 	require.Empty(t, got.Body)
 	got = fire("listOrders", `{"customer-id":"1"}`)
@@ -102,6 +105,11 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 	require.Equal(t, "application/json", got.Header.Get("Content-Type"))
 	name, password, _ := (&http.Request{Header: got.Header}).BasicAuth()
 	require.Equal(t, "ann secret", name+" "+password)
+	require.Empty(t, got.Header.Get("X-Api-Key"), "the key is of other operations")
+
+	got = fire("ping", `{}`)
+	require.Equal(t, "/v1/ping", got.URI)
+	require.Empty(t, got.Header.Get("X-Api-Key")+got.Header.Get("Authorization"), "it asks for nobody's credentials")
 
 	got = fire("addNote", `{"text":"a&b=c","pinned":false}`)
 	require.Equal(t, "application/x-www-form-urlencoded", got.Header.Get("Content-Type"))

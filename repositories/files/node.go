@@ -115,6 +115,15 @@ func newText(value string, at position) *node { return &node{kind: text, text: v
 
 func newObject(at position) *node { return &node{kind: object, at: at} }
 
+// textsOf is an object of texts, which are given with their names before them.
+func textsOf(at position, namesAndTexts ...string) *node {
+	made := newObject(at)
+	for i := 0; i < len(namesAndTexts); i += 2 {
+		made.add(namesAndTexts[i], at, newText(namesAndTexts[i+1], at))
+	}
+	return made
+}
+
 func (n *node) add(name string, at position, value *node) {
 	n.fields = append(n.fields, field{name, at, value})
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"unicode"
 
-	"earshot/repositories"
 	"earshot/repositories/fault"
 )
 
@@ -24,8 +23,8 @@ const maxDescriptionBytes = 16 << 20
 type OpenAPIOptions struct {
 	// Stdin is read where the path is Stdin.
 	Stdin io.Reader
-	// Name is that of the source and of the repository; that of the document where it is
-	// empty.
+	// Name is that of the source and of the repository, and begins the names of several
+	// sources; that of the document where it is empty.
 	Name string
 	// BaseURL is where the API is; the first of the document's servers where it is empty.
 	BaseURL string
@@ -35,7 +34,8 @@ type OpenAPIOptions struct {
 
 // OpenAPI is what an OpenAPI document was made into.
 type OpenAPI struct {
-	// Text is a file of documents of ours: a source, tools of it, and repositories of these.
+	// Text is a file of documents of ours: a source for each set of credentials, tools of
+	// them, and a repository of these.
 	Text string
 	// Tools is how many operations have become tools, of Operations that the document has.
 	Tools, Operations int
@@ -99,7 +99,7 @@ type openapi struct {
 	name      string          // of the source and of the repository
 	names     map[string]bool // of the tools
 	variables map[string]bool
-	source    *node
+	base      string // the baseUrl of the sources
 	tools     []*node
 	count     int // of operations
 	steps     int // that were made to what is referred to
@@ -142,11 +142,7 @@ func (im *openapi) begin(values []*node) bool {
 	}
 	title, _ := im.root.get("info").get("title").scalarText()
 	im.name = cmp.Or(idOf(im.options.Name), idOf(strings.ToLower(title)), "api")
-	im.source = newObject(start)
-	im.set(im.source, "kind", kindSource)
-	im.set(im.source, "name", im.name)
-	im.set(im.source, "type", repositories.SourceHTTP)
-	im.set(im.source, "baseUrl", im.baseURL())
+	im.base = im.baseURL()
 	im.security = im.schemes()
 	if hooks := im.root.field("webhooks"); hooks != nil {
 		im.notes.add(hooks.at, "webhooks are left out: they are requests to somebody else, and no tools")
@@ -229,7 +225,7 @@ func (im *openapi) isAsked(path string) bool {
 // finish writes the documents.
 func (im *openapi) finish() *OpenAPI {
 	made := &OpenAPI{Tools: len(im.tools), Operations: im.count, Notes: im.notes.sorted([]string{im.file})}
-	documents := append(append([]*node{im.source}, im.tools...), im.repository())
+	documents := append(append(im.sources(), im.tools...), im.repository())
 	var written bytes.Buffer
 	fmt.Fprintf(&written, "# Made of %s by: earshot import openapi\n", strings.Map(printed, im.file))
 	for i, one := range documents {
@@ -262,16 +258,16 @@ func (im *openapi) repository() *node {
 	return made
 }
 
-// variable is the placeholder of a variable that the file asks for.
+// variable is the placeholder of a variable, which the file asks for from now on.
 func (im *openapi) variable(what string) string {
-	name := strings.ToUpper(strings.Map(func(r rune) rune {
-		if r == '-' {
-			return '_'
-		}
-		return r
-	}, im.name)) + "_" + what
-	im.variables[name] = true
-	return "${" + name + "}"
+	written := im.placeholder(what)
+	im.variables[written[len("${"):len(written)-1]] = true
+	return written
+}
+
+// placeholder is that of a variable.
+func (im *openapi) placeholder(what string) string {
+	return "${" + strings.ToUpper(strings.ReplaceAll(im.name, "-", "_")) + "_" + what + "}"
 }
 
 // set adds a text to an object.

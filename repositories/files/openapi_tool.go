@@ -23,6 +23,9 @@ type operation struct {
 	lists   map[string][]parameter
 	body    string // the template of the body
 	headers *node
+	// granted is what is sent to authenticate, and on the name of the source that sends it.
+	granted *grant
+	on      *node
 	// lost says why it is no tool; empty where it is one.
 	lost string
 }
@@ -31,7 +34,7 @@ type operation struct {
 func (im *openapi) operation(path string, of field, item *node) {
 	o := &operation{
 		openapi: im, at: of.at, label: strings.ToUpper(of.name) + " " + fault.Clip(path), method: strings.ToUpper(of.name), path: path,
-		lists: map[string][]parameter{}, headers: newObject(of.at),
+		lists: map[string][]parameter{}, headers: newObject(of.at), on: newText(im.name, of.at),
 	}
 	o.parameters(item, of.value)
 	o.requestBody(of.value)
@@ -63,6 +66,7 @@ func (o *operation) linked(from *node) bool {
 // a parameter can have.
 func (o *operation) asTool(from *node) {
 	name := o.nameOf(from)
+	o.granted = o.authenticate(from)
 	tool := o.write(name, from, false)
 	err := checkTool(tool)
 	if err != nil {
@@ -77,6 +81,7 @@ func (o *operation) asTool(from *node) {
 		return
 	}
 	o.names[name] = true
+	o.use(o.granted, o.on)
 	o.tools = append(o.tools, tool)
 }
 
@@ -94,6 +99,13 @@ func checkTool(tool *node) error {
 	return err
 }
 
+// checkRequest checks the request of a tool as the API does.
+func checkRequest(request *node) error {
+	tool := textsOf(request.at, "name", "t", "type", repositories.ToolHTTP, "source", "s", "method", "GET", "path", "/")
+	tool.add("request", request.at, request)
+	return checkTool(tool)
+}
+
 // write writes the tool.
 func (o *operation) write(name string, from *node, loose bool) *node {
 	tool := newObject(o.at)
@@ -101,7 +113,7 @@ func (o *operation) write(name string, from *node, loose bool) *node {
 	o.set(tool, "name", name)
 	o.set(tool, "description", o.description(from))
 	o.set(tool, "type", repositories.ToolHTTP)
-	o.set(tool, "source", o.name)
+	tool.add("source", o.at, o.on)
 	o.set(tool, "method", o.method)
 	o.set(tool, "path", o.template())
 	for _, where := range []string{"pathParams", "queryParams", "headerParams", "bodyParams"} {
@@ -121,8 +133,8 @@ func (o *operation) write(name string, from *node, loose bool) *node {
 	if len(o.headers.fields) > 0 {
 		tool.add("headers", o.at, o.headers)
 	}
-	if request := o.authenticate(from); request != nil {
-		tool.add("request", o.at, request)
+	if o.granted.request != nil {
+		tool.add("request", o.at, o.granted.request)
 	}
 	return tool
 }
@@ -258,7 +270,7 @@ func (o *operation) template() string {
 		o.lists["pathParams"][i].name, o.lists["pathParams"][i].words = name, cmp.Or(p.words, p.schema.description, words(p.name))
 	}
 	if path == "" { // the source itself
-		base, _ := url.Parse(o.source.get("baseUrl").text)
+		base, _ := url.Parse(o.base)
 		if base == nil || base.EscapedPath() == "" {
 			return "/"
 		}
