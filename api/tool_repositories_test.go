@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -124,4 +125,21 @@ func TestAPutNotesACallThatOnlyHeadersAuthenticate(t *testing.T) {
 	noted := w.call("PUT", path, fmt.Sprintf(tool, "")).is(201, "").body
 	require.Contains(t, string(noted), `"notes":["tool \"desk\": request has headers and no auth`)
 	require.NotContains(t, string(w.call("PUT", path, fmt.Sprintf(tool, `"auth":"none",`)).is(200, "").body), "notes")
+}
+
+// A parameter in braces would be called as it stands, and counted as delivered.
+func TestParametersInBracesAreRefusedByEveryWrite(t *testing.T) {
+	const tools = `{"tools":[{"name":"a","url":"https://h/{day}","schema":[{"parameter":"day","type":"string"}]},
+		{"name":"b","request":{"url":"https://h/{appId}"}},{"name":"c","url":"https://h/:day","schema":[{"parameter":"day","type":"string"}]}]}`
+	for owner := range owners {
+		for _, write := range []string{"PUT " + owner + "/repositories/info", "PATCH " + owner + "/repositories/info", "POST " + owner + "/repositories"} {
+			s := start(t)
+			method, path, _ := strings.Cut(write, " ")
+			faults := s.call(method, path, tools).problem(400)
+			require.Len(t, faults, 2, write)
+			require.Contains(t, faults["/tools/0/url"], "{day} is not filled in: write :day", write)
+			require.Contains(t, faults["/tools/1/request/url"], "{appId} is not filled in: write :appId", write)
+			require.Zero(t, s.store.count(), write)
+		}
+	}
 }

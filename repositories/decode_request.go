@@ -145,13 +145,16 @@ func checkCallURL(text string) error {
 	if name := urlParameter.FindString(strings.TrimSuffix(front, ":")); name != "" {
 		return fmt.Errorf("%s stands in the scheme, host or port, which no value may fill", fault.Clip(name))
 	}
+	if names := bracedIn(front); len(names) > 0 {
+		return fmt.Errorf("%s stands in the scheme, host or port, which no value may fill", fault.Clip(names[0].text))
+	}
 	return checkURL(text)
 }
 
 // unknownURLParameters returns the :params in path and query that name none of the
 // known parameters.
 func unknownURLParameters(text string, known []string) []string {
-	rest := strings.TrimPrefix(text, authority.FindString(text))
+	rest := pathAndQuery(text)
 	var unknown []string
 	for _, found := range urlParameter.FindAllString(rest, -1) {
 		if parameterNamed(found[1:], known) == "" && !slices.Contains(unknown, found) {
@@ -159,6 +162,32 @@ func unknownURLParameters(text string, known []string) []string {
 		}
 	}
 	return unknown
+}
+
+// pathAndQuery is what follows the authority of a URL.
+func pathAndQuery(text string) string { return strings.TrimPrefix(text, authority.FindString(text)) }
+
+// inBraces finds a name in braces, as {day}, which OpenAPI and others write for a parameter,
+// and the forms of other templates: ${day}, {{day}} and {{.day}}.
+var inBraces = regexp.MustCompile(`\$?\{+\s*\.?([^{}]*?)\s*\}+`)
+
+// braced is a name in braces, and the text that it stands in, braces and all.
+type braced struct{ text, name string }
+
+// bracedIn returns the names that stand in braces in texts, each name once. Nothing fills
+// them: they are sent as they stand.
+func bracedIn(texts ...string) []braced {
+	var all []braced
+	seen := map[string]bool{"": true}
+	for _, text := range texts {
+		for _, found := range inBraces.FindAllStringSubmatch(text, -1) {
+			if one := (braced{found[0], found[1]}); !seen[one.name] {
+				seen[one.name] = true
+				all = append(all, one)
+			}
+		}
+	}
+	return all
 }
 
 // pathParameter finds what may be a :param that the tool knows, whose name may also begin

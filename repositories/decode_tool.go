@@ -3,6 +3,7 @@ package repositories
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"earshot/repositories/fault"
@@ -98,6 +99,9 @@ func (d *decoding) prepareURL(tool, request map[string]any, at string) {
 		d.Add(at+fault.Point("request", "url"), "is not the tool's url, which is given as well; one is enough")
 		return
 	}
+	if tool["url"] == nil {
+		d.Move(at+fault.Point("url"), at+fault.Point("request", "url"))
+	}
 	tool["url"] = url
 }
 
@@ -168,6 +172,28 @@ func (d *decoding) parameters(t *Tool, at string) {
 		}
 		d.Another(at+fault.Point("url"), "%s names no parameter of the tool%s", fault.Clip(name), colonHint(name, known))
 	}
+	d.bracesOfURL(t, known, at+fault.Point("url"))
+}
+
+// bracesOfURL finds parameters in braces, which nothing fills in.
+func (d *decoding) bracesOfURL(t *Tool, known []string, at string) {
+	for _, found := range bracedIn(pathAndQuery(t.URL)) {
+		switch {
+		case !slices.Contains(known, found.name):
+		case d.Full():
+			d.Skip(1)
+		default:
+			d.Another(at, "%s is not filled in: %s; write %%7B and %%7D for braces that are meant as they are", fault.Clip(found.text), inURL(found.name))
+		}
+	}
+}
+
+// inURL says how a parameter is written in a URL.
+func inURL(name string) string {
+	if pathParameter.FindString(":"+name) != ":"+name {
+		return "a parameter is written :name, and its name has A-Z a-z 0-9 _ - alone"
+	}
+	return "write :" + fault.Clip(name)
 }
 
 // colonHint says what may be meant by an unknown :param.

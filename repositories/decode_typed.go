@@ -3,6 +3,7 @@ package repositories
 import (
 	"fmt"
 	"mime"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -233,9 +234,55 @@ func (d *decoding) path(t *Tool, at string) {
 		return
 	}
 	d.pasted(parsed.Names(), ParameterNames(t.PathParams), parameters.PathList.Field, at+fault.Point("path"))
+	d.bracesOfPath(t, parsed, at+fault.Point("path"))
 	if _, err := resolved(t.Path, "http://h/"); err != nil {
 		d.Add(at+fault.Point("path"), "%s", err)
 	}
+}
+
+// bracesOfPath finds parameters in single braces, which the template of a path leaves as they
+// are.
+func (d *decoding) bracesOfPath(t *Tool, path *template.Template, at string) {
+	found := bracedIn(path.Literals()...)
+	if len(found) == 0 {
+		return
+	}
+	lists := t.listsByName()
+	for _, one := range found {
+		list := lists[one.name]
+		switch {
+		case list == "":
+		case d.Full():
+			d.Skip(1)
+		case list == parameters.PathList.Field:
+			d.Another(at, "%s is not filled in: write %s; write %%7B and %%7D for braces that are meant as they are", fault.Clip(one.text), pasting(one.name))
+		default:
+			d.Another(at, "%s is not filled in: it is one of the %s, and a path has pathParams, as {{.name}}", fault.Clip(one.text), list)
+		}
+	}
+}
+
+// listsByName are the fields of the lists that the tool's parameters stand in, by the names of
+// the parameters.
+func (t *Tool) listsByName() map[string]string {
+	fields := map[string]string{}
+	for _, list := range t.lists() {
+		for _, name := range ParameterNames(list.Raw) {
+			fields[name] = list.Field
+		}
+	}
+	return fields
+}
+
+// identifier is a name that a template reads after a point.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// pasting is the action of a template that pastes a value.
+func pasting(name string) string {
+	if identifier.MatchString(name) {
+		return "{{." + fault.Clip(name) + "}}"
+	}
+	return "{{index . " + fault.Show(name) + "}}"
 }
 
 // Types of request bodies, by how values are escaped in them.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/template"
 )
 
 // Notes says of tools that were just decoded what their author may not expect, each with its
@@ -24,6 +25,7 @@ func (r *Repository) Notes() fault.List {
 			notes.Add(fault.Point("tools", i)+at, "hides from models what stands in the path of the url: a message that calls for the tool is rejected, and programs alone can fire it; give a value or a default where messages are to")
 		}
 		noteOpen(&notes, &r.Tools[i], fault.Point("tools", i))
+		noteBraces(&notes, &r.Tools[i], fault.Point("tools", i))
 	}
 	return notes
 }
@@ -57,6 +59,26 @@ func noteOpen(notes *fault.List, tool *Tool, at string) {
 		if pasted[i].open() {
 			notes.Add(at+fault.Point("templateParameters", i), "has neither allowedValues nor escape: any text becomes a part of the statement, so that whoever sets off the tool can make it another one")
 		}
+	}
+}
+
+// noteBraces notes what looks like a parameter in the address of a call and is none. It may be
+// meant as it stands, hence it is no fault.
+func noteBraces(notes *fault.List, tool *Tool, at string) {
+	field, texts, as := "url", []string{pathAndQuery(tool.URL)}, ":name"
+	if tool.Type == ToolHTTP {
+		path, err := template.Parse(tool.Path, template.PathEscape, template.QueryEscape)
+		if err != nil {
+			return // a fault, which is told where the path is checked
+		}
+		field, texts, as = "path", path.Literals(), "{{.name}}"
+	}
+	names := tool.Params().Names()
+	for _, one := range bracedIn(texts...) {
+		if slices.Contains(names, one.name) {
+			continue // a fault of today, in a tool of before
+		}
+		notes.Add(at+fault.Point(field), "has %s, which is no parameter of the tool and is sent as it stands; a parameter is written %s%s", fault.Clip(one.text), as, fault.DidYouMean(one.name, names))
 	}
 }
 

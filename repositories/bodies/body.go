@@ -123,6 +123,15 @@ func (b *Body) Faulty(pointer string) bool {
 	return true
 }
 
+// Move records that what is now in one place of the tree was sent in another, so that its
+// faults name the place where it was sent.
+func (b *Body) Move(now, sent string) {
+	if b.moved == nil {
+		b.moved = Moved{}
+	}
+	b.moved[now] = sent
+}
+
 // Agree checks an id in the body against the one in the path.
 func (b *Body) Agree(field, want string) {
 	given, ok := b.Object()[field].(string)

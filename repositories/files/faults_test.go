@@ -57,6 +57,11 @@ func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
 		"what the decoders find": {"kind: tool\nname: x\nschema:\n- parameter: a\n  type: strng\n- type: string\n  parameter: b\n  minvalue: 5\nurl: https://x/:c\n", []string{
 			`t.yaml:5:9: tool "x": schema/0/type: "strng" is not one of`, `t.yaml:8:3: tool "x": schema/1/minvalue: unknown field "minvalue"; did you mean "minValue"?`,
 			`t.yaml:9:6: tool "x": url: :c names no parameter of the tool`}},
+		"parameters in braces": {"kind: tool\nname: x\nschema: [{parameter: day, type: string}]\nrequest:\n  url: https://x/{day}\n---\nkind: tool\nname: y\nurl: https://x/{day}/:dya\nschema: [{parameter: day, type: string}]\n---\n" +
+			"kind: tool\nname: z\ntype: http\nsource: s\nmethod: GET\npath: a/{day}\npathParams: [{name: day, type: string, description: d}]\n---\nkind: source\nname: s\ntype: http\nbaseUrl: https://x/\n", []string{
+			`t.yaml:5:8: tool "x": request/url: {day} is not filled in: write :day; write %7B and %7D for braces that are meant as they are`,
+			`t.yaml:9:6: tool "y": url: :dya names no parameter of the tool`, `t.yaml:9:6: tool "y": url: {day} is not filled in: write :day`,
+			`t.yaml:17:7: tool "z": path: {day} is not filled in: write {{.day}}`}},
 		"what holds a trigger back": {"kind: tool\nname: x\nsettle: 800\ncancelOnNext: true\nconfirm: allways\ndedupe:\n  by: [n]\nanswer: {within: 25h}\nurl: https://x/\n", []string{
 			`t.yaml:3:9: tool "x": settle: "800" is not a duration as "800ms"`,
 			`t.yaml:5:10: tool "x": confirm: "allways" is not one of "always", "once", "never"; did you mean "always"?`,

@@ -73,3 +73,23 @@ func TestRepositoriesOfEarlierVersionsAreReadAndDamagedOnesAreNot(t *testing.T) 
 		}
 	})
 }
+
+// Earlier versions took parameters in braces, which are refused today. What they stored is read,
+// and changed beside such a tool.
+func TestStoredToolsThatWouldBeRefusedTodayAreReadAndPatched(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
+		day := json.RawMessage(`[{"parameter":"day","type":"string"}]`)
+		before := &repositories.Repository{AppID: session.AppID, SessionID: session.SessionID, ID: "r", Tools: []repositories.Tool{{Name: "book", URL: "https://h/{day}", Schema: day}}}
+		_, err := definitions.PutRepository(t.Context(), before)
+		require.NoError(t, err)
+		patch, err := repositories.DecodePatch(session, "r", []byte(`{"tools":[{"name":"other"}]}`))
+		require.NoError(t, err)
+		_, _, err = definitions.PatchRepository(t.Context(), session, "r", patch)
+		require.NoError(t, err)
+		found, err := definitions.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		require.NotNil(t, found.Tool("other"))
+		require.Equal(t, "https://h/{day}", found.Tool("book").URL)
+		require.Equal(t, []string{"day"}, found.Tool("book").Params().Names())
+	})
+}

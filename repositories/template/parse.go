@@ -9,8 +9,9 @@ import (
 
 // Template is a text with places for values. It is safe for concurrent use.
 type Template struct {
-	root  *parse.ListNode
-	names []string
+	root     *parse.ListNode
+	names    []string
+	literals []string
 }
 
 // Parse reads a template that may use the named functions beside those of the
@@ -32,17 +33,22 @@ func Parse(text string, functions ...string) (*Template, error) {
 	if err := r.list(tree.Root); err != nil {
 		return nil, err
 	}
-	return &Template{root: tree.Root, names: r.names}, nil
+	return &Template{root: tree.Root, names: r.names, literals: r.literals}, nil
 }
 
 // Names returns the names of the values that the template asks for, in the order in
 // which they stand in it, each once.
 func (t *Template) Names() []string { return t.names }
 
+// Literals returns the texts between the actions, in their order. Each is pasted as it
+// stands, where it is pasted at all: those of both branches of an {{if}} are among them.
+func (t *Template) Literals() []string { return t.literals }
+
 // checker goes through a tree once, to refuse what Fill does not know.
 type checker struct {
 	functions []string
 	names     []string
+	literals  []string
 }
 
 func (r *checker) list(list *parse.ListNode) error {
@@ -59,7 +65,10 @@ func (r *checker) list(list *parse.ListNode) error {
 
 func (r *checker) node(node parse.Node) error {
 	switch node := node.(type) {
-	case *parse.TextNode, *parse.CommentNode:
+	case *parse.TextNode:
+		r.literals = append(r.literals, string(node.Text))
+		return nil
+	case *parse.CommentNode:
 		return nil
 	case *parse.ActionNode:
 		return r.pipe(node.Pipe)

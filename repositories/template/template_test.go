@@ -150,3 +150,12 @@ func FuzzParse(f *testing.F) {
 		_, _ = parsed.Fill(nil, plain{})
 	})
 }
+
+func TestLiteralsAreTheTextsOfAllBranches(t *testing.T) {
+	parsed, err := template.Parse("/{day}/{{.a}}{x{{if .b}}{y}{{else}}{z}{{end}}}{{/* {not} */}}", all...)
+	require.NoError(t, err)
+	require.Equal(t, []string{"/{day}/", "{x", "{y}", "{z}", "}"}, parsed.Literals())
+	parsed, err = template.Parse("")
+	require.NoError(t, err)
+	require.Empty(t, parsed.Literals())
+}

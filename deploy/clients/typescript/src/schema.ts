@@ -2771,7 +2771,7 @@ export interface components {
             parameters?: components["schemas"]["ToolboxParameter"][] | {
                 [key: string]: unknown;
             };
-            /** @description Of an http tool: resolved against the source's baseUrl; {{.name}} pastes pathParams, escaped. */
+            /** @description Of an http tool: resolved against the source's baseUrl; {{.name}} pastes pathParams, escaped, and {name} of a parameter is refused. */
             path?: string;
             /** @description Of an http tool: values of its path. */
             pathParams?: components["schemas"]["ToolboxParameter"][] | null;
@@ -2806,7 +2806,7 @@ export interface components {
             templateParameters?: components["schemas"]["ToolboxParameter"][] | null;
             /** @description What the tool does with its source: postgres-sql, mysql-sql and sqlite-sql run its statement; postgres-execute-sql, mysql-execute-sql and sqlite-execute-sql one that is a parameter; postgres-list-tables and mysql-list-tables tell of the tables; http and mcp call. Without a type it fires an event and calls its url. */
             type?: string;
-            /** @description Called when the tool fires; :param and :appId in path and query are replaced. A :param of the path is required, whatever its definition says. */
+            /** @description Called when the tool fires; :param and :appId in path and query are replaced, and {param} is refused. A :param of the path is required, whatever its definition says. */
             url?: string;
         };
         /** @description A parameter in Toolbox form; required unless it says otherwise. */

@@ -1873,7 +1873,8 @@ class Tool(_Tool, total=False):
     method: str
     # Parameters in Toolbox form, or as a JSON Schema object.
     parameters: Union[List[ToolboxParameter], Dict[str, Any]]
-    # Of an http tool: resolved against the source's baseUrl; {{.name}} pastes pathParams, escaped.
+    # Of an http tool: resolved against the source's baseUrl; {{.name}} pastes pathParams, escaped, and {name}
+    # of a parameter is refused.
     path: str
     # Of an http tool: values of its path.
     pathParams: Union[List[ToolboxParameter], None]
@@ -1916,8 +1917,8 @@ class Tool(_Tool, total=False):
     # mysql-list-tables tell of the tables; http and mcp call. Without a type it fires an event and calls its
     # url.
     type: str
-    # Called when the tool fires; :param and :appId in path and query are replaced. A :param of the path is
-    # required, whatever its definition says.
+    # Called when the tool fires; :param and :appId in path and query are replaced, and {param} is refused. A
+    # :param of the path is required, whatever its definition says.
     url: str
 
 
