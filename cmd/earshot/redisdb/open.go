@@ -25,6 +25,10 @@ const (
 	poolSize    = 128
 	// DefaultReplicaWait is how long replicas are waited for, where they are.
 	DefaultReplicaWait = 500 * time.Millisecond
+	// layoutAge is how old a client's picture of a cluster may be: which node holds which
+	// slots. A master that died answers nobody, and so sends nobody to the replica that took
+	// its place. Only a new picture shows that one.
+	layoutAge = 2 * time.Second
 )
 
 // Open makes the client of a URL (see ParseURL). It does not connect yet.
@@ -35,7 +39,12 @@ func Open(url string) (redis.UniversalClient, error) {
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ReadTimeout, ReadTimeout
 	options.PoolSize, options.ContextTimeoutEnabled, options.ClientName = poolSize, true, clientName(format.Known(format.Steps()))
-	return redis.NewUniversalClient(options), nil
+	if options.MasterName != "" || len(options.Addrs) == 1 {
+		return redis.NewUniversalClient(options), nil
+	}
+	cluster := options.Cluster()
+	cluster.ClusterStateReloadInterval = layoutAge
+	return redis.NewClusterClient(cluster), nil
 }
 
 // Gate is a hook of a client that lets no command through to Redis before it is opened:

@@ -2,11 +2,15 @@ package redisdb
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/redistest"
 )
 
 func TestCommandsWaitForTheFirstCheckOfRedisAndNoLonger(t *testing.T) {
@@ -36,4 +40,49 @@ func TestCommandsWaitForTheFirstCheckOfRedisAndNoLonger(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSlotsOfAMasterThatDiedAreFoundWhereTheyAreNow has another master take the slots of one
+// that was killed. A client that looks at the cluster once a minute asks the dead one until then.
+func TestSlotsOfAMasterThatDiedAreFoundWhereTheyAreNow(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.RunCluster(t)
+	client, err := Open(cluster.URL())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	died, heir := cluster.Nodes[0], cluster.Nodes[len(cluster.Nodes)-1] // has a greater epoch, and is believed
+	key := keyOn(cluster, died)
+	require.NoError(t, client.Set(t.Context(), key, "1", 0).Err())
+	slots := slotsOf(t, cluster.Client(), died.Addr())
+
+	died.Kill()
+	require.Error(t, client.Set(t.Context(), key, "2", 0).Err())
+	for _, own := range slots {
+		require.NoError(t, heir.Client().Do(t.Context(), "CLUSTER", "DELSLOTSRANGE", own.Start, own.End).Err())
+		require.NoError(t, heir.Client().ClusterAddSlotsRange(t.Context(), own.Start, own.End).Err())
+	}
+	require.Eventually(t, func() bool { return client.Set(t.Context(), key, "3", 0).Err() == nil }, 30*time.Second, 10*time.Millisecond)
+	require.Equal(t, "3", heir.Client().Get(t.Context(), key).Val())
+}
+
+// keyOn is a key that a node holds.
+func keyOn(cluster *redistest.Cluster, node *redistest.Server) string {
+	for i := 0; ; i++ {
+		if key := fmt.Sprint("key", i); cluster.Holding(key) == node {
+			return key
+		}
+	}
+}
+
+// slotsOf are the ranges of slots of the node at an address.
+func slotsOf(t *testing.T, client redis.UniversalClient, addr string) (list []redis.ClusterSlot) {
+	all, err := client.ClusterSlots(t.Context()).Result()
+	require.NoError(t, err)
+	for _, one := range all {
+		if one.Nodes[0].Addr == addr {
+			list = append(list, one)
+		}
+	}
+	require.NotEmpty(t, list)
+	return list
 }
