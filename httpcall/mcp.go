@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -96,6 +97,9 @@ func (c *Caller) callRemote(ctx context.Context, app *repositories.App, call *pr
 // metaOf is what the call says of itself: the key under which it is repeated, and its trace.
 func metaOf(delivery effect.Effect) map[string]any {
 	meta := map[string]any{"earshot/idempotencyKey": delivery.TriggerID}
+	if crash.Planted(crash.ChangingKey) {
+		meta["earshot/idempotencyKey"] = fmt.Sprint(delivery.TriggerID, "-", delivery.Attempt)
+	}
 	if delivery.TraceParent != "" {
 		meta["traceparent"] = delivery.TraceParent
 	}

@@ -14,6 +14,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/crash"
 	"earshot/repositories/parameters"
 	"earshot/trigger"
 	"earshot/trigger/canonical"
@@ -255,6 +256,9 @@ func (t *turn) known(p *planned, exact bool) *firing {
 
 // triggerID names the n-th firing of a tool in the turn, in this life of its session.
 func (t *turn) triggerID(ctx context.Context, name string, n int) string {
+	if crash.Planted(crash.ChangingCall) {
+		name += t.h.Now().String()
+	}
 	life, _ := t.h.Lives.LifeOf(ctx, t.of.app, t.of.session) // who has posted a message in it has one
 	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", life.App, life.Session, t.of.session, t.of.messageID, name, n))
 	return "act-" + hex.EncodeToString(digest[:16])

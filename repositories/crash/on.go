@@ -43,11 +43,13 @@ func At(point Point) {
 func Planted(flaw Flaw) bool { return Flaw(os.Getenv("EARSHOT_FLAW")) == flaw }
 
 // compared are the lines of scripts that hold what was planned against what is so: a
-// repository's revision, the state of a trigger, and who has equal values.
+// repository's revision, the state of a trigger, who has equal values, and a call that lacks
+// values.
 var compared = map[Flaw]*regexp.Regexp{
 	CommitWithoutCAS: regexp.MustCompile(`(?m)^.*return \{'stale'\}.*$`),
 	MoveWithoutState: regexp.MustCompile(`(?m)^.*return \{'moved', 'state', state\}.*$`),
 	UnfencedFirst:    regexp.MustCompile(`(?m)^.*if has ~= m\.first then.*$`),
+	ChangeWithoutCAS: regexp.MustCompile(`(?m)^.*then return 'changed' end.*$`),
 }
 
 // Script returns a script, without its comparison where that is the flaw.

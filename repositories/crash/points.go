@@ -53,6 +53,10 @@ const (
 	FinishReply      Point = "finish.reply"      // finish executed, reply lost
 	GivenBefore      Point = "given.before"      // an answer to a trigger came and is not stored
 	GivenReply       Point = "given.reply"       // it is, reply lost, and nobody has claimed it
+	AskedBefore      Point = "asked.before"      // a call that lacks values is not kept yet
+	AskedReply       Point = "asked.reply"       // it is, reply lost
+	AskedChanged     Point = "asked.changed"     // values were given to it, or it was ended, reply lost
+	AskedFired       Point = "asked.fired"       // it has fired, and is still kept as one that lacks values
 	AnswerBefore     Point = "answer.before"     // the answer is made and not sent
 	RebuildBefore    Point = "rebuild.before"    // a dead process's answer is about to be made
 	GiveBackBefore   Point = "giveback.before"   // a turn could not be decided and is still leased
@@ -71,7 +75,7 @@ func Points() []Point {
 		AcceptBefore, AcceptReply, TurnClaimed, MatchBefore, MatchAfter, CommitBefore, CommitReply, CommitStale,
 		NextBefore, HeldClaimed, MoveBefore, MoveReply, EffectsBefore, EffectClaimed, PublishBefore, PublishAcked, TokenFetched, RequestSent, ResponseRead,
 		AttemptDone, AttemptRetried, AttemptDead, SettleBefore, SettleReply, UnpackBefore, UnpackReply,
-		FinishBefore, FinishReply, GivenBefore, GivenReply, AnswerBefore, RebuildBefore,
+		FinishBefore, FinishReply, GivenBefore, GivenReply, AskedBefore, AskedReply, AskedChanged, AskedFired, AnswerBefore, RebuildBefore,
 		GiveBackBefore, ReviveBefore, ReviveReply, RepositoryBefore, RepositoryReply, SessionHalf, ShutdownBegun,
 	}
 }
@@ -87,9 +91,15 @@ const (
 	UnfencedFirst    Flaw = "unfenced-first"     // a trigger fires although another has its values
 	ChangingID       Flaw = "changing-id"        // an event's id changes between attempts
 	EarlyPublish     Flaw = "early-publish"      // events are published before it is decided that they are owed
+	ChangeWithoutCAS Flaw = "change-without-cas" // values are given to a call that is not as it was read
+	ChangingCall     Flaw = "changing-call"      // a model's call in a chat has another trigger id each time
+	ChangingKey      Flaw = "changing-key"       // a call of an MCP server has another key with each attempt
+	Unwaited         Flaw = "unwaited"           // what is accepted or decided is answered before a replica of Redis has it
 )
 
 // Flaws lists all flaws.
 func Flaws() []Flaw {
-	return []Flaw{CommitWithoutCAS, MoveWithoutState, UnfencedFirst, ChangingID, EarlyPublish}
+	return []Flaw{
+		CommitWithoutCAS, MoveWithoutState, UnfencedFirst, ChangingID, EarlyPublish, ChangeWithoutCAS, ChangingCall, ChangingKey, Unwaited,
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories"
+	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 )
@@ -97,7 +98,9 @@ func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, 
 		return err
 	}
 	k := keyspace.KeysOf(scope.AppID)
+	crash.At(crash.AskedBefore)
 	reply, err := begin.Run(ctx, c.db, []string{k.Asked(scope.SessionID), k.Closed(scope.SessionID)}, id, string(text), Life.Milliseconds(), most)
+	crash.At(crash.AskedReply)
 	switch {
 	case err != nil:
 		return err
@@ -135,12 +138,12 @@ func (c *Calls) read(ctx context.Context, scope repositories.Scope, id string) (
 //	KEYS calls
 //	ARGV id, as it was stored, call, how long it is kept (ms)
 //	=>   ok, or changed where it is another by now
-var replace = keyspace.NewFreeingScript(`
+var replace = keyspace.NewFreeingScript(crash.Script(crash.ChangeWithoutCAS, `
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 'changed' end
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f %s', now() + tonumber(ARGV[4]), ARGV[3]))
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return 'ok'
-`)
+`))
 
 // Change changes a call that waits, also where others change it at the same time, and returns it
 // as it is then. One that is over stays as it is. Its error is ErrNone or keyspace.ErrUnavailable.
@@ -157,6 +160,7 @@ func (c *Calls) Change(ctx context.Context, scope repositories.Scope, id string,
 			return Call{}, err
 		}
 		reply, err := replace.Run(ctx, c.db, []string{keyspace.KeysOf(scope.AppID).Asked(scope.SessionID)}, id, stored, string(text), Life.Milliseconds())
+		crash.At(crash.AskedChanged)
 		if err != nil || reply == "ok" {
 			return call, err
 		}
@@ -181,5 +185,6 @@ func (call *Call) Give(values map[string]any) {
 
 // End forgets a call that was fired.
 func (c *Calls) End(ctx context.Context, scope repositories.Scope, id string) error {
+	crash.At(crash.AskedFired)
 	return keyspace.Unavailable(c.db.HDel(ctx, keyspace.KeysOf(scope.AppID).Asked(scope.SessionID), id).Err())
 }
