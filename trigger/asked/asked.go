@@ -70,11 +70,15 @@ func New(db *keyspace.DB, now func() time.Time) *Calls { return &Calls{db, now} 
 //	ARGV id, call, how long it is kept (ms), most calls
 //	=>   ok, many, or erasing where the session is being erased
 //
-// A call stands behind the time (ms) when it goes.
+// A call stands behind the time (ms) when it goes. The same again is a write as well, so that it
+// is waited for until replicas have the first (see keyspace.Script.RunSafely).
 var begin = keyspace.NewScript(keyspace.ErasingLua, `
 local calls, at = KEYS[1], now()
 if erasing(KEYS[2]) then return 'erasing' end
-if redis.call('HEXISTS', calls, ARGV[1]) == 1 then return 'ok' end
+if redis.call('HEXISTS', calls, ARGV[1]) == 1 then
+  redis.call('PEXPIRE', calls, ARGV[3])
+  return 'ok'
+end
 if redis.call('HLEN', calls) >= tonumber(ARGV[4]) then
   local all = redis.call('HGETALL', calls)
   for i = 2, #all, 2 do
@@ -87,7 +91,8 @@ redis.call('PEXPIRE', calls, ARGV[3])
 return 'ok'
 `)
 
-// Begin keeps a call under the id of the trigger that it is to be.
+// Begin keeps a call under the id of the trigger that it is to be. It returns when as many
+// replicas of Redis have it as are to have what is accepted.
 //
 // Errors: ErrMany, repositories.ErrErasing, keyspace.ErrUnavailable.
 func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, call Call) error {
@@ -99,7 +104,7 @@ func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, 
 	}
 	k := keyspace.KeysOf(scope.AppID)
 	crash.At(crash.AskedBefore)
-	reply, err := begin.Run(ctx, c.db, []string{k.Asked(scope.SessionID), k.Closed(scope.SessionID)}, id, string(text), Life.Milliseconds(), most)
+	reply, err := begin.RunSafely(ctx, c.db, []string{k.Asked(scope.SessionID), k.Closed(scope.SessionID)}, id, string(text), Life.Milliseconds(), most)
 	crash.At(crash.AskedReply)
 	switch {
 	case err != nil:
@@ -146,20 +151,26 @@ return 'ok'
 `))
 
 // Change changes a call that waits, also where others change it at the same time, and returns it
-// as it is then. One that is over stays as it is. Its error is ErrNone or keyspace.ErrUnavailable.
+// as it is then, when replicas of Redis have it as with Begin. One that is over stays as it is, and
+// one that has all its values is not cancelled any more: somebody is about to fire it. Its error is ErrNone or keyspace.ErrUnavailable.
 func (c *Calls) Change(ctx context.Context, scope repositories.Scope, id string, change func(*Call)) (Call, error) {
 	for {
 		call, stored, err := c.read(ctx, scope, id)
-		if err != nil || call.Over() {
+		if err != nil {
 			return call, err
 		}
+		if call.Over() {
+			return call, c.db.Confirm(ctx, scope.AppID)
+		}
+		whole := len(call.Missing) == 0
 		change(&call)
+		call.Cancelled = call.Cancelled && !whole
 		call.Changed = c.now().UTC()
 		text, err := exactjson.Encode(call)
 		if err != nil {
 			return Call{}, err
 		}
-		reply, err := replace.Run(ctx, c.db, []string{keyspace.KeysOf(scope.AppID).Asked(scope.SessionID)}, id, stored, string(text), Life.Milliseconds())
+		reply, err := replace.RunSafely(ctx, c.db, []string{keyspace.KeysOf(scope.AppID).Asked(scope.SessionID)}, id, stored, string(text), Life.Milliseconds())
 		crash.At(crash.AskedChanged)
 		if err != nil || reply == "ok" {
 			return call, err
