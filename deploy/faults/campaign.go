@@ -71,7 +71,7 @@ func workspace(dir string) (string, error) {
 func (c *clients) prepare(ctx context.Context) error {
 	for _, app := range apps {
 		path := "/v1/apps/" + app
-		for _, step := range [][2]string{{path, c.world.app()}, {path + "/repositories/desk", c.world.desk()}} {
+		for _, step := range [][2]string{{path, c.world.app(app)}, {path + "/repositories/desk", c.world.desk()}, {path + "/repositories/remote", remote}} {
 			status, answer, err := c.ask(ctx, c.world.replicas[0].url()+step[0], http.MethodPut, step[1])
 			if err != nil || status >= 300 {
 				return fmt.Errorf("PUT %s: %d %s %v", step[0], status, answer, err)

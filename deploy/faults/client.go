@@ -9,12 +9,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"earshot/deploy/faults/endpoints"
 )
 
 // operation is one thing that a client asked for, with what it was told.
 type operation struct {
 	App, Session string
-	ID           string // messageId or triggerId; empty for a registration
+	ID           string // messageId or triggerId; of a chat as it was told; empty for a registration
 	Kind         string
 	Expects      string // tool that the message calls for; empty for none, or not known
 	Path, Body   string
@@ -23,11 +25,16 @@ type operation struct {
 	// that an attempt came to nothing, so that it may have been done by the time of the next.
 	Trigger, Consent string
 	Alone, Broken    bool
+	// Given are the values that a call, or an answer to what it lacks, brings.
+	Given map[string]string
 	// Ordered says that its client waited for the answer before it went on, and that
 	// nobody else speaks in the session.
 	Ordered bool
 	Status  int
 	Answer  string // of the last attempt
+	At      time.Time
+	// sound says why an answer of 2xx is none yet; nil where each is one.
+	sound func(answer string) error
 	// Recovery is the time from a lost connection to the answer, where one was lost.
 	Recovery time.Duration
 	// Disturbed says that much else went wrong meanwhile, so that nobody outside can
@@ -59,18 +66,34 @@ const stubborn = 2 * time.Minute
 func (c *clients) do(ctx context.Context, dice *rand.Rand, o *operation, method string, header ...string) *operation {
 	ctx, cancel := context.WithTimeout(ctx, stubborn)
 	defer cancel()
+	if c.insist(ctx, dice, o, method, header...) {
+		c.keep(&c.done, o)
+	} else {
+		c.keep(&c.lost, o)
+	}
+	return o
+}
+
+// insist asks until there is an answer that is final, or ctx ends. It writes nothing into the
+// books.
+func (c *clients) insist(ctx context.Context, dice *rand.Rand, o *operation, method string, header ...string) (answered bool) {
 	var broken time.Time
 	for ctx.Err() == nil {
 		asked := c.world.replicas[dice.IntN(len(c.world.replicas))]
-		status, answer, err := c.ask(ctx, asked.url()+o.Path, method, o.Body, header...)
+		status, answer, head, err := c.send(ctx, asked.url()+o.Path, method, o.Body, header...)
 		o.Disturbed = o.Disturbed || !c.calm()
+		if err == nil && status < 300 && o.sound != nil {
+			err = o.sound(answer)
+		}
 		if err == nil && status < 500 && status != http.StatusTooManyRequests {
-			o.Status, o.Answer = status, answer
+			o.Status, o.Answer, o.At = status, answer, time.Now()
+			if o.Kind == "chat" {
+				o.ID = head.Get("X-Earshot-Message-Id")
+			}
 			if !broken.IsZero() {
 				o.Recovery = time.Since(broken)
 			}
-			c.keep(&c.done, o)
-			return o
+			return true
 		}
 		if err != nil && o.ID != "" && !strings.Contains(err.Error(), "refused") {
 			broken = time.Now()
@@ -78,8 +101,7 @@ func (c *clients) do(ctx context.Context, dice *rand.Rand, o *operation, method 
 		o.Answer, o.Broken = fmt.Sprint(status, answer, err), true
 		wait(ctx, 30*time.Millisecond)
 	}
-	c.keep(&c.lost, o)
-	return o
+	return false
 }
 
 func (c *clients) keep(list *[]*operation, o *operation) {
@@ -93,11 +115,17 @@ func (c *clients) keep(list *[]*operation, o *operation) {
 const attemptLimit = 25 * time.Second
 
 func (c *clients) ask(ctx context.Context, url, method, body string, header ...string) (int, string, error) {
+	status, answer, _, err := c.send(ctx, url, method, body, header...)
+	return status, answer, err
+}
+
+// send makes one attempt.
+func (c *clients) send(ctx context.Context, url, method, body string, header ...string) (int, string, http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptLimit)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
-		return 0, "", err
+		return 0, "", nil, err
 	}
 	request.Header.Set("Authorization", "Bearer "+c.world.secrets.admin)
 	request.Header.Set("Content-Type", "application/json")
@@ -106,15 +134,15 @@ func (c *clients) ask(ctx context.Context, url, method, body string, header ...s
 	}
 	response, err := httpClient.Do(request)
 	if err != nil {
-		return 0, "", err
+		return 0, "", nil, err
 	}
 	defer response.Body.Close()
-	text := readAll(response.Body)
+	text := endpoints.ReadAll(response.Body)
 	if length := response.ContentLength; length >= 0 && int64(len(text)) < length {
-		return 0, "", fmt.Errorf("the answer was cut")
+		return 0, "", nil, fmt.Errorf("the answer was cut")
 	}
 	c.world.secrets.look("an answer of the API", text)
-	return response.StatusCode, text, nil
+	return response.StatusCode, text, response.Header, nil
 }
 
 // id makes an id that was not used before.

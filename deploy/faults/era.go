@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"earshot/deploy/faults/endpoints"
+	"earshot/deploy/faults/servers"
 	"earshot/repositories/crash"
 )
 
@@ -23,9 +25,11 @@ type era struct {
 	full    int64
 	deleted bool // the stream is
 	calm    bool // recovery is measured all through it
-	// restored says that Redis is put back to where it was some seconds ago, when nobody
-	// says anything any more.
+	// restored says that Redis forgets some of what it has answered: it is put back to where it
+	// was some seconds ago, when nobody says anything any more, or a master of the cluster dies.
 	restored bool
+	cluster  *layout // of a Redis Cluster; nil for one Redis
+	moody    bool    // the MCP server is busy, or cuts connections, now and then
 }
 
 // eras are what a campaign consists of. In the long form kills are in the mix of most of
@@ -35,15 +39,27 @@ func eras(o options) []era {
 	if o.long() {
 		kills, amid = kills*4, 10
 	}
-	return []era{
-		{name: "kills", kills: kills, deeds: everything},
+	list := []era{
+		{name: "kills", kills: kills, deeds: everything, moody: true},
 		{name: "recovery", faults: []fault{death(o)}, calm: true, deeds: everything},
 		{name: "faults", faults: faults(o), deeds: everything},
 		{name: "outage", faults: []fault{outage(o.outage)}, amid: amid, deeds: everything},
 		{name: "full", faults: []fault{filling(o)}, amid: amid, full: 256 << 10, deeds: everything},
 		{name: "restore", faults: []fault{snapshot}, restored: true, deeds: plain},
 		{name: "deletion", faults: []fault{deletion}, kills: 5, deleted: true, deeds: everything},
+		{name: "cluster", faults: []fault{losing(o, apps[0])}, cluster: &layout{wait: 1}, deeds: clustered},
+		{name: "failover", faults: []fault{losing(o, apps...)}, restored: true, cluster: &layout{alone: true}, deeds: plain},
 	}
+	if !o.long() {
+		return list[:len(list)-1] // in another way, the cluster loses a master already
+	}
+	for i, one := range list {
+		if one.name == "outage" {
+			list[i].faults = append([]fault{trouble(o)}, one.faults...)
+		}
+	}
+	list[len(list)-2].faults, list[len(list)-2].amid = []fault{losing(o, apps...), lagging(false), losing(o, apps...)}, amid
+	return list
 }
 
 // run lets the era take its course and closes its books. What keeps it from coming to
@@ -55,7 +71,7 @@ func (r era) run(ctx context.Context, o options, plan *schedule, found *outcome)
 		a.trouble(err)
 		return
 	}
-	w, err := newWorld(ctx, r.dir, r.full, plan, o)
+	w, err := newWorld(ctx, r, plan, o)
 	if err != nil {
 		a.trouble(err)
 		return
@@ -64,6 +80,7 @@ func (r era) run(ctx context.Context, o options, plan *schedule, found *outcome)
 	var storm atomic.Bool
 	storm.Store(!r.calm)
 	c := &clients{world: w, calm: func() bool { return !storm.Load() }, retried: map[string]int{}}
+	w.clients = c
 	if err := c.prepare(ctx); err != nil {
 		a.trouble(err)
 		return
@@ -94,6 +111,9 @@ func (r era) storm(ctx context.Context, o options, w *world, c *clients, found *
 	begun := time.Now()
 	stop := c.begin(ctx, o.seed, r.deeds)
 	defer stop()
+	if r.moody {
+		w.sink.Remote.Set(endpoints.Moody)
+	}
 	if err := w.plan.carryOut(ctx, r.kills); err != nil {
 		return err
 	}
@@ -114,14 +134,14 @@ func (r era) storm(ctx context.Context, o options, w *world, c *clients, found *
 // carryOut waits until so many more kills took place, and all that were asked for before.
 func (s *schedule) carryOut(ctx context.Context, kills int) error {
 	s.arm(kills)
-	if until(killsLimit, func() bool { return ctx.Err() != nil || s.quiet() }) != nil {
+	if servers.Until(killsLimit, func() bool { return ctx.Err() != nil || s.quiet() }) != nil {
 		return fmt.Errorf("the kills that it asked for did not all take place within %s", killsLimit)
 	}
 	return ctx.Err()
 }
 
 func (r era) restore(w *world) error {
-	if !r.restored {
+	if !r.restored || r.cluster != nil {
 		return nil
 	}
 	return w.restore()
@@ -147,17 +167,27 @@ func (r era) balance(ctx context.Context, w *world, c *clients, a *account, foun
 			break
 		}
 	}
+	var kept map[string]bool
+	if !r.restored {
+		var err error
+		if kept, err = c.listed(ctx); err != nil {
+			return err
+		}
+	}
 	again := c.askAgain(ctx)
 	a.rest(w)
 	e, err := gather(ctx, w, c, r.deleted)
 	if err != nil {
 		return err
 	}
-	e.again, e.restored = again, r.restored
+	e.again, e.restored, e.kept, e.losses = again, r.restored, kept, w.losses
 	for _, violation := range e.violations() {
 		a.violations = append(a.violations, r.name+": "+violation)
 	}
 	a.closed = true
-	found.count(e, w.proxy.lost.Load())
+	found.count(e)
+	if w.proxy != nil {
+		found.lost += w.proxy.Lost.Load()
+	}
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
+	"earshot/deploy/faults/endpoints"
+	"earshot/deploy/faults/servers"
 	"earshot/emitter"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
@@ -27,17 +29,20 @@ type evidence struct {
 	records    map[string][]record // of an app, oldest first
 	histories  map[string][]entry  // of app/session
 	stored     []stored
-	calls      []call
+	calls      []endpoints.Call
 	failed     []record       // when all was quiet for the first time, before they were retried
 	retried    map[string]int // triggerId to retries by hand of what had failed
 	due        int64
-	left       []string // what stands in Redis of effects that no counter counts
-	findings   []string // what is orphaned or impossible in the ledger
+	left       []string            // what stands in Redis of effects that no counter counts
+	findings   []string            // what is orphaned or impossible in the ledger
+	seen       map[string]taskSeen // tasks by their ids, as they stand in the end
 	leaks      []string
 	faults     []string // panics and data races in the logs
 	// deleted says that the stream was deleted in between: what is missing in it was
 	// there if its record says so.
 	deleted bool
+	kept    map[string]bool // triggers that were listed before all was asked again; nil where they need not be
+	losses  []loss
 	// restored says that Redis had forgotten some of what it is asked again for.
 	restored bool
 }
@@ -51,11 +56,12 @@ type record struct {
 }
 
 // spoken are the values of the parameters that the tools have.
-type spoken struct{ Day string }
+type spoken struct{ Day, Desk, Hour string }
 
 // state is where an effect of a trigger stands.
 type state struct {
 	State, Reason string
+	Status        int // of the answer
 	Result        json.RawMessage
 }
 
@@ -78,7 +84,7 @@ type stored struct {
 func gather(ctx context.Context, w *world, c *clients, deleted bool) (*evidence, error) {
 	e := &evidence{
 		operations: c.done, lost: c.lost, records: map[string][]record{}, histories: map[string][]entry{},
-		calls: w.sink.all(), deleted: deleted, failed: c.failed, retried: c.retried,
+		deleted: deleted, failed: c.failed, retried: c.retried, seen: c.lookAtTasks(ctx),
 	}
 	for _, app := range apps {
 		records, err := read[record](ctx, c, "/v1/apps/"+app+"/triggers")
@@ -88,6 +94,7 @@ func gather(ctx context.Context, w *world, c *clients, deleted bool) (*evidence,
 		slices.Reverse(records)
 		e.records[app] = records
 	}
+	e.calls = w.sink.All()
 	if err := e.readHistories(ctx, c); err != nil {
 		return nil, err
 	}
@@ -127,7 +134,7 @@ func (c *clients) askAgain(ctx context.Context) map[string]string {
 	var group errgroup.Group
 	group.SetLimit(askers)
 	for i, o := range c.done {
-		if o.Kind != "message" && o.Kind != "direct" || o.Status >= 300 || closed(o) {
+		if o.Kind != "message" && o.Kind != "direct" && o.Kind != "chat" || o.Status >= 300 || closed(o) {
 			continue
 		}
 		group.Go(func() error {
@@ -180,7 +187,7 @@ func (w *world) events(ctx context.Context) (list []stored, last uint64, err err
 		return nil, 0, err
 	}
 	for end := held.CachedInfo().State.LastSeq; last < end; {
-		message, err := reader.Next(jetstream.FetchMaxWait(comeUp))
+		message, err := reader.Next(jetstream.FetchMaxWait(servers.ComeUp))
 		if err != nil {
 			return nil, 0, fmt.Errorf("read event %d of the stream: %w", last+1, err)
 		}
@@ -205,7 +212,7 @@ func (e *evidence) readLogs(w *world) error {
 	if err != nil {
 		return err
 	}
-	data, err := filepath.Glob(filepath.Join(w.dir, "redis", "appendonlydir", "*"))
+	data, err := filepath.Glob(filepath.Join(w.dir, "redis*", "appendonlydir", "*"))
 	if err != nil {
 		return err
 	}
@@ -225,17 +232,18 @@ func (e *evidence) readLogs(w *world) error {
 }
 
 // unsafe are the tools whose calls are not idempotent.
-var unsafe = map[string]bool{"charge": true, "pledge": true, "refund": true}
+var unsafe = map[string]bool{"charge": true, "pledge": true, "refund": true, "wire": true}
 
 // outcomeUnknown is why such a call fails of which nobody knows whether it arrived.
 const outcomeUnknown = "outcome_unknown"
 
 // sentOnce counts the arrivals of calls that are not idempotent: one, and another for
-// each retry by hand. Where one has failed, it is because nobody knows.
+// each retry by hand. Where one has failed, it is because nobody knows, or because the server
+// has answered that it is down.
 func (e *evidence) sentOnce() (found []string) {
 	arrivals := map[string]int{}
 	for _, one := range e.calls {
-		arrivals[one.id]++
+		arrivals[one.ID]++
 	}
 	for id, one := range e.byID() {
 		if unsafe[one.Name] && arrivals[id] > 1+e.retried[id] {
@@ -244,7 +252,7 @@ func (e *evidence) sentOnce() (found []string) {
 		}
 	}
 	for _, one := range e.failed {
-		if unsafe[one.Name] && one.Call != nil && one.Call.State == "failed" && one.Call.Reason != outcomeUnknown {
+		if unsafe[one.Name] && one.Call != nil && one.Call.State == "failed" && one.Call.Reason != outcomeUnknown && one.Call.Status < http.StatusInternalServerError {
 			found = append(found, fmt.Sprintf("the call of trigger %s (%s) failed for %q, not as %s", one.TriggerID, one.Name, one.Call.Reason, outcomeUnknown))
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // TestNothingIsLostAndNothingHappensTwice is the short form of the rig: every crash
 // point and every fault of the world once.
 func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
-	o, err := short(t).withEras("")
+	o, err := short(t).withEras("kills,recovery,faults,outage,full,restore,deletion") // the cluster has a test of its own
 	require.NoError(t, err)
 	o.seed = 20
 	found, err := campaign(t.Context(), o)
@@ -30,6 +30,23 @@ func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
 	require.GreaterOrEqual(t, len(found.kills), len(crash.Points())*3/4, "most points were reached in time")
 	require.NotZero(t, found.lost, "replies were lost")
 	require.NotZero(t, found.unknown, "calls that are not idempotent came to an unknown end")
+	require.NotZero(t, found.tasks)
+	require.NotZero(t, found.chats)
+	require.NotZero(t, found.remote)
+	require.NoError(t, os.RemoveAll(o.dir))
+}
+
+// TestNothingIsLostWhenARedisClusterLosesAMaster: what was answered is kept, and whoever goes on
+// asking is answered soon after Redis has promoted a replica.
+func TestNothingIsLostWhenARedisClusterLosesAMaster(t *testing.T) {
+	t.Parallel()
+	o, err := short(t).withEras("cluster")
+	require.NoError(t, err)
+	found, err := campaign(t.Context(), o)
+	require.NoError(t, err)
+	t.Log("\n" + found.table())
+	require.Empty(t, found.failures())
+	require.Len(t, found.losses, 1)
 	require.NoError(t, os.RemoveAll(o.dir))
 }
 
@@ -81,6 +98,7 @@ const campaignsForAFlaw = 10
 func TestEveryFlawIsFound(t *testing.T) {
 	contend, reform := deed{8, (*speaker).contend}, deed{2, (*speaker).reform}
 	quarrel, same := deed{1, (*speaker).quarrelsome}, deed{1, func(s *speaker, ctx context.Context) { s.same(ctx, 6) }}
+	lookup := deed{1, func(s *speaker, ctx context.Context) { s.say(ctx, "lookup", `call lookup {"day":"monday"}`) }}
 	note := deed{1, func(s *speaker, ctx context.Context) { s.say(ctx, "note", `call note {"day":"monday"}`) }}
 	for _, test := range []struct {
 		flaw   crash.Flaw
@@ -93,6 +111,10 @@ func TestEveryFlawIsFound(t *testing.T) {
 		{crash.UnfencedFirst, contended(0, same), nil, "of equal values one fires: "},
 		{crash.EarlyPublish, contended(0, contend, reform), nil, "nothing happened that was not decided: "},
 		{crash.ChangingID, contended(2, note), []crash.Point{crash.PublishAcked}, "nothing is stored twice: "},
+		{crash.ChangeWithoutCAS, contended(0, deed{1, (*speaker).fill}), nil, "a task fires once, with what was given: "},
+		{crash.ChangingCall, contended(0, deed{1, (*speaker).chat}), nil, "a chat fires once: "},
+		{crash.ChangingKey, contended(0, lookup), nil, "an MCP server carries out every call: "},
+		{crash.Unwaited, era{name: "contention", cluster: &layout{wait: 1}, faults: []fault{lagging(true)}, deeds: []deed{note}}, nil, "what was answered is kept: "},
 	} {
 		t.Run(string(test.flaw), func(t *testing.T) {
 			t.Parallel()
@@ -136,7 +158,7 @@ func TestAnEraThatDoesNotComeToRestIsAFailure(t *testing.T) {
 	t.Parallel()
 	o := short(t)
 	away := fault{"NATS goes away for good", func(w *world, ctx context.Context) error {
-		w.nats.kill()
+		w.nats.Kill()
 		wait(ctx, time.Second)
 		return nil
 	}}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"earshot/deploy/faults/servers"
 	"earshot/emitter"
 )
 
@@ -16,7 +17,7 @@ func filling(o options) fault {
 	rounds, hold := 2, o.pick(2*time.Second, 15*time.Second)
 	return fault{"the stream is full and is emptied", func(w *world, ctx context.Context) error {
 		for range rounds {
-			if until(time.Minute, func() bool { return ctx.Err() != nil || !w.hasRoom(ctx, little) }) != nil {
+			if servers.Until(time.Minute, func() bool { return ctx.Err() != nil || !w.hasRoom(ctx, little) }) != nil {
 				return fmt.Errorf("a stream of %d bytes was not full within a minute", w.full)
 			}
 			wait(ctx, hold)
@@ -57,7 +58,7 @@ func (w *world) empty(ctx context.Context) error {
 
 // makeRoom empties the stream from time to time where it does not hold any event.
 func (w *world) makeRoom() {
-	ctx, cancel := context.WithTimeout(context.Background(), comeUp)
+	ctx, cancel := context.WithTimeout(context.Background(), servers.ComeUp)
 	defer cancel()
 	if w.full == 0 || time.Since(w.looked) < 200*time.Millisecond {
 		return

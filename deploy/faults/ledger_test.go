@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/faults/endpoints"
 )
 
 // balanced is the evidence of a run in which all went well: a message that set off a
@@ -45,7 +47,7 @@ func balanced() *evidence {
 			{Subject: "tool.result.clinic._.charge", MsgID: "t2.result", ID: "t2.result", TriggerID: "t2", AppID: "clinic"},
 			{Subject: "tool.trigger.clinic.s1.once-1-a", MsgID: "d2.event", ID: "d2", AppID: "clinic", SessionID: "s1"},
 		},
-		calls:   []call{{path: "/ok", id: "t1", idempotencyKey: "t1"}, {path: "/ok", id: "t1", idempotencyKey: "t1"}, {path: "/ok", id: "t2", idempotencyKey: "t2"}, {path: "/ok", id: "t2", idempotencyKey: "t2"}},
+		calls:   []endpoints.Call{{Path: "/ok", ID: "t1", IdempotencyKey: "t1"}, {Path: "/ok", ID: "t1", IdempotencyKey: "t1"}, {Path: "/ok", ID: "t2", IdempotencyKey: "t2"}, {Path: "/ok", ID: "t2", IdempotencyKey: "t2"}},
 		failed:  []record{{TriggerID: "t2", Name: "charge", Call: &state{State: "failed", Reason: outcomeUnknown}}},
 		retried: map[string]int{"t2": 1},
 	}
@@ -87,7 +89,7 @@ func TestEveryBreachOfThePromiseIsSeen(t *testing.T) {
 		"about trigger t9": func(e *evidence) {
 			e.stored = append(e.stored, stored{Subject: "tool.trigger.clinic.s1.x", MsgID: "t9", ID: "t9"})
 		},
-		`came under "t1" and "other"`:      func(e *evidence) { e.calls[1].idempotencyKey = "other" },
+		`came under "t1" and "other"`:      func(e *evidence) { e.calls[1].IdempotencyKey = "other" },
 		"registered 0 times and fired 1":   func(e *evidence) { e.stored = e.stored[1:] },
 		"arrived 2 times, and was retried": func(e *evidence) { e.retried = nil },
 		`failed for "timeout", not as`:     func(e *evidence) { e.failed[0].Call.Reason = "timeout" },

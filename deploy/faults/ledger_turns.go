@@ -23,7 +23,7 @@ var toldOf = map[string]string{"cancelled": "tool.cancelled", "duplicate": "tool
 func (e *evidence) everyTriggerEndsInOneWay() (found []string) {
 	events, called := e.eventsOf(), map[string]int{}
 	for _, one := range e.calls {
-		called[one.id]++
+		called[one.ID]++
 	}
 	for id, one := range e.byID() {
 		effects := events["tool.trigger "+id] + events["app "+id] + events["tool.result "+id] + called[id]

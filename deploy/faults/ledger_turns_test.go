@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/faults/endpoints"
 )
 
 // turned is the evidence of a run in which all went well with triggers that were held, taken
@@ -46,7 +48,7 @@ func turned() *evidence {
 			of("result", "refund", "r1"), of("confirm", "refund", "r2"), denied, taken,
 			of("trigger", "ask", "q1"), of("result", "ask", "q1"), of("trigger", "mute", "n1"), of("result", "mute", "n1"),
 		},
-		calls: []call{{path: "/ok", id: "r1", idempotencyKey: "r1"}},
+		calls: []endpoints.Call{{Path: "/ok", ID: "r1", IdempotencyKey: "r1"}},
 	}
 }
 
@@ -59,7 +61,7 @@ func TestEveryBreachOfWhatIsHeldIsSeen(t *testing.T) {
 	see(t, turned, map[string]func(*evidence){
 		"is confirming at rest": func(e *evidence) { records(e)[4].State = "confirming" },
 		"(refund) is cancelled, and has 1 effects": func(e *evidence) {
-			e.calls = append(e.calls, call{id: "r2", idempotencyKey: "r2"})
+			e.calls = append(e.calls, endpoints.Call{ID: "r2", IdempotencyKey: "r2"})
 		},
 		"(alarm) is duplicate, and has 1 effects": func(e *evidence) {
 			e.stored = append(e.stored, stored{Subject: "tool.result.clinic.s1.alarm", MsgID: "z", ID: "z", TriggerID: "a2"})

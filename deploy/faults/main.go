@@ -2,12 +2,12 @@
 // program, runs replicas of it on a real Redis and a real NATS server, lets clients
 // talk to them as careful clients do, and breaks things: replicas kill themselves at
 // the points of package crash, Redis and NATS are killed, are away, are full, replies
-// are lost, processes are frozen. Afterwards the books must balance: what the clients
+// are lost, processes are frozen, a Redis Cluster loses masters. Afterwards the books must balance: what the clients
 // were told, what is in the stream, what the endpoints got, and what the API lists.
 //
 //	go run ./deploy/faults                # every point once, every fault once
 //	go run ./deploy/faults -kills 500     # as many kills, and as long as that takes
-//	go run ./deploy/faults -for 10m       # until the time is over
+//	go run ./deploy/faults -for 60m       # until the time is over
 //	go run ./deploy/faults -seed 7 -race  # the same choice of points again
 //	go run ./deploy/faults -flaw changing-id  # must fail: the service has a flaw
 //
@@ -26,6 +26,7 @@ import (
 	"syscall"
 	"time"
 
+	"earshot/deploy/faults/servers"
 	"earshot/repositories/crash"
 )
 
@@ -53,7 +54,7 @@ const restLimit = 90 * time.Second
 // defaults are the options of the short form.
 func defaults() options {
 	return options{
-		outage: 5 * time.Second, rest: restLimit, ready: comeUp, points: crash.Points(),
+		outage: 5 * time.Second, rest: restLimit, ready: servers.ComeUp, points: crash.Points(),
 		logf: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
 	}
 }
@@ -118,7 +119,7 @@ func (o options) withEras(names string) (options, error) {
 		}
 	}
 	if want := len(strings.Split(names, ",")); names != "" && len(o.eras) != want {
-		return o, fmt.Errorf("-eras %s: there are kills, recovery, faults, outage, full, restore, deletion", names)
+		return o, fmt.Errorf("-eras %s: there are kills, recovery, faults, outage, full, restore, deletion, cluster, and with -kills or -for failover", names)
 	}
 	return o, nil
 }

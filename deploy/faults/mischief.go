@@ -8,6 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"earshot/deploy/faults/endpoints"
 	"earshot/emitter"
 )
 
@@ -20,6 +21,7 @@ type fault struct {
 // faults leave nothing in the stream that was not there, and take nothing out of it.
 func faults(o options) []fault {
 	return []fault{
+		trouble(o), // first, as calls that fail again and again wait for up to minutes
 		{"Redis is killed and comes back", (*world).killRedis},
 		{"1 % of Redis's replies are lost", (*world).loseReplies},
 		{"Redis forgets its scripts", (*world).flushScripts},
@@ -36,6 +38,18 @@ func (o options) pick(short, long time.Duration) time.Duration {
 		return long
 	}
 	return short
+}
+
+// trouble has the MCP server be busy for some time, and away for as long.
+func trouble(o options) fault {
+	return fault{"the MCP server answers 503, and is away", func(w *world, ctx context.Context) error {
+		defer w.sink.Remote.Set(endpoints.Well)
+		for _, one := range []endpoints.Trouble{endpoints.Busy, endpoints.Away} {
+			w.sink.Remote.Set(one)
+			wait(ctx, o.pick(time.Second, 10*time.Second))
+		}
+		return nil
+	}}
 }
 
 // deletion takes events out of the stream; the books are kept otherwise then.
@@ -55,9 +69,9 @@ func death(o options) fault {
 // outage has events pile up. They are to be drained when NATS is there again.
 func outage(d time.Duration) fault {
 	return fault{fmt.Sprintf("NATS is away for %s", d), func(w *world, ctx context.Context) error {
-		w.nats.kill()
+		w.nats.Kill()
 		wait(ctx, d)
-		return w.nats.start()
+		return w.nats.Start()
 	}}
 }
 
@@ -86,7 +100,7 @@ func fillRedis(d time.Duration) func(*world, context.Context) error {
 
 func (w *world) killRedis(ctx context.Context) error {
 	for range 3 {
-		w.redis.kill()
+		w.redis.Kill()
 		wait(ctx, 300*time.Millisecond)
 		if err := w.upRedis(); err != nil {
 			return fmt.Errorf("start Redis again: %w", err)
@@ -97,8 +111,8 @@ func (w *world) killRedis(ctx context.Context) error {
 }
 
 func (w *world) loseReplies(ctx context.Context) error {
-	w.proxy.loss.Store(10)
-	defer w.proxy.loss.Store(0)
+	w.proxy.Loss.Store(10)
+	defer w.proxy.Loss.Store(0)
 	wait(ctx, 8*time.Second)
 	return nil
 }
@@ -115,9 +129,9 @@ func (w *world) flushScripts(ctx context.Context) error {
 
 func (w *world) killNATS(ctx context.Context) error {
 	for range 3 {
-		w.nats.kill()
+		w.nats.Kill()
 		wait(ctx, 500*time.Millisecond)
-		if err := w.nats.start(); err != nil {
+		if err := w.nats.Start(); err != nil {
 			return err
 		}
 		wait(ctx, 2*time.Second)
@@ -128,8 +142,8 @@ func (w *world) killNATS(ctx context.Context) error {
 // killReplicas kills one replica after the other, each when what the one before has held
 // is long done. The model takes its time meanwhile, so that much is held.
 func (w *world) killReplicas(ctx context.Context, victims int) error {
-	w.llm.pause.Store(int64(150 * time.Millisecond))
-	defer w.llm.pause.Store(0)
+	w.llm.Pause.Store(int64(150 * time.Millisecond))
+	defer w.llm.Pause.Store(0)
 	for _, r := range w.replicas[:victims] {
 		wait(ctx, time.Second)
 		r.killAnywhere()
@@ -141,12 +155,12 @@ func (w *world) killReplicas(ctx context.Context, victims int) error {
 // freezeNATS lets replicas die that have sent an event and wait for its
 // acknowledgement: the server takes the event when they are dead.
 func (w *world) freezeNATS(ctx context.Context) error {
-	w.nats.signal(freeze)
+	w.nats.Freeze()
 	wait(ctx, 500*time.Millisecond)
 	for _, r := range w.replicas[1:] {
 		r.killAnywhere()
 	}
-	w.nats.signal(thaw)
+	w.nats.Thaw()
 	wait(ctx, time.Second)
 	return nil
 }
@@ -156,9 +170,9 @@ const frozen = 17 * time.Second
 
 func (w *world) freezeReplica(ctx context.Context) error {
 	last := w.replicas[len(w.replicas)-1]
-	last.process.signal(freeze)
+	last.process.Freeze()
 	wait(ctx, frozen)
-	last.process.signal(thaw)
+	last.process.Thaw()
 	wait(ctx, 2*time.Second)
 	return nil
 }

@@ -51,8 +51,20 @@ var deeds = []deed{
 	{3, (*speaker).reform},
 }
 
-// everything is those deeds, and those about turns.
-var everything = slices.Concat(deeds, turns)
+// agents are deeds by MCP and in chats, and those that an MCP server carries out. Most calls of that
+// one go well at once: a server that failed time and again would be left alone for some time.
+var agents = []deed{
+	{4, (*speaker).fill},
+	{5, (*speaker).chat},
+	{7, func(s *speaker, ctx context.Context) { s.say(ctx, "lookup", `call lookup {"day":"monday"}`) }},
+	{1, func(s *speaker, ctx context.Context) { s.fire(ctx, s.session, "stuck") }},
+	{1, func(s *speaker, ctx context.Context) { s.say(ctx, "lose", `call lose {"day":"monday"}`) }},
+	{1, func(s *speaker, ctx context.Context) { s.say(ctx, "refuse", `call refuse {"day":"monday"}`) }},
+	{1, func(s *speaker, ctx context.Context) { s.fire(ctx, s.session, "wire") }},
+}
+
+// everything is all deeds.
+var everything = slices.Concat(deeds, turns, agents)
 
 // speak does one deed after the other until ctx ends. What was begun is finished.
 func (s *speaker) speak(ctx, patient context.Context, mix []deed) {

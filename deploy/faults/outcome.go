@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/deploy/faults/endpoints"
 	"earshot/repositories/crash"
 )
 
@@ -24,7 +25,11 @@ type outcome struct {
 	effects    int
 	repeats    int
 	unknown    int   // calls that ended as outcome_unknown
+	tasks      int   // of MCP
+	chats      int   // in act
+	remote     int   // calls of the MCP server
 	lost       int64 // replies of Redis
+	losses     []loss
 	recoveries []time.Duration
 }
 
@@ -32,7 +37,7 @@ type outcome struct {
 const recoveryLimit = 16 * time.Second
 
 // count adds what the books of an era hold.
-func (o *outcome) count(e *evidence, lost int64) {
+func (o *outcome) count(e *evidence) {
 	for _, one := range e.operations {
 		if one.ID != "" && one.Kind != "published" {
 			o.messages++
@@ -49,7 +54,18 @@ func (o *outcome) count(e *evidence, lost int64) {
 	o.repeats += len(e.again)
 	o.triggers += len(e.byID())
 	o.effects += len(e.stored) + len(e.calls)
-	o.lost += lost
+	o.losses = append(o.losses, e.losses...)
+	o.tasks += len(e.tasks())
+	for _, one := range e.operations {
+		if one.Kind == "chat" {
+			o.chats++
+		}
+	}
+	for _, one := range e.calls {
+		if strings.HasPrefix(one.Path, endpoints.RemotePath) {
+			o.remote++
+		}
+	}
 }
 
 // killed counts the kills at points.
@@ -115,6 +131,10 @@ func (o *outcome) table() string {
 	row("asked again at the end, same answer", o.repeats)
 	row("triggers, events and calls in the books", fmt.Sprintf("%d, %d", o.triggers, o.effects))
 	row("calls that ended as outcome_unknown, retried by hand", o.unknown)
+	row("tasks of missing values, chats in act, calls of the MCP server", fmt.Sprintf("%d, %d, %d", o.tasks, o.chats, o.remote))
+	if len(o.losses) > 0 {
+		row("masters of a Redis Cluster lost; replica promoted after, p50 / most; its app answered after, p50 / most", summaryOf(o.losses))
+	}
 	row("answers that a death held up", len(o.recoveries))
 	row("held up, p50 / p99 / most", fmt.Sprintf("%s / %s / %s, lease + 1 s is %s",
 		quantile(o.recoveries, 0.5), quantile(o.recoveries, 0.99), quantile(o.recoveries, 1), recoveryLimit))

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"earshot/deploy/faults/servers"
 	"earshot/repositories/crash"
 )
 
@@ -16,7 +17,7 @@ type replica struct {
 	world   *world
 	slot    int
 	addr    string
-	process *process
+	process *servers.Process
 	plan    *schedule
 	over    chan struct{} // closed when it is not to be started again
 	ended   chan struct{} // closed when its last life is over
@@ -24,15 +25,15 @@ type replica struct {
 }
 
 func newReplica(w *world, slot int, plan *schedule) (*replica, error) {
-	port, err := freePort()
+	port, err := servers.FreePort()
 	if err != nil {
 		return nil, err
 	}
 	r := &replica{
-		world: w, slot: slot, addr: address(port), plan: plan, over: make(chan struct{}), ended: make(chan struct{}),
-		process: newProcess(w.dir, fmt.Sprintf("replica-%d", slot), w.programs.earshot, "serve"),
+		world: w, slot: slot, addr: servers.Address(port), plan: plan, over: make(chan struct{}), ended: make(chan struct{}),
+		process: servers.New(w.dir, fmt.Sprintf("replica-%d", slot), w.programs.earshot, "serve"),
 	}
-	if err := r.process.start(r.environment("")...); err != nil {
+	if err := r.process.Start(r.environment("")...); err != nil {
 		return nil, err
 	}
 	go r.keep("")
@@ -70,7 +71,7 @@ func (r *replica) keep(point crash.Point) {
 		}
 		var env string
 		point, env = r.plan.next()
-		if err := r.process.start(r.environment(env)...); err != nil {
+		if err := r.process.Start(r.environment(env)...); err != nil {
 			r.world.trouble(fmt.Errorf("replica %d does not start: %w", r.slot, err))
 			return
 		}
@@ -82,14 +83,14 @@ func (r *replica) keep(point crash.Point) {
 func (r *replica) watch(point crash.Point) {
 	limit := time.After(patience(point))
 	if point == crash.ShutdownBegun {
-		_ = until(comeUp, r.ready)
-		r.process.signal(syscall.SIGTERM)
+		_ = servers.Until(servers.ComeUp, r.ready)
+		r.process.Signal(syscall.SIGTERM)
 	}
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for {
 		select {
-		case <-r.process.life():
+		case <-r.process.Life():
 			r.dead(point)
 			return
 		case <-look.C:
@@ -109,25 +110,25 @@ func (r *replica) watch(point crash.Point) {
 
 // dead notes how a life has ended. None ends by itself, but for one that was told to.
 func (r *replica) dead(point crash.Point) {
-	switch how := r.process.end(); {
-	case how.killed && point != "":
+	switch how := r.process.End(); {
+	case how.Killed && point != "":
 		r.plan.died(point)
-	case !how.killed && (point != crash.ShutdownBegun || how.code != 0):
-		r.world.trouble(fmt.Errorf("replica %d has ended by itself with %d; see %s", r.slot, how.code, r.process.log))
+	case !how.Killed && (point != crash.ShutdownBegun || how.Code != 0):
+		r.world.trouble(fmt.Errorf("replica %d has ended by itself with %d; see %s", r.slot, how.Code, r.process.Log))
 		wait(context.Background(), time.Second) // it would end again at once
 	}
 }
 
 func (r *replica) killAnywhere() {
-	r.process.kill()
+	r.process.Kill()
 	r.plan.died("")
 }
 
 // close ends the replica for good.
 func (r *replica) close() {
 	close(r.over)
-	r.process.signal(thaw)
-	r.process.kill()
+	r.process.Thaw()
+	r.process.Kill()
 	<-r.ended
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/faults/endpoints"
+	"earshot/deploy/faults/servers"
 	"earshot/repositories/crash"
 )
 
@@ -78,10 +80,10 @@ func echo(t *testing.T) string {
 }
 
 func TestProxySwallowsAReplyAndClosesTheConnection(t *testing.T) {
-	p, err := newProxy(echo(t), 1)
+	p, err := servers.NewProxy(echo(t), 1)
 	require.NoError(t, err)
-	t.Cleanup(p.close)
-	conn, err := net.Dial("tcp", p.addr())
+	t.Cleanup(p.Close)
+	conn, err := net.Dial("tcp", p.Addr())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	answers := bufio.NewReader(conn)
@@ -89,16 +91,16 @@ func TestProxySwallowsAReplyAndClosesTheConnection(t *testing.T) {
 	line, err := answers.ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "one\n", line)
-	p.loss.Store(1000)
+	p.Loss.Store(1000)
 	fmt.Fprintln(conn, "two")
 	_, err = answers.ReadString('\n')
 	require.Error(t, err)
-	require.EqualValues(t, 1, p.lost.Load())
+	require.EqualValues(t, 1, p.Lost.Load())
 }
 
 func TestSinkDoesAsItsPathsSay(t *testing.T) {
 	secrets := plant()
-	s := newSink(secrets.token, secrets.look)
+	s := endpoints.NewSink(secrets.token, secrets.look)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	ask := func(path string) int {
@@ -120,7 +122,7 @@ func TestSinkDoesAsItsPathsSay(t *testing.T) {
 		require.Equal(t, test.first, ask(test.path), test.path)
 		require.Equal(t, test.second, ask(test.path), test.path)
 	}
-	require.Len(t, s.all(), 12)
+	require.Len(t, s.All(), 12)
 	require.Empty(t, secrets.all())
 }
 
@@ -136,12 +138,12 @@ func TestPlantedCredentialsAreFoundInEveryForm(t *testing.T) {
 
 func TestModelRefusesAFlakyTextOnce(t *testing.T) {
 	secrets := plant()
-	server := httptest.NewServer(newModel(secrets.look))
+	server := httptest.NewServer(endpoints.NewModel(secrets.look))
 	t.Cleanup(server.Close)
 	for _, want := range []int{503, 200} {
 		response, err := http.Post(server.URL, "application/json", strings.NewReader(`{"messages":[{"content":"call note {\"day\":\"flaky\"}"}]}`))
 		require.NoError(t, err)
-		text := readAll(response.Body)
+		text := endpoints.ReadAll(response.Body)
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, want, response.StatusCode)
 		if want == 200 {

@@ -65,6 +65,7 @@ func (s *schedule) next() (crash.Point, string) {
 var rare = map[crash.Point]bool{
 	crash.CommitStale: true, crash.RebuildBefore: true, crash.SessionHalf: true, crash.ShutdownBegun: true, crash.ReviveBefore: true,
 	crash.RetractBefore: true, crash.RetractReply: true, crash.NextBefore: true, crash.ReviveReply: true, crash.GiveBackBefore: true, crash.AttemptDead: true, crash.AttemptRetried: true, crash.RepositoryBefore: true, crash.RepositoryReply: true,
+	crash.AskedBefore: true, crash.AskedReply: true, crash.AskedChanged: true, crash.AskedFired: true,
 }
 
 // patience is how long a replica is given to come to its point. Then it is killed

@@ -10,9 +10,9 @@ import (
 
 // planted are the credentials of a world, each a word that stands nowhere else.
 type planted struct {
-	admin, llm, password, module, token string
-	key                                 string // EARSHOT_SECRET_KEY
-	signing                             string // of the app
+	admin, llm, password, module, token, remote string
+	key                                         string // EARSHOT_SECRET_KEY
+	signing                                     string // of the app
 
 	mu    sync.Mutex
 	found []string
@@ -21,7 +21,7 @@ type planted struct {
 func plant() *planted {
 	word := func(name string) string { return "PLANTED" + name + "credential0123456789" }
 	return &planted{
-		admin: word("admin"), llm: word("llm"), password: word("password"), module: word("module"), token: word("token"),
+		admin: word("admin"), llm: word("llm"), password: word("password"), module: word("module"), token: word("token"), remote: word("remote"),
 		key:     base64.StdEncoding.EncodeToString([]byte("PLANTEDkey0123456789012345678901")),
 		signing: "whsec_" + base64.StdEncoding.EncodeToString([]byte("PLANTEDsigning01234567890123456789")),
 	}
@@ -32,7 +32,7 @@ const user = "clerk"
 // words are the credentials in all forms in which they could turn up.
 func (p *planted) words() []string {
 	return []string{
-		p.admin, p.llm, p.password, p.module, p.token, p.key, strings.TrimPrefix(p.signing, "whsec_"), "PLANTEDkey", "PLANTEDsigning",
+		p.admin, p.llm, p.password, p.module, p.token, p.remote, p.key, strings.TrimPrefix(p.signing, "whsec_"), "PLANTEDkey", "PLANTEDsigning",
 		base64.StdEncoding.EncodeToString([]byte(user + ":" + p.password)),
 	}
 }

@@ -38,7 +38,7 @@ func (w *world) snapshot() string { return filepath.Join(w.dir, "redis-snapshot"
 // restore starts Redis with what the snapshot holds, which must be less than there was.
 func (w *world) restore() error {
 	before := w.client.DBSize(context.Background()).Val()
-	w.redis.kill()
+	w.redis.Kill()
 	if err := os.RemoveAll(w.data()); err != nil {
 		return err
 	}

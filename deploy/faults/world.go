@@ -16,6 +16,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
+	"earshot/deploy/faults/endpoints"
+	"earshot/deploy/faults/servers"
 	"earshot/repositories/keyspace"
 )
 
@@ -24,16 +26,21 @@ type world struct {
 	dir      string
 	programs programs
 	secrets  *planted
-	redis    *process
-	nats     *process
-	broker   string // URL of NATS
-	proxy    *proxy
-	llm      *model
+	redis    *servers.Process // nil where there is a cluster
+	cluster  *servers.Cluster
+	layout   *layout
+	losses   []loss
+	nats     *servers.Process
+	broker   string         // URL of NATS
+	proxy    *servers.Proxy // of the one Redis
+	llm      *endpoints.Model
 	model    *httptest.Server
-	sink     *sink
+	sink     *endpoints.Sink
 	endpoint *httptest.Server
+	remote   *httptest.Server // the MCP server of the sink, at an address of its own
 	replicas []*replica
-	client   *redis.Client
+	client   redis.UniversalClient
+	clients  *clients
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	plan     *schedule
@@ -61,18 +68,15 @@ func (w *world) troubles() []error {
 	return w.troubled
 }
 
-// newWorld starts the servers and the replicas, which stay up until close. The stream
-// holds as many bytes as full says; any number for 0.
-func newWorld(ctx context.Context, dir string, full int64, plan *schedule, o options) (*world, error) {
-	w := &world{dir: dir, programs: o.programs, secrets: plant(), plan: plan, options: o, full: full}
-	w.llm = newModel(w.secrets.look)
+// newWorld starts the servers and the replicas of an era, which stay up until close.
+func newWorld(ctx context.Context, r era, plan *schedule, o options) (*world, error) {
+	w := &world{dir: r.dir, programs: o.programs, secrets: plant(), plan: plan, options: o, full: r.full, layout: r.cluster}
+	w.llm = endpoints.NewModel(w.secrets.look)
 	w.model = httptest.NewServer(w.llm)
-	w.sink = newSink(w.secrets.token, w.secrets.look)
-	w.endpoint = httptest.NewServer(w.sink)
-	for _, step := range []func() error{w.startRedis, w.startNATS, func() (err error) {
-		w.proxy, err = newProxy(w.client.Options().Addr, uint64(plan.seed))
-		return err
-	}} {
+	w.sink = endpoints.NewSink(w.secrets.token, w.secrets.look)
+	w.sink.Remote.Key = w.secrets.remote
+	w.endpoint, w.remote = httptest.NewServer(w.sink), httptest.NewServer(w.sink)
+	for _, step := range []func() error{w.startStore, w.startNATS} {
 		if err := step(); err != nil {
 			w.close()
 			return nil, err
@@ -93,8 +97,20 @@ func newWorld(ctx context.Context, dir string, full int64, plan *schedule, o opt
 	return w, nil
 }
 
+// startStore starts the one Redis behind its proxy, or the cluster, whose nodes are reached
+// directly.
+func (w *world) startStore() (err error) {
+	if w.layout == nil {
+		return w.startRedis()
+	}
+	if w.cluster, err = servers.StartCluster(w.dir, w.programs.redis, w.layout.settings()...); err == nil {
+		w.client = w.cluster.Client
+	}
+	return err
+}
+
 func (w *world) startRedis() error {
-	port, err := freePort()
+	port, err := servers.FreePort()
 	if err != nil {
 		return err
 	}
@@ -102,36 +118,39 @@ func (w *world) startRedis() error {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return err
 	}
-	w.redis = newProcess(w.dir, "redis", w.programs.redis, "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--dir", data,
+	w.redis = servers.New(w.dir, "redis", w.programs.redis, "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--dir", data,
 		"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
-	w.client = redis.NewClient(&redis.Options{Addr: address(port), PoolSize: 4})
+	w.client = redis.NewClient(&redis.Options{Addr: servers.Address(port), PoolSize: 4})
+	if w.proxy, err = servers.NewProxy(servers.Address(port), uint64(w.plan.seed)); err != nil {
+		return err
+	}
 	return w.upRedis()
 }
 
 func (w *world) upRedis() error {
-	if err := w.redis.start(); err != nil {
+	if err := w.redis.Start(); err != nil {
 		return err
 	}
-	return until(comeUp, func() bool { return w.client.Ping(context.Background()).Err() == nil })
+	return servers.Until(servers.ComeUp, func() bool { return w.client.Ping(context.Background()).Err() == nil })
 }
 
 // startNATS has every acknowledged event on the disk before it is acknowledged.
 func (w *world) startNATS() error {
-	port, err := freePort()
+	port, err := servers.FreePort()
 	if err != nil {
 		return err
 	}
-	w.broker = "nats://" + address(port)
+	w.broker = "nats://" + servers.Address(port)
 	file := filepath.Join(w.dir, "nats.conf")
-	config := fmt.Sprintf("listen: %s\njetstream { store_dir: %q, sync_interval: always }\n", address(port), filepath.Join(w.dir, "nats"))
+	config := fmt.Sprintf("listen: %s\njetstream { store_dir: %q, sync_interval: always }\n", servers.Address(port), filepath.Join(w.dir, "nats"))
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return err
 	}
-	w.nats = newProcess(w.dir, "nats", w.programs.nats, "--config", file)
-	if err := w.nats.start(); err != nil {
+	w.nats = servers.New(w.dir, "nats", w.programs.nats, "--config", file)
+	if err := w.nats.Start(); err != nil {
 		return err
 	}
-	return until(comeUp, func() bool {
+	return servers.Until(servers.ComeUp, func() bool {
 		w.conn, err = nats.Connect(w.broker, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
 		if err != nil {
 			return false
@@ -144,10 +163,15 @@ func (w *world) startNATS() error {
 // environment is what replicas are started with.
 func (w *world) environment(addr string) []string {
 	env := []string{
-		"EARSHOT_ADDR=" + addr, "REDIS_URL=redis://" + w.proxy.addr(), "NATS_URL=" + w.broker,
+		"EARSHOT_ADDR=" + addr, "NATS_URL=" + w.broker,
 		"OPENAI_API_KEY=" + w.secrets.llm, "OPENAI_BASE_URL=" + w.model.URL + "/v1",
 		"EARSHOT_ADMIN_KEY=" + w.secrets.admin, "EARSHOT_SECRET_KEY=" + w.secrets.key, "EARSHOT_PRIVATE_URLS=allow", "EARSHOT_DRAIN=0s",
-		"EARSHOT_FLAW=" + string(w.options.flaw),
+		"EARSHOT_FLAW=" + string(w.options.flaw), "EARSHOT_SESSION_MESSAGES=1000000", // the books need the whole history
+	}
+	if w.cluster != nil {
+		env = append(env, "REDIS_URL="+w.cluster.URL(), fmt.Sprintf("EARSHOT_REDIS_WAIT=%d", w.layout.wait))
+	} else {
+		env = append(env, "REDIS_URL=redis://"+w.proxy.Addr())
 	}
 	if w.full > 0 {
 		env = append(env, fmt.Sprintf("EARSHOT_STREAM_MAX_BYTES=%d", w.full))
@@ -163,8 +187,8 @@ func (w *world) await(ctx context.Context) error {
 			w.makeRoom()
 			return ctx.Err() != nil || r.ready()
 		}
-		if err := until(w.options.ready, ready); err != nil {
-			return fmt.Errorf("replica %d: %w; see %s", r.slot, err, r.process.log)
+		if err := servers.Until(w.options.ready, ready); err != nil {
+			return fmt.Errorf("replica %d: %w; see %s", r.slot, err, r.process.Log)
 		}
 	}
 	return ctx.Err()
@@ -175,7 +199,7 @@ func (w *world) rest(limit time.Duration) error {
 	if err := w.expire(); err != nil {
 		return err
 	}
-	if until(limit, func() bool { w.makeRoom(); return w.due() == 0 }) == nil {
+	if servers.Until(limit, func() bool { w.makeRoom(); return w.due() == 0 }) == nil {
 		return nil
 	}
 	if left := w.due(); left >= 0 {
@@ -232,24 +256,36 @@ func (w *world) due() int64 {
 // left lists the keys of effects that are neither done nor dead, and of outboxes that
 // hold something. The counters of what is owed may be wrong; these keys are what counts.
 func (w *world) left(ctx context.Context) (keys []string, err error) {
-	scan := w.client.Scan(ctx, 0, "earshot:*", 1000).Iterator()
-	for scan.Next(ctx) {
-		key := scan.Val()
-		if strings.Contains(key, ":outbox:") {
-			keys = append(keys, key)
+	var mu sync.Mutex
+	err = w.eachMaster(ctx, func(ctx context.Context, server *redis.Client) error {
+		for scan := server.Scan(ctx, 0, "earshot:*", 1000).Iterator(); ; {
+			if !scan.Next(ctx) {
+				return scan.Err()
+			}
+			open, err := isOpen(ctx, server, scan.Val())
+			if err != nil {
+				return err
+			}
+			if open {
+				mu.Lock()
+				keys = append(keys, scan.Val())
+				mu.Unlock()
+			}
 		}
-		if !strings.Contains(key, ":effect:") {
-			continue
-		}
-		found, err := w.client.HGet(ctx, key, "state").Result()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return nil, err
-		}
-		if found != "dead" {
-			keys = append(keys, key)
-		}
+	})
+	return keys, err
+}
+
+// isOpen reports whether a key is of an outbox, or of an effect that is not dead.
+func isOpen(ctx context.Context, server *redis.Client, key string) (bool, error) {
+	if !strings.Contains(key, ":effect:") {
+		return strings.Contains(key, ":outbox:"), nil
 	}
-	return keys, scan.Err()
+	stands, err := server.HGet(ctx, key, "state").Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return false, err
+	}
+	return stands != "dead", nil
 }
 
 // close ends everything.
@@ -257,54 +293,24 @@ func (w *world) close() {
 	for _, r := range w.replicas {
 		r.close()
 	}
-	for _, p := range []*process{w.redis, w.nats} {
+	for _, p := range []*servers.Process{w.redis, w.nats} {
 		if p != nil {
-			p.kill()
+			p.Kill()
 		}
 	}
 	if w.proxy != nil {
-		w.proxy.close()
+		w.proxy.Close()
+	}
+	if w.cluster != nil {
+		w.cluster.Close()
 	}
 	if w.conn != nil {
 		w.conn.Close()
 	}
-	for _, server := range []*httptest.Server{w.model, w.endpoint} {
+	for _, server := range []*httptest.Server{w.model, w.endpoint, w.remote} {
 		server.CloseClientConnections()
 		server.Close()
 	}
-}
-
-// app is the definition of an app; its credentials are planted ones.
-func (w *world) app() string {
-	return fmt.Sprintf(`{"settings":{"limits":null},"signingSecret":%q,"modules":[{"moduleId":"calendar","secret":%q,"tokenUrl":%q}]}`,
-		w.secrets.signing, w.secrets.module, w.endpoint.URL+"/token")
-}
-
-// desk is the repository of all tools but those that fire once.
-func (w *world) desk() string {
-	basic := fmt.Sprintf(`"auth":"basic","basic":{"username":%q,"password":%q}`, user, w.secrets.password)
-	tool := func(name, path, request string, more ...string) string {
-		return fmt.Sprintf(`{"name":%q,"url":%q,"emitter":"calendar.request","request":{%s},"schema":[{"parameter":"day","type":"string","required":true}]%s}`,
-			name, w.endpoint.URL+path, request, strings.Join(append([]string{""}, more...), ","))
-	}
-	answered := func(name, within string) string {
-		return fmt.Sprintf(`{"name":%q,"answer":{"within":%q},"request":{"timeout":"200ms"},"schema":[{"parameter":"day","type":"string"}]}`, name, within)
-	}
-	return `{"tools":[` + strings.Join([]string{
-		`{"name":"note","schema":[{"parameter":"day","type":"string","required":true}]}`,
-		tool("book", "/ok", `"auth":"module","moduleId":"calendar"`), tool("order", "/busy", basic), tool("risky", "/dead", basic),
-		tool("hang", "/hang", `"timeout":"1s"`), tool("drip", "/drip", `"timeout":"1s"`), tool("giga", "/giga", `"timeout":"2s"`),
-		tool("lamp", "/ok", "", `"settle":"300ms"`), tool("mail", "/ok", "", `"settle":"1s","cancelOnNext":true`),
-		tool("refund", "/ok", `"idempotent":false`, `"confirm":"always"`), tool("alarm", "/ok", "", `"dedupe":{"within":"10m","scope":"app"}`),
-		tool("guard", "/ok", "", `"confirm":"always","settle":"200ms","dedupe":{"within":"10m"}`),
-		answered("ask", "10m"), answered("mute", "1s"),
-		tool("charge", "/ok", `"idempotent":false`), tool("pledge", "/hang", `"idempotent":false,"timeout":"1s"`),
-	}, ",") + `]}`
-}
-
-// once is a repository of which one tool fires, and then it is gone.
-func (w *world) once(name string) string {
-	return fmt.Sprintf(`{"options":{"triggerOnce":true},"tools":[{"name":"%s-a","url":%q},{"name":"%s-b"}]}`, name, w.endpoint.URL+"/ok", name)
 }
 
 var httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}

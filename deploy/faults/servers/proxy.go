@@ -1,4 +1,4 @@
-package main
+package servers
 
 import (
 	"io"
@@ -8,33 +8,38 @@ import (
 	"sync/atomic"
 )
 
-// proxy stands between the replicas and Redis. It can swallow replies: the server has
+// Proxy stands between the replicas and Redis. It can swallow replies: the server has
 // done what it was asked for, and the connection is closed instead of the answer.
-type proxy struct {
+type Proxy struct {
+	// Loss is how many of a thousand reads from the server are swallowed, and Lost how many
+	// were so far.
+	Loss, Lost atomic.Int64
+
 	listener net.Listener
 	server   string
-	// loss is how many of a thousand reads from the server are swallowed.
-	loss atomic.Int64
-	lost atomic.Int64 // so far
+
 	mu   sync.Mutex
 	dice *rand.Rand
 }
 
-func newProxy(server string, seed uint64) (*proxy, error) {
+// NewProxy starts a proxy of the server at an address. The seed chooses what it swallows.
+func NewProxy(server string, seed uint64) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{listener: listener, server: server, dice: rand.New(rand.NewPCG(seed, 1))}
+	p := &Proxy{listener: listener, server: server, dice: rand.New(rand.NewPCG(seed, 1))}
 	go p.accept()
 	return p, nil
 }
 
-func (p *proxy) addr() string { return p.listener.Addr().String() }
+// Addr is where it listens.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-func (p *proxy) close() { _ = p.listener.Close() }
+// Close has it take no further connections.
+func (p *Proxy) Close() { _ = p.listener.Close() }
 
-func (p *proxy) accept() {
+func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
 		if err != nil {
@@ -44,7 +49,7 @@ func (p *proxy) accept() {
 	}
 }
 
-func (p *proxy) serve(client net.Conn) {
+func (p *Proxy) serve(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", p.server)
 	if err != nil {
@@ -67,8 +72,8 @@ func (p *proxy) serve(client net.Conn) {
 	}
 }
 
-func (p *proxy) swallows() bool {
-	loss := p.loss.Load()
+func (p *Proxy) swallows() bool {
+	loss := p.Loss.Load()
 	if loss == 0 {
 		return false
 	}
@@ -77,6 +82,6 @@ func (p *proxy) swallows() bool {
 	if p.dice.Int64N(1000) >= loss {
 		return false
 	}
-	p.lost.Add(1)
+	p.Lost.Add(1)
 	return true
 }
