@@ -4790,6 +4790,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description It was cancelled before. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Record"];
+                };
+            };
             /** @description It is cancelled. */
             202: {
                 headers: {
@@ -4820,6 +4829,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description It was confirmed before; nothing happened again. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Record"];
+                };
+            };
             /** @description It was let go; the record says how far its effects are. */
             202: {
                 headers: {
@@ -4850,6 +4868,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description It was denied before. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Record"];
+                };
+            };
             /** @description It is cancelled. */
             202: {
                 headers: {
