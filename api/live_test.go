@@ -137,8 +137,8 @@ func liveOn(t testing.TB, server *redistest.Server, match matcher.Matcher, chang
 
 // liveOnSame is another replica over the same Redis, with an engine of its own and the same
 // endpoints.
-func liveOnSame(t *testing.T, w world) *service {
-	other := liveOn(t, w.redis, scripted(everything), func(o *api.Options) {})
+func liveOnSame(t *testing.T, w world, change ...func(*api.Options)) *service {
+	other := liveOn(t, w.redis, scripted(everything), change...)
 	other.sink.calls, other.sink.passes = w.sink.calls, w.sink
 	return other.service
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -11,6 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/api/mcp"
+	"earshot/repositories"
+	unvalued "earshot/trigger/asked"
 	"earshot/trigger/effect"
 )
 
@@ -219,6 +223,35 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	require.NoError(t, json.Unmarshal(fired[0].Data, &event))
 	require.Equal(t, map[string]any{"from": "ward 3", "to": "B"}, event.Values)
 	require.Contains(t, string(s.call("GET", "/v1/apps/clinic/triggers/"+id.(string), "").is(200, "").body), `"source":"agent"`)
+}
+
+// overtaken are the calls that lack values; between a look at one and what is done then, somebody
+// else does something.
+type overtaken struct {
+	mcp.Asked
+	meanwhile *func()
+}
+
+func (o overtaken) Change(ctx context.Context, scope repositories.Scope, id string, change func(*unvalued.Call)) (unvalued.Call, error) {
+	if do := *o.meanwhile; do != nil {
+		*o.meanwhile = nil
+		do()
+	}
+	return o.Asked.Change(ctx, scope, id, change)
+}
+
+func TestATaskIsCancelledThatHasJustGotItsLastValue(t *testing.T) {
+	s := agents(t, refunds)
+	here := s.agent(agentsOfSession, withBoth)
+	var meanwhile func()
+	there := world{liveOnSame(t, s, func(o *api.Options) { o.Asked = overtaken{o.Asked, &meanwhile} }), s.redis, s.sink, s.store, s.sealer}.agent(agentsOfSession, withBoth)
+	id := here.calls("refund", `{}`)["taskId"]
+	meanwhile = func() {
+		here.update(id, `{"order":{"action":"accept","content":{"order":"A2"}},"amount":{"action":"accept","content":{"amount":5}}}`)
+	}
+	require.Equal(t, "complete", there.gets("tasks/cancel", `"taskId":"`+id.(string)+`"`)["resultType"])
+	require.Equal(t, "cancelled", here.task(id)["status"], "it waited for a yes")
+	require.Empty(t, s.triggered())
 }
 
 func TestATaskEndsWithItsToolAndGoesWithItsSession(t *testing.T) {

@@ -324,8 +324,11 @@ func (x *exchange) unfiredTask(id string, fault error) (task, error) {
 		return task{}, fault
 	}
 	call, err := x.server.Asked.Change(x.ctx(), x.scope(), id, func(c *asked.Call) { c.Failed = text })
-	if err != nil {
-		return task{}, unknownTask(err)
+	switch {
+	case errors.Is(err, asked.ErrNone): // somebody else has fired it since
+		return x.task(id)
+	case err != nil:
+		return task{}, err
 	}
 	return x.taskAskedFor(id, call)
 }
@@ -345,8 +348,12 @@ func (x *exchange) cancel(ctx context.Context, id string) error {
 		return err
 	}
 	if call != nil {
-		_, err = x.server.Asked.Change(ctx, x.scope(), id, func(c *asked.Call) { c.Cancelled = true })
-		return unknownTask(err)
+		if _, err = x.server.Asked.Change(ctx, x.scope(), id, func(c *asked.Call) { c.Cancelled = true }); !errors.Is(err, asked.ErrNone) {
+			return err
+		}
+		if record, err = x.record(id); err != nil { // somebody else has fired it since
+			return unknownTask(err)
+		}
 	}
 	if record.State != trigger.StatePending && record.State != trigger.StateConfirming {
 		return nil
