@@ -67,7 +67,7 @@ func eras(o options) []era {
 func (r era) run(ctx context.Context, o options, plan *schedule, found *outcome) {
 	a := &account{era: r.name, dir: r.dir}
 	found.accounts = append(found.accounts, a)
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+	if err := os.Mkdir(r.dir, 0o700); err != nil { // what another run has left there would be taken for this one's
 		a.trouble(err)
 		return
 	}

@@ -48,8 +48,9 @@ type options struct {
 	logf     func(format string, args ...any)
 }
 
-// restLimit is several leases, as a call may have died several times.
-const restLimit = 90 * time.Second
+// restLimit is several leases, as a call may have died several times, and longer than the pause of two
+// minutes after a fourth attempt: calls of an MCP server that was away come to that.
+const restLimit = 3 * time.Minute
 
 // defaults are the options of the short form.
 func defaults() options {

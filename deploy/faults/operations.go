@@ -140,11 +140,14 @@ func (s *speaker) later(ctx context.Context) {
 	o.Kind = "later"
 }
 
-func (s *speaker) agent(ctx context.Context) {
+func (s *speaker) agent(ctx context.Context) { s.agentSays(ctx, `"text":"how may I help"`) }
+
+// agentSays posts a message of an agent, with these fields.
+func (s *speaker) agentSays(ctx context.Context, fields string) {
 	id := s.id("a")
 	s.do(ctx, s.dice, &operation{
 		App: s.app, Session: s.session, ID: id, Kind: "message", Path: sessionPath(s.app, s.session) + "/messages",
-		Body: fmt.Sprintf(`{"messageId":%q,"actor":"agent","text":"how may I help"}`, id),
+		Body: fmt.Sprintf(`{"messageId":%q,"actor":"agent",%s}`, id, fields),
 	}, http.MethodPost)
 }
 

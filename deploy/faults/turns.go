@@ -133,14 +133,19 @@ func (s *speaker) interrupt(ctx context.Context) {
 	s.say(ctx, "", "what a day")
 }
 
-// consent fires a tool that waits for a yes, and says yes, no, both, or nothing.
+// consent fires a tool that waits for a yes, and says yes, no, both, nothing, or yes to something
+// else. Where no message fired it nobody has heard its question: an agent asks it, so that words count.
 func (s *speaker) consent(ctx context.Context) {
-	asked, is := s.either(ctx, s.dice.IntN(4) > 0, "refund").only()
+	said := s.dice.IntN(4) > 0
+	asked, is := s.either(ctx, said, "refund").only()
 	if !is {
 		return
 	}
+	if !said {
+		s.agentSays(ctx, fmt.Sprintf(`"text":"may I","metadata":{"asks":%q}`, asked.TriggerID))
+	}
 	yes := fmt.Sprintf(`{"digest":%q}`, asked.Digest)
-	switch s.dice.IntN(7) {
+	switch s.dice.IntN(8) {
 	case 0, 1:
 		s.act(ctx, "confirm", asked.TriggerID, yes, true)
 	case 2:
@@ -151,6 +156,9 @@ func (s *speaker) consent(ctx context.Context) {
 		s.plainly(ctx, "refund", asked.TriggerID, "no", true)
 	case 5:
 		s.quarrel(ctx, asked.TriggerID, yes)
+	case 6:
+		s.agentSays(ctx, `"text":"would you like our newsletter"`)
+		s.say(ctx, "", "yes")
 	}
 }
 
