@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -18,6 +17,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"earshot/api/answer"
+	"earshot/repositories/crash"
+	"earshot/repositories/guarded"
 	"earshot/repositories/tracing"
 )
 
@@ -54,19 +55,12 @@ func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 			if value == http.ErrAbortHandler || c.Response().Committed {
 				panic(http.ErrAbortHandler)
 			}
-			err = fmt.Errorf("panic: %s\n%s", panicText(value), debug.Stack())
+			guarded.Count("http")
+			err = fmt.Errorf("panic: %s\n%s", guarded.Text(value), debug.Stack())
 		}()
+		crash.Panic("http " + routeName(c))
 		return next(c)
 	}
-}
-
-// panicText shows the runtime's own words. Any other value is shown by its type only:
-// it may hold what a user said. The stack says where it came from.
-func panicText(value any) string {
-	if err, ok := value.(runtime.Error); ok {
-		return err.Error()
-	}
-	return fmt.Sprintf("%T", value)
 }
 
 // errorKey is where answered leaves what went wrong, for the log.

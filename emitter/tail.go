@@ -10,6 +10,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"earshot/repositories/guarded"
 	"earshot/trigger/effect"
 )
 
@@ -125,8 +126,10 @@ func (t *Tail) remove(consumer jetstream.Consumer) {
 
 // receive hands an event out. One that is not of ours has no audience, and only counts.
 func (t *Tail) receive(msg jetstream.Msg) {
-	event, of, _ := readEvent(msg)
-	t.hub.dispatch(event, of)
+	guarded.Run(t.emitter.options.Logger, "events", msg.Subject(), func() {
+		event, of, _ := readEvent(msg)
+		t.hub.dispatch(event, of)
+	})
 }
 
 // watch returns when the reader stands still while the stream goes on, or when the

@@ -135,6 +135,7 @@ type Engine struct {
 	closing atomic.Bool // what is held is given back
 	slots   map[keyspace.Lane]*slots
 	wake    chan int // partitions to be looked at
+	unknown sync.Map // entries of the ledger that were logged as of no known kind
 	busy    sync.Map // members of the ledger that a worker of this process has
 	// stalled says that the last event was not published: nobody needs to wait for those
 	// behind it.

@@ -1,13 +1,12 @@
 package trigger
 
 import (
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"earshot/repositories/guarded"
 	"earshot/repositories/tracing"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
@@ -24,6 +23,7 @@ type Metrics struct {
 	due           prometheus.Gauge
 	dead          prometheus.Gauge
 	redisFull     prometheus.Gauge
+	unknown       prometheus.Counter
 }
 
 // outcomes are what comes of messages, and of tries that decided nothing.
@@ -73,6 +73,9 @@ func newMetrics() *Metrics {
 		dead: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "earshot_dead", Help: "Triggers that are listed as failed, of all apps.",
 		}),
+		unknown: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "earshot_unknown_entries_total", Help: "Entries of the ledger of no kind that this version knows, each counted once a process: they are left alone.",
+		}),
 		redisFull: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "earshot_redis_full", Help: "1 while Redis is at its maxmemory and takes nothing new, else 0.",
 		}),
@@ -92,6 +95,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.due.Collect(out)
 	m.dead.Collect(out)
 	m.redisFull.Collect(out)
+	m.unknown.Collect(out)
 }
 
 // full notes whether Redis has no room.
@@ -175,5 +179,5 @@ func (e *Engine) logAttempt(a attempt, took time.Duration) {
 // logPanic writes where a panic came from. Its value is left out, since it may hold
 // what a user said.
 func (e *Engine) logPanic(event string, fault any) {
-	e.log.Error(event, "type", fmt.Sprintf("%T", fault), "stack", string(debug.Stack()))
+	guarded.Caught(e.log, event, "", fault)
 }

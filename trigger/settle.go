@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"earshot/repositories/exactjson"
+	"earshot/repositories/guarded"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
 )
@@ -120,6 +121,10 @@ func (e *Engine) writeSettlements(shard int) {
 // then the events are delivered again.
 func (e *Engine) writeSettled(list []*settlement) {
 	defer e.settling.done(list)
+	guarded.Run(e.log, "settlements", "", func() { e.writeSettlementsOf(list) })
+}
+
+func (e *Engine) writeSettlementsOf(list []*settlement) {
 	of := make([]ledger.Settlement, len(list))
 	for i, one := range list {
 		of[i] = one.Settlement

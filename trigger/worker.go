@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"earshot/repositories/crash"
+	"earshot/repositories/format"
+	"earshot/repositories/guarded"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
@@ -26,10 +28,12 @@ func (e *Engine) Run(ctx context.Context) {
 	defer ticks.Stop()
 	partitions := everyPartition
 	for ctx.Err() == nil {
-		if err := e.look(ctx, partitions); err != nil {
-			e.log.Warn("ledger.unreadable", "error", err.Error())
-			sleep(ctx, e.jitter(4*e.poll))
-		}
+		guarded.Run(e.log, "look", "", func() {
+			if err := e.look(ctx, partitions); err != nil {
+				e.log.Warn("ledger.unreadable", "error", err.Error())
+				sleep(ctx, e.jitter(4*e.poll))
+			}
+		})
 		select {
 		case <-ctx.Done():
 		case <-ticks.C:
@@ -57,7 +61,25 @@ func (e *Engine) woken(first int) []int {
 	}
 }
 
+// takeOne works on a member of a lane. One that makes the worker panic is set aside: a turn or a
+// call until its lease ends, and after five claims it is listed as failed; an outbox or a held
+// trigger for a while.
 func (e *Engine) takeOne(ctx context.Context, l ledger.Lane, member string) {
+	if guarded.Run(e.log, string(l.Kind), l.App+"/"+member, func() { e.takeMember(ctx, l, member) }) {
+		return
+	}
+	if l.Kind != keyspace.LaneOutboxes && l.Kind != keyspace.LaneHeld {
+		return
+	}
+	if err := e.ledger.SetAside(e.life, l.App, l.Kind, member, setAside); err != nil && ctx.Err() == nil {
+		e.log.Warn("ledger.unfinished", "app", l.App, string(l.Kind), member, "error", err.Error())
+	}
+}
+
+// setAside is how long an outbox or a held trigger waits whose worker has panicked.
+const setAside = time.Minute
+
+func (e *Engine) takeMember(ctx context.Context, l ledger.Lane, member string) {
 	var err error
 	switch l.Kind {
 	case keyspace.LaneTurns:
@@ -162,9 +184,11 @@ func (e *Engine) expire(ctx context.Context, members []string) {
 		}
 		e.work(func() {
 			defer e.busy.Delete("idle " + member)
-			if err := e.store.ExpireSession(ctx, member); err != nil && ctx.Err() == nil {
-				e.log.Warn("session.unexpired", "session", member, "error", err.Error())
-			}
+			guarded.Run(e.log, "expiry", member, func() {
+				if err := e.store.ExpireSession(ctx, member); err != nil && ctx.Err() == nil {
+					e.log.Warn("session.unexpired", "session", member, "error", err.Error())
+				}
+			})
 		})
 	}
 }
@@ -177,10 +201,33 @@ func (e *Engine) look(ctx context.Context, partitions []int) error {
 	found, err := e.ledger.Look(ctx, partitions, func(kind keyspace.Lane) int { return e.slots[kind].share() + 1 })
 	e.expire(ctx, found.Idle)
 	e.dispatch(ctx, found.Lanes)
+	e.leaveUnknown(ctx, found.Unknown)
 	if err == nil && found.Backlog != nil {
 		e.metrics.backlog(found)
 	}
 	return err
+}
+
+// leaveUnknown logs entries that this version does not know, once each, and leaves them alone.
+// Those of the first versions, which an earlier program beside this one may still write, are brought
+// into the form of today.
+func (e *Engine) leaveUnknown(ctx context.Context, found map[int][]string) {
+	for partition, members := range found {
+		if slices.ContainsFunc(members, format.IsEntry) {
+			if err := format.BringEntries(ctx, e.ledger.DB(), partition); err != nil && ctx.Err() == nil {
+				e.log.Warn("ledger.unreadable", "error", err.Error())
+			}
+		}
+		for _, member := range members {
+			if format.IsEntry(member) {
+				continue
+			}
+			if _, known := e.unknown.LoadOrStore(member, true); !known {
+				e.metrics.unknown.Inc()
+				e.log.Warn("ledger.unknown", "entry", member, "error", "the ledger holds an entry of no kind that this version knows; it is left alone: earshot verify lists it")
+			}
+		}
+	}
 }
 
 // dispatch starts workers, those of an app with fewer before those of one with more: one
@@ -284,11 +331,13 @@ func (c *claimed) readBody(definitions *store.Store) error {
 func (e *Engine) sweepUp(ctx context.Context) {
 	full := false
 	for sleep(ctx, e.jitter(e.sweep)) {
-		full = e.watchMemory(ctx, full)
-		if err := errors.Join(e.ledger.Forget(ctx), e.ledger.ForgetExplained(ctx)); err != nil && ctx.Err() == nil {
-			e.log.Warn("records.unforgotten", "error", err.Error())
-		}
-		e.writeUses(ctx)
+		guarded.Run(e.log, "sweep", "", func() {
+			full = e.watchMemory(ctx, full)
+			if err := errors.Join(e.ledger.Forget(ctx), e.ledger.ForgetExplained(ctx)); err != nil && ctx.Err() == nil {
+				e.log.Warn("records.unforgotten", "error", err.Error())
+			}
+			e.writeUses(ctx)
+		})
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), parting)
 	defer cancel()

@@ -16,6 +16,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/repositories"
+	"earshot/repositories/guarded"
 )
 
 // take begins to work on a request, which a goroutine of its own does: the subscription
@@ -37,9 +38,11 @@ func (s *Service) take(e *endpoint, message *nats.Msg) {
 	go func() {
 		defer s.working.Done()
 		defer s.room.giveBack(size)
-		began := s.options.Now()
-		got := s.ask(e.pathOf(message.Subject), message)
-		s.finish(e, message, got, s.options.Now().Sub(began))
+		guarded.Run(s.options.Logger, "nats", message.Subject, func() {
+			began := s.options.Now()
+			got := s.ask(e.pathOf(message.Subject), message)
+			s.finish(e, message, got, s.options.Now().Sub(began))
+		})
 	}()
 }
 

@@ -7,6 +7,7 @@ import (
 	mochi "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/packets"
 
+	"earshot/repositories/guarded"
 	"earshot/trigger/effect"
 )
 
@@ -90,7 +91,7 @@ func (s *Server) feed(ctx context.Context, b *broker, events <-chan effect.Publi
 	defer close(b.ended)
 	for err := error(nil); err == nil && ctx.Err() == nil; events, err = s.Events.Follow(ctx, b.appID, "", after) {
 		for published := range events {
-			s.pass(ctx, b, published)
+			guarded.Run(s.Logger, "mqtt", published.Subject, func() { s.pass(ctx, b, published) })
 			after = published.Sequence
 		}
 	}

@@ -72,8 +72,8 @@ func echo(status int) func(http.ResponseWriter, received) {
 	}
 }
 
-// guarded starts replicas on servers that ask for passwords, with the app clinic.
-func guarded(t *testing.T) *world {
+// withPasswords starts replicas on servers that ask for passwords, with the app clinic.
+func withPasswords(t *testing.T) *world {
 	w := newWorld(t, func(options *server.Options) { options.Username, options.Password = "earshot", planted["nats"] })
 	require.NoError(t, w.redis.Client().ConfigSet(t.Context(), "requirepass", planted["redis"]).Err())
 	w.redisPassword = planted["redis"]
@@ -127,7 +127,7 @@ func (w *world) clinic(say func(method, path, body string) httpAnswer, issuers, 
 
 func TestCredentialsShowNowhere(t *testing.T) {
 	t.Parallel()
-	w := guarded(t)
+	w := withPasswords(t)
 	say := func(method, path, body string, headers ...string) httpAnswer {
 		got := w.ask(w.replicas[0], method, path, body, headers...)
 		require.NoError(t, got.Err)

@@ -36,6 +36,7 @@ import (
 	"earshot/matcher/llm/arguments"
 	"earshot/matcher/llm/embeddings"
 	"earshot/matcher/llm/provider"
+	"earshot/repositories/guarded"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/repositories/version"
@@ -144,7 +145,7 @@ func (s *service) openEngine() (err error) {
 		return err
 	}
 	models := newLLMMetrics()
-	registry.MustRegister(buildInfo(), metrics, models, s.emitter, room.New(s.env.now, s.redisMemory, s.emitter.Room), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(buildInfo(), guarded.Metrics(), metrics, models, s.emitter, room.New(s.env.now, s.redisMemory, s.emitter.Room), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	of := s.config.models(s.log, s.env)
 	of.Observe, of.HTTPClient = models.observe, provider.NewHTTPClient(s.config.MaxTurns)
 	if s.openSpace(); s.space != nil {

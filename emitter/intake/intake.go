@@ -25,6 +25,7 @@ import (
 
 	"earshot/emitter"
 	"earshot/repositories"
+	"earshot/repositories/guarded"
 	"earshot/trigger/effect"
 )
 
@@ -177,7 +178,9 @@ func (r *reading) receive(ctx context.Context, message jetstream.Msg) {
 	}
 	r.working.Go(func() {
 		defer func() { <-r.slots }()
-		if err := r.handIn(ctx, message); err != nil {
+		err := errors.New("the work on it failed inside Earshot")
+		guarded.Run(r.log, "answers", message.Subject(), func() { err = r.handIn(ctx, message) })
+		if err != nil {
 			r.log.Warn("answer.untaken", "subject", message.Subject(), "error", err.Error())
 			_ = message.NakWithDelay(again)
 			return

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -61,4 +62,20 @@ func Script(flaw Flaw, lua string) string {
 		panic("crash: the script does not have one line of the form " + compared[flaw].String() + ", so " + string(flaw) + " cannot be planted")
 	}
 	return compared[flaw].ReplaceAllString(lua, "")
+}
+
+// panics are what the environment has panic, once each.
+var panics = func() *sync.Map {
+	planted := &sync.Map{}
+	for in := range strings.SplitSeq(os.Getenv("EARSHOT_PANIC"), ",") {
+		planted.Store(in, true)
+	}
+	return planted
+}()
+
+// Panic panics once where the environment names what is worked on.
+func Panic(in string) {
+	if _, planted := panics.LoadAndDelete(in); planted && in != "" {
+		panic("planted: " + in)
+	}
 }

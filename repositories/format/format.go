@@ -45,7 +45,10 @@ type Step struct {
 
 // Steps are all changes since the first format, in their order.
 func Steps() []Step {
-	return []Step{{Name: "every session is in the list of its app", Live: true, Partition: listSessions}}
+	return []Step{
+		{Name: "every session is in the list of its app", Live: true, Partition: listSessions},
+		{Name: "entries of the first versions are in lanes", Live: true, Partition: BringEntries},
+	}
 }
 
 // Known is the format of a program with these steps: what its data has, and what it writes.

@@ -11,6 +11,9 @@ const (
 	LaneHeld     Lane = "held"     // members the ids of triggers that keep their effects back
 )
 
+// Lanes are all lanes of an app.
+var Lanes = []Lane{LaneTurns, LaneCalls, LaneOutboxes, LaneHeld}
+
 // The ledger has two levels, so that the backlog of one app hides nothing of another:
 // the lanes of a partition that may hold something due, and what each of them holds.
 

@@ -3,12 +3,14 @@ package ledger
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"earshot/repositories"
 	"earshot/repositories/keyspace"
 )
 
@@ -21,6 +23,9 @@ type Due struct {
 	Lanes []Lane
 	// Idle are the sessions that may have expired, as appId/sessionId.
 	Idle []string
+	// Unknown are entries of no kind that this version knows, by their partitions. They are left
+	// alone.
+	Unknown map[int][]string
 	// Oldest is for how long the first of all has been due.
 	Oldest time.Duration
 	// Backlog is what all partitions hold together; nil where it was not asked for, or
@@ -62,7 +67,7 @@ func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.
 		held = askBacklog(ctx, pipe)
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
-	found := Due{Backlog: sum(held)}
+	found := Due{Backlog: sum(held), Unknown: map[int][]string{}}
 	lanes, err := l.dueLanes(ctx, heads, &found)
 	return found, errors.Join(err, l.readLanes(ctx, lanes, most, &found))
 }
@@ -80,7 +85,11 @@ func (l *Ledger) dueLanes(ctx context.Context, heads []dueBatch, found *Due) (la
 		if away != nil {
 			err = away
 		}
-		lanes = append(lanes, lanesOf(names, now)...)
+		known, unknown := lanesOf(names, now)
+		lanes = append(lanes, known...)
+		if len(unknown) > 0 {
+			found.Unknown[one.partition] = unknown
+		}
 		found.Idle = append(found.Idle, dueOf(one.idle.Val(), now)...)
 	}
 	return lanes, err
@@ -128,6 +137,7 @@ func (l *Ledger) readLanes(ctx context.Context, lanes []*lane, most func(keyspac
 // dueBatch is the beginning of what a partition holds, with the clock that its scores are
 // by.
 type dueBatch struct {
+	partition int
 	clock     keyspace.Clock
 	keys      keyspace.Keys
 	due, idle *redis.ZSliceCmd
@@ -136,7 +146,8 @@ type dueBatch struct {
 func readBatch(ctx context.Context, pipe redis.Pipeliner, clocks func(string) keyspace.Clock, partition int) dueBatch {
 	keys := keyspace.PartitionKeys(partition)
 	return dueBatch{
-		clock: clocks(keys.Due()), keys: keys,
+		partition: partition,
+		clock:     clocks(keys.Due()), keys: keys,
 		due:  pipe.ZRangeWithScores(ctx, keys.Due(), 0, peeked-1),
 		idle: pipe.ZRangeWithScores(ctx, keys.Idle(), 0, peeked-1),
 	}
@@ -179,14 +190,17 @@ type lane struct {
 	head *redis.ZSliceCmd
 }
 
-// lanesOf reads the names of a partition's lanes that may be due.
-func lanesOf(names []string, now float64) []*lane {
-	var lanes []*lane
+// lanesOf reads the names of a partition's lanes that may be due, and lists what is none.
+func lanesOf(names []string, now float64) (lanes []*lane, unknown []string) {
 	for _, name := range names {
 		kind, app, _ := strings.Cut(name, "/")
+		if !slices.Contains(keyspace.Lanes, keyspace.Lane(kind)) || !repositories.IsID(app) {
+			unknown = append(unknown, name)
+			continue
+		}
 		lanes = append(lanes, &lane{app: app, kind: keyspace.Lane(kind), now: now})
 	}
-	return lanes
+	return lanes, unknown
 }
 
 // due lists what is due in the lane, as far as it was read.
@@ -254,4 +268,23 @@ func sum(held []backlog) *Backlog {
 		}
 	}
 	return total
+}
+
+// aside lets a member of a lane wait.
+//
+//	KEYS due, lane
+//	ARGV member, how long (ms)
+//	=>   ok
+//
+// The partition's time of the lane is an early one, which whoever looks corrects.
+var aside = keyspace.NewFreeingScript(`
+redis.call('ZADD', KEYS[2], 'XX', now() + tonumber(ARGV[2]), ARGV[1])
+return 'ok'
+`)
+
+// SetAside lets a member of a lane wait for some time, if it is still there.
+func (l *Ledger) SetAside(ctx context.Context, appID string, kind keyspace.Lane, member string, pause time.Duration) error {
+	k := keyspace.KeysOf(appID)
+	_, err := aside.Run(ctx, l.db, []string{k.Due(), k.Lane(kind)}, member, pause.Milliseconds())
+	return err
 }

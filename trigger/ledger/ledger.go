@@ -23,6 +23,9 @@ type Ledger struct{ db *keyspace.DB }
 // New returns the ledger of a Redis.
 func New(db *keyspace.DB) *Ledger { return &Ledger{db: db} }
 
+// DB is the database that it is in.
+func (l *Ledger) DB() *keyspace.DB { return l.db }
+
 // Turn names what a message sets off: its match, decision and answer. A direct trigger has
 // no message.
 type Turn struct{ App, Session, Message string }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"earshot/repositories"
+	"earshot/repositories/guarded"
 	"earshot/repositories/store"
 )
 
@@ -68,7 +69,7 @@ func (r *Refresher) Run(ctx context.Context) {
 			under.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				r.refresh(ctx, one)
+				guarded.Run(r.Logger, "refresh", one.AppID+"/"+one.Source, func() { r.refresh(ctx, one) })
 			})
 		}
 	}

@@ -133,6 +133,7 @@ var (
 			place.Partition = w.elsewhere()
 			return w.set(place.Key(), "kind", "call", "state", "due")
 		}, []string{"foreign.key"}, true},
+		{"work of a kind that nobody knows", func(w *world) redis.Cmder { return w.add(w.k.Due(), 1, "queue/clinic") }, []string{"entry.unknown"}, true},
 		{"an app noted in another partition", func(w *world) redis.Cmder {
 			k := keyspace.PartitionKeys(w.elsewhere())
 			w.add(k.Over(), 1, "clinic/t")

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -117,7 +118,9 @@ func (w *walk) askFresh(ctx context.Context) error {
 func (w *walk) strangers(n int, key, kind string, members []string, appOf func(string) string) {
 	for _, member := range members {
 		app := appOf(member)
-		if keyspace.PartitionOf(app) != n {
+		if lane, _, _ := strings.Cut(member, "/"); kind == string(keyspace.KindDue) && !slices.Contains(keyspace.Lanes, keyspace.Lane(lane)) {
+			w.found(Finding{Rule: "entry.unknown", Of: fmt.Sprintf("%s of partition %d: %s", kind, n, member)})
+		} else if keyspace.PartitionOf(app) != n {
 			w.fresh = append(w.fresh, probe{foreignEntry, []string{key}, []any{member}, app, fmt.Sprintf("%s of partition %d: %s", kind, n, member)})
 		} else if kind == string(keyspace.KindApps) {
 			k := keyspace.KeysOf(app)

@@ -58,6 +58,7 @@ func Rules() []Rule {
 		{"owed.count", Impossible, "the number of what is owed is another", "it is counted anew"},
 		{"endless", Orphaned, "something without an end that must have one", "it ends when the longest time is over that it may have"},
 		{"explained", Orphaned, "a part of explanations that would be kept for ever", "it goes a week from now"},
+		{"entry.unknown", Impossible, "work of a kind that this version does not know", ""},
 		{"foreign.key", Impossible, "something of an app in another partition than that of the app, where nobody looks", ""},
 		{"foreign.entry", Impossible, "an app is noted in another partition than its own", "it is not noted there any more"},
 	}

@@ -26,7 +26,7 @@ func TestAConversation(t *testing.T) {
 	equal(t, "draft", draft.Matches[0].State)
 	decided, err := session.Commit(t.Context(), "m1")
 	must(t, err)
-	equal(t, "", decided.Matches[0].State)
+	equal(t, "delivered", decided.Matches[0].State)
 	equal(t, true, errors.Is(session.Withdraw(t.Context(), "m1"), earshot.ErrConflict))
 	_, err = session.Draft(t.Context(), earshot.Message{MessageID: "m2", Text: "I want"})
 	must(t, err)

@@ -2,6 +2,7 @@
 // the test that this version works on:
 //
 //	go run ./deploy/rolling/record -from PROGRAM_OR_COMMIT -at 127.0.0.1:PORT -to testdata/NAME.jsonl
+//	go run ./deploy/rolling/record -first -from f8c110a -at 127.0.0.1:PORT -to testdata/first/f8c110a.jsonl
 //
 // It needs a redis-server. The build leaves what an upgrade in the middle of the day meets: an app
 // with credentials and a key, a session with its history and its own repository, triggers that
@@ -27,14 +28,15 @@ func main() {
 	from := flag.String("from", "", "`COMMIT`, or the path of a program, of the earlier version")
 	to := flag.String("to", "", "`FILE` to write")
 	at := flag.String("at", "127.0.0.1:18923", "`ADDRESS` of the endpoints, where the test listens as well: what is sealed is sealed for it")
+	first := flag.Bool("first", false, "the build is one of the first versions, which had calls and events alone")
 	flag.Parse()
-	if err := run(context.Background(), *from, *at, *to); err != nil {
+	if err := run(context.Background(), *from, *at, *to, *first); err != nil {
 		fmt.Fprintln(os.Stderr, "record:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, from, at, to string) (err error) {
+func run(ctx context.Context, from, at, to string, first bool) (err error) {
 	dir, err := os.MkdirTemp("", "earshot-record-")
 	if err != nil {
 		return err
@@ -57,7 +59,11 @@ func run(ctx context.Context, from, at, to string) (err error) {
 		return err
 	}
 	r := &recording{stage: s, base: "http://" + replica.Addr}
-	r.fill()
+	if first {
+		r.fillFirst()
+	} else {
+		r.fill()
+	}
 	replica.Kill()
 	if r.err != nil {
 		return r.err
@@ -114,6 +120,32 @@ func (r *recording) fill() {
 	r.trigger("t-lamp", "lamp", `{}`)
 	time.Sleep(time.Second) // what is written behind the answers
 }
+
+// fillFirst leaves what a build of the first versions can: owed calls, more of them than are read at
+// once, calls that are over, and events from after NATS went away.
+func (r *recording) fillFirst() {
+	r.stage.Sink.Answer("/busy", http.StatusServiceUnavailable)
+	r.stage.Sink.Answer("/dead", http.StatusNotFound)
+	r.ask(http.MethodPut, app, `{"name":"Clinic"}`, http.StatusCreated)
+	r.ask(http.MethodPut, app+"/repositories/desk", `{"tools":[
+		{"name":"ring","description":"Ring the bell at the desk","examples":["Ring the bell"],"url":"http://SINK/ok"},
+		{"name":"busy","url":"http://SINK/busy","request":{"auth":"basic","basic":{"username":"u","password":"p"},"retryFor":"24h"}},
+		{"name":"dead","url":"http://SINK/dead"}]}`, http.StatusCreated)
+	r.key = r.ask(http.MethodPost, app+"/keys", `{"name":"back-end","scopes":["messages","triggers","app"]}`, http.StatusCreated)
+	r.say("m1", "user", "Ring the bell")
+	r.trigger("t-dead", "dead", `{}`)
+	for n := range firstOwed {
+		r.trigger(fmt.Sprintf("t-busy-%d", n), "busy", `{}`)
+	}
+	if r.err == nil {
+		r.err = r.stage.NATS.Close()
+	}
+	r.say("m4", "user", "Ring the bell")
+	time.Sleep(time.Second) // what is written behind the answers
+}
+
+// firstOwed is how many calls fillFirst leaves.
+const firstOwed = 40
 
 func (r *recording) say(id, actor, text string) {
 	r.ask(http.MethodPost, session+"/messages", fmt.Sprintf(`{"messageId":%q,"actor":%q,"text":%q}`, id, actor, text), http.StatusOK)

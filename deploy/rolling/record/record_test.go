@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/devtest"
@@ -21,10 +22,11 @@ import (
 
 // upgraded is this version on the data of an earlier one.
 type upgraded struct {
-	t     *testing.T
-	stage *stage.Stage
-	base  string
-	key   string
+	t       *testing.T
+	stage   *stage.Stage
+	replica *stage.Replica
+	base    string
+	key     string
 }
 
 func TestDataOfEarlierVersionsIsWorkedOn(t *testing.T) {
@@ -49,7 +51,7 @@ func TestDataOfEarlierVersionsIsWorkedOn(t *testing.T) {
 }
 
 // upgrade starts this version on what was recorded, with every endpoint well.
-func upgrade(t *testing.T, program, file string) *upgraded {
+func upgrade(t *testing.T, program, file string, plant ...func(*redis.Client)) *upgraded {
 	h, err := load(t.Context(), nil, file)
 	require.NoError(t, err)
 	s, err := stage.New(t.TempDir(), h.Sink)
@@ -57,11 +59,14 @@ func upgrade(t *testing.T, program, file string) *upgraded {
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	_, err = load(t.Context(), s.Redis, file)
 	require.NoError(t, err)
+	for _, one := range plant {
+		one(s.Redis)
+	}
 	replica, err := s.NewReplica("present")
 	require.NoError(t, err)
 	t.Cleanup(replica.Kill)
 	require.NoError(t, replica.Start(program, "EARSHOT_DRAIN=0s"), replica.Log())
-	return &upgraded{t, s, "http://" + replica.Addr, h.Key}
+	return &upgraded{t, s, replica, "http://" + replica.Addr, h.Key}
 }
 
 func (u *upgraded) ask(method, path, body string, want int) map[string]any {
