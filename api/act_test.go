@@ -216,7 +216,8 @@ func TestWhatIsWrongWithACallIsToldToTheModel(t *testing.T) {
 	require.Len(t, fired, 1)
 	require.Equal(t, "confirming", fired[0].State)
 
-	w.ask("POST", sessionChatPath, saying("Friday", "yes")).is(200, booked)
+	question, _ := json.Marshal(fired[0].Question)
+	w.ask("POST", sessionChatPath, strings.Replace(saying("Friday", "yes"), `"Yes?"`, string(question), 1)).is(200, booked)
 	roles, sent := model.conversation(t, 2)
 	require.Equal(t, "system", roles[len(roles)-1])
 	require.Contains(t, sent, `tool refund asked`)

@@ -90,9 +90,9 @@ const greets = `{"name":"greet","description":"Greets somebody","url":"https://e
 
 // says has the sink answer calls with a result.
 func (w world) says(result string) {
-	w.sink.calls = func(effect.Effect) effect.Outcome {
+	w.sink.answers(func(effect.Effect) effect.Outcome {
 		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(result)}
-	}
+	})
 }
 
 // triggered are the events of tools that have fired.

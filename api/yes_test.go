@@ -55,7 +55,10 @@ func TestWhenAYesInAChatIsOne(t *testing.T) {
 				want = trigger.StateDelivered
 			}
 			var now trigger.Record
-			require.NoError(t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/triggers/"+asked.TriggerID, "").is(200, "").body, &now))
+			require.Eventually(t, func() bool { // the effects are written down behind the answer
+				require.NoError(t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/triggers/"+asked.TriggerID, "").is(200, "").body, &now))
+				return now.State != trigger.StatePending
+			}, time.Minute, time.Millisecond)
 			require.Equal(t, want, now.State)
 			require.Len(t, w.triggersOf("s1"), 1)
 		})

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"earshot/repositories/exactjson"
+	"earshot/trigger"
 )
 
 //go:embed templates static
@@ -35,7 +36,7 @@ func parseViews() views {
 	functions := template.FuncMap{
 		"file": v.files.name, "link": link, "iso": iso, "clock": clock, "json": indentedJSON, "short": shortJSON,
 		"dict": dict, "score": func(score *float32) string { return strconv.FormatFloat(float64(*score), 'f', 2, 32) },
-		"repository": repositoryLink, "more": func(all []string) int { return len(all) - 1 }, "plain": unquoted,
+		"repository": repositoryLink, "more": func(all []string) int { return len(all) - 1 }, "plain": unquoted, "came": came,
 	}
 	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(embedded, "templates/layout.html", "templates/parts.html"))
 	names, _ := embedded.ReadDir("templates") // it is embedded
@@ -47,6 +48,20 @@ func parseViews() views {
 		}
 	}
 	return v
+}
+
+// came is the state of a trigger that has not taken effect, or never will; empty for one that has
+// fired, whatever came of its event and its call.
+func came(of trigger.Match) string {
+	switch of.State {
+	case trigger.StateConfirming, trigger.StateCancelled, trigger.StateDuplicate, trigger.StateDraft:
+		return of.State
+	case trigger.StatePending:
+		if of.DueAt != nil && of.Event != nil && of.Event.State == trigger.StatePending {
+			return of.State // it settles
+		}
+	}
+	return ""
 }
 
 // frame is what every template gets.

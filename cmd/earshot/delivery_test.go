@@ -117,7 +117,6 @@ func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 	leaveOutWhenShort(t)
 	program, err := crashing()
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(program)) })
 	for _, point := range []string{"request.sent", "attempt.done"} {
 		t.Run(point, func(t *testing.T) {
 			w, sink := serving(t, 1), newSink(t)
