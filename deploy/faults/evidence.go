@@ -127,9 +127,9 @@ func (w *world) findings(ctx context.Context) (list []string, err error) {
 // askers is how many ask again at the same time.
 const askers = 8
 
-// patient is how long a client asks again that is told to: on a machine without processor time the
+// insistence is how long a client asks again that is told to: on a machine without processor time the
 // masters of a cluster take each other for dead when all is quiet.
-const patient = 30 * time.Second
+const insistence = 30 * time.Second
 
 // askAgain sends every message and direct trigger that was answered once more, and
 // returns the answers by the ids.
@@ -144,7 +144,7 @@ func (c *clients) askAgain(ctx context.Context) map[string]string {
 		group.Go(func() error {
 			url := c.world.replicas[i%len(c.world.replicas)].url()
 			status, answer, err := c.ask(ctx, url+o.Path, http.MethodPost, o.Body)
-			for deadline := time.Now().Add(patient); status == http.StatusServiceUnavailable && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(insistence); status == http.StatusServiceUnavailable && time.Now().Before(deadline); {
 				wait(ctx, 500*time.Millisecond)
 				status, answer, err = c.ask(ctx, url+o.Path, http.MethodPost, o.Body)
 			}
