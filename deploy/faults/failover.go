@@ -42,9 +42,9 @@ type loss struct {
 // found is how long after Redis was itself again somebody who asked all the time was answered.
 func (l loss) found() time.Duration { return l.answered - max(l.promoted, l.whole) }
 
-// foundLimit is how long that may take: several looks at the cluster, on a machine that does
-// much else.
-const foundLimit = 15 * time.Second
+// foundLimit is how long that may take: several looks at the cluster, and one lease of 15 s, since
+// replicas die as well, and one may have had the message under work.
+const foundLimit = 20 * time.Second
 
 // losing kills masters of the cluster, that of one app after that of the other.
 func losing(o options, victims ...string) fault {
