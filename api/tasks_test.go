@@ -291,6 +291,8 @@ func TestACallWithItsOwnIdFiresOnce(t *testing.T) {
 func TestASlowCallIsATask(t *testing.T) {
 	s := slowly(t)
 	goOn := make(chan struct{})
+	finish := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(finish)
 	s.sink.answers(func(effect.Effect) effect.Outcome {
 		<-goOn
 		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"rows":7}`)}
@@ -304,7 +306,7 @@ func TestASlowCallIsATask(t *testing.T) {
 		now := replica.task(begun["taskId"])
 		require.Equal(t, []any{"working", "attempt 1 is under way"}, []any{now["status"], now["statusMessage"]})
 	}
-	close(goOn)
+	finish()
 	require.Eventually(t, func() bool { return elsewhere.task(begun["taskId"])["status"] == "completed" }, time.Minute, time.Millisecond)
 	require.Equal(t, `{"rows":7}`, text(elsewhere.task(begun["taskId"])["result"].(map[string]any)))
 	require.Len(t, s.triggersOf("s1"), 1)
@@ -348,6 +350,8 @@ func TestATaskSaysWhenItIsTriedAgain(t *testing.T) {
 func TestASlowConfirmationIsATask(t *testing.T) {
 	s := slowly(t)
 	goOn := make(chan struct{})
+	finish := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(finish)
 	s.sink.answers(func(effect.Effect) effect.Outcome {
 		<-goOn
 		return effect.Outcome{Verdict: effect.Done, Status: 200}
@@ -357,7 +361,7 @@ func TestASlowConfirmationIsATask(t *testing.T) {
 	require.Equal(t, "input_required", a.task(id)["status"])
 	a.update(id, `{"confirm":{"action":"accept","content":{"confirm":true}}}`)
 	require.Equal(t, "working", a.task(id)["status"])
-	close(goOn)
+	finish()
 	require.Eventually(t, func() bool { return a.task(id)["status"] == "completed" }, time.Minute, time.Millisecond)
 }
 

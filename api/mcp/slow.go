@@ -48,7 +48,8 @@ func (x *exchange) fireWithin(d trigger.Direct) (json.RawMessage, error) {
 }
 
 // within does something that ends with the first attempt at a trigger's call, which it may take
-// long to make. It returns errSlow when TaskAfter is over and the trigger is there.
+// long to make. It returns errSlow when TaskAfter is over and the trigger is there, and waits for no
+// yes any more.
 func (x *exchange) within(triggerID string, do func(context.Context) error) error {
 	select {
 	case x.server.slow <- struct{}{}:
@@ -68,10 +69,10 @@ func (x *exchange) within(triggerID string, do func(context.Context) error) erro
 			return err
 		case <-timer.C:
 		}
-		if _, err := x.record(triggerID); err == nil {
+		if record, err := x.record(triggerID); err == nil && record.State != trigger.StateConfirming {
 			return errSlow
 		}
-		timer.Reset(storedSoon) // it is not stored yet: Redis takes its time, and not the endpoint
+		timer.Reset(storedSoon) // nothing is stored yet: Redis takes its time, and not the endpoint
 	}
 }
 
