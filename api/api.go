@@ -68,6 +68,9 @@ type Options struct {
 	Asked mcp.Asked
 	// SERMAS says that its clients are served, at /mqtt. Off: they are told how to turn it on.
 	SERMAS bool
+	// Filters is how many filters the clients of MQTT may have here for one app; all apps have
+	// room for twice as many. Missing: 32,768.
+	Filters int
 	// Lineages knows until when access tokens were renewed. Missing: none was.
 	Lineages mqtt.Lineages
 	// TaskAfter is how long a call by MCP may take before it is a task. Missing: 2 s.

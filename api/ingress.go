@@ -56,7 +56,7 @@ func (o Options) chats(people users) []route {
 func (o Options) brokers(by auth.Authenticator) []route {
 	served := mqtt.New(mqtt.Options{
 		Engine: o.Engine, Events: o.Events, Principal: by.Principal, StillGood: by.StillGood,
-		Lineages: o.Lineages, Enter: admission.NewStreamLimit(o.Streams).Enter, Closing: o.Closing, Now: o.Now, Logger: o.Logger,
+		Lineages: o.Lineages, Enter: admission.NewStreamLimit(o.Streams).Enter, Filters: o.Filters, Closing: o.Closing, Now: o.Now, Logger: o.Logger,
 	})
 	return []route{{method: http.MethodGet, path: "/mqtt", handle: o.forSERMAS(served.Serve), open: true, reads: true}}
 }

@@ -97,6 +97,8 @@ func (c *subscriber) next(kind byte) (pk packets.Packet) {
 		err = pk.PublishDecode(body)
 	case packets.Puback:
 		err = pk.PubackDecode(body)
+	case packets.Disconnect:
+		err = pk.DisconnectDecode(body)
 	}
 	require.NoError(c.t, err)
 	return pk

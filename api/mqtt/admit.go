@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -15,8 +16,13 @@ import (
 	"earshot/repositories/store"
 )
 
-// maxPacket is the longest packet of a client, in bytes: it says who it is and what it wants.
-const maxPacket = 64 << 10
+const (
+	// maxPacket is the longest packet of a client, in bytes: it says who it is and what it wants.
+	maxPacket = 64 << 10
+	// maxFirst is the longest first packet, in bytes, parts of which are kept with the connection:
+	// room for an id and a token.
+	maxFirst = 8 << 10
+)
 
 // refusal is why a client is not let in, as it is answered.
 type refusal struct {
@@ -30,12 +36,17 @@ var (
 	unauthorized = packets.ErrNotAuthorized
 	unavailable  = packets.ErrServerUnavailable
 	tooMany      = packets.ErrServerBusy
+	tooManyOfOne = packets.ErrQuotaExceeded
 	unknown      = packets.ErrUnsupportedProtocolVersion
 )
 
+// quotaReason says which filters a client may have.
+var quotaReason = fmt.Sprintf("too many filters: a client may have %d of at most %d bytes and %d levels, as long as its app has room", maxFilters, maxFilterBytes, maxFilterLevels)
+
 // older are the refusals in the words of the versions before (MQTT 3.1.1, table 3.1).
 var older = map[packets.Code]packets.Code{
-	unauthorized: packets.Err3NotAuthorized, unavailable: packets.Err3ServerUnavailable, tooMany: packets.Err3ServerUnavailable, unknown: packets.Err3UnsupportedProtocolVersion,
+	unauthorized: packets.Err3NotAuthorized, unavailable: packets.Err3ServerUnavailable, tooMany: packets.Err3ServerUnavailable,
+	tooManyOfOne: packets.Err3ServerUnavailable, unknown: packets.Err3UnsupportedProtocolVersion,
 }
 
 func (c *connection) refuse(code packets.Code) *refusal {
@@ -141,7 +152,7 @@ func (c *connection) first() (said packets.Packet, err error) {
 			break
 		}
 	}
-	if length > maxPacket {
+	if length > maxFirst {
 		return said, errNotMQTT
 	}
 	body := make([]byte, length)

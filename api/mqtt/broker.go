@@ -5,7 +5,6 @@ import (
 	"log/slog"
 
 	mochi "github.com/mochi-mqtt/server/v2"
-	"github.com/mochi-mqtt/server/v2/packets"
 
 	"earshot/repositories/guarded"
 	"earshot/trigger/effect"
@@ -15,6 +14,7 @@ import (
 type broker struct {
 	appID   string
 	server  *mochi.Server
+	rules   *rules
 	log     *slog.Logger
 	clients int // guarded by the mutex of the Server
 	stop    context.CancelFunc
@@ -39,7 +39,7 @@ func (s *Server) join(ctx context.Context, appID string) (*broker, error) {
 		stop()
 		return nil, err
 	}
-	made := &broker{appID: appID, server: newServer(s.Logger), log: s.Logger, stop: stop, ended: make(chan struct{})}
+	made := s.newBroker(appID, stop)
 	b := s.enter(appID, made)
 	if b != made {
 		stop() // somebody else was faster
@@ -119,50 +119,27 @@ func (b *broker) serve(conn *connection) {
 			b.log.Error("mqtt.panic", "app", b.appID, "panic", fault)
 		}
 		_ = conn.Close()
+		b.rules.forget(conn)
 	}()
 	if err := b.server.EstablishConnection(b.appID, conn); err != nil {
 		b.log.Debug("mqtt.over", "app", b.appID, "error", err.Error())
 	}
 }
 
-// newServer returns a broker to which only this process publishes. It is never told to Serve: it
-// has no listeners, and what it would publish of itself is of no app.
-func newServer(log *slog.Logger) *mochi.Server {
+// newBroker returns the broker of an app, to which only this process publishes. It is never told to
+// Serve: it has no listeners, and what it would publish of itself is of no app.
+func (s *Server) newBroker(appID string, stop context.CancelFunc) *broker {
 	can := mochi.NewDefaultServerCapabilities()
 	can.MaximumPacketSize, can.MaximumClientWritesPending, can.MaximumSessionExpiryInterval = maxPacket, maxQueued, 0
-	server := mochi.New(&mochi.Options{Capabilities: can, InlineClient: true, Logger: slog.New(quiet{log.Handler()})})
-	if err := server.AddHook(&rules{}, nil); err != nil {
+	// Who publishes nothing needs no names for topics, and no properties of its own in what
+	// acknowledges that: the broker would keep both.
+	can.TopicAliasMaximum, can.Compatibilities.NoInheritedPropertiesOnAck = 0, true
+	server := mochi.New(&mochi.Options{Capabilities: can, InlineClient: true, Logger: slog.New(quiet{s.Logger.Handler()})})
+	rules := &rules{appID: appID, limits: s.limits, server: server, named: map[string]*mochi.Client{}}
+	if err := server.AddHook(rules, nil); err != nil {
 		panic("the hook of the broker takes no configuration: " + err.Error())
 	}
-	return server
-}
-
-// rules are what the clients of a broker may do: subscribe to what they like, and nothing else.
-type rules struct{ mochi.HookBase }
-
-// Provides says which questions of the broker are answered here.
-func (*rules) Provides(question byte) bool {
-	return question == mochi.OnConnectAuthenticate || question == mochi.OnACLCheck || question == mochi.OnPublish
-}
-
-// OnConnectAuthenticate lets everybody in, since admit has asked who it is. A last will would be
-// published without a question, and a session that outlives its connection would be on this
-// replica alone: both are taken from the client.
-func (*rules) OnConnectAuthenticate(client *mochi.Client, _ packets.Packet) bool {
-	client.Properties.Will, client.Properties.Clean = mochi.Will{}, true
-	return true
-}
-
-// OnACLCheck lets every filter pass: there are no topics here but those of the app. It lets
-// publications pass too, since a refusal would end the connection.
-func (*rules) OnACLCheck(*mochi.Client, string, bool) bool { return true }
-
-// OnPublish acknowledges what a client publishes, and drops it.
-func (*rules) OnPublish(client *mochi.Client, packet packets.Packet) (packets.Packet, error) {
-	if client.Net.Inline {
-		return packet, nil
-	}
-	return packet, packets.CodeSuccessIgnore
+	return &broker{appID: appID, server: server, rules: rules, log: s.Logger, stop: stop, ended: make(chan struct{})}
 }
 
 // quiet passes on what the broker logs from the level of errors: the rest are packets with what

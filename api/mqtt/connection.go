@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coder/websocket"
+	mochi "github.com/mochi-mqtt/server/v2"
 )
 
 // What waits to be written to clients is bounded as it is for event streams: in messages and in
@@ -29,9 +30,17 @@ type connection struct {
 	read    []byte
 	version byte
 
-	cut   func()
-	queue chan []byte
-	ended chan struct{} // closed with the connection
+	cut      func()
+	queue    chan []byte   // nil is the end of what is to be written
+	ended    chan struct{} // closed with the connection
+	finished chan struct{} // closed when what was queued before finish is written
+
+	// Of the broker, whose goroutine for the connection alone uses them.
+	client   *mochi.Client // nil until it has begun
+	chosen   string        // the id that the client chose
+	filters  int           // that are counted
+	refused  []bool        // which filters of the last SUBSCRIBE
+	refusals int           // of those packets, in which a filter was refused
 
 	mu     sync.Mutex
 	closed bool
@@ -43,7 +52,7 @@ type connection struct {
 func newConnection(ctx context.Context, socket *websocket.Conn, inAll *atomic.Int64) *connection {
 	c := &connection{
 		Conn:  websocket.NetConn(ctx, socket, websocket.MessageBinary),
-		queue: make(chan []byte, maxQueued), inAll: inAll, cut: func() { _ = socket.CloseNow() }, ended: make(chan struct{}),
+		queue: make(chan []byte, maxQueued), inAll: inAll, cut: func() { _ = socket.CloseNow() }, ended: make(chan struct{}), finished: make(chan struct{}),
 	}
 	go c.write()
 	return c
@@ -53,14 +62,29 @@ func newConnection(ctx context.Context, socket *websocket.Conn, inAll *atomic.In
 func (c *connection) Read(into []byte) (int, error) {
 	if len(c.read) > 0 {
 		n := copy(into, c.read)
-		c.read = c.read[n:]
+		if c.read = c.read[n:]; len(c.read) == 0 {
+			c.read = nil
+		}
 		return n, nil
 	}
 	return c.Conn.Read(into)
 }
 
+// begin notes the client that a broker has made of the connection.
+func (c *connection) begin(chosen string, client *mochi.Client) { c.chosen, c.client = chosen, client }
+
+// finish has the connection ended when what is queued is written.
+func (c *connection) finish() {
+	if !c.enqueue(nil) {
+		c.close()
+	}
+}
+
 // Write queues data, and never waits. One message has room whatever its size.
 func (c *connection) Write(data []byte) (int, error) {
+	if len(data) == 0 {
+		return 0, nil
+	}
 	if !c.enqueue(append([]byte(nil), data...)) {
 		c.close()
 		return 0, errSlow
@@ -95,6 +119,10 @@ func (c *connection) write() {
 	for {
 		select {
 		case data := <-c.queue:
+			if data == nil {
+				close(c.finished)
+				return
+			}
 			if _, err := c.Conn.Write(data); err != nil {
 				c.close()
 				return

@@ -1,6 +1,7 @@
 package mqtt
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -34,6 +35,9 @@ type Options struct {
 	Lineages Lineages
 	// Enter counts one more connection of an app.
 	Enter func(scope repositories.Scope) (leave func(), err error)
+	// Filters is how many filters the clients of an app may have here; all apps have room for
+	// twice as many. Missing: 32,768.
+	Filters int
 	// Closing ends the connections when it is closed.
 	Closing <-chan struct{}
 	Now     func() time.Time
@@ -63,10 +67,13 @@ type Server struct {
 	mu      sync.Mutex
 	brokers map[string]*broker // by app, while somebody is connected
 	queued  atomic.Int64       // bytes that wait for clients
+	limits  *limits
 }
 
 // New returns a server without clients.
-func New(options Options) *Server { return &Server{Options: options, brokers: map[string]*broker{}} }
+func New(options Options) *Server {
+	return &Server{Options: options, brokers: map[string]*broker{}, limits: newLimits(options.Filters)}
+}
 
 const (
 	// subprotocol is how MQTT is named in WebSockets (MQTT 3.1.1, section 6.0); clients of
@@ -116,6 +123,12 @@ func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 		_ = socket.Close(websocket.StatusPolicyViolation, no.reason)
 		return
 	}
+	part, room := s.limits.enter(callerOf(who))
+	if !room {
+		conn.refuse(tooManyOfOne).send(conn.Conn)
+		return
+	}
+	defer part()
 	leave, err := s.Enter(repositories.Scope{AppID: who.AppID()})
 	if err != nil {
 		conn.refuse(tooMany).send(conn.Conn)
@@ -133,19 +146,27 @@ func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 		defer close(gone)
 		b.serve(conn)
 	}()
-	_ = socket.Close(s.await(ctx, who, gone, b.ended))
+	_ = socket.Close(s.await(ctx, who, gone, conn.finished, b.ended))
 	conn.close()
 	<-gone
 }
 
+// callerOf names whose connections are counted together: a key with those that were made by it, or
+// an access token with those that it is renewed to.
+func callerOf(who auth.Principal) string {
+	return who.AppID() + " " + cmp.Or(who.Lineage, who.RootKey)
+}
+
 // await returns when a connection is to end, with what is said of that.
-func (s *Server) await(ctx context.Context, who auth.Principal, gone, ended <-chan struct{}) (websocket.StatusCode, string) {
+func (s *Server) await(ctx context.Context, who auth.Principal, gone, finished, ended <-chan struct{}) (websocket.StatusCode, string) {
 	checks, watch := time.NewTicker(auth.Recheck), auth.NewWatch(s.Now, func(ctx context.Context) error { return s.good(ctx, &who) })
 	defer checks.Stop()
 	for {
 		select {
 		case <-gone:
 			return websocket.StatusNormalClosure, ""
+		case <-finished:
+			return websocket.StatusPolicyViolation, quotaReason
 		case <-ended:
 			return websocket.StatusTryAgainLater, "the events cannot be read now: connect again"
 		case <-s.Closing:

@@ -1,0 +1,88 @@
+package mqtt
+
+import (
+	"cmp"
+	"strings"
+	"sync"
+)
+
+// What clients may ask for is bounded, since a replica holds every filter for as long as its
+// client is connected: some 1 KiB for each of its levels.
+const (
+	// maxFilters is how many filters a client may have.
+	maxFilters = 64
+	// maxFilterBytes is how long a filter may be: the longest topic has less than 300 bytes.
+	maxFilterBytes = 512
+	// maxFilterLevels is how many levels a filter may have: topics have 6 at most, and a shared
+	// subscription has 2 more.
+	maxFilterLevels = 8
+	// maxRefused is how many SUBSCRIBE packets of a client may ask for more than it may have.
+	// With the next one its connection ends.
+	maxRefused = 8
+	// defaultFilters is how many filters the clients of an app may have on a replica.
+	defaultFilters = 1 << 15
+	// appsWorth is how many such apps a replica has room for.
+	appsWorth = 2
+	// maxOfCaller is how many connections a replica keeps for one key, with those made by it, or for
+	// one access token, with those that it is renewed to. It is that of the event streams of a
+	// session.
+	maxOfCaller = 100
+)
+
+// limits counts what the clients of a replica hold. It is safe for concurrent use.
+type limits struct {
+	ofApp, inAll int // the most filters
+	mu           sync.Mutex
+	filters      map[string]int // by app
+	all          int
+	callers      map[string]int // connections by caller
+}
+
+func newLimits(ofApp int) *limits {
+	ofApp = cmp.Or(ofApp, defaultFilters)
+	return &limits{ofApp: ofApp, inAll: appsWorth * ofApp, filters: map[string]int{}, callers: map[string]int{}}
+}
+
+// takeFilter counts one more filter of an app, and reports whether there was room for it.
+func (l *limits) takeFilter(appID string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.filters[appID] >= l.ofApp || l.all >= l.inAll {
+		return false
+	}
+	l.filters[appID]++
+	l.all++
+	return true
+}
+
+func (l *limits) giveFiltersBack(appID string, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all -= n
+	if l.filters[appID] -= n; l.filters[appID] == 0 {
+		delete(l.filters, appID)
+	}
+}
+
+// enter counts one more connection of a caller, until it leaves; false where it has as many as it
+// may have.
+func (l *limits) enter(caller string) (leave func(), room bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.callers[caller] >= maxOfCaller {
+		return nil, false
+	}
+	l.callers[caller]++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.callers[caller]--; l.callers[caller] == 0 {
+			delete(l.callers, caller)
+		}
+	}, true
+}
+
+// isShort reports whether a filter is no longer and has no more levels than a topic could match.
+func isShort(filter string) bool {
+	return len(filter) <= maxFilterBytes && strings.Count(filter, "/") < maxFilterLevels
+}

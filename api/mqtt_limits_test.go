@@ -1,0 +1,234 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/mochi-mqtt/server/v2/packets"
+	"github.com/stretchr/testify/require"
+
+	"earshot/api"
+	"earshot/repositories/unraced"
+)
+
+// asks subscribes to filters and returns what is answered for each.
+func (c *subscriber) asks(filters ...string) packets.Packet {
+	c.t.Helper()
+	asked := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Subscribe, Qos: 1}, PacketID: 1}
+	for _, filter := range filters {
+		asked.Filters = append(asked.Filters, packets.Subscription{Filter: filter})
+	}
+	c.send(asked, (*packets.Packet).SubscribeEncode)
+	return c.next(packets.Suback)
+}
+
+// leaves takes filters back.
+func (c *subscriber) leaves(filters ...string) {
+	c.t.Helper()
+	asked := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Unsubscribe, Qos: 1}, PacketID: 2}
+	for _, filter := range filters {
+		asked.Filters = append(asked.Filters, packets.Subscription{Filter: filter})
+	}
+	c.send(asked, (*packets.Packet).UnsubscribeEncode)
+	c.next(packets.Unsuback)
+}
+
+// granted counts the filters that were taken, and checks how the others were refused.
+func granted(t *testing.T, got packets.Packet, refusal byte) (n int) {
+	t.Helper()
+	for _, code := range got.ReasonCodes {
+		if code == 0 {
+			n++
+			continue
+		}
+		require.Equal(t, refusal, code)
+	}
+	return n
+}
+
+// some are n filters of a name.
+func some(name string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("app/clinic/%s/%d", name, i)
+	}
+	return list
+}
+
+func mqtt5(hello *packets.Packet) { hello.ProtocolVersion = 5 }
+
+func named(id string) func(*packets.Packet) {
+	return func(hello *packets.Packet) { hello.Connect.ClientIdentifier = id }
+}
+
+func TestClientOfMQTTHas64Filters(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, sermas)
+	key := s.keyFor("clinic", `"triggers"`)
+	older, newer := s.connected(key, named("older")), s.connected(key, named("newer"), mqtt5)
+	for client, refusal := range map[*subscriber]byte{older: 0x80, newer: 0x97} {
+		got := client.asks(some("a", 2000)...)
+		require.Len(t, got.ReasonCodes, 2000)
+		require.Equal(t, 64, granted(t, got, refusal))
+		require.Equal(t, 64, granted(t, client.asks(some("a", 64)...), refusal), "those that it has may be asked for again")
+		client.leaves(some("a", 10)...)
+		require.Equal(t, 10, granted(t, client.asks(some("b", 20)...), refusal))
+	}
+	require.Contains(t, newer.asks("app/other").Properties.ReasonString, "a client may have 64")
+	older.leaves("app/clinic/b/0")
+	require.Equal(t, byte(0), older.asks("app/clinic/dialogue/tool/+").ReasonCodes[0])
+	s.publish("tool.trigger.clinic.s1.book", "s1", `{"appId":"clinic","name":"book"}`)
+	topic, _ := older.hears()
+	require.Equal(t, "app/clinic/dialogue/tool/book", topic, "it hears what it has a filter for")
+}
+
+func TestFilterOverMQTTIsNoLongerThanATopicCouldBe(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, sermas)
+	client := s.connected(s.keyFor("clinic", `"triggers"`), mqtt5)
+	long, deep := strings.Repeat("x", 512), "$share/g/a/b/c/d/e/f"
+	got := client.asks(long, long+"x", deep, deep+"/g", "app/clinic/dialogue/tool/changed/"+strings.Repeat("r", 128))
+	require.Equal(t, []byte{0, 0x97, 0, 0x97, 0}, got.ReasonCodes)
+}
+
+// Who goes on to ask is told why its connection ends: by the protocol where that can say it, and by
+// the WebSocket in any case.
+func TestClientOfMQTTThatGoesOnAskingIsCutOff(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, sermas)
+	key := s.keyFor("clinic", `"triggers"`)
+	for _, version := range []byte{4, 5} {
+		client := s.connected(key, named(fmt.Sprint("v", version)), func(hello *packets.Packet) { hello.ProtocolVersion = version })
+		client.asks(some("a", 64)...)
+		for range 9 {
+			require.NotZero(t, client.asks("app/clinic/more").ReasonCodes[0])
+		}
+		if version == 5 {
+			require.EqualValues(t, 0x97, client.next(packets.Disconnect).ReasonCode)
+		}
+		_, err := client.in.ReadByte()
+		var closed websocket.CloseError
+		if errors.As(err, &closed) { // else the client has noticed it in another way
+			require.Equal(t, websocket.StatusPolicyViolation, closed.Code)
+		}
+		require.Error(t, err)
+	}
+	require.Equal(t, 64, granted(t, s.connected(key).asks(some("a", 64)...), 0), "another connection begins anew")
+}
+
+func TestAppHasRoomForSoManyFiltersOverMQTT(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, sermas, func(o *api.Options) { o.Filters = 100 })
+	for _, app := range []string{"b", "c"} {
+		s.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
+	}
+	mine, b, c := s.keyFor("clinic", `"triggers"`), s.keyFor("b", `"triggers"`), s.keyFor("c", `"triggers"`)
+	first, second := s.connected(mine, named("1")), s.connected(mine, named("2"))
+	require.Equal(t, 64, granted(t, first.asks(some("a", 64)...), 0x80))
+	require.Equal(t, 36, granted(t, second.asks(some("b", 64)...), 0x80), "an app has 100 here")
+	require.Equal(t, 64, granted(t, s.connected(b, named("1")).asks(some("a", 64)...), 0x80))
+	require.Equal(t, 36, granted(t, s.connected(b, named("2")).asks(some("a", 64)...), 0x80))
+	third := s.connected(c)
+	require.Equal(t, 0, granted(t, third.asks(some("a", 1)...), 0x80), "and all apps 200")
+	_ = first.conn.Close()
+	require.Eventually(t, func() bool { return s.connected(c, named("later")).asks("app/c/y").ReasonCodes[0] == 0 }, time.Minute, 10*time.Millisecond, "what ends makes room")
+	require.Zero(t, third.asks("app/c/x").ReasonCodes[0])
+}
+
+// A client that connects again has what it asks for then. What it had before is no longer counted,
+// whichever version it speaks and whatever it says of its session.
+func TestConnectionThatIsTakenOverLeavesNoFilters(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, sermas, func(o *api.Options) { o.Filters = 64 })
+	key := s.keyFor("clinic", `"triggers"`)
+	resumes := func(hello *packets.Packet) {
+		hello.Connect.Clean = false
+		hello.Properties.SessionExpiryInterval, hello.Properties.SessionExpiryIntervalFlag = 3600, true
+	}
+	for _, change := range [][]func(*packets.Packet){{}, {mqtt5}, {mqtt5, resumes}} {
+		earlier := s.connected(key, change...)
+		earlier.awaitsRoom()
+		earlier.asks(some("a", 64)...)
+		later := s.connected(key, change...)
+		_, err := io.Copy(io.Discard, earlier.in)
+		require.Error(t, err, "it ends")
+		later.awaitsRoom()
+		_ = later.conn.Close()
+	}
+}
+
+// awaitsRoom waits until a client can have all filters of its app.
+func (c *subscriber) awaitsRoom() {
+	c.t.Helper()
+	refusal := byte(0x80)
+	if c.version == 5 {
+		refusal = packets.ErrQuotaExceeded.Code
+	}
+	require.Eventually(c.t, func() bool {
+		return granted(c.t, c.asks("app/clinic/z"), refusal) == 1
+	}, time.Minute, 10*time.Millisecond)
+	got := granted(c.t, c.asks(some("z", 63)...), refusal)
+	c.leaves(append(some("z", 63), "app/clinic/z")...)
+	require.Equal(c.t, 63, got)
+}
+
+func TestCallerHas100ConnectionsOverMQTT(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, sermas)
+	key, other := s.keyFor("clinic", `"triggers"`), s.keyFor("clinic", `"messages"`)
+	first := s.connected(key, named("0"))
+	for i := range 99 {
+		require.Zero(t, s.connected(key, named(fmt.Sprint(i+1))).code)
+	}
+	require.EqualValues(t, 3, s.connected(key, named("more")).code)
+	require.EqualValues(t, 0x97, s.connected(key, named("more"), mqtt5).code)
+	require.Zero(t, s.connected(other, named("other")).code, "another key has its own")
+	_ = first.conn.Close()
+	require.Eventually(t, func() bool { return s.connected(key, named("again")).code == 0 }, time.Minute, 10*time.Millisecond)
+}
+
+// A client publishes nothing, so that nothing of what it sends is kept.
+func TestClientOfMQTTNamesNoTopicsByNumbers(t *testing.T) {
+	t.Parallel()
+	s := onStage(t, sermas)
+	client := s.connected(s.keyFor("clinic", `"triggers"`), mqtt5)
+	client.send(packets.Packet{
+		FixedHeader: packets.FixedHeader{Type: packets.Publish}, TopicName: strings.Repeat("x", 60<<10), Payload: []byte(`{}`),
+		Properties: packets.Properties{TopicAlias: 1, TopicAliasFlag: true},
+	}, (*packets.Packet).PublishEncode)
+	_, _ = client.conn.Write([]byte{packets.Pingreq << 4, 0})
+	client.ended()
+}
+
+// What the filters of a client keep is what they are, and not the packets that they came in.
+func TestFiltersOverMQTTKeepNoPackets(t *testing.T) {
+	unraced.Only(t)
+	s := onStage(t, sermas)
+	key := s.keyFor("clinic", `"triggers"`)
+	before := heap()
+	const clients = 16
+	for i := range clients {
+		client := s.connected(key, named(fmt.Sprint(i)), mqtt5)
+		for _, filter := range some(fmt.Sprint(i), 64) {
+			asked := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Subscribe, Qos: 1}, PacketID: 1, Filters: packets.Subscriptions{{Filter: filter}}}
+			asked.Properties.User = []packets.UserProperty{{Key: "x", Val: strings.Repeat("x", 60<<10)}}
+			client.send(asked, (*packets.Packet).SubscribeEncode)
+			require.Zero(t, client.next(packets.Suback).ReasonCodes[0])
+		}
+	}
+	require.Less(t, heap()-before, int64(clients<<20), "64 packets of each client would be 4 MiB")
+}
+
+// heap is how many bytes are in use.
+func heap() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
