@@ -110,7 +110,7 @@ func (h apps) change(c echo.Context, on store.Condition, to func(there *reposito
 		return err
 	}
 	return tagged(c, answer.CreatedOr(http.StatusOK, created), app.Revision,
-		notedApp{app, h.notes.on(c.Request().Context(), repositories.Scope{AppID: app.ID}, nil)})
+		notedApp{app, append(app.NotesInWords(), h.notes.on(c.Request().Context(), repositories.Scope{AppID: app.ID}, nil)...)})
 }
 
 // checkModel refuses settings that name a model which this service cannot ask: each message

@@ -131,6 +131,7 @@ func (h sessionTokens) post(c echo.Context) error {
 	who := auth.PrincipalOf(c)
 	token := store.SessionToken{
 		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), KeyID: who.KeyID, Expires: h.now().Add(life).UTC().Truncate(time.Second), Life: alive,
+		ModuleID: who.Grant().ModuleID, Grant: who.Grant().Word,
 	}
 	if !who.Expires.IsZero() && who.Expires.Before(token.Expires) {
 		token.Expires = who.Expires
@@ -202,6 +203,10 @@ func (noKeys) LifeOf(context.Context, string, string) (store.Generation, error) 
 	return store.Generation{}, nil
 }
 
+func (noKeys) Granted(context.Context, string, string, func(repositories.Module) bool) error {
+	return nil
+}
+
 func (noKeys) CreateKey(context.Context, string, store.NewKey) (store.AppKey, secret.Secret, error) {
 	return store.AppKey{}, secret.Secret{}, fmt.Errorf("%w: this service keeps no keys", keyspace.ErrUnavailable)
 }
@@ -225,3 +230,5 @@ func (noTokens) OpenToken(secret.Secret) (store.SessionToken, error) {
 func (noTokens) OpenAccess(secret.Secret) (store.AccessToken, error) {
 	return store.AccessToken{}, store.ErrAccessToken
 }
+
+func (noTokens) SameGrant(string, string, repositories.Module) bool { return false }

@@ -179,6 +179,10 @@ func (s *storeDouble) LifeOf(_ context.Context, appID, _ string) (store.Generati
 	return store.Generation{App: appID}, nil
 }
 
+func (s *storeDouble) Granted(context.Context, string, string, func(repositories.Module) bool) error {
+	return nil
+}
+
 func (s *storeDouble) CreateKey(_ context.Context, appID string, asked store.NewKey) (store.AppKey, secret.Secret, error) {
 	s.took("CreateKey", appID, asked)
 	return store.AppKey{ID: "k1", Name: asked.Name, Scopes: asked.Scopes}, secret.New("ek_clinic.k1.x"), s.err

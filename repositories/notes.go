@@ -30,6 +30,62 @@ func (r *Repository) Notes() fault.List {
 	return notes
 }
 
+// minSecret is how long the secret of a module has to be, in characters, for clients to sign in
+// by it: nobody finds as many by trying.
+const minSecret = 16
+
+// fewDifferent are as few characters as a text of minSecret has that somebody holds a key down for.
+const fewDifferent = 3
+
+// Guessable says of the secret of the module why no client may sign in by it; empty where it may, or where
+// there is no secret here to judge by.
+func (m Module) Guessable() string {
+	text := []rune(m.Secret.Reveal())
+	different := map[rune]bool{}
+	for _, char := range text {
+		different[char] = true
+	}
+	switch {
+	case len(text) == 0 || m.Secret.IsMasked():
+		return ""
+	case len(text) < minSecret:
+		return fmt.Sprintf("is too short to sign in with: at least %d characters", minSecret)
+	case len(different) <= fewDifferent:
+		return fmt.Sprintf("is too easily guessed to sign in with: at least %d characters, more than %d of them different", minSecret, fewDifferent)
+	}
+	return ""
+}
+
+// Notes says of an app that was just decoded what its author may not expect, each with its place.
+func (a *App) Notes() fault.List {
+	var notes fault.List
+	for i, module := range a.Modules {
+		if why := module.Guessable(); why != "" {
+			notes.Add(fault.Point("modules", i, "secret"), "%s", why)
+		}
+	}
+	return notes
+}
+
+// NotesInWords are the Notes.
+func (a *App) NotesInWords() []string {
+	var words []string
+	more := 0
+	for _, module := range a.Modules {
+		switch why := module.Guessable(); {
+		case why == "":
+		case len(words) == maxNotes:
+			more++
+		default:
+			words = append(words, fmt.Sprintf("secret of module %q %s", module.ID, why))
+		}
+	}
+	if more > 0 {
+		words = append(words, fmt.Sprintf("and the secrets of %d modules more", more))
+	}
+	return words
+}
+
 // openParameter is what decides whether any text gets into a statement.
 type openParameter struct {
 	Type, Escape         string
@@ -97,7 +153,7 @@ func (r *Repository) NotesInWords() []string {
 	return words
 }
 
-// maxNotes is how many tools SameNames names, maxOthers of how many repositories beside the
+// maxNotes is how many tools SameNames names, and how many modules the notes on an app, maxOthers of how many repositories beside the
 // one that holds.
 const (
 	maxNotes  = 20

@@ -36,6 +36,9 @@ type Lives interface {
 	Generation(ctx context.Context, appID, sessionID string) (store.Generation, error)
 	// LifeOf is the Generation of a moment ago, which costs less.
 	LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error)
+	// Granted fails with repositories.ErrNotFound where a module is gone, or is not the one that
+	// an access token was granted to.
+	Granted(ctx context.Context, appID, moduleID string, same func(repositories.Module) bool) error
 }
 
 // Tokens signs session tokens, and knows its own and the access tokens of clients of SERMAS by
@@ -44,6 +47,7 @@ type Tokens interface {
 	SignToken(token store.SessionToken) (secret.Secret, error)
 	OpenToken(given secret.Secret) (store.SessionToken, error)
 	OpenAccess(given secret.Secret) (store.AccessToken, error)
+	SameGrant(grant, appID string, module repositories.Module) bool
 }
 
 // Authenticator authenticates requests by the admin key, the keys of apps, session tokens and
@@ -109,6 +113,7 @@ var (
 	errSessionOver   = errors.New("the session token has ended with its session")
 	errAccessExpired = errors.New("the access token has expired: renew it")
 	errAppOver       = errors.New("the access token has ended with its app")
+	errModuleOver    = errors.New("the access token has ended with its module, or with the secret of that: ask for another with clientId and clientSecret")
 )
 
 // Principal finds out whose a credential is, empty for none. Unauthorized makes the answer of
@@ -144,7 +149,7 @@ func (a Authenticator) byKey(ctx context.Context, sent secret.Secret) (Principal
 	return Principal{appID: appID, scopes: key.Scopes, KeyID: key.ID, RootKey: key.Root(), Expires: key.Expires}, err
 }
 
-// byToken reads a session token. It ends with the key that it was asked for with, so
+// byToken reads a session token. It ends with the key or module that it was asked for with, so
 // that whoever revokes a key that got out has revoked what was made with it, and with its
 // app and session: others may live under these names later.
 func (a Authenticator) byToken(ctx context.Context, sent secret.Secret) (Principal, error) {
@@ -155,11 +160,11 @@ func (a Authenticator) byToken(ctx context.Context, sent secret.Secret) (Princip
 	if !a.Now().Before(token.Expires) {
 		return Principal{}, errTokenExpired
 	}
-	who := Principal{appID: token.AppID, SessionID: token.SessionID, KeyID: token.KeyID, Expires: token.Expires, life: token.Life}
+	who := Principal{appID: token.AppID, SessionID: token.SessionID, KeyID: token.KeyID, Expires: token.Expires, life: token.Life, given: Grant{token.ModuleID, token.Grant}}
 	return who, a.StillGood(ctx, who)
 }
 
-// byAccess reads an access token. It ends with its app.
+// byAccess reads an access token. It ends with its app, with its module and with the secret of that.
 func (a Authenticator) byAccess(ctx context.Context, sent secret.Secret) (Principal, error) {
 	token, err := a.Tokens.OpenAccess(sent)
 	if err != nil {
@@ -169,7 +174,7 @@ func (a Authenticator) byAccess(ctx context.Context, sent secret.Secret) (Princi
 		return Principal{}, errAccessExpired
 	}
 	who := Principal{
-		appID: token.AppID, scopes: token.Scopes, RootKey: moduleName + token.ModuleID, module: token.ModuleID, Lineage: token.Lineage, Expires: token.Expires, life: token.Life,
+		appID: token.AppID, scopes: token.Scopes, RootKey: moduleName + token.ModuleID, module: token.ModuleID, given: Grant{token.ModuleID, token.Grant}, Lineage: token.Lineage, Expires: token.Expires, life: token.Life,
 	}
 	return who, a.StillGood(ctx, who)
 }
@@ -195,6 +200,13 @@ func (a Authenticator) StillGood(ctx context.Context, who Principal) error {
 	if errors.Is(err, repositories.ErrNotFound) || err == nil && life != who.life {
 		return over
 	}
+	if err != nil || who.given.Word == "" {
+		return err
+	}
+	err = a.Keys.Granted(ctx, who.appID, who.given.ModuleID, func(m repositories.Module) bool { return a.Tokens.SameGrant(who.given.Word, who.appID, m) })
+	if errors.Is(err, repositories.ErrNotFound) {
+		return errModuleOver
+	}
 	return err
 }
 
@@ -205,7 +217,7 @@ func Unauthorized(err error) error {
 		return err
 	case errors.Is(err, errNoKey):
 		return answer.NewProblem(http.StatusUnauthorized, err.Error()).With("WWW-Authenticate", answer.Challenge)
-	case isOneOf(err, store.ErrKey, store.ErrKeyExpired, store.ErrToken, store.ErrAccessToken, errTokenExpired, errSessionOver, errAccessExpired, errAppOver):
+	case isOneOf(err, store.ErrKey, store.ErrKeyExpired, store.ErrToken, store.ErrAccessToken, errTokenExpired, errSessionOver, errAccessExpired, errAppOver, errModuleOver):
 		return answer.NewProblem(http.StatusUnauthorized, err.Error()).With("WWW-Authenticate", answer.Challenge+`, error="invalid_token"`)
 	}
 	return err
@@ -226,9 +238,17 @@ type Principal struct {
 	RootKey   string           // with which it shares what is counted by key
 	Expires   time.Time        // zero for never
 	module    string           // of an access token
+	given     Grant            // of an access token, or of a session token that was asked for with one
 	Lineage   string           // of an access token, and of those that it is renewed to
 	life      store.Generation // of a session token or an access token
 }
+
+// Grant is the module that an access token was given to, and the word for that and its secret, which
+// an access token of an earlier version lacks.
+type Grant struct{ ModuleID, Word string }
+
+// Grant is what the principal's token ends with; the zero Grant of others.
+func (p Principal) Grant() Grant { return p.given }
 
 // Name is how records name the principal: the id of its key, admin, or module: and the id of
 // a module.

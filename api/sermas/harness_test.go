@@ -109,11 +109,11 @@ func start(t *testing.T, change ...func(*sermas.Options)) *service {
 func clinic(t *testing.T, change ...func(*sermas.Options)) *service {
 	s := start(t, change...)
 	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201)
-	s.call("PUT", "/v1/apps/other", `{"modules":[{"moduleId":"avatar","secret":"else"}]}`).is(201)
+	s.call("PUT", "/v1/apps/other", `{"modules":[{"moduleId":"avatar","secret":"else-else-else-else"}]}`).is(201)
 	return s
 }
 
-const clinicBody = `{"modules":[{"moduleId":"avatar","secret":"s3cret"},{"moduleId":"calendar","clientId":"cal","secret":"c4l","tokenUrl":"https://id.example.org/token"}],
+const clinicBody = `{"modules":[{"moduleId":"avatar","secret":"s3cret-of-the-avatar"},{"moduleId":"calendar","clientId":"cal","secret":"c4l-of-the-calendar","tokenUrl":"https://id.example.org/token"}],
 	"settings":{"chatModeEnabled":true,"allowedOrigins":["https://clinic.example"]}}`
 
 // reply is what came back.
@@ -172,7 +172,7 @@ type tokens struct {
 func (s *service) signIn() tokens {
 	s.t.Helper()
 	var got tokens
-	s.call("POST", "/api/platform/token/access_token", `{"appId":"clinic","clientId":"avatar","clientSecret":"s3cret"}`, noKey).is(201).into(&got)
+	s.call("POST", "/api/platform/token/access_token", `{"appId":"clinic","clientId":"avatar","clientSecret":"s3cret-of-the-avatar"}`, noKey).is(201).into(&got)
 	return got
 }
 

@@ -11,14 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api/sermas"
+	"earshot/repositories/secret"
 )
 
 func TestTokensAreGivenToClientsOfTheAppsModules(t *testing.T) {
 	s := clinic(t)
 	for _, path := range []string{"/api/platform/token", "/api/platform/token/", "/api/platform/token/access_token"} {
-		for client, secret := range map[string]string{"avatar": "s3cret", "clinic-avatar": "s3cret", "cal": "c4l", "calendar": "c4l", "clinic-calendar": "c4l"} {
+		for client, key := range map[string]string{"avatar": "s3cret-of-the-avatar", "clinic-avatar": "s3cret-of-the-avatar", "cal": "c4l-of-the-calendar", "calendar": "c4l-of-the-calendar", "clinic-calendar": "c4l-of-the-calendar"} {
 			var got tokens
-			s.call("POST", path, `{"appId":"clinic","clientId":"`+client+`","clientSecret":"`+secret+`"}`, noKey).is(201).into(&got)
+			s.call("POST", path, `{"appId":"clinic","clientId":"`+client+`","clientSecret":"`+key+`"}`, noKey).is(201).into(&got)
 			require.Equal(t, 300, got.Expires)
 			require.Equal(t, "Bearer", got.Type)
 			raw, err := base64.RawURLEncoding.DecodeString(strings.Split(got.Access, ".")[1])
@@ -31,9 +32,9 @@ func TestTokensAreGivenToClientsOfTheAppsModules(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{
-		`{"appId":"clinic","clientId":"avatar","clientSecret":"c4l"}`, `{"appId":"clinic","clientId":"nobody","clientSecret":"s3cret"}`,
-		`{"appId":"other","clientId":"avatar","clientSecret":"s3cret"}`, `{"appId":"absent","clientId":"avatar","clientSecret":"s3cret"}`,
-		`{"appId":"a b","clientId":"avatar","clientSecret":"s3cret"}`, `{"appId":"clinic","clientId":"avatar","clientSecret":"***"}`,
+		`{"appId":"clinic","clientId":"avatar","clientSecret":"c4l-of-the-calendar"}`, `{"appId":"clinic","clientId":"nobody","clientSecret":"s3cret-of-the-avatar"}`,
+		`{"appId":"other","clientId":"avatar","clientSecret":"s3cret-of-the-avatar"}`, `{"appId":"absent","clientId":"avatar","clientSecret":"s3cret-of-the-avatar"}`,
+		`{"appId":"a b","clientId":"avatar","clientSecret":"s3cret-of-the-avatar"}`, `{"appId":"clinic","clientId":"avatar","clientSecret":"***"}`,
 	} {
 		got := s.call("POST", "/api/platform/token", wrong, noKey).is(401)
 		require.Contains(t, got.body, "no app has a module")
@@ -42,7 +43,7 @@ func TestTokensAreGivenToClientsOfTheAppsModules(t *testing.T) {
 	for _, part := range []string{`"/appId","detail":"is missing"`, `"/clientId","detail":"is no text"`, `"/clientSecret","detail":"is missing"`} {
 		require.Contains(t, faults, part)
 	}
-	require.NotContains(t, s.log.String(), "s3cret")
+	require.NotContains(t, s.log.String(), "s3cret-of-the-avatar")
 }
 
 func TestTokensAreRenewedAsLongAsTheirModuleIsThere(t *testing.T) {
@@ -50,19 +51,19 @@ func TestTokensAreRenewedAsLongAsTheirModuleIsThere(t *testing.T) {
 	first := s.signIn()
 	for _, path := range []string{"/api/platform/token/refresh", "/api/platform/token/refresh_token"} {
 		var got tokens
-		s.call("POST", path, `{"refreshToken":"`+first.Refresh+`","appId":"clinic","clientId":"avatar","clientSecret":"s3cret"}`, noKey).is(201).into(&got)
+		s.call("POST", path, `{"refreshToken":"`+first.Refresh+`","appId":"clinic","clientId":"avatar","clientSecret":"s3cret-of-the-avatar"}`, noKey).is(201).into(&got)
 		require.NotEqual(t, first.Access, got.Access)
 		s.call("GET", "/v1/apps/clinic/tools", "", with(got.Access)).is(200)
 		s.call("GET", "/v1/apps/clinic/tools", "", with(got.Refresh)).is(401)
 		s.call("POST", path, `{"refreshToken":"`+got.Refresh+`","appId":"clinic"}`, noKey).is(201)
 	}
 	var anew tokens
-	s.call("POST", "/api/platform/token/refresh", `{"appId":"clinic","clientId":"avatar","clientSecret":"s3cret"}`, noKey).is(201).into(&anew)
+	s.call("POST", "/api/platform/token/refresh", `{"appId":"clinic","clientId":"avatar","clientSecret":"s3cret-of-the-avatar"}`, noKey).is(201).into(&anew)
 	require.NotEmpty(t, anew.Access, "without a token to renew it is given as at first, as in SERMAS")
 	const path = "/api/platform/token/refresh"
 	for _, wrong := range []string{
 		`{"refreshToken":"` + first.Access + `","appId":"clinic"}`, `{"refreshToken":"x","appId":"clinic"}`, `{"refreshToken":"` + first.Refresh + `","appId":"other"}`,
-		`{"refreshToken":"` + first.Refresh + `","appId":"clinic","clientId":"cal"}`, `{"refreshToken":"` + first.Refresh + `","appId":"clinic","clientSecret":"c4l"}`,
+		`{"refreshToken":"` + first.Refresh + `","appId":"clinic","clientId":"cal"}`, `{"refreshToken":"` + first.Refresh + `","appId":"clinic","clientSecret":"c4l-of-the-calendar"}`,
 	} {
 		s.call("POST", path, wrong, noKey).is(401)
 	}
@@ -77,7 +78,7 @@ func TestTokensOfAnEarlierModuleRenewNothing(t *testing.T) {
 	s := clinic(t)
 	renew := `{"refreshToken":"` + s.signIn().Refresh + `","appId":"clinic"}`
 	const path = "/api/platform/token/refresh_token"
-	s.call("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"another"}]}`).is(200)
+	s.call("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"another-of-the-avatar"}]}`).is(200)
 	s.call("POST", path, renew, noKey).is(401)
 	s.call("PUT", "/v1/apps/clinic", `{}`).is(200)
 	s.call("POST", path, renew, noKey).is(401)
@@ -86,6 +87,46 @@ func TestTokensOfAnEarlierModuleRenewNothing(t *testing.T) {
 	s.call("DELETE", "/v1/apps/clinic", "").is(204)
 	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201)
 	s.call("POST", path, renew, noKey).is(401)
+}
+
+// A token ends with its module at once, and not when it is to be renewed.
+func TestTokensEndWithTheirModule(t *testing.T) {
+	s := clinic(t)
+	first := s.signIn()
+	s.call("GET", "/v1/apps/clinic/tools", "", with(first.Access)).is(200)
+	s.call("PATCH", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"another-of-the-avatar"}]}`).is(200)
+	require.Eventually(t, func() bool { return s.call("GET", "/v1/apps/clinic/tools", "", with(first.Access)).StatusCode == 401 }, time.Minute, 10*time.Millisecond)
+	s.call("POST", "/api/dialogue/tools/r1", sent, with(first.Access)).is(401)
+	var next tokens
+	s.call("POST", "/api/platform/token", `{"appId":"clinic","clientId":"avatar","clientSecret":"another-of-the-avatar"}`, noKey).is(201).into(&next)
+	s.call("GET", "/v1/apps/clinic/tools", "", with(next.Access)).is(200)
+}
+
+// Who tries short secrets learns nothing by finding one; the operator is told in the log.
+func TestSecretThatIsGuessedEasilyIsNoSignIn(t *testing.T) {
+	s := clinic(t)
+	s.call("PUT", "/v1/apps/weak", `{"modules":[{"moduleId":"short","secret":"x1"},{"moduleId":"held","secret":"aaaaaaaaaaaaaaaaaaaa"},{"moduleId":"good","secret":"0123456789abcdef"}]}`).is(201)
+	answers := map[string]bool{}
+	for _, asked := range []string{`"clientId":"short","clientSecret":"x1"`, `"clientId":"short","clientSecret":"x2"`, `"clientId":"held","clientSecret":"aaaaaaaaaaaaaaaaaaaa"`, `"clientId":"nobody","clientSecret":"x1"`} {
+		for _, path := range []string{"/api/platform/token", "/api/platform/token/refresh"} {
+			got := s.call("POST", path, `{"appId":"weak",`+asked+`}`, noKey).is(401)
+			require.Contains(t, got.body, "at least 16 characters")
+			answers[got.body] = true
+		}
+	}
+	require.Len(t, answers, 1, "all are told the same")
+	require.Contains(t, s.log.String(), `"msg":"sermas.guessable","app":"weak","module":"short"`)
+	require.NotContains(t, s.log.String(), "x1")
+	var renewing tokens
+	s.call("POST", "/api/platform/token", `{"appId":"weak","clientId":"good","clientSecret":"0123456789abcdef"}`, noKey).is(201).into(&renewing)
+	s.call("POST", "/api/platform/token/refresh", `{"refreshToken":"`+renewing.Refresh+`"}`, noKey).is(201)
+}
+
+// Without an admin key everybody on the machine is the admin, and nothing is left to guess.
+func TestWithoutAnAdminKeyAnySecretIsASignIn(t *testing.T) {
+	s := start(t, func(o *sermas.Options) { o.Auth.Admin = secret.Secret{} })
+	s.call("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"x1"}]}`).is(201)
+	s.call("POST", "/api/platform/token", `{"appId":"clinic","clientId":"avatar","clientSecret":"x1"}`, noKey).is(201)
 }
 
 // sent is a repository as SERMAS's own client sends it.
@@ -252,11 +293,11 @@ func TestPagesOfAnAllowedOriginReadAnswers(t *testing.T) {
 	asked := s.call("OPTIONS", "/api/platform/token", "", noKey, at, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type")
 	require.Equal(t, http.StatusNoContent, asked.StatusCode)
 	require.Equal(t, "content-type", asked.Header.Get("Access-Control-Allow-Headers"))
-	const signIn = `{"appId":"clinic","clientId":"avatar","clientSecret":"s3cret"}`
+	const signIn = `{"appId":"clinic","clientId":"avatar","clientSecret":"s3cret-of-the-avatar"}`
 	token := with(s.signIn().Access)
 	for name, got := range map[string]reply{
 		"token":   s.call("POST", "/api/platform/token", signIn, noKey, at),
-		"refused": s.call("POST", "/api/platform/token", strings.Replace(signIn, "s3cret", "x", 1), noKey, at),
+		"refused": s.call("POST", "/api/platform/token", strings.Replace(signIn, "s3cret-of-the-avatar", "x", 1), noKey, at),
 		"tools":   s.call("POST", "/api/dialogue/tools/r1", sent, token, at),
 		"removed": s.call("DELETE", "/api/dialogue/tools/r1", "", token, at),
 		"memory":  s.call("GET", "/api/dialogue/memory/s1", "", token, at),

@@ -88,14 +88,24 @@ func (h *handler) client(ctx context.Context, token *store.AccessToken, find fun
 	if !ok {
 		return module, errClient
 	}
+	if h.guessable(module) {
+		h.Logger.Warn("sermas.guessable", "app", token.AppID, "module", module.ID, "error", module.Guessable())
+		return module, errClient
+	}
 	token.ModuleID = module.ID
 	return module, nil
 }
 
+// guessable reports whether strangers could find the secret of a module by trying. Where no key is
+// asked for there is nothing to find: everybody on the machine is the admin.
+func (h *handler) guessable(module repositories.Module) bool {
+	return !h.Auth.Admin.Empty() && module.Guessable() != ""
+}
+
 // errClient and errRenewal are the refusals of a request for a token.
 var (
-	errClient  = errors.New("no app has a module with this clientId and clientSecret under this appId")
-	errRenewal = errors.New("this refreshToken renews nothing any more: it has expired, or its app, its module or the secret of that is another by now; ask for a token with clientId and clientSecret")
+	errClient  = errors.New("no app has a module with this clientId and clientSecret under this appId, or its secret is too short to sign in with: it needs at least 16 characters")
+	errRenewal = errors.New("this refreshToken renews nothing any more: it has expired, its app, its module or the secret of that is another by now, or the secret has fewer than 16 characters; ask for a token with clientId and clientSecret")
 )
 
 // asClient hides from strangers whether there is an app.
@@ -175,7 +185,7 @@ func (h *handler) next(c echo.Context, token store.AccessToken, given secret.Sec
 // given, since connections of the lineage live on by it.
 func (h *handler) give(c echo.Context, token store.AccessToken, module repositories.Module, renewed bool) error {
 	now := h.Now().UTC()
-	token.Expires, token.Grant = now.Add(h.TokenTTL).Truncate(time.Second), ""
+	token.Expires, token.Grant = now.Add(h.TokenTTL).Truncate(time.Second), h.Tokens.Grant(token.AppID, module)
 	token.Scopes = []store.Permission{store.PermitTools, store.PermitMessages, store.PermitTriggers}
 	if renewed {
 		if err := h.Store.ExtendLineage(c.Request().Context(), token.AppID, token.Lineage, token.Expires); err != nil {
@@ -187,7 +197,7 @@ func (h *handler) give(c echo.Context, token store.AccessToken, module repositor
 		return err
 	}
 	life := max(refreshLife, 2*h.TokenTTL)
-	token.Expires, token.Scopes, token.Grant = now.Add(life).Truncate(time.Second), nil, h.Tokens.Grant(token.AppID, module)
+	token.Expires, token.Scopes = now.Add(life).Truncate(time.Second), nil
 	refresh, err := h.Tokens.SignRefresh(token, h.NewID())
 	if err != nil {
 		return err

@@ -34,10 +34,10 @@ stranger: true
 func TestClientOfSERMASWorksAsItIs(t *testing.T) {
 	folder := withPackages(t, "sermas")
 	s := dev(t)
-	for app, secret := range map[string]string{"clinic": "s3cret", "other": "else"} {
+	for app, secret := range map[string]string{"clinic": "s3cret-of-the-clinic", "other": "s3cret-of-the-other"} {
 		s.call("PUT", "/v1/apps/"+app, `{"modules":[{"moduleId":"avatar","secret":"`+secret+`"}]}`)
 	}
-	got := run(t, folder, "node", "sermas.mjs", s.url, "clinic", "avatar", "s3cret", "other", "other-avatar", "else")
+	got := run(t, folder, "node", "sermas.mjs", s.url, "clinic", "avatar", "s3cret-of-the-clinic", "other", "other-avatar", "s3cret-of-the-other")
 	require.Regexp(t, "^"+anything(sermasPrints)+"$", got)
 }
 

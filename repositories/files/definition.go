@@ -143,7 +143,10 @@ func (d *Definition) asTexts(found fault.List) bool {
 func (s *Set) decode(faults, notes *Faults) {
 	id := s.appID()
 	found := s.App.decode(func(body []byte) error {
-		_, err := repositories.DecodeApp(id, body)
+		app, err := repositories.DecodeApp(id, body)
+		if err == nil {
+			*notes = append(*notes, s.App.Locate(app.Notes())...)
+		}
 		return err
 	})
 	for _, definition := range s.Repositories {

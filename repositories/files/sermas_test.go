@@ -29,6 +29,8 @@ func TestASermasFolderIsAnApp(t *testing.T) {
 	require.Equal(t, []string{
 		`tasks.yaml: is left out: Earshot has no tasks: what asks for values one after the other is a tool with required parameters`,
 		`users.yaml: is left out: Earshot keeps no users: those of an identity provider are verified (authServices)`,
+		`modules.yaml:2:11: module "calendar": secret: is too short to sign in with: at least 16 characters`,
+		`modules.yaml:7:11: module "avatar": secret: is too short to sign in with: at least 16 characters`,
 		`modules.yaml:9:13: module "bare" is left out: no tool calls with it, and it has no secret`,
 		`settings.json:1:27: the setting "avatar" is left out: Earshot has no use for it`,
 		`settings.json:1:52: the model for "chat" is left out: Earshot has no use for it`,

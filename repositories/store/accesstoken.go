@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,8 @@ type AccessToken struct {
 	Expires time.Time // exact to a second
 	// Life is that of the app, with which it ends.
 	Life Generation
-	// Grant is what the token was given for, of a token to renew with (see Sealer.Grant).
+	// Grant is the module and the secret that the token was given for (see Sealer.Grant). Access
+	// tokens that an earlier version has given have none.
 	Grant string
 }
 
@@ -156,6 +158,28 @@ func (c jwtClaims) token() AccessToken {
 		token.Scopes = append(token.Scopes, Permission(scope))
 	}
 	return token
+}
+
+// Granted looks for the module that an access token was given for. The error is
+// repositories.ErrNotFound where there is none of that id that is the same. What it finds may be
+// keyFresh old.
+func (s *Store) Granted(ctx context.Context, appID, moduleID string, same func(repositories.Module) bool) error {
+	read := func() (*repositories.App, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
+		defer cancel()
+		return s.App(ctx, appID)
+	}
+	for range 2 {
+		app, err := s.grants.get(appID, read)
+		if err != nil {
+			return err
+		}
+		if module, is := app.Module(moduleID); is && same(module) {
+			return nil
+		}
+		s.grants.forget(appID) // the module may be newer
+	}
+	return fmt.Errorf("module %q of app %q: %w", moduleID, appID, repositories.ErrNotFound)
 }
 
 // extendLineage notes when the newest token of a lineage ends.

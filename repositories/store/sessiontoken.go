@@ -22,6 +22,9 @@ type SessionToken struct {
 	// KeyID is the app key that asked for it, and with which it ends; empty where it
 	// was the admin.
 	KeyID string `json:"key,omitempty"`
+	// ModuleID and Grant are those of the access token that asked for it, and with which it ends.
+	ModuleID string `json:"module,omitempty"`
+	Grant    string `json:"grant,omitempty"`
 	// Life is that of the app and the session that it was made in, and with which it ends.
 	Life Generation `json:"life"`
 }

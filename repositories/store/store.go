@@ -55,6 +55,7 @@ type Store struct {
 	origins *fresh[[]string]   // by app
 	modes   *fresh[string]     // by app
 	lives   *fresh[Generation] // by app and session
+	grants  *fresh[*repositories.App]
 }
 
 // New returns a Store.
@@ -71,6 +72,7 @@ func New(db *keyspace.DB, options Options) *Store {
 	}
 	s.access, s.origins = newFresh[*storedKey](cached, keyFresh, time.Now), newFresh[[]string](cached, keyFresh, time.Now)
 	s.lives, s.modes = newFresh[Generation](cached, keyFresh, time.Now), newFresh[string](cached, keyFresh, time.Now)
+	s.grants = newFresh[*repositories.App](cached, keyFresh, time.Now)
 	if s.newID == nil {
 		s.newID = rand.Text
 	}
