@@ -201,7 +201,7 @@ func TestPagesRunTheirOwnFilesAlone(t *testing.T) {
 
 func TestSignInLeadsNowhereElse(t *testing.T) {
 	s := start(t)
-	for _, next := range []string{"https://evil.example/console", "//evil.example/console", `/console/\\evil.example`, "/consolex", "javascript:alert(1)", "/v1/apps", ""} {
+	for _, next := range []string{"https://evil.example/console", "//evil.example/console", `/console/\\evil.example`, "/consolex", "/console/../x", "/console/%2e%2e/x", "/console/a/../../x", "javascript:alert(1)", "/v1/apps", ""} {
 		got := s.person().send("POST", "/console/sign-in", url.Values{"key": {adminKey}, "next": {next}})
 		require.Equal(t, http.StatusSeeOther, got.StatusCode)
 		require.Equal(t, "/console", got.Header.Get("Location"), next)

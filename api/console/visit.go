@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
 	"earshot/repositories/secret"
@@ -79,13 +80,17 @@ func (v *visit) ownApp() string {
 
 // inside returns a path of the console that a page was given, or else another: the
 // console leads nowhere else.
-func inside(path, otherwise string) string {
-	parsed, err := url.Parse(path)
-	if err != nil || parsed.Host != "" || parsed.Scheme != "" || strings.Contains(path, `\`) ||
-		parsed.Path != root && !strings.HasPrefix(parsed.Path, root+"/") {
+func inside(to, otherwise string) string {
+	parsed, err := url.Parse(to)
+	if err != nil || parsed.Host != "" || parsed.Scheme != "" || strings.Contains(to, `\`) {
 		return otherwise
 	}
-	return parsed.RequestURI()
+	// A browser leaves out what .. takes back, so that the path is looked at without it.
+	cleaned := url.URL{Path: path.Clean(parsed.Path), RawQuery: parsed.RawQuery}
+	if cleaned.Path != root && !strings.HasPrefix(cleaned.Path, root+"/") {
+		return otherwise
+	}
+	return cleaned.RequestURI()
 }
 
 // nothingHere answers for all paths that are no page.

@@ -94,6 +94,8 @@ func (v *Verifier) Verify(ctx context.Context, service repositories.AuthService,
 var (
 	errLong        = errors.New("it is longer than 16 KiB")
 	errAudience    = errors.New("its audience is not the right one")
+	errParty       = errors.New("it is for several audiences or names an authorized party (azp), and that is not the right one")
+	errEarly       = errors.New("it was issued later than now")
 	errUnreachable = errors.New("its issuer cannot be asked now")
 )
 
@@ -120,11 +122,33 @@ func (v *Verifier) verify(ctx context.Context, service repositories.AuthService,
 	if audience == "" || !slices.Contains(checked.Audience, audience) {
 		return nil, errAudience
 	}
+	if err := v.issued(checked, audience); err != nil {
+		return nil, err
+	}
 	var claims json.RawMessage
 	if err := checked.Claims(&claims); err != nil {
 		return nil, err
 	}
 	return parameters.DecodeValues(claims)
+}
+
+// issued checks to whom and when a token was issued (OpenID Connect Core 1.0, section 3.1.3.7, rules 4,
+// 5 and 10): the authorized party is our client, where the token names one or has other audiences too,
+// and nothing was issued in the future.
+func (v *Verifier) issued(token *oidc.IDToken, audience string) error {
+	var said struct {
+		Party *string `json:"azp"`
+	}
+	if err := token.Claims(&said); err != nil {
+		return errParty
+	}
+	if said.Party == nil && len(token.Audience) > 1 || said.Party != nil && *said.Party != audience {
+		return errParty
+	}
+	if token.IssuedAt.After(v.now().Add(leeway)) {
+		return errEarly
+	}
+	return nil
 }
 
 // refusal tells a client what it can do something about. Of a token that its issuer has not
@@ -138,6 +162,8 @@ func refusal(err error, token string) *Refused {
 		return &Refused{"unavailable", errUnreachable.Error()}
 	case errors.Is(err, errAudience):
 		return &Refused{"audience", errAudience.Error()}
+	case errors.Is(err, errParty):
+		return &Refused{"audience", errParty.Error()}
 	case errors.Is(err, errLong):
 		return &Refused{"malformed", errLong.Error()}
 	case !isToken(token):

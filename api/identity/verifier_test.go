@@ -125,7 +125,10 @@ func TestTokensOfTheIssuerAreAccepted(t *testing.T) {
 	for _, token := range []string{
 		sign(t, jose.RS256, one, "r", i.claims(nil)),
 		sign(t, jose.ES256, two, "e", i.claims(nil)),
-		sign(t, jose.ES256, two, "e", i.claims(map[string]any{"aud": []string{"other", "clinic"}})),
+		sign(t, jose.ES256, two, "e", i.claims(map[string]any{"aud": []string{"other", "clinic"}, "azp": "clinic"})),
+		sign(t, jose.ES256, two, "e", i.claims(map[string]any{"azp": "clinic"})),
+		sign(t, jose.ES256, two, "e", i.claims(map[string]any{"aud": []string{"clinic"}})),
+		sign(t, jose.RS256, one, "r", i.claims(map[string]any{"iat": noon.Add(59 * time.Second).Unix()})),
 		sign(t, jose.RS256, one, "r", i.claims(map[string]any{"exp": noon.Add(-59 * time.Second).Unix()})),
 	} {
 		claims, err := v.Verify(t.Context(), i.service(), token)
@@ -153,6 +156,12 @@ func TestTokensThatAreNotRightAreRefused(t *testing.T) {
 		"not yet valid":         sign(t, jose.RS256, key, "r", i.claims(map[string]any{"nbf": noon.Add(time.Hour).Unix()})),
 		"other audience":        sign(t, jose.RS256, key, "r", i.claims(map[string]any{"aud": "other"})),
 		"no audience":           sign(t, jose.RS256, key, "r", i.claims(map[string]any{"aud": nil})),
+		"other party":           sign(t, jose.RS256, key, "r", i.claims(map[string]any{"aud": []string{"clinic", "other"}, "azp": "other"})),
+		"party of one audience": sign(t, jose.RS256, key, "r", i.claims(map[string]any{"azp": "other"})),
+		"several audiences":     sign(t, jose.RS256, key, "r", i.claims(map[string]any{"aud": []string{"clinic", "other"}})),
+		"party is no text":      sign(t, jose.RS256, key, "r", i.claims(map[string]any{"azp": []string{"clinic"}})),
+		"party is empty":        sign(t, jose.RS256, key, "r", i.claims(map[string]any{"azp": ""})),
+		"issued in the future":  sign(t, jose.RS256, key, "r", i.claims(map[string]any{"iat": noon.Add(61 * time.Second).Unix(), "exp": noon.Add(time.Hour).Unix()})),
 		"other issuer":          sign(t, jose.RS256, key, "r", i.claims(map[string]any{"iss": other.url})),
 		"other key":             sign(t, jose.RS256, foreign, "r", i.claims(nil)),
 		"unknown key":           sign(t, jose.RS256, foreign, "x", i.claims(nil)),
@@ -176,7 +185,8 @@ func TestTokensThatAreNotRightAreRefused(t *testing.T) {
 		require.Nil(t, claims, name)
 		require.Equal(t, name == "expired", refused.Reason == "it has expired", "%s: %s", name, refused.Reason)
 		want := map[string]string{
-			"expired": "expired", "other audience": "audience", "no audience": "audience", "empty": "malformed", "words": "malformed", "long": "malformed",
+			"expired": "expired", "other audience": "audience", "no audience": "audience", "other party": "audience", "party of one audience": "audience", "several audiences": "audience",
+			"party is no text": "audience", "party is empty": "audience", "empty": "malformed", "words": "malformed", "long": "malformed",
 		}
 		require.Equal(t, cmp.Or(want[name], "signature"), refused.Fault, name)
 		if len(token) > 100 {

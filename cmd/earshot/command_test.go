@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -346,4 +347,14 @@ func TestCredentialsComeFromFilesToo(t *testing.T) {
 		require.Contains(t, faulty.err, fault)
 	}
 	require.NotContains(t, faulty.err, "planted")
+
+	endless := command(t, map[string]string{"EARSHOT_ADMIN_KEY_FILE": "/dev/zero", "EARSHOT_SECRET_KEY_FILE": file("long", strings.Repeat("k", 64<<10+1))}, "serve")
+	require.Equal(t, 1, endless.code)
+	require.Contains(t, endless.err, "EARSHOT_ADMIN_KEY_FILE: /dev/zero is neither a regular file nor a pipe")
+	require.Contains(t, endless.err, "long has more than 65536 bytes")
+
+	fifo := filepath.Join(folder, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	go func() { _ = os.WriteFile(fifo, []byte("planted-admin\n"), 0o600) }()
+	require.NotContains(t, asked(map[string]string{"EARSHOT_KEY_FILE": fifo}).err, "key", "another program may hand it on")
 }

@@ -21,8 +21,9 @@ import (
 func newValidate(env environment) *cobra.Command {
 	source := &sourceFlags{}
 	cmd := &cobra.Command{
-		Use:   "validate FILE|DIR...",
-		Short: "Check files without a service",
+		Use:         "validate FILE|DIR...",
+		Annotations: offline,
+		Short:       "Check files without a service",
 		Long: "Read files as apply does, and print every fault of every file as file:line:column: text.\n" +
 			"Nothing is connected to. Exits with 0, and with 1 where there is a fault.",
 		Example: "  earshot validate tools.yaml",
@@ -60,8 +61,9 @@ func summary(set *files.Set) string {
 func newMigrate(env environment) *cobra.Command {
 	source, dryRun := &sourceFlags{}, false
 	cmd := &cobra.Command{
-		Use:   "migrate FILE|DIR...",
-		Short: "Bring files of older forms to the newest",
+		Use:         "migrate FILE|DIR...",
+		Annotations: offline,
+		Short:       "Bring files of older forms to the newest",
 		Long: "Rewrite Toolbox files of older forms: flat documents with singular kinds, toolsets as\n" +
 			"groups. What a file was is kept beside it as FILE.bak. Comments, layout and ${NAME}\n" +
 			"stay. Files of the newest form and those of SERMAS are not touched; neither is one\n" +

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -114,15 +115,35 @@ func handedOver(name string, flag *pflag.Flag, lookup func(string) (string, bool
 	if value != "" {
 		return "", fmt.Errorf("%s and %s_FILE are both set: leave one of them out", name, name)
 	}
-	content, err := os.ReadFile(path)
+	content, err := readCredential(path)
 	switch text := strings.TrimRight(string(content), "\r\n"); {
 	case err != nil:
 		return "", fmt.Errorf("%s_FILE: %w; name a file that this user may read", name, err)
-	case text == "" || len(text) > maxCredentialFile:
-		return "", fmt.Errorf("%s_FILE: %s has %d bytes; it must hold the credential alone, at most %d bytes", name, path, len(content), maxCredentialFile)
+	case len(content) > maxCredentialFile:
+		return "", fmt.Errorf("%s_FILE: %s has more than %d bytes; it must hold the credential alone", name, path, maxCredentialFile)
+	case text == "":
+		return "", fmt.Errorf("%s_FILE: %s has %d bytes and no credential; it must hold the credential alone, at most %d bytes", name, path, len(content), maxCredentialFile)
 	default:
 		return text, nil
 	}
+}
+
+// readCredential reads a file, or a pipe into which another program writes the credential, to one
+// byte more than it may have. A device is neither: some have no end.
+func readCredential(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if mode := info.Mode(); !mode.IsRegular() && mode&os.ModeNamedPipe == 0 {
+		return nil, fmt.Errorf("%s is neither a regular file nor a pipe", path)
+	}
+	return io.ReadAll(io.LimitReader(file, maxCredentialFile+1))
 }
 
 // shownOf is the value of a variable for a fault, of the kinds that cannot be credentials.

@@ -26,8 +26,9 @@ const healthTimeout = 3 * time.Second
 
 func newSchema(env environment) *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of files, for editors",
+		Use:         "schema",
+		Annotations: offline,
+		Short:       "Print the JSON Schema of files, for editors",
 		Long: "Print the JSON Schema (draft 2020-12) of the documents that files hold, of all kinds. An editor\n" +
 			"that knows the YAML language server completes and checks a file by it whose first line is\n" +
 			"# yaml-language-server: $schema=" + files.SchemaFile + ", as migrate and import write it; the file\n" +
@@ -139,8 +140,9 @@ func dialable(addr string) (string, error) {
 func newVersion() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
+		Use:         "version",
+		Annotations: offline,
+		Short:       "Print the version",
 		Long: "Print the version of this program, the commit that it was built from and when that was made,\n" +
 			"the version of Go and the platform. The same version is in /openapi.json, in the header\n" +
 			"ce-earshotversion of events, in the User-Agent of calls, and in the metric earshot_build_info.",

@@ -34,8 +34,9 @@ type importOptions struct {
 func newImportOpenAPI(env environment) *cobra.Command {
 	o := &importOptions{}
 	cmd := &cobra.Command{
-		Use:   "openapi FILE",
-		Short: "Make tools of the operations of an OpenAPI document",
+		Use:         "openapi FILE",
+		Annotations: offline,
+		Short:       "Make tools of the operations of an OpenAPI document",
 		Long: "Read an OpenAPI document, version 3.0 to 3.2, as YAML or JSON, and write a file for apply:\n" +
 			"a source with the address of the API, a tool for each operation, and a repository of them.\n" +
 			"Credentials are variables such as ${CRM_TOKEN}, which are named at the end. Each operation\n" +

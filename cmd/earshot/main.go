@@ -26,8 +26,8 @@ import (
 )
 
 func main() {
-	ctx := untilSignalled()
-	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause})
+	ctx, catch := untilSignalled()
+	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause, catch: catch})
 	os.Exit(code)
 }
 
@@ -41,7 +41,13 @@ type environment struct {
 	now    func() time.Time
 	// pause waits until the duration is over, or returns the error of ctx, which ended.
 	pause func(ctx context.Context, d time.Duration) error
+	// catch has signals end the context of a command from then on, in place of the process; nil
+	// where nobody sends any.
+	catch func()
 }
+
+// offline marks commands that speak to nobody and leave nothing half done: a signal ends them at once.
+var offline = map[string]string{"offline": "yes"}
 
 // pause is the pause of an environment that is measured by the clock of the machine.
 func pause(ctx context.Context, d time.Duration) error {
@@ -64,21 +70,22 @@ func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // errTerminated is why a context has ended that a supervisor has ended, and no person.
 var errTerminated = errors.New("told to end by SIGTERM")
 
-// untilSignalled is a context that ends with the first signal to end. The second ends the
-// process at once.
-func untilSignalled() context.Context {
+// untilSignalled is a context that ends with the first signal to end after catch was called. Each
+// before, and the second, ends the process at once.
+func untilSignalled() (ctx context.Context, catch func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		var cause error
-		if <-signals == syscall.SIGTERM {
-			cause = errTerminated
-		}
-		signal.Stop(signals)
-		cancel(cause)
-	}()
-	return ctx
+	return ctx, func() {
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		go func() {
+			var cause error
+			if <-signals == syscall.SIGTERM {
+				cause = errTerminated
+			}
+			signal.Stop(signals)
+			cancel(cause)
+		}()
+	}
 }
 
 // run executes the command line and returns its exit code: 0, 1 for a fault, or that of an
@@ -116,7 +123,11 @@ func newRoot(env environment) *cobra.Command {
 		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { // of every command
-			return fromEnvironment(cmd.Flags(), env.lookup)
+			err := fromEnvironment(cmd.Flags(), env.lookup)
+			if err == nil && env.catch != nil && cmd.Annotations["offline"] == "" {
+				env.catch()
+			}
+			return err
 		},
 	}
 	root.AddCommand(newDev(env), newServe(env), newEval(env), newValidate(env), newApply(env), newMigrate(env), newImport(env),

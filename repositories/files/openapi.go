@@ -3,11 +3,9 @@ package files
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"unicode"
@@ -111,9 +109,9 @@ type openapi struct {
 func (im *openapi) load() (string, error) {
 	var from io.Reader = im.options.Stdin
 	if im.file != Stdin {
-		file, err := os.Open(im.file)
+		file, err := Open(im.file)
 		if err != nil {
-			return "", errors.New(reason(err))
+			return "", err
 		}
 		defer file.Close()
 		from = file

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"earshot/repositories"
@@ -230,11 +231,29 @@ func reason(err error) string {
 	return err.Error()
 }
 
+// Open opens a file to be read. What is no regular file is refused: a pipe may never end, and nor
+// does a device. It is opened without waiting for whoever would write to it.
+func Open(file string) (*os.File, error) {
+	opened, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, errors.New(reason(err))
+	}
+	info, err := opened.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("is no regular file; what a program writes is read from standard input, as in: program | earshot … -f -")
+	}
+	if err != nil {
+		opened.Close()
+		return nil, err
+	}
+	return opened, nil
+}
+
 // load reads the text of a file.
 func load(file string) (string, error) {
-	opened, err := os.Open(file)
+	opened, err := Open(file)
 	if err != nil {
-		return "", errors.New(reason(err))
+		return "", err
 	}
 	defer opened.Close()
 	return readText(opened, maxBytes, severalFiles)
