@@ -3,6 +3,7 @@ package micro_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	natsmicro "github.com/nats-io/nats.go/micro"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"earshot/api/micro"
@@ -292,7 +294,7 @@ func TestReplyIsNoEventAndNoCommand(t *testing.T) {
 	w.run()
 	heard, err := w.conn.SubscribeSync(">")
 	require.NoError(t, err)
-	for _, reply := range []string{"tool.trigger.clinic.s1.book", "app.clinic.a.b", "chat.message.clinic.s1", "answer.clinic.t1", "$JS.API.STREAM.PURGE.EARSHOT", "earshot.v1.message.clinic.s1"} {
+	for _, reply := range []string{"tool.trigger.clinic.s1.book", "app.clinic.a.b", "chat.message.clinic.s1", "answer.clinic.t1", "$JS.API.STREAM.PURGE.EARSHOT", "earshot.v1.message.clinic.s1", "victim.inbox", "_INBOX", "_INBOXES.1"} {
 		require.NoError(t, w.conn.PublishRequest("earshot.v1.message.clinic.s1", reply, []byte(`{}`)))
 		w.log.Await(t, `(ingress\.refused).*"reply":"`+strings.ReplaceAll(reply, "$", `\$`))
 	}
@@ -306,6 +308,50 @@ func TestReplyIsNoEventAndNoCommand(t *testing.T) {
 		}
 		require.Equal(t, "earshot.v1.message.clinic.s1", message.Subject)
 	}
+}
+
+// Clients may have an inbox prefix of their own, which the log tells the operator to allow.
+func TestRepliesGoWhereTheOperatorAllowsIt(t *testing.T) {
+	w := newWorld(t, says(200, `{"ok":true}`))
+	registry := prometheus.NewRegistry()
+	replies, err := micro.ParseReplies("_INBOX, _INBOX_web,app-7.inbox.>")
+	require.NoError(t, err)
+	w.run(func(o *micro.Options) { o.Replies, o.Metrics = replies, registry })
+	require.NoError(t, w.conn.PublishRequest("earshot.v1.message.clinic.s1", "_INBOX_other.1", []byte(`{}`)))
+	w.log.Await(t, `(ingress\.refused).*"reply":"_INBOX_other.1","error":"replies go to _INBOX and _INBOX_web and app-7.inbox alone.*EARSHOT_NATS_REPLIES`)
+	for _, prefix := range []string{"_INBOX_web", "app-7.inbox"} {
+		client, err := nats.Connect(w.nats.URL(), nats.CustomInboxPrefix(prefix))
+		require.NoError(t, err)
+		defer client.Close()
+		reply, err := client.Request("earshot.v1.message.clinic.s1", []byte(`{}`), patience)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"ok":true}`, string(reply.Data))
+		_, err = client.Request("$SRV.PING.earshot", nil, patience)
+		require.NoError(t, err)
+	}
+	require.Len(t, w.asked, 2)
+	gathered, err := registry.Gather()
+	require.NoError(t, err)
+	require.Equal(t, "earshot_ingress_refused_total 1", fmt.Sprint(gathered[0].GetName(), " ", gathered[0].Metric[0].Counter.GetValue()))
+	for _, wrong := range []string{"_INBOX,", "_INBOX.*", "a..b", "_INBOX, tool", "answer.clinic", "$SYS", "a b"} {
+		_, err := micro.ParseReplies(wrong)
+		require.Error(t, err, wrong)
+	}
+}
+
+func TestRepliesGoAnywhereButToTheServicesOwnWhereTheOperatorAllowsThat(t *testing.T) {
+	w := newWorld(t, says(200, `{"ok":true}`))
+	replies, err := micro.ParseReplies(">")
+	require.NoError(t, err)
+	w.run(func(o *micro.Options) { o.Replies = replies })
+	heard, err := w.conn.SubscribeSync("desk.7")
+	require.NoError(t, err)
+	require.NoError(t, w.conn.PublishRequest("earshot.v1.message.clinic.s1", "tool.trigger.clinic.s1.book", []byte(`{}`)))
+	w.log.Await(t, `(ingress\.refused).*"reply":"tool.trigger`)
+	require.NoError(t, w.conn.PublishRequest("earshot.v1.message.clinic.s1", "desk.7", []byte(`{}`)))
+	reply, err := heard.NextMsg(patience)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"ok":true}`, string(reply.Data))
 }
 
 func TestPublishedWithoutAReplyIsDoneAllTheSame(t *testing.T) {

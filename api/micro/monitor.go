@@ -50,7 +50,7 @@ func (s *Service) stats() any {
 // tell answers a question about the service.
 func (s *Service) tell(message *nats.Msg, what any) {
 	text, err := json.Marshal(what)
-	if err != nil || message.Reply == "" || isOurs(message.Reply) {
+	if err != nil || message.Reply == "" || !s.options.Replies.allow(message.Reply) {
 		return
 	}
 	_ = message.Respond(text) // who asks for it asks again

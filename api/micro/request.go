@@ -22,10 +22,8 @@ import (
 // take begins to work on a request, which a goroutine of its own does: the subscription
 // hands them over one by one.
 func (s *Service) take(e *endpoint, message *nats.Msg) {
-	if isOurs(message.Reply) {
-		s.options.Logger.Warn("ingress.refused", "subject", message.Subject, "reply", message.Reply,
-			"error", "a reply there would be an event or a command of this service; nothing was done")
-		e.count(0, "the subject of the reply is one of the service's own")
+	if message.Reply != "" && !s.options.Replies.allow(message.Reply) {
+		s.refuse(e, message)
 		return
 	}
 	size := len(message.Data)
@@ -60,22 +58,6 @@ func (s *Service) finish(e *endpoint, message *nats.Msg, got *answer.Recorder, t
 	if err := s.reply(message, got); err != nil {
 		s.options.Logger.Warn("ingress.unanswered", "subject", message.Subject, "error", err.Error())
 	}
-}
-
-// ownTopics are the first words of subjects on which a reply would be taken for an event, an
-// answer or a request. The publisher chooses where the reply goes, and NATS does not ask
-// whether it could publish there itself.
-var ownTopics = []string{"tool", "app", "chat", "answer", "earshot"}
-
-// isOurs reports whether a subject of a reply is the service's, or the server's own.
-func isOurs(reply string) bool {
-	first, _, _ := strings.Cut(reply, ".")
-	for _, topic := range ownTopics {
-		if first == topic {
-			return true
-		}
-	}
-	return strings.HasPrefix(first, "$")
 }
 
 // ask hands a request to REST, and returns what that answers.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"earshot/repositories/secret"
 )
@@ -59,6 +60,10 @@ type Options struct {
 	Connect func(trouble nats.ErrHandler) (*nats.Conn, error)
 	// Program is the version of the program, for those who ask what runs where.
 	Program string
+	// Replies are where replies may go: _INBOX.
+	Replies Replies
+	// Metrics gets the counter of requests that were refused. Missing: nobody reads it.
+	Metrics prometheus.Registerer
 	// AtOnce is how many requests are worked on, or wait, at the same time: 2,048. Further ones
 	// are answered 503.
 	AtOnce int
@@ -80,6 +85,7 @@ type Service struct {
 	room      *room
 	working   sync.WaitGroup
 	denied    denials
+	refused   prometheus.Counter
 
 	// life ends when requests are no longer waited for.
 	life context.Context
@@ -91,11 +97,14 @@ type Service struct {
 func New(o Options) *Service {
 	o = o.withDefaults()
 	life, die := context.WithCancel(context.Background())
-	return &Service{options: o, id: rand.Text(), endpoints: endpoints(), room: newRoom(o.AtOnce, o.Bytes), denied: denials{log: o.Logger}, life: life, die: die}
+	return &Service{options: o, id: rand.Text(), endpoints: endpoints(), room: newRoom(o.AtOnce, o.Bytes), denied: denials{log: o.Logger}, refused: newRefused(o.Metrics), life: life, die: die}
 }
 
 func (o Options) withDefaults() Options {
 	o.AtOnce, o.Bytes, o.Parting = cmp.Or(o.AtOnce, defaultAtOnce), cmp.Or(o.Bytes, defaultBytes), cmp.Or(o.Parting, defaultParting)
+	if o.Replies == nil {
+		o.Replies = Replies{DefaultReplies}
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"earshot/api/listen"
+	"earshot/api/micro"
 	"earshot/api/sermas"
 	"earshot/cmd/earshot/activity"
 	"earshot/cmd/earshot/redisdb"
@@ -63,6 +64,7 @@ type config struct {
 	RedisReplicas keyspace.Replicas
 	Drain         time.Duration
 	NATSIngress   toggle
+	NATSReplies   string
 	SERMAS        toggle
 	SERMASTTL     time.Duration // of its clients' tokens
 	TLSCert       string
@@ -146,6 +148,7 @@ func (c *config) registerRetention(s settings) {
 // registerIngress declares the flags of what lets requests in beside REST.
 func (c *config) registerIngress(s settings) {
 	s.value(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "take messages and direct triggers as requests over NATS, on earshot.v1.>: whoever may publish there may post, to any app")
+	s.text(&c.NATSReplies, "nats-replies", "EARSHOT_NATS_REPLIES", micro.DefaultReplies, "`PREFIXES` of the subjects that their replies may go to, with commas between them, for clients that have an inbox prefix of their own; > is any that is not the service's own")
 	s.value(&c.SERMAS, "sermas", "EARSHOT_SERMAS", "serve the clients of SERMAS, on its paths under /api")
 	s.list(&c.RelayHeaders, "relay-headers", "EARSHOT_RELAY_HEADERS", "`HEADERS` that pass between clients of the endpoint for chats and the model's host, both ways, beside those that always do, with commas between them; a * at the end stands for any rest, as in X-Gateway-*")
 	s.duration(&c.SERMASTTL, "sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", sermas.DefaultTokenTTL, "how long the tokens of clients of SERMAS are good; they are renewed 30s before")
@@ -194,6 +197,9 @@ func (c *config) check() error {
 	}
 	if _, err := c.sealer(); !c.SecretKey.Empty() && err != nil {
 		faults = append(faults, err)
+	}
+	if _, err := micro.ParseReplies(c.NATSReplies); err != nil {
+		faults = append(faults, fmt.Errorf("--nats-replies (EARSHOT_NATS_REPLIES): %w", err))
 	}
 	faults = append(faults, c.checkAddresses()...)
 	add(!sendable(c.AdminKey.Reveal()), "EARSHOT_ADMIN_KEY (--admin-key) has a space or a character outside of ASCII in it, and cannot be sent as a bearer key: %s", makeKey)

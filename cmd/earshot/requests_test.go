@@ -132,6 +132,9 @@ func TestNobodyIsHeardOverNATSUnlessThatIsOn(t *testing.T) {
 	refused := command(t, w.env, "serve", "--nats-ingress", "maybe")
 	require.NotZero(t, refused.code)
 	require.Contains(t, refused.err, "it must be on or off")
+	refused = command(t, w.env, "serve", "--nats-replies", "_INBOX,tool.>")
+	require.NotZero(t, refused.code)
+	require.Contains(t, refused.err, `--nats-replies (EARSHOT_NATS_REPLIES): "tool" is a subject of the service`)
 }
 
 func TestDevTakesRequestsOverNATS(t *testing.T) {

@@ -198,9 +198,10 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}, {Name: "this replica", Ready: s.parting.Ready}},
 	})
 	if s.config.NATSIngress {
+		replies, _ := micro.ParseReplies(s.config.NATSReplies) // was checked
 		s.ingress = micro.New(micro.Options{
 			REST: rest, AdminKey: s.config.AdminKey, Connect: s.dialNATS, Program: version.Current().Version, Parting: shutdownTimeout, Logger: s.log, Now: s.env.now,
-			AtOnce: s.config.MaxTurns + s.config.MaxWaiting,
+			AtOnce: s.config.MaxTurns + s.config.MaxWaiting, Replies: replies, Metrics: registry,
 		})
 	}
 	s.http = server.New(s.config.Addr, s.parting.Handler(console.New(console.Options{REST: s.withSERMAS(rest), Sealer: s.sealer, Now: s.env.now})))
