@@ -203,3 +203,21 @@ func mirrors(headers []string) []string {
 	}
 	return headers
 }
+
+// Agents and programs are shown what people see of a tool; what is stored is as it was given.
+func TestAnAgentSeesWhatPeopleSee(t *testing.T) {
+	const hidden = "\u200b\u202e\U000e0069\U000e0067"
+	s := agents(t, `{"name":"greet","description":"Greets`+hidden+`","schema":[{"parameter":"na`+hidden+`me","type":"string","description":"whom`+hidden+`","required":true,"allowedValues":["Ann`+hidden+`"]}]}`)
+	seen := `{"type":"object","properties":{"name":{"type":"string","description":"whom","enum":["Ann"]}},"required":["name"]}`
+	a := s.agent(agentsOfApp, `{}`)
+	tool := a.gets("tools/list", "")["tools"].([]any)[0].(map[string]any)
+	require.Equal(t, "Greets", tool["description"])
+	schema, err := json.Marshal(tool["inputSchema"])
+	require.NoError(t, err)
+	require.JSONEq(t, seen, string(schema))
+	s.call("GET", "/v1/apps/clinic/tools", "").is(200, `{"items":[{"repositoryId":"desk","name":"greet","description":"Greets","inputSchema":`+seen+`}]}`)
+	require.Contains(t, string(s.call("GET", "/v1/apps/clinic/repositories/desk", "").is(200, "").body), `"description":"Greets`+hidden+`"`)
+
+	require.Nil(t, a.calls("greet", `{"name":"Ann"}`)["isError"], "it may call the tool by what it sees")
+	require.Contains(t, string(s.triggered()[0].Data), "na"+hidden+"me")
+}

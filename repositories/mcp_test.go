@@ -171,3 +171,14 @@ func TestOffersAreBounded(t *testing.T) {
 	source.Refresh = repositories.Duration(time.Minute)
 	require.Equal(t, time.Minute, source.RefreshEvery())
 }
+
+func TestWhatAServerOffersIsKeptWithoutWhatNobodySees(t *testing.T) {
+	source := &repositories.Source{Name: "crm", Type: "mcp"}
+	tools, notes := source.Offered(offered(t, `[{"name":"find","description":"Finds\u200b a \u202ecustomer\udb40\udc69","inputSchema":{"type":"object","properties":{"na\u200bme":{"type":"string","enum":["A\u2066"]}}}}]`), 0)
+	require.Empty(t, notes)
+	require.Equal(t, "Finds a customer", tools[0].Description)
+	require.JSONEq(t, `{"type":"object","properties":{"name":{"type":"string","enum":["A"]}}}`, string(tools[0].Params().ModelSchema()))
+	checked, faults := tools[0].Params().Check(map[string]any{"name": "A"})
+	require.Empty(t, faults)
+	require.Equal(t, map[string]any{"na\u200bme": "A\u2066"}, checked, "the server gets its own names and values")
+}

@@ -11,6 +11,7 @@ import (
 	"earshot/repositories/marks"
 	"earshot/repositories/parameters"
 	"earshot/repositories/template"
+	"earshot/repositories/visible"
 )
 
 // CatchAll is the name of the tool that fires when nothing else matches a message.
@@ -79,6 +80,9 @@ type Tool struct {
 	plain  []string        // nil where Examples are plain themselves
 	marked []marks.Example // those of Examples that mark values
 }
+
+// Shown is the description as models and people are shown it, without what nobody sees of it.
+func (t *Tool) Shown() string { return visible.Text(t.Description) }
 
 // Params returns the compiled parameters. A tool that came from a decoder or a store
 // has them; a tool made by hand has none.

@@ -372,7 +372,7 @@ func (e *Engine) Tools(ctx context.Context, appID, sessionID, name string, page 
 }
 
 func toolOf(c matcher.Candidate) Tool {
-	return Tool{c.Repository.ID, c.Tool.Name, c.Tool.Description, c.Tool.Params().ModelSchema()}
+	return Tool{c.Repository.ID, c.Tool.Name, c.Tool.Shown(), c.Tool.Params().ModelSchema()}
 }
 
 // winners are the tools that win their names, whoever asks, sorted by name, and which of

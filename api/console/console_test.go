@@ -218,3 +218,25 @@ func TestRESTIsServedBesideTheConsole(t *testing.T) {
 	p.signIn(adminKey)
 	require.Equal(t, http.StatusUnauthorized, p.send("GET", "/v1/apps", nil).StatusCode, "the sign-in is for the console alone")
 }
+
+func TestPagesShowWhatPeopleSeeOfATool(t *testing.T) {
+	s := start(t)
+	const hidden = "\u200b\u202e\U000e0069\U000e0067"
+	s.rest("PUT", "/v1/apps/clinic", `{}`, nil)
+	s.rest("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","description":"Books`+hidden+` it","examples":["a table`+hidden+` please"],
+		"schema":[{"parameter":"day","type":"string","description":"which`+hidden+` day","allowedValues":["mon`+hidden+`day"]}]}]}`, nil)
+	p := s.person()
+	p.signIn(adminKey)
+	for path, words := range map[string][]string{
+		"/console/apps/clinic/tools":                 {"Books it", "a table please"},
+		"/console/apps/clinic/playground?session=s1": {"Books it", "a table please"},
+		"/console/apps/clinic/tools/desk/book":       {"which day", "monday"},
+	} {
+		got := p.send("GET", path, nil)
+		require.Equal(t, http.StatusOK, got.StatusCode, path)
+		for _, word := range words {
+			require.Contains(t, got.body, word, path)
+		}
+		require.NotContains(t, got.body, "\u202e", path)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"earshot/repositories/marks"
+	"earshot/repositories/visible"
 )
 
 // playground is what the page Playground shows: a conversation, and what came of it.
@@ -103,9 +104,9 @@ func (v *visit) toolsInScope(session string) ([]scopedTool, error) {
 					continue
 				}
 				seen[one.Name] = true
-				shown := scopedTool{Repository: of.ID, Name: one.Name, Description: one.Description, OfSession: i == 0}
+				shown := scopedTool{Repository: of.ID, Name: one.Name, Description: visible.Text(one.Description), OfSession: i == 0}
 				if len(one.Examples) > 0 {
-					shown.Example = marks.Plain(one.Examples[0])
+					shown.Example = visible.Text(marks.Plain(one.Examples[0]))
 				}
 				tools = append(tools, shown)
 			}

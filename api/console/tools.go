@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"earshot/repositories/marks"
+	"earshot/repositories/visible"
 	"earshot/trigger/usage"
 )
 
@@ -105,7 +106,7 @@ func (r repository) branch(search string, used map[string]*usage.Tool) branch {
 	for _, tool := range r.Tools {
 		examples := make([]string, len(tool.Examples))
 		for i, given := range tool.Examples {
-			examples[i] = marks.Plain(given)
+			examples[i] = visible.Text(marks.Plain(given))
 		}
 		if !containsFold(search, append([]string{tool.Name, tool.Description}, examples...)...) {
 			continue
@@ -114,7 +115,7 @@ func (r repository) branch(search string, used map[string]*usage.Tool) branch {
 			b.More++
 			continue
 		}
-		b.Found = append(b.Found, leaf{tool.Name, tool.Description, examples, used[tool.Name]})
+		b.Found = append(b.Found, leaf{tool.Name, visible.Text(tool.Description), examples, used[tool.Name]})
 	}
 	return b
 }

@@ -46,7 +46,7 @@ type offered struct {
 // written is the tool as the model gets it.
 func (o offered) written() []byte {
 	text, _ := json.Marshal(map[string]any{"type": "function", "function": map[string]any{
-		"name": o.name, "description": o.Tool.Description, "parameters": o.Tool.Params().ModelSchema(),
+		"name": o.name, "description": o.Tool.Shown(), "parameters": o.Tool.Params().ModelSchema(),
 	}})
 	return text
 }

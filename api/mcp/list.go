@@ -39,7 +39,7 @@ var (
 
 // shown is the tool as an agent sees it.
 func shown(of *repositories.Tool) tool {
-	t := tool{Name: of.Name, Description: of.Description, InputSchema: inputSchema(of), Annotations: hints(of)}
+	t := tool{Name: of.Name, Description: of.Shown(), InputSchema: inputSchema(of), Annotations: hints(of)}
 	if t.Description == "" {
 		t.Description = of.Name // clients refuse a tool without one
 	}

@@ -11,6 +11,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/visible"
 	"earshot/trigger/effect"
 )
 
@@ -162,7 +163,7 @@ func (s *Server) describer(ctx context.Context, of event) func(name string) tool
 		if err == nil {
 			if found, there := catalog.Find(name, of.RepositoryID); there {
 				known := found.Tool
-				return tool{known.Name, known.Description, filled(known.Given(), nil), known.Emitter, known.ReturnDirect, known.SkipResponse}
+				return tool{known.Name, known.Shown(), filled(known.Given(), nil), known.Emitter, known.ReturnDirect, known.SkipResponse}
 			}
 		}
 		return tool{Name: name, Schema: []parameter{}}
@@ -193,7 +194,7 @@ func parametersIn(given json.RawMessage) (all []parameter) {
 	}
 	if json.Unmarshal(given, &list) == nil {
 		for _, one := range list {
-			one.Name, one.Value = cmp.Or(one.Name, one.Toolbox), nil
+			one.Name, one.Value, one.Description = cmp.Or(one.Name, one.Toolbox), nil, visible.Text(one.Description)
 			all = append(all, one.parameter)
 		}
 		return all
@@ -208,7 +209,7 @@ func parametersIn(given json.RawMessage) (all []parameter) {
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		of := schema.Properties[name]
 		kind, _ := of.Type.(string)
-		all = append(all, parameter{Name: name, Type: kind, Description: of.Description})
+		all = append(all, parameter{Name: name, Type: kind, Description: visible.Text(of.Description)})
 	}
 	return all
 }

@@ -239,3 +239,13 @@ func TestReplyThatFailsIsUnavailable(t *testing.T) {
 	var unavailable *matcher.Unavailable
 	require.ErrorAs(t, err, &unavailable)
 }
+
+// What nobody sees who reads a description is not said to a model either.
+func TestModelReadsWhatPeopleSeeOfATool(t *testing.T) {
+	const hidden = "\u200b\u202e\U000e0069\U000e0067\U000e006e"
+	_, server := matchOne(t, matchertest.Request(t, "x", `{"name":"book","description":"Books`+hidden+` a table","examples":["a table`+hidden+`"],
+		"parameters":{"type":"object","properties":{"day":{"type":"string","description":"which`+hidden+` day","enum":["mon`+hidden+`","tue"]}}}}`), llmtest.Call("book", `{"day":"mon"}`))
+	tool := server.Requests()[0].Tools[0]
+	require.Equal(t, "Books a table\nA user may say: \"a table\"", tool.Description)
+	require.JSONEq(t, `{"type":"object","properties":{"day":{"type":"string","description":"which day","enum":["mon","tue"]}}}`, string(tool.Parameters))
+}

@@ -11,6 +11,7 @@ import (
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/visible"
 )
 
 // Limits on the examples that are shown with a tool.
@@ -154,11 +155,11 @@ func describe(candidate matcher.Candidate) string {
 	examples := candidate.Tool.Spoken()
 	examples = examples[:min(len(examples), maxExamples)]
 	if len(examples) == 0 {
-		return candidate.Tool.Description
+		return candidate.Tool.Shown()
 	}
 	quoted := make([]string, len(examples))
 	for i, example := range examples {
-		quoted[i] = `"` + text.Clip(example, maxExampleBytes) + `"`
+		quoted[i] = `"` + text.Clip(visible.Text(example), maxExampleBytes) + `"`
 	}
-	return strings.TrimSpace(candidate.Tool.Description + "\nA user may say: " + strings.Join(quoted, ", "))
+	return strings.TrimSpace(candidate.Tool.Shown() + "\nA user may say: " + strings.Join(quoted, ", "))
 }

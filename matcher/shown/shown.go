@@ -7,6 +7,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
 	"earshot/repositories/quantity"
+	"earshot/repositories/visible"
 )
 
 // Parameter is a parameter as a model is shown it; the offline matcher sees no
@@ -50,12 +51,12 @@ func Parameters(params *parameters.Parameters) []Parameter {
 	var list []Parameter
 	views := params.List()
 	for _, name := range params.Names() {
-		property, ok := readSchema(object.Properties[name])
+		property, ok := readSchema(object.Properties[visible.Text(name)])
 		if !ok {
 			continue
 		}
 		parameter := property.parameter(name)
-		parameter.Required = required[name]
+		parameter.Required = required[visible.Text(name)]
 		for _, one := range views {
 			if one.Name == name {
 				parameter.Aliases, parameter.Unit = one.Aliases, one.Unit

@@ -8,6 +8,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/visible"
 )
 
 // Compile compiles a tool's lists of parameters, in their order, into one form; the Toolbox
@@ -78,7 +79,7 @@ func compileLists(lists []List, with *Budget, needed []string) (*Parameters, fau
 	if err != nil && len(faults) == 0 {
 		faults.Add("", "cannot be shown to a model: %s", err)
 	}
-	parameters.model = model
+	parameters.model = visible.JSON(model)
 	return parameters, faults
 }
 
@@ -97,16 +98,26 @@ func duplicates(list []*compiledParameter, in dialect, seen map[string]bool) fau
 func (p *Parameters) index() {
 	p.derived = &sync.Map{}
 	p.byName = make(map[string]*compiledParameter, len(p.list))
+	p.seen = map[string]string{}
 	p.folded = make(map[string]string, len(p.list))
 	shared := map[string]bool{}
 	for _, parameter := range p.list {
 		p.byName[parameter.name] = parameter
 		p.authenticated = p.authenticated || len(parameter.claims) > 0
+		parameter.see()
+		if seen := visible.Text(parameter.name); seen != parameter.name && !parameter.hidden() {
+			p.seen[seen] = parameter.name
+		}
 		key := FoldName(parameter.name)
 		if _, taken := p.folded[key]; taken {
 			shared[key] = true
 		}
 		p.folded[key] = parameter.name
+	}
+	for seen := range p.seen {
+		if p.byName[seen] != nil {
+			delete(p.seen, seen)
+		}
 	}
 	for key, name := range p.folded {
 		if shared[key] || p.byName[name].hidden() {
@@ -228,7 +239,7 @@ func (d *definition) compile(in dialect, with *Budget, at string, faults *fault.
 	if in.key == "parameter" {
 		p.name = d.Parameter
 	}
-	p.required, p.ignored, p.claims, p.grounded, p.ask = in.required, d.Ignore, d.AuthServices, d.Grounded, d.Ask
+	p.required, p.ignored, p.claims, p.grounded, p.ask = in.required, d.Ignore, d.AuthServices, d.Grounded, visible.Text(d.Ask)
 	if d.Required != nil {
 		p.required = *d.Required
 	}
@@ -244,7 +255,7 @@ func (d *definition) compile(in dialect, with *Budget, at string, faults *fault.
 // rules compiles the rules that parameters and the items of arrays have in common.
 func (d *definition) rules(with *Budget) *compiledParameter {
 	p := &compiledParameter{
-		description: d.Description,
+		description: visible.Text(d.Description),
 		kind:        d.Type,
 		allowed:     newEntries(d.AllowedValues, with),
 		excluded:    newEntries(d.ExcludedValues, with),

@@ -12,6 +12,7 @@ import (
 
 	"earshot/repositories/fault"
 	"earshot/repositories/quantity"
+	"earshot/repositories/visible"
 )
 
 // Alias is another word for an allowed value.
@@ -72,6 +73,27 @@ func (s *spoken) unread(value any) string {
 		return err.Error()
 	}
 	return ""
+}
+
+// see lets the allowed values of a parameter, and those of an array's members, be given as they are
+// seen, without their invisible characters.
+func (p *compiledParameter) see() {
+	if p.items != nil {
+		p.items.see()
+	}
+	for _, value := range p.literals() {
+		text, _ := value.(string)
+		shown := visible.Text(text)
+		if shown == text {
+			continue
+		}
+		if p.called == nil {
+			p.called = map[string]any{}
+		}
+		if _, taken := p.called[foldWords(shown)]; !taken {
+			p.called[foldWords(shown)] = value
+		}
+	}
 }
 
 // foldWords makes words that differ in case, accents and spacing alone equal.

@@ -6,6 +6,7 @@
 package parameters
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -22,7 +23,9 @@ type Parameters struct {
 	list   []*compiledParameter
 	byName map[string]*compiledParameter
 	folded map[string]string // name without case, - and _, to the one visible parameter of it
-	schema *rootSchema       // nil for the lists
+	// seen leads from what is seen of a name that has invisible characters to that name.
+	seen   map[string]string
+	schema *rootSchema // nil for the lists
 	model  json.RawMessage
 	// dialect is the $schema that was given.
 	dialect string
@@ -127,6 +130,7 @@ func (p *Parameters) Ask(names ...string) string {
 // that is given. All faults are returned at once; values at fault are left out.
 func (p *Parameters) Check(values map[string]any) (map[string]any, []ValueFault) {
 	run := newEvaluation(p, strict)
+	values = p.unseen(values)
 	run.unknown(values)
 	for _, parameter := range p.list {
 		run.take(parameter, values)
@@ -140,7 +144,7 @@ func (p *Parameters) Check(values map[string]any) (map[string]any, []ValueFault)
 // alone has that name in another case or with other hyphens and underscores.
 func (p *Parameters) Read(arguments map[string]any) Reading {
 	run := newEvaluation(p, lenient)
-	named := run.rename(arguments)
+	named := run.rename(p.unseen(arguments))
 	for _, parameter := range p.list {
 		run.take(parameter, named)
 	}
@@ -316,6 +320,19 @@ func (s *evaluation) finish() {
 // then not a second one.
 func (s *evaluation) atFault(name string) bool {
 	return slices.ContainsFunc(s.Errors, func(f ValueFault) bool { return f.Parameter == name })
+}
+
+// unseen puts values under the names that their parameters have, where a caller was shown these
+// without their invisible characters.
+func (p *Parameters) unseen(values map[string]any) map[string]any {
+	if len(p.seen) == 0 {
+		return values
+	}
+	named := make(map[string]any, len(values))
+	for given, value := range values {
+		named[cmp.Or(p.seen[given], given)] = value
+	}
+	return named
 }
 
 // FoldName makes names that differ in case, hyphens, underscores and spaces alone equal.

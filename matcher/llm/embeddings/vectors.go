@@ -16,6 +16,7 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/visible"
 )
 
 const (
@@ -34,7 +35,7 @@ func textOf(tool *repositories.Tool) string {
 	}
 	spoken := tool.Spoken()
 	parts = append(parts, spoken[:min(len(spoken), shownExamples)]...)
-	return text.Clip(strings.Join(parts, "\n"), maxText)
+	return text.Clip(visible.Text(strings.Join(parts, "\n")), maxText)
 }
 
 // digest names what the model makes of a text.
