@@ -135,11 +135,11 @@ func (s *Server) newBroker(appID string, stop context.CancelFunc) *broker {
 	// acknowledges that: the broker would keep both.
 	can.TopicAliasMaximum, can.Compatibilities.NoInheritedPropertiesOnAck = 0, true
 	server := mochi.New(&mochi.Options{Capabilities: can, InlineClient: true, Logger: slog.New(quiet{s.Logger.Handler()})})
-	rules := &rules{appID: appID, limits: s.limits, server: server, named: map[string]*mochi.Client{}}
-	if err := server.AddHook(rules, nil); err != nil {
+	own := &rules{appID: appID, limits: s.limits, server: server, named: map[string]*mochi.Client{}}
+	if err := server.AddHook(own, nil); err != nil {
 		panic("the hook of the broker takes no configuration: " + err.Error())
 	}
-	return &broker{appID: appID, server: server, rules: rules, log: s.Logger, stop: stop, ended: make(chan struct{})}
+	return &broker{appID: appID, server: server, rules: own, log: s.Logger, stop: stop, ended: make(chan struct{})}
 }
 
 // quiet passes on what the broker logs from the level of errors: the rest are packets with what

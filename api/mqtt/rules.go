@@ -111,8 +111,8 @@ func (*rules) OnPacketEncode(client *mochi.Client, packet packets.Packet) packet
 	if packet.FixedHeader.Type != packets.Suback || client.Properties.ProtocolVersion < 5 {
 		return packet
 	}
-	for i, refused := range connectionOf(client).refused {
-		if refused {
+	for i, no := range connectionOf(client).refused {
+		if no {
 			packet.ReasonCodes[i], packet.Properties.ReasonString = packets.ErrQuotaExceeded.Code, quotaReason
 		}
 	}

@@ -1,5 +1,5 @@
 // Command check runs everything that guards the project: formatting, vet,
-// staticcheck, and all tests with the race detector against real servers. It is what
+// staticcheck, govulncheck, and all tests with the race detector against real servers. It is what
 // CI runs and what a contributor runs before a commit:
 //
 //	go run ./deploy/check
@@ -63,6 +63,7 @@ type step struct {
 var analyses = []step{
 	{"vet", func(*progress) error { return command("go", "vet", "./...") }},
 	{"staticcheck", func(*progress) error { return command("go", "run", staticcheck, "./...") }},
+	{"govulncheck", vulnerable},
 }
 
 func check(p *progress, install, short bool) error {
@@ -79,7 +80,7 @@ func check(p *progress, install, short bool) error {
 		{"servers", func(*progress) error { return servers(install) }},
 		{"gofmt", func(*progress) error { return formatted() }},
 		{"modules", func(*progress) error { return command("go", "mod", "tidy", "-diff") }},
-		{"vet and staticcheck begin, beside what follows", func(p *progress) error { analysed = p.beside(analyses); return nil }},
+		{"vet, staticcheck and govulncheck begin, beside what follows", func(p *progress) error { analysed = p.beside(analyses); return nil }},
 		{"tests without -race", func(p *progress) error { return skipped.test(p, all...) }},
 		{"tests", func(p *progress) error { return p.test(slowestFirst, append(all, "-race")...) }},
 	}

@@ -109,7 +109,7 @@ type openapi struct {
 func (im *openapi) load() (string, error) {
 	var from io.Reader = im.options.Stdin
 	if im.file != Stdin {
-		file, err := Open(im.file)
+		file, err := openFile(im.file)
 		if err != nil {
 			return "", err
 		}

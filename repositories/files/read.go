@@ -231,9 +231,9 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Open opens a file to be read. What is no regular file is refused: a pipe may never end, and nor
+// openFile opens a file to be read. What is no regular file is refused: a pipe may never end, and nor
 // does a device. It is opened without waiting for whoever would write to it.
-func Open(file string) (*os.File, error) {
+func openFile(file string) (*os.File, error) {
 	opened, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, errors.New(reason(err))
@@ -251,7 +251,7 @@ func Open(file string) (*os.File, error) {
 
 // load reads the text of a file.
 func load(file string) (string, error) {
-	opened, err := Open(file)
+	opened, err := openFile(file)
 	if err != nil {
 		return "", err
 	}
