@@ -142,7 +142,7 @@ func TestAnAppIsPatched(t *testing.T) {
 		"modules":[{"moduleId":"calendar","secret":"***","tokenUrl":"https://id.example.org/token","scopes":["read"]}]}`, string(got.body))
 	stored, err := w.store.App(t.Context(), "clinic")
 	require.NoError(t, err)
-	require.Equal(t, []string{"planted", "whsec_plantedA"}, []string{stored.Modules[0].Secret.Reveal(), stored.SigningSecret.Reveal()}, "credentials stay")
+	require.Equal(t, []string{"planted-and-long-enough", "whsec_plantedA"}, []string{stored.Modules[0].Secret.Reveal(), stored.SigningSecret.Reveal()}, "credentials stay")
 
 	faults := w.call("PATCH", "/v1/apps/clinic", `{"modules":[{"moduleId":"calendar","secret":"***","tokenUrl":"https://evil.example/token"}]}`).problem(400)
 	require.Contains(t, faults["/modules/0/secret"], "give it again, since tokenUrl changed")

@@ -144,7 +144,7 @@ func liveOnSame(t *testing.T, w world, change ...func(*api.Options)) *service {
 }
 
 const (
-	clinicBody  = `{"name":"Clinic","signingSecret":"whsec_plantedA","modules":[{"moduleId":"calendar","secret":"planted","tokenUrl":"https://id.example.org/token"}]}`
+	clinicBody  = `{"name":"Clinic","signingSecret":"whsec_plantedA","modules":[{"moduleId":"calendar","secret":"planted-and-long-enough","tokenUrl":"https://id.example.org/token"}]}`
 	bookingBody = `{"tools":[{"name":"book","description":"User needs an appointment",
 		"schema":[{"parameter":"date","type":"string","required":true}],
 		"url":"https://example.org/book","request":{"auth":"module","moduleId":"calendar","headers":{"X-Api-Key":"planted"}}}]}`
