@@ -29,6 +29,7 @@ import (
 	"earshot/api/mcp"
 	"earshot/api/mqtt"
 	"earshot/api/server"
+	"earshot/api/signin"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -111,6 +112,8 @@ type Options struct {
 	Offer Offer
 	// Tracer begins the spans of requests; nil: none.
 	Tracer *tracing.Tracer
+	// SignIns slows down clients that guess credentials. Missing: those of this handler alone.
+	SignIns *signin.Guard
 	// Now is the clock of log lines and of what expires. Missing: time.Now.
 	Now func() time.Time
 }
@@ -145,7 +148,7 @@ func New(options Options) http.Handler {
 }
 
 func (o Options) authenticator() auth.Authenticator {
-	return auth.Authenticator{Admin: o.AdminKey, Keys: o.Keys, Tokens: o.Tokens, Now: o.Now, QueryPath: pathSessionEvents}
+	return auth.Authenticator{Admin: o.AdminKey, Keys: o.Keys, Tokens: o.Tokens, Now: o.Now, QueryPath: pathSessionEvents, SignIns: o.SignIns}
 }
 
 func (o Options) withDefaults() Options {
@@ -160,6 +163,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.SignIns == nil {
+		o.SignIns = signin.New(nil, o.Metrics)
 	}
 	if o.WriteTime == 0 {
 		o.WriteTime = server.DefaultWriteTime

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -12,6 +13,8 @@ import (
 	"earshot/api/listen"
 	"earshot/api/mcp"
 	"earshot/api/mqtt"
+	"earshot/api/signin"
+	"earshot/repositories/secret"
 	"earshot/repositories/tracing"
 )
 
@@ -55,7 +58,10 @@ func (o Options) chats(people users) []route {
 // brokers are the routes of clients that speak MQTT, as those of SERMAS do.
 func (o Options) brokers(by auth.Authenticator) []route {
 	served := mqtt.New(mqtt.Options{
-		Engine: o.Engine, Events: o.Events, Principal: by.Principal, StillGood: by.StillGood,
+		Principal: func(ctx context.Context, token secret.Secret) (auth.Principal, error) {
+			return by.SignIn(ctx, signin.ClientIn(ctx), token)
+		},
+		Engine: o.Engine, Events: o.Events, StillGood: by.StillGood,
 		Lineages: o.Lineages, Enter: admission.NewStreamLimit(o.Streams).Enter, Filters: o.Filters, Closing: o.Closing, Now: o.Now, Logger: o.Logger,
 	})
 	return []route{{method: http.MethodGet, path: "/mqtt", handle: o.forSERMAS(served.Serve), open: true, reads: true}}

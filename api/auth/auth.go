@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/api/signin"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
@@ -59,6 +60,8 @@ type Authenticator struct {
 	Now    func() time.Time
 	// QueryPath is the route that takes a session token in its query as well.
 	QueryPath string
+	// SignIns slows down clients that guess credentials. Missing: none is.
+	SignIns *signin.Guard
 }
 
 // Authenticated finds out who makes a request, and refuses those that nobody knows.
@@ -70,7 +73,7 @@ func Authenticated(by Authenticator, open map[string]bool) echo.MiddlewareFunc {
 			if needsNoKey(c, open) {
 				return next(c)
 			}
-			who, err := by.Principal(c.Request().Context(), by.credential(c))
+			who, err := by.SignIn(c.Request().Context(), signin.ClientOf(c.Request()), by.credential(c))
 			if err != nil {
 				return Unauthorized(err)
 			}
@@ -135,6 +138,34 @@ func (a Authenticator) Principal(ctx context.Context, sent secret.Secret) (Princ
 	default:
 		return Principal{}, store.ErrKey
 	}
+}
+
+// SignIn is Principal for the client at an address, which is slowed down where it guesses: then
+// its error is a 429.
+func (a Authenticator) SignIn(ctx context.Context, client string, sent secret.Secret) (Principal, error) {
+	who, err := a.Principal(ctx, sent)
+	if sent.Empty() || err == nil && !a.isAdmin(sent) || err != nil && !isOneOf(err, store.ErrKey, store.ErrToken, store.ErrAccessToken) {
+		return who, err
+	}
+	account, strong := accountOf(sent)
+	if err = a.SignIns.Settle(signin.DoorOf(ctx), signin.Try{Client: client, Account: account, Credential: sent, Strong: strong}, err); err != nil {
+		return Principal{}, err
+	}
+	return who, nil
+}
+
+// accountOf is whose credential it claims to be, and whether it is of a kind that the service
+// makes at random or signs. The admin key is chosen by people.
+func accountOf(sent secret.Secret) (account string, strong bool) {
+	text := sent.Reveal()
+	if named, is := strings.CutPrefix(text, store.AppKeyPrefix); is {
+		app, _, _ := strings.Cut(named, ".")
+		return "app " + app, true
+	}
+	if strings.HasPrefix(text, store.SessionTokenPrefix) || store.IsJWT(sent) {
+		return "token", true
+	}
+	return "admin", false
 }
 
 // isAdmin compares hashes, which are of one length, in constant time: neither the

@@ -1,7 +1,9 @@
 package console_test
 
 import (
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -32,6 +34,14 @@ func (s *service) person() *person {
 	require.NoError(s.t, err)
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &person{s, &http.Client{Jar: jar, CheckRedirect: stay}}
+}
+
+// personAt is a person whose browser has another address of this machine.
+func (s *service) personAt(address string) *person {
+	p := s.person()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	p.browser.Transport = &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}
+	return p
 }
 
 // send asks for a page, or sends a form; headers are given as "Name: value".
@@ -85,6 +95,24 @@ func TestNobodySeesAPageWithoutAKey(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, got.StatusCode, wrong)
 		require.Empty(t, got.Cookies(), wrong)
 	}
+}
+
+func TestGuessesAtTheSignInPauseAndARightKeyFromElsewhereIsLetIn(t *testing.T) {
+	s := start(t)
+	guesser, looked := s.person(), 0
+	for n := range 300 {
+		got := guesser.signIn(fmt.Sprintf("summer-%d", n))
+		if got.StatusCode == http.StatusForbidden {
+			looked++
+			continue
+		}
+		require.Equal(t, http.StatusTooManyRequests, got.StatusCode)
+		require.NotEmpty(t, got.Header.Get("Retry-After"))
+		require.Contains(t, got.body, "too many wrong credentials")
+	}
+	require.Less(t, looked, 30, "guesses that were looked at")
+	require.Equal(t, http.StatusTooManyRequests, guesser.signIn(adminKey).StatusCode, "a right guess during a pause")
+	require.Equal(t, http.StatusSeeOther, s.personAt("127.0.0.2").signIn(adminKey).StatusCode, "a right key from another address")
 }
 
 func TestSignInIsACookieThatNoScriptAndNoOtherSiteHas(t *testing.T) {

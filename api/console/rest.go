@@ -18,6 +18,8 @@ type problem struct {
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
 	Errors []flaw `json:"errors"`
+	// RetryAfter is the header of that name, in seconds; empty for none.
+	RetryAfter string `json:"-"`
 }
 
 // flaw is one fault of a body, at its JSON Pointer.
@@ -108,5 +110,6 @@ func refusal(got *answer.Recorder) error {
 	if json.Unmarshal(got.Body.Bytes(), found) != nil || found.Status == 0 {
 		found = &problem{Status: got.Status, Title: http.StatusText(got.Status), Detail: strings.TrimSpace(got.Body.String())}
 	}
+	found.RetryAfter = got.Header().Get("Retry-After")
 	return found
 }

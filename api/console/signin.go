@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/api/signin"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 )
@@ -51,6 +52,7 @@ func signIn(v *visit) error {
 		return err
 	}
 	v.key = secret.New(strings.TrimSpace(v.r.PostForm.Get("key")))
+	v.r = v.r.WithContext(signin.WithDoor(v.r.Context(), signin.DoorConsole)) // REST counts the failure
 	next := inside(v.r.PostForm.Get("next"), root)
 	if err := v.mayEnter(); err != nil {
 		return v.refused(err, next)
@@ -79,13 +81,17 @@ func (v *visit) mayEnter() error {
 
 // refused shows the form again, and why.
 func (v *visit) refused(err error, next string) error {
-	form := signInForm{Next: next, Fault: err.Error()}
+	form, status := signInForm{Next: next, Fault: err.Error()}, http.StatusForbidden
 	var found *problem
 	if errors.As(err, &found) {
 		form.Fault = found.Detail
+		if found.Status == http.StatusTooManyRequests {
+			status = found.Status
+			v.w.Header().Set("Retry-After", found.RetryAfter)
+		}
 	}
 	v.key = secret.Secret{}
-	return v.renderStatus(http.StatusForbidden, "signin", "Sign in", form)
+	return v.renderStatus(status, "signin", "Sign in", form)
 }
 
 func signOut(v *visit) error {

@@ -146,7 +146,7 @@ func answersOf(endpoint Route) map[string]string {
 	if endpoint.Open {
 		return answers
 	}
-	answers["400"], answers["401"], answers["403"], answers["503"] = "BadRequest", "Unauthorized", "Forbidden", "Unavailable"
+	answers["400"], answers["401"], answers["403"], answers["429"], answers["503"] = "BadRequest", "Unauthorized", "Forbidden", "TooMany", "Unavailable"
 	if len(conditionsOf(endpoint)) > 0 {
 		answers["412"] = "PreconditionFailed"
 	}

@@ -14,6 +14,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/api/auth"
+	"earshot/api/signin"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -103,7 +104,7 @@ func (s *Server) Serve(c echo.Context) error {
 	}
 	socket.SetReadLimit(maxPacket)
 	defer socket.CloseNow()
-	s.talk(c.Request().Context(), socket)
+	s.talk(signin.WithClient(c.Request().Context(), signin.ClientOf(c.Request())), socket)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/api/auth"
+	"earshot/api/signin"
 	"earshot/repositories"
 	"earshot/repositories/fault"
 )
@@ -135,7 +136,7 @@ func (f fields) without(names ...string) {
 
 // principal is who makes a request.
 func (h *handler) principal(c echo.Context) (auth.Principal, error) {
-	who, err := h.Auth.Principal(c.Request().Context(), auth.Bearer(c.Request()))
+	who, err := h.Auth.SignIn(c.Request().Context(), signin.ClientOf(c.Request()), auth.Bearer(c.Request()))
 	if err != nil {
 		return who, auth.Unauthorized(err)
 	}

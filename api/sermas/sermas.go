@@ -13,6 +13,7 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/api/server"
+	"earshot/api/signin"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -28,6 +29,8 @@ type Options struct {
 	Auth   auth.Authenticator
 	Store  Store
 	Tokens Tokens
+	// SignIns slows down clients that guess the secrets of modules.
+	SignIns *signin.Guard
 	// TokenTTL is how long an access token is good.
 	TokenTTL time.Duration
 	// Now is the clock of tokens, and NewID makes their ids.

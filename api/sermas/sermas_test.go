@@ -3,16 +3,39 @@ package sermas_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"earshot/api/sermas"
+	"earshot/api/signin"
 	"earshot/repositories/secret"
 )
+
+func TestGuessesAtTheSecretOfAModulePauseAndOthersAreLetIn(t *testing.T) {
+	s := clinic(t, func(o *sermas.Options) { o.SignIns = signin.New(o.Now, prometheus.NewRegistry()) })
+	const asked = `{"appId":"clinic","clientId":"avatar","clientSecret":"%s"}`
+	looked := 0
+	for n := range 500 {
+		got := s.call("POST", "/api/platform/token", fmt.Sprintf(asked, fmt.Sprintf("guess-%d", n)), noKey)
+		if got.StatusCode == 401 {
+			looked++
+			continue
+		}
+		got.is(429)
+		require.NotEmpty(t, got.Header.Get("Retry-After"))
+	}
+	require.Equal(t, 10, looked, "guesses that were looked at")
+	s.call("POST", "/api/platform/token", fmt.Sprintf(asked, "s3cret-of-the-avatar"), noKey).is(429)
+	s.call("POST", "/api/platform/token", `{"appId":"clinic","clientId":"calendar","clientSecret":"c4l-of-the-calendar"}`, noKey).is(201)
+	s.now = s.now.Add(time.Minute)
+	s.call("POST", "/api/platform/token", fmt.Sprintf(asked, "s3cret-of-the-avatar"), noKey).is(201)
+}
 
 func TestTokensAreGivenToClientsOfTheAppsModules(t *testing.T) {
 	s := clinic(t)

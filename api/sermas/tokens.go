@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/api/signin"
 	"earshot/repositories"
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
@@ -66,6 +67,11 @@ func (h *handler) grantFor(c echo.Context, sent fields) error {
 	module, err := h.client(c.Request().Context(), &token, func(app *repositories.App) (repositories.Module, bool) {
 		return clientOf(app, clientID, secret.New(given))
 	})
+	if err == nil || errors.Is(err, errClient) {
+		err = h.SignIns.Settle(signin.DoorSERMAS, signin.Try{
+			Client: signin.ClientOf(c.Request()), Account: "module " + appID + " " + clientID, Credential: secret.New(given),
+		}, err)
+	}
 	if err != nil {
 		return h.refuse(c, appID, err)
 	}
@@ -212,12 +218,13 @@ func (h *handler) give(c echo.Context, token store.AccessToken, module repositor
 
 // refuse answers a request for a token that there is none for.
 func (h *handler) refuse(c echo.Context, appID string, err error) error {
-	if !errors.Is(err, errClient) && !errors.Is(err, errRenewal) {
-		return err
-	}
 	named := appID
 	if repositories.CheckID("appId", appID) != nil {
 		named = ""
+	}
+	if !errors.Is(err, errClient) && !errors.Is(err, errRenewal) {
+		h.allowOrigin(c, named)
+		return err
 	}
 	h.Logger.Info("sermas.refused", "app", named, "error", err.Error())
 	h.allowOrigin(c, named)

@@ -14,6 +14,7 @@ import (
 	"earshot/api/listen"
 	"earshot/api/micro"
 	"earshot/api/sermas"
+	"earshot/api/server"
 	"earshot/cmd/earshot/activity"
 	"earshot/cmd/earshot/redisdb"
 	"earshot/emitter"
@@ -46,6 +47,7 @@ type config struct {
 	OldSecretKey  secret.Secret
 	PrivateURLs   string
 	RelayHeaders  []string
+	Proxies       string
 	SQLiteDir     string
 	LLMTimeout    time.Duration
 	History       int
@@ -94,6 +96,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	s.credential(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
 	s.credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted")
 	s.text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may be at: deny, allow, or CIDRs with commas between them")
+	s.text(&c.Proxies, "trusted-proxies", "EARSHOT_TRUSTED_PROXIES", "", "addresses or CIDRs, with commas between them, of proxies whose X-Forwarded-For names the client; needed behind a proxy, where all clients have one address otherwise")
 	s.text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
 	c.registerRetention(s)
 	s.duration(&c.Drain, "drain", "EARSHOT_DRAIN", defaultDrain, "how long to go on after SIGTERM, with /readyz at 503 and connections ended with their answers, so that a load balancer sends requests elsewhere before they are refused")
@@ -194,6 +197,9 @@ func (c *config) check() error {
 	}
 	if err := listen.CheckHeaders(c.RelayHeaders); err != nil {
 		faults = append(faults, fmt.Errorf("--relay-headers (EARSHOT_RELAY_HEADERS): %w", err))
+	}
+	if _, err := server.ParseProxies(c.Proxies); err != nil {
+		faults = append(faults, fmt.Errorf("--trusted-proxies (EARSHOT_TRUSTED_PROXIES): %w", err))
 	}
 	if _, err := c.sealer(); !c.SecretKey.Empty() && err != nil {
 		faults = append(faults, err)

@@ -23,6 +23,7 @@ import (
 	"earshot/api/micro"
 	"earshot/api/sermas"
 	"earshot/api/server"
+	"earshot/api/signin"
 	"earshot/cmd/earshot/redisdb"
 	"earshot/cmd/earshot/room"
 	"earshot/cmd/earshot/telemetry"
@@ -187,8 +188,10 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		return err
 	}
 	closing := make(chan struct{})
+	signIns := signin.New(s.env.now, registry)
 	rest := api.New(api.Options{
-		Store: s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.Tracer(), Now: s.env.now,
+		SignIns: signIns,
+		Store:   s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.Tracer(), Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: erasure.New(erasure.Options{Store: s.store, DB: s.db, Events: s.emitter, Answers: s.intake}), Closing: closing, NATSURL: s.config.ownNATS,
 		Model: s.chatModel(), SERMAS: bool(s.config.SERMAS), Lineages: s.store,
 		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
@@ -204,16 +207,18 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 			AtOnce: s.config.MaxTurns + s.config.MaxWaiting, Replies: replies, Metrics: registry,
 		})
 	}
-	s.http = server.New(s.config.Addr, s.parting.Handler(console.New(console.Options{REST: s.withSERMAS(rest), Sealer: s.sealer, Now: s.env.now})))
+	proxies, _ := server.ParseProxies(s.config.Proxies) // was checked
+	s.http = server.New(s.config.Addr, proxies.Handler(s.parting.Handler(console.New(console.Options{REST: s.withSERMAS(rest, signIns), Sealer: s.sealer, Now: s.env.now}))))
 	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
 }
 
 // withSERMAS serves the clients of SERMAS as well.
-func (s *service) withSERMAS(rest http.Handler) http.Handler {
+func (s *service) withSERMAS(rest http.Handler, signIns *signin.Guard) http.Handler {
 	return sermas.New(sermas.Options{
-		On: bool(s.config.SERMAS), REST: rest, Store: s.store, Tokens: s.sealer, TokenTTL: s.config.SERMASTTL, Now: s.env.now, NewID: rand.Text, Logger: s.log,
-		Auth: auth.Authenticator{Admin: s.config.AdminKey, Keys: s.store, Tokens: s.sealer, Now: s.env.now},
+		SignIns: signIns,
+		On:      bool(s.config.SERMAS), REST: rest, Store: s.store, Tokens: s.sealer, TokenTTL: s.config.SERMASTTL, Now: s.env.now, NewID: rand.Text, Logger: s.log,
+		Auth: auth.Authenticator{Admin: s.config.AdminKey, Keys: s.store, Tokens: s.sealer, Now: s.env.now, SignIns: signIns},
 	})
 }
 
