@@ -37,6 +37,7 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
+	"earshot/trigger/ledger"
 )
 
 // Options are what New needs. Store and Engine must be given; what else is missing
@@ -261,6 +262,9 @@ type Messages interface {
 	CommitDraftAsync(ctx context.Context, appID, sessionID, messageID string) error
 	RetractDraft(ctx context.Context, appID, sessionID, messageID string) error
 	ExplainDraft(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
+	// Count counts a use against the limits of a minute; its error is a *ledger.RateError where
+	// one is reached.
+	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
 	// DryRun leaves no trace.
 	DryRun(ctx context.Context, message trigger.Message) (trigger.Answer, explain.Explanation, error)
 	History(ctx context.Context, asked trigger.HistoryQuery) (items []trigger.Entry, next string, err error)

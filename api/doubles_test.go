@@ -14,6 +14,7 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
+	"earshot/trigger/ledger"
 	"earshot/trigger/usage"
 )
 
@@ -234,6 +235,8 @@ func (e *engineDouble) History(_ context.Context, asked trigger.HistoryQuery) ([
 	e.took("History", asked)
 	return e.entries, e.next, e.err
 }
+
+func (*engineDouble) Count(context.Context, string, string, ledger.Use) error { return nil }
 
 func (e *engineDouble) DryRun(_ context.Context, message trigger.Message) (trigger.Answer, explain.Explanation, error) {
 	e.took("DryRun", message)

@@ -6,12 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
-	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/labstack/echo/v4"
-	"golang.org/x/time/rate"
 
 	"earshot/api/answer"
 	"earshot/api/auth"
@@ -19,6 +15,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/trigger"
 	"earshot/trigger/explain"
+	"earshot/trigger/ledger"
 )
 
 // messageQuery is what the query of a posted message asks for.
@@ -83,8 +80,11 @@ type triedAnswer struct {
 
 // try answers what would come of a message.
 func (h messages) try(c echo.Context, m trigger.Message, explained bool) error {
-	if auth.PrincipalOf(c).FrontEnd() {
-		if err := h.dry.admit(m.AppID + "/" + m.SessionID); err != nil {
+	// It may ask a model, as a message does. The session's own limit is for front-ends: a key tries
+	// the messages of many conversations in one.
+	if m.Actor == matcher.ActorUser {
+		use := ledger.Use{Messages: 1, AppAlone: !auth.PrincipalOf(c).FrontEnd()}
+		if err := h.engine.Count(c.Request().Context(), m.AppID, m.SessionID, use); err != nil {
 			return err
 		}
 	}
@@ -102,35 +102,4 @@ func (h messages) try(c echo.Context, m trigger.Message, explained bool) error {
 		tried.Explain = &why
 	}
 	return answer.JSON(c, http.StatusOK, tried)
-}
-
-// dryRuns bounds those of front-ends, whose users may be anybody: each may ask a model, and
-// none counts to a limit of the app. The bound is that of messages by default, for each
-// session and replica.
-type dryRuns struct {
-	now   func() time.Time
-	bound *lru.Cache[string, *rate.Limiter] // by session
-}
-
-const (
-	dryRunsPerMinute = 120
-	boundSessions    = 4096
-)
-
-func newDryRuns(now func() time.Time) *dryRuns {
-	bound, _ := lru.New[string, *rate.Limiter](boundSessions) // fails for a size of 0 only
-	return &dryRuns{now, bound}
-}
-
-func (d *dryRuns) admit(session string) error {
-	fresh := rate.NewLimiter(rate.Every(time.Minute/dryRunsPerMinute), dryRunsPerMinute)
-	limiter, known, _ := d.bound.PeekOrAdd(session, fresh)
-	if !known {
-		limiter = fresh
-	}
-	now := d.now()
-	if limiter.AllowN(now, 1) {
-		return nil
-	}
-	return answer.NewProblem(http.StatusTooManyRequests, "a session makes at most "+strconv.Itoa(dryRunsPerMinute)+" dry runs a minute with its token").With("Retry-After", "1")
 }

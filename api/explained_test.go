@@ -16,6 +16,7 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
 	"earshot/repositories/secret"
 	"earshot/trigger"
@@ -212,7 +213,10 @@ func TestADryRunLeavesNoTrace(t *testing.T) {
 		s.call("POST", messagesPath+"?dryRun=true", `{"messageId":"a1","actor":"agent","text":"hello"}`).is(200, "")
 		model.Queue(llmtest.Status(500, nil, `{}`))
 		s.call("POST", messagesPath+"?dryRun=true", said("m4", "hello")).problem(502, "dry run", "nothing is kept")
-		require.Equal(t, before, dump(t, server))
+		after := dump(t, server)
+		require.Equal(t, "9", server.Client().HGet(t.Context(), keyspace.KeysOf("clinic").Rates(""), "messages").Val(), "they count to the app's limit, which ends with its minute")
+		delete(after, keyspace.KeysOf("clinic").Rates(""))
+		require.Equal(t, before, after)
 		require.Len(t, s.sink.all(), 1)
 	})
 }
@@ -305,8 +309,7 @@ func TestADryRunMayBeToldWhatCameBefore(t *testing.T) {
 }
 
 func TestATokenOfASessionTriesButDoesNotSeeWhy(t *testing.T) {
-	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
-	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Now = func() time.Time { return now } })
+	s, model := asking(t, redistest.Mini(t))
 	model.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Text("none") })
 	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
 	s.call("PUT", bookingPath, bookingBody).is(201, "")
@@ -318,12 +321,29 @@ func TestATokenOfASessionTriesButDoesNotSeeWhy(t *testing.T) {
 	s.call("GET", messagesPath+"/m1/explain", "", token).problem(http.StatusForbidden)
 	s.call("POST", messagesPath+"?explain=true", said("m2", "hello"), token).problem(http.StatusForbidden)
 	s.call("POST", messagesPath+"?dryRun=true&explain=true", said("m2", "hello"), token).problem(http.StatusForbidden)
-	for range 120 {
-		s.call("POST", messagesPath+"?dryRun=true", said("m2", "hello"), token).is(200, "")
+}
+
+func TestDryRunsCountAsMessagesOfTheirApp(t *testing.T) {
+	s, model := asking(t, redistest.Mini(t))
+	asked := 0
+	model.Handle(func(llmtest.Request) llmtest.Reply { asked++; return llmtest.Text("none") })
+	s.call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"messagesPerMinute":9,"sessionMessagesPerMinute":3}}}`).is(201, "")
+	s.call("PUT", bookingPath, `{"tools":[{"name":"book"}]}`).is(201, "")
+	var made struct{ Token string }
+	require.NoError(t, json.Unmarshal(s.call("POST", "/v1/apps/clinic/sessions/s1/token", `{}`).is(201, "").body, &made))
+	token := "Authorization: Bearer " + made.Token
+	try := func(headers ...string) answer {
+		return s.call("POST", messagesPath+"?dryRun=true", said("m2", "hello"), headers...)
 	}
-	got := s.call("POST", messagesPath+"?dryRun=true", said("m2", "hello"), token)
-	got.problem(http.StatusTooManyRequests, "120")
-	require.Equal(t, "1", got.Header.Get("Retry-After"))
-	now = now.Add(time.Second)
-	s.call("POST", messagesPath+"?dryRun=true", said("m2", "hello"), token).is(200, "")
+	s.call("POST", messagesPath, said("m1", "hello"), token).is(200, "")
+	try(token).is(200, "")
+	try(token).is(200, "")
+	got := try(token)
+	got.problem(http.StatusTooManyRequests, "sessionMessagesPerMinute", "3")
+	require.NotEmpty(t, got.Header.Get("Retry-After"))
+	for range 6 {
+		try().is(200, "") // a key tries what it likes in one session
+	}
+	try().problem(http.StatusTooManyRequests, "messagesPerMinute", "9")
+	require.Equal(t, 9, asked, "what was refused asks no model")
 }

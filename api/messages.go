@@ -21,7 +21,6 @@ type messages struct {
 	users  users
 	bodies *bodies.Definitions
 	newID  func() string
-	dry    *dryRuns
 }
 
 func (h messages) routes() []route {

@@ -43,7 +43,7 @@ func (o Options) routes(gates *admission.Control) []route {
 	all = append(all, apps{o.Store, o.Store, o.Models, o.notes()}.routes()...)
 	all = append(all, toolRepositories{o.Store, o.Store, o.Store, o.notes(), o.Offer, o.NewID}.routes()...)
 	all = append(all, scopedTools{o.Engine, bodies}.routes()...)
-	all = append(all, messages{o.Engine, people, bodies, o.NewID, newDryRuns(o.Now)}.routes()...)
+	all = append(all, messages{o.Engine, people, bodies, o.NewID}.routes()...)
 	all = append(all, triggers{o.Engine, people, bodies}.routes()...)
 	all = append(all, events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing}.routes()...)
 	all = append(all, appKeys{o.Keys, bodies}.routes()...)

@@ -14,6 +14,7 @@ import (
 	"earshot/api"
 	"earshot/api/mcp"
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	unvalued "earshot/trigger/asked"
 	"earshot/trigger/effect"
 )
@@ -373,4 +374,43 @@ func slowly(t *testing.T) world {
 		{"name":"report","description":"Makes the report of a year","url":"https://example.org/report"},
 		{"name":"refund","description":"Refunds","confirm":"always","url":"https://example.org/refund"}]}`).is(201, "")
 	return s
+}
+
+func TestWhatIsAskedForCountsToTheLimitsOfWhatIsTriggered(t *testing.T) {
+	const lacking = `{"name":"order","description":"Orders","schema":[{"parameter":"a","type":"string"},
+		{"parameter":"b","type":"string","required":true},{"parameter":"c","type":"string","required":true}]}`
+	s := agents(t, lacking)
+	token := s.call("POST", "/v1/apps/clinic/sessions/s1/token", "").made().Token
+	a := s.agent(agentsOfSession, withBoth, "Authorization: Bearer "+token)
+	for range 120 {
+		require.Equal(t, "task", a.calls("order", `{"a":"x"}`)["resultType"])
+	}
+	_, refused, status := a.rpc("tools/call", `"name":"order","arguments":{"a":"x"}`)
+	require.Equal(t, 429, status)
+	require.Contains(t, refused["message"], "sessionMessagesPerMinute")
+	stored := s.redis.Client().HLen(t.Context(), keyspace.KeysOf("clinic").Asked("s1")).Val()
+	require.EqualValues(t, 120, stored, "what was refused stores nothing")
+
+	// A key of the app may ask for more, but not store more bytes.
+	s.call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionTriggersPerMinute":null,"bytesPerMinute":200000}}}`).is(200, "")
+	b := s.agent("/v1/apps/clinic/sessions/s2/mcp", withBoth)
+	long := b.calls("order", `{"a":"`+strings.Repeat("x", 70_000)+`"}`)
+	require.Equal(t, true, long["isError"])
+	require.Contains(t, text(long), "65536 bytes")
+	for taken := 0; ; taken++ {
+		require.Less(t, taken, 4)
+		if _, refused, status = b.rpc("tools/call", `"name":"order","arguments":{"a":"`+strings.Repeat("x", 50_000)+`"}`); status == 429 {
+			require.Contains(t, refused["message"], "bytesPerMinute")
+			return
+		}
+	}
+}
+
+func TestACallThatWasAskedForIsCountedOnce(t *testing.T) {
+	s := agents(t, `{"name":"order","schema":[{"parameter":"b","type":"string","required":true},{"parameter":"c","type":"string","required":true}]}`)
+	a := s.agent(agentsOfSession, withBoth)
+	id := a.calls("order", `{}`)["taskId"]
+	a.update(id, `{"b":{"action":"accept","content":{"b":"x"}},"c":{"action":"accept","content":{"c":"y"}}}`)
+	require.Equal(t, "completed", a.task(id)["status"])
+	require.Equal(t, "1", s.redis.Client().HGet(t.Context(), keyspace.KeysOf("clinic").Rates("s1"), "triggers").Val())
 }

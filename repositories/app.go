@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"earshot/repositories/secret"
 )
@@ -83,6 +85,27 @@ const (
 type OpenAI struct {
 	// Mode is ChatWatch or ChatAct; empty is the first.
 	Mode string `json:"mode,omitempty"`
+	// Limits bound what is relayed to the model, at the operator's cost.
+	Limits ModelLimits `json:"limits,omitzero"`
+}
+
+// ModelLimits bound what an app's clients ask of the model behind this service.
+type ModelLimits struct {
+	// RequestsPerMinute is of the whole app, over all replicas. Without it the requests of a
+	// session's token are limited as its messages are, and those of keys are not.
+	RequestsPerMinute Limit `json:"requestsPerMinute,omitzero"`
+	// Models lists those that may be asked, a * at the end standing for any rest. Empty: all.
+	Models []string `json:"models,omitempty"`
+	// MaxTokens is how long an answer may be, all its choices together. 0: as the model has it.
+	MaxTokens int `json:"maxTokens,omitempty"`
+}
+
+// Allows reports whether a model may be asked.
+func (l ModelLimits) Allows(model string) bool {
+	return len(l.Models) == 0 || slices.ContainsFunc(l.Models, func(allowed string) bool {
+		begin, any := strings.CutSuffix(allowed, "*")
+		return allowed == model || any && strings.HasPrefix(model, begin)
+	})
 }
 
 // Prompt is an app's own text for the LLM.
@@ -236,6 +259,12 @@ func (l Limits) Rates() string {
 	return fmt.Sprint(l.most(l.MessagesPerMinute, defaultMessages), l.most(l.SessionMessagesPerMinute, defaultSessionMessages),
 		l.most(l.TriggersPerMinute, defaultTriggers), l.most(l.SessionTriggersPerMinute, defaultSessionTriggers),
 		sessionsInFull*stored, stored, l.most(l.SessionDraftsPerMinute, defaultSessionDrafts))
+}
+
+// Rates are all limits of a minute as the scripts read them: those of Limits, and the requests to
+// a model.
+func (s Settings) Rates() string {
+	return s.Limits.Rates() + fmt.Sprint(" ", Limits{}.most(s.OpenAI.Limits.RequestsPerMinute, 0))
 }
 
 // ErrFull means that an app has reached the maximum number of something.

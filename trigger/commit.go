@@ -70,7 +70,7 @@ func (e *Engine) commitment(p *plan) (ledger.Commitment, error) {
 	}
 	doc := ledger.Commitment{
 		Turn: p.Turn, Box: p.box, Token: p.token, Unfinished: p.unfinished, Decision: string(decision), Matched: p.matched, Version: e.newID(),
-		TTL: e.store.SessionTTL().Milliseconds(), Lease: p.answerWithin(e.lease).Milliseconds(), Claims: p.claims, FrontEnd: p.frontEnd, Guessed: p.guessed, Put: p.put,
+		TTL: e.store.SessionTTL().Milliseconds(), Lease: p.answerWithin(e.lease).Milliseconds(), Claims: p.claims, FrontEnd: p.frontEnd, Counted: p.counted, Guessed: p.guessed, Put: p.put,
 		Questions: p.questions(), Heard: p.heard,
 		Explanation: ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: e.store.Retention().Explain},
 	}

@@ -120,7 +120,7 @@ func (e *Engine) planFire(d Direct, in scope, known standing, candidate matcher.
 	}
 	p := newPlanner(e, ledger.Turn{App: d.AppID, Session: d.SessionID}, e.token(), in.appState, d.Text, d.TraceParent)
 	p.messageID = d.MessageID
-	p.frontEnd, p.standing, p.put = d.FrontEnd, known, in.put.text
+	p.frontEnd, p.counted, p.standing, p.put = d.FrontEnd, d.Counted, known, in.put.text
 	p.metadata, p.language = d.Metadata.Over(in.put.Metadata), cmp.Or(in.put.Language, in.app.Settings.Language)
 	if err := p.fire(matcher.Match{Candidate: candidate, Values: read.Values, Coerced: read.Coerced}, d.Source, triggerID); err != nil {
 		return nil, err

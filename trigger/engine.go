@@ -269,6 +269,13 @@ func (e *Engine) work(f func()) {
 // engine.
 func (e *Engine) Beside(f func(ctx context.Context)) { e.work(func() { f(e.life) }) }
 
+// Count counts what a request takes of the limits of a minute where nothing else does.
+//
+// Errors: *ledger.RateError, repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
+func (e *Engine) Count(ctx context.Context, appID, sessionID string, use ledger.Use) error {
+	return e.ledger.Count(ctx, appID, sessionID, use)
+}
+
 // untilRoom is the pause before a turn that a full Redis has no room for is claimed again.
 const untilRoom = 5 * time.Second
 

@@ -155,6 +155,8 @@ type Direct struct {
 	// FrontEnd says that the request came with a session's token: it counts as a message as
 	// well.
 	FrontEnd bool
+	// Counted says that it was counted to the limits before, when its values were asked for.
+	Counted bool
 	// Unawaited says that the caller asks later what came of it: Fire does not wait for the
 	// answer of a subscriber.
 	Unawaited   bool

@@ -42,8 +42,9 @@ type plan struct {
 	// session has no tools of its own; put is what was put of the session (JSON).
 	guessed bool
 	put     string
-	// frontEnd says that a direct trigger came with a session's token.
-	frontEnd bool
+	// frontEnd says that a direct trigger came with a session's token, and counted that it was
+	// counted before.
+	frontEnd, counted bool
 	// box is the outbox of the plan's own events. holder has it once the plan is committed;
 	// told hears of the plan's events where that is not the plan.
 	box    string

@@ -10,6 +10,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/trigger"
 	"earshot/trigger/asked"
+	"earshot/trigger/ledger"
 )
 
 // find returns the tool that a call names, as it is for the user.
@@ -52,8 +53,15 @@ func (x *exchange) askByTask(d trigger.Direct, missing []string) error {
 		id = x.server.NewID()
 	}
 	call := asked.Call{Name: d.Name, RepositoryID: d.RepositoryID, Values: maps.Clone(d.Values), Metadata: d.Metadata, Missing: slices.Clone(missing)}
+	use := ledger.Use{Triggers: 1, Bytes: call.Size(), FrontEnd: d.FrontEnd}
+	if d.FrontEnd {
+		use.Messages = 1 // as a trigger of a session's token does
+	}
+	if err := x.server.Engine.Count(x.ctx(), x.scope().AppID, x.scope().SessionID, use); err != nil {
+		return x.fail(err)
+	}
 	err := x.server.Asked.Begin(x.ctx(), x.scope(), id, call)
-	if errors.Is(err, asked.ErrMany) {
+	if errors.Is(err, asked.ErrMany) || errors.Is(err, asked.ErrLong) {
 		return x.reply(x.faulty(err.Error()), nil)
 	}
 	if err != nil {

@@ -23,12 +23,16 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/asked"
 	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
 )
 
 // Engine is what the server needs of the ledger.
 type Engine interface {
 	Catalog(ctx context.Context, appID, sessionID string) (*trigger.Catalog, error)
 	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]trigger.FoundTool, error)
+	// Count counts a use against the limits of a minute; its error is a *ledger.RateError where
+	// one is reached.
+	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
 	// Fire returns the JSON of a trigger.Match.
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
 	Trigger(ctx context.Context, appID, triggerID string) (trigger.Record, error)

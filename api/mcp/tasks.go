@@ -281,6 +281,8 @@ func (x *exchange) give(id string, call asked.Call, responses map[string]respons
 	switch {
 	case errors.Is(err, asked.ErrNone):
 		return nil // somebody else has given the rest
+	case errors.Is(err, asked.ErrLong):
+		return invalid(err.Error())
 	case err != nil || len(call.Missing) > 0 || call.Over():
 		return err
 	}
@@ -292,7 +294,7 @@ func (x *exchange) give(id string, call asked.Call, responses map[string]respons
 // twice: the trigger has the id of the task.
 func (x *exchange) fireTask(id string, call asked.Call) (task, error) {
 	d := x.direct()
-	d.Name, d.RepositoryID, d.Values, d.Metadata, d.TriggerID, d.Unawaited = call.Name, call.RepositoryID, call.Values, call.Metadata, id, true
+	d.Name, d.RepositoryID, d.Values, d.Metadata, d.TriggerID, d.Unawaited, d.Counted = call.Name, call.RepositoryID, call.Values, call.Metadata, id, true, true
 	err := x.within(id, func(ctx context.Context) error {
 		_, err := x.server.Engine.Fire(ctx, d)
 		return err

@@ -96,7 +96,7 @@ func (s *Store) changeApp(ctx context.Context, asked AppChange) (app *repositori
 	}
 	keys := keyspace.KeysOf(app.ID)
 	reply, err := putApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Refreshes()}, append([]any{app.ID, there.Revision, app.Revision, record,
-		app.Settings.Limits.Rates(), app.Settings.ChatEvents}, otherSources(there, app)...)...)
+		app.Settings.Rates(), app.Settings.ChatEvents}, otherSources(there, app)...)...)
 	s.origins.forget(app.ID)
 	if err == nil && reply == "conflict" {
 		err = errConflict

@@ -27,6 +27,9 @@ const Life = 15 * time.Minute
 // most is how many calls of a session, or of an app without one, wait at the same time.
 const most = 1000
 
+// maxCall is the longest call that is kept, in bytes of its JSON (section 19 of the contract).
+const maxCall = 64 << 10
+
 // Call is a call that lacks values.
 type Call struct {
 	Name         string                `json:"name"`
@@ -44,6 +47,17 @@ type Call struct {
 	Failed    string `json:"failed,omitempty"`
 }
 
+func (c Call) encode() (string, error) {
+	text, err := exactjson.Encode(c)
+	if err == nil && len(text) > maxCall {
+		err = ErrLong
+	}
+	return string(text), err
+}
+
+// Size is how many bytes it takes as it is kept.
+func (c Call) Size() int { return len(exactjson.EncodeOrNull(c)) }
+
 // Over reports whether the call will never be fired.
 func (c Call) Over() bool { return c.Cancelled || c.Failed != "" }
 
@@ -51,6 +65,8 @@ func (c Call) Over() bool { return c.Cancelled || c.Failed != "" }
 var (
 	// ErrNone means that no call waits under the id: it was fired, or its time is over.
 	ErrNone = errors.New("no call waits for values under this id")
+	// ErrLong means that a call is too long to be kept.
+	ErrLong = fmt.Errorf("the values are longer than %d bytes, which is the most that is kept of a call that lacks others: give all values at once", maxCall)
 	// ErrMany means that a thousand calls of the scope wait.
 	ErrMany = fmt.Errorf("%d calls wait for values: answer or cancel some of them, or give all values at once", most)
 )
@@ -94,17 +110,17 @@ return 'ok'
 // Begin keeps a call under the id of the trigger that it is to be. It returns when as many
 // replicas of Redis have it as are to have what is accepted.
 //
-// Errors: ErrMany, repositories.ErrErasing, keyspace.ErrUnavailable.
+// Errors: ErrMany, ErrLong, repositories.ErrErasing, keyspace.ErrUnavailable.
 func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, call Call) error {
 	call.Began = c.now().UTC()
 	call.Changed = call.Began
-	text, err := exactjson.Encode(call)
+	text, err := call.encode()
 	if err != nil {
 		return err
 	}
 	k := keyspace.KeysOf(scope.AppID)
 	crash.At(crash.AskedBefore)
-	reply, err := begin.RunSafely(ctx, c.db, []string{k.Asked(scope.SessionID), k.Closed(scope.SessionID)}, id, string(text), Life.Milliseconds(), most)
+	reply, err := begin.RunSafely(ctx, c.db, []string{k.Asked(scope.SessionID), k.Closed(scope.SessionID)}, id, text, Life.Milliseconds(), most)
 	crash.At(crash.AskedReply)
 	switch {
 	case err != nil:
@@ -152,7 +168,8 @@ return 'ok'
 
 // Change changes a call that waits, also where others change it at the same time, and returns it
 // as it is then, when replicas of Redis have it as with Begin. One that is over stays as it is, and
-// one that has all its values is not cancelled any more: somebody is about to fire it. Its error is ErrNone or keyspace.ErrUnavailable.
+// one that has all its values is not cancelled any more: somebody is about to fire it. Its error is
+// ErrNone, ErrLong or keyspace.ErrUnavailable.
 func (c *Calls) Change(ctx context.Context, scope repositories.Scope, id string, change func(*Call)) (Call, error) {
 	for {
 		call, stored, err := c.read(ctx, scope, id)
@@ -166,11 +183,11 @@ func (c *Calls) Change(ctx context.Context, scope repositories.Scope, id string,
 		change(&call)
 		call.Cancelled = call.Cancelled && !whole
 		call.Changed = c.now().UTC()
-		text, err := exactjson.Encode(call)
+		text, err := call.encode()
 		if err != nil {
 			return Call{}, err
 		}
-		reply, err := replace.RunSafely(ctx, c.db, []string{keyspace.KeysOf(scope.AppID).Asked(scope.SessionID)}, id, stored, string(text), Life.Milliseconds())
+		reply, err := replace.RunSafely(ctx, c.db, []string{keyspace.KeysOf(scope.AppID).Asked(scope.SessionID)}, id, stored, text, Life.Milliseconds())
 		crash.At(crash.AskedChanged)
 		if err != nil || reply == "ok" {
 			return call, err

@@ -25,7 +25,7 @@ import (
 //	     5 member of the outboxes, 6 token, 7 unfinished calls (JSON), 8 decision (JSON),
 //	     9 version of the app that it was matched by, 10 version that follows where a
 //	     repository of the app goes, 11 session TTL (ms), 12 lease of the answer (ms),
-//	     13 '1' where a direct trigger counts as a message, 14 '1' where the turn has
+//	     13 '1' where a direct trigger counts as a message as well, '2' where it was counted before, 14 '1' where the turn has
 //	     verified claims, 15 '1' where its events may be a batch, 16 lease of an outbox (ms),
 //	     17 events (see packed), 18 '1' where it rests on the app's version alone, and on a
 //	     session without repositories, 19 explanation ('' for none), 20 how long it is kept
@@ -110,8 +110,8 @@ for _, f in ipairs(list) do
   if cannot then return cannot end
 end
 if message == '' and list[1].new then
-  local over = overRate(of[2], KEYS[others - 1], session ~= '' and KEYS[others] or nil,
-    {messages = ARGV[13] == '1' and 1 or 0, triggers = 1, bytes = #list[1].record})
+  local over = ARGV[13] ~= '`+countedBefore+`' and overRate(of[2], KEYS[others - 1], session ~= '' and KEYS[others] or nil,
+    {messages = ARGV[13] == '`+countedAsMessage+`' and 1 or 0, triggers = 1, bytes = #list[1].record})
   if over then return over end
   if session ~= '' then useSession(turns, KEYS[5], KEYS[others - 3], app, session, tonumber(ARGV[11])) end
 end
@@ -204,8 +204,9 @@ type Commitment struct {
 	// last thing is that was put to the user.
 	Questions []Question
 	Heard     Heard
-	// FrontEnd says that a direct trigger counts as a message as well.
-	FrontEnd bool
+	// FrontEnd says that a direct trigger counts as a message as well, and Counted that it was
+	// counted before.
+	FrontEnd, Counted bool
 	Explanation
 }
 
@@ -329,10 +330,27 @@ func (c Commitment) keys() []string {
 	return append(append(keys, k.Sessions(), k.Closed(c.Session), k.Rates(""), k.Rates(c.Session)), k.Ledger()...)
 }
 
+// How a direct trigger counts to the limits of a minute.
+const (
+	countedAsTrigger = "0"
+	countedAsMessage = "1" // as well
+	countedBefore    = "2"
+)
+
+func (c Commitment) counts() string {
+	switch {
+	case c.Counted:
+		return countedBefore
+	case c.FrontEnd:
+		return countedAsMessage
+	}
+	return countedAsTrigger
+}
+
 func (c Commitment) arguments() ([]any, error) {
 	args := append(make([]any, 0, 25+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.App, c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
-		c.FrontEnd, c.Claims, !c.calls(), keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
+		c.counts(), c.Claims, !c.calls(), keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
 		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), linesOf(c.Questions), string(c.Heard), c.Put)
 	for name, text := range c.Parts {
 		args = append(args, name, text)

@@ -1,18 +1,23 @@
 package ledger
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"earshot/repositories"
+	"earshot/repositories/keyspace"
 )
 
 // rateLua defines overRate(limits, rates, srates, add), which counts what is about to be
 // stored, or matched as a draft, against the limits of its app and of its session. It returns nil, or the reply
 // 'limited' with limit, most (its number) and pause (ms), with the pause until there is room; what is
-// refused is not counted. limits are those of the app, as Limits.Rates writes them; srates
-// is nil without a session. add has the numbers messages, triggers, drafts and bytes; what an agent
-// says counts as bytes alone, and apart from what the users of the app store.
+// refused is not counted. limits are those of the app, as Settings.Rates writes them; srates
+// is nil without a session. add has the numbers messages, triggers, drafts, bytes and models (requests
+// that are relayed to a model); what an agent says counts as bytes alone, and apart from what the users
+// of the app store. visitor says that a session's token asks, whose requests to a model are limited
+// as its messages are.
 //
 // A minute begins with the first thing that is counted after the last minute was over.
 // Thus no more than the limit pass in any flood, the pause that is told is exact, and one
@@ -21,18 +26,18 @@ import (
 //
 // An app that was written before it had rates has the defaults.
 var rateLua = `
-local defaultRates = '` + repositories.Limits{}.Rates() + `'
-local defaultDrafts = tonumber(string.match(defaultRates, '%d+$'))
+local defaultRates = {}
+for word in string.gmatch('` + repositories.Settings{}.Rates() + `', '%S+') do defaultRates[#defaultRates + 1] = tonumber(word) end
 local function minute(key)
-  local read = redis.call('HMGET', key, 'messages', 'triggers', 'bytes', 'agent', 'drafts')
-  return {key = key, new = not (read[1] or read[2] or read[3] or read[4] or read[5]), counts = {},
+  local read = redis.call('HMGET', key, 'messages', 'triggers', 'bytes', 'agent', 'drafts', 'models')
+  return {key = key, new = not (read[1] or read[2] or read[3] or read[4] or read[5] or read[6]), counts = {},
     messages = tonumber(read[1]) or 0, triggers = tonumber(read[2]) or 0, bytes = tonumber(read[3]) or 0, agent = tonumber(read[4]) or 0,
-    drafts = tonumber(read[5]) or 0}
+    drafts = tonumber(read[5]) or 0, models = tonumber(read[6]) or 0}
 end
 local function overRate(limits, rates, srates, add)
   local most = {}
-  for word in string.gmatch(limits or defaultRates, '%S+') do most[#most + 1] = tonumber(word) end
-  most[7] = most[7] or defaultDrafts -- an app that an older version wrote has none
+  for word in string.gmatch(limits or '', '%S+') do most[#most + 1] = tonumber(word) end
+  for i = #most + 1, #defaultRates do most[i] = defaultRates[i] end -- an app that an older version wrote lacks the last ones
   local app, session = minute(rates), srates and minute(srates)
   local function over(name, of, field, limited)
     local by = add[field == 'agent' and 'bytes' or field]
@@ -44,9 +49,12 @@ local function overRate(limits, rates, srates, add)
     table.insert(of.counts, of[field] + by)
   end
   local bytes = add.agent and 'agent' or 'bytes'
+  local asked, requests = 'openai.limits.requestsPerMinute', most[8]
+  if add.visitor and requests == 0 then asked, requests = 'messagesPerMinute', most[1] end
   local refused = not add.agent and (
       over('sessionMessagesPerMinute', session, 'messages', most[2]) or over('messagesPerMinute', app, 'messages', most[1])
       or over('sessionDraftsPerMinute', session, 'drafts', most[7])
+      or add.visitor and over('sessionMessagesPerMinute', session, 'models', most[2]) or over(asked, app, 'models', requests)
       or over('sessionTriggersPerMinute', session, 'triggers', most[4]) or over('triggersPerMinute', app, 'triggers', most[3]))
     or over('bytesPerMinute', session, bytes, most[6]) or over('bytesPerMinute', app, bytes, most[5])
   if refused then return refused end
@@ -59,18 +67,69 @@ local function overRate(limits, rates, srates, add)
 end
 `
 
+// count counts something that no other script stores.
+//
+//	KEYS 1 app, 2 rate of the app, 3 rate of the session
+//	ARGV 1 messages, 2 triggers, 3 bytes, 4 requests to a model, 5 '1' of a session's token,
+//	     6 '1' where the session's limits count as well
+//	=>   ok, noapp, or limited as overRate has it
+//
+// A client that lost the reply asks again, and is counted twice: a limit is then reached a little
+// early.
+var count = keyspace.NewScript(rateLua, `
+local app = redis.call('HMGET', KEYS[1], 'version', 'limits')
+if not app[1] then return {'noapp'} end
+return overRate(app[2], KEYS[2], ARGV[6] == '1' and KEYS[3] or nil, {messages = tonumber(ARGV[1]), triggers = tonumber(ARGV[2]),
+  bytes = tonumber(ARGV[3]), models = tonumber(ARGV[4]), visitor = ARGV[5] == '1'}) or {'ok'}
+`)
+
+// Use is what a request takes of the limits of its app, and of its session.
+type Use struct {
+	Messages, Triggers, Bytes int
+	// ModelRequests are requests that are relayed to a model.
+	ModelRequests int
+	// FrontEnd says that a session's token asks.
+	FrontEnd bool
+	// AppAlone leaves the limits of the session out.
+	AppAlone bool
+}
+
+// Count counts a use against the limits of a minute. Session is empty for a request of the app.
+//
+// Errors: *RateError, and then nothing was counted; repositories.ErrNotFound without the app;
+// keyspace.ErrUnavailable.
+func (l *Ledger) Count(ctx context.Context, appID, session string, u Use) error {
+	k := keyspace.KeysOf(appID)
+	raw, err := count.Run(ctx, l.db, []string{k.App(), k.Rates(""), k.Rates(session)},
+		u.Messages, u.Triggers, u.Bytes, u.ModelRequests, u.FrontEnd, session != "" && !u.AppAlone)
+	if err != nil {
+		return err
+	}
+	switch r := readReply(raw); Status(r.status) {
+	case NoApp:
+		return fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
+	case Limited:
+		return readLimited(r.values)
+	}
+	return nil
+}
+
 // RateError is a rate limit error: an app or a session has posted as much as it may in a
 // minute. Nothing was stored.
 type RateError struct {
-	Limit      string        // as settings.limits names it
+	Limit      string        // as settings.limits names it, or openai.limits below settings
 	Most       int           // its number, for the app or the session
 	RetryAfter time.Duration // until there is room
 }
 
 // Error names the limit, the pause and the way out.
 func (e *RateError) Error() string {
-	return fmt.Sprintf("%s is reached, which is %d: nothing was stored, try again in %s; settings.limits.%[1]s of the app raises it, and null takes it off",
-		e.Limit, e.Most, e.RetryAfter.Round(time.Second))
+	setting := "settings.limits." + e.Limit
+	if strings.HasPrefix(e.Limit, "openai.") {
+		setting = "settings." + e.Limit
+	}
+	return fmt.Sprintf("%s is reached, which is %d: nothing was stored, try again in %s; %s of the app raises it, and null takes it off",
+		e.Limit, e.Most, e.RetryAfter.Round(time.Second), setting)
 }
 
 // readLimited reads the reply of a script that has refused.
