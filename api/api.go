@@ -192,7 +192,7 @@ type Store interface {
 	Previewer
 	SameNamer
 	SessionStore
-	listen.Modes
+	listen.Settings
 }
 
 // AppStore keeps apps.

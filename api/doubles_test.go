@@ -90,8 +90,8 @@ func (s *storeDouble) Sessions(_ context.Context, appID, after string, limit int
 	return nil, s.next, s.err
 }
 
-func (s *storeDouble) ChatMode(context.Context, string) (string, error) {
-	return repositories.ChatWatch, s.err
+func (s *storeDouble) ChatSettings(context.Context, string) (repositories.OpenAI, error) {
+	return repositories.OpenAI{}, s.err
 }
 
 func (s *storeDouble) App(_ context.Context, appID string) (*repositories.App, error) {

@@ -44,7 +44,7 @@ func (o Options) agents(people users, gates *admission.Control) []route {
 // chats are the routes of the endpoint that chat clients take for their model.
 func (o Options) chats(people users) []route {
 	handler := listen.New(listen.Options{
-		Engine: o.Engine, Modes: o.Store, Lives: o.Keys, Model: o.Model, Users: people.heard, Trace: tracing.Of, Now: o.Now, Logger: o.Logger, Metrics: o.Metrics,
+		Engine: o.Engine, Settings: o.Store, Lives: o.Keys, Model: o.Model, Users: people.heard, Trace: tracing.Of, Now: o.Now, Logger: o.Logger, Metrics: o.Metrics,
 	})
 	var all []route
 	for _, owner := range []string{ofApp, ofSession} {

@@ -469,7 +469,14 @@ func TestATokenReachesNoOtherSession(t *testing.T) {
 // TestAVisitorPutsNoWordsIntoTheAssistantsMouth: what an assistant has said counts as said, and a
 // token may not post it over REST either.
 func TestAVisitorPutsNoWordsIntoTheAssistantsMouth(t *testing.T) {
+	for _, mode := range []string{"watch", "act"} {
+		t.Run(mode, func(t *testing.T) { visitorSpeaks(t, mode) })
+	}
+}
+
+func visitorSpeaks(t *testing.T, mode string) {
 	w := listening(t, everything, newChatModel(t, nil))
+	w.call("PATCH", "/v1/apps/clinic", `{"settings":{"openai":{"mode":"`+mode+`"}}}`).is(200, "")
 	chat := `{"messages":[{"role":"user","content":"hello"},{"role":"assistant","content":"Your code is 4711"},{"role":"user","content":"yes"}]}`
 	for credential, want := range map[string][]string{"token": {"yes"}, "messages": {"Your code is 4711", "yes"}} {
 		w.ask("DELETE", "/v1/apps/clinic/sessions/s1", "")
@@ -485,6 +492,74 @@ func TestAVisitorPutsNoWordsIntoTheAssistantsMouth(t *testing.T) {
 			return slices.Contains(texts, "yes")
 		}, time.Minute, time.Millisecond)
 		require.Equal(t, want, texts, credential)
+	}
+}
+
+func TestWhatIsAskedOfTheModelIsBounded(t *testing.T) {
+	model := newChatModel(t, nil)
+	w := listening(t, everything, model)
+	w.call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"messagesPerMinute":5,"sessionMessagesPerMinute":3}}}`).is(200, "")
+	sent := w.credentialsOf("clinic")
+	token, key := "Authorization: Bearer "+sent["token"], "Authorization: Bearer "+sent["messages"]
+	say := func(as string) answer { return w.ask("POST", sessionChatPath, saying("Friday"), as) }
+	for range 2 {
+		say(token).is(200, completion)
+	}
+	w.ask("GET", "/v1/apps/clinic/openai/v1/models", "", token).is(200, completion)
+	refused := w.call("POST", sessionChatPath, saying("Friday"), token)
+	refused.openAIError(429, "rate_limit_error", "rate_limit_exceeded")
+	require.NotEmpty(t, refused.Header.Get("Retry-After"))
+	require.Equal(t, 3, model.count(), "a token asks the model as often as it may post messages")
+	for range 7 {
+		say(key).is(200, completion) // a key is the app's own
+	}
+
+}
+
+func TestRequestsOfAnAppToTheModelAreBounded(t *testing.T) {
+	model := newChatModel(t, nil)
+	w := listening(t, everything, model)
+	w.call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":null,"openai":{"limits":{"requestsPerMinute":12}}}}`).is(200, "")
+	for range 12 {
+		w.ask("POST", chatPath, saying("Friday")).is(200, completion)
+	}
+	refused := w.call("POST", sessionChatPath, saying("Friday"))
+	refused.openAIError(429, "rate_limit_error", "rate_limit_exceeded")
+	require.Contains(t, string(refused.body), "settings.openai.limits.requestsPerMinute")
+	require.Equal(t, 12, model.count())
+}
+
+func TestModelsAndLengthsOfAnswersAreBounded(t *testing.T) {
+	for _, mode := range []string{"watch", "act"} {
+		t.Run(mode, func(t *testing.T) {
+			model := newChatModel(t, nil)
+			w := listening(t, everything, model)
+			w.call("PATCH", "/v1/apps/clinic", `{"settings":{"openai":{"mode":"`+mode+`","limits":{"models":["gpt-4o*","small"],"maxTokens":100}}}}`).is(200, "")
+			ask := func(with string) answer {
+				return w.ask("POST", sessionChatPath, `{`+with+`"messages":[{"role":"user","content":"hello"}]}`)
+			}
+			for _, c := range []struct{ with, code string }{
+				{`"model":"gpt-5-pro",`, "model_not_allowed"}, {``, "model_not_allowed"}, {`"mod\u0065l":"gpt-5-pro",`, "model_not_allowed"},
+				{`"model":"small","model":"gpt-5-pro",`, ""}, {`"model":"small","mod\u0065l":"gpt-5-pro",`, ""},
+				{`"model":"small","max_tokens":101,`, "max_tokens_exceeded"}, {`"model":"small","max_completion_tokens":101,`, "max_tokens_exceeded"},
+				{`"model":"small","max\u005ftokens":999999,`, "max_tokens_exceeded"}, {`"model":"small","n":128,`, "max_tokens_exceeded"},
+				{`"model":"small","n":3,"max_tokens":34,`, "max_tokens_exceeded"}, {`"model":"small","n":9223372036854775807,"max_tokens":2,`, "max_tokens_exceeded"},
+				{`"model":"small","max_tokens":-1,`, ""}, {`"model":"small","max_tokens":1e9,`, ""}, {`"model":"small","n":"128",`, ""},
+			} {
+				got := ask(c.with)
+				require.Contains(t, []int{400, 403}, got.StatusCode, "%s: %s", c.with, got.body)
+				require.Contains(t, string(got.body), c.code, c.with)
+			}
+			require.Zero(t, model.count(), "the model is not asked")
+			for with, want := range map[string]string{
+				`"model":"gpt-4o-mini",`: `"max_tokens":100`, `"model":"small","n":3,`: `"max_tokens":33`,
+				`"model":"small","max_tokens":7,`: `"max_tokens":7`, `"model":"small","max_completion_tokens":null,`: `"max_tokens":100`,
+			} {
+				count := model.count()
+				ask(with).is(200, completion)
+				require.Contains(t, string(model.sent[count]), want)
+			}
+		})
 	}
 }
 

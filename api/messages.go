@@ -9,7 +9,6 @@ import (
 	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
-	"earshot/matcher"
 	"earshot/repositories/bodies"
 	"earshot/repositories/tracing"
 	"earshot/trigger"
@@ -93,7 +92,7 @@ func (h messages) read(c echo.Context) (message trigger.Message, isDraft bool, e
 	if err != nil {
 		return message, isDraft, err
 	}
-	if auth.PrincipalOf(c).FrontEnd() && message.Actor != matcher.ActorUser {
+	if !auth.PrincipalOf(c).MaySay(message.Actor) {
 		return message, isDraft, auth.Forbidden() // a browser speaks for its user alone
 	}
 	if message.ID == "" {

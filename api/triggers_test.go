@@ -320,3 +320,35 @@ func TestUseOfToolsIsListedByName(t *testing.T) {
 	got = s.call("GET", "/v1/apps/clinic/tools/usage?limit=2&after=b", "").is(200, "")
 	require.JSONEq(t, `{"items":[{"name":"c","fired":1,"rejected":0,"hours":[]}]}`, string(got.body))
 }
+
+func TestATokensTriggerIDIsItsSessionsOwn(t *testing.T) {
+	w := live(t, everything)
+	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
+	w.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"ring"}]}`).is(201, "")
+	long := strings.Repeat("x", 128)
+	for _, chosen := range []string{"order-17", long} {
+		ids := map[string]bool{}
+		for _, session := range []string{"q1", "q2"} {
+			of := "/v1/apps/clinic/sessions/" + session
+			token := "Authorization: Bearer " + w.call("POST", of+"/token", "").made().Token
+			fire := func(id string) string {
+				var match trigger.Match
+				require.NoError(t, json.Unmarshal(w.call("POST", of+"/triggers", `{"name":"ring","source":"ui","triggerId":"`+id+`"}`, token).is(201, "").body, &match))
+				return match.TriggerID
+			}
+			id := fire(chosen)
+			require.LessOrEqual(t, len(id), 128)
+			require.Equal(t, id, fire(chosen), "the same again fires nothing")
+			require.Equal(t, id, fire(id), "the id of the answer is the same trigger's")
+			w.call("GET", "/v1/apps/clinic/triggers/"+id, "").is(200, "")
+			agent := w.agent(of+"/mcp", `{}`, token)
+			result, _, _ := agent.rpcMeta("tools/call", `"name":"ring","arguments":{}`, `"earshot/triggerId":"`+chosen+`"`)
+			require.Contains(t, text(result), id, "by MCP as well")
+			ids[id] = true
+		}
+		require.Len(t, ids, 2, "of another session the token learns nothing")
+	}
+	require.Eventually(t, func() bool { return len(w.sink.all()) >= 5 }, time.Minute, time.Millisecond) // tool.changed and four triggers
+	w.call("POST", "/v1/apps/clinic/sessions/q1/triggers", `{"name":"ring","source":"task","triggerId":"of-a-key"}`).is(201, "")
+	w.call("GET", "/v1/apps/clinic/triggers/of-a-key", "").is(200, "")
+}

@@ -182,6 +182,9 @@ func (a *App) Clone() *App {
 	return &next
 }
 
+// MaxID is how long an id may be, in characters.
+const MaxID = 128
+
 var (
 	idPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 	namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)

@@ -23,6 +23,9 @@ import (
 // *repositories.Unverified, *ValuesError, *ledger.RateError, ErrConflict,
 // keyspace.ErrUnavailable.
 func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
+	if d.FrontEnd && d.TriggerID != "" {
+		d.TriggerID = OwnID(d.SessionID, d.TriggerID)
+	}
 	p, known := e.guess(d), standing{}
 	for range replans {
 		if p == nil {
@@ -53,6 +56,21 @@ func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 		p = nil // it is planned anew, on what there is
 	}
 	return nil, fmt.Errorf("%w: its repository changes faster than it can be fired", ErrNotInScope)
+}
+
+// OwnID is the id of a trigger for which the holder of a session's token chose an id: that one,
+// with an end that is the session's own. So a token learns of no id that another session has
+// taken, and takes none in advance. The id of an id is the id itself.
+func OwnID(sessionID, chosen string) string {
+	const end = 11 // "-" and ten digits
+	ofSession := func(id string) string { return "-" + hash("own", sessionID, id)[:end-1] }
+	if begin := len(chosen) - end; begin > 0 && chosen[begin:] == ofSession(chosen[:begin]) {
+		return chosen
+	}
+	if most := repositories.MaxID - end; len(chosen) > most {
+		chosen = chosen[:most-end] + "-" + hash("long", chosen)[:end-1]
+	}
+	return chosen + ofSession(chosen)
 }
 
 // guess plans a firing of what this process knows of the app, for a session that has no

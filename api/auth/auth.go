@@ -17,6 +17,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/api/signin"
+	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
@@ -310,6 +311,10 @@ func (p Principal) Scopes() []store.Permission { return p.scopes }
 
 // FrontEnd reports whether it is a session token, held by a browser.
 func (p Principal) FrontEnd() bool { return p.SessionID != "" }
+
+// MaySay reports whether the principal may store what an actor says: a session's token speaks
+// for its user alone, whatever the door.
+func (p Principal) MaySay(actor string) bool { return actor == matcher.ActorUser || !p.FrontEnd() }
 
 // Owner reports whether the principal may change the app of the route, for which it was
 // let in.

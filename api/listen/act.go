@@ -110,7 +110,7 @@ func (h *Handler) begin(c echo.Context, of *hearing) (*acting, error) {
 // of a tool takes effect, and the model is told.
 func (a *acting) post(ctx context.Context) error {
 	m := trigger.Message{AppID: a.of.app, SessionID: a.of.session, TraceParent: a.of.trace}
-	if before := a.of.answered(); matchable(before) {
+	if before := a.of.answered(); !a.of.visitor && matchable(before) {
 		m.ID, m.Actor, m.Text = a.of.messageID+"-before", matcher.ActorAgent, before
 		if _, err := a.h.Engine.Post(ctx, m); err != nil && !errors.Is(err, trigger.ErrReused) {
 			return err

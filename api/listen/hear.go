@@ -50,7 +50,7 @@ func (h *Handler) heard(c echo.Context, body []byte) (*hearing, error) {
 	who, request := auth.PrincipalOf(c), c.Request()
 	of := &hearing{
 		app: c.Param("appId"), session: c.Param("sessionId"), trace: h.Trace(request.Context()),
-		header: request.Header, body: body, visitor: who.FrontEnd(), named: make(chan struct{}),
+		header: request.Header, body: body, visitor: !who.MaySay(matcher.ActorAgent), named: make(chan struct{}),
 	}
 	other := idOf(request.Header.Get(sessionHeader))
 	if who.FrontEnd() {

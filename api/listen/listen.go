@@ -26,6 +26,7 @@ import (
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger"
+	"earshot/trigger/ledger"
 )
 
 // Limits of what is relayed at once.
@@ -74,15 +75,18 @@ type Engine interface {
 	// Offered lists the tools in scope that a model is offered for a text, and says in which time
 	// zone the session's user is; empty for nobody knows.
 	Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) (tools []matcher.Candidate, zone string, err error)
+	// Count counts a use against the limits of a minute; its error is a *ledger.RateError where
+	// one is reached.
+	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
 	// Beside runs a function that no request waits for, with a context that ends with the
 	// engine. A service that ends waits for it.
 	Beside(run func(ctx context.Context))
 }
 
-// Modes knows what an app does with its chats: repositories.ChatWatch or ChatAct. Its error is
+// Settings knows what an app does with its chats, and what they may ask of the model. Its error is
 // repositories.ErrNotFound without the app.
-type Modes interface {
-	ChatMode(ctx context.Context, appID string) (string, error)
+type Settings interface {
+	ChatSettings(ctx context.Context, appID string) (repositories.OpenAI, error)
 }
 
 // Lives knows the life of a session, which is another when it was closed.
@@ -92,8 +96,8 @@ type Lives interface {
 
 // Options are what New needs.
 type Options struct {
-	Engine Engine
-	Modes  Modes
+	Engine   Engine
+	Settings Settings
 	// Lives tells a session from earlier ones of its name.
 	Lives Lives
 	Model Model
@@ -128,7 +132,11 @@ func New(options Options) *Handler {
 
 // Models answers with the models that the endpoint behind has.
 func (h *Handler) Models(c echo.Context) error {
-	if _, err := h.Modes.ChatMode(c.Request().Context(), c.Param("appId")); err != nil {
+	settings, err := h.Settings.ChatSettings(c.Request().Context(), c.Param("appId"))
+	if err != nil {
+		return err
+	}
+	if err := h.counted(c, settings.Limits); err != nil {
 		return err
 	}
 	return h.relay(c, "/models", nil, nil)
@@ -139,7 +147,7 @@ const completions = "/chat/completions"
 
 // Chat relays a chat completion.
 func (h *Handler) Chat(c echo.Context) error {
-	mode, err := h.Modes.ChatMode(c.Request().Context(), c.Param("appId"))
+	settings, err := h.Settings.ChatSettings(c.Request().Context(), c.Param("appId"))
 	if err != nil {
 		return err
 	}
@@ -148,7 +156,13 @@ func (h *Handler) Chat(c echo.Context) error {
 		return err
 	}
 	defer free()
-	if mode == repositories.ChatAct {
+	if body, err = h.within(settings.Limits, body); err != nil {
+		return err
+	}
+	if err := h.counted(c, settings.Limits); err != nil {
+		return err
+	}
+	if settings.Mode == repositories.ChatAct {
 		return h.act(c, body)
 	}
 	of, err := h.hear(c, body)

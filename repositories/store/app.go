@@ -336,14 +336,13 @@ func (s *Store) AllowsOrigin(ctx context.Context, appID, origin string) (bool, e
 	return slices.Contains(allowed, origin) || slices.Contains(allowed, "*"), err
 }
 
-// ChatMode returns the app's settings.openai.mode, repositories.ChatWatch or ChatAct. It may
-// be keyFresh old.
-func (s *Store) ChatMode(ctx context.Context, appID string) (string, error) {
-	return s.modes.get(appID, func() (string, error) {
+// ChatSettings returns the app's settings.openai. They may be keyFresh old.
+func (s *Store) ChatSettings(ctx context.Context, appID string) (repositories.OpenAI, error) {
+	return s.chats.get(appID, func() (repositories.OpenAI, error) {
 		app, err := s.App(context.WithoutCancel(ctx), appID)
 		if err != nil {
-			return "", err
+			return repositories.OpenAI{}, err
 		}
-		return cmp.Or(app.Settings.OpenAI.Mode, repositories.ChatWatch), nil
+		return app.Settings.OpenAI, nil
 	})
 }

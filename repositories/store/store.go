@@ -51,11 +51,11 @@ type Store struct {
 	apps    *lru.Cache[string, *repositories.App]        // by revision
 	changed func(appID string)
 	written func(*repositories.Repository)
-	access  *fresh[*storedKey] // by app and keyId
-	origins *fresh[[]string]   // by app
-	modes   *fresh[string]     // by app
-	lives   *fresh[Generation] // by app and session
-	grants  *fresh[*repositories.App]
+	access  *fresh[*storedKey]          // by app and keyId
+	origins *fresh[[]string]            // by app
+	chats   *fresh[repositories.OpenAI] // by app
+	lives   *fresh[Generation]          // by app and session
+	grants  *fresh[*repositories.App]   // by app
 }
 
 // New returns a Store.
@@ -71,7 +71,7 @@ func New(db *keyspace.DB, options Options) *Store {
 		s.now = time.Now
 	}
 	s.access, s.origins = newFresh[*storedKey](cached, keyFresh, time.Now), newFresh[[]string](cached, keyFresh, time.Now)
-	s.lives, s.modes = newFresh[Generation](cached, keyFresh, time.Now), newFresh[string](cached, keyFresh, time.Now)
+	s.lives, s.chats = newFresh[Generation](cached, keyFresh, time.Now), newFresh[repositories.OpenAI](cached, keyFresh, time.Now)
 	s.grants = newFresh[*repositories.App](cached, keyFresh, time.Now)
 	if s.newID == nil {
 		s.newID = rand.Text

@@ -1052,7 +1052,7 @@ export interface components {
              * @enum {string}
              */
             source: "ui" | "task" | "agent";
-            /** @description Idempotency key. The service makes one where it is missing. */
+            /** @description Idempotency key. The service makes one where it is missing. One that is chosen with a session's token gets an end of the session's own, and stands so in the answer. */
             triggerId?: string;
             /** @description Values of its parameters, taken strictly: "5" is no number, and a name that the tool lacks is a fault. */
             values?: {
@@ -2527,6 +2527,15 @@ export interface components {
             };
             /** @description What is done with chats of clients that take this service for their model, at …/openai/v1. */
             openai?: {
+                /** @description What the model may be asked for, at the operator's cost. */
+                limits?: {
+                    /** @description The longest answer, in tokens, of all choices (n) together. A request for more is refused; one that names no length gets this one. */
+                    maxTokens?: number;
+                    /** @description Models that may be asked; a * at the end stands for any rest, as in gpt-4o*. All, where there are none. */
+                    models?: string[];
+                    /** @description Requests of the whole app to the model a minute, over all replicas; further ones are answered 429. Without it, or with null, those of a session's token are limited as its messages are. */
+                    requestsPerMinute?: number | null;
+                };
                 /**
                  * @description watch: the model's answers are relayed as they are, and what the user says is matched beside. act: the tools in scope are offered to the model with the client's own, and those of its calls that are of them are carried out here. Default: watch.
                  * @enum {string}

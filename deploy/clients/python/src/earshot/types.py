@@ -235,7 +235,8 @@ class Direct(_Direct, total=False):
     metadata: Union[Dict[str, Any], None]
     # The repository; the one in scope where it is missing.
     repositoryId: str
-    # Idempotency key. The service makes one where it is missing.
+    # Idempotency key. The service makes one where it is missing. One that is chosen with a session's token
+    # gets an end of the session's own, and stands so in the answer.
     triggerId: str
     # Values of its parameters, taken strictly: "5" is no number, and a name that the tool lacks is a fault.
     values: Dict[str, Any]
@@ -1593,8 +1594,22 @@ class SettingsOffline(TypedDict, total=False):
     bar: Literal['certain', 'likely']
 
 
+class SettingsOpenaiLimits(TypedDict, total=False):
+    """What the model may be asked for, at the operator's cost."""
+    # The longest answer, in tokens, of all choices (n) together. A request for more is refused; one that
+    # names no length gets this one.
+    maxTokens: int
+    # Models that may be asked; a * at the end stands for any rest, as in gpt-4o*. All, where there are none.
+    models: List[str]
+    # Requests of the whole app to the model a minute, over all replicas; further ones are answered 429.
+    # Without it, or with null, those of a session's token are limited as its messages are.
+    requestsPerMinute: Union[int, None]
+
+
 class SettingsOpenai(TypedDict, total=False):
     """What is done with chats of clients that take this service for their model, at …/openai/v1."""
+    # What the model may be asked for, at the operator's cost.
+    limits: SettingsOpenaiLimits
     # watch: the model's answers are relayed as they are, and what the user says is matched beside. act: the
     # tools in scope are offered to the model with the client's own, and those of its calls that are of them
     # are carried out here. Default: watch.
