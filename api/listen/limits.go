@@ -74,8 +74,8 @@ func (h *Handler) lengthField() string {
 	return "max_tokens"
 }
 
-// asked is what a request asks of the model, as far as limits are about it.
-type asked struct {
+// demand is what a request asks of the model, as far as limits are about it.
+type demand struct {
 	model           string
 	tokens, choices int64 // tokens is the largest that is named; 0 for none
 }
@@ -84,7 +84,7 @@ type asked struct {
 // the reader to choose, and the model's may choose another than ours.
 var limited = map[string]bool{"model": true, "max_tokens": true, "max_completion_tokens": true, "n": true}
 
-func readAsked(body []byte) (asked, error) {
+func readAsked(body []byte) (demand, error) {
 	found, twice := map[string][]byte{}, ""
 	_, err := members(body, 0, func(name []byte, value span) {
 		key := unquoted(name)
@@ -94,16 +94,16 @@ func readAsked(body []byte) (asked, error) {
 		found[key] = value.in(body)
 	})
 	if err != nil {
-		return asked{}, answer.BadRequest(errNoJSON.Error())
+		return demand{}, answer.BadRequest(errNoJSON.Error())
 	}
 	if twice != "" {
-		return asked{}, answer.BadRequest(answer.Quote(twice) + " is named twice")
+		return demand{}, answer.BadRequest(answer.Quote(twice) + " is named twice")
 	}
-	of := asked{model: unquoted(found["model"]), choices: 1}
+	of := demand{model: unquoted(found["model"]), choices: 1}
 	for name, into := range map[string]*int64{"max_tokens": &of.tokens, "max_completion_tokens": &of.tokens, "n": &of.choices} {
 		number, err := countIn(found[name])
 		if err != nil {
-			return asked{}, answer.BadRequest(name + " is " + answer.Quote(string(found[name])) + ", and must be a whole number from 1")
+			return demand{}, answer.BadRequest(name + " is " + answer.Quote(string(found[name])) + ", and must be a whole number from 1")
 		}
 		*into = max(*into, number)
 	}

@@ -67,7 +67,7 @@ local function overRate(limits, rates, srates, add)
 end
 `
 
-// count counts something that no other script stores.
+// use counts something that no other script stores.
 //
 //	KEYS 1 app, 2 rate of the app, 3 rate of the session
 //	ARGV 1 messages, 2 triggers, 3 bytes, 4 requests to a model, 5 '1' of a session's token,
@@ -76,7 +76,7 @@ end
 //
 // A client that lost the reply asks again, and is counted twice: a limit is then reached a little
 // early.
-var count = keyspace.NewScript(rateLua, `
+var use = keyspace.NewScript(rateLua, `
 local app = redis.call('HMGET', KEYS[1], 'version', 'limits')
 if not app[1] then return {'noapp'} end
 return overRate(app[2], KEYS[2], ARGV[6] == '1' and KEYS[3] or nil, {messages = tonumber(ARGV[1]), triggers = tonumber(ARGV[2]),
@@ -100,7 +100,7 @@ type Use struct {
 // keyspace.ErrUnavailable.
 func (l *Ledger) Count(ctx context.Context, appID, session string, u Use) error {
 	k := keyspace.KeysOf(appID)
-	raw, err := count.Run(ctx, l.db, []string{k.App(), k.Rates(""), k.Rates(session)},
+	raw, err := use.Run(ctx, l.db, []string{k.App(), k.Rates(""), k.Rates(session)},
 		u.Messages, u.Triggers, u.Bytes, u.ModelRequests, u.FrontEnd, session != "" && !u.AppAlone)
 	if err != nil {
 		return err
