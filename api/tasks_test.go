@@ -298,7 +298,8 @@ func TestASlowCallIsATask(t *testing.T) {
 		<-goOn
 		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"rows":7}`)}
 	})
-	begun := s.agent(agentsOfSession, withTasks).calls("report", `{}`)
+	token := "Authorization: Bearer " + s.call("POST", "/v1/apps/clinic/sessions/s1/token", "").made().Token
+	begun, _, _ := s.agent(agentsOfSession, withTasks, token).rpcMeta("tools/call", `"name":"report","arguments":{}`, `"earshot/triggerId":"year"`)
 	require.Equal(t, "task", begun["resultType"])
 	require.Equal(t, "working", begun["status"])
 	other := liveOnSame(t, s)
@@ -408,9 +409,11 @@ func TestWhatIsAskedForCountsToTheLimitsOfWhatIsTriggered(t *testing.T) {
 
 func TestACallThatWasAskedForIsCountedOnce(t *testing.T) {
 	s := agents(t, `{"name":"order","schema":[{"parameter":"b","type":"string","required":true},{"parameter":"c","type":"string","required":true}]}`)
-	a := s.agent(agentsOfSession, withBoth)
-	id := a.calls("order", `{}`)["taskId"]
-	a.update(id, `{"b":{"action":"accept","content":{"b":"x"}},"c":{"action":"accept","content":{"c":"y"}}}`)
-	require.Equal(t, "completed", a.task(id)["status"])
-	require.Equal(t, "1", s.redis.Client().HGet(t.Context(), keyspace.KeysOf("clinic").Rates("s1"), "triggers").Val())
+	token := "Authorization: Bearer " + s.call("POST", "/v1/apps/clinic/sessions/s1/token", "").made().Token
+	for n, a := range []agent{s.agent(agentsOfSession, withBoth), s.agent(agentsOfSession, withBoth, token)} {
+		id := a.calls("order", `{}`)["taskId"]
+		a.update(id, `{"b":{"action":"accept","content":{"b":"x"}},"c":{"action":"accept","content":{"c":"y"}}}`)
+		require.Equal(t, "completed", a.task(id)["status"])
+		require.Equal(t, fmt.Sprint(n+1), s.redis.Client().HGet(t.Context(), keyspace.KeysOf("clinic").Rates("s1"), "triggers").Val())
+	}
 }

@@ -48,13 +48,7 @@ func (x *exchange) askFor(d trigger.Direct) (asks bool, err error) {
 }
 
 func (x *exchange) askByTask(d trigger.Direct, missing []string) error {
-	id := d.TriggerID
-	switch {
-	case id == "":
-		id = x.server.NewID()
-	case d.FrontEnd:
-		id = trigger.OwnID(d.SessionID, id)
-	}
+	id := x.idOf(d)
 	call := asked.Call{Name: d.Name, RepositoryID: d.RepositoryID, Values: maps.Clone(d.Values), Metadata: d.Metadata, Missing: slices.Clone(missing)}
 	use := ledger.Use{Triggers: 1, Bytes: call.Size(), FrontEnd: d.FrontEnd}
 	if d.FrontEnd {

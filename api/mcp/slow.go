@@ -30,9 +30,7 @@ func (x *exchange) fireWithin(d trigger.Direct) (json.RawMessage, error) {
 		return x.server.Engine.Fire(x.ctx(), d)
 	}
 	chosen := d.TriggerID != ""
-	if !chosen {
-		d.TriggerID = x.server.NewID() // the task has it before the call has ended
-	}
+	d.TriggerID = x.idOf(d) // the task has it before the call has ended
 	var answered json.RawMessage
 	err := x.within(d.TriggerID, func(ctx context.Context) (err error) {
 		answered, err = x.server.Engine.Fire(ctx, d)
@@ -45,6 +43,18 @@ func (x *exchange) fireWithin(d trigger.Direct) (json.RawMessage, error) {
 		err = fmt.Errorf("tool %q: %w", d.Name, trigger.ErrNotInScope) // another has just taken the repository
 	}
 	return answered, err
+}
+
+// idOf is the id that the trigger will have.
+func (x *exchange) idOf(d trigger.Direct) string {
+	id := d.TriggerID
+	if id == "" {
+		id = x.server.NewID()
+	}
+	if d.FrontEnd {
+		id = trigger.OwnID(d.SessionID, id)
+	}
+	return id
 }
 
 // within does something that ends with the first attempt at a trigger's call, which it may take
