@@ -8,9 +8,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/api/admission"
+	"earshot/api/door"
 	"earshot/matcher"
 	"earshot/trigger"
 )
@@ -48,7 +51,10 @@ func (s *service) posts(path, body, credential string) answer {
 func TestAFloodOfOneAppLeavesRoomForOthers(t *testing.T) {
 	const turns, waiting, flood = 8, 10, 40
 	g := &gated{open: make(chan struct{}), began: make(chan trigger.Message, 100), frees: "neighbour"}
-	s := start(t, func(o *api.Options) { o.Engine, o.Turns, o.Waiting = g, turns, waiting })
+	s := start(t, func(o *api.Options) {
+		o.Metrics = prometheus.NewRegistry()
+		o.Engine, o.Walls = g, door.New(admission.Bounds{Turns: turns, Waiting: waiting}, o.Metrics)
+	})
 	answers := make(chan answer, flood)
 	for range flood {
 		go func() { answers <- s.posts(messagesPath, hello, adminKey) }()
@@ -102,7 +108,9 @@ func TestAFloodIsNotStoredAndNeighboursAreServed(t *testing.T) {
 			<-open
 		}
 		return everything(request)
-	}, func(o *api.Options) { o.Turns, o.Waiting = 4, 1 })
+	}, func(o *api.Options) {
+		o.Walls = door.New(admission.Bounds{Turns: 4, Waiting: 1}, prometheus.NewRegistry())
+	})
 	for _, app := range []string{"clinic", "neighbour"} {
 		w.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
 		w.call("PUT", "/v1/apps/"+app+"/repositories/r", `{"tools":[{"name":"ring"}]}`).is(201, "")

@@ -25,6 +25,7 @@ import (
 	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
+	"earshot/api/door"
 	"earshot/api/listen"
 	"earshot/api/mcp"
 	"earshot/api/mqtt"
@@ -82,10 +83,8 @@ type Options struct {
 	Kept time.Duration
 	// Streams is how many event streams an app may have open here. Missing: 10,000.
 	Streams int
-	// Turns is how many messages and direct triggers are under work at once, and Requests
-	// how many others, each fairly between apps; Waiting is how many of either kind wait
-	// before further ones are answered 503. Missing: 512, 64 and 2,000.
-	Turns, Requests, Waiting int
+	// Walls bound what is under work, and what its bodies take. Missing: those of this handler alone.
+	Walls *door.Walls
 	// WriteTime is how long a client of HTTP/2 may take nothing of its answer; a
 	// Listener bounds the others. Missing: 30 s.
 	WriteTime time.Duration
@@ -125,8 +124,7 @@ func New(options Options) http.Handler {
 	router := echo.New()
 	router.HTTPErrorHandler = answer.WriteError
 	router.Pre(unslashed)
-	gates := admission.NewControl(options.Turns, options.Requests, options.Waiting, options.Metrics)
-	table := options.routes(gates)
+	table := options.routes(options.Walls)
 	around := []echo.MiddlewareFunc{
 		traced(options.Tracer),
 		logged(options.Logger, options.Now),
@@ -143,7 +141,7 @@ func New(options Options) http.Handler {
 	router.Use(aroundAll(around...))
 	may := accessTable()
 	for _, endpoint := range table {
-		endpoint.register(router, may[endpoint.method+" "+endpoint.path], gates)
+		endpoint.register(router, may[endpoint.method+" "+endpoint.path], options.Walls)
 	}
 	return router
 }
@@ -158,6 +156,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()
+	}
+	if o.Walls == nil {
+		o.Walls = door.New(admission.Bounds{}, o.Metrics)
 	}
 	if o.NewID == nil {
 		o.NewID = rand.Text

@@ -10,6 +10,7 @@ import (
 	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
+	"earshot/api/door"
 	"earshot/api/listen"
 	"earshot/api/mcp"
 	"earshot/api/mqtt"
@@ -35,7 +36,7 @@ func (o Options) agents(people users, gates *admission.Control) []route {
 	for _, at := range []string{ofApp + "/mcp", ofSession + "/mcp"} {
 		for _, path := range []string{at, at + "/:repositoryId"} {
 			// A subscription stays open, so that the server admits what is none by itself.
-			all = append(all, route{method: http.MethodPost, path: path, handle: served.Serve, reads: true, query: []string{"tools"}, kind: admission.Stream})
+			all = append(all, route{method: http.MethodPost, path: path, handle: served.Serve, reads: true, query: []string{"tools"}, kind: admission.Stream, surface: door.MCP, counts: door.Triggers})
 		}
 	}
 	return all
@@ -49,8 +50,8 @@ func (o Options) chats(people users) []route {
 	var all []route
 	for _, owner := range []string{ofApp, ofSession} {
 		all = append(all,
-			route{method: http.MethodPost, path: owner + pathCompletions, handle: handler.Chat, reads: true, most: listen.MaxBody, kind: admission.Relay},
-			route{method: http.MethodGet, path: owner + pathModels, handle: handler.Models})
+			route{method: http.MethodPost, path: owner + pathCompletions, handle: handler.Chat, reads: true, most: listen.MaxBody, kind: admission.Relay, surface: door.Chats, counts: door.Models},
+			route{method: http.MethodGet, path: owner + pathModels, handle: handler.Models, surface: door.Chats, counts: door.Models})
 	}
 	return all
 }

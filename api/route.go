@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	"earshot/api/admission"
 	"earshot/api/auth"
 	"earshot/api/docs"
+	"earshot/api/door"
 	"earshot/repositories"
 )
 
@@ -30,12 +32,25 @@ type route struct {
 	tagged bool
 	// most is the longest body that is read, in bytes; 0 is maxBody.
 	most int64
-	// kind says by which bound its requests are admitted; open ones are by none.
+	// kind says whose share of the replica its requests take; open ones take none.
 	kind admission.Kind
+	// counts are the limits that its requests count to.
+	counts door.Counts
+	// surface is the protocol that it belongs to; REST where it says none.
+	surface door.Surface
+}
+
+// needs is what the route asks of the walls.
+func (r route) needs(may auth.Access) door.Needs {
+	n := door.Needs{Surface: cmp.Or(r.surface, door.REST), Operation: r.method + " " + r.path, Open: r.open, May: may, Share: r.kind, Counts: r.counts}
+	if r.reads {
+		n.Body = cmp.Or(r.most, maxBody)
+	}
+	return n
 }
 
 // routes lists everything that is served.
-func (o Options) routes(gates *admission.Control) []route {
+func (o Options) routes(walls *door.Walls) []route {
 	bodies := newBodies()
 	by := o.authenticator()
 	people := users{o.Store, o.Identities}
@@ -53,11 +68,21 @@ func (o Options) routes(gates *admission.Control) []route {
 	all = append(all, closing{o.Store, o.Store, o.Engine, o.Memory}.routes()...)
 	all = append(all, o.sources().routes()...)
 	all = append(all, o.chats(people)...)
-	all = append(all, o.agents(people, gates)...)
+	all = append(all, o.agents(people, walls.Gates)...)
 	all = append(all, o.brokers(by)...)
 	all = append(all, probes{o.Ready, o.Logger}.routes()...)
 	all = append(all, metricsRoute(o.Metrics))
 	return withDocumentation(all)
+}
+
+// Doors lists the ways in over HTTP that are no page and no path of SERMAS.
+func Doors() (all []door.Needs) {
+	may := accessTable()
+	o := Options{SERMAS: true}.withDefaults()
+	for _, r := range o.routes(o.Walls) {
+		all = append(all, r.needs(may[r.method+" "+r.path]))
+	}
+	return all
 }
 
 // longBodies are the routes whose bodies may be longer than maxBody, with how long.
@@ -104,7 +129,7 @@ func (r route) described(may auth.Access) docs.Route {
 
 // register adds the route to the router, a GET as HEAD as well: net/http leaves the
 // body of that away.
-func (r route) register(router *echo.Echo, may auth.Access, gates *admission.Control) {
+func (r route) register(router *echo.Echo, may auth.Access, walls *door.Walls) {
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
@@ -116,9 +141,7 @@ func (r route) register(router *echo.Echo, may auth.Access, gates *admission.Con
 	if !r.reads {
 		before = append(before, drained)
 	}
-	if !r.open && r.kind != admission.Stream {
-		before = append(before, gates.Admitted(r.kind))
-	}
+	before = append(before, walls.Around(r.needs(may)))
 	router.Match(methods, r.path, chained(before...)(r.handle))
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/api/auth"
+	"earshot/api/signin"
 )
 
 // Defaults of what a replica does at once.
@@ -28,6 +29,8 @@ const (
 	// mostRelays is how many chats are relayed, each some 100 KiB, that wait for a model most of
 	// their time.
 	mostRelays = 4096
+	// mostGrants is how many requests for tokens are, each of which reads an app and signs.
+	mostGrants = 64
 	// defaultWaiting is how many of either kind wait for their turn, each a connection
 	// and a goroutine.
 	defaultWaiting = 2000
@@ -47,23 +50,34 @@ const (
 	Stream
 	// Relay is a chat that is relayed to a model.
 	Relay
+	// Grant is a stranger's request for a token. Its share is that of its address.
+	Grant
 )
 
 // Control is the admission control of a replica. Each kind of request has a limit of its
 // own, so that a flood of messages does not keep anybody from revoking the key that it
 // comes with.
 type Control struct {
-	turns, requests, relays *queue
-	refused                 *prometheus.CounterVec
+	turns, requests, relays, grants *queue
+	refused                         *prometheus.CounterVec
 }
 
-// NewControl makes the bounds of one replica. Where a number is zero it has its default.
-func NewControl(turns, requests, waiting int, registry *prometheus.Registry) *Control {
-	waiting = cmp.Or(waiting, defaultWaiting)
+// Bounds are how much a replica does at once. What is zero has its default.
+type Bounds struct {
+	// Turns is how many messages and direct triggers are under work: 512. Requests is how many
+	// others are: 64. Waiting is how many of each kind wait before further ones are answered 503:
+	// 2,000.
+	Turns, Requests, Waiting int
+}
+
+// NewControl makes the admission control of one replica.
+func NewControl(b Bounds, registry *prometheus.Registry) *Control {
+	waiting := cmp.Or(b.Waiting, defaultWaiting)
 	return &Control{
-		turns:    newQueue(cmp.Or(turns, defaultTurns), waiting, waitTime),
-		requests: newQueue(cmp.Or(requests, defaultRequests), waiting, waitTime),
+		turns:    newQueue(cmp.Or(b.Turns, defaultTurns), waiting, waitTime),
+		requests: newQueue(cmp.Or(b.Requests, defaultRequests), waiting, waitTime),
 		relays:   newQueue(mostRelays, waiting, waitTime),
+		grants:   newQueue(mostGrants, waiting, waitTime),
 		refused:  refusedCounter(registry),
 	}
 }
@@ -72,9 +86,9 @@ func NewControl(turns, requests, waiting int, registry *prometheus.Registry) *Co
 func refusedCounter(registry *prometheus.Registry) *prometheus.CounterVec {
 	counter := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "earshot_http_refused_total",
-		Help: "Requests that were refused because too many were under work, by kind: turn, request or relay.",
+		Help: "Requests that were refused because too many were under work, by kind: turn, request, relay or grant.",
 	}, []string{"kind"})
-	for _, kind := range []string{"turn", "request", "relay"} {
+	for _, kind := range []string{"turn", "request", "relay", "grant"} {
 		counter.WithLabelValues(kind) // Prometheus sees no increase in one that begins with 1
 	}
 	var there prometheus.AlreadyRegisteredError
@@ -87,19 +101,25 @@ func refusedCounter(registry *prometheus.Registry) *prometheus.CounterVec {
 // Admitted lets a request wait for its turn among those of its app, and refuses it
 // before anything of it is read or stored where there are too many.
 func (g *Control) Admitted(kind Kind) echo.MiddlewareFunc {
-	gate, label := g.turns, "turn"
+	gate, label, of := g.turns, "turn", "app"
 	switch kind {
 	case Request:
 		gate, label = g.requests, "request"
 	case Relay:
 		gate, label = g.relays, "relay"
+	case Grant:
+		gate, label, of = g.grants, "grant", "address"
 	}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			leave, err := gate.enter(c.Request().Context(), c.Param("appId"), auth.PrincipalOf(c).SessionID)
+			tenant, session := c.Param("appId"), auth.PrincipalOf(c).SessionID
+			if kind == Grant {
+				tenant = signin.ClientOf(c.Request())
+			}
+			leave, err := gate.enter(c.Request().Context(), tenant, session)
 			if errors.Is(err, errBusy) {
 				g.refused.WithLabelValues(label).Inc()
-				return answer.NewProblem(http.StatusServiceUnavailable, "too many requests of this app are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)
+				return answer.NewProblem(http.StatusServiceUnavailable, "too many requests of this "+of+" are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)
 			}
 			if err != nil {
 				return err

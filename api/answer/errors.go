@@ -172,12 +172,13 @@ func count(n int, noun string) string {
 }
 
 // Unread returns the problem of a body that was not read to its end: it is too long, too late,
-// or broke off. What is left of one that is late would be read as the next request, so the
+// broke off, or there is no room for it. What is left of one that is late would be read as the next request, so the
 // connection ends.
 func Unread(err error) error {
 	var size *http.MaxBytesError
+	var own *Problem
 	switch {
-	case errors.As(err, &size):
+	case errors.As(err, &size), errors.As(err, &own):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return NewProblem(http.StatusRequestTimeout, "the body did not arrive within "+server.BodyTime.String()).With("Connection", "close")

@@ -74,14 +74,22 @@ func Authenticated(by Authenticator, open map[string]bool) echo.MiddlewareFunc {
 			if needsNoKey(c, open) {
 				return next(c)
 			}
-			who, err := by.SignIn(c.Request().Context(), signin.ClientOf(c.Request()), by.credential(c))
-			if err != nil {
-				return Unauthorized(err)
+			if err := Known(by, c); err != nil {
+				return err
 			}
-			c.Set(principalKey, who)
 			return next(c)
 		}
 	}
+}
+
+// Known finds out who makes a request, for PrincipalOf. Its error is the refusal of who is nobody.
+func Known(by Authenticator, c echo.Context) error {
+	who, err := by.SignIn(c.Request().Context(), signin.ClientOf(c.Request()), by.credential(c))
+	if err != nil {
+		return Unauthorized(err)
+	}
+	c.Set(principalKey, who)
+	return nil
 }
 
 func needsNoKey(c echo.Context, open map[string]bool) bool {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/api/door"
 	"earshot/api/server"
 	"earshot/repositories/secret"
 )
@@ -13,6 +14,8 @@ import (
 type Options struct {
 	// REST is the handler of the API, which the console is a client of.
 	REST http.Handler
+	// Walls bound what forms take.
+	Walls *door.Walls
 	// Sealer seals the keys of those who sign in.
 	Sealer Sealer
 	// Now is the clock of sign-ins. Missing: time.Now.
@@ -28,6 +31,7 @@ type Sealer interface {
 // console serves all pages.
 type console struct {
 	rest   http.Handler
+	walls  *door.Walls
 	sealer Sealer
 	now    func() time.Time
 	views  views
@@ -36,13 +40,17 @@ type console struct {
 // root is where the console is, and all that it serves is below.
 const root = "/console"
 
-// maxForm is the longest form that is read, in bytes: the body of a repository, escaped.
-const maxForm = 4 << 20
+const (
+	// maxForm is the longest form that is read, in bytes: the body of a repository, escaped.
+	maxForm = 4 << 20
+	// maxSignIn is the longest of pages that strangers see.
+	maxSignIn = 16 << 10
+)
 
 // New returns a handler that serves the console, and leaves all other requests to REST.
 // It is safe for concurrent use.
 func New(options Options) http.Handler {
-	c := &console{rest: options.REST, sealer: options.Sealer, now: options.Now, views: parseViews()}
+	c := &console{rest: options.REST, walls: options.Walls, sealer: options.Sealer, now: options.Now, views: parseViews()}
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -114,10 +122,48 @@ func (c *console) handler() http.Handler {
 		if r.ProtoMajor > 1 {
 			w = server.PacedWriter(w, server.DefaultWriteTime)
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		guarded.ServeHTTP(w, r)
+		c.bounded(guarded).ServeHTTP(w, r)
 	})
 }
+
+// bounded is a handler whose forms are booked as they come: of strangers by their address, and of who
+// is signed in beside them.
+func (c *console) bounded(within http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		payer, most := door.Payer{App: "(console)"}, int64(maxForm)
+		if c.signedIn(r).Empty() {
+			payer = door.Stranger(r)
+		}
+		if opens[r.URL.Path] {
+			most = maxSignIn
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, most)
+		body := c.walls.Memory.Hold(r, payer, most)
+		defer body.Free()
+		within.ServeHTTP(w, r)
+	})
+}
+
+// Doors lists the ways in.
+func Doors() (all []door.Needs) {
+	for pattern := range (&console{}).pages() {
+		method, path, _ := strings.Cut(pattern, " ")
+		needs := door.Needs{Surface: door.Console, Operation: pattern, Open: opens[path]}
+		switch {
+		case path == "":
+			continue // what is answered where there is no page
+		case method == http.MethodPost && needs.Open:
+			needs.Body = maxSignIn
+		case method == http.MethodPost:
+			needs.Body = maxForm
+		}
+		all = append(all, needs)
+	}
+	return all
+}
+
+// opens are the pages that somebody sees who is not signed in.
+var opens = map[string]bool{root + "/sign-in": true, root + "/sign-out": true, root + "/theme": true}
 
 // policy lets a page use its own files and nothing else: no script or style that stands in
 // the page, no other host, no frame.

@@ -33,10 +33,11 @@ import (
 const (
 	// MaxBody is the longest request for a completion, in bytes: a conversation with pictures.
 	MaxBody = 16 << 20
-	// smallBody is what a request may hold in memory without being counted, and maxHeld what
-	// the others may together.
+	// smallBody is the longest request in which the message is looked for before the model has
+	// begun to answer, in bytes.
 	smallBody = 64 << 10
-	maxHeld   = 256 << 20
+	// firstRead is the memory that a request has before more of it has come, in bytes.
+	firstRead = 16 << 10
 	// mostBeside is how many messages are on their way to the engine at once.
 	mostBeside = 4096
 )
@@ -117,7 +118,6 @@ type Handler struct {
 	Options
 	url     string
 	metrics metrics
-	room    room
 	beside  chan struct{} // has one of each message on its way
 	buffers sync.Pool
 }
@@ -151,11 +151,10 @@ func (h *Handler) Chat(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, free, err := h.read(c)
+	body, err := read(c)
 	if err != nil {
 		return err
 	}
-	defer free()
 	if body, err = h.within(settings.Limits, body); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -18,41 +17,15 @@ import (
 // relayed is how much of an answer is relayed at once, in bytes.
 const relayed = 32 << 10
 
-// room is the memory that long requests have.
-type room struct{ taken atomic.Int64 }
-
-func (r *room) take(n int64) (free func(), ok bool) {
-	if r.taken.Add(n) > maxHeld {
-		r.taken.Add(-n)
-		return nil, false
-	}
-	return func() { r.taken.Add(-n) }, true
-}
-
 // read reads a body whole: one that still came while the model answers already would break
-// one answer in twenty. Its error is a problem; free is called when the body is not needed
-// any more.
-func (h *Handler) read(c echo.Context) (body []byte, free func(), err error) {
-	of, size := c.Request().Body, c.Request().ContentLength
-	if size >= 0 && size <= smallBody {
-		body = make([]byte, size)
-		if _, err = io.ReadFull(of, body); err != nil {
-			return nil, nil, answer.Unread(err)
-		}
-		return body, func() {}, nil
+// one answer in twenty. Its memory was booked as it came (see door.Memory).
+func read(c echo.Context) ([]byte, error) {
+	var body bytes.Buffer
+	body.Grow(int(min(max(c.Request().ContentLength, 0), firstRead)) + bytes.MinRead)
+	if _, err := body.ReadFrom(c.Request().Body); err != nil {
+		return nil, answer.Unread(err)
 	}
-	if size < 0 {
-		size = MaxBody
-	}
-	free, ok := h.room.take(size)
-	if !ok {
-		return nil, nil, answer.NewProblem(http.StatusServiceUnavailable, "too many long requests are under work on this replica; send it again").With("Retry-After", answer.Soon)
-	}
-	if body, err = io.ReadAll(of); err != nil {
-		free()
-		return nil, nil, answer.Unread(err)
-	}
-	return body, free, nil
+	return body.Bytes(), nil
 }
 
 // ask sends the request to the model, with the service's own key.

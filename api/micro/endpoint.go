@@ -2,7 +2,6 @@ package micro
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"strings"
 	"sync"
@@ -71,6 +70,9 @@ func (e *endpoint) pathOf(subject string) string {
 	return path
 }
 
+// appOf is the app that a subject names.
+func appOf(subject string) string { return strings.Split(subject, ".")[3] }
+
 // count counts a request that was answered, as those are told who ask for $SRV.STATS.
 func (e *endpoint) count(took time.Duration, fault string) {
 	e.mu.Lock()
@@ -89,32 +91,4 @@ func (e *endpoint) counted() *micro.EndpointStats {
 	defer e.mu.Unlock()
 	stats := e.stats
 	return &stats
-}
-
-// room is what may be under work at once.
-type room struct {
-	mu                sync.Mutex
-	requests, bytes   int
-	atMost, bytesMost int
-}
-
-func newRoom(requests, bytes int) *room { return &room{atMost: requests, bytesMost: bytes} }
-
-var errFull = errors.New("too many requests are under work here")
-
-// take takes room for a body, or returns errFull. One body has room always.
-func (r *room) take(size int) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.requests == r.atMost || r.requests > 0 && r.bytes+size > r.bytesMost {
-		return errFull
-	}
-	r.requests, r.bytes = r.requests+1, r.bytes+size
-	return nil
-}
-
-func (r *room) giveBack(size int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.requests, r.bytes = r.requests-1, r.bytes-size
 }

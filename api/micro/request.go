@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"earshot/api/answer"
+	"earshot/api/door"
 	"earshot/repositories"
 	"earshot/repositories/guarded"
 )
@@ -26,8 +27,8 @@ func (s *Service) take(e *endpoint, message *nats.Msg) {
 		s.refuse(e, message)
 		return
 	}
-	size := len(message.Data)
-	if s.room.take(size) != nil {
+	free, ok := s.room(message)
+	if !ok {
 		full := answer.NewProblem(http.StatusServiceUnavailable, "too many requests over NATS are under work on this replica; ask again in a moment, with the same id")
 		s.finish(e, message, problemReply(full, answer.Soon), 0)
 		return
@@ -35,13 +36,28 @@ func (s *Service) take(e *endpoint, message *nats.Msg) {
 	s.working.Add(1)
 	go func() {
 		defer s.working.Done()
-		defer s.room.giveBack(size)
+		defer free()
 		guarded.Run(s.options.Logger, "nats", message.Subject, func() {
 			began := s.options.Now()
 			got := s.ask(e.pathOf(message.Subject), message)
 			s.finish(e, message, got, s.options.Now().Sub(began))
 		})
 	}()
+}
+
+// room takes what a request holds while it is under work, if there is room for it.
+func (s *Service) room(message *nats.Msg) (free func(), ok bool) {
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		return nil, false
+	}
+	back, ok := s.memory.Take(door.Payer{App: appOf(message.Subject)}, int64(len(message.Data)))
+	if !ok {
+		<-s.slots
+		return nil, false
+	}
+	return func() { back(); <-s.slots }, true
 }
 
 // finish counts a request and sends its reply, in this order: who has the reply finds the

@@ -26,6 +26,8 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"earshot/api/admission"
+	"earshot/api/door"
 	"earshot/repositories/secret"
 )
 
@@ -67,7 +69,7 @@ type Options struct {
 	// AtOnce is how many requests are worked on, or wait, at the same time: 2,048. Further ones
 	// are answered 503.
 	AtOnce int
-	// Bytes is how long their bodies may be together: 64 MiB.
+	// Bytes is how long their bodies may be together, fairly between apps: 64 MiB.
 	Bytes int
 	// Parting is how long requests may go on after the end was asked for: 20 s.
 	Parting time.Duration
@@ -76,13 +78,26 @@ type Options struct {
 	Now func() time.Time
 }
 
+// Doors lists the ways in. What REST asks for there holds for them as well.
+func Doors() (all []door.Needs) {
+	for _, e := range endpoints() {
+		counts := door.Triggers
+		if e.name == "message" {
+			counts = door.Messages
+		}
+		all = append(all, door.Needs{Surface: door.NATS, Operation: e.subject, Body: 1 << 20, Share: admission.Turn, Counts: counts, Bounds: "who may publish there is for the permissions of NATS; replies go to inboxes alone"})
+	}
+	return all
+}
+
 // Service takes requests over NATS.
 type Service struct {
 	options   Options
 	id        string
 	started   time.Time
 	endpoints []*endpoint
-	room      *room
+	slots     chan struct{} // has one of each request that is under work
+	memory    *door.Memory
 	working   sync.WaitGroup
 	denied    denials
 	refused   prometheus.Counter
@@ -97,7 +112,7 @@ type Service struct {
 func New(o Options) *Service {
 	o = o.withDefaults()
 	life, die := context.WithCancel(context.Background())
-	return &Service{options: o, id: rand.Text(), endpoints: endpoints(), room: newRoom(o.AtOnce, o.Bytes), denied: denials{log: o.Logger}, refused: newRefused(o.Metrics), life: life, die: die}
+	return &Service{options: o, id: rand.Text(), endpoints: endpoints(), slots: make(chan struct{}, o.AtOnce), memory: door.NewMemory(int64(o.Bytes)), denied: denials{log: o.Logger}, refused: newRefused(o.Metrics), life: life, die: die}
 }
 
 func (o Options) withDefaults() Options {

@@ -12,8 +12,10 @@ import (
 	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
+	"earshot/api/door"
 	"earshot/api/signin"
 	"earshot/repositories"
 	"earshot/repositories/secret"
@@ -60,6 +62,14 @@ type Events interface {
 // the zero time where none was.
 type Lineages interface {
 	LineageExpires(ctx context.Context, appID, lineage string) (time.Time, error)
+}
+
+// Doors lists the ways in.
+func Doors() []door.Needs {
+	return []door.Needs{
+		{Surface: door.MQTT, Operation: "CONNECT", May: follower, Body: maxPacket, Share: admission.Stream, Bounds: "10 s until it has come; 100 connections of a key or token; those of an app count as its event streams"},
+		{Surface: door.MQTT, Operation: "SUBSCRIBE", May: follower, Body: maxPacket, Share: admission.Stream, Bounds: "64 filters of 512 bytes and 8 levels for a client, 32,768 for an app"},
+	}
 }
 
 // Server serves MQTT 3.1, 3.1.1 and 5 to the clients of all apps. It is safe for concurrent use.

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/api/auth"
 	"earshot/repositories/fault"
 )
 
@@ -84,11 +85,7 @@ type entry struct {
 // memory answers with the history of a session, oldest first: as much of its newest as a page
 // of a list may hold.
 func (h *handler) memory(c echo.Context) error {
-	who, err := h.principal(c)
-	if err != nil {
-		return err
-	}
-	appID, err := h.appOf(c, who, "")
+	appID, err := h.appOf(c, auth.PrincipalOf(c), "")
 	if err != nil {
 		return err
 	}

@@ -13,11 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/api/admission"
 	"earshot/api/auth"
+	"earshot/api/door"
 	"earshot/api/sermas"
 	"earshot/deploy/devtest"
 	"earshot/matcher"
@@ -89,7 +92,7 @@ func start(t *testing.T, change ...func(*sermas.Options)) *service {
 	now := func() time.Time { return s.now }
 	ids := 0
 	options := sermas.Options{
-		On: true, Store: s.store, Tokens: sealer, TokenTTL: 5 * time.Minute, Now: now, NewID: func() string { ids++; return strings.Repeat("i", ids) },
+		On: true, Walls: door.New(admission.Bounds{}, prometheus.NewRegistry()), Store: s.store, Tokens: sealer, TokenTTL: 5 * time.Minute, Now: now, NewID: func() string { ids++; return strings.Repeat("i", ids) },
 		Logger: slog.New(slog.NewJSONHandler(s.log, nil)),
 		Auth:   auth.Authenticator{Admin: secret.New(adminKey), Keys: s.store, Tokens: sealer, Now: now},
 		REST: api.New(api.Options{

@@ -14,7 +14,6 @@ import (
 
 	"earshot/api/answer"
 	"earshot/api/auth"
-	"earshot/api/signin"
 	"earshot/repositories"
 	"earshot/repositories/fault"
 )
@@ -132,15 +131,6 @@ func (f fields) without(names ...string) {
 	for _, name := range names {
 		delete(f, name)
 	}
-}
-
-// principal is who makes a request.
-func (h *handler) principal(c echo.Context) (auth.Principal, error) {
-	who, err := h.Auth.SignIn(c.Request().Context(), signin.ClientOf(c.Request()), auth.Bearer(c.Request()))
-	if err != nil {
-		return who, auth.Unauthorized(err)
-	}
-	return who, nil
 }
 
 // appOf is the app that a request without one in its path is about: the one that its body

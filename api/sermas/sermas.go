@@ -1,6 +1,7 @@
 package sermas
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,8 +11,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
+	"earshot/api/door"
 	"earshot/api/server"
 	"earshot/api/signin"
 	"earshot/repositories"
@@ -29,6 +32,8 @@ type Options struct {
 	Auth   auth.Authenticator
 	Store  Store
 	Tokens Tokens
+	// Walls bound what is under work, and what its bodies take.
+	Walls *door.Walls
 	// SignIns slows down clients that guess the secrets of modules.
 	SignIns *signin.Guard
 	// TokenTTL is how long an access token is good.
@@ -68,25 +73,21 @@ const (
 )
 
 // handler serves the paths of SERMAS.
-type handler struct {
-	Options
-	granting chan struct{} // has one of each request for a token that is under work
-}
+type handler struct{ Options }
 
 const (
 	// root is where all paths of SERMAS are.
 	root = "/api"
 	// maxBody is the longest body that is read, in bytes, as of REST.
 	maxBody = 1 << 20
-	// mostGranting is how many requests for tokens are under work at once: anybody may make
-	// them.
-	mostGranting = 64
+	// maxGrant is the longest request for a token, in bytes: anybody may make one.
+	maxGrant = 16 << 10
 )
 
 // New returns a handler that serves the paths of SERMAS, and leaves all others to REST. It is
 // safe for concurrent use.
 func New(options Options) http.Handler {
-	h := &handler{Options: options, granting: make(chan struct{}, mostGranting)}
+	h := &handler{options}
 	own := h.router()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == root || strings.HasPrefix(r.URL.Path, root+"/") {
@@ -95,6 +96,48 @@ func New(options Options) http.Handler {
 		}
 		h.REST.ServeHTTP(w, r)
 	})
+}
+
+// way is one of the ways in.
+type way struct {
+	door.Needs
+	handle echo.HandlerFunc
+}
+
+// Doors lists the ways in.
+func Doors() (all []door.Needs) {
+	for _, one := range (&handler{}).ways() {
+		all = append(all, one.Needs)
+	}
+	return all
+}
+
+// ways are the ways in. Those without a May ask REST, which knows who may.
+func (h *handler) ways() []way {
+	const repository, chat = root + "/dialogue/tools/:repositoryId", root + "/dialogue/speech/chat/:appId/:sessionId"
+	grant := door.Needs{Open: true, Body: maxGrant, Share: admission.Grant}
+	tools := door.Needs{May: toolAccess, Body: maxBody, Share: admission.Request}
+	says := door.Needs{May: auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, Body: maxBody, Share: admission.Turn, Counts: door.Messages}
+	reads := door.Needs{May: says.May, Share: admission.Request}
+	return []way{
+		at(grant, "POST "+root+"/platform/token", h.grant),
+		at(grant, "POST "+root+"/platform/token/", h.grant),
+		at(grant, "POST "+root+"/platform/token/access_token", h.grant),
+		at(grant, "POST "+root+"/platform/token/refresh", h.renew),
+		at(grant, "POST "+root+"/platform/token/refresh_token", h.renew),
+		at(tools, "POST "+repository, h.setTools),
+		at(tools, "PUT "+repository, h.addTools),
+		at(tools, "DELETE "+repository, h.removeTools),
+		at(tools, "PUT "+root+"/app/:appId/tools", h.setAppTools),
+		at(says, "POST "+chat, h.chat),
+		at(reads, "GET "+root+"/dialogue/memory/:sessionId", h.memory),
+	}
+}
+
+// at is a way in at a method and a path.
+func at(needs door.Needs, operation string, handle echo.HandlerFunc) way {
+	needs.Surface, needs.Operation = door.SERMAS, operation
+	return way{needs, handle}
 }
 
 // router serves what is below root.
@@ -107,20 +150,36 @@ func (h *handler) router() http.Handler {
 	if !h.On {
 		return router
 	}
-	for _, path := range []string{"/platform/token", "/platform/token/", "/platform/token/access_token"} {
-		router.POST(root+path, h.bounded(h.grant))
+	for _, one := range h.ways() {
+		method, path, _ := strings.Cut(one.Operation, " ")
+		router.Add(method, path, h.through(one))
 	}
-	for _, path := range []string{"/platform/token/refresh", "/platform/token/refresh_token"} {
-		router.POST(root+path, h.bounded(h.renew))
-	}
-	const repository = root + "/dialogue/tools/:repositoryId"
-	router.POST(repository, h.setTools)
-	router.PUT(repository, h.addTools)
-	router.DELETE(repository, h.removeTools)
-	router.PUT(root+"/app/:appId/tools", h.setAppTools)
-	router.POST(root+"/dialogue/speech/chat/:appId/:sessionId", h.chat)
-	router.GET(root+"/dialogue/memory/:sessionId", h.memory)
 	return router
+}
+
+// through is a handler behind its walls. What is asked of REST takes its share there.
+func (h *handler) through(to way) echo.HandlerFunc {
+	needs := to.Needs
+	if !needs.Open {
+		needs.Share = admission.Stream
+	}
+	within := h.Walls.Around(needs)(to.handle)
+	return func(c echo.Context) error {
+		if err := door.Bounded(c.Response().Writer, c.Request(), cmp.Or(needs.Body, maxBody)); err != nil {
+			return err
+		}
+		if !needs.Open {
+			if err := auth.Known(h.Auth, c); err != nil {
+				return err
+			}
+			if appID := c.Param("appId"); appID != "" {
+				if err := auth.PrincipalOf(c).Check(needs.May, appID, c.Param("sessionId")); err != nil {
+					return err
+				}
+			}
+		}
+		return within(c)
+	}
 }
 
 // entered bounds what is read, says how answers may be used, and answers the preflights of
@@ -135,7 +194,6 @@ func (h *handler) entered(next echo.HandlerFunc) echo.HandlerFunc {
 		if request.ProtoMajor > 1 {
 			c.Response().Writer = server.PacedWriter(c.Response().Writer, server.DefaultWriteTime)
 		}
-		request.Body = http.MaxBytesReader(c.Response().Writer, request.Body, maxBody)
 		if origin := request.Header.Get(echo.HeaderOrigin); request.Method == http.MethodOptions && origin != "" && h.On {
 			header.Set(echo.HeaderAccessControlAllowOrigin, origin)
 			header.Set(echo.HeaderAccessControlAllowMethods, "GET, POST, PUT, DELETE")

@@ -35,19 +35,6 @@ type granted struct {
 	Scope            string `json:"scope"`
 }
 
-// bounded refuses a request for a token where too many are under work.
-func (h *handler) bounded(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		select {
-		case h.granting <- struct{}{}:
-			defer func() { <-h.granting }()
-			return next(c)
-		default:
-			return answer.NewProblem(http.StatusServiceUnavailable, "too many requests for tokens are under work on this replica; send it again").With("Retry-After", answer.Soon)
-		}
-	}
-}
-
 // grant gives a token for the id and the secret of a module.
 func (h *handler) grant(c echo.Context) error {
 	sent, err := readFields(c)

@@ -59,13 +59,12 @@ func (h *handler) readWriting(c echo.Context) (*writing, error) {
 
 // place finds the app of what is written and whether it may be, and where it is.
 func (h *handler) place(c echo.Context, w *writing) error {
-	who, err := h.principal(c)
+	who := auth.PrincipalOf(c)
+	appID, err := h.appOf(c, who, w.scope.AppID)
 	if err != nil {
 		return err
 	}
-	if w.scope.AppID, err = h.appOf(c, who, w.scope.AppID); err != nil {
-		return err
-	}
+	w.scope.AppID = appID
 	if err := who.Check(toolAccess, w.scope.AppID, w.scope.SessionID); err != nil {
 		return err
 	}

@@ -16,8 +16,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/api"
+	"earshot/api/admission"
 	"earshot/api/auth"
 	"earshot/api/console"
+	"earshot/api/door"
 	"earshot/api/identity"
 	"earshot/api/listen"
 	"earshot/api/micro"
@@ -189,12 +191,13 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	}
 	closing := make(chan struct{})
 	signIns := signin.New(s.env.now, registry)
+	walls := door.New(admission.Bounds{Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting}, registry)
 	rest := api.New(api.Options{
 		SignIns: signIns,
 		Store:   s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.Tracer(), Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: erasure.New(erasure.Options{Store: s.store, DB: s.db, Events: s.emitter, Answers: s.intake}), Closing: closing, NATSURL: s.config.ownNATS,
 		Model: s.chatModel(), SERMAS: bool(s.config.SERMAS), Lineages: s.store,
-		Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting,
+		Walls:      walls,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check, Offer: s.caller.Offered,
 		Asked: asked.New(s.db, s.env.now), Kept: s.store.Retention().Done,
@@ -208,16 +211,16 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		})
 	}
 	proxies, _ := server.ParseProxies(s.config.Proxies) // was checked
-	s.http = server.New(s.config.Addr, proxies.Handler(s.parting.Handler(console.New(console.Options{REST: s.withSERMAS(rest, signIns), Sealer: s.sealer, Now: s.env.now}))))
+	s.http = server.New(s.config.Addr, proxies.Handler(s.parting.Handler(console.New(console.Options{REST: s.withSERMAS(rest, signIns, walls), Walls: walls, Sealer: s.sealer, Now: s.env.now}))))
 	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
 }
 
 // withSERMAS serves the clients of SERMAS as well.
-func (s *service) withSERMAS(rest http.Handler, signIns *signin.Guard) http.Handler {
+func (s *service) withSERMAS(rest http.Handler, signIns *signin.Guard, walls *door.Walls) http.Handler {
 	return sermas.New(sermas.Options{
-		SignIns: signIns,
-		On:      bool(s.config.SERMAS), REST: rest, Store: s.store, Tokens: s.sealer, TokenTTL: s.config.SERMASTTL, Now: s.env.now, NewID: rand.Text, Logger: s.log,
+		SignIns: signIns, Walls: walls,
+		On: bool(s.config.SERMAS), REST: rest, Store: s.store, Tokens: s.sealer, TokenTTL: s.config.SERMASTTL, Now: s.env.now, NewID: rand.Text, Logger: s.log,
 		Auth: auth.Authenticator{Admin: s.config.AdminKey, Keys: s.store, Tokens: s.sealer, Now: s.env.now, SignIns: signIns},
 	})
 }
