@@ -3,6 +3,8 @@ package mqtt
 import (
 	"context"
 	"log/slog"
+	"runtime"
+	"strings"
 
 	mochi "github.com/mochi-mqtt/server/v2"
 
@@ -115,8 +117,8 @@ func (s *Server) pass(ctx context.Context, b *broker, published effect.Published
 func (b *broker) serve(conn *connection) {
 	defer func() {
 		// What a client sends is decoded by others: it may cost its connection, no more.
-		if fault := recover(); fault != nil {
-			b.log.Error("mqtt.panic", "app", b.appID, "panic", fault)
+		if fault := recover(); fault != nil && !whileDecoding() {
+			guarded.Caught(b.log, "mqtt", b.appID, fault)
 		}
 		_ = conn.Close()
 		b.rules.forget(conn)
@@ -124,6 +126,22 @@ func (b *broker) serve(conn *connection) {
 	if err := b.server.EstablishConnection(b.appID, conn); err != nil {
 		b.log.Debug("mqtt.over", "app", b.appID, "error", err.Error())
 	}
+}
+
+// whileDecoding reports whether the panic that is recovered from is one of a decoder of the library,
+// which takes some packets that are too short for whole ones. That is the client's fault: nobody
+// needs to be told, or could be told too often.
+func whileDecoding() bool {
+	var callers [64]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers[:])])
+	for more := true; more; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		if strings.Contains(frame.Function, "/packets.(*Packet).") && strings.HasSuffix(frame.Function, "Decode") {
+			return true
+		}
+	}
+	return false
 }
 
 // newBroker returns the broker of an app, to which only this process publishes. It is never told to

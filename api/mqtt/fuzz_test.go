@@ -16,6 +16,7 @@ import (
 
 	mochi "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/packets"
+	"github.com/stretchr/testify/require"
 
 	"earshot/api/auth"
 	"earshot/deploy/devtest"
@@ -144,10 +145,13 @@ type broking struct {
 	server *Server
 	broker *broker
 	log    devtest.Lines
+
+	mu   sync.Mutex
+	held map[string]bool // filters that were
 }
 
 func newBroking(t testing.TB) *broking {
-	b := &broking{t: t}
+	b := &broking{t: t, held: map[string]bool{}}
 	door := auth.Authenticator{Keys: oneKey{}, Now: time.Now}
 	b.server = New(Options{
 		Events: noEvents{}, Filters: roomOfApp, Now: time.Now, Logger: slog.New(slog.NewTextHandler(&b.log, nil)),
@@ -223,7 +227,10 @@ func (b *broking) bounded(conn *connection) {
 	if len(held) != conn.filters || len(held) > 64 {
 		b.t.Errorf("%d filters are held, and %d are counted", len(held), conn.filters)
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for filter := range held {
+		b.held[filter] = true
 		if len(filter) > 512 || strings.Count(filter, "/") > 7 {
 			b.t.Errorf("the filter %q is held", filter)
 		}
@@ -256,12 +263,21 @@ func (b *broking) empty() {
 	if limits.all != 0 || len(limits.filters) != 0 || b.server.queued.Load() != 0 {
 		b.t.Errorf("%d filters and %d bytes are counted for nobody", limits.all, b.server.queued.Load())
 	}
-	if len(rules.named) != 0 || server.Clients.Len() != 1 || server.Info.Subscriptions != 0 || server.Topics.Retained.Len() != 0 {
-		b.t.Errorf("the broker keeps %v, %v, %d filters and %d messages", rules.named, server.Clients.GetAll(), server.Info.Subscriptions, server.Topics.Retained.Len())
+	if len(rules.named) != 0 || server.Clients.Len() != 1 || server.Topics.Retained.Len() != 0 {
+		b.t.Errorf("the broker keeps %v, %v and %d messages", rules.named, server.Clients.GetAll(), server.Topics.Retained.Len())
+	}
+	for filter := range b.held { // each is a topic that it lets through itself
+		topic := filter
+		if shared, is := strings.CutPrefix(filter, "$share/"); is {
+			_, topic, _ = strings.Cut(shared, "/")
+		}
+		if left := server.Topics.Subscribers(topic); len(left.Subscriptions)+len(left.Shared) > 0 {
+			b.t.Errorf("the filter %q is still one of %v, %v", filter, left.Subscriptions, left.Shared)
+		}
 	}
 	b.server.leave(b.broker)
 	b.await("the end of the broker", b.broker.ended)
-	if len(b.server.brokers) != 0 || strings.Contains(b.log.String(), "mqtt.panic") {
+	if len(b.server.brokers) != 0 || strings.Contains(b.log.String(), "level=ERROR") {
 		b.t.Errorf("%v: %s", b.server.brokers, b.log.String())
 	}
 }
@@ -277,6 +293,26 @@ func FuzzConnections(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) { bothTalk(t, first, second) })
+}
+
+// A panic that no client has caused is told with its stack, and costs no more than a connection.
+func TestPanicOfABrokerIsToldWithItsStack(t *testing.T) {
+	b := newBroking(t)
+	w, gone := b.client(encoded(t, 4, greeting("x")), true)
+	b.await("what is sent", w.idle)
+	w.hangUp()
+	b.await("the client", gone)
+	b.broker.rules.named = nil // OnConnect writes to it
+	w, gone = b.client(encoded(t, 4, greeting("x")), true)
+	b.await("the end of the connection", gone)
+	select {
+	case <-w.over:
+	default:
+		t.Error("the connection is open")
+	}
+	for _, part := range []string{"panic.caught", "in=mqtt", "entry=clinic", "OnConnect"} {
+		require.Contains(t, b.log.String(), part)
+	}
 }
 
 // bothTalk has two clients talk with a server, and lists the packets that they were sent.
@@ -298,7 +334,7 @@ func bothTalk(t testing.TB, first, second []byte) []byte {
 }
 
 // encoded are the bytes of packets in a version of the protocol.
-func encoded(f *testing.F, version byte, list ...packets.Packet) []byte {
+func encoded(t testing.TB, version byte, list ...packets.Packet) []byte {
 	var text bytes.Buffer
 	encode := map[byte]func(*packets.Packet, *bytes.Buffer) error{
 		packets.Connect: (*packets.Packet).ConnectEncode, packets.Subscribe: (*packets.Packet).SubscribeEncode,
@@ -309,7 +345,7 @@ func encoded(f *testing.F, version byte, list ...packets.Packet) []byte {
 	for _, packet := range list {
 		packet.ProtocolVersion = version
 		if err := encode[packet.FixedHeader.Type](&packet, &text); err != nil {
-			f.Fatal(err)
+			t.Fatal(err)
 		}
 	}
 	return text.Bytes()
@@ -357,7 +393,7 @@ func connectionSeeds(f *testing.F) (seeds [][2][]byte) {
 			publishing(0, 0, "app/clinic/dialogue/tool/x"), publishing(1, 7, "#"), publishing(2, 8, "$SYS/x"),
 			packets.Packet{FixedHeader: head(packets.Pubrel, 1), PacketID: 8}, asking(packets.Unsubscribe, 2, "+/+", "none"),
 			packets.Packet{FixedHeader: head(packets.Pingreq, 0)}, packets.Packet{FixedHeader: head(packets.Disconnect, 0)})
-		asks := encoded(f, version, hello, asking(packets.Subscribe, 1, many...), asking(packets.Subscribe, 2, deep, long), asking(packets.Subscribe, 3, many[3:6]...))
+		asks := encoded(f, version, hello, asking(packets.Subscribe, 2, deep, long), asking(packets.Subscribe, 1, many...), asking(packets.Subscribe, 3, many[3:6]...))
 		hello.Connect.ClientIdentifier = "other"
 		other := encoded(f, version, hello, asking(packets.Subscribe, 1, many...), asking(packets.Unsubscribe, 2, many[:9]...), asking(packets.Subscribe, 2, "x", "y"))
 		var again []byte
@@ -368,7 +404,10 @@ func connectionSeeds(f *testing.F) (seeds [][2][]byte) {
 	}
 	named := publishing(0, 0, "a")
 	named.Properties.TopicAlias, named.Properties.TopicAliasFlag = 1, true
-	return append(seeds, [2][]byte{
+	short := encoded(f, 5, greeting("short"), asking(packets.Subscribe, 1, "a", "b"))
+	short = short[:len(short)-1]
+	short[bytes.Index(short, []byte("\x00\x01a"))-4]-- // the length of the packet
+	return append(seeds, [2][]byte{short, short}, [2][]byte{
 		encoded(f, 5, greeting(""), named, packets.Packet{FixedHeader: head(packets.Auth, 0), ReasonCode: 0x18}),
 		encoded(f, 5, greeting(""), greeting("")),
 	})
