@@ -104,6 +104,8 @@ func FuzzRequest(f *testing.F) {
 		{">", "earshot.v1.trigger.other", "earshot.v1.trigger.clinic.s1", "X-Forwarded-For", "10.0.0.1", `{"name":"book","source":"ui","metadata":{"a":"b"}}`},
 		{"chat", "chat.message.a.b", "earshot.v1.trigger.a/b?c=#.%2e%2e", "Content-Type", "text/plain", `{"name":"book","source":"ui"}`},
 		{"_INBOX", "_INBOX", "earshot.v1.message.%2F.\xff", "Transfer-Encoding", "chunked\r\nHost: x", "\x00"},
+		{"", "", "earshot.v1.trigger.clinic/sessions/s2", "Prefer", "", `{"name":"book","source":"ui"}`},
+		{"", "", "earshot.v1.message.clinic.s1/messages#", "tracestate", "a=b", `{"actor":"user","text":"hello"}`},
 		{">", "answer.x", "earshot.v1.message.*.>", "Cookie", "c", `null`},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4], []byte(seed[5]))
