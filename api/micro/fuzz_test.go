@@ -86,7 +86,7 @@ func matches(pattern, subject string) bool {
 
 // serverTakes reports whether a subject can be published on: NATS ends it at a space.
 func serverTakes(subject string) bool {
-	return !strings.ContainsAny(subject, " \t\r\n\x00") && !strings.Contains("."+subject+".", "..")
+	return subject == "" || !strings.ContainsAny(subject, " \t\r\n\x00") && !strings.Contains("."+subject+".", "..")
 }
 
 const planted = "planted-admin-key"
