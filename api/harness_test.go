@@ -31,6 +31,7 @@ type service struct {
 	store       *storeDouble
 	engine      *engineDouble
 	url         string
+	handler     http.Handler // what is at url
 	log         *devtest.Lines
 	description description
 }
@@ -49,7 +50,8 @@ func start(t testing.TB, change ...func(*api.Options)) *service {
 	for _, alter := range change {
 		alter(&options)
 	}
-	serving := httptest.NewUnstartedServer(api.New(options))
+	s.handler = api.New(options)
+	serving := httptest.NewUnstartedServer(s.handler)
 	serving.Listener = server.Listener{Listener: serving.Listener, Within: options.WriteTime}
 	serving.Start()
 	t.Cleanup(serving.Close)
