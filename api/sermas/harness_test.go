@@ -38,11 +38,12 @@ const adminKey = "correct-horse-battery-staple"
 
 // service is the whole API with the paths of SERMAS, over the real store and engine.
 type service struct {
-	t     *testing.T
-	url   string
-	store *store.Store
-	now   time.Time
-	log   *devtest.Lines
+	t       testing.TB
+	url     string
+	handler http.Handler // what is at url
+	store   *store.Store
+	now     time.Time
+	log     *devtest.Lines
 }
 
 // bookings matches whatever is said with the tool book; there is no model that replies.
@@ -70,7 +71,7 @@ func (taken) Deliver(context.Context, effect.Effect) effect.Outcome {
 	return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"ok":true}`)}
 }
 
-func start(t *testing.T, change ...func(*sermas.Options)) *service {
+func start(t testing.TB, change ...func(*sermas.Options)) *service {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: redistest.Mini(t).Addr()})
 	db := &keyspace.DB{UniversalClient: client, Embedded: true}
@@ -102,14 +103,15 @@ func start(t *testing.T, change ...func(*sermas.Options)) *service {
 	for _, alter := range change {
 		alter(&options)
 	}
-	serving := httptest.NewServer(sermas.New(options))
+	s.handler = sermas.New(options)
+	serving := httptest.NewServer(s.handler)
 	t.Cleanup(serving.Close)
 	s.url = serving.URL
 	return s
 }
 
 // clinic is a service with two apps; the module avatar of the one is for clients alone.
-func clinic(t *testing.T, change ...func(*sermas.Options)) *service {
+func clinic(t testing.TB, change ...func(*sermas.Options)) *service {
 	s := start(t, change...)
 	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201)
 	s.call("PUT", "/v1/apps/other", `{"modules":[{"moduleId":"avatar","secret":"else-else-else-else"}]}`).is(201)
@@ -121,7 +123,7 @@ const clinicBody = `{"modules":[{"moduleId":"avatar","secret":"s3cret-of-the-ava
 
 // reply is what came back.
 type reply struct {
-	t *testing.T
+	t testing.TB
 	*http.Response
 	body string
 }
