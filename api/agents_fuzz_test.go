@@ -25,18 +25,25 @@ import (
 type watched struct {
 	api.Engine
 	mu    sync.Mutex
-	fired []trigger.Direct
+	fired []firing
+}
+
+// firing is what an engine was asked to fire, and whether it did.
+type firing struct {
+	trigger.Direct
+	worked bool
 }
 
 func (w *watched) Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error) {
+	match, err := w.Engine.Fire(ctx, direct)
 	w.mu.Lock()
-	w.fired = append(w.fired, direct)
-	w.mu.Unlock()
-	return w.Engine.Fire(ctx, direct)
+	defer w.mu.Unlock()
+	w.fired = append(w.fired, firing{direct, err == nil})
+	return match, err
 }
 
 // taken are the calls since it was asked last.
-func (w *watched) taken() []trigger.Direct {
+func (w *watched) taken() []firing {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	list := w.fired
@@ -175,7 +182,7 @@ func sameID(a, b json.RawMessage) bool {
 
 // mayFire checks that a call is one that the request shows to those who look at its headers and
 // its URL.
-func (r agentRequest) mayFire(t *testing.T, request *http.Request, direct trigger.Direct) {
+func (r agentRequest) mayFire(t *testing.T, request *http.Request, direct firing) {
 	session := ""
 	if strings.HasPrefix(request.URL.Path, agentsOfSession) {
 		session = "s1"
@@ -191,6 +198,10 @@ func (r agentRequest) mayFire(t *testing.T, request *http.Request, direct trigge
 	wrapped := name == "call_tool" && request.URL.RawQuery != ""
 	if header != "tools/call" || name != direct.Name && !wrapped {
 		t.Errorf("%+v fires %q, and says %s %q", r, direct.Name, header, name)
+	}
+	said := request.Header.Get("Mcp-Param-Region")
+	if region, _ := direct.Values["region"].(string); direct.worked && direct.Name == "route" && !wrapped && said != region && !strings.HasPrefix(said, "=?base64?") {
+		t.Errorf("%+v fires %q for %q, and says %q", r, direct.Name, region, said)
 	}
 }
 
@@ -226,6 +237,10 @@ func agentSeeds() []agentRequest {
 		{1, newest, "tools/call", "greet", "", `{"values":{"name":"Ann"}}`, rpc("tools/call", `"name":"greet","requestState":"STATE","inputResponses":{"name":{"action":"accept","content":{"name":"Bo"}}},`+forms)},
 		{1, newest, "tools/call", "refund", "", `{"trigger":"t1","arguments":"x"}`, rpc("tools/call", `"name":"refund","arguments":{"order":"1","amount":2},"requestState":"STATE","inputResponses":{"confirm":{"action":"decline"}},`+forms)},
 		{0, newest, "tools/call", "greet", "", "", `[{"jsonrpc":"2.0","id":1,"method":"tools/list"},{"jsonrpc":"2.0","id":"2","method":"ping"}]`},
+		{0, newest, "tools/call", "greet", "", "", rpc("tools/call", `"name":"measure","arguments":{},`+meta)},
+		{0, newest, "tools/list", "greet", "", "", rpc("tools/call", `"name":"greet","arguments":{"name":"Ann"},`+meta)},
+		{0, newest, "tools/call", "route", "south", "", rpc("tools/call", `"name":"route","arguments":{"region":"north","n":1},`+meta)},
+		{2, newest, "tools/call", "call_tool", "", "", rpc("tools/call", `"name":"call_tool","arguments":{"name":"greet","arguments":[]},`+meta)},
 		{0, newest, "x", "", "", "", `{"jsonrpc":"2.0","id":null,"method":"ping"}`}, {0, "1999-01-01", "", "", "", "", "\xff{"},
 		call("refund", `"arguments":{"order":"1","amount":2},`+named), call("refund", `"arguments":{},`+meta), call("measure", `"arguments":{},`+meta),
 		call("greet", `"arguments":{"name":["\ud800"]},`+meta), call("none", `"arguments":null,`+meta), call("refund", `"arguments":{"order":"1","amount":2},`+forms),
