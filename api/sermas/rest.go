@@ -2,6 +2,7 @@ package sermas
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -136,10 +137,11 @@ func (f fields) without(names ...string) {
 // appOf is the app that a request without one in its path is about: the one that its body
 // names, that of its key or token, or, for the admin, that of the query or the only one there is.
 func (h *handler) appOf(c echo.Context, who auth.Principal, named string) (string, error) {
-	for _, id := range []string{named, who.AppID(), c.QueryParam("appId")} {
-		if id != "" {
-			return id, repositories.CheckID("appId", id)
+	if id := cmp.Or(named, who.AppID(), c.QueryParam("appId")); id != "" {
+		if err := repositories.CheckID("appId", id); err != nil {
+			return "", answer.BadRequest(err.Error())
 		}
+		return id, nil
 	}
 	apps, next, err := h.Store.Apps(c.Request().Context(), "", 2)
 	if err != nil {
