@@ -21,7 +21,7 @@ import (
 var paths = [][2]string{
 	{"POST", "/api/platform/token"}, {"POST", "/api/platform/token/access_token"}, {"POST", "/api/platform/token/refresh"}, {"POST", "/api/platform/token/refresh_token"},
 	{"POST", "/api/dialogue/tools/r1"}, {"PUT", "/api/dialogue/tools/r1"}, {"DELETE", "/api/dialogue/tools/r1"}, {"PUT", "/api/app/clinic/tools"},
-	{"POST", "/api/dialogue/speech/chat/clinic/s1"}, {"GET", "/api/dialogue/memory/s1"}, {"GET", "/api/"},
+	{"POST", "/api/dialogue/speech/chat/clinic/s1"}, {"GET", "/api/dialogue/memory/s2"}, {"GET", "/api/"},
 }
 
 // seeds are a path, who asks, a query and a body.
@@ -37,7 +37,7 @@ var seeds = []struct {
 	{2, 2, "", `{"appId":"clinic","refreshToken":"REFRESH","clientSecret":"s3cret-of-the-avatar"}`},
 	{4, 0, "", sent}, {4, 1, "", `{"appId":"clinic","sessionId":"s1","tools":[]}`},
 	{4, 1, "", `{"tools":[{"name":"a","url":"https://example.org/a","request":{"auth":"basic","basic":{"username":"u","password":"pl4nted-password"}}}]}`},
-	{5, 0, "appId=clinic", `{"tools":[{"name":"b","url":"https://u:pl4nted-in-url@example.org/?token=pl4nted-query","request":{"headers":{"X-Api-Key":"pl4nted-key","X-Desk":"1"}}}]}`},
+	{5, 0, "appId=clinic", `{"tools":[{"name":"b","url":"https://u:pl4nted-in-url@example.org/","request":{"headers":{"X-Api-Key":"pl4nted-key","X-Desk":"1"}}}]}`},
 	{5, 1, "", `{"options":{"triggerOnce":true,"x":1},"tools":[{"name":"c","url":"https://example.org","request":{"auth":"bearer","bearer":{"clientType":"password","username":"u","password":"pl4nted-word","clientSecret":"pl4nted-client","tokenUrl":"https://id.example.org/t"}}}]}`},
 	{5, 1, "", `{"tools":[{"name":"d","type":"http","method":"GET","headers":{"Authorization":"Bearer pl4nted-bearer"},"request":{"basic":{"password":["pl4nted-list"]}}}]}`},
 	{6, 0, "appId=clinic", ``}, {6, 2, "appId=%zz", `x`}, {6, 0, "appId=clini^", ``},
@@ -57,6 +57,7 @@ func FuzzBodies(f *testing.F) {
 		o.Logger, o.NewID = slog.New(slog.NewTextHandler(&log, nil)), rand.Text
 	})
 	first := s.signIn()
+	s.call("POST", "/api/dialogue/speech/chat/clinic/s2", `{"text":"monday"}`).is(201) // the history of s1 grows without end
 	for _, seed := range seeds {
 		f.Add(seed.path, seed.who, seed.query, strings.ReplaceAll(seed.body, "REFRESH", first.Refresh))
 	}
@@ -126,7 +127,7 @@ func credentialsIn(body string) (list []string) {
 	return list
 }
 
-// inURL are the credentials of a URL.
+// inURL is the password of a URL. Its parameters are read back, as the rest of an address.
 func inURL(value any) any {
 	text, _ := value.(string)
 	at, err := url.Parse(text)
@@ -134,7 +135,7 @@ func inURL(value any) any {
 		return nil
 	}
 	password, _ := at.User.Password()
-	return []any{password, at.Query().Get("token")}
+	return password
 }
 
 func below(value any) map[string]any {
