@@ -112,11 +112,11 @@ func (g *Control) Admitted(kind Kind) echo.MiddlewareFunc {
 	}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			tenant, session := c.Param("appId"), auth.PrincipalOf(c).SessionID
+			whose, session := c.Param("appId"), auth.PrincipalOf(c).SessionID
 			if kind == Grant {
-				tenant = signin.ClientOf(c.Request())
+				whose = signin.ClientOf(c.Request())
 			}
-			leave, err := gate.enter(c.Request().Context(), tenant, session)
+			leave, err := gate.enter(c.Request().Context(), whose, session)
 			if errors.Is(err, errBusy) {
 				g.refused.WithLabelValues(label).Inc()
 				return answer.NewProblem(http.StatusServiceUnavailable, "too many requests of this "+of+" are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)

@@ -97,8 +97,8 @@ func needsNoKey(c echo.Context, open map[string]bool) bool {
 	return unknown || open[c.Path()] || c.Request().Method == http.MethodOptions
 }
 
-// Bearer reads the key or token in the header of a request; empty for none.
-func Bearer(request *http.Request) secret.Secret {
+// bearer reads the key or token in the header of a request; empty for none.
+func bearer(request *http.Request) secret.Secret {
 	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return secret.Secret{}
@@ -110,7 +110,7 @@ func Bearer(request *http.Request) secret.Secret {
 // EventSource can send no header, so a stream of events takes a session token, which
 // is short-lived, in its query as well (RFC 6750, section 2.3).
 func (a Authenticator) credential(c echo.Context) secret.Secret {
-	if sent := Bearer(c.Request()); !sent.Empty() {
+	if sent := bearer(c.Request()); !sent.Empty() {
 		return sent
 	}
 	if c.Path() == a.QueryPath && strings.HasPrefix(c.QueryParam(TokenQuery), store.SessionTokenPrefix) {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// DefaultMemory is how many bytes of bodies a replica holds at once.
-	DefaultMemory = 256 << 20
+	// defaultMemory is how many bytes of bodies a replica holds at once.
+	defaultMemory = 256 << 20
 	// unbooked is what a body may hold without being counted, in bytes: most bodies are shorter, and
 	// connections are bounded by the machine.
 	unbooked = 4 << 10
@@ -37,9 +37,9 @@ type Memory struct {
 	of    map[string]int64 // by app, and by caller
 }
 
-// NewMemory bounds bodies by so many bytes, by DefaultMemory where most is zero.
+// NewMemory bounds bodies by so many bytes, by defaultMemory where most is zero.
 func NewMemory(most int64) *Memory {
-	return &Memory{most: cmp.Or(most, DefaultMemory), of: map[string]int64{}}
+	return &Memory{most: cmp.Or(most, defaultMemory), of: map[string]int64{}}
 }
 
 // Taken is how many bytes are booked.

@@ -151,7 +151,7 @@ func (h *Handler) Chat(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := read(c)
+	body, err := readWhole(c)
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ import (
 // relayed is how much of an answer is relayed at once, in bytes.
 const relayed = 32 << 10
 
-// read reads a body whole: one that still came while the model answers already would break
+// readWhole reads a body: one that still came while the model answers already would break
 // one answer in twenty. Its memory was booked as it came (see door.Memory).
-func read(c echo.Context) ([]byte, error) {
+func readWhole(c echo.Context) ([]byte, error) {
 	var body bytes.Buffer
 	body.Grow(int(min(max(c.Request().ContentLength, 0), firstRead)) + bytes.MinRead)
 	if _, err := body.ReadFrom(c.Request().Body); err != nil {

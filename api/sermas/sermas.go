@@ -120,22 +120,22 @@ func (h *handler) ways() []way {
 	says := door.Needs{May: auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, Body: maxBody, Share: admission.Turn, Counts: door.Messages}
 	reads := door.Needs{May: says.May, Share: admission.Request}
 	return []way{
-		at(grant, "POST "+root+"/platform/token", h.grant),
-		at(grant, "POST "+root+"/platform/token/", h.grant),
-		at(grant, "POST "+root+"/platform/token/access_token", h.grant),
-		at(grant, "POST "+root+"/platform/token/refresh", h.renew),
-		at(grant, "POST "+root+"/platform/token/refresh_token", h.renew),
-		at(tools, "POST "+repository, h.setTools),
-		at(tools, "PUT "+repository, h.addTools),
-		at(tools, "DELETE "+repository, h.removeTools),
-		at(tools, "PUT "+root+"/app/:appId/tools", h.setAppTools),
-		at(says, "POST "+chat, h.chat),
-		at(reads, "GET "+root+"/dialogue/memory/:sessionId", h.memory),
+		wayAt(grant, "POST "+root+"/platform/token", h.grant),
+		wayAt(grant, "POST "+root+"/platform/token/", h.grant),
+		wayAt(grant, "POST "+root+"/platform/token/access_token", h.grant),
+		wayAt(grant, "POST "+root+"/platform/token/refresh", h.renew),
+		wayAt(grant, "POST "+root+"/platform/token/refresh_token", h.renew),
+		wayAt(tools, "POST "+repository, h.setTools),
+		wayAt(tools, "PUT "+repository, h.addTools),
+		wayAt(tools, "DELETE "+repository, h.removeTools),
+		wayAt(tools, "PUT "+root+"/app/:appId/tools", h.setAppTools),
+		wayAt(says, "POST "+chat, h.chat),
+		wayAt(reads, "GET "+root+"/dialogue/memory/:sessionId", h.memory),
 	}
 }
 
-// at is a way in at a method and a path.
-func at(needs door.Needs, operation string, handle echo.HandlerFunc) way {
+// wayAt is a way in at a method and a path.
+func wayAt(needs door.Needs, operation string, handle echo.HandlerFunc) way {
 	needs.Surface, needs.Operation = door.SERMAS, operation
 	return way{needs, handle}
 }
