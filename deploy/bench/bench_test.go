@@ -75,6 +75,7 @@ func TestReportsHaveFigures(t *testing.T) {
 		{"direct", func(o *options) { o.directOnly = true }, []string{`(?m)^\| 0 +\| 4 +\| [1-9]`, `(?m)^\| 1 +\| 4 +\| [1-9]`, `(?m)^\| 20 +\| 4 +\| [1-9]`}},
 		{"memory", func(o *options) { o.memoryOnly = true }, []string{`\| tool +\| -?\d+ +\| [1-9]\d* +\|`, `\| direct trigger without one +\| -?\d+ +\| [1-9]\d+ +\| -?\d+ +\|`}},
 		{"hold", func(o *options) { o.hold, o.rate = 5*time.Second, 50 }, []string{`\| server RSS MiB +\| [1-9]\d*\.\d +\| [+-]\d`, `(?m)^\| keys in Redis but marks +\| [1-9].*\| (flat|grows|falls|unclear.*) +\|$`}},
+		{"hostile", func(o *options) { o.hostiles, o.rate = 20, 50 }, []string{`(?m)^\| 1 +\|( [1-9]\d*\.\d +\|){4}`, `\| guesses of a key +\| 401: [1-9]`, `\| half a header +\|.* open at the end: 2 `}},
 		{"sql", func(o *options) { o.sqlOnly = true }, []string{`Toolbox is not compared: .*-toolbox`, `(?m)^\| 4 +\| [1-9].* 0 +\|$`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -112,7 +113,7 @@ func flagSet() *flag.FlagSet {
 }
 
 func TestFlagsThatMeasureNothingAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"-matches", "9"}, {"-matches", "2", "-tools", "1"}, {"-for", "0s"}, {"-connections", "many"}, {"rest"}, {"-tools", "10001"}, {"-hold", "-1s"}, {"-hold", "1m", "-rate", "0"}} {
+	for _, args := range [][]string{{"-matches", "9"}, {"-matches", "2", "-tools", "1"}, {"-for", "0s"}, {"-connections", "many"}, {"rest"}, {"-tools", "10001"}, {"-hold", "-1s"}, {"-hostile", "-1"}, {"-hold", "1m", "-rate", "0"}} {
 		o := options{}
 		require.Error(t, o.parse(flagSet(), args), "%q", args)
 	}
