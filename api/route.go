@@ -43,7 +43,7 @@ type route struct {
 // needs is what the route asks of the walls.
 func (r route) needs(may auth.Access) door.Needs {
 	n := door.Needs{Surface: cmp.Or(r.surface, door.REST), Operation: r.method + " " + r.path, Open: r.open, May: may, Share: r.kind, Counts: r.counts}
-	if r.reads {
+	if r.reads && r.method != http.MethodGet { // one for a WebSocket has none
 		n.Body = cmp.Or(r.most, maxBody)
 	}
 	return n

@@ -153,7 +153,7 @@ func Doors() (all []door.Needs) {
 		case path == "":
 			continue // what is answered where there is no page
 		case method == http.MethodPost && needs.Open:
-			needs.Body = maxSignIn
+			needs.Body, needs.Bounds = maxSignIn, "who guesses pauses"
 		case method == http.MethodPost:
 			needs.Body = maxForm
 		}

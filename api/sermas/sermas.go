@@ -115,7 +115,7 @@ func Doors() (all []door.Needs) {
 // ways are the ways in. Those without a May ask REST, which knows who may.
 func (h *handler) ways() []way {
 	const repository, chat = root + "/dialogue/tools/:repositoryId", root + "/dialogue/speech/chat/:appId/:sessionId"
-	grant := door.Needs{Open: true, Body: maxGrant, Share: admission.Grant}
+	grant := door.Needs{Open: true, Body: maxGrant, Share: admission.Grant, Bounds: "who guesses pauses"}
 	tools := door.Needs{May: toolAccess, Body: maxBody, Share: admission.Request}
 	says := door.Needs{May: auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, Body: maxBody, Share: admission.Turn, Counts: door.Messages}
 	reads := door.Needs{May: says.May, Share: admission.Request}
