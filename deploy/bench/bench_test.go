@@ -24,7 +24,7 @@ const whole = "EARSHOT_BENCH_WHOLE"
 
 // TestMain lets the test binary play the roles of the bench's own servers.
 func TestMain(m *testing.M) {
-	if _, given, _ := rig.RoleToPlay(); given || os.Getenv(whole) != "" {
+	if _, given, _ := rig.RoleToPlay(); given || os.Getenv(siegeVariable) != "" || os.Getenv(whole) != "" {
 		main()
 		return
 	}

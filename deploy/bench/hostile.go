@@ -2,18 +2,24 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"earshot/deploy/bench/rig"
 )
 
 // hostilePause is between two things that a hostile client does. With a shorter one the clients would
@@ -23,13 +29,25 @@ const hostilePause = 500 * time.Millisecond
 // secretOfModule signs in at both apps.
 const secretOfModule = "a-secret-of-the-avatar"
 
-// siege are the hostile clients of a run, and what they were answered.
+// siege are the hostile clients of a run, and what they were answered. They are a process of their own,
+// of the lowest priority: elsewhere they have machines of their own.
 type siege struct {
-	url, token string // of a session of the app rival
+	URL, Token string // of a session of the app rival
+	Clients    int
 	dialer     net.Dialer
 
 	mu       sync.Mutex
-	answered map[string]map[string]int // by kind and by what was answered
+	answered tally
+}
+
+// tally counts answers by kind of client and by what was answered.
+type tally map[string]map[string]int
+
+func (t tally) add(kind, came string, times int) {
+	if t[kind] == nil {
+		t[kind] = map[string]int{}
+	}
+	t[kind][came] += times
 }
 
 // hostile is a kind of client. It does one hostile thing, and says what came of it.
@@ -46,7 +64,7 @@ var hostileKinds = []hostile{
 		return s.half(ctx, "POST /api/platform/token", "", 100)
 	}},
 	{"16 MiB that are announced, of a chat", func(s *siege, ctx context.Context, _ int) string {
-		return s.half(ctx, "POST "+chatOfRival, s.token, 16<<20)
+		return s.half(ctx, "POST "+chatOfRival, s.Token, 16<<20)
 	}},
 	{"half a header", func(s *siege, ctx context.Context, _ int) string {
 		return s.raw(ctx, "GET /healthz HTTP/1.1\r\nHost: ")
@@ -58,16 +76,16 @@ var hostileKinds = []hostile{
 		return s.ask(ctx, http.MethodGet, "/v1/apps/rival", fmt.Sprintf("ek_rival.GUESS%d", n), "")
 	}},
 	{"messages of a token", func(s *siege, ctx context.Context, n int) string {
-		return s.ask(ctx, http.MethodPost, messageOfRival, s.token, fmt.Sprintf(`{"actor":"user","text":"hello %d"}`, n))
+		return s.ask(ctx, http.MethodPost, messageOfRival, s.Token, fmt.Sprintf(`{"actor":"user","text":"hello %d"}`, n))
 	}},
 	{"dry runs of a token", func(s *siege, ctx context.Context, n int) string {
-		return s.ask(ctx, http.MethodPost, messageOfRival+"?dryRun=true", s.token, fmt.Sprintf(`{"actor":"user","text":"hello %d"}`, n))
+		return s.ask(ctx, http.MethodPost, messageOfRival+"?dryRun=true", s.Token, fmt.Sprintf(`{"actor":"user","text":"hello %d"}`, n))
 	}},
 	{"MCP calls that lack values, of 60 kB", func(s *siege, ctx context.Context, _ int) string {
-		return s.ask(ctx, http.MethodPost, "/v1/apps/rival/sessions/s1/mcp", s.token, lackingCall, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "form")
+		return s.ask(ctx, http.MethodPost, "/v1/apps/rival/sessions/s1/mcp", s.Token, lackingCall, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "form")
 	}},
 	{"event streams that are not read", func(s *siege, ctx context.Context, _ int) string {
-		return s.raw(ctx, "GET /v1/apps/rival/sessions/s1/events HTTP/1.1\r\nHost: rival\r\nAuthorization: Bearer "+s.token+"\r\n\r\n")
+		return s.raw(ctx, "GET /v1/apps/rival/sessions/s1/events HTTP/1.1\r\nHost: rival\r\nAuthorization: Bearer "+s.Token+"\r\n\r\n")
 	}},
 	{"WebSockets for MQTT that say nothing", func(s *siege, ctx context.Context, _ int) string {
 		return s.raw(ctx, "GET /mqtt HTTP/1.1\r\nHost: rival\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n")
@@ -86,7 +104,7 @@ func (s *siege) half(ctx context.Context, operation, token string, announced int
 
 // raw sends something over a socket of its own, and keeps it until the service closes it.
 func (s *siege) raw(ctx context.Context, sent string) string {
-	conn, err := s.dialer.DialContext(ctx, "tcp", strings.TrimPrefix(s.url, "http://"))
+	conn, err := s.dialer.DialContext(ctx, "tcp", strings.TrimPrefix(s.URL, "http://"))
 	if err != nil {
 		return "no connection"
 	}
@@ -106,7 +124,7 @@ func (s *siege) raw(ctx context.Context, sent string) string {
 
 // ask makes a whole request over a connection of its own.
 func (s *siege) ask(ctx context.Context, method, path, token, body string, headers ...string) string {
-	request, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, s.URL+path, strings.NewReader(body))
 	if err != nil {
 		return err.Error()
 	}
@@ -127,19 +145,33 @@ func (s *siege) ask(ctx context.Context, method, path, token, body string, heade
 	return strconv.Itoa(response.StatusCode)
 }
 
-// begin has clients be hostile until the function that it returns is called.
-func (s *siege) begin(ctx context.Context, clients int) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
+// siegeVariable of the environment holds the siege that a process shall play.
+const siegeVariable = "EARSHOT_BENCH_SIEGE"
+
+// siegeToPlay reads what this process was started for, if any.
+func siegeToPlay() (s *siege, given bool, err error) {
+	text := os.Getenv(siegeVariable)
+	if text == "" {
+		return nil, false, nil
+	}
+	s = &siege{answered: tally{}}
+	return s, true, json.Unmarshal([]byte(text), s)
+}
+
+// play has the clients be hostile until ctx ends, and prints what they were answered.
+func (s *siege) play(ctx context.Context) error {
 	var group sync.WaitGroup
-	for i := range clients {
+	for i := range s.Clients {
 		kind := hostileKinds[i%len(hostileKinds)]
 		group.Go(func() {
-			for n := i; ctx.Err() == nil; n += clients {
+			for n := i; ctx.Err() == nil; n += s.Clients {
 				came := kind.do(s, ctx, n)
 				if ctx.Err() != nil {
 					came = "open at the end"
 				}
-				s.note(kind.name, came)
+				s.mu.Lock()
+				s.answered.add(kind.name, came, 1)
+				s.mu.Unlock()
 				select {
 				case <-ctx.Done():
 				case <-time.After(hostilePause):
@@ -147,16 +179,33 @@ func (s *siege) begin(ctx context.Context, clients int) (end func()) {
 			}
 		})
 	}
-	return func() { cancel(); group.Wait() }
+	group.Wait()
+	return json.NewEncoder(os.Stdout).Encode(s.answered)
 }
 
-func (s *siege) note(kind, came string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.answered[kind] == nil {
-		s.answered[kind] = map[string]int{}
+// begin starts the process of the hostile clients. The function that it returns ends it, and adds what
+// they were answered.
+func (s *siege) begin(ctx context.Context, program string) (end func(tally) error, err error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
 	}
-	s.answered[kind][came]++
+	var out bytes.Buffer
+	command := exec.CommandContext(ctx, "nice", "-n", "19", program)
+	command.Env, command.Stdout, command.Stderr = append(os.Environ(), siegeVariable+"="+string(text)), &out, os.Stderr
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	return func(all tally) error {
+		came := tally{}
+		err := errors.Join(command.Process.Signal(os.Interrupt), command.Wait(), json.Unmarshal(out.Bytes(), &came))
+		for kind, answers := range came {
+			for answer, times := range answers {
+				all.add(kind, answer, times)
+			}
+		}
+		return err
+	}, nil
 }
 
 // hostileLoad measures what a polite app notices of hostile clients: alone, beside them, and alone.
@@ -170,44 +219,47 @@ func (b *bench) hostileLoad(ctx context.Context) error {
 	if err := w.register(ctx, c); err != nil {
 		return err
 	}
-	against, err := besiege(ctx, c)
+	against, err := b.besiege(ctx, c)
 	if err != nil {
 		return err
 	}
 	b.note("## %s of a polite app, beside %d hostile clients; %s", b.at(b.connections[0]), b.hostiles, b.rounded())
-	rows, ratios := [][]string{{"round", "alone p50 ms", "p99 ms", "beside p50 ms", "p99 ms", "p99 ratio", "tokens, long chats", "refused", "RSS MiB"}}, []float64{}
+	answered := tally{}
+	rows, ratios := [][]string{{"round", "alone p50 ms", "p99 ms", "beside p50 ms", "p99 ms", "p99 ratio", "tokens, long chats", "refused", "server, cores", "RSS MiB"}}, []float64{}
 	for round := range b.rounds {
 		alone, err := b.measure(ctx, w.post, b.at(b.connections[0]), s)
 		if err != nil {
 			return err
 		}
-		end := against.begin(ctx, b.hostiles)
+		end, err := against.begin(ctx, b.servers.Self)
+		if err != nil {
+			return err
+		}
 		watched := watchPolite(ctx, c)
 		beside, err := b.measure(ctx, w.post, b.at(b.connections[0]), s)
 		served, refused := watched()
 		memory, wrong := s.Metrics(ctx, "process_resident_memory_bytes")
-		end()
-		if err := errors.Join(err, wrong); err != nil {
+		if err := errors.Join(err, wrong, end(answered)); err != nil {
 			return err
 		}
 		ratios = append(ratios, beside.p99/alone.p99)
 		rows = append(rows, []string{strconv.Itoa(round + 1), number(alone.p50), number(alone.p99), number(beside.p50), number(beside.p99), number(beside.p99 / alone.p99),
-			strconv.Itoa(served), strconv.Itoa(refused), number(memory["process_resident_memory_bytes"] / mebibyte)})
+			strconv.Itoa(served), strconv.Itoa(refused), fmt.Sprintf("%.2f", beside.cpu[rig.NameServer]*beside.rate/1000), number(memory["process_resident_memory_bytes"] / mebibyte)})
 	}
 	b.table(rows)
 	slices.Sort(ratios)
 	b.note("p99 beside hostile clients, median of the rounds: %.2f times that of the app alone", ratios[len(ratios)/2])
-	b.table(against.table())
+	b.table(answered.table())
 	return nil
 }
 
 func number(n float64) string { return fmt.Sprintf("%.1f", n) }
 
 // besiege makes the hostile app with a token of a session.
-func besiege(ctx context.Context, c client) (*siege, error) {
+func (b *bench) besiege(ctx context.Context, c client) (*siege, error) {
 	form := `{"name":"form","description":"Form","schema":[{"parameter":"a","type":"string","required":true},{"parameter":"b","type":"string","required":true},{"parameter":"c","type":"string","required":true}]}`
 	module := []any{map[string]any{"moduleId": "avatar", "secret": secretOfModule}}
-	s := &siege{url: c.url, answered: map[string]map[string]int{}}
+	s := &siege{URL: c.url, Clients: b.hostiles}
 	var made struct{ Token string }
 	err := errors.Join(
 		c.send(ctx, http.MethodPut, "/v1/apps/rival", map[string]any{"modules": module}, nil),
@@ -215,7 +267,7 @@ func besiege(ctx context.Context, c client) (*siege, error) {
 		c.send(ctx, http.MethodPut, "/v1/apps/rival/repositories/r", map[string]any{"tools": []any{rawJSON(form)}}, nil),
 		c.send(ctx, http.MethodPost, "/v1/apps/rival/sessions/s1/token", rawJSON("{}"), &made),
 	)
-	s.token = made.Token
+	s.Token = made.Token
 	return s, err
 }
 
@@ -257,13 +309,11 @@ func watchPolite(ctx context.Context, c client) (ended func() (served, refused i
 }
 
 // table shows what hostile clients were answered.
-func (s *siege) table() [][]string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (t tally) table() [][]string {
 	rows := [][]string{{"hostile clients", "answered"}}
 	for _, kind := range hostileKinds {
 		var all []string
-		for came, times := range s.answered[kind.name] {
+		for came, times := range t[kind.name] {
 			all = append(all, fmt.Sprintf("%s: %s", came, comma(times)))
 		}
 		slices.Sort(all)

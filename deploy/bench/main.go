@@ -70,6 +70,12 @@ func command(ctx context.Context) error {
 		}
 		return role.Play(ctx)
 	}
+	if s, given, err := siegeToPlay(); given {
+		if err != nil {
+			return err
+		}
+		return s.play(ctx)
+	}
 	o := options{out: os.Stdout}
 	if err := o.parse(flag.CommandLine, os.Args[1:]); err != nil {
 		return err
