@@ -191,14 +191,14 @@ func (s *siege) begin(ctx context.Context, program string) (end func(tally) erro
 		return nil, err
 	}
 	var out bytes.Buffer
-	command := exec.CommandContext(ctx, "nice", "-n", "19", program)
-	command.Env, command.Stdout, command.Stderr = append(os.Environ(), siegeVariable+"="+string(text)), &out, os.Stderr
-	if err := command.Start(); err != nil {
+	clients := exec.CommandContext(ctx, "nice", "-n", "19", program)
+	clients.Env, clients.Stdout, clients.Stderr = append(os.Environ(), siegeVariable+"="+string(text)), &out, os.Stderr
+	if err := clients.Start(); err != nil {
 		return nil, err
 	}
 	return func(all tally) error {
 		came := tally{}
-		err := errors.Join(command.Process.Signal(os.Interrupt), command.Wait(), json.Unmarshal(out.Bytes(), &came))
+		err := errors.Join(clients.Process.Signal(os.Interrupt), clients.Wait(), json.Unmarshal(out.Bytes(), &came))
 		for kind, answers := range came {
 			for answer, times := range answers {
 				all.add(kind, answer, times)
