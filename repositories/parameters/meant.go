@@ -51,8 +51,10 @@ func (p *compiledParameter) translate(value any) (any, bool) {
 
 // meant is what a text stands for.
 func (s *spoken) meant(said string) (any, bool) {
-	if value, is := s.called[foldWords(said)]; is && value != any(said) {
-		return value, true
+	if len(s.called) > 0 { // a long text costs what it takes to fold
+		if value, is := s.called[foldWords(said)]; is && value != any(said) {
+			return value, true
+		}
 	}
 	if s.unit != nil {
 		if number, err := s.unit.Read(said); err == nil {
