@@ -158,7 +158,7 @@ func (o Options) withDefaults() Options {
 		o.Metrics = prometheus.NewRegistry()
 	}
 	if o.Walls == nil {
-		o.Walls = door.New(admission.Bounds{}, o.Metrics)
+		o.Walls = door.New(admission.Bounds{}, o.Metrics, nil)
 	}
 	if o.NewID == nil {
 		o.NewID = rand.Text

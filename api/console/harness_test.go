@@ -109,7 +109,7 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 		Events: tail, Logger: log, Metrics: registry, Closing: running.Done(),
 		Reach: func(context.Context, string, string) error { return nil },
 	})
-	served := httptest.NewServer(console.New(console.Options{REST: rest, Walls: door.New(admission.Bounds{}, prometheus.NewRegistry()), Sealer: sealer, Now: func() time.Time {
+	served := httptest.NewServer(console.New(console.Options{REST: rest, Walls: door.New(admission.Bounds{}, prometheus.NewRegistry(), nil), Sealer: sealer, Now: func() time.Time {
 		return time.Now().Add(time.Duration(s.later.Load()))
 	}}))
 	s.url = served.URL

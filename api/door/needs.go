@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
@@ -65,16 +66,21 @@ type Needs struct {
 type Walls struct {
 	Memory *Memory
 	Gates  *admission.Control
+	floods floods
 }
 
-// New makes the walls of a replica.
-func New(bounds admission.Bounds, registry *prometheus.Registry) *Walls {
-	return &Walls{Memory: NewMemory(0), Gates: admission.NewControl(bounds, registry)}
+// New makes the walls of a replica. A nil now is time.Now.
+func New(bounds admission.Bounds, registry *prometheus.Registry, now func() time.Time) *Walls {
+	w := &Walls{Memory: NewMemory(0), Gates: admission.NewControl(bounds, registry), floods: floods{now: now}}
+	if now == nil {
+		w.floods.now = time.Now
+	}
+	return w
 }
 
-// Around is what stands before a handler once it is known who asks: the body is booked as it comes in,
-// and the request takes its share. A stranger's body is read whole before that, so that half a body
-// holds no place.
+// Around is what stands before a handler once it is known who asks: a flood is refused unread, the body
+// is booked as it comes in, and the request takes its share. A stranger's body is read whole before that,
+// so that half a body holds no place.
 func (w *Walls) Around(n Needs) echo.MiddlewareFunc {
 	admitted := func(next echo.HandlerFunc) echo.HandlerFunc { return next }
 	if n.Share != admission.Stream && (!n.Open || n.Share == admission.Grant) {
@@ -82,7 +88,7 @@ func (w *Walls) Around(n Needs) echo.MiddlewareFunc {
 	}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		next = admitted(next)
-		return func(c echo.Context) error {
+		read := func(c echo.Context) error {
 			request := c.Request()
 			if request.ContentLength == 0 {
 				return next(c)
@@ -98,6 +104,10 @@ func (w *Walls) Around(n Needs) echo.MiddlewareFunc {
 			}
 			return next(c)
 		}
+		if n.Counts == Nothing {
+			return read
+		}
+		return w.floods.around(n, read)
 	}
 }
 

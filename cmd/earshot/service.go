@@ -191,7 +191,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	}
 	closing := make(chan struct{})
 	signIns := signin.New(s.env.now, registry)
-	walls := door.New(admission.Bounds{Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting}, registry)
+	walls := door.New(admission.Bounds{Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting}, registry, s.env.now)
 	rest := api.New(api.Options{
 		SignIns: signIns,
 		Store:   s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.Tracer(), Now: s.env.now,
