@@ -2,12 +2,12 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,7 +22,7 @@ import (
 	"earshot/deploy/bench/rig"
 )
 
-// hostilePause is between two things that a hostile client does. With a shorter one the clients would
+// hostilePause is between two things that a hostile client does, give or take a half. With a shorter one the clients would
 // be measured, whose process is on the same two cores: 2,000 of them make some 2,500 connections a second.
 const hostilePause = 500 * time.Millisecond
 
@@ -158,8 +158,13 @@ func siegeToPlay() (s *siege, given bool, err error) {
 	return s, true, json.Unmarshal([]byte(text), s)
 }
 
-// play has the clients be hostile until ctx ends, and prints what they were answered.
+// play has the clients be hostile until ctx ends. It prints an empty tally when they begin, and at the
+// end what they were answered.
 func (s *siege) play(ctx context.Context) error {
+	out := json.NewEncoder(os.Stdout)
+	if err := out.Encode(tally{}); err != nil {
+		return err
+	}
 	var group sync.WaitGroup
 	for i := range s.Clients {
 		kind := hostileKinds[i%len(hostileKinds)]
@@ -174,31 +179,38 @@ func (s *siege) play(ctx context.Context) error {
 				s.mu.Unlock()
 				select {
 				case <-ctx.Done():
-				case <-time.After(hostilePause):
+				case <-time.After(hostilePause/2 + rand.N(hostilePause)):
 				}
 			}
 		})
 	}
 	group.Wait()
-	return json.NewEncoder(os.Stdout).Encode(s.answered)
+	return out.Encode(s.answered)
 }
 
-// begin starts the process of the hostile clients. The function that it returns ends it, and adds what
-// they were answered.
+// begin starts the process of the hostile clients, and returns when they begin. The function that it
+// returns ends it, and adds what they were answered.
 func (s *siege) begin(ctx context.Context, program string) (end func(tally) error, err error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
 	clients := exec.CommandContext(ctx, "nice", "-n", "19", program)
-	clients.Env, clients.Stdout, clients.Stderr = append(os.Environ(), siegeVariable+"="+string(text)), &out, os.Stderr
+	clients.Env, clients.Stderr = append(os.Environ(), siegeVariable+"="+string(text)), os.Stderr
+	out, err := clients.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
 	if err := clients.Start(); err != nil {
 		return nil, err
 	}
+	tallies := json.NewDecoder(out)
+	if err := tallies.Decode(&tally{}); err != nil {
+		return nil, errors.Join(fmt.Errorf("the hostile clients do not begin: %w", err), clients.Process.Kill(), clients.Wait())
+	}
 	return func(all tally) error {
 		came := tally{}
-		err := errors.Join(clients.Process.Signal(os.Interrupt), clients.Wait(), json.Unmarshal(out.Bytes(), &came))
+		err := errors.Join(clients.Process.Signal(os.Interrupt), tallies.Decode(&came), clients.Wait())
 		for kind, answers := range came {
 			for answer, times := range answers {
 				all.add(kind, answer, times)
