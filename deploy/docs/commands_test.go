@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -24,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/emitter/natstest"
+	"earshot/repositories/freeport"
 	"earshot/repositories/redistest"
 )
 
@@ -360,8 +360,7 @@ func (r *reader) saidBeside() string {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Address()
 	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
+	return address
 }

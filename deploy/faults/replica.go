@@ -9,6 +9,7 @@ import (
 
 	"earshot/deploy/faults/servers"
 	"earshot/repositories/crash"
+	"earshot/repositories/freeport"
 )
 
 // replica is a place for one earshot serve, which is started again as soon as it has
@@ -25,7 +26,7 @@ type replica struct {
 }
 
 func newReplica(w *world, slot int, plan *schedule) (*replica, error) {
-	port, err := servers.FreePort()
+	port, err := freeport.Port()
 	if err != nil {
 		return nil, err
 	}

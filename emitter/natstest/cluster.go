@@ -3,7 +3,6 @@ package natstest
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"testing"
@@ -12,6 +11,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"earshot/repositories/freeport"
 )
 
 // Cluster is several NATS servers that hold streams together.
@@ -158,17 +159,11 @@ func routes(ports []int) []*url.URL {
 	return out
 }
 
-// freePorts holds all ports until it has them, so that none is given twice.
 func freePorts(t testing.TB, count int) []int {
 	t.Helper()
-	var ports []int
-	for range count {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatalf("find a free port: %v", err)
-		}
-		defer listener.Close()
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	ports, err := freeport.Ports(count)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return ports
 }

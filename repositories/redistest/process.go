@@ -15,6 +15,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+
+	"earshot/repositories/freeport"
 )
 
 // host is where all servers listen.
@@ -89,14 +91,6 @@ func Program(t testing.TB) string {
 	return ""
 }
 
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", host+":0")
-	if err != nil {
-		return 0, err
-	}
-	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
-}
-
 func taken(err error) bool {
 	return errors.Is(err, errForeign) || strings.Contains(err.Error(), "Address already in use")
 }
@@ -131,8 +125,8 @@ func (p *process) start() error {
 }
 
 func (p *process) choosePorts() (err error) {
-	if p.port, err = freePort(); err == nil {
-		p.bus, err = freePort()
+	if p.port, err = freeport.Port(); err == nil {
+		p.bus, err = freeport.Port()
 	}
 	return err
 }

@@ -93,15 +93,6 @@ func (p *process) lastWords() string {
 	return string(text[max(0, len(text)-1000):])
 }
 
-// freeAddress is an address of the loopback interface that nobody has at the moment.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
-}
-
 // listens reports whether somebody takes connections at an address.
 func listens(address string) bool {
 	conn, err := net.DialTimeout("tcp", address, time.Second)

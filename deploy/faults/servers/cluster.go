@@ -12,6 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+
+	"earshot/repositories/freeport"
 )
 
 // init silences the client, which tells of every connection that a dead node refuses.
@@ -68,11 +70,11 @@ func StartCluster(dir, program string, further ...string) (*Cluster, error) {
 }
 
 func newNode(dir, program string, i int, further []string) (*Node, error) {
-	port, err := FreePort()
+	port, err := freeport.Port()
 	if err != nil {
 		return nil, err
 	}
-	bus, err := FreePort()
+	bus, err := freeport.Port()
 	if err != nil {
 		return nil, err
 	}

@@ -131,14 +131,5 @@ func Until(limit time.Duration, ready func() bool) error {
 	return errSilent
 }
 
-// FreePort returns a port of the loopback interface that nobody has at the moment.
-func FreePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
-}
-
 // Address is a port of the loopback interface, as host:port.
 func Address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

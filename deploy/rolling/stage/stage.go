@@ -12,12 +12,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"earshot/cmd/earshot/embedded"
+	"earshot/repositories/freeport"
 )
 
 // AdminKey is that of every replica.
@@ -51,7 +51,7 @@ func New(dir, sink string) (*Stage, error) {
 }
 
 func (s *Stage) startRedis() error {
-	addr, err := freeAddr()
+	addr, err := freeport.Address()
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ type Replica struct {
 
 // NewReplica is a place where no program runs yet; its log is named after it.
 func (s *Stage) NewReplica(name string) (*Replica, error) {
-	addr, err := freeAddr()
+	addr, err := freeport.Address()
 	if err != nil {
 		return nil, err
 	}
@@ -149,12 +149,4 @@ func (r *Replica) Log() string {
 		return err.Error()
 	}
 	return string(text)
-}
-
-func freeAddr() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)), listener.Close()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"earshot/repositories"
+	"earshot/repositories/freeport"
 	"earshot/repositories/secret"
 	"earshot/trigger/sqlquery/pgtest"
 )
@@ -43,7 +44,7 @@ func Run(t testing.TB) *Server {
 	program, script := find(t)
 	s := &Server{t: t, program: program}
 	s.create(script)
-	port, err := pgtest.FreePort()
+	port, err := freeport.Port()
 	s.must(err, "listen")
 	s.port = port
 	s.connect()

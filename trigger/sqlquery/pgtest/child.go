@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,13 +79,4 @@ func (c *Child) Stop(by os.Signal) error {
 	}
 	<-c.gone
 	return nil
-}
-
-// FreePort returns a port of loopback that nobody has at the moment.
-func FreePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
 }

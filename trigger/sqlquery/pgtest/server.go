@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"earshot/repositories"
+	"earshot/repositories/freeport"
 	"earshot/repositories/secret"
 )
 
@@ -41,7 +42,7 @@ func Run(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t, bin: find(t)}
 	s.create()
-	port, err := FreePort()
+	port, err := freeport.Port()
 	s.must(err, "listen")
 	s.port = port
 	s.Start()
