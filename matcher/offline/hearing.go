@@ -48,6 +48,9 @@ type wish struct {
 // of "Nothing fired: …". What only goes on with what was begun or done is looked for first: such
 // a message has few words, and would else be compared with tools that it does not speak of.
 func (h *hearing) hear() ([]wish, string) {
+	if one, ok := h.byExample(); ok {
+		return []wish{one}, ""
+	}
 	said := text.Corrected(h.request.Text)
 	if one, ok := h.answers(said); ok {
 		return []wish{one}, ""

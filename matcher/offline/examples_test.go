@@ -1,0 +1,48 @@
+package offline_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	exemplaryBook   = `{"name":"book-appointment","description":"Book an appointment","examples":["I need an appointment on [Friday](day)"],"schema":[{"parameter":"day","type":"string","required":true}]}`
+	exemplaryCancel = `{"name":"cancel-appointment","description":"Cancel an appointment","examples":["I cannot make it on [Monday](day)","I have to call off my appointment on [Friday](day)","I will not be able to come on Thursday"],
+		"schema":[{"parameter":"day","type":"string","required":true}]}`
+	exemplaryOrder = `{"name":"order-prescription","description":"Order a prescription","examples":["I need a new prescription for [ibuprofen](medicine)","Give me [ibuprofen](medicine)"],
+		"schema":[{"parameter":"medicine","type":"string","required":true},{"parameter":"packs","type":"integer","description":"how many packs"}]}`
+)
+
+// TestAnExampleIsLaw says examples word for word, and with other words in the places of values.
+func TestAnExampleIsLaw(t *testing.T) {
+	for said, want := range map[string]string{
+		"I cannot make it on Monday":                         `cancel-appointment {"day":"Monday"}`,
+		"i can't make it on tuesday!":                        `cancel-appointment {"day":"tuesday"}`,
+		"I have to call off my appointment on Friday":        `cancel-appointment {"day":"Friday"}`,
+		"I have to call off my appointment on Wednesday":     `cancel-appointment {"day":"Wednesday"}`,
+		"I will not be able to come on Thursday":             `cancel-appointment {"day":"Thursday"}`,
+		"I need a new prescription for ibuprofen":            `order-prescription {"medicine":"ibuprofen"}`,
+		"I need a new prescription for ibuprofen 600":        `order-prescription {"medicine":"ibuprofen 600"}`,
+		"I need a new prescription for vitamin D 1000":       `order-prescription {"medicine":"vitamin D 1000"}`,
+		"I need a new prescription for L-thyroxine":          `order-prescription {"medicine":"L-thyroxine"}`,
+		"I need a new prescription for not ibuprofen":        `order-prescription misses [medicine]`,
+		"I cannot make it on the grounds that I am very ill": ``,
+	} {
+		require.Equal(t, want, matched(t, said, exemplaryBook, exemplaryCancel, exemplaryOrder), said)
+	}
+}
+
+// TestAnExampleOfAnyWishIsLawAloneWordForWord has an example whose own words name nothing.
+func TestAnExampleOfAnyWishIsLawAloneWordForWord(t *testing.T) {
+	const any = `{"name":"order-thing","description":"Order a thing","examples":["I need [paper](thing)"],"schema":[{"parameter":"thing","type":"string","required":true}]}`
+	require.Equal(t, `order-thing {"thing":"paper"}`, matched(t, "I need paper", any))
+	require.Empty(t, matched(t, "I need help", any))
+}
+
+// TestAnExampleOfTwoToolsIsNoLaw leaves the choice to what else the tools say.
+func TestAnExampleOfTwoToolsIsNoLaw(t *testing.T) {
+	const first, second = `{"name":"lamp-on","examples":["make it bright"]}`, `{"name":"blinds-up","examples":["make it bright"]}`
+	require.Empty(t, matched(t, "make it bright", first, second))
+	require.Equal(t, "lamp-on {}", matched(t, "make it bright", first))
+}
