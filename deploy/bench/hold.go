@@ -53,6 +53,8 @@ var held = []holding{
 	{"server RSS MiB", "process_resident_memory_bytes", mebibyte, "%.1f", false},
 	{"server heap MiB", "go_memstats_heap_alloc_bytes", mebibyte, "%.1f", true},
 	{"goroutines", "go_goroutines", 1, "%.0f", false},
+	{"file descriptors", "process_open_fds", 1, "%.0f", false},
+	{"NATS MiB", "earshot_stream_bytes", mebibyte, "%.2f", false},
 	{"Redis MiB but marks", "", mebibyte, "%.2f", false},
 	{"keys in Redis but marks", "", 1, "%.0f", false},
 	{marks, "", 1, "%.0f", false},
@@ -66,34 +68,42 @@ func livingSessions(rate float64, hold time.Duration) int {
 	return max(1, int(rate*kept(hold).Seconds()/messagesOfSession))
 }
 
-// holdLoad sends a constant load for a time, and prints what server and Redis hold
+// holdLoad sends a constant load of all kinds for a time, and prints what server and Redis hold
 // meanwhile and whether it has grown.
 func (b *bench) holdLoad(ctx context.Context) error {
 	keep := kept(b.hold).String()
-	s, err := b.world.Earshot(ctx, "EARSHOT_RETENTION="+keep, "EARSHOT_DEAD_RETENTION="+keep, "EARSHOT_EXPLAIN_RETENTION="+keep, "EARSHOT_SESSION_TTL="+keep, "EARSHOT_STREAM_MAX_AGE="+keep)
+	s, err := b.world.Earshot(ctx, "EARSHOT_SERMAS=on", "EARSHOT_RETENTION="+keep, "EARSHOT_DEAD_RETENTION="+keep, "EARSHOT_EXPLAIN_RETENTION="+keep, "EARSHOT_SESSION_TTL="+keep, "EARSHOT_STREAM_MAX_AGE="+keep)
 	if err != nil {
 		return err
 	}
-	w := workload{app: "hold", tools: b.tools, matches: b.matches, sessions: b.sessions, messages: messagesOfSession}
 	c := newClient(s, b.connections[0])
 	defer c.http.CloseIdleConnections()
-	if err := w.register(ctx, c); err != nil {
+	m := &mix{workload: workload{app: "hold", tools: b.tools, matches: b.matches, sessions: b.sessions, messages: messagesOfSession}, client: c}
+	if err := m.prepare(ctx); err != nil {
 		return err
 	}
-	send := func(ctx context.Context, i int) error { return w.post(ctx, []client{c}, i) }
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	gone, err := m.follow(following)
+	if err != nil {
+		return err
+	}
 	// All connections are made before anything is looked at: they are memory, and goroutines.
 	plan := load.Plan{Connections: b.connections[0], For: b.warmup, First: b.numbers(warmupNumbers)}
-	if _, err := load.Run(ctx, plan, send); err != nil {
+	if _, err := load.Run(ctx, plan, m.send); err != nil {
 		return err
 	}
 	plan.Rate, plan.For, plan.First = b.rate, b.hold, b.numbers(measuredNumbers)
-	result, samples, err := b.watched(ctx, s, func(ctx context.Context) (load.Result, error) { return load.Run(ctx, plan, send) })
-	if err != nil {
+	result, samples, err := b.watched(ctx, s, func(ctx context.Context) (load.Result, error) { return load.Run(ctx, plan, m.send) })
+	stop()
+	came, wrong := gone()
+	if err := errors.Join(err, wrong); err != nil {
 		return err
 	}
 	b.note("## %s for %s; records, idle sessions and events are kept for %s", b.at(b.connections[0]), b.hold, keep)
 	b.note("%d answered, %d of them as pending, %d failed; p50 %.2f ms, p99 %.2f ms", result.Done, result.Pending, result.Failed,
 		float64(result.Times.ValueAtPercentile(50))/1000, float64(result.Times.ValueAtPercentile(99))/1000)
+	b.note("Followers came %s times, for %s each", came, followed)
 	if result.Failure != nil {
 		b.note("One of those that failed: %v", result.Failure)
 	}

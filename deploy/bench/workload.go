@@ -112,7 +112,7 @@ func newClient(s *rig.Server, connections int) client {
 	return client{s.URL, &http.Client{Timeout: answerLimit, Transport: &http.Transport{MaxIdleConnsPerHost: connections}}}
 }
 
-func (c client) send(ctx context.Context, method, path string, body, into any) error {
+func (c client) send(ctx context.Context, method, path string, body, into any, headers ...string) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -123,6 +123,9 @@ func (c client) send(ctx context.Context, method, path string, body, into any) e
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+rig.AdminKey)
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return err

@@ -36,12 +36,27 @@ func TestNobodyNoticesARestartOfAllReplicasOneByOne(t *testing.T) {
 	t.Log(said.String())
 }
 
-func TestNobodyNoticesAnUpgradeFromTheVersionBefore(t *testing.T) {
-	o := short(t)
-	if o.before = os.Getenv(beforeVariable); o.before == "" {
+// versionBefore is the earlier version that is named; without one the test is skipped.
+func versionBefore(t *testing.T) string {
+	named := os.Getenv(beforeVariable)
+	if named == "" {
 		t.Skip("an earlier version takes minutes to build: set " + beforeVariable + " to a program or a commit of one, or run: go run ./deploy/rolling -marks -before 005fb8e")
 	}
-	o.marks = true // it may not drain
+	return named
+}
+
+func TestNobodyNoticesAnUpgradeFromTheVersionBefore(t *testing.T) {
+	o := short(t)
+	o.before, o.marks = versionBefore(t), true // it may not drain
+	var said strings.Builder
+	require.NoError(t, run(t.Context(), o, &said))
+	t.Log(said.String())
+}
+
+// TestNobodyNoticesTheWayBackToTheVersionBefore is for a version of the same format: see upgrade.md.
+func TestNobodyNoticesTheWayBackToTheVersionBefore(t *testing.T) {
+	o := short(t)
+	o.after, o.marks = versionBefore(t), true
 	var said strings.Builder
 	require.NoError(t, run(t.Context(), o, &said))
 	t.Log(said.String())

@@ -4,6 +4,8 @@
 //	go run ./deploy/rolling/record -from PROGRAM_OR_COMMIT -at 127.0.0.1:PORT -to testdata/NAME.jsonl
 //	go run ./deploy/rolling/record -first -from f8c110a -at 127.0.0.1:PORT -to testdata/first/f8c110a.jsonl
 //
+// Files of versions that know drafts and tasks are in testdata/tasks.
+//
 // It needs a redis-server. The build leaves what an upgrade in the middle of the day meets: an app
 // with credentials and a key, a session with its history and its own repository, triggers that
 // were delivered, that failed, that wait for a yes, for an answer, for their time, calls that an
@@ -63,6 +65,8 @@ func run(ctx context.Context, from, at, to string, first bool) (err error) {
 		r.fillFirst()
 	} else {
 		r.fill()
+		r.fillTasks()
+		r.leave()
 	}
 	replica.Kill()
 	if r.err != nil {
@@ -113,12 +117,39 @@ func (r *recording) fill() {
 	r.trigger("t-alarm", "alarm", `{}`)
 	r.trigger("t-gift", "gift", `{}`)
 	r.trigger("t-busy", "busy", `{}`)
+}
+
+// fillTasks leaves a draft, and the task of a call by MCP that lacks a value.
+func (r *recording) fillTasks() {
+	r.ask(http.MethodPut, drafted+"/repositories/forms", `{"tools":[{"name":"form","url":"http://SINK/form","schema":[
+		{"parameter":"day","type":"string","required":true},{"parameter":"desk","type":"string","required":true}]}]}`, http.StatusCreated)
+	r.ask(http.MethodPost, drafted+"/messages", draft, http.StatusOK)
+	r.ask(http.MethodPost, drafted+"/mcp", rpc("tools/call", `"name":"form","arguments":{},`, `,"earshot/triggerId":"t-task"`), http.StatusOK, rpcHeaders("tools/call", "form")...)
+}
+
+// leave loses NATS, and leaves what happens after that.
+func (r *recording) leave() {
 	if r.err == nil {
 		r.err = r.stage.NATS.Close()
 	}
 	r.say("m4", "user", "Ring the bell")
 	r.trigger("t-lamp", "lamp", `{}`)
 	time.Sleep(time.Second) // what is written behind the answers
+}
+
+// drafted is the session of the draft and the task.
+const drafted, draft = app + "/sessions/s2", `{"messageId":"d1","actor":"user","text":"Ring the bell","final":false}`
+
+// rpc is the body of a request of an agent that knows tasks.
+func rpc(method, params, more string) string {
+	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"record","version":"1"},` +
+		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}` + more + `}}}`
+}
+
+// rpcHeaders are the headers that go with it, each name before its value.
+func rpcHeaders(method, name string) []string {
+	return []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name, "Accept", "application/json, text/event-stream"}
 }
 
 // fillFirst leaves what a build of the first versions can: owed calls, more of them than are read at
@@ -156,7 +187,7 @@ func (r *recording) trigger(id, name, values string) {
 }
 
 // ask returns the key that an answer shows, if it shows one.
-func (r *recording) ask(method, path, body string, want int) (key string) {
+func (r *recording) ask(method, path, body string, want int, headers ...string) (key string) {
 	if r.err != nil {
 		return ""
 	}
@@ -167,6 +198,9 @@ func (r *recording) ask(method, path, body string, want int) (key string) {
 	}
 	request.Header.Set("Authorization", "Bearer "+stage.AdminKey)
 	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		r.err = err

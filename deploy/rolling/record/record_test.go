@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,17 +39,51 @@ func TestDataOfEarlierVersionsIsWorkedOn(t *testing.T) {
 	require.NoError(t, err)
 	recorded, err := filepath.Glob("testdata/*.jsonl")
 	require.NoError(t, err)
+	withTasks, err := filepath.Glob("testdata/tasks/*.jsonl")
+	require.NoError(t, err)
 	require.NotEmpty(t, recorded)
-	for _, file := range recorded {
+	require.NotEmpty(t, withTasks)
+	for _, file := range slices.Concat(recorded, withTasks) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			u := upgrade(t, program, file)
+			if slices.Contains(withTasks, file) {
+				u.commitsItsDraft()
+				u.endsItsTask()
+			}
 			u.isRead()
 			u.isDelivered()
 			u.goesOn()
 			u.owesNothing()
 		})
 	}
+}
+
+// commitsItsDraft says the text of a draft in earnest, as clients do whose draft may be over.
+func (u *upgraded) commitsItsDraft() {
+	answer := u.ask(http.MethodPost, drafted+"/messages", strings.Replace(draft, "false", "true", 1), http.StatusOK)
+	require.Len(u.t, answer["matches"], 1)
+	fired := answer["matches"].([]any)[0].(map[string]any)["triggerId"].(string)
+	u.until(fired, "delivered")
+	require.Equal(u.t, 1, u.calls(fired))
+}
+
+// endsItsTask gives the values that a task waits for, one after the other.
+func (u *upgraded) endsItsTask() {
+	for _, parameter := range []string{"day", "desk"} {
+		require.Equal(u.t, "input_required", u.task("tasks/get", "")["status"])
+		u.task("tasks/update", fmt.Sprintf(`"inputResponses":{%q:{"action":"accept","content":{%q:"a %s"}}},`, parameter, parameter, parameter))
+	}
+	u.until("t-task", "delivered")
+	require.Equal(u.t, 1, u.calls("t-task"))
+	require.Equal(u.t, map[string]any{"day": "a day", "desk": "a desk"}, u.trigger("t-task")["values"])
+}
+
+// task makes a request of an agent about the task.
+func (u *upgraded) task(method, params string) map[string]any {
+	answer := u.ask(http.MethodPost, drafted+"/mcp", rpc(method, `"taskId":"t-task",`+params, ""), http.StatusOK, rpcHeaders(method, "t-task")...)
+	require.NotContains(u.t, answer, "error")
+	return answer["result"].(map[string]any)
 }
 
 // upgrade starts this version on what was recorded, with every endpoint well.
@@ -69,7 +105,7 @@ func upgrade(t *testing.T, program, file string, plant ...func(*redis.Client)) *
 	return &upgraded{t, s, replica, "http://" + replica.Addr, h.Key}
 }
 
-func (u *upgraded) ask(method, path, body string, want int) map[string]any {
+func (u *upgraded) ask(method, path, body string, want int, headers ...string) map[string]any {
 	u.t.Helper()
 	request, err := http.NewRequestWithContext(u.t.Context(), method, u.base+path, strings.NewReader(body))
 	require.NoError(u.t, err)
@@ -79,6 +115,9 @@ func (u *upgraded) ask(method, path, body string, want int) map[string]any {
 	}
 	request.Header.Set("Authorization", "Bearer "+key)
 	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(u.t, err)
 	defer response.Body.Close()

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/mochi-mqtt/server/v2/packets"
+
+	"earshot/deploy/bench/rig"
+)
+
+// mix is all that clients do of a service, over the sessions of a workload: messages, direct
+// triggers, drafts, calls by MCP that lack values, and triggers that wait for a yes. Half of what waits
+// for somebody is ended, and half is left until its time is over.
+type mix struct {
+	workload
+	client client
+	latest atomic.Int64 // request that was sent
+}
+
+// living is the path of a session in which something was said lately.
+func (m *mix) living(n int) string {
+	return fmt.Sprintf("/v1/apps/%s/sessions/s%d", m.app, m.session(max(0, int(m.latest.Load())-n)))
+}
+
+// formTools are the tools that wait for somebody.
+const formTools = `{"tools":[
+	{"name":"form","description":"Form","schema":[{"parameter":"a","type":"string","required":true},{"parameter":"b","type":"string","required":true}]},
+	{"name":"pay","description":"Pay","confirm":"always","schema":[{"parameter":"sum","type":"integer","required":true}]}]}`
+
+// prepare registers what the mix needs beside the workload's own tools.
+func (m *mix) prepare(ctx context.Context) error {
+	return errors.Join(m.register(ctx, m.client), m.client.send(ctx, http.MethodPut, "/v1/apps/"+m.app+"/repositories/waiting", rawJSON(formTools), nil))
+}
+
+// send sends the i-th request, of which six in ten are messages.
+func (m *mix) send(ctx context.Context, i int) error {
+	session := fmt.Sprintf("/v1/apps/%s/sessions/s%d", m.app, m.session(i))
+	m.latest.Store(int64(i))
+	ended := i/10%2 == 0 // of what waits for somebody
+	switch (i + i/max(1, m.sessions)) % 10 { // no session has a kind of its own
+	case 6:
+		return m.client.send(ctx, http.MethodPost, session+"/triggers", map[string]any{"name": toolName(i * 31 % m.tools), "source": "task", "values": map[string]any{"day": "monday"}}, nil)
+	case 7:
+		return m.draft(ctx, session, i, ended)
+	case 8:
+		return m.lacking(ctx, session, i, ended)
+	case 9:
+		return m.pay(ctx, session, i, ended)
+	default:
+		return m.post(ctx, []client{m.client}, i)
+	}
+}
+
+func (m *mix) draft(ctx context.Context, session string, i int, committed bool) error {
+	draft := map[string]any{"actor": "user", "messageId": fmt.Sprintf("d%d", i), "text": m.text(i), "final": false}
+	if err := m.client.send(ctx, http.MethodPost, session+"/messages", draft, nil); err != nil || !committed {
+		return err
+	}
+	draft["final"] = true
+	return m.client.send(ctx, http.MethodPost, session+"/messages", draft, nil)
+}
+
+func (m *mix) lacking(ctx context.Context, session string, i int, given bool) error {
+	id := fmt.Sprintf("task%d", i)
+	call := func(method, name, params, more string) error {
+		return m.client.send(ctx, http.MethodPost, session+"/mcp", rpc(method, params, more), nil, rpcHeaders(method, name)...)
+	}
+	if err := call("tools/call", "form", `"name":"form","arguments":{}`, fmt.Sprintf(`,"earshot/triggerId":%q`, id)); err != nil || !given {
+		return err
+	}
+	return call("tasks/update", id, fmt.Sprintf(`"taskId":%q,"inputResponses":{"a":{"action":"accept","content":{"a":"x"}},"b":{"action":"accept","content":{"b":"y"}}}`, id), "")
+}
+
+func (m *mix) pay(ctx context.Context, session string, i int, confirmed bool) error {
+	id := fmt.Sprintf("pay%d", i)
+	var held struct{ Digest string }
+	err := m.client.send(ctx, http.MethodPost, session+"/triggers", map[string]any{"triggerId": id, "name": "pay", "source": "task", "values": map[string]any{"sum": i}}, &held)
+	if err != nil || !confirmed {
+		return err
+	}
+	return m.client.send(ctx, http.MethodPost, "/v1/apps/"+m.app+"/triggers/"+id+"/confirm", map[string]any{"digest": held.Digest}, nil)
+}
+
+// rpc is a request of an agent that knows tasks, and rpcHeaders what goes with it.
+func rpc(method, params, more string) rawJSON {
+	return rawJSON(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `,"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
+		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}` + more + `}}}`)
+}
+
+func rpcHeaders(method, name string) []string {
+	return []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name, "Accept", "application/json, text/event-stream"}
+}
+
+const (
+	// followersOfAKind is how many clients follow events at once by each protocol.
+	followersOfAKind = 20
+	// followed is how long one of them stays before it goes and comes again.
+	followed = 15 * time.Second
+)
+
+// follow has clients follow events by SSE, MCP and MQTT until ctx ends. The function that it returns
+// waits for their end, and says how often each kind has come and what was wrong with one.
+func (m *mix) follow(ctx context.Context) (ended func() (string, error), err error) {
+	var made struct{ Key string }
+	if err := m.client.send(ctx, http.MethodPost, "/v1/apps/"+m.app+"/keys", map[string]any{"name": "followers", "scopes": []string{"triggers"}}, &made); err != nil {
+		return nil, err
+	}
+	kinds := []struct {
+		name string
+		stay func(context.Context, int) error
+		came atomic.Int64
+	}{
+		{name: "SSE", stay: m.bySSE},
+		{name: "MCP", stay: m.byMCP},
+		{name: "MQTT", stay: func(ctx context.Context, n int) error { return m.byMQTT(ctx, made.Key, n) }},
+	}
+	var group sync.WaitGroup
+	var wrong error
+	var once sync.Once
+	for k := range kinds {
+		kind := &kinds[k]
+		for n := range followersOfAKind {
+			group.Go(func() {
+				for ctx.Err() == nil {
+					stay, cancel := context.WithTimeout(ctx, followed)
+					err := kind.stay(stay, n)
+					gone := stay.Err() != nil
+					cancel()
+					if kind.came.Add(1); !gone && err != nil { // and not with its session
+						once.Do(func() { wrong = fmt.Errorf("a follower by %s was cut off: %w", kind.name, err) })
+						return
+					}
+				}
+			})
+		}
+	}
+	return func() (string, error) {
+		group.Wait()
+		var came []string
+		for k := range kinds {
+			came = append(came, fmt.Sprintf("%s %d", kinds[k].name, kinds[k].came.Load()))
+		}
+		return strings.Join(came, ", "), wrong
+	}, nil
+}
+
+// stream reads what comes until ctx ends.
+func (m *mix) stream(ctx context.Context, method, path, body string, headers ...string) error {
+	request, err := http.NewRequestWithContext(ctx, method, m.client.url+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+rig.AdminKey)
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
+}
+
+func (m *mix) bySSE(ctx context.Context, n int) error {
+	return m.stream(ctx, http.MethodGet, m.living(n)+"/events", "")
+}
+
+func (m *mix) byMCP(ctx context.Context, n int) error {
+	body := rpc("subscriptions/listen", `"notifications":{"toolsListChanged":true}`, "")
+	return m.stream(ctx, http.MethodPost, m.living(n)+"/mcp", string(body), rpcHeaders("subscriptions/listen", "")...)
+}
+
+func (m *mix) byMQTT(ctx context.Context, key string, n int) error {
+	socket, _, err := websocket.Dial(ctx, strings.Replace(m.client.url, "http", "ws", 1)+"/mqtt", &websocket.DialOptions{Subprotocols: []string{"mqtt"}})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = socket.CloseNow() }()
+	conn := websocket.NetConn(ctx, socket, websocket.MessageBinary)
+	hello := packets.Packet{ProtocolVersion: 4, FixedHeader: packets.FixedHeader{Type: packets.Connect}, Connect: packets.ConnectParams{
+		ProtocolName: []byte("MQTT"), Clean: true, Keepalive: 60, ClientIdentifier: fmt.Sprintf("follower-%d", n), UsernameFlag: true, Username: []byte(key),
+	}}
+	asked := packets.Packet{ProtocolVersion: 4, FixedHeader: packets.FixedHeader{Type: packets.Subscribe, Qos: 1}, PacketID: 1, Filters: packets.Subscriptions{{Filter: "#"}}}
+	var sent bytes.Buffer
+	if err := errors.Join(hello.ConnectEncode(&sent), asked.SubscribeEncode(&sent)); err != nil {
+		return err
+	}
+	if _, err := conn.Write(sent.Bytes()); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, bufio.NewReader(conn))
+	return err
+}
