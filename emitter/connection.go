@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -34,8 +35,12 @@ func Connect(list string, options Options) (*Emitter, error) {
 	if err != nil {
 		return nil, err
 	}
+	login, err := options.Login.Options()
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, err)
+	}
 	denied := newDenials(options)
-	conn, err := nats.Connect(list, connection(newConnectionLog(options.Logger.With("servers", hosts), denied))...)
+	conn, err := nats.Connect(list, append(connection(newConnectionLog(options.Logger.With("servers", hosts), denied)), login...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, withoutURL(err))
 	}
@@ -51,12 +56,16 @@ func Connect(list string, options Options) (*Emitter, error) {
 // Dial connects to a comma-separated list of NATS servers, as Connect does, for what is no
 // event: a name for those who look at the connections of a server, and what is told what goes
 // wrong beside requests. The error shows no credential.
-func Dial(list, name string, trouble nats.ErrHandler) (*nats.Conn, error) {
+func Dial(list, name string, login Login, trouble nats.ErrHandler) (*nats.Conn, error) {
 	hosts, err := servers(list)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := nats.Connect(list, append(lasting(), nats.Name(name), nats.ErrorHandler(trouble))...)
+	options, err := login.Options()
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, err)
+	}
+	conn, err := nats.Connect(list, append(append(lasting(), nats.Name(name), nats.ErrorHandler(trouble)), options...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, withoutURL(err))
 	}
@@ -214,15 +223,16 @@ var schemes = []string{"nats", "tls", "ws", "wss"}
 var errScheme = errors.New("its scheme must be nats://, tls:// for TLS, or ws:// and wss:// for NATS over WebSocket")
 
 func hostOf(address string) (string, error) {
-	if !strings.Contains(address, "://") {
-		address = "nats://" + address // as nats.go does
-	}
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Hostname() == "" {
+	parsed, err := parseServer(address)
+	if err != nil || parsed.Hostname() == "" || strings.Contains(parsed.Path+parsed.RawQuery, "@") || parsed.Fragment != "" {
 		return "", errAddress
 	}
 	if !slices.Contains(schemes, parsed.Scheme) {
 		return "", errScheme
+	}
+	if parsed.RawQuery != "" || parsed.ForceQuery {
+		return "", fmt.Errorf("it has the parameters %q after a ?, and takes none: credentials, authorities and certificates are files that NATS_CREDS_FILE, NATS_CA_FILE, NATS_CERT_FILE and NATS_KEY_FILE name",
+			slices.Sorted(maps.Keys(parsed.Query())))
 	}
 	return parsed.Host, nil
 }

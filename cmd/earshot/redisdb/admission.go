@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/repositories/certfiles"
 	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
 
@@ -29,6 +30,7 @@ const maxPause = 5 * time.Second
 // Admission is the check of a Redis before the service uses it.
 type Admission struct {
 	URL      string
+	TLS      certfiles.Files
 	Strict   bool // refuse what may lose data, instead of warning of it
 	Replicas int  // that must have what was written; 0 asks for none
 	// Also checks what is stored there, after the rest, and brings it to the present format.
@@ -41,7 +43,7 @@ type Admission struct {
 // Open checks Redis as soon as it answers, over a connection of its own, and opens the
 // gate. It returns nil if ctx ends before, and an ErrRefused if Redis must not be used.
 func (a Admission) Open(ctx context.Context, gate *Gate) error {
-	client, err := Open(a.URL)
+	client, err := Open(a.URL, a.TLS)
 	if err != nil {
 		return err
 	}
