@@ -70,7 +70,7 @@ func (o Options) routes(walls *door.Walls) []route {
 	all = append(all, o.chats(people)...)
 	all = append(all, o.agents(people, walls.Gates)...)
 	all = append(all, o.brokers(by)...)
-	all = append(all, probes{o.Ready, o.Logger}.routes()...)
+	all = append(all, probes{o.Ready, newProbeLog(o.Logger)}.routes()...)
 	all = append(all, metricsRoute(o.Metrics))
 	return withDocumentation(all)
 }

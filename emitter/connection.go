@@ -40,7 +40,8 @@ func Connect(list string, options Options) (*Emitter, error) {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, err)
 	}
 	denied := newDenials(options)
-	conn, err := nats.Connect(list, append(connection(newConnectionLog(options.Logger.With("servers", hosts), denied)), login...)...)
+	log := newConnectionLog(options.Logger.With("servers", hosts), denied)
+	conn, err := nats.Connect(list, append(connection(log), login...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, withoutURL(err))
 	}
@@ -49,7 +50,7 @@ func Connect(list string, options Options) (*Emitter, error) {
 		conn.Close()
 		return nil, err
 	}
-	emitter.owned = true
+	emitter.owned, emitter.log = true, log
 	return emitter, nil
 }
 
@@ -145,6 +146,7 @@ type connectionLog struct {
 
 	mu       sync.Mutex
 	reported map[string]bool // reasons of this outage
+	last     error           // the last of them
 }
 
 func newConnectionLog(logger *slog.Logger, denied *denials) *connectionLog {
@@ -155,6 +157,7 @@ func (l *connectionLog) connected(conn *nats.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.reported)
+	l.last = nil
 	l.logger.Info("connected to NATS", "server", conn.ConnectedServerName())
 }
 
@@ -169,12 +172,20 @@ func (l *connectionLog) lost(_ *nats.Conn, err error) {
 func (l *connectionLog) failed(_ *nats.Conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.last = err
 	text := err.Error()
 	if l.reported[text] || len(l.reported) == maxReported {
 		return
 	}
 	l.reported[text] = true
 	l.logger.Warn("NATS is not reached; events wait until it is", "error", err)
+}
+
+// why is the last reason for which NATS was not reached, nil where it is.
+func (l *connectionLog) why() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
 }
 
 // trouble is told of what the server refuses: a connection, over and over, or a

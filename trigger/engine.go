@@ -279,16 +279,28 @@ func (e *Engine) Count(ctx context.Context, appID, sessionID string, use ledger.
 // untilRoom is the pause before a turn that a full Redis has no room for is claimed again.
 const untilRoom = 5 * time.Second
 
-// watchMemory records whether Redis is full, and logs when that changes. If Redis does not
-// answer, the last state is kept.
-func (e *Engine) watchMemory(ctx context.Context, was bool) (full bool) {
-	err := e.store.Ping(ctx)
-	full = errors.Is(err, keyspace.ErrMemory)
+// watchRedis records whether Redis is full, and how many of its shards are away, and logs when
+// the first changes. If a shard does not answer that may be full, the last state is kept.
+func (e *Engine) watchRedis(ctx context.Context, was bool) (full bool) {
+	away, fault := 0, error(nil)
+	for _, shard := range e.ledger.DB().Shards(ctx) {
+		switch {
+		case errors.Is(shard.Err, keyspace.ErrMemory):
+			fault = shard.Err
+		case shard.Err != nil:
+			away++
+		}
+	}
+	if ctx.Err() != nil {
+		return was
+	}
+	e.metrics.shardsAway.Set(float64(away))
+	full = fault != nil
 	switch {
-	case err != nil && !full:
+	case away > 0 && !full:
 		return was
 	case full && !was:
-		e.log.Error("redis.full", "error", err.Error())
+		e.log.Error("redis.full", "error", fault.Error())
 	case was && !full:
 		e.log.Info("redis.has_room")
 	}

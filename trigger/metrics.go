@@ -23,6 +23,7 @@ type Metrics struct {
 	due           prometheus.Gauge
 	dead          prometheus.Gauge
 	redisFull     prometheus.Gauge
+	shardsAway    prometheus.Gauge
 	unknown       prometheus.Counter
 }
 
@@ -79,6 +80,9 @@ func newMetrics() *Metrics {
 		redisFull: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "earshot_redis_full", Help: "1 while Redis is at its maxmemory and takes nothing new, else 0.",
 		}),
+		shardsAway: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "earshot_redis_shards_away", Help: "Masters of Redis that hold something and take no writes, full ones aside.",
+		}),
 	}
 }
 
@@ -95,6 +99,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.due.Collect(out)
 	m.dead.Collect(out)
 	m.redisFull.Collect(out)
+	m.shardsAway.Collect(out)
 	m.unknown.Collect(out)
 }
 

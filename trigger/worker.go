@@ -327,12 +327,12 @@ func (c *claimed) readBody(definitions *store.Store) error {
 }
 
 // sweepUp periodically removes expired records, until ctx ends, and checks whether Redis is
-// full. All replicas do so: what one has removed, another does not find.
+// full, or a part of it away. All replicas do so: what one has removed, another does not find.
 func (e *Engine) sweepUp(ctx context.Context) {
 	full := false
 	for sleep(ctx, e.jitter(e.sweep)) {
 		guarded.Run(e.log, "sweep", "", func() {
-			full = e.watchMemory(ctx, full)
+			full = e.watchRedis(ctx, full)
 			if err := errors.Join(e.ledger.Forget(ctx), e.ledger.ForgetExplained(ctx)); err != nil && ctx.Err() == nil {
 				e.log.Warn("records.unforgotten", "error", err.Error())
 			}

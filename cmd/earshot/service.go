@@ -283,10 +283,24 @@ func (s *service) close() error {
 	return errors.Join(faults...)
 }
 
-// redisReady reports whether Redis answers and is the one that the secret key is for.
+// redisReady reports whether Redis takes writes, of a cluster at least one shard, and is the one
+// that the secret key is for.
 func (s *service) redisReady(ctx context.Context) error {
-	if err := s.store.Ping(ctx); err != nil || s.db.Embedded {
-		return err
+	shards := s.db.Shards(ctx)
+	away := &api.Away{}
+	for _, shard := range shards {
+		if shard.Err != nil {
+			away.Parts = append(away.Parts, api.Part{Name: shard.Name, Err: shard.Err})
+		}
+	}
+	if away.All = len(away.Parts) == len(shards); away.All {
+		return away
+	}
+	if len(away.Parts) > 0 {
+		return away
+	}
+	if s.db.Embedded {
+		return nil
 	}
 	err := s.store.CheckSecretKey(ctx)
 	if errors.Is(err, store.ErrSecretKey) {
