@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/repositories/spells"
 )
 
 // Paths of the probes, which are asked for every few seconds.
@@ -75,8 +75,8 @@ func (a *Away) Unwrap() []error {
 
 // probes serves the liveness and readiness probes of orchestrators.
 type probes struct {
-	checks []Check
-	log    *probeLog
+	checks   []Check
+	troubles *spells.Log
 }
 
 func (h probes) routes() []route {
@@ -190,7 +190,7 @@ func (h probes) look(ctx context.Context) []error {
 	}
 	asking.Wait()
 	for i, err := range found {
-		h.log.note(ctx, h.checks[i].Name, err)
+		h.note(ctx, h.checks[i].Name, err)
 	}
 	return found
 }
@@ -215,47 +215,17 @@ func (h probes) down(found []error) []string {
 	return wrong
 }
 
-// probeLog writes a line for each change of a service's state: probes come every few seconds.
-type probeLog struct {
-	logger *slog.Logger
-
-	mu    sync.Mutex
-	since map[string]*spell
-}
-
-// spell is a time in which a service is not whole, in one way.
-type spell struct {
-	how   string
-	times int
-}
-
-func newProbeLog(logger *slog.Logger) *probeLog {
-	return &probeLog{logger: logger, since: map[string]*spell{}}
-}
-
-func (l *probeLog) note(ctx context.Context, service string, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	was := l.since[service]
-	switch how := howOf(service, err); {
-	case err == nil && was != nil:
-		delete(l.since, service)
-		l.logger.InfoContext(ctx, "ready.again", "service", service, "times", was.times)
-	case err == nil:
-	case was != nil && was.how == how:
-		was.times++
-	default:
-		times := 1
-		if was != nil {
-			times += was.times
-		}
-		l.since[service] = &spell{how, times}
-		event := "ready.failed"
-		if usable(err) {
-			event = "ready.partly"
-		}
-		l.logger.WarnContext(ctx, event, "service", service, "error", err)
+// note writes a line where the state of a service changes: probes come every few seconds.
+func (h probes) note(ctx context.Context, service string, err error) {
+	if err == nil {
+		h.troubles.Over(ctx, service, "ready.again", "service", service)
+		return
 	}
+	event := "ready.failed"
+	if usable(err) {
+		event = "ready.partly"
+	}
+	h.troubles.Trouble(ctx, service, howOf(service, err), event, "service", service, "error", err)
 }
 
 // howOf tells the ways apart in which a service is not whole. Texts of errors would not do: they

@@ -30,6 +30,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories/crash"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/spells"
 	"earshot/repositories/store"
 	"earshot/repositories/tracing"
 	"earshot/trigger/effect"
@@ -109,6 +110,7 @@ type Engine struct {
 	statements effect.Deliverer
 	answers    effect.Deliverer
 	log        *slog.Logger
+	troubles   *spells.Log
 	tracer     *tracing.Tracer
 	metrics    *Metrics
 	uses       *usage.Counter
@@ -158,7 +160,7 @@ func NewEngine(o Options) (*Engine, error) {
 	packer := explain.NewPacker(o.Store.Retention().Explain, o.Now)
 	return &Engine{
 		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements, answers: o.Answers,
-		log: o.Logger, tracer: o.Tracer, metrics: o.Metrics, uses: usage.New(o.DB, o.Now), apps: newAppCache(packer), pasts: newPastCache(), restings: newRestings(), packer: packer,
+		log: o.Logger, troubles: spells.New(o.Logger), tracer: o.Tracer, metrics: o.Metrics, uses: usage.New(o.DB, o.Now), apps: newAppCache(packer), pasts: newPastCache(), restings: newRestings(), packer: packer,
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
 		life: life, die: die, pool: goroutines.New(), slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),

@@ -30,9 +30,11 @@ func (e *Engine) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		guarded.Run(e.log, "look", "", func() {
 			if err := e.look(ctx, partitions); err != nil {
-				e.log.Warn("ledger.unreadable", "error", err.Error())
+				e.troubles.Trouble(ctx, "ledger", "", "ledger.unreadable", "error", err.Error())
 				sleep(ctx, e.jitter(4*e.poll))
+				return
 			}
+			e.troubles.Over(ctx, "ledger", "ledger.readable")
 		})
 		select {
 		case <-ctx.Done():
@@ -333,8 +335,10 @@ func (e *Engine) sweepUp(ctx context.Context) {
 	for sleep(ctx, e.jitter(e.sweep)) {
 		guarded.Run(e.log, "sweep", "", func() {
 			full = e.watchRedis(ctx, full)
-			if err := errors.Join(e.ledger.Forget(ctx), e.ledger.ForgetExplained(ctx)); err != nil && ctx.Err() == nil {
-				e.log.Warn("records.unforgotten", "error", err.Error())
+			if err := errors.Join(e.ledger.Forget(ctx), e.ledger.ForgetExplained(ctx)); err == nil {
+				e.troubles.Over(ctx, "sweep", "records.forgotten")
+			} else if ctx.Err() == nil {
+				e.troubles.Trouble(ctx, "sweep", "", "records.unforgotten", "error", err.Error())
 			}
 			e.writeUses(ctx)
 		})
@@ -346,8 +350,10 @@ func (e *Engine) sweepUp(ctx context.Context) {
 
 // writeUses writes down how often tools were set off here.
 func (e *Engine) writeUses(ctx context.Context) {
-	if err := e.uses.Flush(ctx); err != nil && ctx.Err() == nil {
-		e.log.Warn("uses.unwritten", "error", err.Error())
+	if err := e.uses.Flush(ctx); err == nil {
+		e.troubles.Over(ctx, "uses", "uses.written")
+	} else if ctx.Err() == nil {
+		e.troubles.Trouble(ctx, "uses", "", "uses.unwritten", "error", err.Error())
 	}
 }
 

@@ -331,7 +331,7 @@ func TestRedisThatTakesNoWritesIsToldByItsOwnWords(t *testing.T) {
 	require.Contains(t, got.err, "redis answers NOREPLICAS")
 	require.NoError(t, operator.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
 	w.call(200, "GET", "/readyz", "")
-	w.replicas[0].log.Await(t, `("msg":"ready.again","service":"redis","times":3)`) // health asked as well
+	w.replicas[0].log.Await(t, `("msg":"ready.again","service":"redis","held":2)`) // health asked as well
 	require.Len(t, regexp.MustCompile(`"msg":"ready.failed".*NOREPLICAS`).FindAllString(w.replicas[0].log.String(), -1), 1)
 }
 

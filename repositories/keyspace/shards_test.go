@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories/keyspace"
@@ -113,4 +114,32 @@ func TestFullRedisIsARefusalToo(t *testing.T) {
 	var refused *keyspace.Refusal
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, "OOM command not allowed when used memory > 'maxmemory'.", refused.Words())
+}
+
+// TestAShardThatSaysNothingIsNotWaitedFor has a node hold all answers back for longer than the test.
+func TestAShardThatSaysNothingIsNotWaitedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a cluster needs seconds to form")
+	}
+	t.Parallel()
+	cluster := redistest.RunCluster(t)
+	client := cluster.Connect(redis.UniversalOptions{ReadTimeout: -1, ContextTimeoutEnabled: true})
+	db := &keyspace.DB{UniversalClient: client}
+	require.Eventually(t, func() bool {
+		away, _ := shards(t, db)
+		return len(away) == 0
+	}, time.Minute, 10*time.Millisecond)
+	require.NoError(t, cluster.Nodes[2].Client().ClientPause(t.Context(), time.Hour).Err())
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	away := 0
+	for _, one := range db.Shards(ctx) {
+		if one.Err != nil {
+			away++
+			require.ErrorContains(t, one.Err, cluster.Nodes[2].Addr()+": the store is not available: no answer")
+		}
+	}
+	require.NoError(t, ctx.Err(), "it waited for the one that says nothing")
+	require.Equal(t, 1, away)
 }
