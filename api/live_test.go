@@ -127,7 +127,7 @@ func liveOn(t testing.TB, server *redistest.Server, match matcher.Matcher, chang
 	s := start(t, func(o *api.Options) {
 		o.Store, o.Engine, o.NewID, o.Keys, o.Tokens, o.Origins = store, engine, nil, store, sealer, store
 		o.Asked = unvalued.New(db, time.Now)
-		o.Ready = []api.Check{{Name: "redis", Ready: store.Ping}}
+		o.Ready = []api.Check{{Name: "redis", Ready: func(ctx context.Context) error { return db.Shards(ctx)[0].Err }}}
 		for _, alter := range change {
 			alter(o)
 		}

@@ -108,6 +108,8 @@ func outcome(c echo.Context) []slog.Attr {
 // level keeps the probes, which come every few seconds, out of an ordinary log.
 func level(c echo.Context) slog.Level {
 	switch {
+	case c.Response().Status == http.StatusServiceUnavailable && c.Path() == pathReady:
+		return slog.LevelDebug // ready.failed says so, once
 	case c.Response().Status >= http.StatusInternalServerError:
 		return slog.LevelError
 	case isProbe(c):

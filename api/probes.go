@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/repositories/spells"
 )
 
 // Paths of the probes, which are asked for every few seconds.
@@ -28,8 +29,9 @@ const readyTime = 2 * time.Second
 // Check is the readiness check of one backing service.
 type Check struct {
 	Name string // shown to everybody, as in redis or nats
-	// Ready returns what is wrong. The error goes to the log alone, for it may name
-	// hosts, but for what a Public error says. It must return soon after ctx ends.
+	// Ready returns why nothing can be done with it, and Away where some can. The error goes to
+	// the log alone, for it may name hosts, but for what its Public says, or a method Words in the words of the
+	// service. It must return soon after ctx ends.
 	Ready func(ctx context.Context) error
 }
 
@@ -37,16 +39,50 @@ type Check struct {
 // what it returns, which goes on after the name of the service, as in "is full".
 type Public interface{ Public() string }
 
+// spoken is an error that holds what the service says of it itself, fit for everybody to read.
+type spoken interface{ Words() string }
+
+// Away is the error of a service that consists of parts, some of which cannot be used.
+type Away struct {
+	Parts []Part
+	// All says that nothing is left to work with. The service is ready otherwise.
+	All bool
+}
+
+// Part is one that cannot be used.
+type Part struct {
+	Name string // shown to everybody
+	Err  error
+}
+
+// Error names all parts.
+func (a *Away) Error() string {
+	var texts []string
+	for _, part := range a.Parts {
+		texts = append(texts, strings.TrimPrefix(part.Name+": "+part.Err.Error(), ": "))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns the errors of the parts.
+func (a *Away) Unwrap() []error {
+	var list []error
+	for _, part := range a.Parts {
+		list = append(list, part.Err)
+	}
+	return list
+}
+
 // probes serves the liveness and readiness probes of orchestrators.
 type probes struct {
-	checks []Check
-	logger *slog.Logger
+	checks   []Check
+	troubles *spells.Log
 }
 
 func (h probes) routes() []route {
 	return []route{
 		{method: http.MethodGet, path: pathHealth, handle: h.health, open: true},
-		{method: http.MethodGet, path: pathReady, handle: h.ready, open: true},
+		{method: http.MethodGet, path: pathReady, handle: h.ready, open: true, query: []string{queryVerbose}},
 	}
 }
 
@@ -56,31 +92,116 @@ func (h probes) health(c echo.Context) error {
 	return answer.JSON(c, http.StatusOK, map[string]string{"status": "alive"})
 }
 
+// queryVerbose asks for the state of each service.
+const queryVerbose = "verbose"
+
 func (h probes) ready(c echo.Context) error {
-	if down := h.down(c.Request().Context()); len(down) > 0 {
-		return answer.NewProblem(http.StatusServiceUnavailable, "not ready: "+strings.Join(down, "; ")).
-			With("Retry-After", answer.Soon)
+	verbose := c.QueryParams().Has(queryVerbose) && c.QueryParam(queryVerbose) != "false"
+	found := h.look(c.Request().Context())
+	var services []serviceState
+	if verbose {
+		for i, err := range found {
+			services = append(services, stateOf(h.checks[i].Name, err))
+		}
 	}
-	return answer.JSON(c, http.StatusOK, map[string]string{"status": "ready"})
+	if down := h.down(found); len(down) > 0 {
+		problem := answer.NewProblem(http.StatusServiceUnavailable, "not ready: "+strings.Join(down, "; ")).With("Retry-After", answer.Soon)
+		if verbose {
+			problem.Services = services
+		}
+		return problem
+	}
+	return answer.JSON(c, http.StatusOK, readyAnswer{Status: stateReady, Services: services})
 }
 
-// down asks all services at once and says which do not answer, in their order, and then
-// what is wrong with others.
-func (h probes) down(ctx context.Context) []string {
+type readyAnswer struct {
+	Status   string         `json:"status"`
+	Services []serviceState `json:"services,omitempty"`
+}
+
+// States of a service.
+const (
+	stateReady  = "ready"
+	statePartly = "partly"
+	stateAway   = "away"
+)
+
+// serviceState is one service as everybody may see it.
+type serviceState struct {
+	Name  string      `json:"name"`
+	State string      `json:"state"`
+	Says  string      `json:"says,omitempty"`
+	Away  []partState `json:"away,omitempty"`
+}
+
+type partState struct {
+	Name string `json:"name"`
+	Says string `json:"says"`
+}
+
+func stateOf(name string, err error) serviceState {
+	state := serviceState{Name: name, State: stateReady}
+	if err == nil {
+		return state
+	}
+	state.State = stateAway
+	if usable(err) {
+		state.State = statePartly
+	} else {
+		state.Says = saysOf(err)
+	}
+	if parts := (*Away)(nil); errors.As(err, &parts) {
+		for _, part := range parts.Parts {
+			if part.Name != "" {
+				state.Away = append(state.Away, partState{part.Name, saysOf(part.Err)})
+			}
+		}
+	}
+	return state
+}
+
+// saysOf is what everybody may read of an error, in the words of the service where there are any.
+func saysOf(err error) string {
+	var words spoken
+	if errors.As(err, &words) {
+		return words.Words()
+	}
+	var told Public
+	if errors.As(err, &told) {
+		return told.Public()
+	}
+	return "no answer"
+}
+
+// usable reports whether something can be done with a service in spite of its error.
+func usable(err error) bool {
+	var parts *Away
+	return err == nil || errors.As(err, &parts) && !parts.All
+}
+
+// look asks all services at once.
+func (h probes) look(ctx context.Context) []error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
-	failed := make([]error, len(h.checks))
+	found := make([]error, len(h.checks))
 	var asking sync.WaitGroup
 	for i, check := range h.checks {
-		asking.Go(func() { failed[i] = check.Ready(ctx) })
+		asking.Go(func() { found[i] = check.Ready(ctx) })
 	}
 	asking.Wait()
+	for i, err := range found {
+		h.note(ctx, h.checks[i].Name, err)
+	}
+	return found
+}
+
+// down says which services do not answer, in their order, and then what is wrong with others.
+func (h probes) down(found []error) []string {
 	var silent, wrong []string
-	for i, err := range failed {
-		if err == nil {
+	for i, err := range found {
+		if usable(err) {
 			continue
 		}
-		h.logger.WarnContext(ctx, "ready.failed", "service", h.checks[i].Name, "error", err)
 		var told Public
 		if errors.As(err, &told) {
 			wrong = append(wrong, h.checks[i].Name+" "+told.Public())
@@ -92,4 +213,24 @@ func (h probes) down(ctx context.Context) []string {
 		wrong = append([]string{"no answer from " + strings.Join(silent, ", ")}, wrong...)
 	}
 	return wrong
+}
+
+// note writes a line where the state of a service changes: probes come every few seconds.
+func (h probes) note(ctx context.Context, service string, err error) {
+	if err == nil {
+		h.troubles.Over(ctx, service, "ready.again", "service", service)
+		return
+	}
+	event := "ready.failed"
+	if usable(err) {
+		event = "ready.partly"
+	}
+	h.troubles.Trouble(ctx, service, howOf(service, err), event, "service", service, "error", err)
+}
+
+// howOf tells the ways apart in which a service is not whole. Texts of errors would not do: they
+// name ports that are others each time.
+func howOf(service string, err error) string {
+	state := stateOf(service, err)
+	return fmt.Sprint(state.State, state.Says, state.Away)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -52,6 +53,60 @@ func TestReadyzSaysWhatIsWrongWithAServiceThatAnswers(t *testing.T) {
 		got.problem(503, want)
 		require.NotContains(t, string(got.body), "10.0.0.7")
 	}
+}
+
+// spoken is an error with the words of the service.
+type spoken struct{ error }
+
+func (spoken) Public() string { return "answers NOREPLICAS" }
+
+func (spoken) Words() string { return "NOREPLICAS Not enough good replicas to write." }
+
+func TestReadyzWithAPartAwayIsReadyAndNamesItWhereAsked(t *testing.T) {
+	silent, wordy := api.Part{Name: "shard of slot 7", Err: errors.New("10.0.0.7:6379: refused")}, api.Part{Name: "shard of slot 9", Err: spoken{errors.New("10.0.0.9")}}
+	var found error
+	s := start(t, func(o *api.Options) {
+		o.Ready = []api.Check{{Name: "redis", Ready: func(context.Context) error { return found }}, check("nats", nil)}
+	})
+	found = &api.Away{Parts: []api.Part{silent, wordy}}
+	s.call("GET", "/readyz", "").is(200, `{"status":"ready"}`)
+	s.call("GET", "/readyz?verbose=false", "").is(200, `{"status":"ready"}`)
+	got := s.call("GET", "/readyz?verbose", "").is(200, `{"status":"ready","services":[{"name":"redis","state":"partly","away":[
+		{"name":"shard of slot 7","says":"no answer"},{"name":"shard of slot 9","says":"NOREPLICAS Not enough good replicas to write."}]},{"name":"nats","state":"ready"}]}`)
+	require.NotContains(t, string(got.body), "10.0.0")
+
+	found = &api.Away{Parts: []api.Part{silent, wordy}, All: true}
+	s.call("GET", "/readyz", "").problem(503, "not ready: redis answers NOREPLICAS")
+	got = s.call("GET", "/readyz?verbose", "")
+	got.problem(503, "not ready: redis answers NOREPLICAS")
+	require.Contains(t, string(got.body), `"services":[{"name":"redis","state":"away","says":"NOREPLICAS Not enough good replicas to write.","away":[{"name":"shard of slot 7"`)
+
+	found = &api.Away{Parts: []api.Part{{Err: errors.New("10.0.0.7")}}, All: true}
+	s.call("GET", "/readyz", "").problem(503, "not ready: no answer from redis")
+	require.Contains(t, string(s.call("GET", "/readyz?verbose", "").body), `{"name":"redis","state":"away","says":"no answer"}`)
+}
+
+// TestReadinessIsLoggedWhereItChanges has probes ask for a minute and more of an outage.
+func TestReadinessIsLoggedWhereItChanges(t *testing.T) {
+	var found error
+	s := start(t, func(o *api.Options) {
+		o.Ready = []api.Check{{Name: "redis", Ready: func(context.Context) error { return found }}}
+	})
+	for i := range 40 {
+		found = fmt.Errorf("read tcp 10.0.0.1:%d->10.0.0.7:6379: refused", 40000+i)
+		s.call("GET", "/readyz", "")
+	}
+	for range 40 {
+		found = spoken{errors.New("10.0.0.7:6379: NOREPLICAS")}
+		s.call("GET", "/readyz", "")
+	}
+	require.Equal(t, 2, strings.Count(s.log.String(), `"WARN","msg":"ready.failed"`))
+	require.NotContains(t, s.log.String(), `"ERROR"`, "nor is a probe an error of its own each time")
+	found = nil
+	s.call("GET", "/readyz", "")
+	s.call("GET", "/readyz", "")
+	require.Equal(t, 1, strings.Count(s.log.String(), "ready.again"))
+	require.Regexp(t, `ready\.again.*held\W+78\b`, s.log.String())
 }
 
 func TestReadyzGivesEveryCheckADeadline(t *testing.T) {

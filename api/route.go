@@ -12,6 +12,7 @@ import (
 	"earshot/api/docs"
 	"earshot/api/door"
 	"earshot/repositories"
+	"earshot/repositories/spells"
 )
 
 // route is one operation of the API: its method and path, its handler, and what is
@@ -70,7 +71,7 @@ func (o Options) routes(walls *door.Walls) []route {
 	all = append(all, o.chats(people)...)
 	all = append(all, o.agents(people, walls.Gates)...)
 	all = append(all, o.brokers(by)...)
-	all = append(all, probes{o.Ready, o.Logger}.routes()...)
+	all = append(all, probes{o.Ready, spells.New(o.Logger)}.routes()...)
 	all = append(all, metricsRoute(o.Metrics))
 	return withDocumentation(all)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -34,8 +35,13 @@ func Connect(list string, options Options) (*Emitter, error) {
 	if err != nil {
 		return nil, err
 	}
+	login, err := options.Login.Options()
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, err)
+	}
 	denied := newDenials(options)
-	conn, err := nats.Connect(list, connection(newConnectionLog(options.Logger.With("servers", hosts), denied))...)
+	log := newConnectionLog(options.Logger.With("servers", hosts), denied)
+	conn, err := nats.Connect(list, append(connection(log), login...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, withoutURL(err))
 	}
@@ -44,19 +50,23 @@ func Connect(list string, options Options) (*Emitter, error) {
 		conn.Close()
 		return nil, err
 	}
-	emitter.owned = true
+	emitter.owned, emitter.log = true, log
 	return emitter, nil
 }
 
 // Dial connects to a comma-separated list of NATS servers, as Connect does, for what is no
 // event: a name for those who look at the connections of a server, and what is told what goes
 // wrong beside requests. The error shows no credential.
-func Dial(list, name string, trouble nats.ErrHandler) (*nats.Conn, error) {
+func Dial(list, name string, login Login, trouble nats.ErrHandler) (*nats.Conn, error) {
 	hosts, err := servers(list)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := nats.Connect(list, append(lasting(), nats.Name(name), nats.ErrorHandler(trouble))...)
+	options, err := login.Options()
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, err)
+	}
+	conn, err := nats.Connect(list, append(append(lasting(), nats.Name(name), nats.ErrorHandler(trouble)), options...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, withoutURL(err))
 	}
@@ -136,6 +146,7 @@ type connectionLog struct {
 
 	mu       sync.Mutex
 	reported map[string]bool // reasons of this outage
+	last     error           // the last of them
 }
 
 func newConnectionLog(logger *slog.Logger, denied *denials) *connectionLog {
@@ -146,6 +157,7 @@ func (l *connectionLog) connected(conn *nats.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.reported)
+	l.last = nil
 	l.logger.Info("connected to NATS", "server", conn.ConnectedServerName())
 }
 
@@ -160,12 +172,20 @@ func (l *connectionLog) lost(_ *nats.Conn, err error) {
 func (l *connectionLog) failed(_ *nats.Conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.last = err
 	text := err.Error()
 	if l.reported[text] || len(l.reported) == maxReported {
 		return
 	}
 	l.reported[text] = true
 	l.logger.Warn("NATS is not reached; events wait until it is", "error", err)
+}
+
+// why is the last reason for which NATS was not reached, nil where it is.
+func (l *connectionLog) why() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
 }
 
 // trouble is told of what the server refuses: a connection, over and over, or a
@@ -214,15 +234,16 @@ var schemes = []string{"nats", "tls", "ws", "wss"}
 var errScheme = errors.New("its scheme must be nats://, tls:// for TLS, or ws:// and wss:// for NATS over WebSocket")
 
 func hostOf(address string) (string, error) {
-	if !strings.Contains(address, "://") {
-		address = "nats://" + address // as nats.go does
-	}
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Hostname() == "" {
+	parsed, err := parseServer(address)
+	if err != nil || parsed.Hostname() == "" || strings.Contains(parsed.Path+parsed.RawQuery, "@") || parsed.Fragment != "" {
 		return "", errAddress
 	}
 	if !slices.Contains(schemes, parsed.Scheme) {
 		return "", errScheme
+	}
+	if parsed.RawQuery != "" || parsed.ForceQuery {
+		return "", fmt.Errorf("it has the parameters %q after a ?, and takes none: credentials, authorities and certificates are files that NATS_CREDS_FILE, NATS_CA_FILE, NATS_CERT_FILE and NATS_KEY_FILE name",
+			slices.Sorted(maps.Keys(parsed.Query())))
 	}
 	return parsed.Host, nil
 }

@@ -31,6 +31,7 @@ func TestCredentialsOfTheURLAreInNoErrorAndNoLog(t *testing.T) {
 	got := bad.Deliver(t.Context(), event("e2", subject))
 	require.Equal(t, effect.Retry, got.Verdict)
 
+	require.Equal(t, "refuses the connection: nats: authorization violation", toldOf(t, bad.Ready(t.Context())))
 	s.Restart()
 	until(t, func() bool { return good.Ready(t.Context()) == nil })
 
@@ -40,6 +41,17 @@ func TestCredentialsOfTheURLAreInNoErrorAndNoLog(t *testing.T) {
 		}
 	}
 	require.Contains(t, log.String(), host, "the log says where")
+}
+
+// toldOf is what everybody may read of an error: what goes on after the word NATS, and its words.
+func toldOf(t *testing.T, err error) string {
+	t.Helper()
+	var told interface {
+		Public() string
+		Words() string
+	}
+	require.ErrorAs(t, err, &told)
+	return told.Public() + ": " + told.Words()
 }
 
 func TestGoesOnTryingWhereItsCredentialsAreRefused(t *testing.T) {

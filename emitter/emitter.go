@@ -21,6 +21,7 @@ import (
 type Emitter struct {
 	conn    *nats.Conn
 	owned   bool
+	log     *connectionLog // nil where the connection is somebody else's
 	js      jetstream.JetStream
 	link    *connectionWatch
 	stream  *stream
@@ -203,20 +204,25 @@ func (e *Emitter) connected() error {
 
 // Ready returns nil where an event could be published now: NATS is connected and denies
 // us no subject that is tried, and the stream is as it should be, made or repaired if
-// need be, and has room.
-func (e *Emitter) Ready(ctx context.Context) error {
+// need be, has a leader and has room.
+func (e *Emitter) Ready(ctx context.Context) error { return inItsWords(e.ready(ctx)) }
+
+func (e *Emitter) ready(ctx context.Context) error {
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()
 	err := e.bounded(ctx, "", func(ctx context.Context) error {
 		return e.stream.ensure(ctx, e.stream.checks.Load())
 	})
+	if errors.Is(err, errDown) && e.log != nil && e.log.why() != nil {
+		return fmt.Errorf("%w: %w", err, e.log.why())
+	}
 	if err != nil {
 		return err
 	}
 	if err := e.denials.err(); err != nil {
 		return err
 	}
-	return e.stream.room()
+	return errors.Join(e.stream.led(), e.stream.room())
 }
 
 // StreamIn is the name of the stream of what others publish for Earshot; see package intake.

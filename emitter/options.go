@@ -33,6 +33,8 @@ type Options struct {
 	// Timeout is the time for one delivery, and for the answer to Ready;
 	// DefaultTimeout where it is zero.
 	Timeout time.Duration
+	// Login is what Connect shows the servers beside what stands in their URLs.
+	Login Login
 	// Logger is slog.Default() where it is nil.
 	Logger *slog.Logger
 	// Now is the clock by which denials are forgotten and outages measured; time.Now

@@ -83,6 +83,45 @@ func tooLarge(out *nats.Msg, limit string) error {
 		errTooLarge, out.Subject, size, limit)
 }
 
+// refusals are the answers of a server that takes no connection of ours.
+var refusals = []error{nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired}
+
+// inItsWords adds to an error what NATS itself says in it, for everybody to read.
+func inItsWords(err error) error {
+	var known *public
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return &refused{err, "refuses what its stream needs", fmt.Sprintf("%s (%d)", api.Description, api.ErrorCode)}
+	}
+	if errors.Is(err, nats.ErrNoResponders) {
+		return &refused{err, "answers without JetStream", nats.ErrNoResponders.Error()}
+	}
+	for _, one := range refusals {
+		if errors.Is(err, one) {
+			return &refused{err, "refuses the connection", one.Error()}
+		}
+	}
+	return err
+}
+
+// refused is an error with NATS's own words.
+type refused struct {
+	error
+	shown, words string
+}
+
+// Unwrap returns the error.
+func (r *refused) Unwrap() error { return r.error }
+
+// Public returns what everybody may read, to go on after the word NATS.
+func (r *refused) Public() string { return r.shown }
+
+// Words returns what NATS says.
+func (r *refused) Words() string { return r.words }
+
 // public is an error of which everybody may read the text of Public: it says nothing of
 // hosts, apps or subjects.
 type public struct{ text, shown string }

@@ -79,6 +79,36 @@ func (s *stream) room() error {
 	return nil
 }
 
+// errLeaderless means that too few of the servers run that hold the stream: NATS goes on telling of
+// the stream, and takes no event.
+var errLeaderless error = &public{
+	"stream " + Stream + " has no leader: too few of the NATS servers that hold it run, or reach each other", "takes no events: its stream has no leader",
+}
+
+// led returns an error where the stream had no leader, or too few servers for one, when it was
+// last looked at. A leader that has lost the others says for some seconds that it is one.
+func (s *stream) led() error {
+	found := s.found.Load()
+	if found == nil || found.Cluster == nil {
+		return nil
+	}
+	if found.Cluster.Leader == "" {
+		return errLeaderless
+	}
+	running, offline := 1, 0
+	for _, peer := range found.Cluster.Replicas {
+		if peer.Offline {
+			offline++
+		} else {
+			running++
+		}
+	}
+	if running <= offline {
+		return errLeaderless
+	}
+	return nil
+}
+
 // ensure makes the stream good unless somebody else did since the caller read seen
 // from checks.
 func (s *stream) ensure(ctx context.Context, seen uint64) error {

@@ -30,6 +30,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories/crash"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/spells"
 	"earshot/repositories/store"
 	"earshot/repositories/tracing"
 	"earshot/trigger/effect"
@@ -109,6 +110,7 @@ type Engine struct {
 	statements effect.Deliverer
 	answers    effect.Deliverer
 	log        *slog.Logger
+	troubles   *spells.Log
 	tracer     *tracing.Tracer
 	metrics    *Metrics
 	uses       *usage.Counter
@@ -158,7 +160,7 @@ func NewEngine(o Options) (*Engine, error) {
 	packer := explain.NewPacker(o.Store.Retention().Explain, o.Now)
 	return &Engine{
 		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements, answers: o.Answers,
-		log: o.Logger, tracer: o.Tracer, metrics: o.Metrics, uses: usage.New(o.DB, o.Now), apps: newAppCache(packer), pasts: newPastCache(), restings: newRestings(), packer: packer,
+		log: o.Logger, troubles: spells.New(o.Logger), tracer: o.Tracer, metrics: o.Metrics, uses: usage.New(o.DB, o.Now), apps: newAppCache(packer), pasts: newPastCache(), restings: newRestings(), packer: packer,
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
 		life: life, die: die, pool: goroutines.New(), slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),
@@ -279,16 +281,28 @@ func (e *Engine) Count(ctx context.Context, appID, sessionID string, use ledger.
 // untilRoom is the pause before a turn that a full Redis has no room for is claimed again.
 const untilRoom = 5 * time.Second
 
-// watchMemory records whether Redis is full, and logs when that changes. If Redis does not
-// answer, the last state is kept.
-func (e *Engine) watchMemory(ctx context.Context, was bool) (full bool) {
-	err := e.store.Ping(ctx)
-	full = errors.Is(err, keyspace.ErrMemory)
+// watchRedis records whether Redis is full, and how many of its shards are away, and logs when
+// the first changes. If a shard does not answer that may be full, the last state is kept.
+func (e *Engine) watchRedis(ctx context.Context, was bool) (full bool) {
+	away, fault := 0, error(nil)
+	for _, shard := range e.ledger.DB().Shards(ctx) {
+		switch {
+		case errors.Is(shard.Err, keyspace.ErrMemory):
+			fault = shard.Err
+		case shard.Err != nil:
+			away++
+		}
+	}
+	if ctx.Err() != nil {
+		return was
+	}
+	e.metrics.shardsAway.Set(float64(away))
+	full = fault != nil
 	switch {
-	case err != nil && !full:
+	case away > 0 && !full:
 		return was
 	case full && !was:
-		e.log.Error("redis.full", "error", err.Error())
+		e.log.Error("redis.full", "error", fault.Error())
 	case was && !full:
 		e.log.Info("redis.has_room")
 	}

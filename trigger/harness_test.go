@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"strings"
 	"sync"
@@ -46,6 +47,8 @@ type world struct {
 	workers int
 	// replicas of Redis must have what engines that are added accept and decide.
 	replicas keyspace.Replicas
+	// log is that of engines that are added; nil: the process's.
+	log *slog.Logger
 }
 
 // each runs a test on miniredis, on a real server and on a cluster: what holds for one
@@ -85,7 +88,7 @@ func (w *world) replica(hooks ...redis.Hook) (*store.Store, *trigger.Engine) {
 	db := &keyspace.DB{UniversalClient: client, Embedded: w.server.Embedded(), Replicas: w.replicas}
 	store := store.New(db, store.Options{Sealer: w.sealer, SessionTTL: w.ttl, Retention: w.keep})
 	engine, err := trigger.NewEngine(trigger.Options{
-		DB: db, Store: store, Matcher: w.matcher, Events: w.events, Calls: w.calls, Answers: w.inbox,
+		DB: db, Store: store, Matcher: w.matcher, Events: w.events, Calls: w.calls, Answers: w.inbox, Logger: w.log,
 		Lease: w.lease, Poll: 20 * time.Millisecond, Workers: w.workers, Jitter: func(d time.Duration) time.Duration { return d / 50 },
 	})
 	require.NoError(w.t, err)

@@ -1,7 +1,7 @@
 package trigger
 
 import (
-	"log/slog"
+	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,6 +23,7 @@ type Metrics struct {
 	due           prometheus.Gauge
 	dead          prometheus.Gauge
 	redisFull     prometheus.Gauge
+	shardsAway    prometheus.Gauge
 	unknown       prometheus.Counter
 }
 
@@ -79,6 +80,9 @@ func newMetrics() *Metrics {
 		redisFull: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "earshot_redis_full", Help: "1 while Redis is at its maxmemory and takes nothing new, else 0.",
 		}),
+		shardsAway: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "earshot_redis_shards_away", Help: "Masters of Redis that hold something and take no writes, full ones aside.",
+		}),
 	}
 }
 
@@ -95,6 +99,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.due.Collect(out)
 	m.dead.Collect(out)
 	m.redisFull.Collect(out)
+	m.shardsAway.Collect(out)
 	m.unknown.Collect(out)
 }
 
@@ -154,14 +159,11 @@ func toolsOf(answer Answer) []string {
 }
 
 // logAttempt writes the one line that an attempt at an effect gets. Values and
-// results are not in it.
+// results are not in it. While events do not get out, or calls are not even tried, it is held back
+// for all but the first: there are as many as there are effects, every few seconds.
 func (e *Engine) logAttempt(a attempt, took time.Duration) {
 	outcome := a.outcome.Verdict.String()
 	e.metrics.effects.WithLabelValues(string(a.Kind), outcome).Inc()
-	level := slog.LevelInfo
-	if a.outcome.Verdict != effect.Done {
-		level = slog.LevelWarn
-	}
 	attributes := []any{
 		"app", a.AppID, "session", a.SessionID, "effect", a.ID, "kind", string(a.Kind), "trigger", a.TriggerID,
 		"attempt", a.Attempt, "outcome", outcome, "ms", took.Milliseconds(), "trace", tracing.IDOf(a.TraceParent),
@@ -169,11 +171,31 @@ func (e *Engine) logAttempt(a attempt, took time.Duration) {
 	if a.Event != nil {
 		attributes = append(attributes, "subject", a.Event.Subject)
 	}
-	if a.outcome.Verdict != effect.Done {
-		attributes = append(attributes, "status", a.outcome.Status, "reason", string(a.outcome.Reason),
-			"error", a.outcome.Error, "next", a.pause.String())
+	if a.outcome.Verdict == effect.Done {
+		e.log.Info("effect.attempted", attributes...)
+		e.troubles.Over(e.life, goesOutWith(a), "effects.again", "kind", string(a.Kind))
+		return
 	}
-	e.log.Log(e.life, level, "effect.attempted", attributes...)
+	attributes = append(attributes, "status", a.outcome.Status, "reason", string(a.outcome.Reason),
+		"error", a.outcome.Error, "next", a.pause.String())
+	if !heldUp(a) {
+		e.log.Warn("effect.attempted", attributes...)
+		return
+	}
+	e.troubles.Trouble(e.life, goesOutWith(a), fmt.Sprint(a.outcome.Deferred), "effect.attempted", attributes...)
+}
+
+// goesOutWith names what an effect gets out or is held up with: all events go to one NATS.
+func goesOutWith(a attempt) string {
+	if a.Event != nil {
+		return string(a.Kind)
+	}
+	return string(a.Kind) + " " + a.AppID
+}
+
+// heldUp reports whether an effect was not tried, or is an event that got no further than others.
+func heldUp(a attempt) bool {
+	return a.outcome.Verdict == effect.Retry && (a.outcome.Deferred || a.Event != nil && !a.outcome.Forbidden)
 }
 
 // logPanic writes where a panic came from. Its value is left out, since it may hold

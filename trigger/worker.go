@@ -30,9 +30,11 @@ func (e *Engine) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		guarded.Run(e.log, "look", "", func() {
 			if err := e.look(ctx, partitions); err != nil {
-				e.log.Warn("ledger.unreadable", "error", err.Error())
+				e.troubles.Trouble(ctx, "ledger", "", "ledger.unreadable", "error", err.Error())
 				sleep(ctx, e.jitter(4*e.poll))
+				return
 			}
+			e.troubles.Over(ctx, "ledger", "ledger.readable")
 		})
 		select {
 		case <-ctx.Done():
@@ -327,14 +329,16 @@ func (c *claimed) readBody(definitions *store.Store) error {
 }
 
 // sweepUp periodically removes expired records, until ctx ends, and checks whether Redis is
-// full. All replicas do so: what one has removed, another does not find.
+// full, or a part of it away. All replicas do so: what one has removed, another does not find.
 func (e *Engine) sweepUp(ctx context.Context) {
 	full := false
 	for sleep(ctx, e.jitter(e.sweep)) {
 		guarded.Run(e.log, "sweep", "", func() {
-			full = e.watchMemory(ctx, full)
-			if err := errors.Join(e.ledger.Forget(ctx), e.ledger.ForgetExplained(ctx)); err != nil && ctx.Err() == nil {
-				e.log.Warn("records.unforgotten", "error", err.Error())
+			full = e.watchRedis(ctx, full)
+			if err := errors.Join(e.ledger.Forget(ctx), e.ledger.ForgetExplained(ctx)); err == nil {
+				e.troubles.Over(ctx, "sweep", "records.forgotten")
+			} else if ctx.Err() == nil {
+				e.troubles.Trouble(ctx, "sweep", "", "records.unforgotten", "error", err.Error())
 			}
 			e.writeUses(ctx)
 		})
@@ -346,8 +350,10 @@ func (e *Engine) sweepUp(ctx context.Context) {
 
 // writeUses writes down how often tools were set off here.
 func (e *Engine) writeUses(ctx context.Context) {
-	if err := e.uses.Flush(ctx); err != nil && ctx.Err() == nil {
-		e.log.Warn("uses.unwritten", "error", err.Error())
+	if err := e.uses.Flush(ctx); err == nil {
+		e.troubles.Over(ctx, "uses", "uses.written")
+	} else if ctx.Err() == nil {
+		e.troubles.Trouble(ctx, "uses", "", "uses.unwritten", "error", err.Error())
 	}
 }
 

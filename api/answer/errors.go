@@ -105,11 +105,20 @@ func plainProblem(err error) *Problem {
 	case errors.Is(err, keyspace.ErrMemory):
 		return NewProblem(http.StatusServiceUnavailable, "Redis is full: it is at its maxmemory. Nothing was stored; what deletes or revokes still works. Send the request again later, under the same id where it has one").With("Retry-After", later)
 	case IsUnavailable(err):
-		return NewProblem(http.StatusServiceUnavailable, "the store does not answer; send the request again, under the same id where it has one").With("Retry-After", Soon)
+		return NewProblem(http.StatusServiceUnavailable, "the store "+storeSays(err)+"; send the request again, under the same id where it has one").With("Retry-After", Soon)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return NewProblem(http.StatusServiceUnavailable, "the request ended before its answer was there; send it again").With("Retry-After", Soon)
 	}
 	return NewProblem(http.StatusInternalServerError, "internal error")
+}
+
+// storeSays is what the store does instead of what it was asked for: its own word, if it gave one.
+func storeSays(err error) string {
+	var refused *keyspace.Refusal
+	if errors.As(err, &refused) {
+		return refused.Public()
+	}
+	return "does not answer"
 }
 
 // IsUnavailable reports whether the store did not answer.

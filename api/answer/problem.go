@@ -33,6 +33,8 @@ type Problem struct {
 	MessageID string `json:"messageId,omitempty"`
 	// Triggers is a list of what a message has set off that was to be taken back.
 	Triggers any `json:"triggers,omitempty"`
+	// Services is a list of those behind Earshot, as a probe was asked for it.
+	Services any `json:"services,omitempty"`
 
 	// code is a word for programs, where a client of OpenAI's asks.
 	code string

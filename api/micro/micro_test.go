@@ -64,7 +64,7 @@ func (w *world) run(change ...func(*micro.Options)) (end func()) {
 	o := micro.Options{
 		REST: w, AdminKey: secret.New("the-admin-key"), Program: "v0.9", Logger: slog.New(slog.NewJSONHandler(&w.log, nil)),
 		Connect: func(trouble nats.ErrHandler) (*nats.Conn, error) {
-			return emitter.Dial(w.nats.URL(), "requests", trouble)
+			return emitter.Dial(w.nats.URL(), "requests", emitter.Login{}, trouble)
 		},
 	}
 	for _, one := range change {
@@ -423,7 +423,7 @@ func TestWhatNATSDeniesIsSaid(t *testing.T) {
 			ctx, end := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			service := micro.New(micro.Options{REST: w, Logger: slog.New(slog.NewJSONHandler(&w.log, nil)), Connect: func(trouble nats.ErrHandler) (*nats.Conn, error) {
-				return emitter.Dial(strings.Replace(w.nats.URL(), "://", "://earshot:e@", 1), "requests", trouble)
+				return emitter.Dial(strings.Replace(w.nats.URL(), "://", "://earshot:e@", 1), "requests", emitter.Login{}, trouble)
 			}})
 			go func() { ended <- service.Run(ctx) }()
 			w.until(denied.log, func() bool {

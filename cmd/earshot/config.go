@@ -21,6 +21,7 @@ import (
 	"earshot/httpcall/guard"
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/provider"
+	"earshot/repositories/certfiles"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -30,8 +31,10 @@ import (
 // environment variable as well; the flag wins.
 type config struct {
 	Addr          string
-	RedisURL      secret.Secret    // may hold a password
-	NATSURL       secret.Secret    // may hold a password
+	RedisURL      secret.Secret   // may hold a password
+	NATSURL       secret.Secret   // may hold a password
+	RedisTLS      certfiles.Files // for rediss://
+	NATSLogin     emitter.Login
 	ownNATS       string           // URL of the server that dev brings along
 	screen        *activity.Screen // shows what happens; nil: it is logged
 	OpenAIKey     secret.Secret
@@ -88,6 +91,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 	s.text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
 	s.credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis, redis://user:password@host:port/db (with TLS rediss://); several hosts with commas between them are a Redis Cluster; redis+sentinel://hosts/master/db is the master behind sentinels, ?sentinel_password their own password")
 	s.credential(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream, nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket; several servers with commas between them are a cluster")
+	registerFiles(s, "Redis", &c.RedisTLS)
+	registerLogin(s, &c.NATSLogin)
 	c.registerModels(s)
 	s.text(&c.Embedding.Model, "openai-embedding-model", "OPENAI_EMBEDDING_MODEL", "", "model that ranks tools by what texts mean, beside their words, where a model is offered some of many and where tools are searched; empty: none does")
 	s.text(&c.Embedding.BaseURL, "openai-embedding-base-url", "OPENAI_EMBEDDING_BASE_URL", "", "`URL` of its endpoint, where it is not that of OPENAI_BASE_URL")

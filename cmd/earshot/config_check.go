@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"earshot/cmd/earshot/client"
+	"earshot/cmd/earshot/redisdb"
 	"earshot/matcher/llm/provider"
 )
 
@@ -48,6 +49,19 @@ func (c *config) embedder() (provider.Config, error) {
 		return own, fmt.Errorf("OPENAI_EMBEDDING_MODEL (--openai-embedding-model) is %q, and there is no endpoint to ask: set OPENAI_API_KEY, OPENAI_BASE_URL or OPENAI_EMBEDDING_BASE_URL", own.Model)
 	}
 	return provider.Config{Key: c.OpenAIKey, BaseURL: c.OpenAIBaseURL, Model: own.Model}, nil
+}
+
+// checkFiles returns a fault for each file that cannot be used: the first connection is too late
+// to find out.
+func (c *config) checkFiles(now time.Time) error {
+	faults := []error{c.checkCertificate(now)}
+	if !c.RedisURL.Empty() { // else dev brings its own
+		faults = append(faults, redisdb.CheckFiles(c.RedisURL.Reveal(), c.RedisTLS, now))
+	}
+	if !c.NATSURL.Empty() {
+		faults = append(faults, c.NATSLogin.Check(c.NATSURL.Reveal(), now))
+	}
+	return errors.Join(faults...)
 }
 
 // checkCertificate reads the certificate that HTTPS is to be served with: the first

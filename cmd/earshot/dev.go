@@ -17,6 +17,8 @@ import (
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/embedded"
 	"earshot/cmd/earshot/terminal"
+	"earshot/emitter"
+	"earshot/repositories/certfiles"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 )
@@ -36,7 +38,7 @@ func newDev(env environment) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			given := cmd.Flags().Changed
-			if err := errors.Join(c.forDevelopment(given, d.noKeys), c.checkCertificate(env.now()), d.source.watchable()); err != nil {
+			if err := errors.Join(c.forDevelopment(given, d.noKeys), c.checkFiles(env.now()), d.source.watchable()); err != nil {
 				return err
 			}
 			if err := d.checkNATSPort(c, given("nats-port")); err != nil {
@@ -221,7 +223,7 @@ func embed(c *config, natsPort int, log *slog.Logger) (func() error, error) {
 			return nil, err
 		}
 		closers = append(closers, func() error { store.Close(); return nil })
-		c.RedisURL = secret.New(store.URL())
+		c.RedisURL, c.RedisTLS = secret.New(store.URL()), certfiles.Files{}
 	}
 	if c.NATSURL.Empty() {
 		nats, err := embedded.StartNATS("", natsPort, max(embedded.MinNATSBytes, 2*int64(c.StreamMax)), log)
@@ -229,7 +231,7 @@ func embed(c *config, natsPort int, log *slog.Logger) (func() error, error) {
 			return nil, errors.Join(err, closeAll())
 		}
 		closers = append(closers, nats.Close)
-		c.NATSURL, c.ownNATS = secret.New(nats.URL()), nats.URL()
+		c.NATSURL, c.NATSLogin, c.ownNATS = secret.New(nats.URL()), emitter.Login{}, nats.URL()
 	}
 	return closeAll, nil
 }

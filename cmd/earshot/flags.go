@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"earshot/cmd/earshot/client"
+	"earshot/emitter"
+	"earshot/repositories/certfiles"
 	"earshot/repositories/fault"
 	"earshot/repositories/files"
 	"earshot/repositories/secret"
@@ -68,6 +70,26 @@ func (s settings) list(into *[]string, name, env, usage string) {
 func (s settings) value(into pflag.Value, name, env, usage string) {
 	s.Var(into, name, usage)
 	s.named(name, env)
+}
+
+// registerFiles declares the flags that name the files for TLS to a service.
+func registerFiles(s settings, of string, into *certfiles.Files) {
+	for _, one := range []struct {
+		into       *string
+		file, says string
+	}{
+		{&into.CA, "ca", "`FILE` in PEM with the authorities that certificates of " + of + " must be signed by; without one those of the system are trusted"},
+		{&into.Cert, "cert", "`FILE` in PEM with the certificate, and those up to its root, that " + of + " is shown"},
+		{&into.Key, "key", "`FILE` in PEM with the private key of that certificate"},
+	} {
+		s.text(one.into, strings.ToLower(of)+"-"+one.file+"-file", strings.ToUpper(of+"_"+one.file)+"_FILE", "", one.says)
+	}
+}
+
+// registerLogin declares the flags that name the files with which NATS is reached.
+func registerLogin(s settings, into *emitter.Login) {
+	s.text(&into.Creds, "nats-creds-file", "NATS_CREDS_FILE", "", "`FILE` with the credentials of a user of NATS, as nsc writes it, or with the seed of an nkey")
+	registerFiles(s, "NATS", &into.TLS)
 }
 
 // fromEnvironment sets the flags that were not given from their environment variables, and

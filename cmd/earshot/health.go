@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,16 +57,17 @@ func newHealth(env environment) *cobra.Command {
 		Use:   "health",
 		Short: "Ask whether a service is ready",
 		Long: "Ask /readyz of a service, as health checks of containers do: exits with 0 where it is\n" +
-			"ready, and with 1 and a line that says why where it is not. It needs no key. Without\n" +
-			"--server it asks the replica that EARSHOT_ADDR has listening on this machine, over HTTPS\n" +
-			"where EARSHOT_TLS_CERT is set.",
+			"ready, and with 1 and a line that says why where it is not. A shard of a Redis Cluster that\n" +
+			"is away is named behind \"ready\". It needs no key. Without --server it asks the replica that\n" +
+			"EARSHOT_ADDR has listening on this machine, over HTTPS where EARSHOT_TLS_CERT is set.",
 		Example: "  earshot health\n  earshot health --server https://earshot.example",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := p.ask(cmd.Context()); err != nil {
+			away, err := p.ask(cmd.Context())
+			if err != nil {
 				return err
 			}
-			fmt.Fprintln(env.out, "ready")
+			fmt.Fprintln(env.out, strings.Join(append([]string{"ready"}, away...), "; "))
 			return nil
 		},
 	}
@@ -80,26 +82,46 @@ func newHealth(env environment) *cobra.Command {
 	return cmd
 }
 
-// ask returns why the service is not ready.
-func (p *healthProbe) ask(ctx context.Context) error {
+// ask returns why the service is not ready, or what is away although it is ready.
+func (p *healthProbe) ask(ctx context.Context) (away []string, err error) {
 	asked := &client.Client{Server: p.server, HTTP: &http.Client{CheckRedirect: refuseRedirect}}
 	if p.timeout <= 0 {
-		return fmt.Errorf("--timeout is %s; it must be more than 0, as in %s", p.timeout, healthTimeout)
+		return nil, fmt.Errorf("--timeout is %s; it must be more than 0, as in %s", p.timeout, healthTimeout)
 	}
 	if p.server == "" {
 		address, err := dialable(p.addr)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		asked.Server, asked.HTTP.Transport = p.scheme()+address, ownTransport()
 	}
 	bounded, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	_, err := asked.Call(bounded, http.MethodGet, "/readyz", nil)
+	body, err := asked.Call(bounded, http.MethodGet, "/readyz?verbose", nil)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("%s does not answer within %s", client.Redacted(asked.Server), p.timeout)
+		return nil, fmt.Errorf("%s does not answer within %s", client.Redacted(asked.Server), p.timeout)
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return partsAway(body), nil
+}
+
+// partsAway lists what /readyz?verbose names; nothing of what is no answer to it.
+func partsAway(body []byte) (list []string) {
+	var told struct {
+		Services []struct {
+			Name string
+			Away []struct{ Name, Says string }
+		}
+	}
+	_ = json.Unmarshal(body, &told)
+	for _, one := range told.Services {
+		for _, part := range one.Away {
+			list = append(list, fmt.Sprintf("%s %s: %s", one.Name, part.Name, part.Says))
+		}
+	}
+	return list
 }
 
 // refuseRedirect has a redirect be no answer: what it leads to says nothing of the service.

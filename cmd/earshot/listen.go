@@ -39,6 +39,7 @@ func newListen(env environment) *cobra.Command {
 	flags.TextVar(&l.url, "nats-url", secret.Secret{}, "`URL` of the NATS server; that of earshot dev where none is given (NATS_URL)")
 	flags.SetAnnotation("nats-url", fileAnnotation, []string{"yes"})     //nolint:errcheck // the flag exists
 	flags.SetAnnotation("nats-url", envAnnotation, []string{"NATS_URL"}) //nolint:errcheck // the flag exists
+	registerLogin(settings{flags}, &l.login)
 	flags.StringVar(&l.since, "since", "", "`TIME` to begin at: so long ago, as 10m, or 2026-12-01T09:00:00Z")
 	flags.BoolVar(&l.json, "json", false, "print each event as a line of JSON, with all that is in it")
 	flags.IntVar(&l.count, "count", 0, "end after `N` events; 0 goes on until it is stopped")
@@ -50,6 +51,7 @@ type subscriber struct {
 	env    environment
 	client *client.Client // tells where NATS is, where no URL is given
 	url    secret.Secret
+	login  emitter.Login
 	since  string
 	json   bool
 	count  int
@@ -70,8 +72,12 @@ func (l *subscriber) run(ctx context.Context, subject string) error {
 		}
 		options.DeliverPolicy, options.OptStartTime = jetstream.DeliverByStartTimePolicy, &from
 	}
+	login, err := l.checked()
+	if err != nil {
+		return err
+	}
 	at := l.address(ctx)
-	conn, err := nats.Connect(at, nats.Name("earshot listen"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1))
+	conn, err := nats.Connect(at, append(login, nats.Name("earshot listen"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1))...)
 	if err != nil {
 		return fmt.Errorf("no NATS server answers at %s: %w; start one with: earshot dev, or name it with --nats-url or NATS_URL",
 			shownServers(at), withoutAddress(err))
@@ -90,6 +96,22 @@ func (l *subscriber) run(ctx context.Context, subject string) error {
 		return fmt.Errorf("listen to %q: %w", subject, err)
 	}
 	return l.follow(ctx, consumer)
+}
+
+// checked are the options of a connection with the login for the given URL; none for the server
+// of earshot dev, which asks for nothing.
+func (l *subscriber) checked() ([]nats.Option, error) {
+	if l.url.Empty() {
+		return nil, nil
+	}
+	list := l.url.Reveal()
+	if err := emitter.CheckURLs(list); err != nil {
+		return nil, fmt.Errorf("NATS_URL (--nats-url): %w", err)
+	}
+	if err := l.login.Check(list, l.env.now()); err != nil {
+		return nil, err
+	}
+	return l.login.Options()
 }
 
 // askTimeout bounds asking the service where NATS is: where there is none, that is no fault.

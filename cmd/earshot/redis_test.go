@@ -136,7 +136,7 @@ func TestMasterThatWritesWhenItIsCutOffIsWarnedOfOrRefused(t *testing.T) {
 	w := newWorld(t)
 	redistest.RunReplica(t, w.redis)
 	r := w.serve()
-	r.log.Await(t, `"level":"WARN","msg":"redis.cutoff".*set min-replicas-to-write 1`)
+	r.log.Await(t, `"level":"WARN","msg":"redis.cutoff","server":"`+w.redis.Addr()+`".*set min-replicas-to-write 1`)
 	require.Zero(t, r.stop())
 	require.Contains(t, w.refused("--strict-redis"), "set min-replicas-to-write 1")
 	require.NoError(t, w.client().ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())

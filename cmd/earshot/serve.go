@@ -31,7 +31,7 @@ func newServe(env environment) *cobra.Command {
 			"  EARSHOT_ADMIN_KEY=change-me EARSHOT_SECRET_KEY=$(cat secret.key) \\\n  earshot serve",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(c.required(), c.check(), c.checkCertificate(env.now())); err != nil {
+			if err := errors.Join(c.required(), c.check(), c.checkFiles(env.now())); err != nil {
 				return err
 			}
 			log := c.logger(env.err)
@@ -138,7 +138,7 @@ func (s *service) admit(ctx context.Context) error {
 		return nil
 	}
 	return redisdb.Admission{
-		URL: s.config.RedisURL.Reveal(), Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
+		URL: s.config.RedisURL.Reveal(), TLS: s.config.RedisTLS, Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
 		Also: s.admitData, Pause: s.env.pause, Log: s.log,
 	}.Open(ctx, s.redisGate)
 }

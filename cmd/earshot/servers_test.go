@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -243,6 +244,23 @@ func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
 	}
 	node := cluster.Holding(keyspace.KeysOf(apps[0]).Due())
 	node.Kill()
+	slot, err := w.client().ClusterKeySlot(t.Context(), firstDueOf(cluster, node)).Result()
+	require.NoError(t, err)
+	shard := fmt.Sprintf("shard of slot %d", slot)
+	for _, r := range w.replicas {
+		w.until("one shard is away", func() bool { return strings.Contains(w.ask(r, "GET", "/readyz?verbose", "").Body, shard) })
+		require.JSONEq(t, `{"status":"ready"}`, w.ask(r, "GET", "/readyz", "").Body, "the others have their apps")
+	}
+	require.JSONEq(t, `{"status":"ready","services":[
+		{"name":"redis","state":"partly","away":[{"name":"`+shard+`","says":"no answer"}]},
+		{"name":"nats","state":"ready"},{"name":"this replica","state":"ready"}]}`, w.call(200, "GET", "/readyz?verbose", "").Body)
+	health := command(t, map[string]string{"EARSHOT_URL": w.replicas[0].url}, "health")
+	require.Equal(t, commandResult{0, "ready; redis " + shard + ": no answer\n", ""}, health)
+	w.until("it is counted", func() bool {
+		return strings.Contains(w.call(200, "GET", "/metrics", "").Body, "\nearshot_redis_shards_away 1\n")
+	})
+	require.Contains(t, w.replicas[0].log.String(), node.Addr(), "the log says where it is")
+
 	w.nats.Stop()
 	got := post(apps[0], "m1")
 	require.Equal(t, http.StatusServiceUnavailable, got.Status, got.Body)
@@ -250,7 +268,7 @@ func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
 	got = post(apps[1], "m1")
 	require.Equal(t, http.StatusOK, got.Status, got.Body)
 	require.Equal(t, "pending", read[posted](t, got).Matches[0].Event.State)
-	require.Contains(t, w.call(503, "GET", "/readyz", "").Body, "redis")
+	require.Contains(t, w.call(503, "GET", "/readyz", "").Body, "not ready: no answer from nats")
 
 	w.nats.Start()
 	w.until("what is owed for the others is delivered", func() bool { return len(w.events("tool.trigger."+apps[1]+".>")) == 1 })
@@ -261,6 +279,60 @@ func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
 	w.until("its apps are back", func() bool { return post(apps[0], "m1").Status == http.StatusOK })
 	w.rest()
 	require.Len(t, w.events("tool.trigger."+apps[0]+".>"), 1)
+}
+
+// firstDueOf is the key by whose slot a node is named: that of its first partition.
+func firstDueOf(cluster *redistest.Cluster, node *redistest.Server) string {
+	for _, key := range keyspace.AllDue() {
+		if cluster.Holding(key) == node {
+			return key
+		}
+	}
+	return ""
+}
+
+// TestNATSWithoutAQuorumIsNotReady stops two of three servers, of which the last goes on answering.
+func TestNATSWithoutAQuorumIsNotReady(t *testing.T) {
+	t.Parallel()
+	leaveOutWhenShort(t)
+	cluster := natstest.RunCluster(t, 3)
+	w := newWorld(t)
+	w.env["NATS_URL"] = cluster.URL()
+	r := w.serve("--nats-replicas", "3")
+	w.put("/v1/apps/clinic", `{}`)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book"}]}`)
+	w.rest()
+	cluster.Servers[0].Stop()
+	cluster.Servers[1].Stop()
+	const leaderless = `{"name":"nats","state":"away","says":"takes no events: its stream has no leader"}`
+	w.until("the stream has no leader", func() bool {
+		got := w.ask(r, "GET", "/readyz?verbose", "")
+		return got.Status == http.StatusServiceUnavailable && strings.Contains(got.Body, leaderless)
+	})
+	for range 3 { // it stays so
+		require.Contains(t, w.call(503, "GET", "/readyz", "").Body, "not ready: nats takes no events: its stream has no leader")
+	}
+	require.Equal(t, "pending", w.say("s1", "m1", "call book {}").Matches[0].Event.State, "messages are decided all the same")
+	cluster.Servers[1].Start()
+	w.until("it is ready again", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	w.rest()
+}
+
+// TestRedisThatTakesNoWritesIsToldByItsOwnWords has a master want a replica that it has not.
+func TestRedisThatTakesNoWritesIsToldByItsOwnWords(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1)
+	operator := w.client()
+	require.NoError(t, operator.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	require.Contains(t, w.call(503, "GET", "/readyz", "").Body, `"not ready: redis answers NOREPLICAS"`)
+	require.Contains(t, w.call(503, "GET", "/readyz?verbose", "").Body, `{"name":"redis","state":"away","says":"NOREPLICAS Not enough good replicas to write."}`)
+	require.Contains(t, w.call(503, "POST", messagesPath("s1"), messageBody("m1", "call book {}")).Body, "the store answers NOREPLICAS; send the request again")
+	got := command(t, map[string]string{"EARSHOT_URL": w.replicas[0].url}, "health")
+	require.Contains(t, got.err, "redis answers NOREPLICAS")
+	require.NoError(t, operator.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
+	w.call(200, "GET", "/readyz", "")
+	w.replicas[0].log.Await(t, `("msg":"ready.again","service":"redis","held":2)`) // health asked as well
+	require.Len(t, regexp.MustCompile(`"msg":"ready.failed".*NOREPLICAS`).FindAllString(w.replicas[0].log.String(), -1), 1)
 }
 
 func TestLeaderOfANATSClusterThatStopsUnderLoadLosesNothing(t *testing.T) {

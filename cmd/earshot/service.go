@@ -92,7 +92,7 @@ func newService(c config, embeddedRedis bool, env environment, log *slog.Logger)
 
 func (s *service) openStore(embedded bool) error {
 	redis.SetLogger(redisdb.Logger{Log: s.log})
-	client, err := redisdb.Open(s.config.RedisURL.Reveal())
+	client, err := redisdb.Open(s.config.RedisURL.Reveal(), s.config.RedisTLS)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *service) openStore(embedded bool) error {
 
 func (s *service) openEmitter() (err error) {
 	s.emitter, err = emitter.Connect(s.config.NATSURL.Reveal(), emitter.Options{
-		MaxAge: s.config.StreamMaxAge, MaxBytes: int64(s.config.StreamMax), Replicas: s.config.NATSReplicas, Logger: s.log,
+		MaxAge: s.config.StreamMaxAge, MaxBytes: int64(s.config.StreamMax), Replicas: s.config.NATSReplicas, Login: s.config.NATSLogin, Logger: s.log,
 		Now: s.env.now,
 	})
 	if err != nil {
@@ -237,7 +237,7 @@ const mostChats = 1024
 // dialNATS makes the connection that requests over NATS come by. It is not that of the events,
 // whose delivery a flood of requests would hold up.
 func (s *service) dialNATS(trouble nats.ErrHandler) (*nats.Conn, error) {
-	return emitter.Dial(s.config.NATSURL.Reveal(), "earshot-requests", trouble)
+	return emitter.Dial(s.config.NATSURL.Reveal(), "earshot-requests", s.config.NATSLogin, trouble)
 }
 
 func (s *service) listen() (err error) {
@@ -283,10 +283,24 @@ func (s *service) close() error {
 	return errors.Join(faults...)
 }
 
-// redisReady reports whether Redis answers and is the one that the secret key is for.
+// redisReady reports whether Redis takes writes, of a cluster at least one shard, and is the one
+// that the secret key is for.
 func (s *service) redisReady(ctx context.Context) error {
-	if err := s.store.Ping(ctx); err != nil || s.db.Embedded {
-		return err
+	shards := s.db.Shards(ctx)
+	away := &api.Away{}
+	for _, shard := range shards {
+		if shard.Err != nil {
+			away.Parts = append(away.Parts, api.Part{Name: shard.Name, Err: shard.Err})
+		}
+	}
+	if away.All = len(away.Parts) == len(shards); away.All {
+		return away
+	}
+	if len(away.Parts) > 0 {
+		return away
+	}
+	if s.db.Embedded {
+		return nil
 	}
 	err := s.store.CheckSecretKey(ctx)
 	if errors.Is(err, store.ErrSecretKey) {

@@ -117,8 +117,9 @@ func TestListenSaysWhatIsInItsWay(t *testing.T) {
 		"listen foo.bar":                            `no event has the subject "foo.bar"; events have these: tool.trigger.>`,
 		"listen --since yesterday":                  `--since is "yesterday"; it must be a duration`,
 		"listen --nats-url nats://u:pw@127.0.0.1:1": "no NATS server answers at nats://u:xxxxx@127.0.0.1:1",
-		"listen --nats-url nats://u:pw@x/y@h:1":     "no NATS server answers at nats://xxxxx@h:1",
-		"listen --nats-url ::h":                     "no NATS server answers at ::h",
+		"listen --nats-url nats://u:pw@x/y@h:1":     "NATS_URL (--nats-url): NATS URL 1 cannot be read",
+		"listen --nats-url ::h":                     "NATS_URL (--nats-url): NATS URL 1 cannot be read",
+		"listen --nats-url nats://h?creds=c":        "NATS_CREDS_FILE",
 	} {
 		r := command(t, nil, strings.Fields(args)...)
 		require.Equal(t, 1, r.code, args)

@@ -15,6 +15,7 @@ import (
 
 	"earshot/cmd/earshot/redisdb"
 	"earshot/cmd/earshot/terminal"
+	"earshot/repositories/certfiles"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -25,6 +26,7 @@ import (
 type verification struct {
 	env      environment
 	redisURL secret.Secret // may hold a password
+	redisTLS certfiles.Files
 	keep     store.Retention
 	mend     bool
 	mayOwe   bool
@@ -54,6 +56,7 @@ func newVerify(env environment) *cobra.Command {
 func (v *verification) register(flags *pflag.FlagSet) {
 	set := settings{flags}
 	set.credential(&v.redisURL, "redis-url", "REDIS_URL", "`URL` of the Redis of the service, as serve reads it")
+	registerFiles(set, "Redis", &v.redisTLS)
 	set.duration(&v.keep.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long the service keeps records that have delivered everything")
 	set.duration(&v.keep.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long it keeps those that have failed")
 	flags.BoolVar(&v.mend, "mend", false, "mend what can be mended")
@@ -70,7 +73,7 @@ func (v *verification) run(ctx context.Context) error {
 		return err
 	}
 	redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})
-	client, err := redisdb.Open(v.redisURL.Reveal())
+	client, err := redisdb.Open(v.redisURL.Reveal(), v.redisTLS)
 	if err != nil {
 		return err
 	}
@@ -98,6 +101,9 @@ func (v *verification) check() error {
 	var faults []error
 	if v.redisURL.Empty() {
 		faults = append(faults, errors.New("REDIS_URL (--redis-url) is not set: it names the Redis of the service, as in redis://127.0.0.1:6379; what dev keeps without one is gone with it"))
+	}
+	if err := redisdb.CheckFiles(v.redisURL.Reveal(), v.redisTLS, v.env.now()); !v.redisURL.Empty() && err != nil {
+		faults = append(faults, err)
 	}
 	for name, keep := range map[string]time.Duration{"--retention (EARSHOT_RETENTION)": v.keep.Done, "--dead-retention (EARSHOT_DEAD_RETENTION)": v.keep.Dead} {
 		if keep < time.Second {

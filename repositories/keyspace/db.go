@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -140,26 +141,58 @@ var notOurFault = []string{
 
 // Unavailable wraps an error of go-redis with ErrUnavailable where the server or the
 // way to it is to blame, and with ErrMemory as well where the server is full. It keeps redis.Nil and the errors of a faulty command.
+// What a server says itself of why it does not serve is in a Refusal.
 func Unavailable(err error) error {
 	if err == nil || errors.Is(err, redis.Nil) {
 		return err
 	}
-	if reply := redis.Error(nil); errors.As(err, &reply) {
-		switch {
-		case !blamesServer(reply.Error()):
-			return err
-		case strings.HasPrefix(reply.Error(), "OOM"):
-			return fmt.Errorf("%w: %w: %w", ErrUnavailable, ErrMemory, err)
-		}
+	reply := redis.Error(nil)
+	if !errors.As(err, &reply) {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	refused := &Refusal{reply: err}
+	if refused.word = blamed(reply.Error()); refused.word == "" {
+		return err
+	}
+	refused.text = reply.Error()
+	if refused.word == "OOM" {
+		return fmt.Errorf("%w: %w: %w", ErrUnavailable, ErrMemory, refused)
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, refused)
 }
 
-func blamesServer(reply string) bool {
+// blamed is the word of a reply by which the server is to blame, empty where it is not.
+func blamed(reply string) string {
 	for _, prefix := range notOurFault {
 		if strings.HasPrefix(reply, prefix) {
-			return true
+			return prefix
 		}
 	}
-	return false
+	return ""
+}
+
+// Refusal is the error reply of a server that answers and cannot serve now.
+type Refusal struct {
+	word, text string
+	reply      error
+}
+
+// Error is what go-redis says.
+func (r *Refusal) Error() string { return r.reply.Error() }
+
+// Unwrap returns the error of go-redis.
+func (r *Refusal) Unwrap() error { return r.reply }
+
+// Public is the text for clients, which follows the word redis: its word for what is wrong.
+func (r *Refusal) Public() string { return "answers " + r.word }
+
+// placing are the words of replies that name hosts or users.
+var placing = []string{"MOVED", "ASK", "NOPERM", "WRONGPASS", "NOAUTH"}
+
+// Words is what Redis says, as far as everybody may read it.
+func (r *Refusal) Words() string {
+	if slices.Contains(placing, r.word) {
+		return r.word
+	}
+	return r.text
 }

@@ -7,7 +7,6 @@ package store
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -91,26 +90,6 @@ func (s *Store) OnWrite(written func(*repositories.Repository)) { s.written = wr
 
 // SessionTTL is the idle time after which a session expires.
 func (s *Store) SessionTTL() time.Duration { return s.ttl }
-
-// Ping reports whether Redis answers and takes writes, of a cluster for every partition:
-// a node answers PING for itself when its cluster serves nobody. The error is ErrMemory
-// as well where a node is full.
-func (s *Store) Ping(ctx context.Context) error {
-	pipe := s.db.Pipeline()
-	for _, key := range keyspace.AllDue() {
-		if s.db.Embedded {
-			pipe.Exists(ctx, key)
-		} else {
-			pipe.Eval(ctx, mayWrite, []string{key})
-		}
-	}
-	_, err := pipe.Exec(ctx)
-	return keyspace.Unavailable(err)
-}
-
-// mayWrite writes nothing, and is refused wherever a script that writes is: by a Redis
-// that is full, or a replica.
-const mayWrite = "#!lua\nreturn 1"
 
 // Load decodes the stored form of a repository, or takes it from the cache.
 func (s *Store) Load(appID, stored string) (*repositories.Repository, error) {

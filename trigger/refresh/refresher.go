@@ -13,6 +13,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/guarded"
+	"earshot/repositories/spells"
 	"earshot/repositories/store"
 )
 
@@ -55,15 +56,17 @@ func New(o Options) *Refresher { return &Refresher{o} }
 func (r *Refresher) Run(ctx context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
-	slots := make(chan struct{}, atOnce)
+	slots, troubles := make(chan struct{}, atOnce), spells.New(r.Logger)
 	for r.Pause(ctx, tick) == nil {
 		room := cap(slots) - len(slots)
 		if room == 0 {
 			continue
 		}
 		due, err := r.Store.DueRefreshes(ctx, lease, room)
-		if err != nil && ctx.Err() == nil {
-			r.Logger.Warn("sources.undue", "error", err.Error())
+		if err == nil {
+			troubles.Over(ctx, "sources", "sources.due")
+		} else if ctx.Err() == nil {
+			troubles.Trouble(ctx, "sources", "", "sources.undue", "error", err.Error())
 		}
 		for _, one := range due {
 			under.Go(func() {

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"earshot/repositories/certfiles"
 	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/spells"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
@@ -29,6 +31,7 @@ const maxPause = 5 * time.Second
 // Admission is the check of a Redis before the service uses it.
 type Admission struct {
 	URL      string
+	TLS      certfiles.Files
 	Strict   bool // refuse what may lose data, instead of warning of it
 	Replicas int  // that must have what was written; 0 asks for none
 	// Also checks what is stored there, after the rest, and brings it to the present format.
@@ -41,7 +44,7 @@ type Admission struct {
 // Open checks Redis as soon as it answers, over a connection of its own, and opens the
 // gate. It returns nil if ctx ends before, and an ErrRefused if Redis must not be used.
 func (a Admission) Open(ctx context.Context, gate *Gate) error {
-	client, err := Open(a.URL)
+	client, err := Open(a.URL, a.TLS)
 	if err != nil {
 		return err
 	}
@@ -49,9 +52,11 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 	db := &keyspace.DB{UniversalClient: client}
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = maxPause
+	troubles := spells.New(a.Log)
 	for {
 		err := a.check(ctx, db)
 		if err == nil {
+			troubles.Over(ctx, "redis", "redis.available")
 			gate.Open()
 			return nil
 		}
@@ -59,15 +64,25 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 		if errors.Is(err, ErrRefused) {
 			return err
 		}
-		event := "redis.unavailable"
+		event, how := "redis.unavailable", howOf(err)
 		if errors.Is(err, format.ErrWait) {
-			event = "format.waiting"
+			event, how = "format.waiting", err.Error() // it says how far it is
 		}
-		a.Log.Warn(event, "error", err.Error())
+		troubles.Trouble(ctx, "redis", how, event, "error", err.Error())
 		if a.Pause(ctx, pauses.NextBackOff()) != nil {
 			return nil // the service ends
 		}
 	}
+}
+
+// howOf tells the ways apart in which Redis is unavailable. Texts of errors would not do: they name
+// ports that are others each time, and of a cluster whichever node was first.
+func howOf(err error) string {
+	var refused *keyspace.Refusal
+	if errors.As(err, &refused) {
+		return refused.Public()
+	}
+	return "no answer"
 }
 
 // check looks at every master of a cluster. Where its configuration may not be read, as
@@ -184,7 +199,7 @@ func (a Admission) checkPersistence(ctx context.Context, server redis.Cmdable) e
 	if setting(ctx, server, "appendonly") != "no" {
 		return nil
 	}
-	return a.object("redis.volatile", "it keeps no append-only file: what is accepted is lost when it restarts; set appendonly yes and appendfsync always")
+	return a.object(server, "redis.volatile", "it keeps no append-only file: what is accepted is lost when it restarts; set appendonly yes and appendfsync always")
 }
 
 // checkReplicas looks at a master that a replica may replace, under sentinels or in a
@@ -199,21 +214,36 @@ func (a Admission) checkReplicas(ctx context.Context, server redis.Cmdable) erro
 	count, _, _ := strings.Cut(rest, "\r")
 	replicas, _ := strconv.Atoi(count)
 	if replicas > 0 && setting(ctx, server, "min-replicas-to-write") == "0" {
-		err = a.object("redis.cutoff", "it goes on writing when it is cut off from its replicas, and loses that when another is made the master; set min-replicas-to-write 1 and min-replicas-max-lag 10")
+		err = a.object(server, "redis.cutoff", "it goes on writing when it is cut off from its replicas, and loses that when another is made the master; set min-replicas-to-write 1 and min-replicas-max-lag 10")
 	}
 	if replicas < a.Replicas {
-		a.Log.Warn("redis.replicas", "warning", fmt.Sprintf("it has %d replicas, and --redis-wait asks for %d: messages are answered 503 until it has them", replicas, a.Replicas))
+		a.Log.Warn("redis.replicas", "server", a.nameOf(server), "warning", fmt.Sprintf("it has %d replicas, and --redis-wait asks for %d: messages are answered 503 until it has them", replicas, a.Replicas))
 	}
 	return err
 }
 
 // object refuses Redis if the check is strict, and warns otherwise.
-func (a Admission) object(event, text string) error {
+func (a Admission) object(server redis.Cmdable, event, text string) error {
 	if a.Strict {
 		return fmt.Errorf("%w: %s", ErrRefused, text)
 	}
-	a.Log.Warn(event, "warning", text)
+	a.Log.Warn(event, "server", a.nameOf(server), "warning", text)
 	return nil
+}
+
+// nameOf is where a server is, for the log; one behind sentinels goes by the name that they have
+// for it, as it may be another a moment later.
+func (a Admission) nameOf(server redis.Cmdable) string {
+	if options, err := ParseURL(a.URL); err == nil && options.MasterName != "" {
+		return options.MasterName
+	}
+	if db, is := server.(*keyspace.DB); is {
+		server = db.UniversalClient
+	}
+	if client, is := server.(*redis.Client); is {
+		return client.Options().Addr
+	}
+	return ""
 }
 
 // setting returns a setting of the server, or nothing if it may not be read.

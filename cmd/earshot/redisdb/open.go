@@ -5,14 +5,17 @@ package redisdb
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"earshot/repositories/certfiles"
 	"earshot/repositories/format"
 )
 
@@ -31,11 +34,15 @@ const (
 	layoutAge = 2 * time.Second
 )
 
-// Open makes the client of a URL (see ParseURL). It does not connect yet.
-func Open(url string) (redis.UniversalClient, error) {
+// Open makes the client of a URL (see ParseURL), whose connections by TLS have what the files
+// hold when they are made. It does not connect yet.
+func Open(url string, files certfiles.Files) (redis.UniversalClient, error) {
 	options, err := ParseURL(url)
 	if err != nil {
 		return nil, err
+	}
+	if !files.Empty() && options.TLSConfig != nil {
+		options.Dialer = dialer(files, options.TLSConfig)
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ReadTimeout, ReadTimeout
 	options.PoolSize, options.ContextTimeoutEnabled, options.ClientName = poolSize, true, clientName(format.Known(format.Steps()))
@@ -46,6 +53,35 @@ func Open(url string) (redis.UniversalClient, error) {
 	cluster.ClusterStateReloadInterval = layoutAge
 	return redis.NewClusterClient(cluster), nil
 }
+
+// dialer connects by TLS, to sentinels and nodes of a cluster as well.
+func dialer(files certfiles.Files, base *tls.Config) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		config, err := files.Config(base)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
+	}
+}
+
+// CheckFiles returns all faults of the files for a URL, which was checked.
+func CheckFiles(url string, files certfiles.Files, now time.Time) error {
+	faults := []error{files.Check(service, now)}
+	switch options, err := ParseURL(url); {
+	case err != nil || files.Empty():
+	case options.TLSConfig == nil:
+		faults = append(faults, errors.New("REDIS_URL (--redis-url) is without TLS, and files for TLS are named (REDIS_CA_FILE, REDIS_CERT_FILE, REDIS_KEY_FILE): begin it with rediss"))
+	case files.CA != "" && options.TLSConfig.InsecureSkipVerify:
+		faults = append(faults, fmt.Errorf("REDIS_URL (--redis-url) has skip_verify, which trusts anybody, and %s says who is trusted: leave one of them out", certfiles.Setting(service, "ca")))
+	}
+	return errors.Join(faults...)
+}
+
+// service is what the settings of the files begin with.
+const service = "REDIS"
 
 // Gate is a hook of a client that lets no command through to Redis before it is opened:
 // nothing may be read from or written to a Redis that cannot be used. Commands wait for the

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/repositories/certfiles"
 	"earshot/repositories/redistest"
 )
 
@@ -47,7 +48,7 @@ func TestCommandsWaitForTheFirstCheckOfRedisAndNoLonger(t *testing.T) {
 func TestSlotsOfAMasterThatDiedAreFoundWhereTheyAreNow(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.RunCluster(t)
-	client, err := Open(cluster.URL())
+	client, err := Open(cluster.URL(), certfiles.Files{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	died, heir := cluster.Nodes[0], cluster.Nodes[len(cluster.Nodes)-1] // has a greater epoch, and is believed

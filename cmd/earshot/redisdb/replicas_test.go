@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/repositories/certfiles"
 	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
@@ -15,7 +16,7 @@ import (
 func TestProgramsOfBeforeAreFoundByTheirConnections(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
-	client, err := Open(server.URL())
+	client, err := Open(server.URL(), certfiles.Files{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	db, known := &keyspace.DB{UniversalClient: client}, format.Known(format.Steps())

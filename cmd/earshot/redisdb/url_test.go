@@ -6,6 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/certfiles"
 )
 
 func TestRedisURLSaysWhereRedisIs(t *testing.T) {
@@ -60,7 +62,7 @@ func TestRedisURLMakesTheClientOfItsKind(t *testing.T) {
 	for text, cluster := range map[string]bool{
 		"redis://a": false, "redis://a,b": true, "redis+sentinel://a,b/m": false,
 	} {
-		client, err := Open(text)
+		client, err := Open(text, certfiles.Files{})
 		require.NoError(t, err)
 		_, is := client.(*redis.ClusterClient)
 		require.Equal(t, cluster, is, text)

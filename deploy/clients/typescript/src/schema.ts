@@ -2121,6 +2121,8 @@ export interface components {
             }[];
             /** @description Of a message that is kept undecided: send it again under this id. */
             messageId?: string;
+            /** @description What is behind a replica that is not ready, where verbose asks for it. */
+            services?: components["schemas"]["ServiceState"][];
             /** @description The HTTP status. */
             status: number;
             /** @description The problem in short; the same for all of its type. */
@@ -2132,6 +2134,13 @@ export interface components {
              * @description The kind of problem: about:blank where the status says it all, else where it is described.
              */
             type: string;
+        };
+        /** @description A replica that can do its work for some app. */
+        Ready: {
+            /** @description What is behind it, where verbose asks for it. */
+            services?: components["schemas"]["ServiceState"][];
+            /** @description ready. */
+            status: string;
         };
         /**
          * @description auth: credentials are missing or refused. request: the call was refused or cannot be made. timeout: nobody answered in time. blocked: the address may not be reached. outcome_unknown: nobody knows whether it arrived, and it must not be sent twice. cancelled: whoever asked for an answer has ended the waiting.
@@ -2411,6 +2420,25 @@ export interface components {
             /** @description The URL without user and password. */
             url: string;
         };
+        /** @description How a service behind a replica is. */
+        ServiceState: {
+            /** @description Its parts that are away. */
+            away?: {
+                /** @description shard of slot N: the master of a Redis Cluster that holds this slot, and others. */
+                name: string;
+                /** @description Why, in its own words where it answers. */
+                says: string;
+            }[];
+            /** @description redis, nats or this replica. */
+            name: string;
+            /** @description Why it is away, in its own words where it answers. */
+            says?: string;
+            /**
+             * @description partly: something can be done with it. away: nothing can.
+             * @enum {string}
+             */
+            state: "ready" | "partly" | "away";
+        };
         /** @description A conversation. */
         Session: {
             /** @description The app. */
@@ -2645,7 +2673,7 @@ export interface components {
         };
         /** @description How the service is. */
         Status: {
-            /** @description alive or ready. */
+            /** @description alive. */
             status: string;
         };
         /** @description An app as it was put, credentials as ***. */
@@ -3033,6 +3061,11 @@ export interface components {
          * @example friday
          */
         value: string;
+        /**
+         * @description Tells of each service how it is, and what of it is away, in Redis's and NATS's own words; false does not.
+         * @example true
+         */
+        verbose: string;
         /**
          * @description The session, where the path names none.
          * @example s1

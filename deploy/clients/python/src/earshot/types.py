@@ -1245,8 +1245,21 @@ class Problem(_Problem, total=False):
     errors: List[ProblemErrorsItem]
     # Of a message that is kept undecided: send it again under this id.
     messageId: str
+    # What is behind a replica that is not ready, where verbose asks for it.
+    services: List[ServiceState]
     # What a message has set off that was to be taken back as a draft.
     triggers: List[Match]
+
+
+class _Ready(TypedDict):
+    # ready.
+    status: str
+
+
+class Ready(_Ready, total=False):
+    """A replica that can do its work for some app."""
+    # What is behind it, where verbose asks for it.
+    services: List[ServiceState]
 
 
 class _RecordEvidenceValue(TypedDict):
@@ -1489,6 +1502,29 @@ class Sent(_Sent, total=False):
     body: str
     # The headers of the tool and its source.
     headers: Dict[str, str]
+
+
+class ServiceStateAwayItem(TypedDict):
+    """A part that is away."""
+    # shard of slot N: the master of a Redis Cluster that holds this slot, and others.
+    name: str
+    # Why, in its own words where it answers.
+    says: str
+
+
+class _ServiceState(TypedDict):
+    # redis, nats or this replica.
+    name: str
+    # partly: something can be done with it. away: nothing can.
+    state: Literal['ready', 'partly', 'away']
+
+
+class ServiceState(_ServiceState, total=False):
+    """How a service behind a replica is."""
+    # Its parts that are away.
+    away: List[ServiceStateAwayItem]
+    # Why it is away, in its own words where it answers.
+    says: str
 
 
 class _Session(TypedDict):
@@ -1744,7 +1780,7 @@ class SourceState(_SourceState, total=False):
 
 class Status(TypedDict):
     """How the service is."""
-    # alive or ready.
+    # alive.
     status: str
 
 

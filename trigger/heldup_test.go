@@ -1,0 +1,96 @@
+package trigger_test
+
+import (
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/devtest"
+	"earshot/repositories/redistest"
+	"earshot/trigger/effect"
+)
+
+// logged is a world whose engines log to what is returned, all levels.
+func logged(t *testing.T) (*world, *devtest.Lines) {
+	out := &devtest.Lines{}
+	w := idleWorld(t, redistest.Run(t), 0)
+	w.log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w.store, w.engine = w.replica()
+	_, w.keeper = w.replica()
+	w.run(w.keeper)
+	return w, out
+}
+
+// linesOf counts the lines of an event at a level.
+func linesOf(log *devtest.Lines, level, event string) int {
+	return len(regexp.MustCompile(`(?m)level=`+level+` msg=`+regexp.QuoteMeta(event)+` `).FindAllString(log.String(), -1))
+}
+
+// TestAnOutageOfNATSIsAFewLines has many sessions try their events as often as in a minute: ten
+// sessions once in a second.
+func TestAnOutageOfNATSIsAFewLines(t *testing.T) {
+	t.Parallel()
+	w, out := logged(t)
+	w.put("", "desk", `{"tools":[{"name":"book"}]}`)
+	w.events.answers(func(effect.Effect) effect.Outcome {
+		return effect.Outcome{Verdict: effect.Retry, Deferred: true, Error: "NATS is not connected"}
+	})
+	for i := range 10 {
+		_, err := w.sayOn(w.engine, fmt.Sprint("s", i), "m1", "book {}")
+		require.NoError(t, err)
+	}
+	w.until("events were tried for a minute", func() bool { return linesOf(out, "DEBUG", "effect.attempted") >= 600 })
+	w.events.answers(nil)
+	w.rest()
+	_, err := w.sayOn(w.engine, "s0", "m2", "book {}") // the first replica finds out as well
+	require.NoError(t, err)
+	w.rest()
+	require.LessOrEqual(t, linesOf(out, "WARN", "effect.attempted"), 2, "one for each replica")
+	require.Positive(t, linesOf(out, "INFO", "effects.again"))
+	require.LessOrEqual(t, linesOf(out, "INFO", "effects.again"), 2)
+	held := 0
+	for _, line := range regexp.MustCompile(`msg=effects.again kind=event held=(\d+)`).FindAllStringSubmatch(out.String(), -1) {
+		var n int
+		_, err := fmt.Sscan(line[1], &n)
+		require.NoError(t, err)
+		held += n
+	}
+	require.Equal(t, linesOf(out, "DEBUG", "effect.attempted"), held)
+}
+
+func TestCallsThatAreNotEvenTriedAreALineForEachApp(t *testing.T) {
+	t.Parallel()
+	w, out := logged(t)
+	w.put("", "desk", `{"tools":[{"name":"book","url":"http://desk.example"}]}`)
+	w.calls.answers(func(effect.Effect) effect.Outcome {
+		return effect.Outcome{Verdict: effect.Retry, Deferred: true, Error: "the store is not available"}
+	})
+	_, err := w.say("m1", "book {}")
+	require.NoError(t, err)
+	w.until("it was put off often", func() bool { return linesOf(out, "DEBUG", "effect.attempted") >= 20 })
+	require.LessOrEqual(t, linesOf(out, "WARN", "effect.attempted"), 2, "one for each replica")
+
+	w.calls.answers(func(effect.Effect) effect.Outcome {
+		return effect.Outcome{Verdict: effect.Retry, Error: "500"}
+	})
+	before := linesOf(out, "WARN", "effect.attempted")
+	w.until("each attempt at an endpoint has its line", func() bool { return linesOf(out, "WARN", "effect.attempted") >= before+5 })
+	w.calls.answers(nil)
+	w.rest()
+}
+
+func TestAnOutageOfRedisIsALineOfItsLedger(t *testing.T) {
+	t.Parallel()
+	w, out := logged(t)
+	w.rest()
+	w.server.Stop()
+	w.until("the ledger was looked at often", func() bool { return linesOf(out, "DEBUG", "ledger.unreadable") >= 3 })
+	w.server.Start()
+	w.until("it is there again", func() bool { return linesOf(out, "INFO", "ledger.readable") == 1 })
+	require.Equal(t, 1, linesOf(out, "WARN", "ledger.unreadable"))
+	require.Equal(t, 1, strings.Count(out.String(), "ledger.readable held="))
+}
