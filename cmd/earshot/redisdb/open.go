@@ -39,6 +39,7 @@ func Open(url string) (redis.UniversalClient, error) {
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ReadTimeout, ReadTimeout
 	options.PoolSize, options.ContextTimeoutEnabled, options.ClientName = poolSize, true, clientName(format.Known(format.Steps()))
+	options.DisableIdentity = true // CLIENT SETINFO, which an ACL of Redis 7.0 cannot name
 	if options.MasterName != "" || len(options.Addrs) == 1 {
 		return redis.NewUniversalClient(options), nil
 	}
