@@ -110,7 +110,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	c.registerIngress(s)
 	s.text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "file with the certificate, and those up to its root, to serve HTTPS with")
 	s.text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "file with the certificate's private key")
-	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has taken (no append-only file, replicas without min-replicas-to-write) instead of warning")
+	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has taken (no append-only file, replicas without min-replicas-to-write, settings that cannot be read) instead of warning")
 	s.number(&c.RedisReplicas.Count, "redis-wait", "EARSHOT_REDIS_WAIT", 0, "replicas of Redis that must have a message, and its decision, before it is answered; else 503")
 	s.duration(&c.RedisReplicas.Timeout, "redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT", redisdb.DefaultReplicaWait, "how long these are waited for")
 }
