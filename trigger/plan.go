@@ -342,7 +342,7 @@ func orEmpty(values map[string]any) map[string]any {
 	return values
 }
 
-// storedCall is the body of a call effect in the ledger.
+// storedCall is the body of a call effect in the ledger. Package sealing seals its tool anew.
 type storedCall struct {
 	Tool        string          `json:"tool"` // sealed
 	Event       json.RawMessage `json:"event"`

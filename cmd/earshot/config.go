@@ -98,8 +98,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	s.text(&c.Embedding.BaseURL, "openai-embedding-base-url", "OPENAI_EMBEDDING_BASE_URL", "", "`URL` of its endpoint, where it is not that of OPENAI_BASE_URL")
 	s.credential(&c.Embedding.Key, "openai-embedding-api-key", "OPENAI_EMBEDDING_API_KEY", "`KEY` of its endpoint; OPENAI_API_KEY goes to no other endpoint than that of the LLM")
 	s.credential(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer `KEY` that may do everything")
-	s.credential(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
-	s.credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted")
+	registerSecretKeys(c, s)
 	s.text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may be at: deny, allow, or CIDRs with commas between them")
 	s.text(&c.Proxies, "trusted-proxies", "EARSHOT_TRUSTED_PROXIES", "", "addresses or CIDRs, with commas between them, of proxies whose X-Forwarded-For names the client; needed behind a proxy, where all clients have one address otherwise")
 	s.text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
@@ -116,9 +115,15 @@ func (c *config) register(flags *pflag.FlagSet) {
 	c.registerIngress(s)
 	s.text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "file with the certificate, and those up to its root, to serve HTTPS with")
 	s.text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "file with the certificate's private key")
-	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has taken (no append-only file, replicas without min-replicas-to-write) instead of warning")
+	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has taken (no append-only file, replicas without min-replicas-to-write, settings that cannot be read) instead of warning")
 	s.number(&c.RedisReplicas.Count, "redis-wait", "EARSHOT_REDIS_WAIT", 0, "replicas of Redis that must have a message, and its decision, before it is answered; else 503")
 	s.duration(&c.RedisReplicas.Timeout, "redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT", redisdb.DefaultReplicaWait, "how long these are waited for")
+}
+
+// registerSecretKeys declares the flags of the keys that seal credentials.
+func registerSecretKeys(c *config, s settings) {
+	s.credential(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
+	s.credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted, until earshot reseal was run")
 }
 
 // registerModels declares the flags that say which model decides.

@@ -131,7 +131,7 @@ func newRoot(env environment) *cobra.Command {
 		},
 	}
 	root.AddCommand(newDev(env), newServe(env), newEval(env), newValidate(env), newApply(env), newMigrate(env), newImport(env),
-		newChat(env), newListen(env), newTriggers(env), newVerify(env), newHealth(env), newSchema(env), newVersion())
+		newChat(env), newListen(env), newTriggers(env), newVerify(env), newReseal(env), newDoctor(env), newHealth(env), newSchema(env), newVersion())
 	root.SetFlagErrorFunc(explainFlag)
 	fitHelp(root, terminal.Width(env.out, env.lookup))
 	return root

@@ -59,6 +59,49 @@ func TestRedisWithoutAppendOnlyFileIsWarnedOfOrRefused(t *testing.T) {
 	require.Contains(t, w.refused("--strict-redis"), "appendonly yes")
 }
 
+// asUser has replicas use a user of Redis with these rights.
+func (w *world) asUser(rights ...any) {
+	w.t.Helper()
+	require.NoError(w.t, w.client().Do(w.t.Context(), append([]any{"ACL", "SETUSER", "earshot", "reset", "on", ">p", "~*", "&*"}, rights...)...).Err())
+	w.env["REDIS_URL"] = strings.Replace(w.redis.URL(), "redis://", "redis://earshot:p@", 1)
+}
+
+// TestRedisThatMayNotBeAskedIsToldOf has users as hosted servers give them.
+func TestRedisThatMayNotBeAskedIsToldOf(t *testing.T) {
+	t.Parallel()
+	w := onRedis(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
+	w.asUser("+@all", "-@dangerous", "-@admin")
+	r := w.serve()
+	r.log.Await(t, `"level":"WARN","msg":"redis.unchecked","warning":"it does not let its user read its version, maxmemory-policy, appendonly, its replicas, .*\+config\|get \+info.*deploy/package/redis-acl.conf`)
+	require.Zero(t, r.stop())
+	require.Contains(t, w.refused("--strict-redis"), "it does not let its user read its version, maxmemory-policy, appendonly")
+
+	w.asUser("+@all", "-@dangerous", "-@admin", "+info")
+	require.Contains(t, w.refused(), "maxmemory-policy is allkeys-lru", "INFO says so")
+	require.NoError(t, w.client().ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
+	r = w.serve()
+	r.log.Await(t, `"msg":"redis.volatile"`)
+	require.Zero(t, r.stop())
+	require.NotContains(t, r.log.String(), "redis.unchecked")
+	require.Contains(t, w.refused("--strict-redis"), "appendonly yes")
+	require.NoError(t, w.client().ConfigSet(t.Context(), "appendonly", "yes").Err())
+	require.Zero(t, w.serve("--strict-redis").stop())
+
+	redistest.RunReplica(t, w.redis)
+	require.Contains(t, w.refused("--strict-redis"), "set min-replicas-to-write 1")
+	require.NoError(t, w.client().ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	require.Zero(t, w.serve("--strict-redis").stop())
+}
+
+func TestRedisWithoutTheCommandConfigIsReadByInfo(t *testing.T) {
+	t.Parallel()
+	w := onRedis(t, "--rename-command", "CONFIG", "", "--appendonly", "no")
+	r := w.serve()
+	r.log.Await(t, `"msg":"redis.volatile"`)
+	require.Zero(t, r.stop())
+	require.NotContains(t, r.log.String(), "redis.unchecked")
+}
+
 func TestRedisThatIsAsItShouldBeIsTakenWithoutAWord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -92,6 +92,7 @@ func (s *service) run(told context.Context) error {
 		running.Go(func() { s.intake.Run(ctx, s.engine.TakeAnswer) })
 		running.Go(func() { s.refresher.Run(ctx) })
 		running.Go(func() { s.started(ctx) })
+		running.Go(func() { s.watchSealed(ctx) })
 		running.Go(func() { s.takeRequests(ctx, cancel) })
 		running.Go(func() { s.watchFormat(ctx, cancel) })
 		s.engine.Run(ctx)
@@ -114,6 +115,13 @@ func (s *service) takeRequests(ctx context.Context, fail func(error)) {
 	}
 	if err := s.ingress.Run(ctx); err != nil {
 		fail(err)
+	}
+}
+
+// watchSealed tells what no key opens. The store of dev is empty when it starts, and has one key.
+func (s *service) watchSealed(ctx context.Context) {
+	if !s.db.Embedded {
+		s.sealed.Run(ctx)
 	}
 }
 

@@ -47,6 +47,7 @@ import (
 	"earshot/trigger/asked"
 	"earshot/trigger/erasure"
 	"earshot/trigger/refresh"
+	"earshot/trigger/sealing"
 	"earshot/trigger/sqlquery"
 )
 
@@ -62,6 +63,7 @@ type service struct {
 	matcher   *chain.Chain
 	space     *embeddings.Space // nil: no model embeds
 	sealer    *store.Sealer
+	sealed    *sealing.Watch
 	emitter   *emitter.Emitter
 	tail      *emitter.Tail
 	intake    *intake.Intake
@@ -108,6 +110,7 @@ func (s *service) openStore(embedded bool) error {
 		return err
 	}
 	s.store = store.New(s.db, store.Options{Sealer: s.sealer, SessionTTL: s.config.SessionTTL, Retention: s.config.Retention, Now: s.env.now})
+	s.sealed = sealing.NewWatch(sealing.Walk{DB: s.db, Sealer: s.sealer}, s.log, s.env.now, s.env.pause)
 	return nil
 }
 
@@ -148,7 +151,7 @@ func (s *service) openEngine() (err error) {
 		return err
 	}
 	models := newLLMMetrics()
-	registry.MustRegister(buildInfo(), guarded.Metrics(), metrics, models, s.emitter, room.New(s.env.now, s.redisMemory, s.emitter.Room), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(buildInfo(), guarded.Metrics(), metrics, models, s.emitter, s.sealed, room.New(s.env.now, s.redisMemory, s.emitter.Room), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	of := s.config.models(s.log, s.env)
 	of.Observe, of.HTTPClient = models.observe, provider.NewHTTPClient(s.config.MaxTurns)
 	if s.openSpace(); s.space != nil {

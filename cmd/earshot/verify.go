@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -15,22 +16,20 @@ import (
 
 	"earshot/cmd/earshot/redisdb"
 	"earshot/cmd/earshot/terminal"
-	"earshot/repositories/certfiles"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/secret"
 	"earshot/repositories/store"
+	"earshot/trigger/sealing"
 	"earshot/trigger/verify"
 )
 
 // verification is a look at the ledger of a Redis.
 type verification struct {
-	env      environment
-	redisURL secret.Secret // may hold a password
-	redisTLS certfiles.Files
-	keep     store.Retention
-	mend     bool
-	mayOwe   bool
-	json     bool
+	env    environment
+	config config // REDIS_URL, which may hold a password, and the keys
+	keep   store.Retention
+	mend   bool
+	mayOwe bool
+	json   bool
 }
 
 func newVerify(env environment) *cobra.Command {
@@ -44,7 +43,9 @@ func newVerify(env environment) *cobra.Command {
 			"is no fault: --allow-owed exits with 1 for what is orphaned or impossible alone.\n" +
 			"Without --mend nothing is written. With it what can be mended is, so that nothing is lost\n" +
 			"and nothing fires twice; the exit code is 1 then where something is left. Only Redis is\n" +
-			"needed, by REDIS_URL, and the retentions that the service has.",
+			"needed, by REDIS_URL, and the retentions that the service has. With EARSHOT_SECRET_KEY, and\n" +
+			"EARSHOT_SECRET_KEY_OLD where there is one, it counts as well what each key seals, and exits\n" +
+			"with 1 where no key opens something.",
 		Example: "  REDIS_URL=redis://127.0.0.1:6379 earshot verify\n  earshot verify --redis-url redis://127.0.0.1:6379 --mend --json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) },
@@ -55,8 +56,9 @@ func newVerify(env environment) *cobra.Command {
 
 func (v *verification) register(flags *pflag.FlagSet) {
 	set := settings{flags}
-	set.credential(&v.redisURL, "redis-url", "REDIS_URL", "`URL` of the Redis of the service, as serve reads it")
-	registerFiles(set, "Redis", &v.redisTLS)
+	set.credential(&v.config.RedisURL, "redis-url", "REDIS_URL", "`URL` of the Redis of the service, as serve reads it")
+	registerFiles(set, "Redis", &v.config.RedisTLS)
+	registerSecretKeys(&v.config, set)
 	set.duration(&v.keep.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long the service keeps records that have delivered everything")
 	set.duration(&v.keep.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long it keeps those that have failed")
 	flags.BoolVar(&v.mend, "mend", false, "mend what can be mended")
@@ -69,11 +71,12 @@ func (v *verification) register(flags *pflag.FlagSet) {
 const verifyPause = 2 * time.Second
 
 func (v *verification) run(ctx context.Context) error {
-	if err := v.check(); err != nil {
+	sealer, err := v.check()
+	if err != nil {
 		return err
 	}
 	redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})
-	client, err := redisdb.Open(v.redisURL.Reveal(), v.redisTLS)
+	client, err := redisdb.Open(v.config.RedisURL.Reveal(), v.config.RedisTLS)
 	if err != nil {
 		return err
 	}
@@ -86,23 +89,51 @@ func (v *verification) run(ctx context.Context) error {
 		DB: db, Mend: v.mend, Done: v.keep.Done, Dead: v.keep.Dead,
 		Pause: func(ctx context.Context) error { return v.env.pause(ctx, verifyPause) },
 	})
+	said := verified{Report: report}
+	if err == nil && sealer != nil {
+		said.Sealed, err = v.sealed(ctx, db, sealer)
+	}
+	v.print(said)
 	if err != nil {
-		v.print(report)
 		return fmt.Errorf("it was not looked through: %w", err)
 	}
-	v.print(report)
+	if said.Sealed != nil && said.Sealed.None() > 0 {
+		return exitWith(1)
+	}
 	if owes := report.Owed.Messages+report.Owed.Calls+report.Owed.Events > 0; !report.Clean() || owes && !v.mayOwe {
 		return exitWith(1)
 	}
 	return nil
 }
 
-func (v *verification) check() error {
+// verified is what is printed.
+type verified struct {
+	*verify.Report
+	Sealed *sealing.Tally `json:"sealed,omitempty"` // nil: no key was given
+}
+
+// sealed counts what each key seals.
+func (v *verification) sealed(ctx context.Context, db *keyspace.DB, sealer *store.Sealer) (*sealing.Tally, error) {
+	found, err := sealing.Walk{DB: db, Sealer: sealer, After: func(ctx context.Context, _ sealing.Progress) error { return ctx.Err() }}.Run(ctx)
+	return &found.Tally, err
+}
+
+// printSealed prints what each key seals.
+func printSealed(out io.Writer, found sealing.Tally) {
+	fmt.Fprintf(out, "sealed      by the newest key: %s; by the old one: %s; by none that is here: %s\n",
+		found.Words(sealing.ByCurrent), found.Words(sealing.ByOld), found.Words(sealing.ByNone))
+	if found.None() > 0 {
+		fmt.Fprintln(out, "note: what no key opens cannot be used: give the key that has sealed it as EARSHOT_SECRET_KEY_OLD (--secret-key-old)")
+	}
+}
+
+// check returns what opens credentials, nil where no key was given.
+func (v *verification) check() (sealer *store.Sealer, err error) {
 	var faults []error
-	if v.redisURL.Empty() {
+	if v.config.RedisURL.Empty() {
 		faults = append(faults, errors.New("REDIS_URL (--redis-url) is not set: it names the Redis of the service, as in redis://127.0.0.1:6379; what dev keeps without one is gone with it"))
 	}
-	if err := redisdb.CheckFiles(v.redisURL.Reveal(), v.redisTLS, v.env.now()); !v.redisURL.Empty() && err != nil {
+	if err := redisdb.CheckFiles(v.config.RedisURL.Reveal(), v.config.RedisTLS, v.env.now()); !v.config.RedisURL.Empty() && err != nil {
 		faults = append(faults, err)
 	}
 	for name, keep := range map[string]time.Duration{"--retention (EARSHOT_RETENTION)": v.keep.Done, "--dead-retention (EARSHOT_DEAD_RETENTION)": v.keep.Dead} {
@@ -110,10 +141,13 @@ func (v *verification) check() error {
 			faults = append(faults, fmt.Errorf("%s is %s; it must be a second or more, as the service has it", name, keep))
 		}
 	}
-	return errors.Join(faults...)
+	if !v.config.SecretKey.Empty() {
+		sealer, err = v.config.sealer()
+	}
+	return sealer, errors.Join(append(faults, err)...)
 }
 
-func (v *verification) print(report *verify.Report) {
+func (v *verification) print(report verified) {
 	if v.json {
 		text, _ := json.Marshal(report) // texts and numbers always marshal
 		fmt.Fprintf(v.env.out, "%s\n", text)
@@ -127,13 +161,16 @@ func (v *verification) print(report *verify.Report) {
 	if v.mend {
 		fmt.Fprintf(v.env.out, "mended      %d\n", report.Mended)
 	}
+	if report.Sealed != nil {
+		printSealed(v.env.out, *report.Sealed)
+	}
 	for _, note := range report.Notes {
 		fmt.Fprintf(v.env.out, "note: %s\n", note)
 	}
 	if report.Keys == 0 {
 		fmt.Fprintln(v.env.out, "note: nothing of Earshot is in this Redis; is it the right one, and the right database?")
 	}
-	v.table(report)
+	v.table(report.Report)
 }
 
 func sinceWhen(seconds float64) string {

@@ -21,7 +21,7 @@ func TestVerifySaysWhatIsWrongAndMendsIt(t *testing.T) {
 	w.say("s1", "m1", "call book {}")
 	held := w.say("s1", "m2", "call lamp {}").Matches[0].TriggerID
 	w.rest()
-	require.Regexp(t, `(?s)^looked at   \d+ keys: 1 app, 1 session, 2 triggers\nowed        0 messages, 0 calls, 0 events; 1 held back, 0 failed\norphaned    0\nimpossible  0\n$`, w.ok("verify"))
+	require.Regexp(t, `(?s)^looked at   \d+ keys: 1 app, 1 session, 2 triggers\nowed        0 messages, 0 calls, 0 events; 1 held back, 0 failed\norphaned    0\nimpossible  0\nsealed      by the newest key: nothing; by the old one: nothing; by none that is here: nothing\n$`, w.ok("verify"))
 
 	k := keyspace.KeysOf("clinic")
 	require.NoError(t, w.client().ZRem(t.Context(), k.Lane(keyspace.LaneHeld), held).Err())

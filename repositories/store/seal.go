@@ -205,6 +205,51 @@ func (s *Sealer) openInto(appID, text string, record any, credentials func() []r
 	return nil
 }
 
+// Sealing is which key holds the credentials of a stored definition.
+type Sealing int
+
+const (
+	// Unsealed is what holds no credential.
+	Unsealed Sealing = iota
+	// ByCurrent is what the key has sealed that seals now.
+	ByCurrent
+	// ByOld is what one of the keys from before a rotation has sealed, in part at least.
+	ByOld
+	// ByNone is what holds a credential that no key opens.
+	ByNone
+)
+
+// Reseal returns a stored definition of an app, in the form of a record, a repository or a tool,
+// with all credentials that open sealed by the key that seals now, and how they were sealed. It
+// is the same text where nothing is to be changed. Nothing but the seals differs.
+func (s *Sealer) Reseal(appID, stored string) (string, Sealing) {
+	at := max(strings.IndexByte(stored, '{'), 0)
+	var record sealedRecord
+	if err := json.Unmarshal([]byte(stored[at:]), &record); err != nil {
+		return stored, ByNone
+	}
+	found, changed := Unsealed, false
+	for name, sealed := range record.Sealed {
+		opened, err := s.open(appID, name, record.Towards[name], sealed)
+		switch {
+		case err != nil:
+			found = ByNone
+		case s.seals(sealed):
+			found = max(found, ByCurrent)
+		default:
+			record.Sealed[name], found, changed = s.seal(appID, name, opened), max(found, ByOld), true
+		}
+	}
+	if !changed {
+		return stored, found
+	}
+	text, err := exactjson.Encode(record)
+	if err != nil {
+		return stored, ByNone
+	}
+	return stored[:at] + string(text), found
+}
+
 // A repository is stored as "revision generation record". The words before the record are
 // what scripts decide by; the record is opaque to them, since Lua's JSON would round its
 // numbers.

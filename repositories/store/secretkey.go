@@ -95,6 +95,49 @@ func (s *Store) CheckSecretKey(ctx context.Context) error {
 	return err
 }
 
+// errNotAdopted says that replicas do not seal with the secret key.
+var errNotAdopted = errors.New("no replica was started with it as EARSHOT_SECRET_KEY yet")
+
+// dropMark drops the mark of the key before the newest where the newest is as it was.
+//
+//	KEYS 1 marks
+//	ARGV current mark
+//	=>   ok, or conflict
+var dropMark = keyspace.NewFreeingScript(`
+if redis.call('HGET', KEYS[1], 'current') ~= ARGV[1] then return 'conflict' end
+redis.call('HDEL', KEYS[1], 'before')
+return 'ok'
+`)
+
+// Adopted returns an error where Redis is not marked as belonging to
+// the key that seals: what it seals could not be opened by replicas.
+func (s *Store) Adopted(ctx context.Context) error {
+	held, err := s.marks(ctx)
+	if err == nil && !(s.sealer.seals(held.current) && s.sealer.opens(held.current)) {
+		err = errNotAdopted
+	}
+	return err
+}
+
+// RetireSecretKey is for when credentials begin to be sealed with the newest key alone: a
+// process that has the one before it alone is not ready any more.
+func (s *Store) RetireSecretKey(ctx context.Context) error {
+	return again(ctx, func() error {
+		held, err := s.marks(ctx)
+		if err != nil || held.before == "" || s.sealer.seals(held.before) {
+			return err
+		}
+		if !s.sealer.seals(held.current) {
+			return errNotAdopted
+		}
+		reply, err := dropMark.Run(ctx, s.db, []string{keyspace.SecretKeyMarks}, held.current)
+		if err == nil && reply == "conflict" {
+			err = errConflict
+		}
+		return err
+	})
+}
+
 // Bounds of the search for a credential in a Redis that has no mark yet.
 const (
 	maxTried  = 10_000 // apps

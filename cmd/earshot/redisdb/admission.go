@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"earshot/repositories/certfiles"
+	"earshot/repositories/finding"
 	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/spells"
@@ -85,8 +86,7 @@ func howOf(err error) string {
 	return "no answer"
 }
 
-// check looks at every master of a cluster. Where its configuration may not be read, as
-// with many hosted ones, it is taken on trust.
+// check looks at every master of a cluster, and says of all that it finds at once.
 func (a Admission) check(ctx context.Context, db *keyspace.DB) error {
 	if err := checkKind(ctx, db); err != nil {
 		return err
@@ -94,13 +94,30 @@ func (a Admission) check(ctx context.Context, db *keyspace.DB) error {
 	if err := checkPartitions(ctx, db); err != nil {
 		return err
 	}
-	err := eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
-		return errors.Join(checkVersion(ctx, server), checkEviction(ctx, server), a.checkPersistence(ctx, server), a.checkReplicas(ctx, server))
-	})
+	found, err := examine(ctx, db, a.Replicas)
 	if err != nil {
 		return err
 	}
+	var faults []error
+	for _, one := range found {
+		faults = append(faults, a.judge(one))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
 	return a.Also(ctx, db)
+}
+
+// judge refuses what cannot be used, and where the check is strict what is in doubt. It warns of
+// the rest.
+func (a Admission) judge(f finding.Finding) error {
+	switch {
+	case f.Grade == finding.Unusable, f.Grade == finding.Doubtful && a.Strict:
+		return fmt.Errorf("%w: %s", ErrRefused, f.Text())
+	case f.Grade != finding.Good:
+		a.Log.Warn(f.Event, "server", cmp.Or(f.At, a.server()), "warning", f.Advice)
+	}
+	return nil
 }
 
 // eachMaster runs check on the server, or on all masters of a cluster at the same time.
@@ -171,86 +188,12 @@ func comparePartitions(stored string) error {
 	return nil
 }
 
-// minVersion is the first version whose scripts declare what they are (#!lua).
-const minVersion = 7
-
-func checkVersion(ctx context.Context, server redis.Cmdable) error {
-	info, err := server.Info(ctx, "server").Result()
-	if err != nil {
-		return nil //nolint:nilerr // may not be read
-	}
-	_, rest, _ := strings.Cut(info, "redis_version:")
-	major, _, _ := strings.Cut(rest, ".")
-	if n, err := strconv.Atoi(major); err == nil && n < minVersion {
-		return fmt.Errorf("%w: it is version %s, and %d is the oldest that can be used", ErrRefused, strings.Fields(rest)[0], minVersion)
-	}
-	return nil
-}
-
-func checkEviction(ctx context.Context, server redis.Cmdable) error {
-	policy := setting(ctx, server, "maxmemory-policy")
-	if policy == "" || policy == "noeviction" {
-		return nil
-	}
-	return fmt.Errorf("%w: its maxmemory-policy is %s, under which it drops what is owed; set it to noeviction", ErrRefused, policy)
-}
-
-func (a Admission) checkPersistence(ctx context.Context, server redis.Cmdable) error {
-	if setting(ctx, server, "appendonly") != "no" {
-		return nil
-	}
-	return a.object(server, "redis.volatile", "it keeps no append-only file: what is accepted is lost when it restarts; set appendonly yes and appendfsync always")
-}
-
-// checkReplicas looks at a master that a replica may replace, under sentinels or in a
-// cluster. If it is cut off from its replicas and goes on taking writes, those are lost
-// when it comes back, unless min-replicas-to-write stops it.
-func (a Admission) checkReplicas(ctx context.Context, server redis.Cmdable) error {
-	info, err := server.Info(ctx, "replication").Result()
-	if err != nil {
-		return nil //nolint:nilerr // may not be read
-	}
-	_, rest, _ := strings.Cut(info, "connected_slaves:")
-	count, _, _ := strings.Cut(rest, "\r")
-	replicas, _ := strconv.Atoi(count)
-	if replicas > 0 && setting(ctx, server, "min-replicas-to-write") == "0" {
-		err = a.object(server, "redis.cutoff", "it goes on writing when it is cut off from its replicas, and loses that when another is made the master; set min-replicas-to-write 1 and min-replicas-max-lag 10")
-	}
-	if replicas < a.Replicas {
-		a.Log.Warn("redis.replicas", "server", a.nameOf(server), "warning", fmt.Sprintf("it has %d replicas, and --redis-wait asks for %d: messages are answered 503 until it has them", replicas, a.Replicas))
-	}
-	return err
-}
-
-// object refuses Redis if the check is strict, and warns otherwise.
-func (a Admission) object(server redis.Cmdable, event, text string) error {
-	if a.Strict {
-		return fmt.Errorf("%w: %s", ErrRefused, text)
-	}
-	a.Log.Warn(event, "server", a.nameOf(server), "warning", text)
-	return nil
-}
-
-// nameOf is where a server is, for the log; one behind sentinels goes by the name that they have
-// for it, as it may be another a moment later.
-func (a Admission) nameOf(server redis.Cmdable) string {
-	if options, err := ParseURL(a.URL); err == nil && options.MasterName != "" {
-		return options.MasterName
-	}
-	if db, is := server.(*keyspace.DB); is {
-		server = db.UniversalClient
-	}
-	if client, is := server.(*redis.Client); is {
-		return client.Options().Addr
-	}
-	return ""
-}
-
-// setting returns a setting of the server, or nothing if it may not be read.
-func setting(ctx context.Context, server redis.Cmdable, name string) string {
-	found, err := server.ConfigGet(ctx, name).Result()
+// server is where Redis is, for the log; a master behind sentinels goes by the name that they have for
+// it, as it may be another server a moment later.
+func (a Admission) server() string {
+	options, err := ParseURL(a.URL)
 	if err != nil {
 		return ""
 	}
-	return found[name]
+	return cmp.Or(options.MasterName, options.Addrs[0])
 }

@@ -46,6 +46,7 @@ func Open(url string, files certfiles.Files) (redis.UniversalClient, error) {
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ReadTimeout, ReadTimeout
 	options.PoolSize, options.ContextTimeoutEnabled, options.ClientName = poolSize, true, clientName(format.Known(format.Steps()))
+	options.DisableIdentity = true // CLIENT SETINFO, which an ACL of Redis 7.0 cannot name
 	if options.MasterName != "" || len(options.Addrs) == 1 {
 		return redis.NewUniversalClient(options), nil
 	}

@@ -52,6 +52,7 @@ func TestDataOfEarlierVersionsIsWorkedOn(t *testing.T) {
 				u.endsItsTask()
 			}
 			u.isRead()
+			u.opens()
 			u.isDelivered()
 			u.goesOn()
 			u.owesNothing()
@@ -187,6 +188,25 @@ func (u *upgraded) isRead() {
 	require.Equal(u.t, "failed", u.call("t-dead")["state"])
 	require.Equal(u.t, "delivered", u.call("t-alarm")["state"])
 	u.ask(http.MethodGet, session+"/messages/m1/explain", "", http.StatusOK)
+}
+
+// opens finds a key for all that was sealed: of apps, repositories, and calls that are owed or held.
+func (u *upgraded) opens() {
+	var shown string
+	require.Eventually(u.t, func() bool {
+		response, err := http.Get(u.base + "/metrics")
+		if err != nil {
+			return false
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		shown = string(text)
+		return err == nil && strings.Contains(shown, "earshot_sealed{")
+	}, devtest.Patience, devtest.Glance)
+	require.Contains(u.t, shown, `earshot_sealed{key="current",what="apps"} 1`)
+	for _, what := range []string{"apps", "repositories", "calls"} {
+		require.Contains(u.t, shown, `earshot_sealed{key="none",what="`+what+`"} 0`)
+	}
 }
 
 func number(t *testing.T, text string) (n int) {

@@ -1,0 +1,155 @@
+package redisdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories/finding"
+	"earshot/repositories/keyspace"
+)
+
+// permitted are the commands that the service and its commands need, in the words of an ACL, each
+// as it is asked about: queued and never run, on a key that does not exist. Nothing else is sent
+// to Redis, and deploy/package/redis-acl.conf allows these and no others.
+var permitted = []struct {
+	name string
+	args []any
+}{
+	// All that a connection begins with.
+	{"client|setname", []any{"CLIENT", "SETNAME", "earshot"}}, {"select", []any{"SELECT", 0}},
+	// A cluster.
+	{"asking", []any{"ASKING"}}, {"cluster|slots", []any{"CLUSTER", "SLOTS"}}, {"command", []any{"COMMAND"}},
+	// Looks at the server.
+	{"client|list", []any{"CLIENT", "LIST"}}, {"config|get", []any{"CONFIG", "GET", "maxmemory"}}, {"info", []any{"INFO"}},
+	{"scan", []any{"SCAN", 0}}, {"time", []any{"TIME"}}, {"type", []any{"TYPE", probeKey}}, {"wait", []any{"WAIT", 0, 1}},
+	// Scripts.
+	{"eval", []any{"EVAL", "return 1", 1, probeKey}}, {"evalsha", []any{"EVALSHA", strings.Repeat("0", 40), 1, probeKey}},
+	// All keys.
+	{"del", []any{"DEL", probeKey}}, {"exists", []any{"EXISTS", probeKey}}, {"pexpire", []any{"PEXPIRE", probeKey, 1}}, {"pttl", []any{"PTTL", probeKey}},
+	// Texts and numbers.
+	{"decrby", []any{"DECRBY", probeKey, 1}}, {"get", []any{"GET", probeKey}}, {"getex", []any{"GETEX", probeKey}},
+	{"incrby", []any{"INCRBY", probeKey, 1}}, {"set", []any{"SET", probeKey, 1, "PX", 1}},
+	// Hashes.
+	{"hdel", []any{"HDEL", probeKey, "f"}}, {"hexists", []any{"HEXISTS", probeKey, "f"}}, {"hget", []any{"HGET", probeKey, "f"}}, {"hgetall", []any{"HGETALL", probeKey}},
+	{"hincrby", []any{"HINCRBY", probeKey, "f", 1}}, {"hkeys", []any{"HKEYS", probeKey}}, {"hlen", []any{"HLEN", probeKey}}, {"hmget", []any{"HMGET", probeKey, "f"}},
+	{"hscan", []any{"HSCAN", probeKey, 0}}, {"hset", []any{"HSET", probeKey, "f", 1}}, {"hsetnx", []any{"HSETNX", probeKey, "f", 1}},
+	{"hstrlen", []any{"HSTRLEN", probeKey, "f"}}, {"hvals", []any{"HVALS", probeKey}},
+	// Lists.
+	{"lindex", []any{"LINDEX", probeKey, 0}}, {"llen", []any{"LLEN", probeKey}}, {"lpop", []any{"LPOP", probeKey}}, {"lpos", []any{"LPOS", probeKey, "e"}},
+	{"lpush", []any{"LPUSH", probeKey, "e"}}, {"lrange", []any{"LRANGE", probeKey, 0, 0}}, {"lrem", []any{"LREM", probeKey, 0, "e"}},
+	{"ltrim", []any{"LTRIM", probeKey, 0, 0}}, {"rpush", []any{"RPUSH", probeKey, "e"}},
+	// Sorted sets.
+	{"zadd", []any{"ZADD", probeKey, 0, "e"}}, {"zcard", []any{"ZCARD", probeKey}}, {"zrange", []any{"ZRANGE", probeKey, 0, 0}},
+	{"zrangebylex", []any{"ZRANGEBYLEX", probeKey, "-", "+"}}, {"zrangebyscore", []any{"ZRANGEBYSCORE", probeKey, 0, 1}}, {"zrem", []any{"ZREM", probeKey, "e"}},
+	{"zremrangebyscore", []any{"ZREMRANGEBYSCORE", probeKey, 0, 1}}, {"zscan", []any{"ZSCAN", probeKey, 0}}, {"zscore", []any{"ZSCORE", probeKey, "e"}},
+	// What earshot doctor asks with, never with EXEC.
+	{"multi", nil}, {"discard", nil},
+}
+
+// probeKey is a key of ours that nobody writes.
+const probeKey = "earshot:{p00}:doctor"
+
+// keyPattern is what all keys of ours have in common.
+const keyPattern = "earshot:*"
+
+// userLine is the directive of Redis, or line of an ACL file, of a user that may do what Earshot
+// needs and nothing else.
+func userLine(name, password string) string {
+	words := []string{"user", name, "on", ">" + password, "resetkeys", "~" + keyPattern, "resetchannels", "-@all"}
+	for _, one := range permitted {
+		words = append(words, "+"+one.name)
+	}
+	return strings.Join(words, " ")
+}
+
+// conn is a connection of one server, on which a transaction may be begun.
+func conn(server redis.Cmdable) *redis.Conn {
+	if db, is := server.(*keyspace.DB); is {
+		server = db.UniversalClient
+	}
+	client, is := server.(*redis.Client)
+	if !is {
+		return nil
+	}
+	return client.Conn()
+}
+
+// permissions asks a server whether its user may do all that is needed: what is queued is checked,
+// and DISCARD drops it.
+func permissions(ctx context.Context, server redis.Cmdable) (finding.Finding, error) {
+	found := finding.Finding{Check: "permissions", Value: fmt.Sprintf("all %d commands, on %s", len(permitted), keyPattern)}
+	on := conn(server)
+	if on == nil {
+		found.Grade, found.Value, found.Advice = finding.Doubtful, "not asked", "its connection cannot be asked for permissions"
+		return found, nil
+	}
+	defer on.Close()
+	if err := on.Do(ctx, "MULTI").Err(); err != nil {
+		if !denied(err) {
+			return found, keyspace.Unavailable(err)
+		}
+		found.Grade, found.Value = finding.Doubtful, "not asked: its user may not MULTI"
+		found.Advice = "it does not let its user ask: allow +multi and +discard, as deploy/package/redis-acl.conf does"
+		return found, nil
+	}
+	missing, err := queue(ctx, on)
+	if err != nil {
+		return found, keyspace.Unavailable(err)
+	}
+	if len(missing) > 0 {
+		found.Grade, found.Value = finding.Unusable, "its user may not "+strings.Join(missing, ", ")
+		found.Advice = fmt.Sprintf("its user may not %s; give it what deploy/package/redis-acl.conf has: ACL SETUSER … %s", strings.Join(missing, ", "), strings.Join(missing, " "))
+	}
+	return found, nil
+}
+
+// queue queues all that is needed within a transaction and discards it. It returns what is denied, in
+// the words of an ACL.
+func queue(ctx context.Context, on *redis.Conn) (missing []string, err error) {
+	keys := []string{"earshot:partitions", keyspace.SecretKeyMarks, keyspace.Format}
+	for n := range keyspace.Partitions {
+		keys = append(keys, keyspace.PartitionKeys(n).Due())
+	}
+	pipe := on.Pipeline()
+	var asked []*redis.Cmd
+	var names []string
+	for _, one := range permitted {
+		if one.args != nil {
+			asked, names = append(asked, pipe.Do(ctx, one.args...)), append(names, "+"+one.name)
+		}
+	}
+	for _, key := range keys {
+		asked, names = append(asked, pipe.Do(ctx, "GET", key)), append(names, "+get")
+	}
+	asked, names = append(asked, pipe.Do(ctx, "DISCARD")), append(names, "+discard")
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	for i, one := range asked {
+		err := one.Err()
+		if reply := redis.Error(nil); err != nil && !errors.As(err, &reply) {
+			return nil, err
+		}
+		// Any other answer, as that the key is on another node, comes after that of the ACL.
+		if lacks(err) && !slices.Contains(missing, named(err, names[i])) {
+			missing = append(missing, named(err, names[i]))
+		}
+	}
+	return missing, nil
+}
+
+// named is what a command lacks: itself, or its key.
+func named(err error, name string) string {
+	if strings.Contains(err.Error(), "one of the keys") || strings.Contains(err.Error(), "access a key") {
+		return "~" + keyPattern
+	}
+	return name
+}
+
+// lacks reports whether a server has answered that its user may not, or that it has no such command.
+func lacks(err error) bool {
+	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "ERR unknown")
+}

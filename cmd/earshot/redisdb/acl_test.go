@@ -1,0 +1,149 @@
+package redisdb
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/finding"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/redistest"
+)
+
+const aclFile = "../../../deploy/package/redis-acl.conf"
+
+func TestTheFileOfTheACLHasWhatIsPermitted(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(aclFile)
+	require.NoError(t, err)
+	require.Contains(t, strings.Split(string(text), "\n"), userLine("earshot", "PASSWORD"))
+}
+
+// sources are the texts of all that the program is built of, without tests.
+func sources(t *testing.T) (all []string) {
+	t.Helper()
+	for _, folder := range []string{"api", "cmd", "emitter", "httpcall", "matcher", "repositories", "trigger"} {
+		err := filepath.WalkDir(filepath.Join("../../..", folder), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "redistest") || strings.HasSuffix(path, "acl.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			all = append(all, string(text))
+			return err
+		})
+		require.NoError(t, err)
+	}
+	require.Greater(t, len(all), 300)
+	return all
+}
+
+// TestWhatIsPermittedIsWhatIsSent compares it with the commands in scripts, and looks for a use of each.
+func TestWhatIsPermittedIsWhatIsSent(t *testing.T) {
+	t.Parallel()
+	all := strings.Join(sources(t), "\n")
+	var names []string
+	for _, one := range permitted {
+		names = append(names, one.name)
+	}
+	scripts := map[string]bool{}
+	for _, found := range regexp.MustCompile(`redis\.p?call\('([A-Za-z]+)'`).FindAllStringSubmatch(all, -1) {
+		name := strings.ToLower(found[1])
+		require.Contains(t, names, name, "a script sends it")
+		scripts[name] = true
+	}
+	uses := map[string]string{ // where neither a script nor a method has the name
+		"client|setname": `ClientName = `, "select": `parsed\.Path`, "asking": `NewClusterClient`, "cluster|slots": `NewClusterClient`, "command": `NewClusterClient`, "wait": `"WAIT"`,
+	}
+	for _, name := range names {
+		if scripts[name] || name == "multi" || name == "discard" {
+			continue
+		}
+		use := uses[name]
+		if use == "" {
+			use = `(?i)\.` + strings.ReplaceAll(name, "|", "") + `\(`
+		}
+		require.Regexp(t, use, all, "nothing sends %s", name)
+	}
+}
+
+// asUser is a client of a server as a user whose rules were given.
+func asUser(t *testing.T, server *redistest.Server, rules ...string) redis.UniversalClient {
+	t.Helper()
+	line := append(strings.Fields(userLine("earshot", "p"))[2:], rules...)
+	require.NoError(t, server.Client().Do(t.Context(), anys(append([]string{"ACL", "SETUSER", "earshot", "reset"}, line...))...).Err())
+	return server.Connect(redis.UniversalOptions{Username: "earshot", Password: "p"})
+}
+
+func anys(words []string) (list []any) {
+	for _, word := range words {
+		list = append(list, word)
+	}
+	return list
+}
+
+// TestEachCommandThatIsTakenAwayIsNamed takes one away after the other.
+func TestEachCommandThatIsTakenAwayIsNamed(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	ask := func(rules ...string) finding.Finding {
+		t.Helper()
+		client := asUser(t, server, rules...)
+		found, err := permissions(t.Context(), &keyspace.DB{UniversalClient: client})
+		require.NoError(t, err)
+		return found
+	}
+	require.Equal(t, finding.Good, ask().Grade, ask().Advice)
+	for _, one := range permitted {
+		switch one.name {
+		case "client|setname": // without it no connection begins
+			_, err := permissions(t.Context(), &keyspace.DB{UniversalClient: server.Connect(redis.UniversalOptions{ClientName: "earshot", Username: "earshot", Password: "none"})})
+			require.Error(t, err)
+		case "multi":
+			found := ask("-multi")
+			require.Equal(t, finding.Doubtful, found.Grade)
+			require.Contains(t, found.Advice, "allow +multi")
+		default:
+			found := ask("-" + one.name)
+			require.Equal(t, finding.Unusable, found.Grade, one.name)
+			require.Equal(t, "its user may not +"+one.name, found.Value)
+		}
+	}
+	require.Equal(t, "its user may not ~earshot:*", ask("resetkeys", "~earshot:{p0*").Value)
+	require.Empty(t, server.Client().Keys(t.Context(), "*").Val(), "nothing was written")
+}
+
+// TestAClusterNeedsNoMoreThanThat works on each node as the user of the file.
+func TestAClusterNeedsNoMoreThanThat(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.RunCluster(t)
+	for _, node := range cluster.Nodes {
+		asUser(t, node)
+	}
+	client, err := Open(strings.Replace(cluster.URL(), "redis://", "redis://earshot:p@", 1))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	db := &keyspace.DB{UniversalClient: client}
+	found, err := findings(t.Context(), db, func(ctx context.Context, server redis.Cmdable) ([]finding.Finding, error) {
+		one, err := permissions(ctx, server)
+		return []finding.Finding{one}, err
+	})
+	require.NoError(t, err)
+	require.Len(t, found, len(cluster.Nodes))
+	require.False(t, slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Grade != finding.Good || f.At == "" }), found)
+	for n := range keyspace.Partitions {
+		require.NoError(t, client.Set(t.Context(), keyspace.PartitionKeys(n).Confirm(), "1", 0).Err())
+	}
+	for _, node := range cluster.Nodes {
+		denials, err := node.Client().ACLLog(t.Context(), 10).Result()
+		require.NoError(t, err)
+		require.Empty(t, denials)
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"earshot/cmd/earshot/redisdb"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
+	"earshot/trigger/sealing"
+)
+
+// resealing is one run of reseal.
+type resealing struct {
+	env    environment
+	config config
+	dryRun bool
+}
+
+func newReseal(env environment) *cobra.Command {
+	r := &resealing{env: env}
+	cmd := &cobra.Command{
+		Use:   "reseal",
+		Short: "Seal all stored credentials with the newest secret key",
+		Long: "Seal what an old key has sealed with EARSHOT_SECRET_KEY: the credentials of apps and their\n" +
+			"repositories, of the repositories of sessions, and of calls that are owed, held back or\n" +
+			"failed. The service goes on meanwhile, and nobody sees a change: no revision changes, no\n" +
+			"event is sent, and what somebody writes at the same time stands. Start all replicas with the\n" +
+			"newest key, and with the one before it as EARSHOT_SECRET_KEY_OLD, first.\n" +
+			"It may be stopped at any time: what is sealed anew stays so, and another run does the rest.\n" +
+			"Not sealed anew is what Redis does not hold and what ends by itself: session tokens (24h at\n" +
+			"most), tokens of SERMAS's clients, and sign-ins of browsers. Keys of apps are hashes.\n" +
+			"Exits with 0 where the newest key alone opens everything, and with 1 where it does not yet.",
+		Example: "  REDIS_URL=redis://127.0.0.1:6379 EARSHOT_SECRET_KEY_FILE=new.key EARSHOT_SECRET_KEY_OLD_FILE=old.key \\\n  earshot reseal",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return r.run(cmd.Context()) },
+	}
+	set := settings{cmd.Flags()}
+	set.credential(&r.config.RedisURL, "redis-url", "REDIS_URL", "`URL` of the Redis of the service, as serve reads it")
+	registerFiles(set, "Redis", &r.config.RedisTLS)
+	registerSecretKeys(&r.config, set)
+	set.BoolVar(&r.dryRun, "dry-run", false, "count what each key seals, and write nothing")
+	return cmd
+}
+
+// mostPasses bounds how often reseal goes the whole way. The second finds what was on its way
+// from one place to another; more are needed only where somebody still seals with the old key.
+const mostPasses = 4
+
+func (r *resealing) run(ctx context.Context) error {
+	sealer, err := r.check()
+	if err != nil {
+		return err
+	}
+	redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})
+	client, err := redisdb.Open(r.config.RedisURL.Reveal(), r.config.RedisTLS)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	db := &keyspace.DB{UniversalClient: client}
+	if err := redisdb.Look(ctx, db); err != nil {
+		return fmt.Errorf("REDIS_URL (--redis-url): %w", err)
+	}
+	found, resealed, err := r.walk(ctx, db, sealer)
+	r.print(found, resealed)
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("it was stopped: what is sealed anew stays so, and another run does the rest")
+	case err != nil:
+		return fmt.Errorf("it was not finished: %w; what is sealed anew stays so, and another run does the rest", err)
+	case found.None() > 0:
+		return fmt.Errorf("%s hold credentials that no key here opens: give the key that has sealed them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), and run it again", found.Words(sealing.ByNone))
+	case found.Old() > 0 && !r.dryRun:
+		return fmt.Errorf("%s were sealed with the old key meanwhile: start all replicas with the newest key as EARSHOT_SECRET_KEY, and run it again", found.Words(sealing.ByOld))
+	case found.Old() > 0:
+		return exitWith(1)
+	}
+	return nil
+}
+
+func (r *resealing) check() (*store.Sealer, error) {
+	var faults []error
+	if r.config.RedisURL.Empty() {
+		faults = append(faults, errors.New("REDIS_URL (--redis-url) is not set: it names the Redis of the service, as in redis://127.0.0.1:6379"))
+	} else if err := redisdb.CheckFiles(r.config.RedisURL.Reveal(), r.config.RedisTLS, r.env.now()); err != nil {
+		faults = append(faults, err)
+	}
+	if r.config.SecretKey.Empty() {
+		return nil, errors.Join(append(faults, errors.New("EARSHOT_SECRET_KEY (--secret-key) is not set: it is the newest key, which the replicas have"))...)
+	}
+	sealer, err := r.config.sealer()
+	return sealer, errors.Join(append(faults, err)...)
+}
+
+// walk goes the whole way until nothing is left to do, and returns what the last pass has found.
+func (r *resealing) walk(ctx context.Context, db *keyspace.DB, sealer *store.Sealer) (found sealing.Tally, resealed int, err error) {
+	walk := sealing.Walk{DB: db, Sealer: sealer, Reseal: !r.dryRun, After: r.progress(&resealed)}
+	definitions := store.New(db, store.Options{Sealer: sealer})
+	if !r.dryRun {
+		if err := definitions.Adopted(ctx); err != nil {
+			return found, 0, fmt.Errorf("%w: start the replicas with it, and with the one before it as EARSHOT_SECRET_KEY_OLD (--secret-key-old)", err)
+		}
+		if err := definitions.RetireSecretKey(ctx); err != nil {
+			return found, 0, err
+		}
+	}
+	for range mostPasses {
+		pass, err := walk.Run(ctx)
+		found, resealed = pass.Tally, resealed+pass.Resealed
+		if err != nil || pass.Resealed == 0 && found.Old() == 0 || r.dryRun {
+			return found, resealed, err
+		}
+	}
+	return found, resealed, nil
+}
+
+// tellEvery is how often reseal says how far it is.
+const tellEvery = time.Second
+
+// progress says from time to time how far a pass is, on top of what earlier ones have done.
+func (r *resealing) progress(before *int) func(context.Context, sealing.Progress) error {
+	last := r.env.now()
+	return func(ctx context.Context, p sealing.Progress) error {
+		if now := r.env.now(); now.Sub(last) >= tellEvery {
+			last = now
+			fmt.Fprintf(r.env.out, "looked at %s, sealed anew %d\n", plural(p.Keys, "key"), *before+p.Resealed)
+		}
+		return ctx.Err()
+	}
+}
+
+func (r *resealing) print(found sealing.Tally, resealed int) {
+	if !r.dryRun {
+		fmt.Fprintf(r.env.out, "sealed anew %d\n", resealed)
+	}
+	printSealed(r.env.out, found)
+}

@@ -1,0 +1,285 @@
+package emitter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"earshot/repositories/finding"
+)
+
+// diagnosis is a look at a NATS server for the sake of a person.
+type diagnosis struct {
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	stream  *stream
+	options Options
+	found   []finding.Finding
+}
+
+func (d *diagnosis) add(what string, grade finding.Grade, value, advice string) {
+	d.found = append(d.found, finding.Finding{Check: what, Grade: grade, Value: value, Advice: advice})
+}
+
+// dialer remembers why no server was reached, of which the library says nothing.
+type dialer struct {
+	net.Dialer
+	err error
+}
+
+// Dial implements nats.CustomDialer. One after the other is dialled.
+func (d *dialer) Dial(network, address string) (conn net.Conn, err error) {
+	conn, err = d.Dialer.Dial(network, address)
+	d.err = err
+	return conn, err
+}
+
+// Diagnose looks whether the NATS of a comma-separated list of servers is as Earshot needs it, and
+// changes nothing. Requests over NATS need further permissions. The error is one of the list.
+func Diagnose(ctx context.Context, list string, options Options, ingress bool) ([]finding.Finding, error) {
+	options = options.withDefaults()
+	options.Logger = slog.New(slog.DiscardHandler)
+	if _, err := servers(list); err != nil {
+		return nil, err
+	}
+	login, err := options.Login.Options()
+	if err != nil {
+		return nil, err
+	}
+	d := &diagnosis{options: options}
+	quiet := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
+	dial := &dialer{Dialer: net.Dialer{Timeout: options.Timeout}}
+	conn, err := nats.Connect(list, append(append(lasting(), nats.Name("earshot-doctor"), nats.RetryOnFailedConnect(false), nats.SetCustomDialer(dial), quiet), login...)...)
+	if errors.Is(err, nats.ErrNoServers) && dial.err != nil {
+		err = dial.err
+	}
+	if err == nil {
+		defer conn.Close()
+		d.conn = conn
+		d.js, err = jetstream.New(conn)
+	}
+	if err != nil {
+		d.add("reach", finding.Unusable, "", fmt.Sprintf("it is not reached: %s; see NATS_URL (--nats-url)", withoutURL(err)))
+		return d.found, nil
+	}
+	d.stream = newStream(d.js, options)
+	d.server()
+	for _, look := range []func(context.Context){
+		func(ctx context.Context) { d.permissions(ctx, ingress) }, d.account, d.events, d.answers,
+	} {
+		bounded, cancel := context.WithTimeout(ctx, options.Timeout)
+		look(bounded)
+		cancel()
+	}
+	return d.found, nil
+}
+
+// codeNoLeader is that of a cluster of which too few servers are up.
+const codeNoLeader jetstream.ErrorCode = 10008
+
+const (
+	// oldest is the first version that syncs events before it acknowledges them, where it is told to.
+	oldest = "2.10"
+	// wantedPayload is as long as an event may be with all that is around it.
+	wantedPayload = 2 << 20
+)
+
+// server looks at what a server says of itself to each client.
+func (d *diagnosis) server() {
+	version := d.conn.ConnectedServerVersion()
+	if older(version, oldest) {
+		d.add("version", finding.Told, version, "it is version "+version+", which acknowledges events before they are on the disk; "+oldest+" is the first that can sync them (sync_interval: always)")
+	} else {
+		d.add("version", finding.Good, version, "")
+	}
+	payload := d.conn.MaxPayload()
+	if payload < wantedPayload {
+		d.add("max_payload", finding.Told, fmt.Sprint(payload), fmt.Sprintf("its max_payload is %d bytes, and longer events and replies are refused; set max_payload: 8MB", payload))
+	} else {
+		d.add("max_payload", finding.Good, fmt.Sprint(payload), "")
+	}
+}
+
+// older compares versions by their first two numbers.
+func older(version, than string) bool {
+	a, b := strings.Split(version, "."), strings.Split(than, ".")
+	for i := range b {
+		if i >= len(a) {
+			return false
+		}
+		x, errX := strconv.Atoi(a[i])
+		y, errY := strconv.Atoi(b[i])
+		if errX != nil || errY != nil || x != y {
+			return errX == nil && errY == nil && x < y
+		}
+	}
+	return false
+}
+
+// asking bounds a question that a server may let go unanswered, for it is denied.
+const asking = time.Second
+
+// permissions asks the server what its user may, and compares that with what is needed.
+func (d *diagnosis) permissions(ctx context.Context, ingress bool) {
+	ctx, cancel := context.WithTimeout(ctx, asking)
+	defer cancel()
+	const what = "permissions"
+	const way = "give it what deploy/package/nats-permissions.conf has"
+	reply, err := d.conn.RequestWithContext(ctx, AskUser, nil)
+	var says struct {
+		Data struct {
+			Permissions struct {
+				Publish   *allowance `json:"publish"`
+				Subscribe *allowance `json:"subscribe"`
+			} `json:"permissions"`
+		} `json:"data"`
+	}
+	if err == nil {
+		err = json.Unmarshal(reply.Data, &says)
+	}
+	if err != nil {
+		d.add(what, finding.Doubtful, "not asked", "it does not say what its user may ("+AskUser+"); "+way)
+		return
+	}
+	needed := Needed(ingress)
+	publish, subscribe := says.Data.Permissions.Publish.lacks(needed.Publish), says.Data.Permissions.Subscribe.lacks(needed.Subscribe)
+	var lacks []string
+	for _, one := range []struct {
+		to       string
+		subjects []string
+	}{{"publish on ", publish}, {"subscribe to ", subscribe}} {
+		if len(one.subjects) > 0 {
+			lacks = append(lacks, one.to+strings.Join(one.subjects, ", "))
+		}
+	}
+	if lacks == nil {
+		d.add(what, finding.Good, fmt.Sprintf("all %d subjects", len(needed.Publish)+len(needed.Subscribe)), "")
+		return
+	}
+	missing := strings.Join(lacks, " or ")
+	d.add(what, finding.Unusable, "its user may not "+missing, "its user may not "+missing+"; "+way)
+}
+
+// account looks for JetStream, and whether its account has room for the streams.
+func (d *diagnosis) account(ctx context.Context) {
+	const what = "JetStream"
+	account, err := d.js.AccountInfo(ctx)
+	switch {
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
+		d.add(what, finding.Unusable, "off", "NATS has no JetStream for this account; enable it in the server's configuration, and for the account")
+		return
+	case code(err) == codeNoLeader:
+		d.add(what, finding.Unusable, "no leader", "JetStream has no leader: too few servers of the cluster are up; start them")
+		return
+	case err != nil:
+		d.add(what, finding.Doubtful, "not asked", "it does not say how much room the account has ($JS.API.INFO): "+err.Error())
+		return
+	}
+	most, used := account.Limits.MaxStore, int64(account.Store)
+	value := fmt.Sprintf("%d bytes used, no limit of the account", used)
+	if most > 0 {
+		value = fmt.Sprintf("%d of %d bytes used", used, most)
+	}
+	if need := d.options.MaxBytes; most > 0 && most < need {
+		d.add(what, finding.Doubtful, value, fmt.Sprintf("the account may store %d bytes, and the stream %d; give EARSHOT_STREAM_MAX_BYTES (--stream-max-bytes) less, or the account more", most, need))
+		return
+	}
+	d.add(what, finding.Good, value, "")
+}
+
+// events looks at the stream of events as serve does, which makes it and keeps it as it should be.
+func (d *diagnosis) events(ctx context.Context) {
+	held := d.held(ctx, Stream)
+	if held == nil {
+		return
+	}
+	info := held.CachedInfo()
+	wanted := d.stream.limited(d.stream.config(info.Config))
+	value := fmt.Sprintf("%d of %d bytes, max age %s, replicas %d", info.State.Bytes, info.Config.MaxBytes, info.Config.MaxAge, info.Config.Replicas)
+	what := "stream " + Stream
+	switch {
+	case d.stream.fullness.observe(info) != nil:
+		d.add(what, finding.Unusable, value, errFull.Error())
+	case !reflect.DeepEqual(wanted, info.Config):
+		d.add(what, finding.Told, value, "it is not as the settings ask for ("+strings.Join(differences(info.Config, wanted), ", ")+"); the next start of serve changes it")
+	case info.Cluster != nil && len(info.Cluster.Replicas) == 0 && info.Cluster.Name != "" && len(d.conn.Servers()) > 1:
+		d.add(what, finding.Told, value, "one server of the cluster holds it alone; give --nats-replicas 3")
+	default:
+		d.add(what, finding.Good, value, "")
+	}
+	d.leader(info, what)
+}
+
+// answers looks for the stream of answers to triggers.
+func (d *diagnosis) answers(ctx context.Context) {
+	if held := d.held(ctx, StreamIn); held != nil {
+		info, what := held.CachedInfo(), "stream "+StreamIn
+		d.add(what, finding.Good, fmt.Sprintf("%d of %d bytes, replicas %d", info.State.Bytes, info.Config.MaxBytes, info.Config.Replicas), "")
+		d.leader(info, what)
+	}
+}
+
+// held is a stream, nil where it is not there, which it notes.
+func (d *diagnosis) held(ctx context.Context, name string) jetstream.Stream {
+	held, err := d.js.Stream(ctx, name)
+	switch what := "stream " + name; {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		d.add(what, finding.Good, "not there yet: serve makes it", "")
+	case errors.Is(err, context.DeadlineExceeded):
+		d.add(what, finding.Unusable, "no answer", "no server answers for the stream: its user is denied $JS.API.STREAM.INFO."+name+", or too few servers of the cluster are up for it to have a leader")
+	case err != nil:
+		d.add(what, finding.Unusable, "", explain(err).Error())
+	default:
+		return held
+	}
+	return nil
+}
+
+// leader looks whether all servers of a cluster that hold a stream are there.
+func (d *diagnosis) leader(info *jetstream.StreamInfo, what string) {
+	if info.Cluster == nil {
+		return
+	}
+	what += " leader"
+	if info.Cluster.Leader == "" {
+		d.add(what, finding.Unusable, "none", "the stream has no leader: too few servers of the cluster are up; start them")
+		return
+	}
+	var away []string
+	for _, peer := range info.Cluster.Replicas {
+		if peer.Offline || !peer.Current {
+			away = append(away, peer.Name)
+		}
+	}
+	// A leader that has lost the others goes on saying that it is one.
+	switch all := len(info.Cluster.Replicas) + 1; {
+	case 2*(all-len(away)) <= all:
+		d.add(what, finding.Unusable, "no quorum", fmt.Sprintf("%d of the %d servers that hold the stream are away, or behind, and it takes nothing: %s; start them", len(away), all, strings.Join(away, ", ")))
+		return
+	case away != nil:
+		d.add(what, finding.Told, info.Cluster.Leader, "these servers that hold the stream are away, or behind: "+strings.Join(away, ", "))
+		return
+	}
+	d.add(what, finding.Good, info.Cluster.Leader, "")
+}
+
+// differences names the fields in which two configurations differ, as what is and what is asked for.
+func differences(is, wanted jetstream.StreamConfig) (list []string) {
+	a, b := reflect.ValueOf(is), reflect.ValueOf(wanted)
+	for i := range a.NumField() {
+		if x, y := a.Field(i).Interface(), b.Field(i).Interface(); !reflect.DeepEqual(x, y) {
+			list = append(list, fmt.Sprintf("%s %v, asked for %v", a.Type().Field(i).Name, x, y))
+		}
+	}
+	return list
+}

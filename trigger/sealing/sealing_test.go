@@ -1,0 +1,179 @@
+package sealing_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/redistest"
+	"earshot/repositories/secret"
+	"earshot/repositories/store"
+	"earshot/trigger/sealing"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+func sealerOf(t *testing.T, letters ...string) *store.Sealer {
+	t.Helper()
+	var keys [][]byte
+	for _, letter := range letters {
+		keys = append(keys, bytes.Repeat([]byte(letter), store.KeySize))
+	}
+	sealer, err := store.NewSealer(keys[0], keys[1:]...)
+	require.NoError(t, err)
+	return sealer
+}
+
+func storeOf(t *testing.T, client redis.UniversalClient, letters ...string) *store.Store {
+	t.Helper()
+	return store.New(&keyspace.DB{UniversalClient: client}, store.Options{Sealer: sealerOf(t, letters...)})
+}
+
+func put(t *testing.T, s *store.Store, id, signing string) {
+	t.Helper()
+	_, err := s.PutApp(t.Context(), &repositories.App{ID: id, SigningSecret: secret.New(signing)})
+	require.NoError(t, err)
+}
+
+func goOn(ctx context.Context, _ sealing.Progress) error { return ctx.Err() }
+
+// before is a hook that does something before the first script that writes.
+type before struct {
+	do   func()
+	once sync.Once
+}
+
+func (b *before) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (b *before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "evalsha" {
+			b.once.Do(b.do)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// TestAWriteOfSomebodyElseStands writes, and removes, between what is read and what is written.
+func TestAWriteOfSomebodyElseStands(t *testing.T) {
+	t.Parallel()
+	for what, elsewhere := range map[string]func(s *store.Store) error{
+		"written": func(s *store.Store) error {
+			_, err := s.PutApp(context.Background(), &repositories.App{ID: "clinic", Name: "theirs", SigningSecret: secret.New("a secret that is theirs")})
+			return err
+		},
+		"removed": func(s *store.Store) error { return s.DeleteApp(context.Background(), "clinic") },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Run(t)
+			put(t, storeOf(t, server.Client(), "a"), "clinic", "a secret that is ours")
+			theirs, client := storeOf(t, server.Client(), "b", "a"), server.Client()
+			var fault error
+			client.AddHook(&before{do: func() { fault = elsewhere(theirs) }})
+			walk := sealing.Walk{DB: &keyspace.DB{UniversalClient: client}, Sealer: sealerOf(t, "b", "a"), Reseal: true, After: goOn}
+			found, err := walk.Run(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, fault)
+			require.Zero(t, found.Resealed, "what it had read is not there any more")
+			app, err := storeOf(t, server.Client(), "b").App(t.Context(), "clinic")
+			if what == "removed" {
+				require.ErrorIs(t, err, repositories.ErrNotFound)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, "theirs", app.Name)
+			require.Equal(t, "a secret that is theirs", app.SigningSecret.Reveal())
+		})
+	}
+}
+
+func TestWhatIsDamagedIsCountedAndLeft(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	client := server.Client()
+	put(t, storeOf(t, client, "a"), "lost", "a secret of another key")
+	put(t, storeOf(t, client, "b"), "clinic", "a secret of the key")
+	k := keyspace.KeysOf("moved")
+	record := client.HGet(t.Context(), keyspace.KeysOf("clinic").App(), "record").Val()
+	require.NoError(t, client.HSet(t.Context(), k.App(), "record", record).Err(), "another app's credential")
+	require.NoError(t, client.HSet(t.Context(), k.Effect("broken"), "kind", "call", "body", "no JSON").Err())
+	require.NoError(t, client.HSet(t.Context(), k.Effect("told"), "kind", "event", "body", "{}").Err())
+	found, err := sealing.Walk{DB: &keyspace.DB{UniversalClient: client}, Sealer: sealerOf(t, "b"), Reseal: true, After: goOn}.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, sealing.Tally{Apps: sealing.Keys{Current: 1, None: 2}, Calls: sealing.Keys{None: 1}}, found.Tally)
+	require.Zero(t, found.Resealed)
+	require.Equal(t, record, client.HGet(t.Context(), k.App(), "record").Val())
+	require.Equal(t, "2 apps, 1 call", found.Tally.Words(sealing.ByNone))
+	require.Equal(t, "nothing", found.Tally.Words(sealing.ByOld))
+}
+
+// TestAWatchGoesOnWithoutAnswers takes Redis away, and looks sooner again.
+func TestAWatchGoesOnWithoutAnswers(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	put(t, storeOf(t, server.Client(), "a"), "clinic", "a secret of the old key")
+	server.Kill()
+	var log bytes.Buffer
+	ctx, end := context.WithCancel(t.Context())
+	var pauses []time.Duration
+	watch := sealing.NewWatch(sealing.Walk{DB: &keyspace.DB{UniversalClient: server.Client()}, Sealer: sealerOf(t, "b")}, slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return time.Time{} },
+		func(ctx context.Context, d time.Duration) error {
+			if d == 0 {
+				return ctx.Err()
+			}
+			if pauses = append(pauses, d); len(pauses) == 1 {
+				server.Start()
+				put(t, storeOf(t, server.Client(), "a"), "clinic", "a secret of the old key")
+			} else {
+				end()
+			}
+			return ctx.Err()
+		})
+	watch.Run(ctx)
+	require.Equal(t, []time.Duration{5 * time.Minute, 5 * time.Minute}, pauses)
+	require.Contains(t, log.String(), "secretkey.unread")
+	require.Contains(t, log.String(), "msg=secretkey.missing apps=1 repositories=0 calls=0")
+}
+
+func TestAWalkGoesThroughAllMastersOfACluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a cluster needs seconds to form")
+	}
+	t.Parallel()
+	client := redistest.RunCluster(t).Client()
+	old := storeOf(t, client, "a")
+	const apps = 40
+	for n := range apps {
+		id := fmt.Sprint("app", n)
+		put(t, old, id, "a secret of "+id)
+		_, err := old.PutRepository(t.Context(), &repositories.Repository{AppID: id, ID: "desk", Tools: []repositories.Tool{{Name: "book"}}})
+		require.NoError(t, err)
+	}
+	walk := sealing.Walk{DB: &keyspace.DB{UniversalClient: client}, Sealer: sealerOf(t, "b", "a"), Reseal: true, After: goOn}
+	found, err := walk.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, apps, found.Resealed)
+	require.Equal(t, sealing.Tally{Apps: sealing.Keys{Current: apps}}, found.Tally)
+	for n := range apps {
+		app, err := storeOf(t, client, "b").App(t.Context(), fmt.Sprint("app", n))
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint("a secret of app", n), app.SigningSecret.Reveal())
+	}
+}

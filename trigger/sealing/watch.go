@@ -1,0 +1,116 @@
+package sealing
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"earshot/repositories/guarded"
+)
+
+const (
+	// between is the time from one look to the next, and soon that while something is not
+	// sealed by the newest key, or could not be read.
+	between = time.Hour
+	soon    = 5 * time.Minute
+	// share is how many times as long as a part of the way took it pauses after it, so that a
+	// look takes at most a fifth of what one connection could ask of Redis.
+	share = 4
+	// longest bounds such a pause where the clock has jumped.
+	longest = 10 * time.Second
+)
+
+// Watch looks from the start on, and then from time to time, by which keys what Redis holds is
+// sealed: it tells the log of what no key opens, and Prometheus how much each key seals.
+type Watch struct {
+	walk  Walk
+	log   *slog.Logger
+	now   func() time.Time
+	pause func(context.Context, time.Duration) error
+
+	mu    sync.Mutex
+	tally *Tally // nil: not looked yet
+}
+
+// NewWatch returns a Watch that has not looked yet. Walk's After is its own.
+func NewWatch(walk Walk, log *slog.Logger, now func() time.Time, pause func(context.Context, time.Duration) error) *Watch {
+	return &Watch{walk: walk, log: log, now: now, pause: pause}
+}
+
+// Run looks until ctx ends.
+func (w *Watch) Run(ctx context.Context) {
+	var last Tally
+	for {
+		began := w.now()
+		walk := w.walk
+		walk.After = func(ctx context.Context, _ Progress) error {
+			took := w.now().Sub(began)
+			err := w.pause(ctx, min(share*took, longest))
+			began = w.now()
+			return err
+		}
+		var found Progress
+		var err error
+		if !guarded.Run(w.log, "sealing", "", func() { found, err = walk.Run(ctx) }) {
+			return
+		}
+		next := between
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			w.log.Warn("secretkey.unread", "error", err.Error())
+			next = soon
+		default:
+			w.keep(found.Tally)
+			w.tell(found.Tally, last)
+			last = found.Tally
+			if last.Old()+last.None() > 0 {
+				next = soon
+			}
+		}
+		if w.pause(ctx, next) != nil {
+			return
+		}
+	}
+}
+
+func (w *Watch) keep(found Tally) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tally = &found
+}
+
+// tell says what a person has to do, where that is not what was said last.
+func (w *Watch) tell(found, last Tally) {
+	if found.None() > 0 && found.None() != last.None() {
+		w.log.Warn("secretkey.missing", "apps", found.Apps.None, "repositories", found.Repositories.None, "calls", found.Calls.None,
+			"warning", found.Words(ByNone)+" hold credentials that no key of this replica opens, and cannot be used: give the key that has sealed them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), run earshot reseal, and leave it out then")
+	}
+	if found.Old() > 0 && last.Old() == 0 {
+		w.log.Info("secretkey.old", "apps", found.Apps.Old, "repositories", found.Repositories.Old, "calls", found.Calls.Old,
+			"note", found.Words(ByOld)+" are sealed with EARSHOT_SECRET_KEY_OLD (--secret-key-old), which is needed until earshot reseal was run")
+	}
+}
+
+var sealed = prometheus.NewDesc("earshot_sealed", "Apps, repositories and owed calls that hold credentials, by the key that seals them: current, old, or none that this replica has.", []string{"what", "key"}, nil)
+
+// Describe implements prometheus.Collector.
+func (w *Watch) Describe(out chan<- *prometheus.Desc) { out <- sealed }
+
+// Collect implements prometheus.Collector. There is nothing before the first look.
+func (w *Watch) Collect(out chan<- prometheus.Metric) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.tally == nil {
+		return
+	}
+	for what, keys := range map[string]Keys{"apps": w.tally.Apps, "repositories": w.tally.Repositories, "calls": w.tally.Calls} {
+		for key, n := range map[string]int{"current": keys.Current, "old": keys.Old, "none": keys.None} {
+			out <- prometheus.MustNewConstMetric(sealed, prometheus.GaugeValue, float64(n), what, key)
+		}
+	}
+}
