@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/repositories/certfiles"
 	"earshot/repositories/finding"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/redistest"
@@ -127,7 +128,7 @@ func TestAClusterNeedsNoMoreThanThat(t *testing.T) {
 	for _, node := range cluster.Nodes {
 		asUser(t, node)
 	}
-	client, err := Open(strings.Replace(cluster.URL(), "redis://", "redis://earshot:p@", 1))
+	client, err := Open(strings.Replace(cluster.URL(), "redis://", "redis://earshot:p@", 1), certfiles.Files{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	db := &keyspace.DB{UniversalClient: client}
