@@ -84,12 +84,12 @@ func (m *mix) lacking(ctx context.Context, session string, i int, given bool) er
 
 func (m *mix) pay(ctx context.Context, session string, i int, confirmed bool) error {
 	id := fmt.Sprintf("pay%d", i)
-	var held struct{ Digest string }
-	err := m.client.send(ctx, http.MethodPost, session+"/triggers", map[string]any{"triggerId": id, "name": "pay", "source": "task", "values": map[string]any{"sum": i}}, &held)
+	var asked struct{ Digest string }
+	err := m.client.send(ctx, http.MethodPost, session+"/triggers", map[string]any{"triggerId": id, "name": "pay", "source": "task", "values": map[string]any{"sum": i}}, &asked)
 	if err != nil || !confirmed {
 		return err
 	}
-	return m.client.send(ctx, http.MethodPost, "/v1/apps/"+m.app+"/triggers/"+id+"/confirm", map[string]any{"digest": held.Digest}, nil)
+	return m.client.send(ctx, http.MethodPost, "/v1/apps/"+m.app+"/triggers/"+id+"/confirm", map[string]any{"digest": asked.Digest}, nil)
 }
 
 // rpc is a request of an agent that knows tasks, and rpcHeaders what goes with it.
@@ -117,7 +117,7 @@ func (m *mix) follow(ctx context.Context) (ended func() (string, error), err err
 	if err := m.client.send(ctx, http.MethodPost, "/v1/apps/"+m.app+"/keys", map[string]any{"name": "followers", "scopes": []string{"triggers"}}, &made); err != nil {
 		return nil, err
 	}
-	kinds := []struct {
+	protocols := []struct {
 		name string
 		stay func(context.Context, int) error
 		came atomic.Int64
@@ -129,8 +129,8 @@ func (m *mix) follow(ctx context.Context) (ended func() (string, error), err err
 	var group sync.WaitGroup
 	var wrong error
 	var once sync.Once
-	for k := range kinds {
-		kind := &kinds[k]
+	for k := range protocols {
+		kind := &protocols[k]
 		for n := range followersOfAKind {
 			group.Go(func() {
 				for ctx.Err() == nil {
@@ -149,8 +149,8 @@ func (m *mix) follow(ctx context.Context) (ended func() (string, error), err err
 	return func() (string, error) {
 		group.Wait()
 		var came []string
-		for k := range kinds {
-			came = append(came, fmt.Sprintf("%s %d", kinds[k].name, kinds[k].came.Load()))
+		for k := range protocols {
+			came = append(came, fmt.Sprintf("%s %d", protocols[k].name, protocols[k].came.Load()))
 		}
 		return strings.Join(came, ", "), wrong
 	}, nil
