@@ -335,6 +335,21 @@ func TestRedisThatTakesNoWritesIsToldByItsOwnWords(t *testing.T) {
 	require.Len(t, regexp.MustCompile(`"msg":"ready.failed".*NOREPLICAS`).FindAllString(w.replicas[0].log.String(), -1), 1)
 }
 
+// TestAReplicaThatStartsTellsWhyRedisTakesNothing has Redis want a replica before the service starts.
+func TestAReplicaThatStartsTellsWhyRedisTakesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, w.client().ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	r := launch(t, w.env, "serve")
+	r.url = r.log.Await(t, startedAt)
+	w.until("Redis was asked", func() bool {
+		return strings.Contains(w.ask(r, "GET", "/readyz", "").Body, "redis answers NOREPLICAS")
+	})
+	require.Contains(t, w.ask(r, "PUT", "/v1/apps/clinic", `{}`).Body, "the store answers NOREPLICAS")
+	require.NoError(t, w.client().ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
+	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+}
+
 func TestLeaderOfANATSClusterThatStopsUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)

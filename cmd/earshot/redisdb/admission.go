@@ -61,7 +61,7 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 			gate.Open()
 			return nil
 		}
-		gate.Tell()
+		gate.Fail(err)
 		if errors.Is(err, ErrRefused) {
 			return err
 		}

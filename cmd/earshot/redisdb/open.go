@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -91,6 +92,7 @@ const service = "REDIS"
 type Gate struct {
 	opened, tried chan struct{}
 	trying        sync.Once
+	failed        atomic.Pointer[error] // of the last attempt
 }
 
 // NewGate returns a closed gate for all commands of a client.
@@ -113,6 +115,12 @@ func (g *Gate) Open() {
 // to its error where it has failed, or takes too long to be waited for.
 func (g *Gate) Tell() { g.trying.Do(func() { close(g.tried) }) }
 
+// Fail is Tell for an attempt that has failed: what waits, and what comes, is told why.
+func (g *Gate) Fail(err error) {
+	g.failed.Store(&err)
+	g.Tell()
+}
+
 // Await waits until the gate is open, and returns false if ctx ends before.
 func (g *Gate) Await(ctx context.Context) bool {
 	select {
@@ -132,8 +140,11 @@ func (g *Gate) check(ctx context.Context) error {
 	case <-g.opened:
 		return nil
 	default:
-		return errUnchecked
 	}
+	if why := g.failed.Load(); why != nil {
+		return fmt.Errorf("%w: %w", errUnchecked, *why)
+	}
+	return errUnchecked
 }
 
 var errUnchecked = errors.New("redis is not checked yet")

@@ -2,6 +2,7 @@ package redisdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -21,6 +22,7 @@ func TestCommandsWaitForTheFirstCheckOfRedisAndNoLonger(t *testing.T) {
 	}{
 		"usable":         {func(g *Gate, _ context.CancelFunc) { g.Open() }, nil},
 		"not to be had":  {func(g *Gate, _ context.CancelFunc) { g.Tell() }, errUnchecked},
+		"it said why":    {func(g *Gate, _ context.CancelFunc) { g.Fail(errSaid) }, errSaid},
 		"client is gone": {func(_ *Gate, leave context.CancelFunc) { leave() }, errUnchecked},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,6 +44,8 @@ func TestCommandsWaitForTheFirstCheckOfRedisAndNoLonger(t *testing.T) {
 		})
 	}
 }
+
+var errSaid = errors.New("NOREPLICAS")
 
 // TestSlotsOfAMasterThatDiedAreFoundWhereTheyAreNow has another master take the slots of one
 // that was killed. A client that looks at the cluster once a minute asks the dead one until then.

@@ -2121,7 +2121,7 @@ export interface components {
             }[];
             /** @description Of a message that is kept undecided: send it again under this id. */
             messageId?: string;
-            /** @description What is behind a replica that is not ready, where verbose asks for it. */
+            /** @description Of /readyz, where verbose asks for them. */
             services?: components["schemas"]["ServiceState"][];
             /** @description The HTTP status. */
             status: number;
@@ -2135,9 +2135,9 @@ export interface components {
              */
             type: string;
         };
-        /** @description A replica that can do its work for some app. */
+        /** @description The replica can work. */
         Ready: {
-            /** @description What is behind it, where verbose asks for it. */
+            /** @description Where verbose asks for them. */
             services?: components["schemas"]["ServiceState"][];
             /** @description ready. */
             status: string;
@@ -2424,17 +2424,17 @@ export interface components {
         ServiceState: {
             /** @description Its parts that are away. */
             away?: {
-                /** @description shard of slot N: the master of a Redis Cluster that holds this slot, and others. */
+                /** @description shard of slot N: the master of a Redis Cluster that has this slot. */
                 name: string;
-                /** @description Why, in its own words where it answers. */
+                /** @description Why. */
                 says: string;
             }[];
             /** @description redis, nats or this replica. */
             name: string;
-            /** @description Why it is away, in its own words where it answers. */
+            /** @description Why it is away. */
             says?: string;
             /**
-             * @description partly: something can be done with it. away: nothing can.
+             * @description partly: it is of use for some apps.
              * @enum {string}
              */
             state: "ready" | "partly" | "away";
@@ -3062,7 +3062,7 @@ export interface components {
          */
         value: string;
         /**
-         * @description Tells of each service how it is, and what of it is away, in Redis's and NATS's own words; false does not.
+         * @description How each service is, in its own words; false: no.
          * @example true
          */
         verbose: string;

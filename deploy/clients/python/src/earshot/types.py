@@ -1245,7 +1245,7 @@ class Problem(_Problem, total=False):
     errors: List[ProblemErrorsItem]
     # Of a message that is kept undecided: send it again under this id.
     messageId: str
-    # What is behind a replica that is not ready, where verbose asks for it.
+    # Of /readyz, where verbose asks for them.
     services: List[ServiceState]
     # What a message has set off that was to be taken back as a draft.
     triggers: List[Match]
@@ -1257,8 +1257,8 @@ class _Ready(TypedDict):
 
 
 class Ready(_Ready, total=False):
-    """A replica that can do its work for some app."""
-    # What is behind it, where verbose asks for it.
+    """The replica can work."""
+    # Where verbose asks for them.
     services: List[ServiceState]
 
 
@@ -1506,16 +1506,16 @@ class Sent(_Sent, total=False):
 
 class ServiceStateAwayItem(TypedDict):
     """A part that is away."""
-    # shard of slot N: the master of a Redis Cluster that holds this slot, and others.
+    # shard of slot N: the master of a Redis Cluster that has this slot.
     name: str
-    # Why, in its own words where it answers.
+    # Why.
     says: str
 
 
 class _ServiceState(TypedDict):
     # redis, nats or this replica.
     name: str
-    # partly: something can be done with it. away: nothing can.
+    # partly: it is of use for some apps.
     state: Literal['ready', 'partly', 'away']
 
 
@@ -1523,7 +1523,7 @@ class ServiceState(_ServiceState, total=False):
     """How a service behind a replica is."""
     # Its parts that are away.
     away: List[ServiceStateAwayItem]
-    # Why it is away, in its own words where it answers.
+    # Why it is away.
     says: str
 
 
