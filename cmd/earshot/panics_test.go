@@ -24,7 +24,7 @@ import (
 // panicking is what panics once in TestAPanicIsKeptToTheEntryThatCausedIt, by the names that
 // guarded.Run and the routes give it.
 var panicking = []string{
-	"look", "turns", "calls", "outboxes", "held", "settlements", "expiry", "sweep", "events", "answers", "nats", "mqtt", "refresh",
+	"look", "turns", "calls", "outboxes", "held", "settlements", "expiry", "sweep", "events", "answers", "nats", "mqtt", "refresh", "sealing",
 	"http /v1/apps/:appId/tools", "http /v1/apps/:appId/mcp", "http /v1/apps/:appId/openai/v1/models", "http /v1/apps/:appId/sessions/:sessionId/events", "http /mqtt",
 }
 

@@ -54,13 +54,13 @@ func (w *Watch) Run(ctx context.Context) {
 		}
 		var found Progress
 		var err error
-		if !guarded.Run(w.log, "sealing", "", func() { found, err = walk.Run(ctx) }) {
-			return
-		}
+		ended := guarded.Run(w.log, "sealing", "", func() { found, err = walk.Run(ctx) })
 		next := between
 		switch {
 		case ctx.Err() != nil:
 			return
+		case !ended:
+			next = soon
 		case err != nil:
 			w.log.Warn("secretkey.unread", "error", err.Error())
 			next = soon
