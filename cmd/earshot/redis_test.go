@@ -72,7 +72,7 @@ func TestRedisThatMayNotBeAskedIsToldOf(t *testing.T) {
 	w := onRedis(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
 	w.asUser("+@all", "-@dangerous", "-@admin")
 	r := w.serve()
-	r.log.Await(t, `"level":"WARN","msg":"redis.unchecked","warning":"it does not let its user read its version, maxmemory-policy, appendonly, its replicas, .*\+config\|get \+info.*deploy/package/redis-acl.conf`)
+	r.log.Await(t, `"level":"WARN","msg":"redis.unchecked","server":"127.0.0.1:\d+","warning":"it does not let its user read its version, maxmemory-policy, appendonly, its replicas, .*\+config\|get \+info.*deploy/package/redis-acl.conf`)
 	require.Zero(t, r.stop())
 	require.Contains(t, w.refused("--strict-redis"), "it does not let its user read its version, maxmemory-policy, appendonly")
 

@@ -47,7 +47,7 @@ func (m *mix) prepare(ctx context.Context) error {
 func (m *mix) send(ctx context.Context, i int) error {
 	session := fmt.Sprintf("/v1/apps/%s/sessions/s%d", m.app, m.session(i))
 	m.latest.Store(int64(i))
-	ended := i/10%2 == 0 // of what waits for somebody
+	ended := i/10%2 == 0                     // of what waits for somebody
 	switch (i + i/max(1, m.sessions)) % 10 { // no session has a kind of its own
 	case 6:
 		return m.client.send(ctx, http.MethodPost, session+"/triggers", map[string]any{"name": toolName(i * 31 % m.tools), "source": "task", "values": map[string]any{"day": "monday"}}, nil)
