@@ -27,7 +27,7 @@ import (
 
 func main() {
 	ctx, catch := untilSignalled()
-	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause, catch: catch})
+	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause, catch: catch, hangups: hangups})
 	os.Exit(code)
 }
 
@@ -44,6 +44,16 @@ type environment struct {
 	// catch has signals end the context of a command from then on, in place of the process; nil
 	// where nobody sends any.
 	catch func()
+	// hangups has each SIGHUP sent to a channel from then on, in place of ending the process, until
+	// forget is called; nil where nobody sends any.
+	hangups func() (came <-chan os.Signal, forget func())
+}
+
+// hangups are the hangups of an environment that the operating system sends.
+func hangups() (came <-chan os.Signal, forget func()) {
+	signals := make(chan os.Signal, 1) // a second one that comes meanwhile asks for the same
+	signal.Notify(signals, syscall.SIGHUP)
+	return signals, func() { signal.Stop(signals) }
 }
 
 // offline marks commands that speak to nobody and leave nothing half done: a signal ends them at once.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -41,12 +42,42 @@ func newServe(env environment) *cobra.Command {
 				return err
 			}
 			paceCollector(env.lookup)
+			defer s.takeHangups()()
 			log.Info("service.listening", "version", version.Current().Version, "url", s.URL(), "matcher", s.matcher.Describe())
 			return s.run(cmd.Context())
 		},
 	}
 	c.register(cmd.Flags())
 	return cmd
+}
+
+// takeHangups has each SIGHUP read the certificate, until what it returns is called. Without a
+// certificate it does nothing: the signal that means "read your settings" ends no service.
+func (s *service) takeHangups() (stop func()) {
+	if s.env.hangups == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	came, forget := s.env.hangups()
+	go func() {
+		for {
+			select {
+			case <-came:
+				s.reload()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { forget(); cancel() }
+}
+
+// reload reads what may be read anew while the service runs.
+func (s *service) reload() {
+	s.log.Info("service.reload", "certificate", s.certificate != nil)
+	if s.certificate != nil {
+		s.certificate.Reload()
+	}
 }
 
 // shutdownTimeout bounds how long requests and effects in flight may take after a SIGTERM.
@@ -63,8 +94,9 @@ func (s *service) URL() string {
 
 // serve answers requests until the server is shut down.
 func (s *service) serve() error {
-	if s.config.TLSCert != "" {
-		return s.http.ServeTLS(s.listener, s.config.TLSCert, s.config.TLSKey)
+	if s.certificate != nil {
+		s.http.TLSConfig = &tls.Config{GetCertificate: s.certificate.Get}
+		return s.http.ServeTLS(s.listener, "", "")
 	}
 	return s.http.Serve(s.listener)
 }
