@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"earshot/cmd/earshot/systemd"
 	"earshot/cmd/earshot/terminal"
 	"earshot/repositories/fault"
 	"earshot/repositories/files"
@@ -27,7 +28,7 @@ import (
 
 func main() {
 	ctx, catch := untilSignalled()
-	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause, catch: catch, hangups: hangups})
+	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: systemd.Stderr(os.Stderr, os.LookupEnv), lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause, catch: catch, hangups: hangups})
 	os.Exit(code)
 }
 
@@ -115,9 +116,9 @@ func run(ctx context.Context, args []string, env environment) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &faults):
-		fmt.Fprintln(env.err, err) // begins with file:line:column, for editors
+		fmt.Fprintln(systemd.Faults(env.err), err) // begins with file:line:column, for editors
 	default:
-		fmt.Fprintf(env.err, "earshot: %v\n", err)
+		fmt.Fprintf(systemd.Faults(env.err), "earshot: %v\n", err)
 	}
 	return 1
 }

@@ -42,42 +42,13 @@ func newServe(env environment) *cobra.Command {
 				return err
 			}
 			paceCollector(env.lookup)
-			defer s.takeHangups()()
+			defer s.takeHangups(s.supervised(cmd.Context()))()
 			log.Info("service.listening", "version", version.Current().Version, "url", s.URL(), "matcher", s.matcher.Describe())
 			return s.run(cmd.Context())
 		},
 	}
 	c.register(cmd.Flags())
 	return cmd
-}
-
-// takeHangups has each SIGHUP read the certificate, until what it returns is called. Without a
-// certificate it does nothing: the signal that means "read your settings" ends no service.
-func (s *service) takeHangups() (stop func()) {
-	if s.env.hangups == nil {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	came, forget := s.env.hangups()
-	go func() {
-		for {
-			select {
-			case <-came:
-				s.reload()
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return func() { forget(); cancel() }
-}
-
-// reload reads what may be read anew while the service runs.
-func (s *service) reload() {
-	s.log.Info("service.reload", "certificate", s.certificate != nil)
-	if s.certificate != nil {
-		s.certificate.Reload()
-	}
 }
 
 // shutdownTimeout bounds how long requests and effects in flight may take after a SIGTERM.
