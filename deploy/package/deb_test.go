@@ -76,7 +76,19 @@ func TestPackageIsInstalledUpgradedAndPurged(t *testing.T) {
 	}
 	at := func(path string) string { return filepath.Join(machine, path) }
 
+	// enabled is whether the service starts with the machine.
+	wants := at("etc/systemd/system/multi-user.target.wants/earshot.service")
+	enabled := func() bool {
+		_, err := os.Lstat(wants)
+		return err == nil
+	}
+	masked := func() bool {
+		to, err := os.Readlink(at("etc/systemd/system/earshot.service"))
+		return err == nil && to == "/dev/null"
+	}
+
 	dpkg("--install", debian(t, "1.0.0"))
+	require.True(t, enabled())
 	keys, secrets := read(t, at("etc/earshot/secrets.env")), at("etc/earshot/secrets.env")
 	require.Regexp(t, `(?m)^EARSHOT_ADMIN_KEY=[A-Za-z0-9+/]{43}=$`, keys)
 	require.Regexp(t, `(?m)^EARSHOT_SECRET_KEY=[A-Za-z0-9+/]{43}=$`, keys)
@@ -92,9 +104,26 @@ func TestPackageIsInstalledUpgradedAndPurged(t *testing.T) {
 	require.Equal(t, keys, read(t, secrets), "what Redis holds opens with no other key")
 	require.Equal(t, "EARSHOT_ADDR=:9090\n", read(t, at("etc/earshot/earshot.env")))
 
+	require.True(t, enabled())
+
 	dpkg("--remove", "earshot")
 	require.Equal(t, keys, read(t, secrets), "it may be installed again")
 	require.NoFileExists(t, at("usr/bin/earshot"))
+	require.True(t, masked())
+	dpkg("--install", debian(t, "2.0.0"))
+	require.True(t, enabled(), "it starts after a removal as after the first installation")
+	require.False(t, masked())
+
+	require.NoError(t, os.Remove(wants)) // as systemctl disable does
+	dpkg("--install", debian(t, "3.0.0"))
+	require.False(t, enabled(), "an upgrade leaves a disabled service disabled")
+	dpkg("--remove", "earshot")
+	dpkg("--install", debian(t, "3.0.0"))
+	require.False(t, enabled())
+
 	dpkg("--purge", "earshot")
 	require.NoDirExists(t, at("etc/earshot"))
+	require.False(t, masked())
+	dpkg("--install", debian(t, "3.0.0"))
+	require.True(t, enabled(), "after a purge nothing is remembered")
 }

@@ -153,6 +153,9 @@ func TestUnitIsGoodAndShut(t *testing.T) {
 	require.NoError(t, os.WriteFile(unit, []byte(here), 0o600))
 	require.Empty(t, strings.TrimSpace(withoutOthers(run(t, "systemd-analyze", "verify", "--man=no", unit))))
 	run(t, "systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=15", unit)
+	for _, line := range []string{"StartLimitIntervalSec=0", "Type=notify", "WatchdogSec=60", "ExecReload=/bin/kill -HUP $MAINPID"} {
+		require.Contains(t, here, "\n"+line+"\n")
+	}
 }
 
 // withoutOthers leaves out what systemd says of units that this project has no part in.
