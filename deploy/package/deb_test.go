@@ -53,7 +53,7 @@ func debian(t *testing.T, version string) string {
 	}
 	put("DEBIAN/conffiles", conffiles, 0o644)
 	put("DEBIAN/control", fmt.Sprintf("Package: earshot\nVersion: %s\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: x\n", version), 0o644)
-	for from, to := range map[string]string{"postinstall": "postinst", "preremove": "prerm", "postremove": "postrm"} {
+	for from, to := range map[string]string{"preinstall": "preinst", "postinstall": "postinst", "preremove": "prerm", "postremove": "postrm"} {
 		put("DEBIAN/"+to, read(t, filepath.Join(root, d.Scripts[from])), 0o755)
 	}
 	made := filepath.Join(t.TempDir(), "earshot.deb")
@@ -120,6 +120,16 @@ func TestPackageIsInstalledUpgradedAndPurged(t *testing.T) {
 	dpkg("--remove", "earshot")
 	dpkg("--install", debian(t, "3.0.0"))
 	require.False(t, enabled())
+
+	for _, disabled := range []bool{true, false} { // before an upgrade from a version that kept nothing in mind
+		require.NoError(t, os.RemoveAll(at("var/lib/systemd/deb-systemd-helper-enabled")))
+		if !disabled {
+			require.NoError(t, os.MkdirAll(filepath.Dir(wants), 0o755))
+			require.NoError(t, os.Symlink("/lib/systemd/system/earshot.service", wants))
+		}
+		dpkg("--install", debian(t, "4.0.0"))
+		require.Equal(t, !disabled, enabled())
+	}
 
 	dpkg("--purge", "earshot")
 	require.NoDirExists(t, at("etc/earshot"))
