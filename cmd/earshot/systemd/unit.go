@@ -15,8 +15,10 @@ const (
 	// readyWithin is how long systemd is left waiting for Redis and NATS. A service that waits
 	// longer for them has started all the same: it takes requests, and goes on by itself.
 	readyWithin = 10 * time.Second
-	// readyPause is the time between two questions whether it is ready.
-	readyPause = 100 * time.Millisecond
+	// readyPause is the time between the first two questions whether it is ready. It doubles up to
+	// readyPauseMost: each answer that it is not is lines of log.
+	readyPause     = 100 * time.Millisecond
+	readyPauseMost = 2 * time.Second
 	// asks is how often the service is asked within the time of the watchdog.
 	asks = 4
 )
@@ -66,8 +68,8 @@ func (u *Unit) Reload(read func()) {
 func (u *Unit) awaitStart(ctx context.Context) error {
 	patient, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	for u.Ready(patient) != nil {
-		if u.Pause(patient, readyPause) != nil {
+	for pause := readyPause; u.Ready(patient) != nil; pause = min(2*pause, readyPauseMost) {
+		if u.Pause(patient, pause) != nil {
 			break
 		}
 	}

@@ -82,12 +82,36 @@ func TestSystemdIsToldOfStartReloadAndEnd(t *testing.T) {
 	require.True(t, read)
 }
 
-// TestAServiceThatHangsIsNotCalledAlive has systemd told nothing more from the first question that
-// is not answered, and one line in the log.
+// TestAServiceThatWaitsForOthersHasStarted is not ready in the ten seconds that it has, and asked
+// a few times only.
+func TestAServiceThatWaitsForOthersHasStarted(t *testing.T) {
+	told := listen(t)
+	asked, waited := atomic.Int64{}, atomic.Int64{}
+	unit := &systemd.Unit{
+		Alive: func(context.Context) error { return nil },
+		Ready: func(context.Context) error {
+			asked.Add(1)
+			return errors.New("no answer from redis")
+		},
+		Pause: func(ctx context.Context, d time.Duration) error {
+			if waited.Add(int64(d)) >= int64(10*time.Second) {
+				return context.DeadlineExceeded
+			}
+			return ctx.Err()
+		},
+		Log: slog.New(slog.DiscardHandler),
+	}
+	go unit.Run(t.Context())
+	require.Equal(t, "READY=1", next(t, told))
+	require.LessOrEqual(t, asked.Load(), int64(10))
+}
+
+// TestAServiceThatHangsIsNotCalledAlive has a service hang for three questions: systemd is told
+// nothing then, and the log has one line. The test goes from one question to the next.
 func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
 	told, log := listen(t), &devtest.Lines{}
 	t.Setenv("WATCHDOG_USEC", "40000") // each question has 10 ms
-	hangs, asked := atomic.Bool{}, make(chan bool)
+	hangs, paused, step := atomic.Bool{}, make(chan bool), make(chan bool)
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	unit := &systemd.Unit{
@@ -97,36 +121,34 @@ func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
 				return nil
 			}
 			<-ctx.Done()
-			select {
-			case asked <- true:
-			case <-t.Context().Done():
-			}
 			return ctx.Err()
 		},
-		Pause: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-		Log:   slog.New(slog.NewJSONHandler(log, nil)),
+		Pause: func(ctx context.Context, _ time.Duration) error {
+			for _, meet := range []chan bool{paused, step} {
+				select {
+				case meet <- true:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return nil
+		},
+		Log: slog.New(slog.NewJSONHandler(log, nil)),
 	}
 	go unit.Run(ctx)
 	require.Equal(t, "READY=1", next(t, told))
 	require.Equal(t, "WATCHDOG=1", next(t, told))
+	<-paused
 	hangs.Store(true)
-	for answered := true; answered; {
-		select {
-		case said := <-told:
-			require.Equal(t, "WATCHDOG=1", said) // of before
-		case <-asked:
-			answered = false
-		}
-	}
 	for range 3 {
-		select {
-		case <-asked:
-		case said := <-told:
-			require.Equal(t, "WATCHDOG=1", said) // was on its way
-		}
+		<-step
+		<-paused
 	}
-	<-asked
 	require.Equal(t, 1, strings.Count(log.String(), "systemd.unanswered"), "%s", log)
 	hangs.Store(false)
+	<-step
+	<-paused
+	end()
 	require.Equal(t, "WATCHDOG=1", next(t, told), "it answers again")
+	require.Equal(t, "STOPPING=1", next(t, told), "there was one answer")
 }
