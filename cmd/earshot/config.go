@@ -17,6 +17,7 @@ import (
 	"earshot/api/server"
 	"earshot/cmd/earshot/activity"
 	"earshot/cmd/earshot/redisdb"
+	"earshot/cmd/earshot/systemd"
 	"earshot/emitter"
 	"earshot/httpcall/guard"
 	"earshot/matcher/llm"
@@ -237,10 +238,14 @@ func (c *config) logger(out io.Writer) *slog.Logger {
 		return slog.New(c.screen.Handler(level))
 	}
 	options := &slog.HandlerOptions{Level: level}
+	write := func(out io.Writer) slog.Handler { return slog.NewJSONHandler(out, options) }
 	if c.LogFormat == "text" {
-		return slog.New(slog.NewTextHandler(out, options))
+		write = func(out io.Writer) slog.Handler { return slog.NewTextHandler(out, options) }
 	}
-	return slog.New(slog.NewJSONHandler(out, options))
+	if journal, is := out.(systemd.Journal); is {
+		return slog.New(journal.Handler(write))
+	}
+	return slog.New(write(out))
 }
 
 // sealer returns what encrypts with the secret key, and also opens what the key before a

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/cmd/earshot/certificate"
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/redisdb"
 	"earshot/matcher/llm/provider"
@@ -70,15 +70,13 @@ func (c *config) checkCertificate(now time.Time) error {
 	if c.TLSCert == "" || c.TLSKey == "" {
 		return nil
 	}
-	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
-	if err != nil {
-		return fmt.Errorf("EARSHOT_TLS_CERT (--tls-cert) is %q and EARSHOT_TLS_KEY (--tls-key) is %q, and they cannot be used: %w; both are files in PEM, and the key is that of the certificate",
-			c.TLSCert, c.TLSKey, err)
-	}
-	if now.After(pair.Leaf.NotAfter) {
-		return fmt.Errorf("the certificate of EARSHOT_TLS_CERT (--tls-cert), %q, has ended on %s: give one that is valid", c.TLSCert, pair.Leaf.NotAfter.Format(time.DateOnly))
-	}
-	return nil
+	_, err := c.certificate().Read(now)
+	return err
+}
+
+// certificate names the files that HTTPS is served with.
+func (c *config) certificate() certificate.Files {
+	return certificate.Files{Cert: c.TLSCert, Key: c.TLSKey}
 }
 
 const (

@@ -192,8 +192,8 @@ func TestDevEndsWhereTheFilesCannotBeLoadedAtStart(t *testing.T) {
 	require.Contains(t, r.log.String(), "tools.yaml:1:7: unknown kind \"tol\"")
 }
 
-// certificate writes one for 127.0.0.1 into files, and returns who trusts it.
-func certificate(t *testing.T) (certFile, keyFile string, trust *x509.CertPool) {
+// newCertificate writes one for 127.0.0.1 into files, and returns who trusts it.
+func newCertificate(t *testing.T) (certFile, keyFile string, trust *x509.CertPool) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{
@@ -215,7 +215,7 @@ func certificate(t *testing.T) (certFile, keyFile string, trust *x509.CertPool) 
 }
 
 func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {
-	cert, key, trust := certificate(t)
+	cert, key, trust := newCertificate(t)
 	r := launch(t, nil, "dev", "--addr", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key)
 	url := r.log.Await(t, `Earshot listens on (https://\S+)`)
 

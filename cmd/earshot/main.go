@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"earshot/cmd/earshot/systemd"
 	"earshot/cmd/earshot/terminal"
 	"earshot/repositories/fault"
 	"earshot/repositories/files"
@@ -27,7 +28,7 @@ import (
 
 func main() {
 	ctx, catch := untilSignalled()
-	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: os.Stderr, lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause, catch: catch})
+	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: systemd.Stderr(os.Stderr, os.LookupEnv), lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause, catch: catch, hangups: hangups})
 	os.Exit(code)
 }
 
@@ -44,6 +45,16 @@ type environment struct {
 	// catch has signals end the context of a command from then on, in place of the process; nil
 	// where nobody sends any.
 	catch func()
+	// hangups has each SIGHUP sent to a channel from then on, in place of ending the process, until
+	// forget is called; nil where nobody sends any.
+	hangups func() (came <-chan os.Signal, forget func())
+}
+
+// hangups are the hangups of an environment that the operating system sends.
+func hangups() (came <-chan os.Signal, forget func()) {
+	signals := make(chan os.Signal, 1) // a second one that comes meanwhile asks for the same
+	signal.Notify(signals, syscall.SIGHUP)
+	return signals, func() { signal.Stop(signals) }
 }
 
 // offline marks commands that speak to nobody and leave nothing half done: a signal ends them at once.
@@ -105,9 +116,9 @@ func run(ctx context.Context, args []string, env environment) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &faults):
-		fmt.Fprintln(env.err, err) // begins with file:line:column, for editors
+		fmt.Fprintln(systemd.Faults(env.err), err) // begins with file:line:column, for editors
 	default:
-		fmt.Fprintf(env.err, "earshot: %v\n", err)
+		fmt.Fprintf(systemd.Faults(env.err), "earshot: %v\n", err)
 	}
 	return 1
 }

@@ -181,8 +181,8 @@ func TestAddressesCertificatesAndKeysAreCheckedAtStart(t *testing.T) {
 		}
 		require.NotContains(t, said, "pass word")
 	}
-	cert, key, _ := certificate(t)
-	_, other, _ := certificate(t)
+	cert, key, _ := newCertificate(t)
+	_, other, _ := newCertificate(t)
 	require.ErrorContains(t, (&config{TLSCert: cert, TLSKey: other}).checkCertificate(time.Now()), "cannot be used")
 	require.ErrorContains(t, (&config{TLSCert: cert, TLSKey: key}).checkCertificate(time.Now().Add(48*time.Hour)), "has ended on")
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -41,6 +42,7 @@ func newServe(env environment) *cobra.Command {
 				return err
 			}
 			paceCollector(env.lookup)
+			defer s.takeHangups(s.supervised(cmd.Context()))()
 			log.Info("service.listening", "version", version.Current().Version, "url", s.URL(), "matcher", s.matcher.Describe())
 			return s.run(cmd.Context())
 		},
@@ -63,8 +65,9 @@ func (s *service) URL() string {
 
 // serve answers requests until the server is shut down.
 func (s *service) serve() error {
-	if s.config.TLSCert != "" {
-		return s.http.ServeTLS(s.listener, s.config.TLSCert, s.config.TLSKey)
+	if s.certificate != nil {
+		s.http.TLSConfig = &tls.Config{GetCertificate: s.certificate.Get}
+		return s.http.ServeTLS(s.listener, "", "")
 	}
 	return s.http.Serve(s.listener)
 }

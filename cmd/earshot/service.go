@@ -26,6 +26,7 @@ import (
 	"earshot/api/sermas"
 	"earshot/api/server"
 	"earshot/api/signin"
+	"earshot/cmd/earshot/certificate"
 	"earshot/cmd/earshot/redisdb"
 	"earshot/cmd/earshot/room"
 	"earshot/cmd/earshot/telemetry"
@@ -76,6 +77,8 @@ type service struct {
 	ingress   *micro.Service // over NATS; nil: it is off
 	telemetry *telemetry.Telemetry
 	listener  net.Listener
+	// certificate is what HTTPS is served with; nil: it is HTTP.
+	certificate *certificate.Current
 }
 
 // newService wires a replica. It connects to nothing yet, but listens already, so that a
@@ -83,13 +86,20 @@ type service struct {
 func newService(c config, embeddedRedis bool, env environment, log *slog.Logger) (*service, error) {
 	s := &service{config: c, env: env, log: log}
 	for _, step := range []func() error{
-		func() error { return s.openStore(embeddedRedis) }, s.openEmitter, s.openAdapters, s.openEngine, s.listen,
+		s.openCertificate, func() error { return s.openStore(embeddedRedis) }, s.openEmitter, s.openAdapters, s.openEngine, s.listen,
 	} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 	}
 	return s, nil
+}
+
+func (s *service) openCertificate() (err error) {
+	if s.config.TLSCert != "" {
+		s.certificate, err = certificate.Open(s.config.certificate(), s.env.now, s.log)
+	}
+	return err
 }
 
 func (s *service) openStore(embedded bool) error {
@@ -152,6 +162,9 @@ func (s *service) openEngine() (err error) {
 	}
 	models := newLLMMetrics()
 	registry.MustRegister(buildInfo(), guarded.Metrics(), metrics, models, s.emitter, s.sealed, room.New(s.env.now, s.redisMemory, s.emitter.Room), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if s.certificate != nil {
+		registry.MustRegister(s.certificate)
+	}
 	of := s.config.models(s.log, s.env)
 	of.Observe, of.HTTPClient = models.observe, provider.NewHTTPClient(s.config.MaxTurns)
 	if s.openSpace(); s.space != nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/devtest"
 )
 
 // TestMain runs the program itself where a test has started it so.
@@ -60,5 +62,34 @@ func TestOfflineCommandsEndAtSIGTERM(t *testing.T) {
 		var ended *exec.ExitError
 		require.ErrorAs(t, cmd.Wait(), &ended, args)
 		require.Equal(t, syscall.SIGTERM, ended.Sys().(syscall.WaitStatus).Signal(), args)
+	}
+}
+
+// TestSIGHUPReadsTheCertificateAndEndsNothing sends the signal to a process, with and without a
+// certificate.
+func TestSIGHUPReadsTheCertificateAndEndsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, secure := range []bool{false, true} {
+		cert, key, _ := newCertificate(t)
+		var settings []string
+		for name, value := range w.env {
+			settings = append(settings, name+"="+value)
+		}
+		if secure {
+			settings = append(settings, "EARSHOT_TLS_CERT="+cert, "EARSHOT_TLS_KEY="+key)
+		}
+		cmd := program(t.Context(), "serve")
+		said := &devtest.Lines{}
+		cmd.Env, cmd.Stderr = append(cmd.Env, settings...), said
+		require.NoError(t, cmd.Start())
+		said.Await(t, `"msg":"(service.started)"`)
+		require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+		said.Await(t, `"msg":"(service.reload)"`)
+		if secure {
+			said.Await(t, `"msg":"(certificate.read)"`)
+		}
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		require.NoError(t, cmd.Wait(), "%s", said)
 	}
 }

@@ -64,7 +64,7 @@ func TestTheRunbookHasAChapterForEachAlert(t *testing.T) {
 		chapters[name] = strings.Split(rest, "\n## ")[0]
 	}
 	for _, one := range alerts(t) {
-		require.Equal(t, "runbook.md#"+strings.ToLower(one.Alert), one.Annotations["runbook_url"])
+		require.Equal(t, "deploy/docs/runbook.md#"+strings.ToLower(one.Alert), one.Annotations["runbook_url"])
 		for _, part := range []string{"**Means.**", "**Look.**", "**Do.**"} {
 			require.Contains(t, chapters[one.Alert], part, one.Alert)
 		}

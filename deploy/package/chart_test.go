@@ -1,8 +1,11 @@
 package deploypackage
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"text/template"
 
 	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,12 +24,22 @@ type object = map[string]any
 // those of values.yaml, and returns what they make by kind. Helm itself would take minutes to build.
 func chart(t *testing.T, over ...func(values object)) map[string]object {
 	t.Helper()
+	made, err := render(t, over...)
+	require.NoError(t, err)
+	return made
+}
+
+// render is chart, with the error of a template that refuses the values. Values that the schema
+// refuses are a fault of the test.
+func render(t *testing.T, over ...func(values object)) (map[string]object, error) {
+	t.Helper()
 	var about, values object
 	require.NoError(t, yaml.Unmarshal([]byte(read(t, "chart/Chart.yaml")), &about))
 	require.NoError(t, yaml.Unmarshal([]byte(read(t, "chart/values.yaml")), &values))
 	for _, lay := range over {
 		lay(values)
 	}
+	require.NoError(t, checkValues(t, values))
 	given := object{
 		"Values": values, "Release": object{"Name": "mine", "Namespace": "chats", "Service": "Helm"},
 		"Chart": object{"Name": about["name"], "Version": about["version"], "AppVersion": about["appVersion"]},
@@ -39,7 +53,9 @@ func chart(t *testing.T, over ...func(values object)) map[string]object {
 	require.NoError(t, err)
 	for _, file := range files {
 		var out strings.Builder
-		require.NoError(t, templates.ExecuteTemplate(&out, filepath.Base(file), given))
+		if err := templates.ExecuteTemplate(&out, filepath.Base(file), given); err != nil {
+			return nil, err
+		}
 		for document := range strings.SplitSeq(out.String(), "\n---\n") {
 			var decoded object
 			require.NoError(t, yaml.Unmarshal([]byte(document), &decoded), "%s: %s", file, document)
@@ -48,7 +64,23 @@ func chart(t *testing.T, over ...func(values object)) map[string]object {
 			}
 		}
 	}
-	return made
+	return made, nil
+}
+
+// checkValues holds values against values.schema.json, as helm does before it makes anything.
+func checkValues(t *testing.T, values object) error {
+	t.Helper()
+	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(read(t, "chart/values.schema.json")))
+	require.NoError(t, err)
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("values.schema.json", schema))
+	compiled, err := compiler.Compile("values.schema.json")
+	require.NoError(t, err)
+	text, err := json.Marshal(values)
+	require.NoError(t, err)
+	decoded, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+	require.NoError(t, err)
+	return compiled.Validate(decoded)
 }
 
 // functions are those of Helm that the chart uses, as its documentation describes them.
@@ -70,7 +102,33 @@ func functions(templates *template.Template) template.FuncMap {
 		"quote":      func(value any) string { return fmt.Sprintf("%q", fmt.Sprint(value)) },
 		"trunc":      func(length int, text string) string { return text[:min(length, len(text))] },
 		"trimSuffix": func(suffix, text string) string { return strings.TrimSuffix(text, suffix) },
-		"contains":   func(part, text string) bool { return strings.Contains(text, part) },
+		"trim":       strings.TrimSpace,
+		"lower":      strings.ToLower,
+		"hasPrefix":  func(prefix, text string) bool { return strings.HasPrefix(text, prefix) },
+		"splitList":  func(separator string, text any) []string { return strings.Split(text.(string), separator) },
+		"last":       func(list []string) string { return list[len(list)-1] },
+		"list":       func(values ...any) []any { return values },
+		"dict": func(pairs ...any) object {
+			made := object{}
+			for i := 0; i < len(pairs); i += 2 {
+				made[pairs[i].(string)] = pairs[i+1]
+			}
+			return made
+		},
+		"hasKey": func(of object, key string) bool {
+			_, has := of[key]
+			return has
+		},
+		"get": func(of object, key string) any {
+			if value, has := of[key]; has {
+				return value
+			}
+			return ""
+		},
+		"kindIs":   func(kind string, value any) bool { return kind == fmt.Sprintf("%T", value) },
+		"floor":    math.Floor,
+		"fail":     func(why string) (string, error) { return "", errors.New(why) },
+		"contains": func(part, text string) bool { return strings.Contains(text, part) },
 		"default": func(fallback, value any) any {
 			if value == nil || value == "" {
 				return fallback
@@ -172,4 +230,110 @@ func TestChartScalesByWhatIsOwed(t *testing.T) {
 	require.Equal(t, []any{"serve", "--nats-replicas=3"}, in(t, made["Deployment"], "spec", "template", "spec", "containers", 0, "args"))
 	require.Equal(t, "http", in(t, made["NetworkPolicy"], "spec", "ingress", 0, "ports", 0, "port"))
 	require.Equal(t, "/metrics", in(t, made["ServiceMonitor"], "spec", "endpoints", 0, "path"))
+}
+
+// container is that of the Deployment.
+func container(t *testing.T, made map[string]object) object {
+	t.Helper()
+	return in(t, made["Deployment"], "spec", "template", "spec", "containers", 0).(object)
+}
+
+// TestChartKeepsNumbersAndNamesEachVariableOnce has values as helm reads them of a file: numbers
+// are floats.
+func TestChartKeepsNumbersAndNamesEachVariableOnce(t *testing.T) {
+	made := chart(t, func(values object) {
+		values["env"] = object{
+			"EARSHOT_STREAM_MAX_BYTES": float64(4294967296), "EARSHOT_MAX_TURNS": 1500000, "EARSHOT_ADDR": ":9090", "GOMEMLIMIT": "1GiB",
+			"REDIS_URL": "redis://one", "GOGC": 50.5,
+		}
+		values["extraEnv"] = []any{object{"name": "EARSHOT_ADMIN_KEY", "valueFrom": object{"fieldRef": object{"fieldPath": "metadata.name"}}}}
+	})
+	found := map[string]any{}
+	for _, variable := range in(t, container(t, made), "env").([]any) {
+		name := in(t, variable, "name").(string)
+		require.NotContains(t, found, name, "twice")
+		found[name] = variable.(object)["value"]
+	}
+	require.Equal(t, "4294967296", found["EARSHOT_STREAM_MAX_BYTES"])
+	require.Equal(t, "1500000", found["EARSHOT_MAX_TURNS"])
+	require.Equal(t, "50.5", found["GOGC"])
+	require.Equal(t, "redis://one", found["REDIS_URL"])
+	require.Equal(t, "1GiB", found["GOMEMLIMIT"])
+	require.EqualValues(t, 9090, in(t, container(t, made), "ports", 0, "containerPort"))
+	require.Equal(t, "9090", in(t, made["Deployment"], "spec", "template", "metadata", "annotations", "prometheus.io/port"))
+
+	_, err := render(t, func(values object) {
+		values["env"], values["extraEnv"] = object{"GOGC": 50}, []any{object{"name": "GOGC", "value": "60"}}
+	})
+	require.ErrorContains(t, err, "GOGC is in env and in extraEnv")
+}
+
+func TestChartServesHTTPSByACertificateOfAVolume(t *testing.T) {
+	made := chart(t, func(values object) {
+		values["env"] = object{"EARSHOT_TLS_CERT": "/tls/tls.crt", "EARSHOT_TLS_KEY": "/tls/tls.key"}
+		values["extraVolumes"] = []any{object{"name": "tls", "secret": object{"secretName": "earshot-tls"}}}
+		values["extraVolumeMounts"] = []any{object{"name": "tls", "mountPath": "/tls", "readOnly": true}}
+		values["envFrom"] = []any{object{"secretRef": object{"name": "more"}}}
+		values["serviceMonitor"].(object)["enabled"] = true
+	})
+	for _, probe := range []string{"startupProbe", "livenessProbe", "readinessProbe"} {
+		require.Equal(t, "HTTPS", in(t, container(t, made), probe, "httpGet", "scheme"))
+	}
+	require.Equal(t, "/tls", in(t, container(t, made), "volumeMounts", 0, "mountPath"))
+	require.Equal(t, "earshot-tls", in(t, made["Deployment"], "spec", "template", "spec", "volumes", 0, "secret", "secretName"))
+	require.Equal(t, "more", in(t, container(t, made), "envFrom", 0, "secretRef", "name"))
+	require.Equal(t, "https", in(t, made["ServiceMonitor"], "spec", "endpoints", 0, "scheme"))
+	require.NotContains(t, in(t, made["Deployment"], "spec", "template", "metadata"), "annotations", "it would be scraped twice")
+	require.Equal(t, "HTTP", in(t, container(t, chart(t)), "readinessProbe", "httpGet", "scheme"))
+}
+
+func TestChartIsReachedFromOutside(t *testing.T) {
+	monitoring := object{"namespaceSelector": object{"matchLabels": object{"kubernetes.io/metadata.name": "monitoring"}}}
+	made := chart(t, func(values object) {
+		values["ingress"] = object{
+			"enabled": true, "className": "nginx", "annotations": object{"a": "b"}, "hosts": []any{object{"host": "earshot.example"}, object{"host": "two.example", "path": "/chats"}},
+			"tls": []any{object{"secretName": "tls", "hosts": []any{"earshot.example"}}},
+		}
+		values["networkPolicy"] = object{"enabled": true, "from": []any{}, "metricsFrom": []any{monitoring}}
+		values["serviceAccount"] = object{"create": true, "name": "chats", "annotations": object{"iam.example/role": "reader"}}
+		values["podAnnotations"] = object{"prometheus.io/scrape": "false", "team": "chats"}
+	})
+	rules := in(t, made["Ingress"], "spec", "rules")
+	require.Equal(t, "earshot.example", in(t, rules, 0, "host"))
+	require.Equal(t, "/", in(t, rules, 0, "http", "paths", 0, "path"))
+	require.Equal(t, "/chats", in(t, rules, 1, "http", "paths", 0, "path"))
+	require.Equal(t, in(t, made["Service"], "metadata", "name"), in(t, rules, 0, "http", "paths", 0, "backend", "service", "name"))
+	require.Equal(t, "tls", in(t, made["Ingress"], "spec", "tls", 0, "secretName"))
+	require.Equal(t, []any{monitoring}, in(t, made["NetworkPolicy"], "spec", "ingress", 1, "from"))
+	require.Equal(t, "chats", in(t, made["ServiceAccount"], "metadata", "name"))
+	require.Equal(t, "reader", in(t, made["ServiceAccount"], "metadata", "annotations", "iam.example/role"))
+	require.Equal(t, "chats", in(t, made["Deployment"], "spec", "template", "spec", "serviceAccountName"))
+	annotations := in(t, made["Deployment"], "spec", "template", "metadata", "annotations")
+	require.Equal(t, "false", in(t, annotations, "prometheus.io/scrape"), "what is given counts")
+	require.Equal(t, "chats", in(t, annotations, "team"))
+
+	made = chart(t, func(values object) {
+		values["serviceAccount"] = object{"create": false, "name": "theirs", "annotations": object{}}
+	})
+	require.NotContains(t, made, "ServiceAccount")
+	require.Equal(t, "theirs", in(t, made["Deployment"], "spec", "template", "spec", "serviceAccountName"))
+}
+
+// TestChartRefusesWhatItDoesNotKnow has a misspelt value be an error in place of nothing.
+func TestChartRefusesWhatItDoesNotKnow(t *testing.T) {
+	for name, values := range map[string]object{
+		"an unknown value":           {"imageTag": "x"},
+		"an unknown value below":     {"image": object{"tagg": "x"}},
+		"a value of another kind":    {"replicaCount": "9"},
+		"on without quotes":          {"env": object{"EARSHOT_SERMAS": true}},
+		"no name of a variable":      {"env": object{"EARSHOT SERMAS": "on"}},
+		"a port that probes miss":    {"extraEnv": []any{object{"name": "EARSHOT_ADDR", "value": ":1"}}},
+		"a secret that is no object": {"secret": "earshot"},
+	} {
+		require.Error(t, checkValues(t, values), name)
+	}
+	_, err := render(t, func(values object) {
+		values["autoscaling"].(object)["enabled"], values["autoscaling"].(object)["targetCPU"] = true, 0
+	})
+	require.ErrorContains(t, err, "nothing to scale by")
 }

@@ -53,7 +53,7 @@ func debian(t *testing.T, version string) string {
 	}
 	put("DEBIAN/conffiles", conffiles, 0o644)
 	put("DEBIAN/control", fmt.Sprintf("Package: earshot\nVersion: %s\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: x\n", version), 0o644)
-	for from, to := range map[string]string{"postinstall": "postinst", "preremove": "prerm", "postremove": "postrm"} {
+	for from, to := range map[string]string{"preinstall": "preinst", "postinstall": "postinst", "preremove": "prerm", "postremove": "postrm"} {
 		put("DEBIAN/"+to, read(t, filepath.Join(root, d.Scripts[from])), 0o755)
 	}
 	made := filepath.Join(t.TempDir(), "earshot.deb")
@@ -76,7 +76,19 @@ func TestPackageIsInstalledUpgradedAndPurged(t *testing.T) {
 	}
 	at := func(path string) string { return filepath.Join(machine, path) }
 
+	// enabled is whether the service starts with the machine.
+	wants := at("etc/systemd/system/multi-user.target.wants/earshot.service")
+	enabled := func() bool {
+		_, err := os.Lstat(wants)
+		return err == nil
+	}
+	masked := func() bool {
+		to, err := os.Readlink(at("etc/systemd/system/earshot.service"))
+		return err == nil && to == "/dev/null"
+	}
+
 	dpkg("--install", debian(t, "1.0.0"))
+	require.True(t, enabled())
 	keys, secrets := read(t, at("etc/earshot/secrets.env")), at("etc/earshot/secrets.env")
 	require.Regexp(t, `(?m)^EARSHOT_ADMIN_KEY=[A-Za-z0-9+/]{43}=$`, keys)
 	require.Regexp(t, `(?m)^EARSHOT_SECRET_KEY=[A-Za-z0-9+/]{43}=$`, keys)
@@ -92,9 +104,36 @@ func TestPackageIsInstalledUpgradedAndPurged(t *testing.T) {
 	require.Equal(t, keys, read(t, secrets), "what Redis holds opens with no other key")
 	require.Equal(t, "EARSHOT_ADDR=:9090\n", read(t, at("etc/earshot/earshot.env")))
 
+	require.True(t, enabled())
+
 	dpkg("--remove", "earshot")
 	require.Equal(t, keys, read(t, secrets), "it may be installed again")
 	require.NoFileExists(t, at("usr/bin/earshot"))
+	require.True(t, masked())
+	dpkg("--install", debian(t, "2.0.0"))
+	require.True(t, enabled(), "it starts after a removal as after the first installation")
+	require.False(t, masked())
+
+	require.NoError(t, os.Remove(wants)) // as systemctl disable does
+	dpkg("--install", debian(t, "3.0.0"))
+	require.False(t, enabled(), "an upgrade leaves a disabled service disabled")
+	dpkg("--remove", "earshot")
+	dpkg("--install", debian(t, "3.0.0"))
+	require.False(t, enabled())
+
+	for _, disabled := range []bool{true, false} { // before an upgrade from a version that kept nothing in mind
+		require.NoError(t, os.RemoveAll(at("var/lib/systemd/deb-systemd-helper-enabled")))
+		if !disabled {
+			require.NoError(t, os.MkdirAll(filepath.Dir(wants), 0o755))
+			require.NoError(t, os.Symlink("/lib/systemd/system/earshot.service", wants))
+		}
+		dpkg("--install", debian(t, "4.0.0"))
+		require.Equal(t, !disabled, enabled())
+	}
+
 	dpkg("--purge", "earshot")
 	require.NoDirExists(t, at("etc/earshot"))
+	require.False(t, masked())
+	dpkg("--install", debian(t, "3.0.0"))
+	require.True(t, enabled(), "after a purge nothing is remembered")
 }

@@ -57,6 +57,9 @@ func TestServersOfDevAreLeftOut(t *testing.T) {
 		require.NotContains(t, linked("nodev"), name)
 	}
 	for _, builder := range []string{read(t, "Dockerfile"), read(t, "deb.sh")} {
+		for _, told := range []string{"linkedVersion=", "linkedCommit=", "linkedDate="} {
+			require.Contains(t, builder, told)
+		}
 		require.Regexp(t, `-tags[ =]nodev`, builder)
 		require.Contains(t, builder, "CGO_ENABLED=0")
 		require.Contains(t, builder, "-trimpath")
@@ -71,6 +74,10 @@ func TestImageHasTheProgramAndNoRoot(t *testing.T) {
 	require.NotContains(t, shipped, "RUN", "there is no shell")
 	require.Contains(t, shipped, "\nUSER 65532:65532\n")
 	require.Contains(t, shipped, "EARSHOT_ADDR=:8080")
+	require.NotContains(t, read(t, "Dockerfile"), "go mod download", "it fetches what tests need as well")
+	for label, value := range map[string]string{"version": "$VERSION", "revision": "$COMMIT", "created": "$DATE", "source": "$SOURCE", "licenses": "Apache-2.0"} {
+		require.Contains(t, shipped, "org.opencontainers.image."+label+`="`+value+`"`)
+	}
 	require.Contains(t, shipped, `CMD ["/usr/bin/earshot", "health"]`)
 	require.Contains(t, shipped, `ENTRYPOINT ["/usr/bin/earshot"]`+"\n"+`CMD ["serve"]`)
 
@@ -94,6 +101,7 @@ func TestComposeNamesWhatThereIs(t *testing.T) {
 	var compose struct {
 		Services map[string]struct {
 			Image       string
+			Build       struct{ Args map[string]string }
 			Command     []string
 			Environment map[string]string
 			Secrets     []string
@@ -106,6 +114,12 @@ func TestComposeNamesWhatThereIs(t *testing.T) {
 	}
 	require.NoError(t, yaml.Unmarshal([]byte(read(t, "compose.yaml")), &compose))
 	earshot := compose.Services["earshot"]
+	for name := range earshot.Build.Args {
+		require.Regexp(t, `(?m)^ARG `+name+`\b`, read(t, "Dockerfile"))
+	}
+	for _, name := range []string{"VERSION", "COMMIT", "DATE"} {
+		require.Contains(t, earshot.Build.Args, name, "earshot version says it")
+	}
 	for name, value := range earshot.Environment {
 		setting, isFile := strings.CutSuffix(name, "_FILE")
 		require.Contains(t, settings(t), "`"+setting+"`")
@@ -153,6 +167,9 @@ func TestUnitIsGoodAndShut(t *testing.T) {
 	require.NoError(t, os.WriteFile(unit, []byte(here), 0o600))
 	require.Empty(t, strings.TrimSpace(withoutOthers(run(t, "systemd-analyze", "verify", "--man=no", unit))))
 	run(t, "systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=15", unit)
+	for _, line := range []string{"StartLimitIntervalSec=0", "Type=notify", "WatchdogSec=60", "ExecReload=/bin/kill -HUP $MAINPID"} {
+		require.Contains(t, here, "\n"+line+"\n")
+	}
 }
 
 // withoutOthers leaves out what systemd says of units that this project has no part in.

@@ -2,10 +2,13 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +30,7 @@ var beside = []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "SECURIT
 // What the environment says of builds is not followed: the commit alone decides.
 func (r *release) build(ctx context.Context, platform string) (string, error) {
 	system, processor, _ := strings.Cut(platform, "/")
-	path := filepath.Join(r.out, r.title(platform), program)
+	path := filepath.Join(r.out, r.title(platform), nameOn(platform))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
@@ -73,39 +76,99 @@ func toolchain() (string, error) {
 	return "", fmt.Errorf("go.mod names no version of Go")
 }
 
-// pack writes the archive of a program, and returns its path. All files in it have the time of
-// the commit and belong to root.
+// nameOn is how the program is called on a platform.
+func nameOn(platform string) string {
+	if strings.HasPrefix(platform, "windows/") {
+		return program + ".exe"
+	}
+	return program
+}
+
+// archive is a file that others are put into.
+type archive interface {
+	add(name string, executable bool, text []byte) error
+	Close() error
+}
+
+// pack writes the archive of a program with its documents, and returns its path: a zip for
+// Windows, which opens nothing else by itself. All files in it have the time of the commit and, where
+// that can be said, belong to root.
 func (r *release) pack(platform, built string) (string, error) {
+	files, err := documents()
+	if err != nil {
+		return "", err
+	}
 	var packed bytes.Buffer
-	squeezed, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is one that there is
-	archive := tar.NewWriter(squeezed)
-	for _, path := range append([]string{built}, beside...) {
-		if err := r.add(archive, r.title(platform)+"/"+filepath.Base(path), path); err != nil {
+	ending, into := ".tar.gz", newTarball(&packed, r.made)
+	if strings.HasPrefix(platform, "windows/") {
+		ending, into = ".zip", zipped{zip.NewWriter(&packed), r.made}
+	}
+	if err := addFile(into, r.title(platform)+"/"+filepath.Base(built), true, built); err != nil {
+		return "", err
+	}
+	for _, path := range files {
+		if err := addFile(into, r.title(platform)+"/"+path, false, path); err != nil {
 			return "", err
 		}
 	}
-	if err := archive.Close(); err != nil {
+	if err := into.Close(); err != nil {
 		return "", err
 	}
-	if err := squeezed.Close(); err != nil {
-		return "", err
-	}
-	path := filepath.Join(r.out, r.title(platform)+".tar.gz")
+	path := filepath.Join(r.out, r.title(platform)+ending)
 	return path, os.WriteFile(path, packed.Bytes(), 0o644)
 }
 
-func (r *release) add(archive *tar.Writer, name, path string) error {
+func addFile(into archive, name string, executable bool, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(text)), Mode: 0o644, ModTime: r.made, Uname: "root", Gname: "root", Format: tar.FormatUSTAR}
-	if filepath.Base(path) == program {
+	return into.add(name, executable, text)
+}
+
+// tarball is an archive for all systems but Windows.
+type tarball struct {
+	*tar.Writer
+	squeezed *gzip.Writer
+	made     time.Time
+}
+
+func newTarball(out io.Writer, made time.Time) archive {
+	squeezed, _ := gzip.NewWriterLevel(out, gzip.BestCompression) // the level is one that there is
+	return tarball{tar.NewWriter(squeezed), squeezed, made}
+}
+
+func (t tarball) add(name string, executable bool, text []byte) error {
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(text)), Mode: 0o644, ModTime: t.made, Uname: "root", Gname: "root", Format: tar.FormatUSTAR}
+	if executable {
 		header.Mode = 0o755
 	}
-	if err := archive.WriteHeader(header); err != nil {
+	if err := t.WriteHeader(header); err != nil {
 		return err
 	}
-	_, err = archive.Write(text)
+	_, err := t.Write(text)
+	return err
+}
+
+// Close ends the archive.
+func (t tarball) Close() error { return errors.Join(t.Writer.Close(), t.squeezed.Close()) }
+
+// zipped is an archive for Windows.
+type zipped struct {
+	*zip.Writer
+	made time.Time
+}
+
+func (z zipped) add(name string, executable bool, text []byte) error {
+	header := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: z.made}
+	header.SetMode(0o644)
+	if executable {
+		header.SetMode(0o755)
+	}
+	entry, err := z.CreateHeader(header)
+	if err != nil {
+		return err
+	}
+	_, err = entry.Write(text)
 	return err
 }

@@ -1,8 +1,12 @@
 // Command release makes what a version of Earshot is published as: programs for Linux and
-// macOS on two processors, packed with their licences, a list of all that is in them
-// (CycloneDX), and the checksums of it all.
+// macOS on two processors and for Windows, packed with their licences and documents, a list of all
+// that is in them (CycloneDX), the checksums of it all, and where it comes from (SLSA).
 //
 //	go run ./deploy/release -version v1.2.3
+//
+// The one who publishes it signs the checksums, and names what else is published:
+//
+//	go run ./deploy/release -version v1.2.3 -with dist/earshot_1.2.3_amd64.deb -sign release-key -builder https://ci.example/earshot -source https://git.example/earshot
 //
 // The same commit gives the same bytes, on any machine and from any folder. With -compare
 // and the checksums of a release that somebody has published, it says whether that was made
@@ -27,7 +31,7 @@ import (
 )
 
 // everywhere are the platforms that a release is for.
-const everywhere = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
+const everywhere = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64"
 
 // options are what was asked for.
 type options struct {
@@ -39,6 +43,10 @@ type options struct {
 	tags      string // build tags
 	compare   string // file of checksums
 	notice    bool
+	with      string // further files that get a checksum
+	key       string // file of the key that signs; empty: nothing is signed
+	builder   string // URI
+	source    string // address of the repository
 }
 
 func main() {
@@ -87,6 +95,10 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags.StringVar(&o.platforms, "platforms", everywhere, "systems and processors, separated by commas")
 	flags.StringVar(&o.tags, "tags", "", "build tags, as nodev for a program that leaves out what only earshot dev needs")
 	flags.StringVar(&o.compare, "compare", "", "file SHA256SUMS of a release; exits with 1 where what was made differs from it")
+	flags.StringVar(&o.with, "with", "", "further files that are published, separated by commas, as packages, the chart and an image: they get a checksum")
+	flags.StringVar(&o.key, "sign", "", "file of an OpenSSH key that signs the checksums and the provenance")
+	flags.StringVar(&o.builder, "builder", "urn:earshot:builder:unnamed", "URI of the builder, for the provenance")
+	flags.StringVar(&o.source, "source", "", "address of the repository, as https://git.example/earshot, for the provenance")
 	flags.BoolVar(&o.notice, "notice", false, "write the file NOTICE, and nothing else")
 	if err := flags.Parse(args); err != nil {
 		return o, err

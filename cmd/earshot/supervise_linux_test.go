@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/devtest"
+)
+
+// TestServeIsAUnitOfSystemd runs a process as systemd does: with a socket that it tells how it is,
+// a watchdog, and an error output that is the journal's.
+func TestServeIsAUnitOfSystemd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.env["EARSHOT_ADMIN_KEY"] = "change-me" // is warned of
+	path := filepath.Join(t.TempDir(), "notify")
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	require.NoError(t, err)
+	defer socket.Close()
+	await := func(state string) {
+		t.Helper()
+		text := make([]byte, 4096)
+		require.NoError(t, socket.SetReadDeadline(time.Now().Add(patience)))
+		for {
+			n, err := socket.Read(text)
+			require.NoError(t, err, "systemd was not told %s", state)
+			if strings.HasPrefix(string(text[:n]), state) {
+				return
+			}
+		}
+	}
+	journal, err := os.Create(filepath.Join(t.TempDir(), "journal"))
+	require.NoError(t, err)
+	defer journal.Close()
+	info, err := journal.Stat()
+	require.NoError(t, err)
+	is := info.Sys().(*syscall.Stat_t)
+
+	cmd := program(t.Context(), "serve")
+	for name, value := range w.env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	cmd.Env = append(cmd.Env, "NOTIFY_SOCKET="+path, "WATCHDOG_USEC=20000000", fmt.Sprintf("JOURNAL_STREAM=%d:%d", is.Dev, is.Ino))
+	cmd.Stderr = journal
+	require.NoError(t, cmd.Start())
+	await("READY=1")
+	await("WATCHDOG=1")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+	await("RELOADING=1\nMONOTONIC_USEC=")
+	await("READY=1")
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	await("STOPPING=1")
+	require.NoError(t, cmd.Wait())
+
+	said, err := os.ReadFile(journal.Name())
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^<4>\{.*"msg":"admin_key\.weak"`, string(said))
+	for line := range strings.Lines(string(said)) {
+		require.Regexp(t, `^<[346]>\{"time"`, line)
+	}
+}
+
+// TestARefusedStartIsAnErrorInTheJournal is what journalctl -p err shows of it.
+func TestARefusedStartIsAnErrorInTheJournal(t *testing.T) {
+	t.Parallel()
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	defer reader.Close()
+	info, err := writer.Stat()
+	require.NoError(t, err)
+	is := info.Sys().(*syscall.Stat_t)
+	cmd := program(t.Context(), "serve")
+	cmd.Env = append(devtest.Environment(), "EARSHOT_TEST_RUNS_MAIN=yes", fmt.Sprintf("JOURNAL_STREAM=%d:%d", is.Dev, is.Ino))
+	cmd.Stderr = writer
+	require.NoError(t, cmd.Start())
+	require.NoError(t, writer.Close())
+	text := make([]byte, 1<<16)
+	n, err := reader.Read(text)
+	require.NoError(t, err)
+	require.Error(t, cmd.Wait())
+	for line := range strings.Lines(string(text[:n])) {
+		require.True(t, strings.HasPrefix(line, "<3>"), line)
+	}
+	require.Contains(t, string(text[:n]), "<3>earshot: REDIS_URL is not set")
+}
