@@ -74,7 +74,7 @@ func TestReportsHaveFigures(t *testing.T) {
 		{"grow", func(o *options) { o.dimension, o.points = "sessions", []int{1, 10} }, []string{`(?m)^\| 1 +\| \d+ `, `(?m)^\| 10 +\| \d+ .*\| \d+\.\d\d +\| \d+\.\d +\|$`}},
 		{"direct", func(o *options) { o.directOnly = true }, []string{`(?m)^\| 0 +\| 4 +\| [1-9]`, `(?m)^\| 1 +\| 4 +\| [1-9]`, `(?m)^\| 20 +\| 4 +\| [1-9]`}},
 		{"memory", func(o *options) { o.memoryOnly = true }, []string{`\| tool +\| -?\d+ +\| [1-9]\d* +\|`, `\| direct trigger without one +\| -?\d+ +\| [1-9]\d+ +\| -?\d+ +\|`}},
-		{"hold", func(o *options) { o.hold, o.rate = 5*time.Second, 50 }, []string{`\| server RSS MiB +\| [1-9]\d*\.\d +\| [+-]\d`, `(?m)^\| keys in Redis but marks +\| [1-9].*\| (flat|grows|falls|unclear.*) +\|$`}},
+		{"hold", func(o *options) { o.hold, o.rate = 5*time.Second, 50 }, []string{`\| server RSS MiB +\| [1-9]\d*\.\d +\| [+-]\d`, `(?m)^\| keys in Redis but lasting +\| [1-9].*\| (flat|grows|falls|unclear.*) +\|$`}},
 		{"hostile", func(o *options) { o.hostiles, o.rate = 20, 50 }, []string{`(?m)^\| 1 +\|( [1-9]\d*\.\d +\|){4}`, `\| guesses of a key +\| 401: [1-9]`, `\| half a header +\|.* open at the end: 2 `}},
 		{"sql", func(o *options) { o.sqlOnly = true }, []string{`Toolbox is not compared: .*-toolbox`, `(?m)^\| 4 +\| [1-9].* 0 +\|$`}},
 	} {

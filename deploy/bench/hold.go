@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"earshot/deploy/bench/load"
 	"earshot/deploy/bench/rig"
 )
@@ -22,12 +24,13 @@ const (
 	// messagesOfSession is how much is said in a session before another takes its place
 	// and it is left to expire.
 	messagesOfSession = 20
-	// marksPattern are the keys of sessions that have expired: their generations are
-	// known for two days and more, whatever the settings, and so grow in all of a run.
-	marksPattern = "*}:closed:*"
-	// markOverhead is what a key that expires takes beside its own bytes.
-	markOverhead = 40
+	// lastingOverhead is what a key that expires takes beside its own bytes.
+	lastingOverhead = 40
 )
+
+// lastingPatterns are the keys that a session which has expired leaves whatever the settings, and
+// which so grow in all of a run: its generation for two days and more, the list of its drafts for an hour.
+var lastingPatterns = []string{"*}:closed:*", "*}:drafts:*"}
 
 // sample is what server and Redis hold at a time.
 type sample struct {
@@ -44,8 +47,8 @@ type holding struct {
 	teeth  bool // it grows until it is collected: what counts is what is left then
 }
 
-// marks are not judged: none is old enough to expire.
-const marks = "marks of closed sessions"
+// lasting keys are not judged: few are old enough to expire.
+const lasting = "lasting keys"
 
 const mebibyte = 1 << 20
 
@@ -55,9 +58,9 @@ var held = []holding{
 	{"goroutines", "go_goroutines", 1, "%.0f", false},
 	{"file descriptors", "process_open_fds", 1, "%.0f", false},
 	{"NATS MiB", "earshot_stream_bytes", mebibyte, "%.2f", false},
-	{"Redis MiB but marks", "", mebibyte, "%.2f", false},
-	{"keys in Redis but marks", "", 1, "%.0f", false},
-	{marks, "", 1, "%.0f", false},
+	{"Redis MiB but lasting", "", mebibyte, "%.2f", false},
+	{"keys in Redis but lasting", "", 1, "%.0f", false},
+	{lasting, "", 1, "%.0f", false},
 }
 
 // kept is how long a service that is held keeps what it need not keep.
@@ -170,8 +173,7 @@ func (b *bench) holds(ctx context.Context, s *rig.Server) ([]float64, error) {
 	return values, nil
 }
 
-// redisHolds are the bytes and the keys that Redis holds beside the marks of closed
-// sessions, and how many marks there are.
+// redisHolds are the bytes and the keys that Redis holds beside the lasting ones, and how many those are.
 func (b *bench) redisHolds(ctx context.Context) ([]float64, error) {
 	bytes, err := b.usedMemory(ctx)
 	if err != nil {
@@ -181,16 +183,33 @@ func (b *bench) redisHolds(ctx context.Context) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, last := 0, ""
-	found := b.world.Redis.Scan(ctx, 0, marksPattern, 10_000).Iterator()
+	all := 0
+	for _, pattern := range lastingPatterns {
+		n, each, err := b.keysLike(ctx, pattern)
+		if err != nil {
+			return nil, err
+		}
+		all += n
+		bytes -= float64(n) * float64(each+lastingOverhead)
+	}
+	return []float64{bytes, float64(int(keys) - all), float64(all)}, nil
+}
+
+// keysLike counts the keys of a pattern; each takes as many bytes as one of them.
+func (b *bench) keysLike(ctx context.Context, pattern string) (n int, each int64, err error) {
+	last := ""
+	found := b.world.Redis.Scan(ctx, 0, pattern, 10_000).Iterator()
 	for found.Next(ctx) {
 		n, last = n+1, found.Val()
 	}
 	if err := found.Err(); err != nil || n == 0 {
-		return []float64{bytes, float64(keys), 0}, err
+		return 0, 0, err
 	}
-	each, err := b.world.Redis.MemoryUsage(ctx, last, 0).Result()
-	return []float64{bytes - float64(n)*float64(each+markOverhead), float64(keys) - float64(n), float64(n)}, err
+	each, err = b.world.Redis.MemoryUsage(ctx, last, 0).Result()
+	if errors.Is(err, redis.Nil) { // it has expired since
+		return n, 0, nil
+	}
+	return n, each, err
 }
 
 func sampleTable(samples []sample) [][]string {
@@ -227,7 +246,7 @@ func verdictTable(samples []sample, warmup time.Duration) ([][]string, error) {
 			return nil, err
 		}
 		verdict := t.verdict()
-		if h.name == marks {
+		if h.name == lasting {
 			verdict = "kept for longer"
 		}
 		least, likely, most := t.change()

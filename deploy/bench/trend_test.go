@@ -96,8 +96,8 @@ func TestEachThingThatIsHeldIsJudgedAfterTheWarmUp(t *testing.T) {
 		verdicts[row[0]] = row[len(row)-1]
 	}
 	require.Equal(t, map[string]string{
-		"server RSS MiB": flat, "server heap MiB": grows, "goroutines": flat, "Redis MiB but marks": flat,
-		"keys in Redis but marks": falls, marks: "kept for longer",
+		"server RSS MiB": flat, "server heap MiB": grows, "goroutines": flat, "Redis MiB but lasting": flat,
+		"keys in Redis but lasting": falls, lasting: "kept for longer",
 	}, verdicts)
 	require.Contains(t, rows, []string{"server heap MiB", "37.4", "+12.00", "0.00", "+23.4 %", "+23.4 %", "+23.4 %", grows})
 	_, err = verdictTable(samples[:62], 15*time.Minute)

@@ -109,7 +109,7 @@ type client struct {
 const answerLimit = 30 * time.Second
 
 func newClient(s *rig.Server, connections int) client {
-	return client{s.URL, &http.Client{Timeout: answerLimit, Transport: &http.Transport{MaxIdleConnsPerHost: connections}}}
+	return client{s.URL, &http.Client{Timeout: answerLimit, Transport: &http.Transport{MaxIdleConnsPerHost: connections, IdleConnTimeout: 30 * time.Second}}} // the server's is longer
 }
 
 func (c client) send(ctx context.Context, method, path string, body, into any, headers ...string) error {
