@@ -52,8 +52,8 @@ func TestEachAlertIsSeenFiringAndQuiet(t *testing.T) {
 	require.Len(t, seen, len(alerts(t)))
 }
 
-// TestTheRunbookHasAChapterForEachAlert looks for what an alert means, how it is seen, and what
-// is to be done, under the heading that its runbook_url leads to.
+// TestTheRunbookHasAChapterForEachAlert looks for what an alert means, a command that shows its
+// cause, and what is to be done, under the heading that its runbook_url leads to.
 func TestTheRunbookHasAChapterForEachAlert(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "docs", "runbook.md"))
@@ -68,6 +68,7 @@ func TestTheRunbookHasAChapterForEachAlert(t *testing.T) {
 		for _, part := range []string{"**Means.**", "**Look.**", "**Do.**"} {
 			require.Contains(t, chapters[one.Alert], part, one.Alert)
 		}
+		require.Regexp(t, "[*]{2}Look[.][*]{2} \\[?`[^`]+ [^`]+`", chapters[one.Alert], "%s: what is looked at begins with a command", one.Alert)
 		require.Contains(t, []string{"critical", "warning"}, one.Labels["severity"])
 		delete(chapters, one.Alert)
 	}
