@@ -87,7 +87,7 @@ func TestEachThingThatIsHeldIsJudgedAfterTheWarmUp(t *testing.T) {
 	var samples []sample
 	for i := range 241 {
 		at := float64(i) / 240 // of an hour
-		samples = append(samples, sample{time.Duration(i) * 15 * time.Second, []float64{50 + 200*min(at, 0.25), 30 + 12*at, 40, 90, 9000 - 6000*at, 800 * at}})
+		samples = append(samples, sample{time.Duration(i) * 15 * time.Second, []float64{50 + 200*min(at, 0.25), 30 + 12*at, 40, 120, 9, 90, 9000 - 6000*at, 800 * at}})
 	}
 	rows, err := verdictTable(samples, 15*time.Minute)
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestEachThingThatIsHeldIsJudgedAfterTheWarmUp(t *testing.T) {
 		verdicts[row[0]] = row[len(row)-1]
 	}
 	require.Equal(t, map[string]string{
-		"server RSS MiB": flat, "server heap MiB": grows, "goroutines": flat, "Redis MiB but lasting": flat,
+		"server RSS MiB": flat, "server heap MiB": grows, "goroutines": flat, "file descriptors": flat, "NATS MiB": flat, "Redis MiB but lasting": flat,
 		"keys in Redis but lasting": falls, lasting: "kept for longer",
 	}, verdicts)
 	require.Contains(t, rows, []string{"server heap MiB", "37.4", "+12.00", "0.00", "+23.4 %", "+23.4 %", "+23.4 %", grows})

@@ -111,12 +111,15 @@ func (s Streams) UpdateStream(config jetstream.StreamConfig) {
 	})
 }
 
-// StreamConfig returns the configuration that a stream has.
+// StreamConfig returns the configuration that a stream has; the zero one where the stream is missing.
 func (s Streams) StreamConfig(stream string) jetstream.StreamConfig {
 	s.t.Helper()
 	var config jetstream.StreamConfig
 	s.do("look at stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {
 		held, err := js.Stream(ctx, stream)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil
+		}
 		if err == nil {
 			config = held.CachedInfo().Config
 		}

@@ -27,6 +27,7 @@ var types = map[string]any{
 // without are fields of the service that the client says in another way.
 var without = map[string][]string{
 	"Message": {"final"},                                 // Session.Draft
+	"Problem": {"services"},                              // of probes, which it does not ask
 	"Tool":    {"inputSchema", "input_schema", "strict"}, // Parameters
 }
 
