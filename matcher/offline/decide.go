@@ -12,8 +12,8 @@ import (
 )
 
 // Between two tools that share all the words of the text there is no choice, whatever else
-// speaks for them: leastLead is for tools with few examples, equalLead for others.
-const leastLead, equalLead float32 = 0.03, 0.005
+// speaks for them.
+const leastLead float32 = 0.005
 
 // bars are the confidences from which a tool fires, by settings.offline.bar.
 var bars = map[string]float64{"": confidence.Certain, repositories.BarCertain: confidence.Certain, repositories.BarLikely: confidence.Likely}
@@ -42,18 +42,28 @@ func decide(scope retrieval.Scope, request matcher.Request, words []text.Word) j
 // decideAt does so where the words have to be as sure as the bar says.
 func decideAt(bar float64, scope retrieval.Scope, request matcher.Request, words []text.Word) judgement {
 	words = scope.Spelled(words)
-	nearest := called(unopposed(scope.Nearest(words, confidence.Compared), words), request.Text, words)
-	return judgement{nearest, doubt(bar, scope, nearest, request, words)}
+	o := oppositionOf(request.Text, words)
+	near := o.unopposedBy(scope.Nearest(words, confidence.Compared), words)
+	if said, other := o.inWordsOf(near, words); other {
+		words, near = said, o.unopposedBy(scope.Nearest(said, confidence.Compared), said)
+	}
+	nearest := called(unopposed(near, words), o, request.Text, words)
+	if len(nearest) > 0 {
+		if asked := o.against(nearest[0].Document(), words); asked != "" {
+			return judgement{nearest, fmt.Sprintf("the nearest tool gives something, and the message asks for something else by %q", asked)}
+		}
+	}
+	return judgement{nearest, doubt(bar, scope, nearest, o, request, words)}
 }
 
 // called leaves out the tools for which something is missing in the text, as long as others
-// are left: "I need an appointment" does not cancel one, and "how much money have I?" does not
-// transfer any.
-func called(nearest []retrieval.Near, said string, words []text.Word) []retrieval.Near {
+// are left: "I need an appointment" does not cancel one. The nearest stays, if it is only the mood
+// that does not call for it: what is said of its thing calls for no other tool (contract 19).
+func called(nearest []retrieval.Near, o opposition, said string, words []text.Word) []retrieval.Near {
 	m := text.MoodOf(said, words)
 	kept := slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
 		p := near.Document()
-		return unspoken(p, m, words) || undoesUnasked(p, words)
+		return near.Score < nearest[0].Score && o.unspoken(p, m, words) || o.unasked(p, words)
 	})
 	if len(kept) == 0 {
 		return nearest
@@ -61,37 +71,22 @@ func called(nearest []retrieval.Near, said string, words []text.Word) []retrieva
 	return kept
 }
 
-// undoesUnasked reports whether the tool undoes or drops what it is about, and the text says
-// nothing of that. To get something is the plain meaning of naming it, to lose it is not.
-func undoesUnasked(p *retrieval.Document, words []text.Word) bool {
-	if p.Undoes == "" || p.Examples >= manyExamples {
-		return false
-	}
-	return !slices.ContainsFunc(words, func(w text.Word) bool {
-		return w.Stem == p.Undoes || text.UndoingWords.Has(w.Norm) || text.DroppingWords.Has(w.Norm) || text.Negations.Has(w.Norm)
-	})
-}
-
 // doubt says why a text does not call for the nearest of the candidates; empty where it does.
-func doubt(bar float64, scope retrieval.Scope, nearest []retrieval.Near, request matcher.Request, words []text.Word) string {
+func doubt(bar float64, scope retrieval.Scope, nearest []retrieval.Near, o opposition, request matcher.Request, words []text.Word) string {
 	if len(nearest) == 0 {
 		return "no tool has anything in common with the words of the message"
 	}
-	if why := unwanted(nearest[0], request, words); why != "" {
+	if why := unwanted(nearest[0], o, request, words); why != "" {
 		return why
 	}
-	few := nearest[0].Document().Examples < manyExamples
-	lead, least := confidence.Lead(nearest), equalLead
-	if few {
-		least = leastLead
-	}
-	if lead < 0 {
+	switch lead := confidence.Lead(nearest); {
+	case lead < 0:
 		return "the nearest tool has next to nothing in common with the message"
-	} else if lead < least {
-		return fmt.Sprintf("the nearest tool is only %.2f ahead of the next, and it takes %.2f", lead, least)
+	case lead < leastLead:
+		return "two tools are as near to the message as each other"
 	}
 	signs := confidence.Of(scope, nearest, request.Text, words)
-	if few && signs.Strange() {
+	if nearest[0].Document().FreeText && signs.Strange() {
 		return "the nearest tool knows nothing of what the message is about"
 	}
 	if sure := signs.Probability(); sure < bar {
@@ -101,7 +96,7 @@ func doubt(bar float64, scope retrieval.Scope, nearest []retrieval.Near, request
 }
 
 // unwanted says why a text does not want what the tool does, however like its words are.
-func unwanted(nearest retrieval.Near, request matcher.Request, words []text.Word) string {
+func unwanted(nearest retrieval.Near, o opposition, request matcher.Request, words []text.Word) string {
 	p := nearest.Document()
 	m := text.MoodOf(request.Text, words)
 	switch {
@@ -109,9 +104,9 @@ func unwanted(nearest retrieval.Near, request matcher.Request, words []text.Word
 		return "the message does not want what the nearest tool does, or wants it undone"
 	case thanks(p, words, m):
 		return "the message thanks or says good-bye"
-	case undoesUnasked(p, words):
+	case o.unasked(p, words):
 		return "the nearest tool undoes what it is about, and the message does not ask for that"
-	case unspoken(p, m, words):
+	case o.unspoken(p, m, words):
 		return "the message asks or tells, and does not call for the nearest tool as its examples do"
 	}
 	return ""

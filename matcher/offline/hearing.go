@@ -106,13 +106,21 @@ func (h *hearing) repaired(said text.Correction) ([]wish, string) {
 			return first, ""
 		}
 	}
-	if then, _ := h.wishes(said.After); len(then) > 0 {
+	if then, _ := h.wishes(withoutArticle(said.After)); len(then) > 0 {
 		return then, ""
 	}
 	if len(first) > 0 {
 		why = "the message corrects itself, and what holds is not clear"
 	}
 	return nil, why
+}
+
+// withoutArticle is a text that names a thing, as one does in an order: "the light" tells nothing of it.
+func withoutArticle(said string) string {
+	if words := text.Split(said); len(words) > 1 && text.Articles.Has(words[0].Norm) {
+		return said[words[1].Start:]
+	}
+	return said
 }
 
 // one finds the call of a text with a single wish, or those that it asks for with several values
@@ -165,7 +173,7 @@ func (h *hearing) byValues(judged judgement, request matcher.Request, words []te
 	left := slices.DeleteFunc(slices.Clone(judged.nearest), func(one retrieval.Near) bool {
 		return one.Place != judged.nearest[at].Place && one.Score >= judged.nearest[0].Score-closeBy
 	})
-	return judgement{left, doubt(barOf(h.request), h.scope, left, request, words)}
+	return judgement{left, doubt(barOf(h.request), h.scope, left, oppositionOf(request.Text, words), request, words)}
 }
 
 // chosen counts the values of a text that no other words could be: numbers, and those among a few

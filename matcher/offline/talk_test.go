@@ -115,6 +115,7 @@ func TestATextThatCorrectsItselfIsMadeWithWhatItSaysLast(t *testing.T) {
 		"turn on the lamp at the desk, sorry, I mean the hall": `lamp-on {"place":"hall"}`,
 		"turn on the lamp at the bed but not in the hall":      `lamp-on {"place":"bed"}`,
 		"don't clean the room, call a taxi instead":            `taxi-call {}`,
+		"open the window, no, the lamp on at the bed instead":  `lamp-on {"place":"bed"}`,
 	} {
 		require.Equal(t, []string{want}, held(t, said), said)
 	}

@@ -11,13 +11,9 @@ import (
 // unspoken reports whether the text is in a mood that, as far as is known, does not call
 // for the tool. "When is my appointment?" and "my appointment was fine" have all the words
 // of a tool that books one, and are no bookings.
-func unspoken(p *retrieval.Document, m text.Mood, words []text.Word) bool {
-	return !p.Called(m, words) && p.Examples < manyExamples
+func (o opposition) unspoken(p *retrieval.Document, m text.Mood, words []text.Word) bool {
+	return !p.Called(m, words) && !(p.Undoes != "" && o.declines && o.denies(p))
 }
-
-// manyExamples are so many that a tool may well be called for in moods that none of them is
-// in: that is then one sign among others.
-const manyExamples = 5
 
 // refuses reports whether the text says that the thing is not wanted, or wants it
 // undone. A tool whose own words speak of that ("cancel booking", "card not working")
@@ -121,7 +117,6 @@ func mutual(pairs []string) map[string][]string {
 // unopposed leaves out the tools that do the opposite of what a text says, and those that do not
 // know on which side of a thing it is where another tool for that thing knows: "an" and "aus".
 func unopposed(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
-	nearest = slices.DeleteFunc(nearest, func(near retrieval.Near) bool { return unasked(near.Document(), words) })
 	sides := slices.DeleteFunc(slices.Clone(words), func(w text.Word) bool {
 		return !sided[w.Norm] || text.Articles.Has(w.Norm) && w != words[len(words)-1] // the English "an"
 	})
@@ -166,17 +161,6 @@ var sided = func() map[string]bool {
 	}
 	return found
 }()
-
-// unasked reports whether a tool undoes something and no word of the text asks for that: "I need
-// an appointment" cancels none, however near the two are.
-func unasked(p *retrieval.Document, words []text.Word) bool {
-	if shares(p.Name, undoing) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(words, func(w text.Word) bool {
-		return undoing[w.Stem] || text.Negations.Has(w.Norm) || isContent(w) && !isThing(w) && !text.Articles.Has(w.Norm) && p.Known[w.Stem]
-	})
-}
 
 // undoing are the stems of the words that ask for something to be undone or taken away.
 var undoing = func() map[string]bool {

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"slices"
+	"sync"
 
 	"earshot/matcher/shown"
 	"earshot/matcher/text"
@@ -18,8 +19,10 @@ type Document struct {
 	Known map[string]bool
 	// Title holds every stem of its name and description.
 	Title map[string]bool
-	// Moods are the moods of sentences that call for the tool.
+	// Moods are the moods of sentences that call for the tool, whatever they say.
 	Moods [text.MoodCount]bool
+	// told are those of its examples that ask or tell.
+	told []telling
 	// Topics holds what these words are about.
 	Topics map[uint64]bool
 	// Examples is how many the tool has.
@@ -27,6 +30,8 @@ type Document struct {
 	// Undoes is the stem of the word in the tool's name by which it undoes or drops what it
 	// is about; empty for most tools.
 	Undoes string
+	// Gives is whether the tool gets or makes what it is about: it books, orders, subscribes.
+	Gives bool
 	// FreeText is whether a parameter takes text of any kind: words that nobody knows may be
 	// its value.
 	FreeText bool
@@ -41,7 +46,6 @@ func newDocument(tool *repositories.Tool) Document {
 		p.learn(sample)
 	}
 	p.Examples = len(tool.Examples)
-	p.hear(tool)
 	for _, said := range parameterTexts(tool) {
 		p.learn(said)
 	}
@@ -53,16 +57,46 @@ func newDocument(tool *repositories.Tool) Document {
 			p.Undoes = w.Stem
 		}
 	}
+	p.Gives = p.Undoes == "" && gives(tool)
+	p.hear(tool)
 	p.FreeText = slices.ContainsFunc(shown.Parameters(tool.Params()), freeText)
 	return p
 }
+
+// gives reports whether the tool's description, or its name, begins with a verb of giving; German has
+// it at the end.
+func gives(tool *repositories.Tool) bool {
+	const most = 4
+	told := text.Split(tool.Description)
+	if len(told) > 0 && text.InformingWords.Has(told[0].Norm) {
+		return false
+	}
+	for _, words := range [][]text.Word{told, text.Split(text.Identifier(tool.Name))} {
+		for i, w := range words {
+			if (i < most || i == len(words)-1) && givingVerbs()[w.Stem] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var givingVerbs = sync.OnceValue(text.GivingVerbs.Stems)
 
 // hear finds the moods of the tool's examples. Orders and wishes call for any tool;
 // questions also call for one whose own words say that it informs.
 func (p *Document) hear(tool *repositories.Tool) {
 	p.Moods[text.Fragment], p.Moods[text.Wish] = true, true
 	for _, example := range tool.Spoken() {
-		p.Moods[text.MoodOf(example, text.Split(example))] = true
+		words := text.Split(example)
+		if m := text.MoodOf(example, words); !p.Moods[m] {
+			p.told = append(p.told, telling{m, words})
+		}
+	}
+	for m := range p.Moods { // most of them ask: so does what calls for it
+		if n := p.examplesIn(text.Mood(m)); n > 1 && 2*n >= len(tool.Spoken()) && p.Undoes == "" {
+			p.Moods[m] = true
+		}
 	}
 	for _, own := range []string{text.Identifier(tool.Name), tool.Description} {
 		for i, w := range text.Split(own) {
@@ -73,10 +107,45 @@ func (p *Document) hear(tool *repositories.Tool) {
 	}
 }
 
-// Called reports whether a text in a mood may call for the tool. One that tells does so where it
-// tells of the trouble that the tool is for: "I have lost my card" calls for what blocks a lost one.
+func (p *Document) examplesIn(m text.Mood) (n int) {
+	for _, example := range p.told {
+		if example.Mood == m {
+			n++
+		}
+	}
+	return n
+}
+
+// telling is an example that asks or tells.
+type telling struct {
+	text.Mood
+	words []text.Word
+}
+
+// Called reports whether a text in a mood may call for the tool. One that asks or tells does so where
+// an example does that in its words, and where it tells of the trouble that the tool is for: "I have
+// lost my card" calls for what blocks a lost one.
 func (p *Document) Called(m text.Mood, words []text.Word) bool {
-	return p.Moods[m] || m == text.Statement && p.Mends(words)
+	return p.Moods[m] || m == text.Statement && p.Mends(words) || slices.ContainsFunc(p.told, func(example telling) bool {
+		return example.Mood == m && example.like(words, p.Name)
+	})
+}
+
+// like reports whether a text says what the example does, other than the tool's name, or asks with the
+// same word.
+func (t telling) like(words []text.Word, name map[string]bool) bool {
+	if first, other := text.Opening(words), text.Opening(t.words); t.Mood == text.Question && first >= 0 && other >= 0 {
+		if opening := words[first].Norm; opening == t.words[other].Norm && !text.Auxiliaries.Has(opening) {
+			return true
+		}
+	}
+	own := slices.DeleteFunc(slices.Clone(t.words), func(w text.Word) bool { return !text.IsSubject(w) || name[w.Stem] })
+	if len(own) == 0 { // "I take 10:00"
+		return len(words) > 1 && len(t.words) > 1 && !text.StopWords.Has(words[1].Norm) && words[0].Norm == t.words[0].Norm && words[1].Norm == t.words[1].Norm
+	}
+	return slices.ContainsFunc(own, func(of text.Word) bool {
+		return slices.ContainsFunc(words, func(w text.Word) bool { return w.Stem == of.Stem })
+	})
 }
 
 // Mends reports whether a text tells of trouble that the tool's name and description speak of.

@@ -189,6 +189,9 @@ func repairAt(said string, words []Word, i int, begins bool) int {
 	if length == 0 || told(said, words, i) {
 		return 0
 	}
+	if i > 0 && Persons.Has(words[i].Norm) && inverted(words[i-1]) && !Pause(said, words, i) {
+		return 0 // "brauche ich meine Karte": the person is of the verb before it
+	}
 	next := i + length
 	if Negations.Has(words[i].Norm) && !Refusals.Has(words[i].Norm) && (!begins || next < len(words) && !Pause(said, words, next)) {
 		return 0 // "not that one, the other", but "do not close that one"
@@ -205,6 +208,11 @@ func repairAt(said string, words []Word, i int, begins bool) int {
 		}
 	}
 	return next - i + fillersAt(words, next)
+}
+
+// inverted reports whether a word is a verb that the person may follow, as in a question.
+func inverted(w Word) bool {
+	return WishWords.Has(w.Norm) || PerfectWords.Has(w.Norm) || PoliteVerbs.Has(w.Norm) || QuestionWords.Has(w.Norm) || LightVerbs.Has(w.Norm)
 }
 
 // told reports whether a word follows a colon, and so is the value of something: "breakfast: no".

@@ -29,7 +29,7 @@ var english = language{
 		hadnt=had not; neednt=need not; mustnt=must not; im=i am; ive=i have; id=i would; youre=you are; youve=you have;
 		youd=you would; youll=you will; theyre=they are; theyve=they have; weve=we have; thats=that is; whats=what is;
 		whos=who is; wheres=where is; hows=how is; whens=when is; theres=there is; heres=here is; lets=let us;
-		wanna=want to; gonna=going to; gotta=have to; gimme=give me; lemme=let me`,
+		wont=will not; wanna=want to; gonna=going to; gotta=have to; gimme=give me; lemme=let me`,
 	DefiniteArticles: `the`,
 	// What a sentence does.
 	Fillers: `
@@ -47,7 +47,7 @@ var english = language{
 		get find check show list tell look lookup search query fetch read retrieve return returns calculate compute
 		convert explain compare information info status details whether what when where who how describe count estimate
 		forecast define answer give gives provide provides see view available`,
-	OfferPhrases: `do you have; have you got; have you any; got any`,
+	OfferPhrases: `is it possible to get; is it possible to have; is it possible to book; would it be possible to; do you have; have you got; have you any; got any`,
 	WishPairs:    `will have; will take; would have; would like; would love; would prefer; have to; need to; got to`,
 	AbandoningPhrases: `
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
@@ -106,7 +106,8 @@ var english = language{
 	WantingWords: `
 		want need wish like require care interested mean thanks thank longer now necessary more intend plan going bother
 		have`,
-	UndoingWords:   `cancel cancels cancelled canceled cancelling canceling cancellation abort undo revoke withdraw nevermind`,
+	UndoingWords: `cancel cancels cancelled canceled cancelling canceling cancellation abort undo revoke withdraw nevermind
+		scrap scrapped terminate terminated annul void unsubscribe unbook`,
 	DroppingWords:  `stop forget remove delete drop discard quit skip ignore leave`,
 	InsteadWords:   `instead`,
 	OnlyWords:      `only just`,
@@ -251,4 +252,22 @@ var english = language{
 		joke: joke funny laugh; translate: translate translation; car: car auto automobile vehicle; child: child kid baby; picture: picture photo image;
 		film: film movie cinema; ticket: ticket pass; account: account profile; change: change modify update edit reschedule move; end: stop end quit finish terminate;
 		begin: start begin launch; add: add put insert append; remove: remove delete erase discard; show: show display list view`,
+	UndoingPairs: `
+		call off; give up; give back; send back; take back; hand back; get rid; want out; opt out; back out; drop out; pull out; get out; take off; take out;
+		sign off; sign out; changed mind; change mind; leave out; do without; decided against; decide against; no longer; not anymore; not more; say no; hold off;
+		forget about; money back; remove from; keep out`,
+	AlteringWords: `
+		postpone postponed reschedule rescheduled rearrange move shift delay change swap exchange switch adjust amend alter
+		modify edit update extend shorten defer replace`,
+	AlteringPairs: `put off; push back; push out; put back; bring forward; move up; set back; pull forward; put forward`,
+	GivingVerbs: `
+		book order reserve rent hire buy purchase subscribe register join enrol enroll request apply schedule arrange sign
+		create add make issue lease borrow ask`,
+	GettingVerbs: `
+		want need like love have get give take bring see show find send come put set make do let arrange fetch pick use
+		try start begin help organise organize sort plan fix go`,
+	Definites:      `the my our your his her their this that these those`,
+	Auxiliaries:    `do does did can could will would shall should am is are was were have has had must may might need`,
+	AttendingVerbs: `come make attend go keep be take use afford`,
+	UnlessWords:    `why or only just too sure if`,
 }

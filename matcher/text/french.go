@@ -17,7 +17,7 @@ var french = language{
 	WishWords:         `veux voudrais voudrait souhaite aimerais besoin svp`,
 	OfferPhrases:      `avez vous; as tu; vous avez; tu as`,
 	TellingVerbs:      `est sont etait sera`,
-	WishPairs:         `je prends; nous prenons; je prendrai; nous prendrons; on prend`,
+	WishPairs:         `il faut; me faut; nous faut; je prends; nous prenons; je prendrai; nous prendrons; on prend`,
 	PoliteVerbs:       `peux pouvez pourriez pourrais`,
 	PolitePersons:     `tu vous je nous`,
 	TellingWords:      `j je mon ma le la les`,
@@ -59,9 +59,11 @@ var french = language{
 	PastWords:       `etait etaient avait avaient etais avais`,
 	PerfectWords:    `ai as a avons avez ont suis`,
 	// Yes and no.
-	Denials:        `non sans`,
-	Negations:      `pas jamais aucun aucune`,
-	UndoingWords:   `annuler annulez annule`,
+	Denials:   `non sans`,
+	Negations: `pas jamais aucun aucune`,
+	UndoingWords: `
+		annuler annulez annule resilier resiliez resilie decommander decommandez decommande supprimer supprimez supprime retirer retirez retire rendre
+		desinscrire desabonner renoncer arreter arretez`,
 	DroppingWords:  `oublie oubliez`,
 	InsteadWords:   `sauf`,
 	OnlyWords:      `seulement juste`,
@@ -135,4 +137,14 @@ var french = language{
 		hotel: hotel hebergement; train: train; flight: vol avion; way: chemin route adresse itineraire; shop: courses achat acheter; order: commander commande;
 		note: note noter; call: appeler appel telephoner; message: message sms mail; person: conseiller conseillere parler; help: aide aider; fault: probleme panne;
 		parcel: colis livraison; return: retour rembourser remboursement; price: prix cout coute; calendar: calendrier agenda reunion`,
+	UndoingPairs: `n plus; ne plus; pas besoin; debarrasser de; renoncer a; renonce a; ne pas; n pas; plus besoin`,
+	AlteringWords: `
+		reporter reportez reporte decaler decalez decale deplacer deplacez deplace avancer modifier modifiez modifie changer changez change echanger echangez
+		remplacer remplacez prolonger retarder`,
+	GivingVerbs: `
+		prendre reserver commander louer acheter abonner inscrire demander creer ajouter prend reserve commande loue achete
+		abonne inscrit demande cree ajoute`,
+	GettingVerbs: `avoir prendre voir donner donnez apporter apportez trouver obtenir recevoir envoyer envoyez mettre vouloir venir aller prends`,
+	Definites:    `le la les l mon ma mes notre nos votre vos ton ta tes ce cet cette ces`,
+	UnlessWords:  `pourquoi ou seulement si`,
 }

@@ -63,9 +63,11 @@ var german = language{
 		war waren hatte hatten ging gingen kam kamen machte machten wollte wurde wurden gab fuhr`,
 	PerfectWords: `habe hast hat haben bin ist sind`,
 	// Yes and no.
-	Denials:        `ohne kein keine keinen`,
-	Negations:      `nicht kein keine keinen keinem keiner nie`,
-	UndoingWords:   `stornieren storniere absagen abbrechen abbestellen`,
+	Denials:   `ohne kein keine keinen`,
+	Negations: `nicht kein keine keinen keinem keiner nie`,
+	UndoingWords: `
+		stornieren storniere stornier absagen abbrechen abbestellen abmelden kundigen kundige widerrufen widerrufe loswerden streichen streich streiche loschen losche aufheben
+		zuruckgeben beenden entfernen entferne`,
 	DroppingWords:  `vergiss`,
 	InsteadWords:   `statt anstatt`,
 	OnlyWords:      `nur bloss`,
@@ -151,4 +153,16 @@ var german = language{
 		message: nachricht sms mail; person: mitarbeiter berater beraterin sprechen; help: hilfe helfen; fault: problem fehler kaputt defekt reparieren;
 		parcel: paket lieferung sendung; return: ruckgabe zuruckgeben erstattung; price: preis kosten kostet; password: passwort kennwort; calendar: kalender besprechung;
 		clean: saugen staubsauger putzen; holiday: urlaub ferien; sick: krank krankmeldung`,
+	UndoingPairs: `
+		sag ab; sage ab; sagen ab; bestell ab; bestelle ab; bestellen ab; meld ab; melde ab; gib zuruck; gebe zuruck; brauche nicht; nicht mehr; brauch nicht;
+		keine mehr; keinen mehr; kein mehr; auf verzichten; will nicht; mochte nicht; werde los`,
+	AlteringWords: `
+		verschieben verschiebe verlegen verlege vorverlegen andern andere umbuchen buche umtauschen tauschen tausche wechseln verlangern verlangere ersetzen bearbeiten
+		aktualisieren anpassen`,
+	GivingVerbs: `
+		buchen bestellen reservieren mieten leihen kaufen abonnieren anmelden beantragen vereinbaren erstellen anlegen hinzufugen
+		registrieren bucht bestellt reserviert mietet kauft abonniert vereinbart erstellt`,
+	GettingVerbs: `wollen mochten haben bekommen nehmen geben sehen machen holen bringen schicken kommen brauchen finden kriegen`,
+	Definites:    `der die das den dem mein meine meinen meinem meiner unser unsere unseren dein deine deinen dieser diese diesen dieses`,
+	UnlessWords:  `warum oder nur ob`,
 }

@@ -84,6 +84,15 @@ const (
 	WantingWords    // words after which a negation is of a wish
 	UndoingWords    // words that ask for something to be undone
 	DroppingWords   // orders to leave something alone
+	UndoingPairs    // two words, near each other, that ask for it together: "call the meeting off"
+	AlteringWords   // words that ask for another time or another kind of what one has
+	AlteringPairs   // the same in two words: "put it off"
+	GivingVerbs     // verbs by which a tool is known that gets or makes a thing
+	GettingVerbs    // verbs by which one asks for a thing, whatever it is
+	Definites       // words before a thing that there is already
+	Auxiliaries     // verbs before "not" that it denies with what follows
+	AttendingVerbs  // verbs after "cannot" by which one will not have what one has
+	UnlessWords     // words beside a negation that denies nothing: "why not", "not only"
 	InsteadWords    // words right before what something else takes the place of
 	OnlyWords       // words after a negation that make it a limit: "not only"
 	PartingWords    // thanks and good-byes

@@ -27,6 +27,8 @@ func MoodOf(text string, words []Word) Mood {
 		return Wish
 	case asking(words[first:]):
 		return Question
+	case asksIndirectly(words[first:]):
+		return Question
 	case wishes(words):
 		return Wish
 	case TellingWords.Has(words[first].Norm):
@@ -84,6 +86,17 @@ func asking(words []Word) bool {
 	}
 	suggests := words[1].Norm == "about" || words[0].Norm == "why" && words[2].Norm == "not"
 	return !suggests
+}
+
+// asksIndirectly reports whether the words order an answer: "can you tell me when it is".
+func asksIndirectly(words []Word) bool {
+	const most = 3
+	if !orders(words) || len(words) <= most || !KnowingWords.Has(words[2].Norm) {
+		return false
+	}
+	return slices.ContainsFunc(words[most:min(len(words), most+2)], func(w Word) bool {
+		return QuestionWords.Has(w.Norm) && !Auxiliaries.Has(w.Norm) || ConditionWords.Has(w.Norm)
+	})
 }
 
 func wishes(words []Word) bool {

@@ -1,0 +1,197 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"earshot/matcher/retrieval"
+	"earshot/matcher/text"
+)
+
+// A tool that gives something is near to every message about that thing, also to those that ask to
+// be rid of it: "call off my appointment". So the act that a message asks for is looked at as well.
+
+// opposition is what in a message asks that something be undone or altered.
+type opposition struct {
+	undoes, alters []phrase
+	denied         []text.Word // the words of clauses that deny something
+	declines       bool        // one of them denies that one wants, or can use, what one has
+}
+
+// phrase is a word, or two, of a message.
+type phrase struct{ first, second text.Word }
+
+// reach is how many words may stand between the two of a pair: "put my appointment on Monday off".
+const reach = 6
+
+func oppositionOf(said string, words []text.Word) (o opposition) {
+	for i, w := range words {
+		switch {
+		case text.UndoingWords.Has(w.Norm), text.DroppingWords.Has(w.Norm) && i+1 < len(words) && isDefinite(words[i+1]):
+			o.undoes = append(o.undoes, phrase{w, w})
+		case text.AlteringWords.Has(w.Norm):
+			o.alters = append(o.alters, phrase{w, w})
+		case text.Negations.Has(w.Norm) && !text.Articles.Has(w.Norm) && !idle(words, i):
+			denied := clause(said, words, i)
+			o.denied = append(o.denied, denied...)
+			o.declines = o.declines || slices.ContainsFunc(denied, isDefinite) && slices.ContainsFunc(denied, func(w text.Word) bool {
+				return text.AttendingVerbs.Has(w.Norm) || text.WantingWords.Has(w.Norm)
+			})
+		}
+		for _, second := range words[i+1 : min(len(words), i+2+reach)] {
+			pair := w.Norm + " " + second.Norm
+			if text.UndoingPairs.Has(pair) {
+				o.undoes = append(o.undoes, phrase{w, second})
+			}
+			if text.AlteringPairs.Has(pair) {
+				o.alters = append(o.alters, phrase{w, second})
+			}
+		}
+	}
+	return o
+}
+
+// idle reports whether the negation at i denies no verb: "why not", "can't I have", "not only", "for
+// not more than 20".
+func idle(words []text.Word, i int) bool {
+	if i+1 < len(words) && (text.UnlessWords.Has(words[i+1].Norm) || text.PolitePersons.Has(words[i+1].Norm)) || i > 0 && text.UnlessWords.Has(words[i-1].Norm) {
+		return true
+	}
+	if i > 0 && text.PastWords.Has(words[i-1].Norm) {
+		return true // "I did not like it"
+	}
+	return !text.Negations.Foreign(words[i].Norm) && i > 0 && !text.Auxiliaries.Has(words[i-1].Norm) && !text.PoliteWords.Has(words[i-1].Norm)
+}
+
+// clause is what stands around the word at i, up to the next pauses.
+func clause(said string, words []text.Word, i int) []text.Word {
+	first, end := i, i+1
+	for first > 0 && !text.Pause(said, words, first) {
+		first--
+	}
+	for end < len(words) && !text.Pause(said, words, end) {
+		end++
+	}
+	return words[first:end]
+}
+
+// denies reports whether what is denied is what the tool gives, or nothing that is named: "I cannot
+// come". "A trip, we do not need breakfast" denies something else.
+func (o opposition) denies(p *retrieval.Document) bool {
+	named := false
+	for _, w := range o.denied {
+		if p.Name[w.Stem] {
+			return true
+		}
+		named = named || isThing(w)
+	}
+	return len(o.denied) > 0 && !named
+}
+
+// against says by which words the message asks to be rid of what the tool gives, or to have it
+// otherwise; empty for a tool that gives nothing.
+func (o opposition) against(p *retrieval.Document, words []text.Word) string {
+	if !p.Gives {
+		return ""
+	}
+	unknown := func(said phrase) bool { return !p.Known[said.first.Stem] || !p.Known[said.second.Stem] }
+	for _, said := range slices.Concat(o.undoes, o.alters) {
+		if unknown(said) {
+			return said.String()
+		}
+	}
+	if o.denies(p) {
+		return "not"
+	}
+	for i, w := range words {
+		if !p.Known[w.Stem] && isContent(w) && !text.GettingVerbs.Has(w.Norm) && !isNumber(w) && isAct(words, i) && !p.Relates(w) {
+			return w.Norm
+		}
+	}
+	return ""
+}
+
+func (s phrase) String() string {
+	if s.first == s.second {
+		return s.first.Norm
+	}
+	return s.first.Norm + " … " + s.second.Norm
+}
+
+// unasked reports whether the tool undoes or drops what it is about, and the text says nothing of
+// that. To get something is the plain meaning of naming it, to lose it is not.
+func (o opposition) unasked(p *retrieval.Document, words []text.Word) bool {
+	if p.Undoes == "" || len(o.undoes) > 0 || o.declines {
+		return false
+	}
+	return !slices.ContainsFunc(words, func(w text.Word) bool {
+		return w.Stem == p.Undoes || text.DroppingWords.Has(w.Norm) || undoing[w.Stem] || text.Negations.Has(w.Norm) && text.Articles.Has(w.Norm) ||
+			p.Known[w.Stem] && isContent(w) && !isThing(w) && !text.StopWords.Has(w.Norm) && !text.CalendarWords.Has(w.Norm) && !text.GettingVerbs.Has(w.Norm)
+	})
+}
+
+// isAct reports whether the word at i is the verb of an order or a wish for a thing that there is
+// already: "scrap my appointment", "I want to scrap the appointment", "den Termin verlegen".
+func isAct(words []text.Word, i int) bool {
+	definite := func(from, end int) bool {
+		return slices.ContainsFunc(words[min(from, len(words)):min(end, len(words))], isDefinite)
+	}
+	w := words[i]
+	if strings.HasSuffix(w.Norm, "ly") {
+		return false
+	}
+	if i == len(words)-1 && i > 1 && strings.HasSuffix(w.Norm, "en") && definite(0, i) {
+		return slices.ContainsFunc(words[:i], func(w text.Word) bool { return text.WishWords.Foreign(w.Norm) || text.PoliteVerbs.Foreign(w.Norm) })
+	}
+	if !definite(i+1, i+2) {
+		return false
+	}
+	if i <= max(0, text.Opening(words)) {
+		return true
+	}
+	before := words[i-1].Norm
+	return before == "to" || text.PoliteWords.Has(before) || text.WishWords.Foreign(before) || text.PoliteVerbs.Foreign(before) ||
+		i > 1 && text.PolitePersons.Has(before) && text.PoliteVerbs.Has(words[i-2].Norm)
+}
+
+// isDefinite reports whether a thing follows that there is already.
+func isDefinite(w text.Word) bool { return text.Definites.Has(w.Norm) }
+
+// unopposedBy leaves out the tools that give what a message wants to be rid of, where another tool
+// that is near does what it asks for.
+func (o opposition) unopposedBy(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
+	answers := func(p *retrieval.Document) bool {
+		has := func(said phrase) bool { return p.Known[said.first.Stem] && p.Known[said.second.Stem] }
+		return p.Undoes != "" && (len(o.undoes) > 0 || o.declines && o.denies(p)) || slices.ContainsFunc(o.undoes, has) || slices.ContainsFunc(o.alters, has)
+	}
+	if !slices.ContainsFunc(nearest, func(near retrieval.Near) bool { return answers(near.Document()) }) {
+		return nearest
+	}
+	return slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
+		return o.against(near.Document(), words) != "" && !answers(near.Document())
+	})
+}
+
+// inWordsOf says the message with the word by which the nearest tool undoes the thing that both are
+// about, in the place of another one: "scrap my appointment" is "cancel my appointment".
+func (o opposition) inWordsOf(nearest []retrieval.Near, words []text.Word) ([]text.Word, bool) {
+	if len(nearest) == 0 || len(o.undoes) == 0 {
+		return words, false
+	}
+	p, said := nearest[0].Document(), o.undoes[0]
+	about := func(w text.Word) bool { return p.Name[w.Stem] && isThing(w) }
+	if p.Undoes == "" || p.Known[said.first.Stem] && p.Known[said.second.Stem] || !slices.ContainsFunc(words, about) {
+		return words, false
+	}
+	var other []text.Word
+	for _, w := range words {
+		switch w {
+		case said.first:
+			w.Norm, w.Stem = p.Undoes, p.Undoes
+		case said.second:
+			continue
+		}
+		other = append(other, w)
+	}
+	return other, true
+}
