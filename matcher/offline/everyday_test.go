@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/matcher/matchertest"
 )
 
 // everyday are tools as people describe them in a hurry, and what they say to them first. The
@@ -50,4 +52,32 @@ func TestToolsWithoutExamplesAreFoundByWhatPeopleSayFirst(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, 100*right, 85*meant, "%d of %d", right, meant)
+}
+
+// hotel are tools of which several may be wanted at once.
+var hotel = []string{
+	`{"name":"call-taxi","description":"Call a taxi","examples":["I need a taxi","call me a cab"]}`,
+	`{"name":"book-table","description":"Book a table in the restaurant","examples":["book a table for [4](people)"],"schema":[{"parameter":"people","type":"integer","required":true}]}`,
+	`{"name":"clean-room","description":"Have the room cleaned","examples":["please clean my room","my room is dirty"]}`,
+	`{"name":"schluessel-verloren","description":"Einen verlorenen Schlüssel melden","examples":["ich habe meinen Schlüssel verloren","ich finde den Schlüssel nicht"]}`,
+	`{"name":"signaler-panne","description":"Signaler que l'internet ne marche pas"}`,
+}
+
+func TestWhatIsMeantAmongOtherWords(t *testing.T) {
+	t.Parallel()
+	tools := matchertest.InScope(t, matchertest.Scope, "r", hotel...)
+	for said, want := range map[string]string{
+		"I need a taxi, it is raining, and book a table for two":          "call-taxi book-table",
+		"please clean my room, it is really dirty, and call me a taxi":    "clean-room call-taxi",
+		"call me a taxi and clean the room. Is it raining? Book no table": "",
+		"is it possible to call a taxi":                                   "call-taxi",
+		"is there a taxi":                                                 "",
+		"taxi":                                                            "", // what of it?
+		"taxi please":                                                     "call-taxi",
+		"ich habe den Schlüssel verloren":                                 "schluessel-verloren",
+		"den Schlüssel habe ich nicht verloren":                           "",
+		"bonjour, mon internet ne marche plus":                            "signaler-panne",
+	} {
+		require.Equal(t, want, fired(t, said, "certain", tools), said)
+	}
 }

@@ -57,6 +57,7 @@ func (h *hearing) hear() ([]wish, string) {
 	}
 	last, done := h.last()
 	if done {
+		said = otherwise(last, said)
 		if one, ok := h.changes(last, said); ok {
 			return []wish{one}, ""
 		}

@@ -65,6 +65,19 @@ func (h *hearing) changes(last wish, said text.Correction) (wish, bool) {
 	return wish{last.Candidate, whole, rest}, true
 }
 
+// otherwise marks a text as a correction that says "no" to the call before without a pause, and names its
+// thing again: "no tank B", after "fill tank A". "No sugar" denies what it names.
+func otherwise(last wish, said text.Correction) text.Correction {
+	words, before := text.Split(said.After), text.Split(last.said)
+	if said.Marked || len(words) < 3 || !text.Refusals.Has(words[0].Norm) {
+		return said
+	}
+	if isThing(words[1]) && slices.ContainsFunc(before, func(w text.Word) bool { return w.Stem == words[1].Stem }) {
+		said.After, said.Marked = said.After[words[1].Start:], true
+	}
+	return said
+}
+
 // known are the values of a call that its tool's parameters still have and that somebody said.
 func known(one wish) map[string]any {
 	had := map[string]any{}

@@ -138,6 +138,7 @@ func TestAMessageSpeaksOfWhatWasDoneBefore(t *testing.T) {
 		},
 		{{"open the window", "and close it again", "thanks", "no"}, {`window-open {}`, `window-close {}`, "", ""}},
 		{{"write down my temperature 38.4", "write down that my temperature is between 37 and 38"}, {`temperature-note {"degrees":38.4}`, "temperature-note misses [degrees]"}},
+		{{"turn on the lamp at the desk", "no lamp at the bed", "no lamp"}, {`lamp-on {"place":"desk"}`, `lamp-on {"place":"bed"}`, ""}},
 		{{"switch it off", "and the other one", "not that one", "again"}, {"", "", "", ""}},
 	} {
 		require.Equal(t, turns[1], held(t, turns[0]...))

@@ -22,6 +22,8 @@ func (r reading) unmet(near []retrieval.Near, others []reading) string {
 	switch {
 	case text.BreaksOff(r.Words):
 		return "the message breaks off"
+	case r.bare(p):
+		return "the message names a thing, and not what is to be done"
 	case r.vague():
 		return "the message names nothing that it is to be done to"
 	case r.ambiguous(others):
@@ -61,6 +63,13 @@ func asks(part string) bool { return text.MoodOf(part, text.Split(part)) == text
 func (r reading) ordered() bool {
 	first := text.Opening(r.Words)
 	return first >= 0 && (text.ActionVerbs.Has(r.Words[first].Norm) || text.LightVerbs.Has(r.Words[first].Norm))
+}
+
+// bare reports whether a text is a single word, which is no example, and the tool does something that a
+// word does not ask for.
+func (r reading) bare(p *retrieval.Document) bool {
+	return len(r.Words) == 1 && len(r.Values) == 0 && !p.Moods[text.Question] && isThing(r.Words[0]) &&
+		!r.sampled(func(_ string, words []text.Word) bool { return len(words) == 1 && words[0].Stem == r.Words[0].Stem })
 }
 
 // vague reports whether a text has only words that say nothing of what is to be done to what:

@@ -24,7 +24,7 @@ func refuses(p *retrieval.Document, words []text.Word) bool {
 	}
 	begun := false // a word with a subject stands before
 	for i, w := range words {
-		if contradicts(p, w) {
+		if contradicts(p, w) || text.TroubleWords.Has(w.Norm) && p.Known[w.Stem] && deniedBefore(words, i) {
 			return true
 		}
 		if text.UndoingWords.Has(w.Norm) && !p.Known[w.Stem] {
@@ -39,6 +39,12 @@ func refuses(p *retrieval.Document, words []text.Word) bool {
 		begun = begun || text.IsSubject(w)
 	}
 	return false
+}
+
+// deniedBefore reports whether a negation stands right before the word at i: "nicht verloren", "not been
+// stolen".
+func deniedBefore(words []text.Word, i int) bool {
+	return slices.ContainsFunc(words[max(0, i-2):i], func(w text.Word) bool { return text.Negations.Has(w.Norm) })
 }
 
 // contradicts reports whether the word is the opposite of one that the tool is named

@@ -12,8 +12,8 @@ import (
 const maxParts = 6
 
 // wishes finds the calls of a text that may have several wishes: "turn off the tv and the
-// light". It is taken apart only where every part of it is a call of its own, and as a whole
-// else.
+// light". It is taken apart where every part of it is a call of its own, or where several parts call for
+// different tools and the others only tell: "I need a taxi, it rains, and a table". It is one call else.
 func (h *hearing) wishes(said string) ([]wish, string) {
 	parts := partsOf(said)
 	if len(parts) > 1 && len(parts) <= maxParts && allOrder(parts) {
@@ -22,10 +22,42 @@ func (h *hearing) wishes(said string) ([]wish, string) {
 		}
 	}
 	calls, why := h.one(said)
-	if len(calls) == 1 && len(parts) > 1 {
-		h.tellLeft(parts, calls[0])
+	if len(parts) > 1 && len(parts) <= maxParts {
+		if several := h.amongTold(parts, calls); len(several) > 1 {
+			return several, ""
+		}
+		if len(calls) == 1 {
+			h.tellLeft(parts, calls[0])
+		}
 	}
 	return calls, why
+}
+
+// amongTold finds the calls of the parts that call for different tools, among others that only tell;
+// nil where a part is neither, or where the text as a whole calls for another tool than they.
+func (h *hearing) amongTold(parts []string, whole []wish) []wish {
+	var found []wish
+	for _, part := range parts {
+		part = withoutJoint(part)
+		words := text.Split(part)
+		mood := text.MoodOf(part, words)
+		calls, _ := h.one(part)
+		switch {
+		case mood == text.Question || len(calls) == 0 && (mood != text.Statement || !hasVerb(words)):
+			return nil
+		case mood != text.Statement:
+			found = append(found, calls...)
+		}
+	}
+	if found = distinct(found); ofOneTool(found) { // its other parts are values of the first
+		return nil
+	}
+	for _, one := range whole {
+		if !slices.ContainsFunc(found, func(other wish) bool { return other.Tool == one.Tool }) {
+			return nil
+		}
+	}
+	return found
 }
 
 // allOrder reports whether the parts of a text can each be a wish: none of them tells, and either
@@ -43,6 +75,11 @@ func allOrder(parts []string) bool {
 		}
 	}
 	return asked == 0 || asked == len(parts)
+}
+
+// ofOneTool reports whether calls are of one tool.
+func ofOneTool(calls []wish) bool {
+	return !slices.ContainsFunc(calls, func(one wish) bool { return one.Tool != calls[0].Tool })
 }
 
 // hasVerb reports whether a person, or a word such as "is", makes a sentence of what could be

@@ -47,8 +47,9 @@ var english = language{
 		get find check show list tell look lookup search query fetch read retrieve return returns calculate compute
 		convert explain compare information info status details whether what when where who how describe count estimate
 		forecast define answer give gives provide provides see view available`,
-	OfferPhrases: `is it possible to get; is it possible to have; is it possible to book; would it be possible to; do you have; have you got; have you any; got any`,
-	WishPairs:    `will have; will take; would have; would like; would love; would prefer; have to; need to; got to`,
+	OfferPhrases:    `do you have; have you got; have you any; got any`,
+	PossiblePhrases: `is it possible to; would it be possible to; is there any chance to; is there a way to`,
+	WishPairs:       `will have; will take; would have; would like; would love; would prefer; have to; need to; got to`,
 	AbandoningPhrases: `
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
 		no thank you; not anymore; stop; scratch that`,

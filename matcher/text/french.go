@@ -16,6 +16,7 @@ var french = language{
 	QuestionWords:     `que quel quelle quels quelles quand ou comment pourquoi qui combien est`,
 	WishWords:         `veux voudrais voudrait souhaite aimerais besoin svp`,
 	OfferPhrases:      `avez vous; as tu; vous avez; tu as`,
+	PossiblePhrases:   `est il possible de; est il possible d; serait il possible de; serait il possible d; est ce possible de`,
 	TellingVerbs:      `est sont etait sera`,
 	WishPairs:         `il faut; me faut; nous faut; je prends; nous prenons; je prendrai; nous prendrons; on prend`,
 	PoliteVerbs:       `peux pouvez pourriez pourrais`,
@@ -59,8 +60,9 @@ var french = language{
 	PastWords:       `etait etaient avait avaient etais avais`,
 	PerfectWords:    `ai as a avons avez ont suis`,
 	// Yes and no.
-	Denials:   `non sans`,
-	Negations: `pas jamais aucun aucune`,
+	Denials:           `non sans`,
+	NegatingParticles: `ne`,
+	Negations:         `pas jamais aucun aucune`,
 	UndoingWords: `
 		annuler annulez annule resilier resiliez resilie decommander decommandez decommande supprimer supprimez supprime retirer retirez retire rendre
 		desinscrire desabonner renoncer arreter arretez`,

@@ -19,6 +19,7 @@ var german = language{
 	PolitePersons:     `ihr sie du mir uns ich`,
 	TellingWords:      `ich wir mein meine der die das es`,
 	OfferPhrases:      `haben sie; habt ihr; hast du; haben sie noch; habt ihr noch; hast du noch`,
+	PossiblePhrases:   `ist es moglich; ware es moglich; geht es dass`,
 	TellingVerbs:      `ist sind war waren hat hatte wird`,
 	WishPairs:         `ich will; will ich; ich nehme; wir nehmen; nehme ich; ich bekomme; ich hatte`,
 	AbandoningPhrases: `vergiss es; vergessen sie es; egal; abbrechen`,

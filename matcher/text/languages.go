@@ -38,6 +38,7 @@ const (
 	TellingVerbs      // verbs that tell of the noun before them
 	InformingWords    // words by which a tool that answers is known
 	OfferPhrases      // questions for a thing, which wish for it: "do you have a table"
+	PossiblePhrases   // questions whether something can be done, which wish for it
 	WishPairs         // wishes of two words, of which the second alone is none: "I like pizza"
 	AbandoningPhrases // ways to drop what was begun; few, since a call that is kept in vain fires nothing by itself
 
@@ -78,33 +79,34 @@ const (
 
 	// Yes and no.
 
-	Denials         // words right before what is not wanted
-	Negations       // words that deny a sentence
-	UnableWords     // words after which a negation is of what one can do
-	WantingWords    // words after which a negation is of a wish
-	UndoingWords    // words that ask for something to be undone
-	DroppingWords   // orders to leave something alone
-	UndoingPairs    // two words, near each other, that ask for it together: "call the meeting off"
-	AlteringWords   // words that ask for another time or another kind of what one has
-	AlteringPairs   // the same in two words: "put it off"
-	GivingVerbs     // verbs by which a tool is known that gets or makes a thing
-	GettingVerbs    // verbs by which one asks for a thing, whatever it is
-	Definites       // words before a thing that there is already
-	Auxiliaries     // verbs before "not" that it denies with what follows
-	AttendingVerbs  // verbs after "cannot" by which one will not have what one has
-	UnlessWords     // words beside a negation that denies nothing: "why not", "not only"
-	InsteadWords    // words right before what something else takes the place of
-	OnlyWords       // words after a negation that make it a limit: "not only"
-	PartingWords    // thanks and good-byes
-	YesWords        // values of a boolean: "refundable: yes"
-	NoWords         // the same for false
-	AffirmingWords  // answers that agree
-	RefusingWords   // answers that do not
-	ConsentPhrases  // whole answers to "shall I?" that are a plain yes, whatever it was; few, since a wrong one spends money
-	AssentPhrases   // a yes as well, but only a beginning where a refusal follows: "okay, stop"
-	RefusalPhrases  // whole answers to it that are a plain no
-	CourtesyPhrases // what may stand beside either
-	Opposites       // pairs of opposites: a tool does one or the other
+	Denials           // words right before what is not wanted
+	Negations         // words that deny a sentence
+	NegatingParticles // the first of two words that deny a verb: "ne … plus"
+	UnableWords       // words after which a negation is of what one can do
+	WantingWords      // words after which a negation is of a wish
+	UndoingWords      // words that ask for something to be undone
+	DroppingWords     // orders to leave something alone
+	UndoingPairs      // two words, near each other, that ask for it together: "call the meeting off"
+	AlteringWords     // words that ask for another time or another kind of what one has
+	AlteringPairs     // the same in two words: "put it off"
+	GivingVerbs       // verbs by which a tool is known that gets or makes a thing
+	GettingVerbs      // verbs by which one asks for a thing, whatever it is
+	Definites         // words before a thing that there is already
+	Auxiliaries       // verbs before "not" that it denies with what follows
+	AttendingVerbs    // verbs after "cannot" by which one will not have what one has
+	UnlessWords       // words beside a negation that denies nothing: "why not", "not only"
+	InsteadWords      // words right before what something else takes the place of
+	OnlyWords         // words after a negation that make it a limit: "not only"
+	PartingWords      // thanks and good-byes
+	YesWords          // values of a boolean: "refundable: yes"
+	NoWords           // the same for false
+	AffirmingWords    // answers that agree
+	RefusingWords     // answers that do not
+	ConsentPhrases    // whole answers to "shall I?" that are a plain yes, whatever it was; few, since a wrong one spends money
+	AssentPhrases     // a yes as well, but only a beginning where a refusal follows: "okay, stop"
+	RefusalPhrases    // whole answers to it that are a plain no
+	CourtesyPhrases   // what may stand beside either
+	Opposites         // pairs of opposites: a tool does one or the other
 
 	// What things are about.
 

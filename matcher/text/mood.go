@@ -23,7 +23,7 @@ func MoodOf(text string, words []Word) Mood {
 	switch {
 	case first < 0:
 		return Fragment
-	case offers(words[first:]):
+	case offers(words[first:]), PossiblePhrases.PhraseAt(words, first) > 0:
 		return Wish
 	case asking(words[first:]):
 		return Question
