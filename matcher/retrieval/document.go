@@ -150,7 +150,9 @@ func (t telling) like(words []text.Word, name map[string]bool) bool {
 
 // Mends reports whether a text tells of trouble that the tool's name and description speak of.
 func (p *Document) Mends(words []text.Word) bool {
-	denied := slices.ContainsFunc(words, func(w text.Word) bool { return text.Negations.Has(w.Norm) || text.Denials.Has(w.Norm) || text.NegatingParticles.Has(w.Norm) })
+	denied := slices.ContainsFunc(words, func(w text.Word) bool {
+		return text.Negations.Has(w.Norm) || text.Denials.Has(w.Norm) || text.NegatingParticles.Has(w.Norm)
+	})
 	return slices.ContainsFunc(words, func(w text.Word) bool {
 		return p.Title[w.Stem] && (text.TroubleWords.Has(w.Norm) && !denied || text.FailingVerbs.Has(w.Norm) && denied)
 	})
