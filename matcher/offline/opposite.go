@@ -103,12 +103,7 @@ func (o opposition) against(p *retrieval.Document, words []text.Word) string {
 	if o.denies(p) {
 		return "not"
 	}
-	for i, w := range words {
-		if !p.Known[w.Stem] && isContent(w) && !text.GettingVerbs.Has(w.Norm) && !isNumber(w) && isAct(words, i) && !p.Relates(w) {
-			return w.Norm
-		}
-	}
-	return ""
+	return otherAct(p, words)
 }
 
 func (s phrase) String() string {
@@ -130,28 +125,50 @@ func (o opposition) unasked(p *retrieval.Document, words []text.Word) bool {
 	})
 }
 
-// isAct reports whether the word at i is the verb of an order or a wish for a thing that there is
-// already: "scrap my appointment", "I want to scrap the appointment", "den Termin verlegen".
-func isAct(words []text.Word, i int) bool {
-	definite := func(from, end int) bool {
-		return slices.ContainsFunc(words[min(from, len(words)):min(end, len(words))], isDefinite)
+// otherAct is the verb by which a message asks for something else with a thing that there is already, and
+// that is called as the tool is: "scrap my appointment", "I want to talk about the appointment", "den
+// Termin verlegen". It is empty where the verb is one of getting, or one that the tool knows.
+func otherAct(p *retrieval.Document, words []text.Word) string {
+	gets := func(w text.Word) bool {
+		return text.GettingVerbs.Has(w.Norm) || text.GivingVerbs.Has(w.Norm) || text.PoliteWords.Has(w.Norm) || text.Fillers.Has(w.Norm) ||
+			text.WishWords.Has(w.Norm) || p.Known[w.Stem] || p.Relates(w) || strings.HasSuffix(w.Norm, "ly")
 	}
-	w := words[i]
-	if strings.HasSuffix(w.Norm, "ly") {
-		return false
+	named := func(w text.Word) bool { return p.Name[w.Stem] }
+	for at, w := range words {
+		if !isDefinite(w) || at > 0 && receives(words[at-1]) || !slices.ContainsFunc(words[at+1:min(at+1+nameReach, len(words))], named) {
+			continue
+		}
+		if verb, found := lastOf(words[:at]); found && !gets(verb) {
+			return verb.Norm
+		}
+		if last := words[len(words)-1]; strings.HasSuffix(last.Norm, "en") && !gets(last) && isContent(last) && slices.ContainsFunc(words, modal) {
+			return last.Norm
+		}
 	}
-	if i == len(words)-1 && i > 1 && strings.HasSuffix(w.Norm, "en") && definite(0, i) {
-		return slices.ContainsFunc(words[:i], func(w text.Word) bool { return text.WishWords.Foreign(w.Norm) || text.PoliteVerbs.Foreign(w.Norm) })
+	return ""
+}
+
+// nameReach is how many words after "my" or "the" the thing is named.
+const nameReach = 3
+
+// receives reports whether a thing that follows is where something else is put: "milk on my list".
+func receives(w text.Word) bool {
+	return text.TargetCues.Has(w.Norm) && !text.OfWords.Has(w.Norm) && !text.OriginCues.Has(w.Norm) && !text.UndoingPairs.Has("take "+w.Norm)
+}
+
+// lastOf is the last word that is more than grammar, a time or a number.
+func lastOf(words []text.Word) (text.Word, bool) {
+	for _, w := range slices.Backward(words) {
+		if !text.StopWords.Has(w.Norm) && !text.CalendarWords.Has(w.Norm) && !isNumber(w) {
+			return w, true
+		}
 	}
-	if !definite(i+1, i+2) {
-		return false
-	}
-	if i <= max(0, text.Opening(words)) {
-		return true
-	}
-	before := words[i-1].Norm
-	return before == "to" || text.PoliteWords.Has(before) || text.WishWords.Foreign(before) || text.PoliteVerbs.Foreign(before) ||
-		i > 1 && text.PolitePersons.Has(before) && text.PoliteVerbs.Has(words[i-2].Norm)
+	return text.Word{}, false
+}
+
+// modal reports whether a word is one after which German has its verb at the end.
+func modal(w text.Word) bool {
+	return text.WishWords.Foreign(w.Norm) || text.PoliteVerbs.Foreign(w.Norm) || text.RequestWords.Foreign(w.Norm)
 }
 
 // isDefinite reports whether a thing follows that there is already.

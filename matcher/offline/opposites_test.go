@@ -140,6 +140,16 @@ func said(t *testing.T, ways map[string][]string, judge func(trade, string, stri
 	}
 }
 
+// otherwise are things to do with what one has that are neither to get it nor to be rid of it.
+var otherwise = map[string][]string{
+	"en": strings.Split(`print {}; share {} with Anna; show me {}; find {}; where do I put {}; rate {}; I want to talk about {}; I need help with {}; please confirm {}; check {}; look up {};
+		lend me {}; I want to complain about {}; I want to pay for {}; can you remind me of {}; describe {}; can I upgrade {}; I want to know more about {}; I have a question about {}; I want a refund for {};
+		can you explain {} to me; I must miss {}; no more {}; enough of {}; I want nothing to do with {}; let me out of {}; I'd rather not have {}; I am sick of {}; ditch {}; I'd like to nix {}`, ";"),
+	"de": strings.Split(`zeig mir {}; ich habe eine Frage zu {}; ich will mich über {} beschweren; bitte {} verlängern; ich möchte über {} sprechen; {} bitte kürzen; bitte {} bestätigen;
+		ich möchte {} bezahlen; ich muss {} ausfallen lassen`, ";"),
+	"fr": strings.Split(`je veux payer {}; j'ai une question sur {}; je veux me plaindre de {}; prolongez {}; confirmez {}; imprimez {}; je veux parler de {}; vendez {}; raccourcissez {}`, ";"),
+}
+
 // does reports whether a tool is the one that is defined so.
 func does(name, tool string) bool { return strings.Contains(tool, `"name":"`+name+`"`) }
 
@@ -157,6 +167,19 @@ func TestAskingForTheOppositeFiresWhatDoesThatAtMost(t *testing.T) {
 	t.Logf("%d of %d fire the tool that takes back", right, all)
 	require.Greater(t, all, 6000)
 	require.Greater(t, right, all/4)
+}
+
+func TestAnotherActFiresNothingThatGives(t *testing.T) {
+	t.Parallel()
+	all, wrong := 0, map[string]int{}
+	said(t, otherwise, func(one trade, said, got string) {
+		all++
+		if does(got, one.give) {
+			wrong[said]++
+		}
+	})
+	require.Greater(t, all, 3000)
+	require.Less(t, 100*len(wrong), all, "%d of %d: %v", len(wrong), all, wrong)
 }
 
 // cancelled are ways to ask for the opposite in which nobody wants another time or another kind.

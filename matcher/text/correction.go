@@ -193,6 +193,9 @@ func repairAt(said string, words []Word, i int, begins bool) int {
 		return 0 // "brauche ich meine Karte": the person is of the verb before it
 	}
 	next := i + length
+	if next < len(words) && UndoingPairs.Has(words[i].Norm+" "+words[next].Norm) {
+		return 0 // "no more newsletters"
+	}
 	if Negations.Has(words[i].Norm) && !Refusals.Has(words[i].Norm) && (!begins || next < len(words) && !Pause(said, words, next)) {
 		return 0 // "not that one, the other", but "do not close that one"
 	}

@@ -255,7 +255,7 @@ var english = language{
 		begin: start begin launch; add: add put insert append; remove: remove delete erase discard; show: show display list view`,
 	UndoingPairs: `
 		call off; give up; give back; send back; take back; hand back; get rid; want out; opt out; back out; drop out; pull out; get out; take off; take out;
-		sign off; sign out; changed mind; change mind; leave out; do without; decided against; decide against; no longer; not anymore; not more; say no; hold off;
+		sign off; sign out; let out; no more; nothing with; changed mind; change mind; leave out; do without; decided against; decide against; no longer; not anymore; not more; say no; hold off;
 		forget about; money back; remove from; keep out`,
 	AlteringWords: `
 		postpone postponed reschedule rescheduled rearrange move shift delay change swap exchange switch adjust amend alter
@@ -265,8 +265,8 @@ var english = language{
 		book order reserve rent hire buy purchase subscribe register join enrol enroll request apply schedule arrange sign
 		create add make issue lease borrow ask`,
 	GettingVerbs: `
-		want need like love have get give take bring see show find send come put set make do let arrange fetch pick use
-		try start begin help organise organize sort plan fix go`,
+		want need like love have get give take bring send come put set make do let arrange fetch pick use
+		try start begin organise organize sort plan fix go`,
 	Definites:      `the my our your his her their this that these those`,
 	Auxiliaries:    `do does did can could will would shall should am is are was were have has had must may might need`,
 	AttendingVerbs: `come make attend go keep be take use afford`,

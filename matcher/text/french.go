@@ -146,7 +146,7 @@ var french = language{
 	GivingVerbs: `
 		prendre reserver commander louer acheter abonner inscrire demander creer ajouter prend reserve commande loue achete
 		abonne inscrit demande cree ajoute`,
-	GettingVerbs: `avoir prendre voir donner donnez apporter apportez trouver obtenir recevoir envoyer envoyez mettre vouloir venir aller prends`,
+	GettingVerbs: `avoir prendre donner donnez apporter apportez obtenir recevoir envoyer envoyez mettre vouloir venir aller prends`,
 	Definites:    `le la les l mon ma mes notre nos votre vos ton ta tes ce cet cette ces`,
 	UnlessWords:  `pourquoi ou seulement si`,
 }

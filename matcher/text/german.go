@@ -163,7 +163,7 @@ var german = language{
 	GivingVerbs: `
 		buchen bestellen reservieren mieten leihen kaufen abonnieren anmelden beantragen vereinbaren erstellen anlegen hinzufugen
 		registrieren bucht bestellt reserviert mietet kauft abonniert vereinbart erstellt`,
-	GettingVerbs: `wollen mochten haben bekommen nehmen geben sehen machen holen bringen schicken kommen brauchen finden kriegen`,
+	GettingVerbs: `wollen mochten haben bekommen nehmen geben machen holen bringen schicken kommen brauchen kriegen`,
 	Definites:    `der die das den dem mein meine meinen meinem meiner unser unsere unseren dein deine deinen dieser diese diesen dieses`,
 	UnlessWords:  `warum oder nur ob`,
 }
