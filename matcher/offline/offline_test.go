@@ -201,6 +201,7 @@ func FuzzOfflineNeverPanics(f *testing.F) {
 			{"parameter":"price","type":"float"},{"parameter":"breakfast","type":"boolean"},{"parameter":"email","type":"string"},
 			{"parameter":"class","type":"string","allowedValues":["first","second","B"]},
 			{"parameter":"stops","type":"array","items":{"name":"stop","type":"string","description":"a stop"}}]}`,
+		`{"name":"cancel-trip","description":"Cancel a trip","examples":["call it off","I cannot come"]}`,
 	}
 	for _, text := range []string{
 		"", "\xff\xfe", "book a trip from Paris to \"New York\" on March 8th at 5 pm", "trip: '", "«", "1,000.50 -3 3-5 12/31/2026 31.12.2026",
@@ -214,11 +215,12 @@ func FuzzOfflineNeverPanics(f *testing.F) {
 		request := matcher.Request{Text: text, Candidates: candidates, Now: matchertest.Friday}
 		_, err := o.Match(t.Context(), request)
 		require.NoError(t, err)
-		alone := request
-		alone.Candidates = candidates[len(candidates)-1:]
-		request.Text = "book a trip " + text
-		_, err = o.Match(t.Context(), request)
-		require.NoError(t, err)
+		request.History = []matcher.Utterance{{Actor: matcher.ActorUser, Text: "book a trip", Fired: []matcher.PastCall{{Name: "travel", Values: map[string]any{"people": 2}}}}}
+		for _, before := range []string{"no trip ", "call the trip ", "I need a taxi, it rains, and ", "book a trip "} {
+			request.Text = before + text
+			_, err = o.Match(t.Context(), request)
+			require.NoError(t, err)
+		}
 		chain.Exact(request)
 		require.NotEmpty(t, retrieval.New().Offer(t.Context(), request, 2))
 	})
