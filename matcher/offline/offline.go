@@ -36,7 +36,7 @@ func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.R
 	}
 	calls, why := h.hear()
 	for _, one := range calls {
-		found.take(one.Candidate, one.values, request)
+		found.take(one, h.read(one.said, one.Candidate).Why, request)
 	}
 	if len(calls) == 0 {
 		found.trace.Silent(why)
@@ -76,9 +76,16 @@ type finding struct {
 	trace *matcher.Trace
 }
 
-// take checks the candidate's values and records it as matched or rejected.
-func (r *finding) take(candidate matcher.Candidate, values map[string]any, request matcher.Request) {
+// take checks the values of a call and records it as matched or rejected. why says of parameters why a
+// number that was said is no value of them.
+func (r *finding) take(one wish, why map[string]string, request matcher.Request) {
+	candidate, values := one.Candidate, one.values
 	checked := candidate.Tool.Params().Read(request.Complete(candidate, values))
+	for i, fault := range checked.Errors {
+		if said := why[fault.Parameter]; said != "" && slices.Contains(checked.Missing, fault.Parameter) {
+			checked.Errors[i].Detail += ": " + said
+		}
+	}
 	call := r.trace.Add(matcher.Call{
 		Candidate: candidate, Name: candidate.Tool.Name, Arguments: values, Coerced: checked.Coerced, Errors: checked.Errors,
 	})

@@ -156,9 +156,19 @@ var english = language{
 	HourCues:     `at around by`,
 	ClockCues:    `at by around about before after until till from to between`,
 	PairWords:    `couple pair`,
-	OneCues:      `for just only of exactly`,
-	Homographs:   `once elf sept dos`,
-	Currencies:   `usd eur chf gbp jpy dollars euros francs pounds yen bucks`,
+	InexactPhrases: `
+		about; around; roughly; approximately; approx; circa; nearly; almost; up to; at most; at least; no more than; not more than; no less than; not less than; less than;
+		more than; fewer than; over; under; below; above; beyond; a maximum of; a minimum of; maximum; minimum; max; min; anything but; any but; everything but; except; other than;
+		not over; not under; a little over; just over; just under; somewhere around; something like; maybe; perhaps`,
+	BoundNames: `max maximum min minimum limit most least threshold budget ceiling upper lower cap highest lowest`,
+	StepCues:   `by`,
+	ChangeWords: `
+		up down raise raised lower reduce increase decrease higher louder quieter warmer cooler colder hotter brighter darker dim more less change turn
+		adjust`,
+	MoreWords:  `higher lower warmer cooler colder hotter louder quieter brighter darker more less longer shorter faster slower up down`,
+	OneCues:    `for just only of exactly`,
+	Homographs: `once elf sept dos`,
+	Currencies: `usd eur chf gbp jpy dollars euros francs pounds yen bucks`,
 	UnitNames: `
 		mile kilometer km meter metre kg kilo kilogram gram pound ounce liter litre dollar buck euro cent percent degree
 		celsius fahrenheit guest adult passenger night hour minute second inch foot feet`,

@@ -101,6 +101,13 @@ var german = language{
 		passt; das passt; ist gut; das ist gut; gut`,
 	Opposites: `an aus; einschalten ausschalten; offnen schliessen`,
 	// Dates, times and numbers.
+	InexactPhrases: `
+		hochstens; mindestens; ungefahr; etwa; rund; zirka; ca; bis zu; uber; unter; weniger als; mehr als; nicht mehr als; nicht weniger als; maximal; minimal; knapp; fast; alles
+		ausser; ausser; vielleicht; so um die`,
+	BoundNames:   `hochstens mindestens maximal minimal grenze obergrenze untergrenze hochstwert limit`,
+	StepCues:     `um`,
+	ChangeWords:  `hoher tiefer niedriger warmer kalter lauter leiser heller dunkler erhohe erhohen senke senken mehr weniger rauf runter hoch`,
+	MoreWords:    `hoher tiefer niedriger warmer kalter lauter leiser heller dunkler mehr weniger langer kurzer schneller langsamer rauf runter`,
 	BetweenWords: `zwischen`,
 	RangeWords:   `bis und`,
 	NamedHours:   `mittag=12:00 mitternacht=00:00`,

@@ -116,31 +116,36 @@ const (
 
 	// Dates, times and numbers.
 
-	DateWords     // words other than names that a date begins with
-	BetweenWords  // what stands before the ends of a range
-	RangeWords    // what stands between the ends of a range
-	OfWords       // what stands between a day, its month and its year
-	DayCues       // words after which a short weekday is one
-	HourCues      // words after which a number is an hour
-	ClockCues     // words after which it may be one
-	PairWords     // words for two that are said of people as well
-	OneCues       // words after which "one" counts
-	Homographs    // numbers of other languages that are words of this one
-	Currencies    // what money is called after a number
-	UnitNames     // what numbers are measured in
-	UnitSigns     // the same in signs, written right after a number
-	Months        // months, by number
-	Weekdays      // weekdays, by number from Sunday (0) on
-	ShortWeekdays // short forms of weekdays, which may be words of their own
-	NearDays      // days that are named from today, by how far ahead they are
-	NamedHours    // times of day that have a name
-	DayParts      // parts of the day, by the half that they are in: a or p
-	NumberWords   // numbers up to ninety, of which larger ones are put together
-	Numbers       // numbers that are read alone
-	Ordinals      // ordinals in words
-	GroupWords    // words that count with an article: "a dozen"
-	PointWords    // the decimal sign, where it is spoken
-	Scales        // words that multiply a number, by their zeros
+	DateWords      // words other than names that a date begins with
+	BetweenWords   // what stands before the ends of a range
+	RangeWords     // what stands between the ends of a range
+	OfWords        // what stands between a day, its month and its year
+	DayCues        // words after which a short weekday is one
+	HourCues       // words after which a number is an hour
+	ClockCues      // words after which it may be one
+	PairWords      // words for two that are said of people as well
+	OneCues        // words after which "one" counts
+	Homographs     // numbers of other languages that are words of this one
+	InexactPhrases // what stands before a number that is a bound, an estimate or excluded
+	BoundNames     // words of parameters that ask for a bound
+	StepCues       // words before a number by which something changes: "by 10"
+	ChangeWords    // words of such a change
+	MoreWords      // words after such a number: "10 degrees warmer"
+	Currencies     // what money is called after a number
+	UnitNames      // what numbers are measured in
+	UnitSigns      // the same in signs, written right after a number
+	Months         // months, by number
+	Weekdays       // weekdays, by number from Sunday (0) on
+	ShortWeekdays  // short forms of weekdays, which may be words of their own
+	NearDays       // days that are named from today, by how far ahead they are
+	NamedHours     // times of day that have a name
+	DayParts       // parts of the day, by the half that they are in: a or p
+	NumberWords    // numbers up to ninety, of which larger ones are put together
+	Numbers        // numbers that are read alone
+	Ordinals       // ordinals in words
+	GroupWords     // words that count with an article: "a dozen"
+	PointWords     // the decimal sign, where it is spoken
+	Scales         // words that multiply a number, by their zeros
 
 	// Parameters by their names.
 

@@ -31,7 +31,7 @@ func (r *filler) amounts(s *slot) []quantity.Amount {
 		case !r.free(first, end):
 		case one.Denied:
 			r.take(first, end)
-		case !one.Bare() && len(s.Unit.Numbers(one)) == 1:
+		case !one.Bare() && len(s.Unit.Numbers(one)) == 1 && !r.doubts(s, first, end):
 			fit = append(fit, one)
 		}
 	}
@@ -56,6 +56,7 @@ func (r *filler) take(first, end int) {
 // barely returns the figures that can be the slot's number as they are: where it has a unit,
 // none that stands with a unit, is of a range, or is denied.
 func (r *filler) barely(s *slot, figures []moment.Reading) []moment.Reading {
+	figures = r.exact(s, figures)
 	if s.Unit == nil {
 		return figures
 	}

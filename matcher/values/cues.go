@@ -129,8 +129,11 @@ func (r *filler) between(s *slot) []mention {
 	var found []mention
 	here := sentence{text: r.Source, words: r.Words, taken: r.taken}
 	for first := range r.Words {
+		if first > 0 && tight[r.Gap(first-1)] {
+			continue // the second half of "L-thyroxine"
+		}
 		left, before := here.leftOf(first)
-		opens := text.Determiners.Has(r.Words[first].Norm)
+		opens := text.Determiners.Has(r.Words[first].Norm) && !r.tied(first)
 		if !s.taught.left[left] || opens && !s.taught.article || s.taught.names && !r.Lowercase() && !here.capital(first) {
 			continue
 		}
@@ -211,13 +214,18 @@ func (r *filler) foreign(s *slot, word string) bool {
 	return false
 }
 
+// tied reports whether the word at i is a part of a longer one: "L-thyroxine".
+func (r *filler) tied(i int) bool {
+	return i+1 < len(r.Words) && tight[r.Gap(i)] || i > 0 && tight[r.Gap(i-1)]
+}
+
 // telling reports whether words say something, and hold together: "something" does not, nor
 // "Pranav and use". What people note down is any sentence.
 func (r *filler) telling(s *slot, first, last int) bool {
 	tells := false
 	for i, w := range r.Words[first:last] {
 		tells = tells || text.IsSubject(w)
-		loose := text.StopWords.Has(w.Norm) && !text.OfWords.Has(w.Norm) && !s.taught.inside[w.Norm] || isCalendar(w.Norm) && !r.Capital(first+i)
+		loose := text.StopWords.Has(w.Norm) && !r.tied(first+i) && !text.OfWords.Has(w.Norm) && !s.taught.inside[w.Norm] || isCalendar(w.Norm) && !r.Capital(first+i)
 		if loose && !s.namedBy(noted) && !(i > 0 && r.Capital(first+i)) {
 			return false
 		}

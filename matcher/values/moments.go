@@ -129,7 +129,7 @@ func (r *filler) moment(s *slot, m moment.Reading) {
 	if r.At(first) == "the" && m.End-first > 2 {
 		first++ // no part of "8th of March"
 	}
-	value := r.Surface(first, m.End)
+	value := possessive.ReplaceAllString(r.Surface(first, m.End), "")
 	if wanted := layout(s.Description); wanted != "" {
 		value = moment.Format(m.Exact, wanted)
 	}
@@ -194,3 +194,6 @@ func isCalendar(w string) bool { return text.CalendarWords.Has(w) && w != "next"
 func (r *filler) sure(all []moment.Reading) []moment.Reading {
 	return slices.DeleteFunc(slices.Clone(all), func(m moment.Reading) bool { return m.Doubtful || !r.free(m.First, m.End) })
 }
+
+// possessive is the ending of a day that something is of: "Thursday's appointment".
+var possessive = regexp.MustCompile(`['’]s$`)

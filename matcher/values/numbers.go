@@ -79,9 +79,41 @@ func (r *filler) readNumbers() {
 	if len(open) == 1 {
 		left = r.barely(open[0], left)
 	}
-	if len(open) == 1 && len(left) == 1 && open[0].takes(json.Number(left[0].Exact)) && r.countsFor(open[0], left[0]) {
+	if len(open) == 1 && len(left) == 1 && open[0].takes(json.Number(left[0].Exact)) && r.countsFor(open[0], left[0]) && r.isFor(open[0], left[0]) {
 		r.number(open[0], left[0])
 	}
+}
+
+// isFor reports whether a single number is that of the slot, though none of the words of its name stand
+// beside it. The number in "ibuprofen 600" is of the noun: an optional slot has it only where a word beside
+// it says so (contract 19), and so has a required one where the noun may be another parameter's text.
+func (r *filler) isFor(s *slot, f moment.Reading) bool {
+	if r.unitAt(f.First, f.End) != 0 || r.namedBeside(s, f) || len(s.Allowed) > 0 {
+		return true
+	}
+	return !r.endsText(f) || s.Required && r.texts == 0
+}
+
+// endsText reports whether the number ends what a noun, a letter or a code before it begins: "vitamin D
+// 1000".
+func (r *filler) endsText(f moment.Reading) bool {
+	return r.labels(f) || f.First > 0 && strings.TrimSpace(r.Gap(f.First-1)) == "" && (len(r.At(f.First-1)) == 1 && !text.Articles.Has(r.At(f.First-1)) || text.StartsWithDigit(r.At(f.First-1)))
+}
+
+// namedBeside reports whether a word beside the number says what it is of.
+func (r *filler) namedBeside(s *slot, f moment.Reading) bool {
+	if f.End < len(r.Words) && strings.TrimSpace(r.Gap(f.End-1)) == "" {
+		next := r.Words[f.End]
+		if text.IsSubject(next) && s.about[next.Stem] || s.Unit != nil && units[next.Stem] || text.PeopleWords.Has(next.Norm) || r.listedAt[f.End] {
+			return true
+		}
+	}
+	for i := f.First - 1; i >= 0 && strings.TrimSpace(r.Gap(i)) == ""; i-- {
+		if !text.LinkingWords.Has(r.Words[i].Norm) && !text.Articles.Has(r.Words[i].Norm) {
+			return text.IsSubject(r.Words[i]) && s.about[r.Words[i].Stem]
+		}
+	}
+	return false
 }
 
 // readCuedNumbers gives several numeric parameters the numbers that stand where the marks of
@@ -132,7 +164,7 @@ func (r *filler) countsFor(s *slot, f moment.Reading) bool {
 // labels reports whether the number belongs to the noun before it: "table three".
 func (r *filler) labels(f moment.Reading) bool {
 	i := f.First - 1
-	return i >= 0 && strings.TrimSpace(r.Gap(i)) == "" && text.IsSubject(r.Words[i]) && !r.means(r.Words[i])
+	return i >= 0 && strings.TrimSpace(r.Gap(i)) == "" && text.IsSubject(r.Words[i]) && !r.means(r.Words[i]) && !strings.HasSuffix(r.At(i), "ly")
 }
 
 // countsThings reports whether the slot says how many there are, of whatever it is.

@@ -20,6 +20,8 @@ type Reading struct {
 	*moment.Text
 	Values map[string]any // by the names of the parameters; numbers are json.Number
 	Taken  []bool         // by word: it is of a value
+	// Why says of a parameter why a number in the text is no value of it.
+	Why map[string]string
 }
 
 // Of reads the values that the text gives for the tool's parameters.
@@ -31,7 +33,7 @@ func Of(said *moment.Text, tool *repositories.Tool) Reading {
 	} {
 		read()
 	}
-	return Reading{said, r.values, r.taken}
+	return Reading{said, r.values, r.taken, r.why}
 }
 
 // filler is the state of reading one text's values. Each reader marks the words that it
@@ -43,10 +45,11 @@ type filler struct {
 	open     []*slot      // those that have no value yet
 	listedAt map[int]bool // the words at which a listed value begins that was taken
 	values   map[string]any
+	why      map[string]string // by name: why a number is no value of a parameter
 }
 
 func newFiller(said *moment.Text, tool *repositories.Tool) *filler {
-	r := &filler{Text: said, asked: askedBy(tool), values: map[string]any{}, listedAt: map[int]bool{}}
+	r := &filler{Text: said, asked: askedBy(tool), values: map[string]any{}, listedAt: map[int]bool{}, why: map[string]string{}}
 	r.taken, r.open = make([]bool, len(said.Words)), r.all
 	return r
 }
