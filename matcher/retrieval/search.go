@@ -3,7 +3,6 @@ package retrieval
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"earshot/matcher"
 	"earshot/matcher/text"
@@ -45,10 +44,6 @@ type has struct {
 // markAct is the kind of features that are acts.
 const markAct = markWord + 4
 
-// methods are what the methods of HTTP do to what their path names, and returns is how descriptions
-// of GET begin.
-var methods = map[string]string{"post": "create", "put": "update", "patch": "update", "delete": "delete", "get": "read", "returns": "read"}
-
 func newActing(candidates []matcher.Candidate) acting {
 	a := acting{map[uint64][]has{}, map[uint64][]has{}, map[uint64]bool{}, make([]float32, len(candidates))}
 	var names [][]uint64
@@ -66,7 +61,7 @@ func newActing(candidates []matcher.Candidate) acting {
 
 // add adds a tool, and returns the terms of its name.
 func (a acting) add(tool int32, of *repositories.Tool) []uint64 {
-	named := text.ActingOf(wordsOf(text.Identifier(of.Name)))
+	named := text.ActingIn(of.Name)
 	var name []uint64
 	a.does(tool, named.Acts, true)
 	for _, acts := range named.Acts {
@@ -76,9 +71,9 @@ func (a acting) add(tool int32, of *repositories.Tool) []uint64 {
 		name = append(name, hash(markWord, w.Stem))
 	}
 	a.things(tool, named.Things, 1, true)
-	described := text.ActingOf(wordsOf(of.Description))
-	if len(named.Acts) == 0 && len(described.Acts) == 0 && methods[strings.ToLower(of.Method)] != "" {
-		described.Acts = [][]string{{methods[strings.ToLower(of.Method)]}}
+	described := text.ActingIn(of.Description)
+	if acts := text.ActsOfMethod(of.Method); acts != nil && len(named.Acts) == 0 && len(described.Acts) == 0 {
+		described.Acts = [][]string{acts}
 	}
 	a.does(tool, described.Acts, false)
 	a.things(tool, described.Things, 1, false)
@@ -89,18 +84,6 @@ func (a acting) add(tool int32, of *repositories.Tool) []uint64 {
 		a.things(tool, text.Split(said), besideShare, false)
 	}
 	return name
-}
-
-// wordsOf are the words of a name or a description, of which a method of HTTP at its start is
-// what it does.
-func wordsOf(of string) []text.Word {
-	words := text.Split(of)
-	if len(words) > 1 {
-		if does, is := methods[words[0].Norm]; is {
-			words[0].Norm, words[0].Stem = does, text.Stem(does)
-		}
-	}
-	return words
 }
 
 func (a acting) does(tool int32, verbs [][]string, inName bool) {

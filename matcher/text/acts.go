@@ -13,13 +13,8 @@ type Acting struct {
 	Acts [][]string
 	// Things are the words that are no verb and say what it is about.
 	Things []Word
-}
-
-// Does reports whether a verb of the text may stand for one of the acts.
-func (a Acting) Does(wanted ...string) bool {
-	return slices.ContainsFunc(a.Acts, func(of []string) bool {
-		return slices.ContainsFunc(of, func(act string) bool { return slices.Contains(wanted, act) })
-	})
+	// Plain says that plain verbs name the acts, and no words that may be things as well.
+	Plain bool
 }
 
 // phrasal is a verb of several words: those behind its first, and what it stands for.
@@ -81,6 +76,7 @@ func ActingOf(words []Word) Acting {
 	if least == eitherOne && QuestionWords.Has(words[0].Norm) {
 		least = 0 // "which orders are there"
 	}
+	found.Plain = least == plainVerb
 	made := true
 	for i, r := range roles {
 		switch {
@@ -103,6 +99,27 @@ func ActingOf(words []Word) Acting {
 		found.Acts = [][]string{{"read"}}
 	}
 	return found
+}
+
+// methods are plain verbs for the methods of HTTP, which stand before a path in names, and for
+// "returns", with which descriptions of GET begin.
+var methods = map[string]string{"post": "create", "put": "modify", "patch": "modify", "delete": "delete", "get": "retrieve", "returns": "retrieve"}
+
+// ActingIn reads what a name or a description says that is done, such as post_v1_refunds.
+func ActingIn(text string) Acting {
+	words := Split(Identifier(text))
+	if len(words) < 2 || slices.ContainsFunc(actsKnown().phrasals[words[0].Stem], func(verb phrasal) bool { return verb.in(words, 0) != nil }) {
+		return ActingOf(words) // "getRidOf" is no GET
+	}
+	if does, is := methods[words[0].Norm]; is {
+		words[0].Norm, words[0].Stem = does, Stem(does)
+	}
+	return ActingOf(words)
+}
+
+// ActsOfMethod are what a method of HTTP does; nil where it is none.
+func ActsOfMethod(method string) []string {
+	return actsKnown().verbs[Stem(methods[strings.ToLower(method)])]
 }
 
 // wrapping reports whether people say the word around what they want, whatever it is.

@@ -235,7 +235,7 @@ var english = language{
 	// What is done.
 	Acts: `
 		create: create add insert new register open make set_up sign_up put generate build produce establish found introduce enrol enroll
-		provision onboard spin_up post define launch; read: get read show fetch retrieve view see look_up look_at find list search query
+		provision onboard spin_up post define launch; read: get read show fetch retrieve view see look_up lookup look_at find list search query
 		browse look_for describe display tell bring_up give_me tell_me; many: list search find browse all every; update: update edit modify
 		change patch alter adjust set revise correct amend rename rework; delete: delete remove erase destroy drop discard wipe purge clear
 		eliminate get_rid throw_away throw_out take_out take_away take_off deregister unregister terminate close scrap kick_out; cancel: cancel call_off
@@ -246,7 +246,7 @@ var english = language{
 		bring_up; stop: stop halt shut_down power_off power_down abort turn_off quit; on: turn_on switch_on activate enable;
 		off: turn_off switch_off deactivate disable; pause: pause suspend put_hold; resume: resume continue unpause carry_on; restart: restart
 		reboot; lock: lock block freeze suspend ban; unlock: unlock unblock unfreeze reinstate; mute: mute silence silent snooze quiet; unmute: unmute;
-		login: login logon authenticate sign_in log_in log_on; logout: logout logoff sign_out log_out log_off; subscribe: subscribe sign_up_for
+		login: login logon authenticate sign_in log_in log_on; logout: logout logoff sign_out log_out log_off; leave: check_out depart; subscribe: subscribe sign_up_for
 		follow join; unsubscribe: unsubscribe unfollow opt_out stop_getting stop_receiving; grant: grant give award assign; revoke:
 		revoke take_away withdraw strip; approve: approve accept confirm agree sign_off say_yes; reject: reject decline refuse deny
 		turn_down say_no; hire: hire employ recruit take_on; dismiss: dismiss fire sack lay_off let_go; rollback: rollback roll_back undo
@@ -272,6 +272,8 @@ var english = language{
 		send: mail email dispatch; read: view query search list display read; update: patch set; create: post`,
 	RequestThings: `user users customer customers request requests person people function tool call`,
 	HolderWords:   `account record entry profile item object data information details`,
+	ContractWords: `contract contracts subscription subscriptions account accounts membership memberships policy policies insurance plan plans`,
+	MoneyWords:    `money fund funds cash payment payments bank account accounts iban salary`,
 	// What things are about.
 	Related: `
 		weather: weather forecast rain rainy raining snow snowing sunny umbrella storm; pay: pay paid bill invoice check; doctor: doctor physician gp

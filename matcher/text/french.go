@@ -145,7 +145,9 @@ var french = language{
 		create: creation ajout ouverture inscription; update: modification; delete: suppression fermeture; cancel: annulation resiliation;
 		refund: remboursement; return: retour renvoi; pay: paiement; transfer: virement transfert; buy: achat commande; reserve: reservation;
 		login: connexion; logout: deconnexion; subscribe: abonnement; approve: approbation; reject: refus; dismiss: licenciement; track: suivi`,
-	HolderWords: `compte fiche profil donnees objet`,
+	HolderWords:   `compte fiche profil donnees objet`,
+	ContractWords: `contrat contrats abonnement abonnements compte assurance adhesion`,
+	MoneyWords:    `argent fonds paiement banque compte iban`,
 	// What things are about.
 	Related: `
 		weather: meteo temps pluie pleuvoir pleut neige parapluie; pay: payer addition facture; doctor: medecin docteur; appointment: rendez consultation;

@@ -163,7 +163,9 @@ var german = language{
 		stornierung storno kundigung absage widerruf; refund: erstattung ruckerstattung ruckzahlung; return: ruckgabe rucksendung; pay: zahlung
 		bezahlung; transfer: uberweisung; buy: kauf bestellung; reserve: buchung reservierung; login: anmeldung; logout: abmeldung; approve:
 		genehmigung; reject: ablehnung; dismiss: entlassung; lock: sperrung; track: verfolgung; reschedule: verschiebung`,
-	HolderWords: `konto eintrag datensatz profil daten objekt`,
+	HolderWords:   `konto eintrag datensatz profil daten objekt`,
+	ContractWords: `vertrag vertrage abonnement abo konto mitgliedschaft versicherung`,
+	MoneyWords:    `geld betrag zahlung konto bank iban`,
 	// What things are about.
 	Related: `
 		weather: wetter wettervorhersage regnen regnet regen schneit schnee sonnig regenschirm; pay: zahlen bezahlen rechnung; doctor: arzt arztin doktor;

@@ -105,6 +105,8 @@ const (
 	Acts
 	ActNouns
 	RequestThings // RequestWords that name a thing as well
+	ContractWords // what ends for good where it is cancelled or closed
+	MoneyWords    // what a transfer moves, and between what
 	HolderWords   // nouns that say little behind another one: "a user account"
 
 	// What things are about.
