@@ -54,7 +54,7 @@ func catalogue(t testing.TB) []matcher.Candidate {
 // the tables of acts, and read when they were done.
 func TestSearchFindsWhatPeopleMean(t *testing.T) {
 	candidates, r := catalogue(t), retrieval.New()
-	for file, least := range map[string][2]int{"asked.txt": {38, 40}, "asked_held_out.txt": {32, 37}} {
+	for file, least := range map[string][2]int{"asked.txt": {39, 40}, "asked_held_out.txt": {34, 38}} {
 		var first, ofThree int
 		all := rows(t, file)
 		for _, row := range all {
@@ -78,7 +78,7 @@ func TestSearchFindsWhatPeopleMean(t *testing.T) {
 func TestSearchKnowsWhatIsDone(t *testing.T) {
 	tools := map[string][]string{
 		"en": {
-			operation(t, "post_v1_refunds", "POST", "/refunds", "Refunds"), operation(t, "post_v1_orders", "POST", "/orders", "Orders"),
+			operation(t, "post_v1_refunds", "POST", "/refunds", "Refunds"), operation(t, "post_v1_payments", "POST", "/payments", "Payments"), operation(t, "post_v1_orders", "POST", "/orders", "Orders"),
 			operation(t, "get_v1_orders", "GET", "/orders", "Returns all orders"), operation(t, "delete_v1_orders_id", "DELETE", "/orders/{id}", "Order"),
 			operation(t, "op17", "DELETE", "/vehicles/{id}", "Vehicle"), operation(t, "op18", "POST", "/vehicles", "Vehicle"), operation(t, "op19", "GET", "/vehicles", "Vehicle"),
 			operation(t, "start-server", "POST", "/servers/{id}/start", ""), operation(t, "stop-server", "POST", "/servers/{id}/stop", ""), operation(t, "describe-server", "GET", "/servers/{id}", ""),
@@ -94,6 +94,8 @@ func TestSearchKnowsWhatIsDone(t *testing.T) {
 	}
 	for _, c := range []struct{ language, said, want string }{
 		{"en", "give the money back", "post_v1_refunds"},
+		{"en", "refund a payment", "post_v1_refunds"},
+		{"en", "make a payment", "post_v1_payments"},
 		{"en", "give me the orders", "get_v1_orders"},
 		{"en", "order something", "post_v1_orders"},
 		{"en", "deletion of an order", "delete_v1_orders_id"},
@@ -101,6 +103,7 @@ func TestSearchKnowsWhatIsDone(t *testing.T) {
 		{"en", "get rid of this vehicle", "op17"},
 		{"en", "set a new vehicle up", "op18"},
 		{"en", "look the vehicles up", "op19"},
+		{"en", "which server is it", "describe-server"},
 		{"en", "shut the server down", "stop-server"},
 		{"en", "power up a server", "start-server"},
 		{"de", "ich will einen Artikel loswerden", "Artikel-Loeschen"},
@@ -120,8 +123,8 @@ func TestSearchKnowsWhatIsDone(t *testing.T) {
 }
 
 func TestSearchPutsWhatUndoesBehind(t *testing.T) {
-	candidates := matchertest.InScope(t, matchertest.Scope, "r", `{"name":"start-server","description":"Start a server"}`,
-		`{"name":"stop-server","description":"Stop a server"}`, `{"name":"server-log","description":"Log of a server"}`, matchertest.TaxiTool)
+	candidates := matchertest.InScope(t, matchertest.Scope, "r", `{"name":"start-server","description":"Start a server"}`, `{"name":"stop-server","description":"Stop a server"}`,
+		`{"name":"log-of-everything","description":"Lines of the log, the newest at the top, of the server and all that runs beside it"}`, matchertest.TaxiTool)
 	for said, behind := range map[string]string{"launch the server": "stop-server", "halt the server": "start-server"} {
 		found := matchertest.Found(retrieval.New().Search(t.Context(), request("", candidates), said, 4))
 		require.Equal(t, behind, found[2], "%s: %v", said, found)

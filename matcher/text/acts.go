@@ -95,9 +95,6 @@ func ActingOf(words []Word) Acting {
 			}
 		}
 	}
-	if len(found.Acts) == 0 && len(words) > 0 && QuestionWords.Has(words[0].Norm) {
-		found.Acts = [][]string{{"read"}}
-	}
 	return found
 }
 
