@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
 	"earshot/api/auth"
+	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/fault"
 	"earshot/repositories/store"
@@ -223,4 +226,26 @@ func withTools(repository *repositories.Repository) repositories.Repository {
 		shown.Tools = []repositories.Tool{}
 	}
 	return shown
+}
+
+// unconfirmed advises a confirm for each tool of the repository that does what nobody takes back,
+// and has nobody asked first.
+func (n notes) unconfirmed(ctx context.Context, written *repositories.Repository) []string {
+	if len(matcher.Unconfirmed(&repositories.App{}, written)) == 0 {
+		return nil // whatever the app says
+	}
+	app, err := n.apps.App(ctx, written.AppID)
+	if err != nil {
+		return nil
+	}
+	advised, more := matcher.Unconfirmed(app, written).Listed()
+	found := make([]string, 0, len(advised)+1)
+	for _, note := range advised {
+		i, _ := strconv.Atoi(strings.TrimPrefix(note.Pointer, "/tools/"))
+		found = append(found, fmt.Sprintf("tool %q %s", written.Tools[i].Name, note.Detail))
+	}
+	if more > 0 {
+		found = append(found, fmt.Sprintf("and %d tools more do what nobody takes back, without a question", more))
+	}
+	return found
 }

@@ -40,6 +40,13 @@ func TestToolsAreFoundByWhatATextIsAbout(t *testing.T) {
 	require.Positive(t, found[0]["score"])
 	delete(found[0], "score")
 	require.Equal(t, w.call("GET", "/v1/apps/clinic/tools?name=book", "").items(), found, "as it is listed")
+
+	w.call("PUT", "/v1/apps/clinic/repositories/shop", `{"tools":[{"name":"refund_order"},{"name":"return_order"},{"name":"create_order"},{"name":"create_user"},{"name":"delete_user"},{"name":"login"}]}`).is(201, "")
+	for text, first := range map[string]string{
+		"give money back for an order": "refund_order", "send an order back": "return_order", "register a user account": "create_user", "get rid of a user": "delete_user", "sign in": "login",
+	} {
+		require.Equal(t, first, search("", `{"text":"`+text+`"}`)[0]["name"], text)
+	}
 }
 
 func TestSearchesForToolsThatAreRefused(t *testing.T) {

@@ -165,6 +165,7 @@ func (n notes) on(ctx context.Context, scope repositories.Scope, written *reposi
 		found, _ = n.names.SameNames(ctx, scope, written.ID)
 	}
 	found = append(written.NotesInWords(), found...)
+	found = append(found, n.unconfirmed(ctx, written)...)
 	runs := func(t repositories.Tool) bool { return t.RunsStatement() }
 	if n.prepare == nil || !slices.ContainsFunc(written.Tools, runs) {
 		return found

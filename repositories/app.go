@@ -65,7 +65,7 @@ type Settings struct {
 	Prompt Prompt `json:"prompt,omitzero"`
 	// LLM chooses models by purpose.
 	LLM LLM `json:"llm,omitzero"`
-	// Offline says how sure the words have to be where no model decides.
+	// Offline says how sure the words have to be where no model decides, and what asks first.
 	Offline Offline `json:"offline,omitzero"`
 	// AllowedOrigins lists the origins whose pages may call from a browser.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
@@ -139,6 +139,9 @@ const (
 type Offline struct {
 	// Bar is BarCertain or BarLikely; empty is the first.
 	Bar string `json:"bar,omitempty"`
+	// Confirm says which tools that say nothing of it ask first where the words decide: none
+	// (ConfirmNever, and empty), ConfirmIrreversible or all (ConfirmAlways).
+	Confirm string `json:"confirm,omitempty"`
 }
 
 // Module returns the app's module with that id, and whether there is one.

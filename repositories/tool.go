@@ -113,6 +113,8 @@ const (
 	ConfirmAlways = "always" // each time
 	ConfirmOnce   = "once"   // once in a session for the same values
 	ConfirmNever  = "never"
+	// ConfirmIrreversible, of an app, is always for tools that do what nobody takes back.
+	ConfirmIrreversible = "irreversible"
 )
 
 // Whose triggers are compared by Dedupe.

@@ -23,7 +23,7 @@ import (
 // the catch-all takes what nothing else matched.
 func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
 	p := newPlanner(e, t.Turn, t.token, t.scope.appState, t.message.Text, t.message.TraceParent)
-	p.metadata, p.language = t.metadata(), t.language()
+	p.metadata, p.language, p.stage = t.metadata(), t.language(), result.Stage
 	if t.scope.app.Settings.ChatEvents {
 		p.tells = t.teller()
 	}

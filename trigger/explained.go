@@ -110,7 +110,7 @@ func (t *turn) verdicts(p *planner, result matcher.Result, fires []matcher.Match
 		of[match.Call] = explain.Verdict{Verdict: explain.Dropped, Why: explain.WhyDropped(match, fires)}
 	}
 	for i, match := range fires {
-		of[match.Call] = explain.Verdict{Verdict: explain.Fired, Why: explain.WhyFired(result.Stage) + p.answer.Matches[i].kept(), TriggerID: p.answer.Matches[i].TriggerID}
+		of[match.Call] = explain.Verdict{Verdict: explain.Fired, Why: explain.WhyFired(result.Stage) + p.answer.Matches[i].kept(matcher.AsksFirst(p.of, result.Stage, match.Tool)), TriggerID: p.answer.Matches[i].TriggerID}
 	}
 	for _, rejected := range result.Rejected {
 		of[rejected.Call] = explain.Verdict{Verdict: explain.Rejected, Why: explain.WhyRejected(rejected)}
@@ -118,11 +118,15 @@ func (t *turn) verdicts(p *planner, result matcher.Result, fires []matcher.Match
 	return of
 }
 
-// kept says why a match that fires has no effect yet, or none of its own.
-func (m Match) kept() string {
+// kept says why a match that fires has no effect yet, or none of its own. It may ask for a reason
+// that is not the tool's.
+func (m Match) kept(asks string) string {
 	switch m.State {
 	case StateConfirming:
-		return " It asks first, and has no effect until it is confirmed."
+		if asks != "" {
+			asks = ": " + asks
+		}
+		return " It asks first, and has no effect until it is confirmed" + asks + "."
 	case StateDuplicate:
 		return fmt.Sprintf(" Trigger %s had equal values before, and stands for it.", m.Of)
 	case StatePending:

@@ -50,7 +50,7 @@ func (p *planner) moveOf(c matcher.Candidate, triggerID string, says payload.Tri
 		once = confirmDigest(p.Turn, c, says.Values)
 	}
 	switch {
-	case tool.Confirm == repositories.ConfirmAlways, once != "" && !p.standing.confirmed[once]:
+	case tool.Confirm == repositories.ConfirmAlways, once != "" && !p.standing.confirmed[once], matcher.AsksFirst(p.of, p.stage, tool) != "":
 		m.State, m.Wait = string(state.Confirming), confirmWithin.Milliseconds()
 		if p.Session != "" {
 			m.Unless = once

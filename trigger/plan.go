@@ -109,6 +109,7 @@ type planner struct {
 	language    string // of the user, as a tag of BCP 47; empty where it was not told
 	tracer      *tracing.Tracer
 	traceParent string           // of the message or the request, and of a firing while it is planned
+	stage       string           // of matching, of what a message calls for; empty for what nobody has matched
 	fired       map[string]int   // firings so far, by repository and tool
 	life        store.Generation // empty without a message
 	standing    standing

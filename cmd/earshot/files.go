@@ -31,7 +31,7 @@ func newValidate(env environment) *cobra.Command {
 			if err := source.given(args); err != nil {
 				return err
 			}
-			source.tests = true
+			source.tests, source.advised = true, true
 			set, err := source.read(env)
 			err = set.All(err)
 			var faults files.Faults

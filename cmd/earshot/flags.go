@@ -15,6 +15,7 @@ import (
 
 	"earshot/cmd/earshot/client"
 	"earshot/emitter"
+	"earshot/matcher"
 	"earshot/repositories/certfiles"
 	"earshot/repositories/fault"
 	"earshot/repositories/files"
@@ -227,6 +228,8 @@ type sourceFlags struct {
 	skip bool
 	// tests reads the tests as well, which only eval runs.
 	tests bool
+	// advised adds what the service would advise at a write.
+	advised bool
 }
 
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
@@ -277,7 +280,11 @@ func (s *sourceFlags) watchable() error {
 
 // read reads the files and prints notes on what was left out of them.
 func (s *sourceFlags) read(env environment) (*files.Set, error) {
-	set, err := files.Read(s.paths, files.Options{Lookup: env.lookup, AppID: s.appID, Stdin: env.in, SkipUnsupported: s.skip, Tests: s.tests})
+	options := files.Options{Lookup: env.lookup, AppID: s.appID, Stdin: env.in, SkipUnsupported: s.skip, Tests: s.tests}
+	if s.advised {
+		options.Advise = matcher.Unconfirmed
+	}
+	set, err := files.Read(s.paths, options)
 	for _, note := range set.Notes {
 		fmt.Fprintf(env.err, "note: %s\n", note)
 	}

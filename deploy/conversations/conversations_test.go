@@ -54,3 +54,12 @@ func held(t *testing.T, name string, by *chain.Chain) *eval.Report {
 	require.NoError(t, err)
 	return eval.Run(t.Context(), set.Tests, stage)
 }
+
+// TestWhatNobodyTakesBackWaitsForAYes holds the conversations of an app that wants it so: each of
+// their messages counts.
+func TestWhatNobodyTakesBackWaitsForAYes(t *testing.T) {
+	t.Parallel()
+	for _, test := range held(t, "irreversible.yaml", chain.New(llm.Options{})).Tests {
+		require.True(t, test.OK, test.Failures())
+	}
+}

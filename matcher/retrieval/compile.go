@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"earshot/matcher"
@@ -46,6 +47,7 @@ func compile(candidates []matcher.Candidate, base *index) *index {
 	b.place(bags)
 	b.index.samples, b.index.centres = joined(b.samples), joined(b.centres)
 	b.spelling = b.spellings()
+	b.acting = sync.OnceValue(func() acting { return newActing(candidates) })
 	return b.index
 }
 

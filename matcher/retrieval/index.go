@@ -28,6 +28,7 @@ type index struct {
 	ends       []int32                    // tool → the sample after its last
 	stems      map[string][]int32         // stem → the tools that know it
 	spelling   func() map[string][]string // begin or end of a stem → the stems that have it
+	acting     func() acting              // what the tools do, made when they are first searched
 }
 
 // posting is the share of a feature in a sample or a tool.

@@ -40,7 +40,7 @@ func NewFused(meaning Meaning) *Retriever { return &Retriever{indexes: NewCache(
 // not among them.
 func (r *Retriever) Search(ctx context.Context, request matcher.Request, said string, limit int) []matcher.Score {
 	scope := r.indexes.Of(request)
-	return scope.Scores(scope.fused(scope.ranked(text.Split(said), nil, limit, nil), r.alike(ctx, request, said, limit), limit))
+	return scope.Scores(scope.fused(scope.sought(text.Split(said), limit), r.alike(ctx, request, said, limit), limit))
 }
 
 // ranked lists at most n of the candidates, the best first for the words and those said
@@ -59,11 +59,7 @@ func (s Scope) ranked(words, before []text.Word, n int, alone [][]int32) []Near 
 		s.choose(&best, p, scores.of)
 		scores.giveBack()
 	}
-	common := slices.IndexFunc(best.list, func(one Near) bool { return one.Score <= 0 })
-	if common < 0 {
-		return best.list
-	}
-	return best.list[:common]
+	return withCommon(best.list)
 }
 
 // only leaves scores to the given tools, which are sorted, and gives each of them one.

@@ -244,6 +244,48 @@ var english = language{
 	RoomCues:        `in at`,
 	PersonCues:      `with for to`,
 	AuthorCues:      `by`,
+	// What is done.
+	Acts: `
+		create: create add insert new register open make set_up sign_up put generate build produce establish found introduce enrol enroll
+		provision onboard spin_up post define launch; read: get read show fetch retrieve view see look_up lookup look_at find list search query
+		browse look_for describe display tell bring_up give_me tell_me; many: list search find browse all every; update: update edit modify
+		change patch alter adjust set revise correct amend rename rework; delete: delete remove erase destroy drop discard wipe purge clear
+		eliminate get_rid throw_away throw_out take_out take_away take_off deregister unregister terminate close scrap kick_out; cancel: cancel call_off
+		abort revoke withdraw terminate annul void quash; refund: refund give_back pay_back reimburse get_back give_money_back get_money_back; repay: repay pay_back pay_off;
+		return: return give_back send_back bring_back take_back; pay: pay settle; transfer: transfer wire remit send_money move_money;
+		charge: charge debit bill; buy: buy purchase order acquire check_out checkout; reserve: reserve book; send: send mail deliver dispatch
+		forward email; submit: submit hand_in turn_in; start: start begin launch boot kick_off run execute trigger power_on power_up fire_up
+		bring_up; stop: stop halt shut_down power_off power_down abort turn_off quit; on: turn_on switch_on activate enable;
+		off: turn_off switch_off deactivate disable; pause: pause suspend put_hold; resume: resume continue unpause carry_on; restart: restart
+		reboot; lock: lock block freeze suspend ban; unlock: unlock unblock unfreeze reinstate; mute: mute silence silent snooze quiet; unmute: unmute;
+		login: login logon authenticate sign_in log_in log_on; logout: logout logoff sign_out log_out log_off; leave: check_out depart; subscribe: subscribe sign_up_for
+		follow join; unsubscribe: unsubscribe unfollow opt_out stop_getting stop_receiving; grant: grant give award assign; revoke:
+		revoke take_away withdraw strip; approve: approve accept confirm agree sign_off say_yes; reject: reject decline refuse deny
+		turn_down say_no; hire: hire employ recruit take_on; dismiss: dismiss fire sack lay_off let_go; rollback: rollback roll_back undo
+		revert; restore: restore bring_back recover undelete; track: track trace where_is where_are; move: move relocate; reschedule: reschedule postpone
+		put_off push_back bring_forward move change_date change_time; assign: assign hand_over allocate; invite: invite; upload: upload;
+		download: download export save; import: import; export: export; share: share; merge: merge combine join put_together unite; copy: copy
+		duplicate clone; convert: convert turn_into; translate: translate; calculate: calculate compute work_out; count: count; rate: rate
+		score grade; comment: comment; verify: verify validate confirm; reset: reset; replace: replace exchange swap; rotate: rotate renew; resize: resize
+		scale; close: close shut; open: open; reopen: reopen; acknowledge: acknowledge; promote: promote; escalate: escalate; publish: publish
+		release; archive: archive; play: play; choose: choose pick select; submit: file; unlink: disconnect detach unlink; link: connect attach link`,
+	ActNouns: `
+		create: creation registration insertion signup enrolment enrollment; read: retrieval listing; update: modification adjustment alteration
+		update change edit; delete: deletion removal erasure termination drop; cancel: cancellation cancelation abort; refund: refund
+		reimbursement; repay: repayment; return: return; pay: payment; transfer: transfer transaction wire; charge: charge debit bill;
+		buy: purchase order checkout; reserve: reservation booking book reserve; submit: submission file; start: start launch run boot trigger; stop:
+		stop halt; pause: pause suspension; restart: restart reboot; lock: lock block freeze ban; login: login logon; logout: logout;
+		subscribe: subscription; unsubscribe: unsubscription; grant: grant assignment award; revoke: revocation; approve: approval acceptance
+		confirmation; reject: rejection refusal denial; hire: hire recruitment; dismiss: dismissal; rollback: rollback; restore: restoration
+		recovery restore; track: track tracking trace; move: move relocation; assign: assignment; invite: invitation; upload: upload; download: download;
+		import: import; export: export; share: share; merge: merge merger; copy: copy duplicate clone; convert: conversion; translate: translation;
+		calculate: calculation; count: count; rate: rate rating score grade; comment: comment; verify: verification validation; reset: reset;
+		replace: replacement exchange swap; rotate: rotation renewal; publish: release; play: play; escalate: escalation; promote: promotion;
+		send: mail email dispatch; read: view query search list display read; update: patch set; create: post`,
+	RequestThings: `user users customer customers request requests person people function tool call`,
+	HolderWords:   `account record entry profile item object data information details`,
+	ContractWords: `contract contracts subscription subscriptions account accounts membership memberships policy policies insurance plan plans`,
+	MoneyWords:    `money fund funds cash payment payments bank account accounts iban salary`,
 	// What things are about.
 	Related: `
 		weather: weather forecast rain rainy raining snow snowing sunny umbrella storm; pay: pay paid bill invoice check; doctor: doctor physician gp

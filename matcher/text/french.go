@@ -135,6 +135,28 @@ var french = language{
 	PlaceCues:       `en`,
 	PersonCues:      `avec a pour chez`,
 	AuthorCues:      `par de`,
+	// What is done.
+	Acts: `
+		create: creer cree creez ajouter ajoute ajoutez ouvrir ouvre ouvrez enregistrer enregistre inscrire inscris nouveau nouvelle; read:
+		afficher affiche montrer montre montrez lire lis chercher cherche trouver trouve lister consulter consulte voir; many: lister tous
+		toutes; update: modifier modifie modifiez changer change mettre_jour mets_jour corriger renommer; delete: supprimer supprime supprimez
+		effacer efface enlever enleve retirer retire debarrasser debarrasse fermer ferme jeter jette detruire; cancel: annuler annule annulez
+		resilier resilie revoquer; refund: rembourser rembourse remboursez rendre_argent rends_argent; return: retourner retourne renvoyer renvoie
+		rendre rends; pay: payer paie paye payez regler regle; transfer: virer vire transferer transfere; charge: debiter debite prelever;
+		buy: acheter achete commander commande; reserve: reserver reserve reservez; send: envoyer envoie envoyez; submit: soumettre deposer; start:
+		demarrer demarre lancer lance; stop: arreter arrete arretez; on: allumer allume activer active; off: eteindre eteins desactiver
+		desactive; pause: suspendre; resume: reprendre; lock: bloquer bloque verrouiller; unlock: debloquer debloque deverrouiller; login:
+		connecter connecte; logout: deconnecter deconnecte; subscribe: abonner abonne; unsubscribe: desabonner desabonne; approve: approuver
+		approuve accepter accepte; reject: refuser refuse rejeter; hire: embaucher embauche; dismiss: licencier renvoyer; track: suivre suis;
+		reschedule: reporter reporte deplacer deplace; assign: attribuer assigner; invite: inviter invite; upload: televerser; download:
+		telecharger telecharge`,
+	ActNouns: `
+		create: creation ajout ouverture inscription; update: modification; delete: suppression fermeture; cancel: annulation resiliation;
+		refund: remboursement; return: retour renvoi; pay: paiement; transfer: virement transfert; buy: achat commande; reserve: reservation;
+		login: connexion; logout: deconnexion; subscribe: abonnement; approve: approbation; reject: refus; dismiss: licenciement; track: suivi`,
+	HolderWords:   `compte fiche profil donnees objet`,
+	ContractWords: `contrat contrats abonnement abonnements compte assurance adhesion`,
+	MoneyWords:    `argent fonds paiement banque compte iban`,
 	// What things are about.
 	Related: `
 		weather: meteo temps pluie pleuvoir pleut neige parapluie; pay: payer addition facture; doctor: medecin docteur; appointment: rendez consultation;

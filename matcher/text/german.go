@@ -149,6 +149,33 @@ var german = language{
 	RoomCues:        `im`,
 	PersonCues:      `mit an bei fur`,
 	AuthorCues:      `von`,
+	// What is done.
+	Acts: `
+		create: anlegen lege_an erstellen erstelle erzeugen erzeuge eroffnen eroffne hinzufugen fuge_hinzu registrieren registriere
+		einrichten richte_ein neu neue neuen neues; read: zeigen zeige zeig anzeigen abrufen rufe_ab lesen lies holen hole finden finde suchen suche
+		auflisten liste_auf nachschlagen schlage_nach ansehen; many: auflisten suchen suche alle liste_auf; update: andern andere bearbeiten
+		bearbeite aktualisieren aktualisiere anpassen passe_an setzen setze umbenennen; delete: loschen losche entfernen entferne loswerden
+		werde_los wegwerfen wirf_weg schliessen schliesse streichen streiche vernichten; cancel: stornieren storniere kundigen kundige absagen
+		sage_ab sag_ab abbrechen brich_ab widerrufen; refund: erstatten erstatte zuruckerstatten zuruckzahlen zahle_zuruck gib_zuruck
+		zuruckgeben; return: zuruckgeben gib_zuruck zuruckschicken schicke_zuruck zurucksenden sende_zuruck; pay: zahlen zahle bezahlen
+		bezahle begleichen; transfer: uberweisen uberweise; charge: abbuchen buche_ab belasten; buy: kaufen kaufe bestellen bestelle;
+		reserve: buchen buche reservieren reserviere; send: senden sende schicken schicke; submit: einreichen reiche_ein; start: starten starte
+		hochfahren fahre_hoch; stop: stoppen stoppe anhalten halte_an herunterfahren fahre_herunter; on: einschalten anschalten schalte_ein
+		schalte_an mach_an mache_an aktivieren aktiviere; off: ausschalten abschalten schalte_aus schalte_ab mach_aus mache_aus deaktivieren
+		deaktiviere; pause: pausieren pausiere; resume: fortsetzen setze_fort; lock: sperren sperre; unlock: entsperren entsperre; login:
+		einloggen anmelden logge_ein melde_an; logout: ausloggen abmelden logge_aus melde_ab; subscribe: abonnieren abonniere anmelden melde_an;
+		unsubscribe: abbestellen bestelle_ab abmelden melde_ab; approve: genehmigen genehmige bestatigen annehmen nimm_an; reject: ablehnen
+		lehne_ab; hire: einstellen stelle_ein; dismiss: entlassen entlasse feuern; track: verfolgen verfolge; reschedule: verschieben verschiebe
+		verlegen verlege; assign: zuweisen weise_zu; invite: einladen lade_ein; upload: hochladen lade_hoch; download: herunterladen
+		lade_herunter`,
+	ActNouns: `
+		create: anlage erstellung registrierung eroffnung; update: anderung aktualisierung; delete: loschung entfernung schliessung; cancel:
+		stornierung storno kundigung absage widerruf; refund: erstattung ruckerstattung ruckzahlung; return: ruckgabe rucksendung; pay: zahlung
+		bezahlung; transfer: uberweisung; buy: kauf bestellung; reserve: buchung reservierung; login: anmeldung; logout: abmeldung; approve:
+		genehmigung; reject: ablehnung; dismiss: entlassung; lock: sperrung; track: verfolgung; reschedule: verschiebung`,
+	HolderWords:   `konto eintrag datensatz profil daten objekt`,
+	ContractWords: `vertrag vertrage abonnement abo konto mitgliedschaft versicherung`,
+	MoneyWords:    `geld betrag zahlung konto bank iban`,
 	// What things are about.
 	Related: `
 		weather: wetter wettervorhersage regnen regnet regen schneit schnee sonnig regenschirm; pay: zahlen bezahlen rechnung; doctor: arzt arztin doktor;

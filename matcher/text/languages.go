@@ -108,6 +108,18 @@ const (
 	CourtesyPhrases   // what may stand beside either
 	Opposites         // pairs of opposites: a tool does one or the other
 
+	// What is done.
+
+	// Acts are verbs of one meaning each, after the name of the act, which is the same in all
+	// languages. The words of a phrasal verb are joined by a low line, and may stand apart: get_rid.
+	// ActNouns are nouns of such acts. A word that is in both names an act where no plainer verb does.
+	Acts
+	ActNouns
+	RequestThings // RequestWords that name a thing as well
+	ContractWords // what ends for good where it is cancelled or closed
+	MoneyWords    // what a transfer moves, and between what
+	HolderWords   // nouns that say little behind another one: "a user account"
+
 	// What things are about.
 
 	// Related are words of one topic each, after its name, which is the same in all languages:

@@ -140,11 +140,12 @@ func (d *Definition) asTexts(found fault.List) bool {
 }
 
 // decode checks every definition as the API would, and collects what the API would note.
-func (s *Set) decode(faults, notes *Faults) {
-	id := s.appID()
+func (s *Set) decode(faults, notes *Faults, advise func(*repositories.App, *repositories.Repository) fault.List) {
+	id, of := s.appID(), &repositories.App{}
 	found := s.App.decode(func(body []byte) error {
 		app, err := repositories.DecodeApp(id, body)
 		if err == nil {
+			of = app
 			*notes = append(*notes, s.App.Locate(app.Notes())...)
 		}
 		return err
@@ -154,6 +155,9 @@ func (s *Set) decode(faults, notes *Faults) {
 			repository, err := repositories.DecodeRepository(repositories.Scope{AppID: id}, definition.ID, body)
 			if err == nil {
 				*notes = append(*notes, definition.Locate(repository.Notes())...)
+			}
+			if err == nil && advise != nil {
+				*notes = append(*notes, definition.Locate(advise(of, repository))...)
 			}
 			return err
 		})...)

@@ -32,6 +32,9 @@ type Options struct {
 	Tests bool
 	// Stdin is read where a path is Stdin; nil is empty.
 	Stdin io.Reader
+	// Advise says more of a repository that was decoded than it does of itself, or nothing; nil
+	// for nobody.
+	Advise func(app *repositories.App, repository *repositories.Repository) fault.List
 }
 
 // Stdin is the path that stands for standard input, read as YAML.
@@ -82,7 +85,7 @@ func Read(paths []string, options Options) (*Set, error) {
 		set.AppID = folderName(paths[0], names)
 	}
 	c.notes = append(c.notes, leftOut(paths, options.Tests)...)
-	set.decode(&c.faults, &c.notes)
+	set.decode(&c.faults, &c.notes, options.Advise)
 	set.checkTests(c)
 	order := append(append([]string{}, read...), names...)
 	set.Notes = c.notes.sorted(order)

@@ -155,7 +155,7 @@ func (c *Conversation) User(ctx context.Context, text string) (Outcome, error) {
 	var asked []*matcher.PastCall
 	said.Fired = make([]matcher.PastCall, len(fires))
 	for i, match := range fires {
-		call := c.fire(match, &said.Fired[i])
+		call := c.fire(match, result.Stage, &said.Fired[i])
 		if call.Asks {
 			asked = append(asked, &said.Fired[i])
 			call.question = question.Of(match.Tool, match.Values, c.options.Language, text)
@@ -230,7 +230,7 @@ func (c *Conversation) chats() bool {
 }
 
 // fire decides how a match fires, and fills in what is remembered of it.
-func (c *Conversation) fire(match matcher.Match, past *matcher.PastCall) Call {
+func (c *Conversation) fire(match matcher.Match, stage string, past *matcher.PastCall) Call {
 	c.count++
 	*past = matcher.PastCall{TriggerID: "t" + strconv.Itoa(c.count), Name: match.Tool.Name, Values: match.Values}
 	call := Call{Candidate: match.Candidate, Values: match.Values}
@@ -247,6 +247,8 @@ func (c *Conversation) fire(match matcher.Match, past *matcher.PastCall) Call {
 		call.Asks = true
 	case repositories.ConfirmOnce:
 		call.Asks = !c.confirmed[digest(match.Candidate, match.Values)]
+	default:
+		call.Asks = matcher.AsksFirst(c.options.App, stage, match.Tool) != ""
 	}
 	if call.Asks {
 		past.Error = conversation.Confirming

@@ -53,6 +53,8 @@ type LLM struct {
 type Offline struct {
 	// Bar is certain or likely: how sure the words have to be.
 	Bar string `json:"bar,omitempty"`
+	// Confirm is never, irreversible or always: which tools ask first that say nothing of it.
+	Confirm string `json:"confirm,omitempty"`
 }
 
 // Prompt is what the model is told about the app.

@@ -2552,6 +2552,11 @@ export interface components {
                  * @enum {string}
                  */
                 bar?: "certain" | "likely";
+                /**
+                 * @description Which tools without a confirm of their own ask first where the words decide, and no model. irreversible: those that by their names move money, order, delete or end a contract, and have no settle. always: all but read-only ones. Default: never.
+                 * @enum {string}
+                 */
+                confirm?: "never" | "irreversible" | "always";
             };
             /** @description What is done with chats of clients that take this service for their model, at …/openai/v1. */
             openai?: {

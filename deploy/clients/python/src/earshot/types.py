@@ -1628,6 +1628,10 @@ class SettingsOffline(TypedDict, total=False):
     # How sure the words have to be. certain: rather no tool than a wrong one. likely: more messages fire a
     # tool, and more of them one that was not meant. Default: certain.
     bar: Literal['certain', 'likely']
+    # Which tools without a confirm of their own ask first where the words decide, and no model. irreversible:
+    # those that by their names move money, order, delete or end a contract, and have no settle. always: all
+    # but read-only ones. Default: never.
+    confirm: Literal['never', 'irreversible', 'always']
 
 
 class SettingsOpenaiLimits(TypedDict, total=False):
