@@ -310,6 +310,8 @@ func (e *engineDouble) SearchTools(_ context.Context, appID, sessionID, text str
 	return []trigger.FoundTool{}, e.err
 }
 
+func (e *engineDouble) Examples(context.Context, repositories.Scope, string) []string { return nil }
+
 func (e *engineDouble) Triggers(_ context.Context, query trigger.Query) ([]trigger.Record, string, error) {
 	e.took("Triggers", query)
 	return e.records, e.next, e.err

@@ -18,6 +18,8 @@ type Tools interface {
 	Tools(ctx context.Context, appID, sessionID, name string, page trigger.Page) (items []trigger.Tool, next string, err error)
 	// SearchTools lists those of them that a text is about, the nearest first.
 	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]trigger.FoundTool, error)
+	// Examples says which examples of a repository that was written do not set off their tool.
+	Examples(ctx context.Context, scope repositories.Scope, repositoryID string) []string
 	// Usage is by name.
 	Usage(ctx context.Context, appID string) ([]usage.Tool, error)
 }

@@ -136,10 +136,11 @@ type Prepare func(ctx context.Context, app *repositories.App, tools []repositori
 type notes struct {
 	names   SameNamer
 	apps    appReader
+	engine  Tools
 	prepare Prepare // nil: statements are not looked at
 }
 
-func (o Options) notes() notes { return notes{o.Store, o.Store, o.Prepare} }
+func (o Options) notes() notes { return notes{o.Store, o.Store, o.Engine, o.Prepare} }
 
 // notedApp is the answer to a write of an app.
 type notedApp struct {
@@ -166,6 +167,7 @@ func (n notes) on(ctx context.Context, scope repositories.Scope, written *reposi
 	}
 	found = append(written.NotesInWords(), found...)
 	found = append(found, n.unconfirmed(ctx, written)...)
+	found = append(found, n.engine.Examples(ctx, scope, written.ID)...)
 	runs := func(t repositories.Tool) bool { return t.RunsStatement() }
 	if n.prepare == nil || !slices.ContainsFunc(written.Tools, runs) {
 		return found

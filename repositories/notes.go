@@ -140,8 +140,13 @@ func noteBraces(notes *fault.List, tool *Tool, at string) {
 
 // NotesInWords are the Notes, each with the name of its tool.
 func (r *Repository) NotesInWords() []string {
+	return r.InWords(r.Notes())
+}
+
+// InWords are notes on the tools of the repository, each with the name of its tool.
+func (r *Repository) InWords(notes fault.List) []string {
 	var words []string
-	listed, more := r.Notes().Listed()
+	listed, more := notes.Listed()
 	for _, note := range listed {
 		parts := strings.SplitN(note.Pointer, "/", 4) // of /tools/0/request
 		i, _ := strconv.Atoi(parts[2])

@@ -71,8 +71,11 @@ type Options struct {
 	DB      *keyspace.DB
 	Store   *store.Store
 	Matcher matcher.Matcher
-	Events  effect.Deliverer // of KindEvent
-	Calls   effect.Deliverer // of KindCall, over HTTP
+	// Words is the Matcher where it asks no model, to which the examples of tools are said when
+	// they are written; if it is nil, they are not.
+	Words  matcher.Matcher
+	Events effect.Deliverer // of KindEvent
+	Calls  effect.Deliverer // of KindCall, over HTTP
 	// Statements delivers the calls of SQL tools; if it is nil, these calls fail.
 	Statements effect.Deliverer
 	// Answers looks for answers that came otherwise than by Answer, and is asked before a
@@ -104,6 +107,7 @@ type Engine struct {
 	ledger  *ledger.Ledger
 	store   *store.Store
 	matcher matcher.Matcher
+	words   matcher.Matcher // nil: examples are not said
 	events  effect.Deliverer
 	calls   effect.Deliverer
 	// statements delivers the calls of SQL tools.
@@ -159,7 +163,7 @@ func NewEngine(o Options) (*Engine, error) {
 	life, die := context.WithCancel(context.Background())
 	packer := explain.NewPacker(o.Store.Retention().Explain, o.Now)
 	return &Engine{
-		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, events: o.Events, calls: o.Calls, statements: o.Statements, answers: o.Answers,
+		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, words: o.Words, events: o.Events, calls: o.Calls, statements: o.Statements, answers: o.Answers,
 		log: o.Logger, troubles: spells.New(o.Logger), tracer: o.Tracer, metrics: o.Metrics, uses: usage.New(o.DB, o.Now), apps: newAppCache(packer), pasts: newPastCache(), restings: newRestings(), packer: packer,
 		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,

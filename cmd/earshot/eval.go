@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,10 +24,12 @@ type evaluation struct {
 	config  config
 	service client.Client
 	json    bool
-	junit   string
-	record  string
-	replay  string
-	compare string
+	// examples says that the examples of the tools are the tests.
+	examples bool
+	junit    string
+	record   string
+	replay   string
+	compare  string
 	// tape is the recording that is made or played back; nil for none.
 	tape *eval.Recording
 }
@@ -40,10 +43,11 @@ func newEval(env environment) *cobra.Command {
 			"the matcher that a service with the same settings has: the words alone, or a model\n" +
 			"where one is configured. With --server the tools of a service, by dry runs. No tool is\n" +
 			"ever called. Prints what failed, and precision, recall and values of each tool.\n" +
+			"With --examples the tools' own examples are the tests: each has to fire its tool.\n" +
 			"Exits with 0, and with 1 where a test has failed or a message could not be decided.",
-		Example: "  earshot eval tools.yaml\n  earshot eval ./clinic --json",
+		Example: "  earshot eval tools.yaml\n  earshot eval ./clinic --json\n  earshot eval ./clinic --examples",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := e.given(args); err != nil {
+			if err := e.given(args); err != nil && !(e.examples && e.service.Server != "") {
 				return err
 			}
 			return e.run(cmd)
@@ -59,6 +63,7 @@ func (e *evaluation) register(flags *pflag.FlagSet) {
 	flags.TextVar(&e.service.Key, "key", secret.Secret{}, "bearer `KEY` for it, of an app or the admin's (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
 	flags.SetAnnotation("key", fileAnnotation, []string{"yes"})                             //nolint:errcheck // the flag exists
 	flags.SetAnnotation("key", envAnnotation, []string{"EARSHOT_KEY", "EARSHOT_ADMIN_KEY"}) //nolint:errcheck // the flag exists
+	flags.BoolVar(&e.examples, "examples", false, "try the examples of the tools in place of tests: each has to fire its own tool")
 	flags.BoolVar(&e.json, "json", false, "print the report as JSON, which --compare reads")
 	flags.StringVar(&e.junit, "junit", "", "write the report to a `FILE` as JUnit's XML as well, a case for each test")
 	flags.StringVar(&e.record, "record", "", "keep what the model answers in a `FILE`, without credentials")
@@ -98,6 +103,11 @@ func (e *evaluation) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if e.examples {
+		if err := e.useExamples(cmd.Context(), set, stage); err != nil {
+			return err
+		}
+	}
 	report := eval.Run(cmd.Context(), set.Tests, stage)
 	if err := e.write(report, earlier); err != nil {
 		return err
@@ -108,9 +118,35 @@ func (e *evaluation) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// readTests reads the files with their tests, of which there must be some.
+// useExamples makes tests of the examples of the tools that are tested.
+func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage eval.Stage) (err error) {
+	list, at := set.Decoded(), set.Place
+	if there, is := stage.(*eval.Service); is {
+		if list, err = there.Repositories(ctx); err != nil {
+			return err
+		}
+		at = func(string, string) (string, int) { return "", 0 }
+	}
+	left := 0
+	if set.Tests, left = eval.Examples(list, at); left > 0 {
+		fmt.Fprintf(e.env.err, "note: %s of tools that ask for a verified user are not tried\n", plural(left, "example"))
+	}
+	if len(set.Tests) == 0 {
+		return errors.New("no tool has an example that can be tried: add some, as in examples: [what a user would say]")
+	}
+	return nil
+}
+
+// readTests reads the files with their tests, of which there must be some where they are what is
+// tried.
 func (e *evaluation) readTests() (*files.Set, error) {
-	e.tests = true
+	if len(e.paths) == 0 {
+		return &files.Set{AppID: e.appID}, nil
+	}
+	if e.tests = !e.examples; e.examples {
+		set, err := e.read(e.env)
+		return set, set.All(err)
+	}
 	set, err := e.read(e.env)
 	if err = set.All(err); err == nil && len(set.Tests) == 0 {
 		err = errors.New("the files have no test: add documents of kind: test, with what is said and what it should set off (chat: [{user: …}, {expect: {tool: …}}])")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -15,7 +16,13 @@ import (
 
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/plan"
+	"earshot/matcher"
+	"earshot/matcher/chain"
+	"earshot/matcher/llm"
+	"earshot/repositories"
 	"earshot/repositories/files"
+	"earshot/repositories/locale"
+	"earshot/trigger/examples"
 )
 
 func newValidate(env environment) *cobra.Command {
@@ -25,9 +32,10 @@ func newValidate(env environment) *cobra.Command {
 		Annotations: offline,
 		Short:       "Check files without a service",
 		Long: "Read files as apply does, and print every fault of every file as file:line:column: text.\n" +
-			"Nothing is connected to. Exits with 0, and with 1 where there is a fault.",
+			"Nothing is connected to. Notes name examples that do not fire their tool without a model.\n" +
+			"Exits with 0, and with 1 where there is a fault.",
 		Example: "  earshot validate tools.yaml",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := source.given(args); err != nil {
 				return err
 			}
@@ -42,6 +50,11 @@ func newValidate(env environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			app, err := repositories.DecodeApp(cmp.Or(set.AppID, "app"), set.App.Body())
+			if err != nil {
+				return err
+			}
+			noteExamples(cmd.Context(), env, set, app, nil)
 			fmt.Fprintf(env.out, "%s, %s: no faults\n", plural(len(set.Files), "file"), summary(set))
 			return nil
 		},
@@ -170,7 +183,7 @@ func newApply(env environment) *cobra.Command {
 				return err
 			}
 			p := &plan.Planner{Service: remote, Set: set, Pause: env.pause, Removable: func(plan.Member) bool { return prune }}
-			return runApply(cmd.Context(), p, env.out, dryRun, exitCode)
+			return runApply(cmd.Context(), p, env, dryRun, exitCode)
 		},
 	}
 	source.register(cmd.Flags())
@@ -181,13 +194,17 @@ func newApply(env environment) *cobra.Command {
 	return cmd
 }
 
-func runApply(ctx context.Context, p *plan.Planner, out io.Writer, dryRun, exitCode bool) error {
+func runApply(ctx context.Context, p *plan.Planner, env environment, dryRun, exitCode bool) error {
+	out := env.out
 	made, err := p.Plan(ctx)
 	if err != nil {
 		return err
 	}
 	made.Print(out)
 	if dryRun {
+		if app, stays, err := made.After(); err == nil { // notes fail no plan
+			noteExamples(ctx, env, p.Set, app, stays)
+		}
 		fmt.Fprintf(out, "nothing was done (--dry-run): would have %s\n", made.Summary())
 		if exitCode && made.Changes() > 0 {
 			return exitWith(2)
@@ -199,4 +216,25 @@ func runApply(ctx context.Context, p *plan.Planner, out io.Writer, dryRun, exitC
 	}
 	fmt.Fprintln(out, made.Summary())
 	return nil
+}
+
+// noteExamples says which examples of the files do not set off their own tool, by the words alone,
+// with the tools of all the files in scope and those of other repositories that stay beside them.
+func noteExamples(ctx context.Context, env environment, set *files.Set, app *repositories.App, stays []*repositories.Repository) {
+	own := set.Decoded()
+	shared := examples.InScope(slices.Concat(own, stays))
+	now := env.now()
+	stage := &examples.Stage{Matcher: chain.New(llm.Options{}), Request: matcher.Request{
+		App: app, Candidates: shared.Tools, Shared: shared, Language: app.Settings.Language,
+		Now: now.In(locale.Zone(app.Settings.TimeZone, now.Location())),
+	}}
+	said := map[string]bool{} // a tool of several repositories says it once
+	for _, repository := range own {
+		for _, note := range set.Locate(repository.ID, stage.Faults(ctx, repository)) {
+			if text := note.String(); !said[text] {
+				said[text] = true
+				fmt.Fprintf(env.err, "note: %s\n", text)
+			}
+		}
+	}
 }

@@ -34,6 +34,7 @@ import (
 	"earshot/emitter/intake"
 	"earshot/httpcall"
 	"earshot/httpcall/guard"
+	"earshot/matcher"
 	"earshot/matcher/chain"
 	"earshot/matcher/evidence"
 	"earshot/matcher/llm"
@@ -171,8 +172,12 @@ func (s *service) openEngine() (err error) {
 		of.Meaning = s.space
 	}
 	s.matcher = chain.New(of)
+	var words matcher.Matcher
+	if !of.Configured() {
+		words = s.matcher
+	}
 	s.engine, err = trigger.NewEngine(trigger.Options{
-		DB: s.db, Store: s.store, Matcher: s.matcher,
+		DB: s.db, Store: s.store, Matcher: s.matcher, Words: words,
 		Events: s.config.screen.Watch(s.emitter), Calls: s.config.screen.Watch(s.caller), Statements: s.config.screen.Watch(s.runner), Answers: s.intake,
 		Logger: s.log, Metrics: metrics, Tracer: s.telemetry.Tracer(), History: s.config.History, LogTexts: s.config.LogTexts,
 		Now: s.env.now,

@@ -36,6 +36,24 @@ func (d *Definition) Locate(found fault.List) Faults {
 	return faults
 }
 
+// Locate turns what is to be said of a repository into what is said of the files.
+func (s *Set) Locate(repositoryID string, found fault.List) Faults {
+	for _, definition := range s.Repositories {
+		if definition.ID == repositoryID {
+			return definition.Locate(found)
+		}
+	}
+	return nil
+}
+
+// Place is where a value of a repository stands in the files, by its JSON Pointer.
+func (s *Set) Place(repositoryID, pointer string) (file string, line int) {
+	for _, at := range s.Locate(repositoryID, fault.List{{Pointer: pointer}}) {
+		return at.File, at.Line
+	}
+	return "", 0
+}
+
 // find follows a pointer into the files: to the value that is at fault, to the key of
 // one that should not be there, or to the map that lacks one.
 func (d *Definition) find(of fault.Fault) (*node, position) {

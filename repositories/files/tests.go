@@ -52,6 +52,9 @@ type Expectation struct {
 	Values map[string]any
 	// Also has, by parameter, what is as right as its value. No file says so.
 	Also map[string][]any
+	// Lacking are the parameters of the Tool that the message need not have a value of: a call that
+	// is rejected for want of them is as right. No file says so.
+	Lacking []string
 	// Rejected is a tool that is meant and lacks the Missing values; where none is named, any.
 	Rejected string
 	Missing  []string

@@ -14,6 +14,7 @@ import (
 // judge compares what came of a message with what was expected of it. Each call answers one
 // expectation, the one whose values it has where several are of its tool.
 func judge(said files.Said, came Came) TurnReport {
+	said.Expect = lacking(said.Expect, came)
 	turn := TurnReport{Line: said.Line, User: said.Text, Came: came.Calls, Rejected: came.Rejected, Why: came.Why, Near: came.Near, expect: said.Expect}
 	left := slices.Clone(came.Calls)
 	take := func(fits func(Call) bool) *Call {
@@ -57,6 +58,20 @@ func judge(said files.Said, came Came) TurnReport {
 		turn.Verdict = right
 	}
 	return turn
+}
+
+// lacking are the expectations, with a rejected call in the place of one that may lack its values.
+func lacking(expected []files.Expectation, came Came) []files.Expectation {
+	expected = slices.Clone(expected)
+	for i, e := range expected {
+		for _, r := range came.Rejected {
+			may := func(name string) bool { return slices.Contains(e.Lacking, name) }
+			if r.Name == e.Tool && len(r.Missing) > 0 && !slices.ContainsFunc(r.Missing, func(name string) bool { return !may(name) }) {
+				expected[i] = files.Expectation{Line: e.Line, Rejected: e.Tool, Missing: r.Missing}
+			}
+		}
+	}
+	return expected
 }
 
 // answers reports whether a call that was rejected is the one that is expected, for want of the

@@ -105,7 +105,7 @@ func (t TestReport) junit() junitCase {
 func (t TestReport) brief() string {
 	for _, turn := range t.Turns {
 		if turn.Verdict != right && turn.Verdict != failed {
-			return fmt.Sprintf("line %d: %q came to %s (%s)", turn.Line, turn.User, turn.shownCame(), turn.Verdict)
+			return fmt.Sprintf("%s%q came to %s (%s)", turn.place(), turn.User, turn.shownCame(), turn.Verdict)
 		}
 	}
 	return t.Error

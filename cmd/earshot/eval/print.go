@@ -16,7 +16,7 @@ import (
 func (r *Report) Print(out io.Writer, style terminal.Style, columns int) {
 	for _, test := range r.Tests {
 		if !test.OK {
-			fmt.Fprintln(out, style.Paint(terminal.Red, "FAIL")+" "+test.Name+style.Paint(terminal.Faint, " "+test.place()))
+			fmt.Fprintln(out, style.Paint(terminal.Red, "FAIL")+" "+test.Name+style.Paint(terminal.Faint, test.place()))
 			test.print(out)
 		}
 	}
@@ -26,12 +26,12 @@ func (r *Report) Print(out io.Writer, style terminal.Style, columns int) {
 	fmt.Fprintln(out, r.Summary())
 }
 
-// place is where a test stands, empty where nobody knows.
+// place is where a test stands, behind a space, empty where nobody knows.
 func (t TestReport) place() string {
 	if t.File == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d", filepath.ToSlash(t.File), t.Line)
+	return fmt.Sprintf(" %s:%d", filepath.ToSlash(t.File), t.Line)
 }
 
 func (t TestReport) print(out io.Writer) {
@@ -49,15 +49,23 @@ func (t TestReport) print(out io.Writer) {
 // test expects.
 func (t TestReport) Failures() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, "FAIL "+t.Name+" "+t.place())
+	fmt.Fprintln(&b, "FAIL "+t.Name+t.place())
 	t.print(&b)
 	return b.String()
+}
+
+// place is where a message stands, empty where it stands in no file.
+func (t TurnReport) place() string {
+	if t.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("line %d: ", t.Line)
 }
 
 // lines say what was said, what was expected of it, what came and why.
 func (t TurnReport) lines() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  line %d: %q\n", t.Line, t.User)
+	fmt.Fprintf(&b, "  %s%q\n", t.place(), t.User)
 	var expected []string
 	for _, e := range t.expect {
 		expected = append(expected, shownExpectation(e))

@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"earshot/cmd/earshot/client"
+	"earshot/repositories"
 	"earshot/repositories/files"
 )
 
@@ -53,6 +54,22 @@ func (p *Plan) Changes() int {
 		}
 	}
 	return n
+}
+
+// After is the app as the plan leaves it, and its repositories that the files do not have.
+func (p *Plan) After() (app *repositories.App, stays []*repositories.Repository, err error) {
+	app = &repositories.App{ID: p.appID}
+	for _, s := range p.steps {
+		switch {
+		case s.kind == "app":
+			err = errors.Join(err, client.Decode(s.body, app))
+		case s.operation == opKeep:
+			one := &repositories.Repository{}
+			err = errors.Join(err, client.Decode(s.body, one), one.Compile())
+			stays = append(stays, one)
+		}
+	}
+	return app, stays, err
 }
 
 // Apply carries the plan out in the service that it was made for. It stops at the first fault and says so on out: what was

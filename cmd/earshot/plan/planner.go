@@ -57,7 +57,7 @@ func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
 	}
 	for _, id := range order {
 		if stored[id] != nil {
-			made.steps = append(made.steps, step{operation: p.removeOrKeep(Member{"repository", id}), kind: "repository", id: id})
+			made.steps = append(made.steps, step{operation: p.removeOrKeep(Member{"repository", id}), kind: "repository", id: id, body: stored[id]})
 		}
 	}
 	return made, nil

@@ -1,0 +1,261 @@
+// Package examples says the examples of tools to a matcher, each as a message with nothing before
+// it, and tells which of them do not set off their own tool. Nothing is stored or called.
+package examples
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/fault"
+	"earshot/trigger/conversation"
+)
+
+// Stage is where examples are said: a matcher that asks no model, and all of a message but its
+// text. It is not safe for concurrent use.
+type Stage struct {
+	Matcher matcher.Matcher
+	Request matcher.Request
+	// Most is how many examples are said at most; 0 for any number.
+	Most int
+	// Unsaid counts those that were not, for want of room or of time.
+	Unsaid int
+
+	said int
+}
+
+// InScope are the tools of repositories that a message may call for, whoever says it.
+func InScope(list []*repositories.Repository) *matcher.Shared {
+	named := map[string]matcher.Candidate{}
+	for _, repository := range slices.SortedStableFunc(slices.Values(list), repositories.Rank) {
+		for i := range repository.Tools {
+			tool := &repository.Tools[i]
+			if _, taken := named[tool.Name]; !taken && !repository.Options.Template && tool.Name != repositories.CatchAll {
+				named[tool.Name] = matcher.Candidate{Repository: repository, Tool: tool}
+			}
+		}
+	}
+	shared := &matcher.Shared{}
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		shared.Tools = append(shared.Tools, named[name])
+	}
+	return shared
+}
+
+// Faults says of the examples of a repository that do not set off their own tool, or another one
+// as well, what they do and what helps, each with its place in the repository. Tools that are not
+// in scope have none.
+func (s *Stage) Faults(ctx context.Context, of *repositories.Repository) fault.List {
+	var found fault.List
+	for i := range of.Tools {
+		s.each(ctx, matcher.Candidate{Repository: of, Tool: &of.Tools[i]}, func(c matcher.Candidate, j int, said string) {
+			if why := s.fault(ctx, c, said); why != "" {
+				found.Add(fault.Point("tools", i, "examples", j), "%s", why)
+			}
+		})
+	}
+	return found
+}
+
+// Taken says of the examples of other repositories that a tool of this one takes away from theirs.
+func (s *Stage) Taken(ctx context.Context, by *repositories.Repository) []string {
+	var found []string
+	for _, other := range s.Request.Candidates {
+		if other.Repository == by || other.Repository.SessionID != by.SessionID {
+			continue
+		}
+		s.each(ctx, other, func(c matcher.Candidate, j int, said string) {
+			came := s.say(ctx, s.Request, c, said)
+			if !came.fires && slices.ContainsFunc(came.others, func(one matcher.Candidate) bool { return one.Repository == by }) {
+				found = append(found, fmt.Sprintf("tool %q of repository %q: examples/%d %s", c.Tool.Name, c.Repository.ID, j, s.told(c, said, came)))
+			}
+		})
+	}
+	return found
+}
+
+// each says the examples of a tool that is in scope, until there is no room or time left.
+func (s *Stage) each(ctx context.Context, c matcher.Candidate, say func(c matcher.Candidate, at int, said string)) {
+	at, in := s.Request.Place(c.Tool.Name)
+	if !in || s.Request.Candidates[at].Repository != c.Repository {
+		return
+	}
+	for i, said := range c.Tool.Spoken() {
+		if s.Most > 0 && s.said == s.Most || ctx.Err() != nil {
+			s.Unsaid += len(c.Tool.Examples) - i
+			return
+		}
+		s.said++
+		say(s.Request.Candidates[at], i, said)
+	}
+}
+
+// outcome is what came of an example.
+type outcome struct {
+	// fires says that its own tool does; others fire too, or are meant.
+	fires  bool
+	others []matcher.Candidate
+	// lacks is the call of its own tool that lacks values; nil for none.
+	lacks *matcher.Rejected
+	trace *matcher.Trace
+}
+
+func (s *Stage) say(ctx context.Context, request matcher.Request, c matcher.Candidate, said string) outcome {
+	ctx, trace := matcher.Recorded(ctx)
+	request.Text = said
+	result, err := s.Matcher.Match(ctx, request)
+	came := outcome{fires: err != nil, trace: trace} // an error says nothing of the example
+	for _, match := range conversation.Fires(result.Matches) {
+		if match.Candidate == c {
+			came.fires = true
+			continue
+		}
+		came.others = append(came.others, match.Candidate)
+	}
+	for i, rejected := range result.Rejected {
+		switch {
+		case rejected.Candidate != c:
+			came.others = append(came.others, rejected.Candidate)
+		case suffices(rejected):
+			came.fires = true
+		default:
+			came.lacks = &result.Rejected[i]
+		}
+	}
+	return came
+}
+
+// suffices reports whether a call lacks no more than what the user's token has, or what the user
+// is asked for.
+func suffices(r matcher.Rejected) bool {
+	lacks := conversation.Faulty(r.Missing, r.Errors)
+	return len(lacks) > 0 && !slices.ContainsFunc(lacks, func(name string) bool { return !slices.Contains(Free(r.Tool), name) })
+}
+
+// Free are the parameters of a tool that an example need not have a value of: the user is asked for
+// it, or a token has it.
+func Free(tool *repositories.Tool) []string {
+	var free []string
+	for _, parameter := range tool.Params().List() {
+		if parameter.Hidden || tool.Params().Ask(parameter.Name) != "" {
+			free = append(free, parameter.Name)
+		}
+	}
+	return free
+}
+
+// fault says what is wrong with an example; empty where nothing is.
+func (s *Stage) fault(ctx context.Context, c matcher.Candidate, said string) string {
+	came := s.say(ctx, s.Request, c, said)
+	if came.fires && len(came.others) == 0 {
+		return ""
+	}
+	if told := s.told(c, said, came); told != "" {
+		return told
+	}
+	why := came.trace.Silence + "; put it in other words"
+	alone := s.Request
+	alone.Candidates, alone.Shared, alone.Own = []matcher.Candidate{c}, nil, nil
+	if same := s.same(said, c); len(same) > 0 {
+		why = names(c, same) + " has the same example; leave it with one of them"
+	} else if s.say(ctx, alone, c, said).fires {
+		why = fmt.Sprintf("it is as near to %s; %s", beside(c, came), ownWords)
+	}
+	return fmt.Sprintf("%s does not fire it without a model: %s", fault.Show(said), why)
+}
+
+// told says what an example does that its author did not mean; empty where it does nothing.
+func (s *Stage) told(c matcher.Candidate, said string, came outcome) string {
+	switch {
+	case came.fires:
+		return fmt.Sprintf("%s fires %s as well without a model: say one thing in an example", fault.Show(said), names(c, came.others))
+	case came.lacks != nil:
+		return fmt.Sprintf("%s does not fire it without a model: %s", fault.Show(said), lacking(*came.lacks))
+	case len(came.others) > 0:
+		why := ownWords
+		if slices.Contains(s.same(said, c), came.others[0]) {
+			why = "both have this example; leave it with one of them"
+		}
+		return fmt.Sprintf("%s fires %s and not it without a model: %s", fault.Show(said), names(c, came.others), why)
+	}
+	return ""
+}
+
+// ownWords is what to do about an example that a neighbour of its tool is nearer to.
+const ownWords = "put it in words that only this tool has"
+
+// same are the other tools that have the example as well.
+func (s *Stage) same(said string, c matcher.Candidate) (found []matcher.Candidate) {
+	for _, other := range s.Request.Candidates {
+		if other != c && slices.ContainsFunc(other.Tool.Spoken(), func(one string) bool { return strings.EqualFold(one, said) }) {
+			found = append(found, other)
+		}
+	}
+	return found
+}
+
+// beside is the neighbour that an example is nearest to.
+func beside(c matcher.Candidate, came outcome) string {
+	for _, near := range came.trace.Scores {
+		if near.Candidate != c {
+			return names(c, []matcher.Candidate{near.Candidate})
+		}
+	}
+	return "the other tools"
+}
+
+// lacking says what the values of a call lack, and how an example has them.
+func lacking(r matcher.Rejected) string {
+	var parts []string
+	for _, name := range r.Missing {
+		if r.Tool.Params().Ask(name) == "" {
+			parts = append(parts, fmt.Sprintf("it needs a value for %s: say and mark one, as in [%s](%s), or give the parameter an ask, so that the user is asked for it", fault.Clip(name), wordsFor(r.Tool, name), fault.Clip(name)))
+		}
+	}
+	for _, one := range r.Errors {
+		if !slices.Contains(r.Missing, one.Parameter) {
+			parts = append(parts, strings.TrimPrefix(one.Parameter+": ", ": ")+one.Detail)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// wordsFor are words for a value of a parameter, as far as the tool has some.
+func wordsFor(tool *repositories.Tool, name string) string {
+	for _, example := range tool.Marked() {
+		for _, mark := range example.Marks {
+			if mark.Parameter == name {
+				return fault.Clip(example.Words(mark))
+			}
+		}
+	}
+	for _, parameter := range tool.Params().List() {
+		if parameter.Name == name && len(parameter.Allowed) > 0 {
+			return fault.Clip(fmt.Sprint(parameter.Allowed[0]))
+		}
+	}
+	return "…"
+}
+
+// mostNamed is how many other tools a text names.
+const mostNamed = 3
+
+// names names other tools, each with its repository where that is another one.
+func names(c matcher.Candidate, others []matcher.Candidate) string {
+	var list []string
+	for _, other := range others[:min(mostNamed, len(others))] {
+		name := fmt.Sprintf("%q", other.Tool.Name)
+		switch {
+		case other.Repository.SessionID != c.Repository.SessionID:
+			name += fmt.Sprintf(" of the app's repository %q", other.Repository.ID)
+		case other.Repository != c.Repository:
+			name += fmt.Sprintf(" of repository %q", other.Repository.ID)
+		}
+		list = append(list, name)
+	}
+	return strings.Join(list, " and ")
+}
