@@ -46,7 +46,7 @@ func formsOf(of parameters.Parameter, value any, now time.Time) *forms {
 	case bool:
 		f.truth = &value
 	case string:
-		f.text(value, now)
+		f.formatted(of.Format, value, now)
 	default:
 		if decimal, ok := moment.Decimal(written(value)); ok {
 			f.meant = []string{decimal}

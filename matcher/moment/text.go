@@ -89,10 +89,10 @@ func (r *Text) each(read func(int) (Reading, bool)) []Reading {
 }
 
 // Format writes a date as 2006-01-02, a time as 15:04, or both with a space between them in
-// a layout of package time; or returns an empty string if they lack a part of it.
-func Format(exact, layout string) string {
+// a layout of package time, in a time zone; or returns an empty string if they lack a part of it.
+func Format(exact, layout string, in *time.Location) string {
 	for _, known := range []string{"2006-01-02 15:04", time.DateOnly, "15:04"} {
-		at, err := time.Parse(known, exact)
+		at, err := time.ParseInLocation(known, exact, in)
 		if err != nil || lacks(known, layout, "2006") || lacks(known, layout, "15:04") {
 			continue
 		}

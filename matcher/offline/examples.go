@@ -172,12 +172,14 @@ func (h *hearing) byExample() (wish, bool) {
 // filled is the call of a message that fits a pattern. Its free texts are all that stands in their
 // places, so that no number in them is the value of something else.
 func (h *hearing) filled(candidate matcher.Candidate, p pattern, fills []fill, u utterance) (wish, bool) {
-	said, words, free := u.said, u.words, values.KindsOf(candidate.Tool).Free
+	said, words, kinds := u.said, u.words, values.KindsOf(candidate.Tool)
+	free := kinds.Free
 	masked, from := "", 0
 	given := map[string]any{}
 	for _, f := range fills {
 		first, last := words[f.first].Start, words[f.end-1].End
 		switch {
+		case slices.Contains(kinds.Formatted, f.mark.Parameter): // it is read
 		case f.same(words):
 			given[f.mark.Parameter] = f.mark.Value
 		case !p.speaks:

@@ -23,7 +23,9 @@ type Parameter struct {
 	// sees them as a part of the description.
 	Aliases []parameters.Alias
 	Unit    *quantity.Unit
-	Items   *Parameter
+	// Format is the form of a string's values.
+	Format parameters.Format
+	Items  *Parameter
 }
 
 // schema is the part of a model's JSON Schema that is read here.
@@ -59,7 +61,7 @@ func Parameters(params *parameters.Parameters) []Parameter {
 		parameter.Required = required[visible.Text(name)]
 		for _, one := range views {
 			if one.Name == name {
-				parameter.Aliases, parameter.Unit = one.Aliases, one.Unit
+				parameter.Aliases, parameter.Unit, parameter.Format = one.Aliases, one.Unit, one.Format
 			}
 		}
 		list = append(list, parameter)

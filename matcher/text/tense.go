@@ -136,5 +136,5 @@ func BreaksOff(words []Word) bool {
 	}
 	_, counts := NumberWords.Number(words[max(0, n-2)].Norm)
 	_, foreign := Numbers.Number(words[max(0, n-2)].Norm)
-	return !counts && !foreign // "sept un un" are digits
+	return !counts && !foreign && !StartsWithDigit(words[max(0, n-2)].Norm) // "sept un un" are digits, and "10 am" is a time
 }

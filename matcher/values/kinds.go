@@ -12,6 +12,8 @@ type Kinds struct {
 	Free []string
 	// Chosen are those whose value no other words can be: numbers, and values among a few.
 	Chosen []string
+	// Formatted are those whose value has a form that the words of users do not have: dates, times, durations.
+	Formatted []string
 	// Timed says that one of them holds a date, a time of day or an amount of time.
 	Timed bool
 }

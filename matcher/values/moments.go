@@ -1,6 +1,7 @@
 package values
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"earshot/matcher/moment"
 	"earshot/matcher/text"
+	"earshot/repositories/parameters"
 )
 
 var (
@@ -29,6 +31,19 @@ func layout(description string) string {
 	return ""
 }
 
+// layout is the form of date or time that the slot asks for.
+func (s *slot) layout() string {
+	switch s.Format {
+	case parameters.Date:
+		return time.DateOnly
+	case parameters.Time:
+		return "15:04"
+	case parameters.DateTime:
+		return time.RFC3339
+	}
+	return layout(s.Description)
+}
+
 // isMoment reports whether the slot is a string that holds a date or a time.
 func (s *slot) isMoment() bool { return s.date || s.clock }
 
@@ -43,10 +58,10 @@ func (s *slot) namesDays() bool {
 
 // isDate reports whether the slot, which is a string, holds a date.
 func (s *slot) isDate() bool {
-	if s.hasWord(text.DateNames) && !s.hasWord(text.ClockNames) && layout(s.Description) == "15:04" {
+	if s.hasWord(text.DateNames) && !s.hasWord(text.ClockNames) && s.layout() == "15:04" {
 		return false
 	}
-	if s.hasWord(text.DateNames) || strings.Contains(layout(s.Description), "2006") {
+	if s.hasWord(text.DateNames) || strings.Contains(s.layout(), "2006") {
 		return true
 	}
 	return !s.hasWord(text.ClockNames) && s.hasWord(text.EdgeNames) && datesWanted.MatchString(s.Description)
@@ -70,6 +85,7 @@ var (
 func (r *filler) readMoments() {
 	both := r.slots(func(s *slot) bool { return s.date && s.clock })
 	dates, clocks := r.sure(r.Dates()), r.sure(r.Clocks())
+	r.tellReadings()
 	if len(both) == 1 && len(dates) == 1 && len(clocks) <= 1 {
 		r.together(both[0], dates[0], clocks)
 	}
@@ -83,6 +99,31 @@ func (r *filler) readMoments() {
 			r.taken[i] = true // the 8 of "March 8" is no number of anything
 		}
 	}
+}
+
+// tellReadings notes of each slot with a format how else its words may be read: a value that is not certain
+// is asked for, with both readings.
+func (r *filler) tellReadings() {
+	for _, s := range r.slots(func(s *slot) bool { return s.Format != "" && s.isMoment() }) {
+		all := r.Clocks()
+		if s.Format == parameters.Date {
+			all = r.Dates()
+		}
+		for _, m := range all {
+			if len(m.Values) > 1 && m.Exact == "" && r.free(m.First, m.End) {
+				r.why[s.Name] = fmt.Sprintf("%q may be %s", r.withCue(m), strings.Join(m.Values, " or "))
+			}
+		}
+	}
+}
+
+// withCue are the words of a moment with the one that brings it: "at 9".
+func (r *filler) withCue(m moment.Reading) string {
+	first := m.First
+	if first > 0 && text.ClockCues.Has(r.At(first-1)) && strings.TrimSpace(r.Gap(first-1)) == "" {
+		first--
+	}
+	return r.Surface(first, m.End)
 }
 
 // together fills a parameter for date and time in one.
@@ -130,8 +171,8 @@ func (r *filler) moment(s *slot, m moment.Reading) {
 		first++ // no part of "8th of March"
 	}
 	value := possessive.ReplaceAllString(r.Surface(first, m.End), "")
-	if wanted := layout(s.Description); wanted != "" {
-		value = moment.Format(m.Exact, wanted)
+	if wanted := s.layout(); wanted != "" {
+		value = moment.Format(m.Exact, wanted, r.Now.Location())
 	}
 	if value != "" {
 		r.fill(s, value, m.First, m.End)

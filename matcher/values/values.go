@@ -13,6 +13,7 @@ import (
 	"earshot/matcher/shown"
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
 
 // Reading is what a text says of a tool's parameters.
@@ -28,7 +29,7 @@ type Reading struct {
 func Of(said *moment.Text, tool *repositories.Tool) Reading {
 	r := newFiller(said, tool)
 	for _, read := range []func(){
-		r.readPatterns, r.readAllowed, r.readKnown, r.readCodes, r.readNamed, r.readBooleans, r.readAmounts, r.readMoments,
+		r.readPatterns, r.readAllowed, r.readKnown, r.readCodes, r.readNamed, r.readBooleans, r.readDurations, r.readAmounts, r.readMoments,
 		r.readSpokenNumbers, r.readNumbers, r.readLists, r.readCued, r.readPlaces, r.readQuoted, r.readRest,
 	} {
 		read()
@@ -111,11 +112,14 @@ func (f *asked) add(s *slot) {
 		f.texts++
 		f.kinds.Free = append(f.kinds.Free, s.Name)
 	}
+	if s.Format != "" {
+		f.kinds.Formatted = append(f.kinds.Formatted, s.Name)
+	}
 	if s.Type != "string" || len(s.Allowed) > 0 {
 		f.kinds.Chosen = append(f.kinds.Chosen, s.Name)
 	}
-	f.counts = f.counts || s.isMoment() || isNumeric(s) || s.amount
-	f.kinds.Timed = f.kinds.Timed || s.isMoment() || s.namesDays() || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String()))
+	f.counts = f.counts || s.isMoment() || s.Format != "" || isNumeric(s) || s.amount
+	f.kinds.Timed = f.kinds.Timed || s.isMoment() || s.Format != "" || s.namesDays() || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String()))
 }
 
 // slot is a parameter, and what its values look like.
@@ -140,7 +144,11 @@ func newSlot(parameter shown.Parameter, learned *lesson) *slot {
 	for _, w := range append(text.Split(parameter.Description), s.name...) {
 		s.about[w.Stem] = true
 	}
-	if isText(s) && len(s.Allowed) == 0 {
+	switch {
+	case s.Format != "" && len(s.Allowed) == 0:
+		s.date = s.Format == parameters.Date || s.Format == parameters.DateTime
+		s.clock = s.Format == parameters.Time || s.Format == parameters.DateTime
+	case isText(s) && len(s.Allowed) == 0:
 		s.date, s.clock, s.amount, s.pattern = s.isDate(), s.hasWord(text.ClockNames), s.isAmount(), s.form()
 		formless := !s.isMoment() && !s.amount && s.pattern == nil
 		s.code = formless && s.isCode()

@@ -128,6 +128,9 @@ func (p *compiledParameter) ruleFlaw(value any) string {
 	if len(p.allowed) > 0 && !slices.ContainsFunc(p.allowed, func(e entry) bool { return e.allows(value) }) {
 		return fault.Show(value) + " is not an allowed value" + p.allowedHint()
 	}
+	if flaw := p.formatFlaw(value); flaw != "" {
+		return flaw
+	}
 	if slices.ContainsFunc(p.excluded, func(e entry) bool { return e.excludes(value) }) {
 		return fault.Show(value) + " is an excluded value"
 	}

@@ -154,7 +154,11 @@ func (p *Parameters) check(of *compiledParameter, value any) (flaws []violation,
 	if why := of.unread(value); why != "" {
 		return []violation{{"", why}}, false
 	}
-	return checkIntegers(value, of.property, ""), true
+	flaws = checkIntegers(value, of.property, "")
+	if flaw := of.formatFlaw(value); flaw != "" {
+		flaws = append(flaws, violation{"", flaw})
+	}
+	return flaws, true
 }
 
 // definition is one member of a list of parameters as it was given. SERMAS calls the
@@ -179,6 +183,7 @@ type definition struct {
 	Ask            string              `json:"ask"`
 	Aliases        map[string][]string `json:"aliases"`
 	Unit           string              `json:"unit"`
+	Format         string              `json:"format"`
 	AuthServices   []Claim             `json:"authServices"`
 }
 

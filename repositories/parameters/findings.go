@@ -31,6 +31,7 @@ func (f *faultCollector) rules(d *definition, p *compiledParameter) {
 		return
 	}
 	f.misplaced(d)
+	f.format(d.Format, p)
 	f.bounds(d, p)
 	f.entries("allowedValues", p.allowed, p)
 	f.entries("excludedValues", p.excluded, p)

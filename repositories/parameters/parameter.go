@@ -45,6 +45,7 @@ type compiledParameter struct {
 	pasted      bool   // into a statement
 	inPath      bool   // of a URL, which has no place for an empty value
 	ask         string // what a user is asked for it; empty for nothing
+	format      Format // of a string
 
 	fallback *fixed // default
 	static   *fixed // value
@@ -140,6 +141,8 @@ type Parameter struct {
 	Aliases []Alias
 	// Unit is what a number counts; nil where that is not said.
 	Unit *quantity.Unit
+	// Format is the form of a string's values; empty for any.
+	Format Format
 }
 
 // List describes the parameters in the order in which they were given. Of a JSON
@@ -188,6 +191,7 @@ func (p *compiledParameter) view() Parameter {
 		Allowed:     p.literals(),
 		Aliases:     p.aliases,
 		Unit:        p.unit,
+		Format:      p.format,
 	}
 	if p.fallback != nil {
 		view.Default = normal(p.fallback.given)

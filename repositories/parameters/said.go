@@ -8,13 +8,17 @@ import (
 )
 
 // Said returns the value that words are of the named parameter, as its author would have them
-// read: they are coerced as those of a model are, and number words count as numbers. Why says
+// read: they are coerced as those of a model are, and number words count as numbers. Those of a date or a
+// time stay as they are: what day they name depends on when they are said. Why says
 // why they are none, by the rule that they break; it is empty for a value. A parameter that
 // does not exist is not known.
 func (p *Parameters) Said(name, words string) (value any, why string, known bool) {
 	of, known := p.byName[name]
 	if !known {
 		return nil, "", false
+	}
+	if of.format != "" { // words become a value of it where they are said
+		return strings.TrimSpace(words), "", true
 	}
 	value, why = p.held(of, words)
 	if why == "" {

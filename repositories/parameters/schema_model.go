@@ -20,6 +20,7 @@ type modelObject struct {
 type modelProperty struct {
 	Type                 string          `json:"type"`
 	Description          string          `json:"description,omitempty"`
+	Format               Format          `json:"format,omitempty"`
 	Enum                 []any           `json:"enum,omitempty"`
 	Minimum              json.RawMessage `json:"minimum,omitempty"`
 	Maximum              json.RawMessage `json:"maximum,omitempty"`
@@ -51,6 +52,7 @@ func (p *compiledParameter) modelProperty() *modelProperty {
 	shown := &modelProperty{
 		Type:        p.kind.schemaType(),
 		Description: p.shownDescription(),
+		Format:      p.format,
 		Enum:        p.literals(),
 	}
 	if p.least != nil {

@@ -28,6 +28,7 @@ type annotations struct {
 	Ask          any             `json:"ask"`
 	Aliases      json.RawMessage `json:"aliases"`
 	Unit         any             `json:"unit"`
+	Format       any             `json:"format"`
 	Items        json.RawMessage `json:"items"`
 }
 
@@ -44,7 +45,7 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 		return p
 	}
 	p.description, p.ignored, p.claims = visible.Text(notes.Description), notes.Ignore, notes.AuthServices
-	p.grounded = notes.Grounded
+	p.grounded, p.format = notes.Grounded, formatOf(notes.Format, p.kind)
 	p.ask, _ = notes.Ask.(string)
 	p.ask = visible.Text(p.ask)
 	found.said(p, notes)
@@ -97,7 +98,7 @@ func (p *compiledParameter) useDefault(given any) {
 	}
 	meant, _ := p.translate(normal(given))
 	read, _ := coerceProperty(meant, p.property)
-	if p.property.Validate(read) != nil {
+	if p.property.Validate(read) != nil || p.formatFlaw(read) != "" {
 		p.refused = given
 		return
 	}
@@ -114,6 +115,8 @@ func (f *faultCollector) fixedProperty(p *compiledParameter, given any) *fixed {
 		for _, one := range schema.Violations(err) {
 			f.add("value", "%s", one.Text(given))
 		}
+	} else if flaw := p.formatFlaw(given); flaw != "" {
+		f.add("value", "%s", flaw)
 	}
 	return &fixed{given}
 }

@@ -31,6 +31,8 @@ type Parameter struct {
 	Escape string `json:"escape,omitempty"`
 	// An entry equals the value, or as RE2 matches any part of it.
 	ExcludedValues []any `json:"excludedValues,omitempty"`
+	// The form of a string by ISO 8601; words of users become it.
+	Format string `json:"format,omitempty"`
 	// What a model says for it has to stand in the conversation. Default: false.
 	Grounded bool `json:"grounded,omitempty"`
 	// Never shown to a model nor taken from it. Default: false.

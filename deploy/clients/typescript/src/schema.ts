@@ -232,7 +232,7 @@ export interface paths {
         post?: never;
         /**
          * Close a session
-         * @description Its history and its repositories go, and its tokens end. What its triggers still owe is delivered, and their records stay for as long as all do. ?erase=true removes all that was said or done in it, of this life and of earlier ones: messages under way and what is owed are dropped, and messages, records, answers and events are gone from Redis and from both streams when it is answered. That takes a moment, and some seconds where a replica has died meanwhile; until then the session is answered 503. Repositories of an erased session go without tool.changed. Erasing what is not there is no error, and an erasure that broke off is finished by the next.
+         * @description Its history and its repositories go, and its tokens end. What its triggers still owe is delivered, and their records stay for as long as all do. ?erase=true removes all that was said or done in it, of this life and of earlier ones: messages under way and what is owed are dropped, and messages, records, answers and events are gone from Redis and from both streams when it is answered. Until then, a moment or some seconds, the session is answered 503. Repositories of an erased session go without tool.changed. Erasing what is not there is no error, and an erasure that broke off is finished by the next.
          */
         delete: operations["closeSession"];
         options?: never;
@@ -295,7 +295,7 @@ export interface paths {
         put?: never;
         /**
          * Post a chat message
-         * @description Fires the tools that the message calls for and answers with what came of it. A user's ID token comes in the header {name}_token of an authService. What a broker or an endpoint that is down still owes is pending and delivered later. The same messageId again answers the same and fires nothing. With dryRun=true it is matched as if, and nothing is stored, fired or counted: the answer has the same form, with the state dry for what would be owed; the messageId of a message in the history stands for its place there, with what came before it and at its time; or history tells what came before, and now when it is. With explain=true the answer says why. With final=false it is a draft, such as the interim transcript of what a user is saying: it is matched at once, its matches have the state draft, and nothing is fired, stored in the history or published. It is kept for 60 seconds. Another text under the same messageId replaces it, and cancels its match; the commit, or the same text with final=true, decides it as it was matched, and no model is asked again.
+         * @description Fires the tools that the message calls for and answers with what came of it. A user's ID token comes in the header {name}_token of an authService. What cannot be delivered yet is pending. The same messageId again answers the same and fires nothing. With dryRun=true nothing is stored, fired or counted, and what would be owed has the state dry; the messageId of a message in the history stands for its place and time there, or history tells what came before, and now when it is. With explain=true the answer says why. With final=false it is a draft, such as an interim transcript: it is matched at once, its matches have the state draft, and nothing is fired, stored in the history or published. It is kept for 60 seconds. Another text under the same messageId replaces it, and cancels its match; the commit, or the same text with final=true, decides it as it was matched, and no model is asked again.
          */
         post: operations["postMessage"];
         delete?: never;
@@ -832,7 +832,7 @@ export interface components {
         };
         /** @description What a message set off. */
         Answer: {
-            /** @description Why ID tokens of the user do not do, by their services: expired; audience, it is for another client; signature, or its issuer, or its time has not come; malformed; claim, it is good, and a parameter of a tool in scope lacks its own; unavailable, the issuer could not be asked. Missing where none was sent that does not do. */
+            /** @description Why ID tokens of the user do not do, by their services: expired; audience, it is for another client; signature, or its issuer, or its time has not come; malformed; claim, it is good, and a parameter of a tool in scope lacks its own; unavailable, the issuer could not be asked. Missing where all do. */
             auth?: {
                 [key: string]: "expired" | "audience" | "signature" | "malformed" | "claim" | "unavailable";
             };
@@ -1753,6 +1753,11 @@ export interface components {
             escape?: "single-quotes" | "double-quotes" | "backticks" | "square-brackets";
             /** @description An entry equals the value, or as RE2 matches any part of it. */
             excludedValues?: unknown[];
+            /**
+             * @description The form of a string by ISO 8601; words of users become it.
+             * @enum {string}
+             */
+            format?: "date" | "time" | "date-time" | "duration";
             /** @description Never shown to a model nor taken from it. */
             ignore?: boolean;
             /** @description What the members of an array are. */
@@ -2052,6 +2057,11 @@ export interface components {
             escape?: "single-quotes" | "double-quotes" | "backticks" | "square-brackets";
             /** @description An entry equals the value, or as RE2 matches any part of it. */
             excludedValues?: unknown[];
+            /**
+             * @description The form of a string by ISO 8601; words of users become it.
+             * @enum {string}
+             */
+            format?: "date" | "time" | "date-time" | "duration";
             /** @description What a model says for it has to stand in the conversation. Default: false. */
             grounded?: boolean;
             /** @description Never shown to a model nor taken from it. Default: false. */
@@ -2553,7 +2563,7 @@ export interface components {
                  */
                 bar?: "certain" | "likely";
                 /**
-                 * @description Which tools without a confirm of their own ask first where the words decide, and no model. irreversible: those that by their names move money, order, delete or end a contract, and have no settle. always: all but read-only ones. Default: never.
+                 * @description Which tools that set no confirm ask first where words decide, not a model. irreversible: those named as moving money, ordering, deleting or ending a contract, without settle. always: all but read-only ones. Default: never.
                  * @enum {string}
                  */
                 confirm?: "never" | "irreversible" | "always";
@@ -2570,7 +2580,7 @@ export interface components {
                     requestsPerMinute?: number | null;
                 };
                 /**
-                 * @description watch: the model's answers are relayed as they are, and what the user says is matched beside. act: the tools in scope are offered to the model with the client's own, and those of its calls that are of them are carried out here. Default: watch.
+                 * @description watch: the model's answers are relayed as they are, and what the user says is matched beside. act: the tools in scope are offered to the model with the client's own, and its calls of them carried out here. Default: watch.
                  * @enum {string}
                  */
                 mode?: "watch" | "act";
@@ -2621,7 +2631,7 @@ export interface components {
              * @example 10s
              */
             queryTimeout?: string;
-            /** @description true: statements of a database source that change something fail, whatever a tool says. false lets tools of type execute-sql change things; where it is missing, they run queries alone unless the tool says readOnly: false. */
+            /** @description true: statements of a database source that change something fail, whatever a tool says. false lets tools of type execute-sql change things; missing, they run queries alone unless they say readOnly: false. */
             readOnly?: boolean;
             /** @description Of an mcp source: how often its server is asked for its tools, 5s to 24h. Default: 5m. */
             refresh?: string;
@@ -2874,6 +2884,11 @@ export interface components {
             escape?: "single-quotes" | "double-quotes" | "backticks" | "square-brackets";
             /** @description An entry equals the value, or as RE2 matches any part of it. */
             excludedValues?: unknown[];
+            /**
+             * @description The form of a string by ISO 8601; words of users become it.
+             * @enum {string}
+             */
+            format?: "date" | "time" | "date-time" | "duration";
             /** @description What a model says for it has to stand in the conversation. Default: false. */
             grounded?: boolean;
             /** @description Never shown to a model nor taken from it. Default: false. */

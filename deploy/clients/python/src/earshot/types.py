@@ -35,8 +35,7 @@ class Answer(_Answer, total=False):
     """What a message set off."""
     # Why ID tokens of the user do not do, by their services: expired; audience, it is for another client;
     # signature, or its issuer, or its time has not come; malformed; claim, it is good, and a parameter of a
-    # tool in scope lacks its own; unavailable, the issuer could not be asked. Missing where none was sent
-    # that does not do.
+    # tool in scope lacks its own; unavailable, the issuer could not be asked. Missing where all do.
     auth: Dict[str, Literal['expired', 'audience', 'signature', 'malformed', 'claim', 'unavailable']]
     # With explain=true: why it came out so. Missing where nothing explains it any more.
     explain: Explanation
@@ -899,6 +898,8 @@ class Items(_Items, total=False):
     escape: Literal['single-quotes', 'double-quotes', 'backticks', 'square-brackets']
     # An entry equals the value, or as RE2 matches any part of it.
     excludedValues: List[Any]
+    # The form of a string by ISO 8601; words of users become it.
+    format: Literal['date', 'time', 'date-time', 'duration']
     # Never shown to a model nor taken from it.
     ignore: bool
     # What the members of an array are.
@@ -1173,6 +1174,8 @@ class Parameter(_Parameter, total=False):
     escape: Literal['single-quotes', 'double-quotes', 'backticks', 'square-brackets']
     # An entry equals the value, or as RE2 matches any part of it.
     excludedValues: List[Any]
+    # The form of a string by ISO 8601; words of users become it.
+    format: Literal['date', 'time', 'date-time', 'duration']
     # What a model says for it has to stand in the conversation. Default: false.
     grounded: bool
     # Never shown to a model nor taken from it. Default: false.
@@ -1628,9 +1631,9 @@ class SettingsOffline(TypedDict, total=False):
     # How sure the words have to be. certain: rather no tool than a wrong one. likely: more messages fire a
     # tool, and more of them one that was not meant. Default: certain.
     bar: Literal['certain', 'likely']
-    # Which tools without a confirm of their own ask first where the words decide, and no model. irreversible:
-    # those that by their names move money, order, delete or end a contract, and have no settle. always: all
-    # but read-only ones. Default: never.
+    # Which tools that set no confirm ask first where words decide, not a model. irreversible: those named as
+    # moving money, ordering, deleting or ending a contract, without settle. always: all but read-only ones.
+    # Default: never.
     confirm: Literal['never', 'irreversible', 'always']
 
 
@@ -1651,8 +1654,8 @@ class SettingsOpenai(TypedDict, total=False):
     # What the model may be asked for, at the operator's cost.
     limits: SettingsOpenaiLimits
     # watch: the model's answers are relayed as they are, and what the user says is matched beside. act: the
-    # tools in scope are offered to the model with the client's own, and those of its calls that are of them
-    # are carried out here. Default: watch.
+    # tools in scope are offered to the model with the client's own, and its calls of them carried out here.
+    # Default: watch.
     mode: Literal['watch', 'act']
 
 
@@ -1730,8 +1733,7 @@ class Source(_Source, total=False):
     # Of a mysql source: Toolbox's name for timeout.
     queryTimeout: str
     # true: statements of a database source that change something fail, whatever a tool says. false lets tools
-    # of type execute-sql change things; where it is missing, they run queries alone unless the tool says
-    # readOnly: false.
+    # of type execute-sql change things; missing, they run queries alone unless they say readOnly: false.
     readOnly: bool
     # Of an mcp source: how often its server is asked for its tools, 5s to 24h. Default: 5m.
     refresh: str
@@ -2037,6 +2039,8 @@ class ToolboxParameter(_ToolboxParameter, total=False):
     escape: Literal['single-quotes', 'double-quotes', 'backticks', 'square-brackets']
     # An entry equals the value, or as RE2 matches any part of it.
     excludedValues: List[Any]
+    # The form of a string by ISO 8601; words of users become it.
+    format: Literal['date', 'time', 'date-time', 'duration']
     # What a model says for it has to stand in the conversation. Default: false.
     grounded: bool
     # Never shown to a model nor taken from it. Default: false.

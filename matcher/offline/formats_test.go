@@ -1,0 +1,92 @@
+package offline_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata" // a session has a zone by name
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"earshot/matcher"
+	"earshot/matcher/matchertest"
+	"earshot/matcher/offline"
+)
+
+// formatted are tools whose values have a form, in each of the three languages of parameters.
+var formatted = map[string]string{
+	"day": `{"name":"book-visit","description":"Book a visit, un rendez-vous, einen Termin","examples":["I want a visit on [Monday](day)","je veux un rendez-vous [lundi](day)","ich möchte einen Termin am [Montag](day)"],
+		"schema":[{"parameter":"day","type":"string","format":"date","required":true}]}`,
+	"time": `{"name":"book-visit","description":"Book a visit, un rendez-vous, einen Termin","examples":["I want a visit at [4 pm](time)","ich möchte einen Termin um [16 Uhr](time)","je veux un rendez-vous à [16 h](time)"],
+		"parameters":[{"name":"time","type":"string","description":"when","format":"time"}]}`,
+	"both": `{"name":"book-visit","description":"Book a visit","examples":["I want a visit tomorrow at 4 pm"],
+		"parameters":{"type":"object","properties":{"at":{"type":"string","format":"date-time"}},"required":["at"]}}`,
+	"long": `{"name":"start-timer","description":"Start a timer, einen Timer, un minuteur","examples":["start a timer for [5 minutes](length)","starte einen Timer für [5 Minuten](length)","lance un minuteur de [5 minutes](length)"],
+		"schema":[{"parameter":"length","type":"string","format":"duration","required":true}]}`,
+}
+
+func TestWordsBecomeValuesOfTheFormat(t *testing.T) {
+	t.Parallel()
+	for line := range strings.SplitSeq(strings.TrimSpace(`
+day: I want a visit on Monday = 2026-11-23
+day: I want a visit tomorrow = 2026-11-21
+day: I want a visit on December 1st = 2026-12-01
+day: I want a visit on the 3rd of March = 2027-03-03
+day: I want a visit in two weeks = 2026-12-04
+day: I want a visit on 2026-12-24 = 2026-12-24
+day: ich möchte einen Termin am Montag = 2026-11-23
+day: ich möchte einen Termin morgen = 2026-11-21
+day: ich möchte einen Termin am 1. Dezember = 2026-12-01
+day: je veux un rendez-vous lundi = 2026-11-23
+day: je veux un rendez-vous demain = 2026-11-21
+day: je veux un rendez-vous le 1 décembre = 2026-12-01
+time: I want a visit at 4 pm = 16:00
+time: I want a visit at 9:15 am = 09:15
+time: I want a visit at noon = 12:00
+time: I want a visit at half past two in the afternoon = 14:30
+time: I want a visit at 17:30 = 17:30
+time: ich möchte einen Termin um 16 Uhr = 16:00
+time: ich möchte einen Termin um 17:30 = 17:30
+time: je veux un rendez-vous à 16 h = 16:00
+both: I want a visit tomorrow at 4 pm = 2026-11-21T16:00:00+01:00
+both: I want a visit on Monday at 9:15 am = 2026-11-23T09:15:00+01:00
+both: I want a visit on July 1st at noon = 2027-07-01T12:00:00+02:00
+long: start a timer for 20 minutes = PT20M
+long: start a timer for an hour and a half = PT1H30M
+long: start a timer for half an hour = PT30M
+long: start a timer for 90 seconds = PT1M30S
+long: start a timer for 2 hours = PT2H
+long: start a timer for three days = P3D
+long: start a timer for a week = P7D
+long: starte einen Timer für 20 Minuten = PT20M
+long: starte einen Timer für zwei Stunden = PT2H
+long: lance un minuteur de 20 minutes = PT20M
+long: lance un minuteur de deux heures = PT2H
+day: I want a visit = missing: is required
+time: I want a visit at 9 = missing: is required: "at 9" may be 09:00 or 21:00
+both: I want a visit tomorrow at 9 = missing: is required: "at 9" may be 09:00 or 21:00
+both: I want a visit tomorrow = missing: is required
+both: I want a visit at 4 pm = missing: is required
+long: start a timer for about 20 minutes = missing: is required: "about 20 minutes" is no exact number
+long: start a timer for 20 to 30 minutes = missing: is required
+long: start a timer for two months = missing: is required`), "\n") {
+		tool, rest, _ := strings.Cut(line, ": ")
+		said, want, _ := strings.Cut(rest, " = ")
+		got := "missing"
+		berlin, err := time.LoadLocation("Europe/Berlin")
+		require.NoError(t, err)
+		request := matcher.Request{Text: said, Candidates: matchertest.InScope(t, matchertest.Scope, "r", formatted[tool]), Now: matchertest.Friday.In(berlin)}
+		result, err := offline.New().Match(t.Context(), request)
+		require.NoError(t, err)
+		for _, match := range result.Matches {
+			for _, value := range match.Values {
+				got = value.(string)
+			}
+		}
+		for _, rejected := range result.Rejected {
+			got += ": " + rejected.Errors[0].Detail
+		}
+		assert.Equal(t, want, got, "%s: %s", tool, said)
+	}
+}

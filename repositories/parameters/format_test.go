@@ -1,0 +1,71 @@
+package parameters_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/parameters"
+)
+
+func TestValuesOfAFormatAreISO8601(t *testing.T) {
+	const date, clock, both, lasting = `"type":"string","format":"date"`, `"type":"string","format":"time"`, `"type":"string","format":"date-time"`, `"type":"string","format":"duration"`
+	checkRules(t, []rule{
+		{date, `"2026-12-01"`, ``},
+		{date, `"2024-02-29"`, ``},
+		{date, `"2026-02-29"`, `"2026-02-29" is no date in the form of ISO 8601, as 2026-12-01`},
+		{date, `"soon"`, `"soon" is no date in the form of ISO 8601, as 2026-12-01`},
+		{date, `"1.12.2026"`, `"1.12.2026" is no date in the form of ISO 8601, as 2026-12-01`},
+		{date, `""`, `"" is no date in the form of ISO 8601, as 2026-12-01`},
+		{date, `5`, `5 is not a string`},
+		{clock, `"09:30"`, ``},
+		{clock, `"09:30:15"`, ``},
+		{clock, `"09:30:15.250Z"`, ``},
+		{clock, `"09:30+02:00"`, ``},
+		{clock, `"24:30"`, `"24:30" is no time in the form of ISO 8601, as 15:04`},
+		{clock, `"9 am"`, `"9 am" is no time in the form of ISO 8601, as 15:04`},
+		{both, `"2026-12-01T09:30:00+01:00"`, ``},
+		{both, `"2026-12-01T09:30:00Z"`, ``},
+		{both, `"2026-12-01T09:30"`, ``},
+		{both, `"2026-12-01"`, `"2026-12-01" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
+		{both, `"2026-12-01 09:30"`, `"2026-12-01 09:30" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
+		{lasting, `"PT1H30M"`, ``},
+		{lasting, `"P3Y6M4DT12H30M5S"`, ``},
+		{lasting, `"P2W"`, ``},
+		{lasting, `"PT0.5S"`, ``},
+		{lasting, `"P"`, `"P" is no duration in the form of ISO 8601, as PT1H30M`},
+		{lasting, `"P1DT"`, `"P1DT" is no duration in the form of ISO 8601, as PT1H30M`},
+		{lasting, `"PT30M1H"`, `"PT30M1H" is no duration in the form of ISO 8601, as PT1H30M`},
+		{lasting, `"20 minutes"`, `"20 minutes" is no duration in the form of ISO 8601, as PT1H30M`},
+		{`"type":"array","items":{"type":"string","format":"date","description":"d"}`, `["2026-12-01","soon"]`, `p[1]: "soon" is no date in the form of ISO 8601, as 2026-12-01`},
+	})
+}
+
+func TestFormatsAreTheSameInTheThreeLanguages(t *testing.T) {
+	for _, fields := range []string{
+		`"schema":[{"parameter":"day","type":"string","description":"when","format":"date"}]`,
+		`"parameters":[{"name":"day","type":"string","description":"when","format":"date","required":false}]`,
+		`"parameters":{"type":"object","properties":{"day":{"type":"string","description":"when","format":"date"}}}`,
+	} {
+		p := compiled(t, fields)
+		require.Equal(t, parameters.Date, p.List()[0].Format, fields)
+		require.Contains(t, string(p.ModelSchema()), `"format":"date"`, fields)
+		_, faults := p.Check(values(t, `{"day":"2026-12-01"}`))
+		require.Empty(t, faults, fields)
+		_, faults = p.Check(values(t, `{"day":"Monday"}`))
+		require.Equal(t, []string{`day: "Monday" is no date in the form of ISO 8601, as 2026-12-01`}, details(faults), fields)
+	}
+}
+
+func TestFaultsOfFormats(t *testing.T) {
+	for tool, want := range map[string][]string{
+		`{"name":"t","schema":[{"parameter":"p","type":"string","format":"datetime"}]}`:                                    {`/tools/0/schema/0/format: "datetime" is not one of "date", "time", "date-time", "duration"; did you mean "date-time"?`},
+		`{"name":"t","schema":[{"parameter":"p","type":"integer","format":"date"}]}`:                                       {`/tools/0/schema/0/format: is for a string, and the parameter is an integer`},
+		`{"name":"t","schema":[{"parameter":"p","type":"string","format":"date","default":"today"}]}`:                      {`/tools/0/schema/0/default: "today" is no date in the form of ISO 8601, as 2026-12-01`},
+		`{"name":"t","parameters":{"type":"object","properties":{"p":{"type":"string","format":"date","value":"today"}}}}`: {`/tools/0/parameters/properties/p/value: "today" is no date in the form of ISO 8601, as 2026-12-01`},
+		`{"name":"t","parameters":{"type":"object","properties":{"p":{"type":"string","format":"email"}}}}`:                nil,
+	} {
+		_, faults := decoded(t, tool)
+		require.Equal(t, want, faults, tool)
+	}
+}
