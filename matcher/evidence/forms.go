@@ -60,6 +60,29 @@ func formsOf(of parameters.Parameter, value any, now time.Time) *forms {
 	return f
 }
 
+var seconds = quantity.Of("second")
+
+// formatted takes a value of a format as what people say of it: a duration as an amount of time, a date
+// and time as both in the zone of now.
+func (f *forms) formatted(format parameters.Format, value string, now time.Time) {
+	spoken := map[parameters.Format]string{parameters.Time: "15:04", parameters.DateTime: "2006-01-02 15:04"}[format]
+	switch {
+	case format == parameters.Duration:
+		if length, is := parameters.Seconds(value); is {
+			f.unit, f.meant = &seconds, []string{length}
+		}
+	case spoken == "":
+		f.text(value, now)
+	default:
+		if at, is := format.At(value, now.Location()); is {
+			if format == parameters.DateTime {
+				at = at.In(now.Location())
+			}
+			f.text(at.Format(spoken), now)
+		}
+	}
+}
+
 // text takes a string as words and, where it is a truth value, a number, a date or a time, as
 // that.
 func (f *forms) text(value string, now time.Time) {

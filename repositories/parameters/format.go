@@ -2,6 +2,7 @@ package parameters
 
 import (
 	"fmt"
+	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,7 +36,13 @@ var layouts = map[Format][]string{
 }
 
 // durations are ISO 8601's: weeks alone, or years to seconds in their order.
-var durations = regexp.MustCompile(`^P(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?)$`)
+var durations = regexp.MustCompile(`^P(?:(\d+)W|(?:\d+Y)?(?:\d+M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?)$`)
+
+// lengths are the seconds of the units that durations has a group for.
+var lengths = []int64{7 * 24 * 60 * 60, 24 * 60 * 60, 60 * 60, 60, 1}
+
+// calendrical finds years and months, which have no number of seconds.
+var calendrical = regexp.MustCompile(`^P\d+[YM]`)
 
 // examples are shown where a value is of another form.
 var examples = map[Format]string{Date: "2026-12-01", Time: "15:04", DateTime: "2026-12-01T15:04:05+01:00", Duration: "PT1H30M"}
@@ -45,17 +52,44 @@ func (f Format) Flaw(value string) string {
 	is := f == ""
 	switch f {
 	case Duration:
-		is = durations.MatchString(value) && value != "P" && !strings.HasSuffix(value, "T")
+		is = isDuration(value)
 	case Date, Time, DateTime:
-		is = slices.ContainsFunc(layouts[f], func(layout string) bool {
-			_, err := time.Parse(layout, value)
-			return err == nil
-		})
+		_, is = f.At(value, time.UTC)
 	}
 	if is {
 		return ""
 	}
 	return fmt.Sprintf("%s is no %s in the form of ISO 8601, as %s", fault.Show(value), f, examples[f])
+}
+
+// At is the instant that a value of a date, a time or both names; in a time zone where it names none itself.
+func (f Format) At(value string, in *time.Location) (at time.Time, is bool) {
+	for _, layout := range layouts[f] {
+		if at, err := time.ParseInLocation(layout, value, in); err == nil {
+			return at, true
+		}
+	}
+	return at, false
+}
+
+func isDuration(value string) bool {
+	return durations.MatchString(value) && value != "P" && !strings.HasSuffix(value, "T")
+}
+
+// Seconds is the length of a duration, as a decimal; false for one of years or months, and for none.
+func Seconds(duration string) (seconds string, is bool) {
+	parts := durations.FindStringSubmatch(duration)
+	if !isDuration(duration) || calendrical.MatchString(duration) {
+		return "", false
+	}
+	sum := new(big.Rat)
+	for i, length := range lengths {
+		if n, given := new(big.Rat).SetString(parts[i+1]); given {
+			sum.Add(sum, n.Mul(n, new(big.Rat).SetInt64(length)))
+		}
+	}
+	decimals, _ := sum.FloatPrec()
+	return sum.FloatString(decimals), true
 }
 
 // format takes the format of a list's parameter, which is a string; the definition's schema knows the names.

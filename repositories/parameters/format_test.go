@@ -69,3 +69,27 @@ func TestFaultsOfFormats(t *testing.T) {
 		require.Equal(t, want, faults, tool)
 	}
 }
+
+func TestSecondsOfDurations(t *testing.T) {
+	for duration, want := range map[string]string{"PT1H30M": "5400", "P1DT2H": "93600", "P2W": "1209600", "PT0.5S": "0.5", "P0D": "0", "P1M": "", "P1Y2M": "", "P1Y": "", "PT": "", "soon": ""} {
+		got, is := parameters.Seconds(duration)
+		require.Equal(t, want, got, duration)
+		require.Equal(t, want != "", is, duration)
+	}
+}
+
+func FuzzFormats(f *testing.F) {
+	for _, value := range []string{"", "P", "PT1H30M", "P1Y2M", "2026-12-01T09:30:00+01:00", "24:00", "2026-02-30"} {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		for _, format := range []parameters.Format{parameters.Date, parameters.Time, parameters.DateTime, parameters.Duration} {
+			if format.Flaw(value) == "" {
+				require.NotEmpty(t, value)
+			}
+		}
+		if _, is := parameters.Seconds(value); is {
+			require.Empty(t, parameters.Duration.Flaw(value))
+		}
+	})
+}
