@@ -61,7 +61,7 @@ export interface paths {
         };
         /**
          * Follow the events of an app
-         * @description All that the app sets off. id is the stream's sequence, event the subject's first two words, data the payload. The first id comes before any event, so that nothing is missed that comes while a client is gone. A client that reads too slowly is cut off; it goes on with Last-Event-ID. A minute before its key or token ends (at once where that is less) comes token.expiring, which says when; a stream whose key or token has ended says token.expired, and ends within a second. These two have no id: open the stream again with a new token, and lastEventId as it was.
+         * @description All that the app sets off. id is the stream's sequence, event the subject's first two words, data the payload. The first id comes before any event. A client that reads too slowly is cut off, and goes on with Last-Event-ID. A minute before its key or token ends (at once where that is less) comes token.expiring, which says when; a stream whose key or token has ended says token.expired, and ends within a second. These two have no id: open the stream again with a new token and the same lastEventId.
          */
         get: operations["followApp"];
         put?: never;
@@ -232,7 +232,7 @@ export interface paths {
         post?: never;
         /**
          * Close a session
-         * @description Its history and its repositories go, and its tokens end. What its triggers still owe is delivered, and their records stay for as long as all do. ?erase=true removes all that was said or done in it, of this life and of earlier ones: messages under way and what is owed are dropped, and messages, records, answers and events are gone from Redis and from both streams when it is answered. Until then, a moment or some seconds, the session is answered 503. Repositories of an erased session go without tool.changed. Erasing what is not there is no error, and an erasure that broke off is finished by the next.
+         * @description Its history and its repositories go, and its tokens end. What its triggers still owe is delivered, and their records stay for as long as all do. ?erase=true removes all that was said or done in it, of this life and of earlier ones: messages under way and what is owed are dropped, and messages, records, answers and events are gone from Redis and from both streams when it is answered. Until then, a moment or some seconds, the session is answered 503. Its repositories go without tool.changed. What is not there is no error, and the next erasure finishes one that broke off.
          */
         delete: operations["closeSession"];
         options?: never;
@@ -249,7 +249,7 @@ export interface paths {
         };
         /**
          * Follow the events of a session
-         * @description What the session set off. To a session token, changes of repositories are not shown. id is the stream's sequence, event the subject's first two words, data the payload. The first id comes before any event, so that nothing is missed that comes while a client is gone. A client that reads too slowly is cut off; it goes on with Last-Event-ID. A minute before its key or token ends (at once where that is less) comes token.expiring, which says when; a stream whose key or token has ended says token.expired, and ends within a second. These two have no id: open the stream again with a new token, and lastEventId as it was.
+         * @description What the session set off. To a session token, changes of repositories are not shown. id is the stream's sequence, event the subject's first two words, data the payload. The first id comes before any event. A client that reads too slowly is cut off, and goes on with Last-Event-ID. A minute before its key or token ends (at once where that is less) comes token.expiring, which says when; a stream whose key or token has ended says token.expired, and ends within a second. These two have no id: open the stream again with a new token and the same lastEventId.
          */
         get: operations["followSession"];
         put?: never;
@@ -295,7 +295,7 @@ export interface paths {
         put?: never;
         /**
          * Post a chat message
-         * @description Fires the tools that the message calls for and answers with what came of it. A user's ID token comes in the header {name}_token of an authService. What cannot be delivered yet is pending. The same messageId again answers the same and fires nothing. With dryRun=true nothing is stored, fired or counted, and what would be owed has the state dry; the messageId of a message in the history stands for its place and time there, or history tells what came before, and now when it is. With explain=true the answer says why. With final=false it is a draft, such as an interim transcript: it is matched at once, its matches have the state draft, and nothing is fired, stored in the history or published. It is kept for 60 seconds. Another text under the same messageId replaces it, and cancels its match; the commit, or the same text with final=true, decides it as it was matched, and no model is asked again.
+         * @description Fires the tools that the message calls for and answers with what came of it. A user's ID token comes in the header {name}_token of an authService. What cannot be delivered yet is pending. The same messageId again answers the same and fires nothing. With dryRun=true nothing is stored, fired or counted, and what would be owed has the state dry; the messageId of a message in the history stands for its place and time there, or history tells what came before, and now when it is. With explain=true the answer says why. With final=false it is a draft, such as an interim transcript: it is matched at once, with the state draft, and nothing is fired, stored or published. It is kept for 60 seconds. Another text under the same messageId replaces it; the commit, or the same text with final=true, decides it as it was matched.
          */
         post: operations["postMessage"];
         delete?: never;
@@ -832,7 +832,7 @@ export interface components {
         };
         /** @description What a message set off. */
         Answer: {
-            /** @description Why ID tokens of the user do not do, by their services: expired; audience, it is for another client; signature, or its issuer, or its time has not come; malformed; claim, it is good, and a parameter of a tool in scope lacks its own; unavailable, the issuer could not be asked. Missing where all do. */
+            /** @description Why ID tokens were refused, by service: expired; audience: for another client; signature, issuer, or its time has not come; malformed; claim: it is good, and a tool in scope needs another one; unavailable: the issuer did not answer. Missing where all do. */
             auth?: {
                 [key: string]: "expired" | "audience" | "signature" | "malformed" | "claim" | "unavailable";
             };
@@ -2153,7 +2153,7 @@ export interface components {
             status: string;
         };
         /**
-         * @description auth: credentials are missing or refused. request: the call was refused or cannot be made. timeout: nobody answered in time. blocked: the address may not be reached. outcome_unknown: nobody knows whether it arrived, and it must not be sent twice. cancelled: whoever asked for an answer has ended the waiting.
+         * @description auth: credentials are missing or refused. request: the call was refused or cannot be made. timeout: nobody answered in time. blocked: the address may not be reached. outcome_unknown: nobody knows whether it arrived, and it must not be sent twice. cancelled: the waiting for an answer was ended.
          * @enum {string}
          */
         Reason: "auth" | "request" | "timeout" | "blocked" | "outcome_unknown" | "cancelled";
@@ -2829,7 +2829,7 @@ export interface components {
             pathParams?: components["schemas"]["ToolboxParameter"][] | null;
             /** @description Of an http tool: added to the query under their names; a list repeats its name. */
             queryParams?: components["schemas"]["ToolboxParameter"][] | null;
-            /** @description Of a SQL tool. true: it runs queries alone. false lets a tool of type execute-sql change things, which it does not where neither it nor its source say so. A source that says readOnly: true has the last word. */
+            /** @description Of a SQL tool. true: it runs queries alone. false: one of type execute-sql may change things. A source's readOnly: true has the last word. */
             readOnly?: boolean;
             /** @description Of an mcp tool: what its server calls it; its name where it is missing. */
             remoteName?: string;

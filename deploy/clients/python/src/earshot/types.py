@@ -33,9 +33,9 @@ class _Answer(TypedDict):
 
 class Answer(_Answer, total=False):
     """What a message set off."""
-    # Why ID tokens of the user do not do, by their services: expired; audience, it is for another client;
-    # signature, or its issuer, or its time has not come; malformed; claim, it is good, and a parameter of a
-    # tool in scope lacks its own; unavailable, the issuer could not be asked. Missing where all do.
+    # Why ID tokens were refused, by service: expired; audience: for another client; signature, issuer, or its
+    # time has not come; malformed; claim: it is good, and a tool in scope needs another one; unavailable: the
+    # issuer did not answer. Missing where all do.
     auth: Dict[str, Literal['expired', 'audience', 'signature', 'malformed', 'claim', 'unavailable']]
     # With explain=true: why it came out so. Missing where nothing explains it any more.
     explain: Explanation
@@ -1937,8 +1937,8 @@ class Tool(_Tool, total=False):
     pathParams: Union[List[ToolboxParameter], None]
     # Of an http tool: added to the query under their names; a list repeats its name.
     queryParams: Union[List[ToolboxParameter], None]
-    # Of a SQL tool. true: it runs queries alone. false lets a tool of type execute-sql change things, which
-    # it does not where neither it nor its source say so. A source that says readOnly: true has the last word.
+    # Of a SQL tool. true: it runs queries alone. false: one of type execute-sql may change things. A source's
+    # readOnly: true has the last word.
     readOnly: bool
     # Of an mcp tool: what its server calls it; its name where it is missing.
     remoteName: str
