@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"earshot/cmd/earshot/redisdb"
@@ -58,16 +56,11 @@ func (r *resealing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})
-	client, err := redisdb.Open(r.config.RedisURL.Reveal(), r.config.RedisTLS)
+	db, err := r.config.lookAtRedis(ctx)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	db := &keyspace.DB{UniversalClient: client}
-	if err := redisdb.Look(ctx, db); err != nil {
-		return fmt.Errorf("REDIS_URL (--redis-url): %w", err)
-	}
+	defer db.Close()
 	found, resealed, err := r.walk(ctx, db, sealer)
 	r.print(found, resealed)
 	switch {

@@ -75,16 +75,11 @@ func (v *verification) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})
-	client, err := redisdb.Open(v.config.RedisURL.Reveal(), v.config.RedisTLS)
+	db, err := v.config.lookAtRedis(ctx)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	db := &keyspace.DB{UniversalClient: client}
-	if err := redisdb.Look(ctx, db); err != nil {
-		return fmt.Errorf("REDIS_URL (--redis-url): %w", err)
-	}
+	defer db.Close()
 	report, err := verify.Ledger(ctx, verify.Options{
 		DB: db, Mend: v.mend, Done: v.keep.Done, Dead: v.keep.Dead,
 		Pause: func(ctx context.Context) error { return v.env.pause(ctx, verifyPause) },
@@ -104,6 +99,21 @@ func (v *verification) run(ctx context.Context) error {
 		return exitWith(1)
 	}
 	return nil
+}
+
+// lookAtRedis opens the Redis of a service for a command that works beside it, once it is one that holds
+// what this version can read. The caller closes it.
+func (c config) lookAtRedis(ctx context.Context) (*keyspace.DB, error) {
+	redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})
+	client, err := redisdb.Open(c.RedisURL.Reveal(), c.RedisTLS)
+	if err != nil {
+		return nil, err
+	}
+	db := &keyspace.DB{UniversalClient: client}
+	if err := redisdb.Look(ctx, db); err != nil {
+		return nil, errors.Join(fmt.Errorf("REDIS_URL (--redis-url): %w", err), client.Close())
+	}
+	return db, nil
 }
 
 // verified is what is printed.
