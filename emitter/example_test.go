@@ -60,6 +60,7 @@ func startNATS() (url string, stop func()) {
 	}
 	nats, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: folder, NoLog: true, NoSigs: true,
+		JetStreamMaxStore: 1 << 40, // not a share of the disk that happens to be free
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -143,7 +143,7 @@ func (w *world) startNATS() error {
 	}
 	w.broker = "nats://" + servers.Address(port)
 	file := filepath.Join(w.dir, "nats.conf")
-	config := fmt.Sprintf("listen: %s\njetstream { store_dir: %q, sync_interval: always }\n", servers.Address(port), filepath.Join(w.dir, "nats"))
+	config := fmt.Sprintf("listen: %s\njetstream { store_dir: %q, sync_interval: always, max_file_store: 1TB }\n", servers.Address(port), filepath.Join(w.dir, "nats"))
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return err
 	}

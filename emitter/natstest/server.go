@@ -15,6 +15,10 @@ import (
 // idle machine, and seconds on one that runs other suites under the race detector.
 const startLimit = 30 * time.Second
 
+// storeSize is what streams may reserve, in bytes. It is given because a server's own default
+// is a share of the free disk, and a stream of the default size does not fit into a small one.
+const storeSize = 1 << 40
+
 // Server is a NATS server with JetStream. Its methods end the test where they fail.
 type Server struct {
 	Streams
@@ -43,6 +47,8 @@ func prepare(t testing.TB, configure ...func(*server.Options)) *Server {
 		StoreDir:  t.TempDir(),
 		NoSigs:    true,
 		NoLog:     true,
+
+		JetStreamMaxStore: storeSize,
 	}}
 	for _, change := range configure {
 		change(&s.options)

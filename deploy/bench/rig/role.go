@@ -126,6 +126,7 @@ func (r Role) playNATS(ctx context.Context) error {
 	}
 	running, err := server.NewServer(&server.Options{
 		Host: address.IP.String(), Port: address.Port, JetStream: true, StoreDir: r.Dir, SyncAlways: r.Sync, NoSigs: true, NoLog: true,
+		JetStreamMaxStore: 1 << 40, // not a share of the disk that happens to be free
 	})
 	if err != nil {
 		return err
