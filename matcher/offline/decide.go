@@ -32,6 +32,9 @@ type judgement struct {
 	// why says why the text does not call for the first of them, as the end of "Nothing
 	// fired: …"; empty where it does.
 	why string
+	// sure is how probable it is that the text calls for the first of them; 0 where that was not
+	// looked at.
+	sure float64
 }
 
 // decide judges whether the text calls for the candidate that is nearest to it, beyond doubt.
@@ -47,13 +50,13 @@ func decideAt(bar float64, scope retrieval.Scope, request matcher.Request, words
 	if said, other := o.inWordsOf(near, words); other {
 		words, near = said, o.unopposedBy(scope.Nearest(said, confidence.Compared), said)
 	}
-	nearest := called(unopposed(near, words), o, request.Text, words)
+	nearest := called(unopposed(near, request.Text, words), o, request.Text, words)
 	if len(nearest) > 0 {
 		if asked := o.against(nearest[0].Document(), words); asked != "" {
-			return judgement{nearest, fmt.Sprintf("the nearest tool gives something, and the message asks for something else by %q", asked)}
+			return judgement{nearest: nearest, why: fmt.Sprintf("the nearest tool gives something, and the message asks for something else by %q", asked)}
 		}
 	}
-	return judgement{nearest, doubt(bar, scope, nearest, o, request, words)}
+	return judge(bar, scope, nearest, o, request, words)
 }
 
 // called leaves out the tools for which something is missing in the text, as long as others
@@ -61,9 +64,12 @@ func decideAt(bar float64, scope retrieval.Scope, request matcher.Request, words
 // that does not call for it: what is said of its thing calls for no other tool (contract 19).
 func called(nearest []retrieval.Near, o opposition, said string, words []text.Word) []retrieval.Near {
 	m := text.MoodOf(said, words)
+	if m != text.Question && m != text.Statement {
+		nearest = giving(nearest, words)
+	}
 	kept := slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
 		p := near.Document()
-		return near.Score < nearest[0].Score && o.unspoken(p, m, words) || o.unasked(p, words)
+		return near.Score < nearest[0].Score && o.unspoken(p, said, m, words) || o.unasked(p, words)
 	})
 	if len(kept) == 0 {
 		return nearest
@@ -71,8 +77,24 @@ func called(nearest []retrieval.Near, o opposition, said string, words []text.Wo
 	return kept
 }
 
-// doubt says why a text does not call for the nearest of the candidates; empty where it does.
-func doubt(bar float64, scope retrieval.Scope, nearest []retrieval.Near, o opposition, request matcher.Request, words []text.Word) string {
+// judge says whether a text calls for the nearest of the candidates.
+func judge(bar float64, scope retrieval.Scope, nearest []retrieval.Near, o opposition, request matcher.Request, words []text.Word) judgement {
+	if why := unlike(nearest, o, request, words); why != "" {
+		return judgement{nearest: nearest, why: why}
+	}
+	signs := confidence.Of(scope, nearest, request.Text, words)
+	j := judgement{nearest: nearest, sure: signs.Probability()}
+	switch {
+	case nearest[0].Document().FreeText && signs.Strange():
+		j.why = "the nearest tool knows nothing of what the message is about"
+	case j.sure < bar:
+		j.why = fmt.Sprintf("the words are not sure enough of the nearest tool: %.2f, and it takes %.2f", j.sure, bar)
+	}
+	return j
+}
+
+// unlike says why a text cannot call for the nearest of the candidates, however sure its words are.
+func unlike(nearest []retrieval.Near, o opposition, request matcher.Request, words []text.Word) string {
 	if len(nearest) == 0 {
 		return "no tool has anything in common with the words of the message"
 	}
@@ -84,13 +106,6 @@ func doubt(bar float64, scope retrieval.Scope, nearest []retrieval.Near, o oppos
 		return "the nearest tool has next to nothing in common with the message"
 	case lead < leastLead:
 		return "two tools are as near to the message as each other"
-	}
-	signs := confidence.Of(scope, nearest, request.Text, words)
-	if nearest[0].Document().FreeText && signs.Strange() {
-		return "the nearest tool knows nothing of what the message is about"
-	}
-	if sure := signs.Probability(); sure < bar {
-		return fmt.Sprintf("the words are not sure enough of the nearest tool: %.2f, and it takes %.2f", sure, bar)
 	}
 	return ""
 }
@@ -106,7 +121,7 @@ func unwanted(nearest retrieval.Near, o opposition, request matcher.Request, wor
 		return "the message thanks or says good-bye"
 	case o.unasked(p, words):
 		return "the nearest tool undoes what it is about, and the message does not ask for that"
-	case o.unspoken(p, m, words):
+	case o.unspoken(p, request.Text, m, words):
 		return "the message asks or tells, and does not call for the nearest tool as its examples do"
 	}
 	return ""

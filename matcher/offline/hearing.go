@@ -139,7 +139,7 @@ func (h *hearing) one(said string) ([]wish, string) {
 		return nil, judged.why
 	}
 	r := h.read(said, h.request.Candidates[judged.nearest[0].Place])
-	if why := r.unmet(judged.nearest, h.rivals(first.nearest, judged.nearest[0].Place)); why != "" {
+	if why := r.unmet(judged, h.rivals(first.nearest, judged.nearest[0].Place)); why != "" {
 		return nil, why
 	}
 	return h.each(r), ""
@@ -174,7 +174,7 @@ func (h *hearing) byValues(judged judgement, request matcher.Request, words []te
 	left := slices.DeleteFunc(slices.Clone(judged.nearest), func(one retrieval.Near) bool {
 		return one.Place != judged.nearest[at].Place && one.Score >= judged.nearest[0].Score-closeBy
 	})
-	return judgement{left, doubt(barOf(h.request), h.scope, left, oppositionOf(request.Text, words), request, words)}
+	return judge(barOf(h.request), h.scope, left, oppositionOf(request.Text, words), request, words)
 }
 
 // chosen counts the values of a text that no other words could be: numbers, and those among a few

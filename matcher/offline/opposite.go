@@ -38,7 +38,10 @@ func oppositionOf(said string, words []text.Word) (o opposition) {
 				return text.AttendingVerbs.Has(w.Norm) || text.WantingWords.Has(w.Norm)
 			})
 		}
-		for _, second := range words[i+1 : min(len(words), i+2+reach)] {
+		for at, second := range words[i+1 : min(len(words), i+2+reach)] {
+			if w.Norm == "get" && slices.ContainsFunc(words[i+1:i+1+at], text.PastForm) {
+				continue // "get it checked out"
+			}
 			pair := w.Norm + " " + second.Norm
 			if text.UndoingPairs.Has(pair) {
 				o.undoes = append(o.undoes, phrase{w, second})
@@ -50,6 +53,9 @@ func oppositionOf(said string, words []text.Word) (o opposition) {
 	}
 	return o
 }
+
+// finds reports whether a word is a verb of knowing, which has an "out" of its own.
+func finds(w text.Word) bool { return text.KnowingWords.Has(w.Norm) && !text.Auxiliaries.Has(w.Norm) }
 
 // idle reports whether the negation at i denies no verb: "why not", "can't I have", "not only", "for
 // not more than 20".
@@ -138,6 +144,9 @@ func otherAct(p *retrieval.Document, words []text.Word) string {
 		if !isDefinite(w) || at > 0 && receives(words[at-1]) || !slices.ContainsFunc(words[at+1:min(at+1+nameReach, len(words))], named) {
 			continue
 		}
+		if slices.ContainsFunc(words[:at], func(w text.Word) bool { return isVerb(w) && p.Known[w.Stem] }) {
+			return "" // "remove bread from my list", for a tool that removes
+		}
 		if verb, found := lastOf(words[:at]); found && !gets(verb) {
 			return verb.Norm
 		}
@@ -146,6 +155,11 @@ func otherAct(p *retrieval.Document, words []text.Word) string {
 		}
 	}
 	return ""
+}
+
+// isVerb reports whether a word is a verb that says by itself what is to be done.
+func isVerb(w text.Word) bool {
+	return text.ActionVerbs.Has(w.Norm) && !text.LightVerbs.Has(w.Norm) && !text.StopWords.Has(w.Norm) && !text.RequestWords.Has(w.Norm) && !text.GettingVerbs.Has(w.Norm)
 }
 
 // nameReach is how many words after "my" or "the" the thing is named.
@@ -181,11 +195,53 @@ func (o opposition) unopposedBy(nearest []retrieval.Near, words []text.Word) []r
 		has := func(said phrase) bool { return p.Known[said.first.Stem] && p.Known[said.second.Stem] }
 		return p.Undoes != "" && (len(o.undoes) > 0 || o.declines && o.denies(p)) || slices.ContainsFunc(o.undoes, has) || slices.ContainsFunc(o.alters, has)
 	}
+	nearest = untaught(nearest, words)
 	if !slices.ContainsFunc(nearest, func(near retrieval.Near) bool { return answers(near.Document()) }) {
 		return nearest
 	}
 	return slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
 		return o.against(near.Document(), words) != "" && !answers(near.Document())
+	})
+}
+
+// giving leaves out the tools for a thing that there is already, where a message wants a new one and another
+// tool gives it: "could I have an appointment" neither lists nor moves one.
+func giving(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
+	return slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
+		q := near.Document()
+		return !q.Gives && slices.ContainsFunc(nearest, func(other retrieval.Near) bool {
+			p := other.Document()
+			return p.Gives && wanted(p, words) && shares(p.Name, q.Name) > 0 && !slices.ContainsFunc(words, func(w text.Word) bool { return q.Name[w.Stem] && !p.Name[w.Stem] })
+		})
+	})
+}
+
+// wanted reports whether a text names what a tool gives as something new: "an appointment".
+func wanted(p *retrieval.Document, words []text.Word) bool {
+	for i, w := range words {
+		if finds(w) || text.IsSubject(w) && !p.Known[w.Stem] {
+			return false // "check that I have an appointment"
+		}
+		if text.IndefiniteWords.Has(w.Norm) && slices.ContainsFunc(words[i+1:min(i+1+nameReach, len(words))], func(w text.Word) bool { return p.Name[w.Stem] && isThing(w) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// untaught leaves out the tools that give a thing, where a message has a word before it by which the
+// examples of another tool teach that the thing is undone: "bail on a class", for a tool that cancels
+// one and has "I must bail" as an example.
+func untaught(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
+	return slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
+		p := near.Document()
+		thing := slices.IndexFunc(words, func(w text.Word) bool { return p.Name[w.Stem] && isThing(w) })
+		return p.Gives && thing > 0 && slices.ContainsFunc(nearest, func(other retrieval.Near) bool {
+			q := other.Document()
+			return q.Undoes != "" && shares(p.Name, q.Name) > 0 && slices.ContainsFunc(words[:thing], func(w text.Word) bool {
+				return text.IsSubject(w) && q.Known[w.Stem] && !p.Known[w.Stem]
+			})
+		})
 	})
 }
 

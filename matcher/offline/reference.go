@@ -47,7 +47,7 @@ func (h *hearing) changes(last wish, said text.Correction) (wish, bool) {
 	}
 	rest = withoutAddition(rest)
 	r := h.read(rest, last.Candidate)
-	if text.BreaksOff(r.Words) {
+	if text.BreaksOff(r.Source, r.Words) {
 		return wish{}, false
 	}
 	if !r.whole() || len(r.Values) == 0 {

@@ -16,11 +16,12 @@ import (
 
 // unmet says what in a text the tool that its words are nearest to does not meet, though they are
 // near: a thing that it does not know, a time that it has no place for, a condition. It is empty
-// where all is met. near are the tools that the text is near to, the best first.
-func (r reading) unmet(near []retrieval.Near, others []reading) string {
-	p := near[0].Document()
+// where all is met. judged is what its words alone say.
+func (r reading) unmet(judged judgement, others []reading) string {
+	p := judged.nearest[0].Document()
+	answers := judged.sure >= settled && p.Moods[text.Question] && text.MoodOf(r.Source, r.Words) == text.Question
 	switch {
-	case text.BreaksOff(r.Words):
+	case text.BreaksOff(r.Source, r.Words):
 		return "the message breaks off"
 	case r.bare(p):
 		return "the message names a thing, and not what is to be done"
@@ -28,15 +29,19 @@ func (r reading) unmet(near []retrieval.Near, others []reading) string {
 		return "the message names nothing that it is to be done to"
 	case r.ambiguous(others):
 		return "the message has a value that several tools take, and nothing else"
-	case r.foreign(p):
+	case !answers && r.foreign(p):
 		return "the message speaks of something else than the nearest tool"
-	case r.neighbours(p, others):
+	case !answers && r.neighbours(p, others):
 		return "the message names a thing that another tool is for"
 	case r.overlooked():
 		return "the message has a number for which the nearest tool has no value"
 	}
 	return r.untimely(p)
 }
+
+// settled is how sure the words of a question have to be of a tool that answers for it to answer of
+// things that it does not know: "what date do I get paid". A wrong answer does less than a wrong act.
+const settled = 0.85
 
 // untimely says why a text does not ask for the tool now.
 func (r reading) untimely(p *retrieval.Document) string {
@@ -47,7 +52,7 @@ func (r reading) untimely(p *retrieval.Document) string {
 	if i := text.Condition(r.Source, r.Words); i >= 0 && !r.quotes(i, i+2) && !r.sampled(func(said string, words []text.Word) bool { return text.Condition(said, words) >= 0 }) {
 		return "the message makes a condition, which nothing waits for"
 	}
-	if (mood == text.Statement || mood == text.Fragment && !r.ordered()) && text.Tells(r.Words) && !p.Mends(r.Words) && !r.sampled(func(_ string, words []text.Word) bool { return text.Tells(words) }) {
+	if (mood == text.Statement || mood == text.Fragment && !orders(r.Words)) && text.Tells(r.Words) && !p.Mends(r.Words) && !r.sampled(func(_ string, words []text.Word) bool { return text.Tells(words) }) {
 		return "the message tells of the past"
 	}
 	if r.putOff() && !r.timed() {
@@ -58,12 +63,6 @@ func (r reading) untimely(p *retrieval.Document) string {
 
 // asks reports whether a part of a text asks for knowledge.
 func asks(part string) bool { return text.MoodOf(part, text.Split(part)) == text.Question }
-
-// ordered reports whether a text begins with a verb, as an order does.
-func (r reading) ordered() bool {
-	first := text.Opening(r.Words)
-	return first >= 0 && (text.ActionVerbs.Has(r.Words[first].Norm) || text.LightVerbs.Has(r.Words[first].Norm))
-}
 
 // bare reports whether a text is a single word, which is no example, and the tool does something that a
 // word does not ask for.
@@ -153,10 +152,26 @@ func (r reading) overlooked() bool {
 	if asks(r.Source) {
 		return false
 	}
-	if len(values.KindsOf(r.Tool).All) > 0 || !slices.ContainsFunc(r.Words, isNumber) {
+	if len(values.KindsOf(r.Tool).All) > 0 || !slices.ContainsFunc(r.Words, isNumber) || r.timed() && r.onlyTimes() {
 		return false
 	}
 	return !r.sampled(func(_ string, words []text.Word) bool { return slices.ContainsFunc(words, isNumber) })
+}
+
+// onlyTimes reports whether all numbers of a text are of days and times.
+func (r reading) onlyTimes() bool {
+	timed := make([]bool, len(r.Words))
+	for _, m := range moments(r.Text) {
+		for i := m.First; i < m.End; i++ {
+			timed[i] = true
+		}
+	}
+	for i, w := range r.Words {
+		if isNumber(w) && !timed[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // uncounted reports whether a text has a number that no value has taken, where the tool would take

@@ -11,8 +11,30 @@ import (
 // unspoken reports whether the text is in a mood that, as far as is known, does not call
 // for the tool. "When is my appointment?" and "my appointment was fine" have all the words
 // of a tool that books one, and are no bookings.
-func (o opposition) unspoken(p *retrieval.Document, m text.Mood, words []text.Word) bool {
-	return !p.Called(m, words) && !(p.Undoes != "" && o.declines && o.denies(p))
+func (o opposition) unspoken(p *retrieval.Document, said string, m text.Mood, words []text.Word) bool {
+	return !p.Called(m, words) && !(p.Undoes != "" && o.declines && o.denies(p)) && !spokenInPart(p, said)
+}
+
+// spokenInPart reports whether a part of a text calls for the tool, beside others that only tell: "I'm
+// going to the movies, book a car".
+func spokenInPart(p *retrieval.Document, said string) bool {
+	parts := partsOf(said)
+	return len(parts) > 1 && len(parts) <= maxParts && slices.ContainsFunc(parts, func(part string) bool {
+		part = withoutJoint(part)
+		words := text.Split(part)
+		m := text.MoodOf(part, words)
+		named := len(words) > 2 && p.Name[words[0].Stem] && text.Articles.Has(words[1].Norm) // "sound the horn"
+		if m == text.Statement || m == text.Fragment && !orders(words) && !named || !p.Called(m, words) {
+			return false
+		}
+		return slices.ContainsFunc(words, func(w text.Word) bool { return text.IsSubject(w) && p.Known[w.Stem] })
+	})
+}
+
+// orders reports whether a text begins with a verb, as an order does.
+func orders(words []text.Word) bool {
+	first := text.Opening(words)
+	return first >= 0 && (text.ActionVerbs.Has(words[first].Norm) || text.LightVerbs.Has(words[first].Norm))
 }
 
 // refuses reports whether the text says that the thing is not wanted, or wants it
@@ -24,7 +46,7 @@ func refuses(p *retrieval.Document, words []text.Word) bool {
 	}
 	begun := false // a word with a subject stands before
 	for i, w := range words {
-		if contradicts(p, w) || text.TroubleWords.Has(w.Norm) && p.Known[w.Stem] && deniedBefore(words, i) {
+		if isSide(words, i) && contradicts(p, w) || text.TroubleWords.Has(w.Norm) && p.Known[w.Stem] && deniedBefore(words, i) {
 			return true
 		}
 		if text.UndoingWords.Has(w.Norm) && !p.Known[w.Stem] {
@@ -55,7 +77,7 @@ func contradicts(p *retrieval.Document, w text.Word) bool {
 	}
 	for _, opposite := range opposites[w.Norm] {
 		if p.Title[text.Stem(opposite)] {
-			return true
+			return !slices.ContainsFunc(opposites[opposite], func(same string) bool { return p.Title[text.Stem(same)] }) // "add or remove" deletes as well
 		}
 	}
 	return false
@@ -64,7 +86,7 @@ func contradicts(p *retrieval.Document, w text.Word) bool {
 // undoes reports whether the text wants something undone and the tool does that.
 func undoes(p *retrieval.Document, words []text.Word) bool {
 	for _, w := range words {
-		if text.UndoingWords.Has(w.Norm) && p.Known[w.Stem] {
+		if text.UndoingWords.Has(w.Norm) && p.Known[w.Stem] || p.Drops && text.DroppingWords.Has(w.Norm) {
 			return true
 		}
 	}
@@ -121,20 +143,25 @@ func mutual(pairs []string) map[string][]string {
 }
 
 // unopposed leaves out the tools that do the opposite of what a text says, and those that do not
-// know on which side of a thing it is where another tool for that thing knows: "an" and "aus".
-func unopposed(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
-	sides := slices.DeleteFunc(slices.Clone(words), func(w text.Word) bool {
-		return !sided[w.Norm] || text.Articles.Has(w.Norm) && w != words[len(words)-1] // the English "an"
-	})
+// know on which side of a thing it is where another tool for that thing knows: "an" and "aus". What only
+// shows a list is not asked to "add to the list".
+func unopposed(nearest []retrieval.Near, said string, words []text.Word) []retrieval.Near {
+	var sides []text.Word
+	for i, w := range words {
+		if isSide(words, i) || text.DroppingWords.Has(w.Norm) && i+1 < len(words) && isDefinite(words[i+1]) {
+			sides = append(sides, words[i])
+		}
+	}
 	if len(sides) == 0 || len(nearest) < 2 {
 		return nearest
 	}
+	question := text.MoodOf(said, words) == text.Question
 	kept := slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
 		p := near.Document()
 		return slices.ContainsFunc(sides, func(w text.Word) bool {
-			return contradicts(p, w) || slices.ContainsFunc(nearest, func(other retrieval.Near) bool {
+			return contradicts(p, w) || !onSide(p, w) && slices.ContainsFunc(nearest, func(other retrieval.Near) bool {
 				q := other.Document()
-				return sideOf(q, w) > sideOf(p, w) && shares(p.Name, q.Name) > 0 && !contradicts(q, w)
+				return onSide(q, w) && (p.Moods[text.Question] && !question || sideOf(q, w) > sideOf(p, w)) && sameThing(p, q, words) && !contradicts(q, w)
 			})
 		})
 	})
@@ -142,6 +169,30 @@ func unopposed(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
 		return nearest
 	}
 	return kept
+}
+
+// sameThing reports whether a text names a thing that both tools are named for.
+func sameThing(p, q *retrieval.Document, words []text.Word) bool {
+	return slices.ContainsFunc(words, func(w text.Word) bool { return p.Name[w.Stem] && q.Name[w.Stem] && isThing(w) })
+}
+
+// onSide reports whether a tool's name or description says that it puts a thing on the side that a word
+// is of.
+func onSide(p *retrieval.Document, w text.Word) bool {
+	return p.Title[w.Stem] || p.Drops && text.DroppingWords.Has(w.Norm)
+}
+
+// isSide reports whether the word at i says on which side of something a thing is to be: "off", and not
+// the "on" of "on March 1" or "on my list".
+func isSide(words []text.Word, i int) bool {
+	w, last := words[i], i == len(words)-1
+	switch {
+	case !sided[w.Norm], text.Articles.Has(w.Norm) && !last: // the English "an"
+		return false
+	case !last && (text.CalendarWords.Has(words[i+1].Norm) || isNumber(words[i+1])):
+		return false
+	}
+	return last || i == 0 || !text.StopWords.Has(w.Norm) || !text.Articles.Has(words[i+1].Norm) || text.LightVerbs.Has(words[i-1].Norm)
 }
 
 // sideOf says how much a tool's words speak for the side of a thing that a word is: they have the

@@ -32,6 +32,9 @@ type Document struct {
 	Undoes string
 	// Gives is whether the tool gets or makes what it is about: it books, orders, subscribes.
 	Gives bool
+	// Drops is whether its name and description say that it takes things away, beside others that it
+	// may do: "add or remove items".
+	Drops bool
 	// FreeText is whether a parameter takes text of any kind: words that nobody knows may be
 	// its value.
 	FreeText bool
@@ -51,6 +54,7 @@ func newDocument(tool *repositories.Tool) Document {
 	}
 	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
 		p.Title[w.Stem] = true
+		p.Drops = p.Drops || text.DroppingWords.Has(w.Norm) && text.ActionVerbs.Has(w.Norm)
 	}
 	for _, w := range text.Split(text.Identifier(tool.Name)) {
 		if text.UndoingWords.Has(w.Norm) || text.DroppingWords.Has(w.Norm) {
@@ -67,11 +71,14 @@ func newDocument(tool *repositories.Tool) Document {
 // it at the end.
 func gives(tool *repositories.Tool) bool {
 	const most = 4
-	told := text.Split(tool.Description)
-	if len(told) > 0 && text.InformingWords.Has(told[0].Norm) {
+	told, name := text.Split(tool.Description), text.Split(text.Identifier(tool.Name))
+	if len(told) > 0 && text.InformingWords.Has(told[0].Norm) || len(name) > 1 && text.InformingWords.Has(name[len(name)-1].Norm) {
 		return false
 	}
-	for _, words := range [][]text.Word{told, text.Split(text.Identifier(tool.Name))} {
+	for _, words := range [][]text.Word{told, name} {
+		if slices.ContainsFunc(words[:min(most, len(words))], takes) { // "add or remove items"
+			return false
+		}
 		for i, w := range words {
 			if (i < most || i == len(words)-1) && givingVerbs()[w.Stem] {
 				return true
@@ -79,6 +86,11 @@ func gives(tool *repositories.Tool) bool {
 		}
 	}
 	return false
+}
+
+// takes reports whether a verb is of a tool that takes away or alters as well.
+func takes(w text.Word) bool {
+	return text.DroppingWords.Has(w.Norm) || text.UndoingWords.Has(w.Norm) || text.AlteringWords.Has(w.Norm)
 }
 
 var givingVerbs = sync.OnceValue(text.GivingVerbs.Stems)
@@ -126,7 +138,7 @@ type telling struct {
 // an example does that in its words, and where it tells of the trouble that the tool is for: "I have
 // lost my card" calls for what blocks a lost one.
 func (p *Document) Called(m text.Mood, words []text.Word) bool {
-	return p.Moods[m] || m == text.Statement && p.Mends(words) || slices.ContainsFunc(p.told, func(example telling) bool {
+	return p.Moods[m] || m == text.Statement && (p.Mends(words) || p.Moods[text.Question] && text.IsName(words)) || slices.ContainsFunc(p.told, func(example telling) bool {
 		return example.Mood == m && example.like(words, p.Name)
 	})
 }

@@ -36,7 +36,7 @@ var english = language{
 		hey hi hello ok okay well so and but yes yeah yep sure great good fine please excuse oh um uh now then also just
 		actually`,
 	QuestionWords: `should what when where who whom whose which why how do does did is are was were has have was`,
-	WishWords:     `want wants need needs wish please pls plz looking wondering require required requesting must gimme hoping`,
+	WishWords:     `want wants wanting need needs needing wish please pls plz looking wondering require required requesting must gimme hoping desire`,
 	PoliteVerbs:   `can could would will may might shall let give show get tell help`,
 	PolitePersons: `you i we me us someone`,
 	TellingWords: `
@@ -47,9 +47,10 @@ var english = language{
 		get find check show list tell look lookup search query fetch read retrieve return returns calculate compute
 		convert explain compare information info status details whether what when where who how describe count estimate
 		forecast define answer give gives provide provides see view available`,
-	OfferPhrases:    `do you have; have you got; have you any; got any`,
-	PossiblePhrases: `is it possible to; would it be possible to; is there any chance to; is there a way to`,
-	WishPairs:       `will have; will take; would have; would like; would love; would prefer; have to; need to; got to`,
+	OfferPhrases: `do you have; have you got; have you any; got any`,
+	PossiblePhrases: `is it possible to; is it possible for you; would it be possible to; would it be possible for you; is there any chance to;
+		is there a way to; is there a way for you; are you able to; would you be able to`,
+	WishPairs: `will have; will take; would have; would like; would love; would prefer; would appreciate; could use; interested in; trying to; intend to; have to; need to; got to; mood for`,
 	AbandoningPhrases: `
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
 		no thank you; not anymore; stop; scratch that`,
@@ -84,7 +85,7 @@ var english = language{
 	EverythingWords: `everything anything something all nothing stuff things thing whatever`,
 	ConditionWords:  `if; unless; when; whenever; once; as soon as; in case; provided that; after; before`,
 	TimeConditions:  `when once after before`,
-	KnowingWords:    `tell know see check ask find wonder wondering sure idea question say show look remember remind explain understand does do is are was`,
+	KnowingWords:    `tell know see check ask find wonder wondering sure idea question say show look remember remind explain understand inform specify hear curious how what does do is are was`,
 	CourtesyWords:   `possible please can could may mind would convenient necessary wish want`,
 	IndefiniteWords: `a an any some`,
 	OpenWords:       `the a my your our his and or of`,
@@ -93,7 +94,7 @@ var english = language{
 	AheadWords:      `in`,
 	LaterWords:      `later soon tonight afterwards someday sometime eventually`,
 	TroubleWords:    `lost stolen broken damaged missing expired forgotten forgot loud noisy leaking leaks defective jammed stuck cracked`,
-	FailingVerbs:    `work works working start starts`,
+	FailingVerbs:    `work works working start starts find`,
 	PastWords: `
 		was were had did went came got made took gave bought told said saw found left lost kept felt slept woke ate drank
 		paid sent spoke thought brought knew ran drove met forgot broke fell rang wrote wore stood sat read heard`,
@@ -109,7 +110,7 @@ var english = language{
 		have`,
 	UndoingWords: `cancel cancels cancelled canceled cancelling canceling cancellation abort undo revoke withdraw nevermind
 		scrap scrapped terminate terminated annul void unsubscribe unbook`,
-	DroppingWords:  `stop forget remove delete drop discard quit skip ignore leave`,
+	DroppingWords:  `stop forget remove delete drop discard quit skip ignore leave abandon trash end erase halt ditch dump`,
 	InsteadWords:   `instead`,
 	OnlyWords:      `only just`,
 	PartingWords:   `thanks thank thx cheers bye goodbye`,

@@ -306,6 +306,15 @@ func LanguageOf(text string) string {
 	return languages[best][LanguageCode]
 }
 
+// foreignTo reports whether a word is in the list by another language than that of the text: "LA" is no
+// French article in "a hotel in LA".
+func foreignTo(said string, list List, word string) bool {
+	code := LanguageOf(said)
+	return code != "" && !slices.ContainsFunc(languages, func(t language) bool {
+		return t[LanguageCode] == code && slices.ContainsFunc(entries(t[list]), func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") })
+	})
+}
+
 // Has reports whether a language has the word in the list.
 func (l List) Has(word string) bool {
 	_, has := known[l][word]

@@ -27,7 +27,7 @@ func MoodOf(text string, words []Word) Mood {
 		return Wish
 	case asking(words[first:]):
 		return Question
-	case asksIndirectly(words[first:]):
+	case asksIndirectly(words[first:]), asksAtEnd(words[first:]):
 		return Question
 	case wishes(words):
 		return Wish
@@ -75,6 +75,16 @@ func states(words []Word) bool {
 	return false
 }
 
+// IsName reports whether a text that begins like a sentence only names a thing: "my next payday", "the
+// meaning of life".
+func IsName(words []Word) bool {
+	const most = 7
+	return len(words) > 1 && len(words) <= most && Articles.Has(words[0].Norm) && IsSubject(words[len(words)-1]) &&
+		!slices.ContainsFunc(words[1:], func(w Word) bool {
+			return TellingVerbs.Has(w.Norm) || Auxiliaries.Has(w.Norm) || PastWords.Has(w.Norm) || PastForm(w) || Persons.Has(w.Norm) && !Articles.Has(w.Norm)
+		})
+}
+
 // asking reports whether the words begin like a question for information. "What about" and
 // "why don't you" suggest; "can you" and "would you" order.
 func asking(words []Word) bool {
@@ -83,6 +93,9 @@ func asking(words []Word) bool {
 	}
 	if len(words) < 3 {
 		return true
+	}
+	if words[0].Norm == "do" && IndefiniteWords.Has(words[1].Norm) {
+		return false // "do a coin flip"
 	}
 	suggests := words[1].Norm == "about" || words[0].Norm == "why" && words[2].Norm == "not"
 	return !suggests
@@ -97,6 +110,28 @@ func asksIndirectly(words []Word) bool {
 	return slices.ContainsFunc(words[most:min(len(words), most+2)], func(w Word) bool {
 		return QuestionWords.Has(w.Norm) && !Auxiliaries.Has(w.Norm) || ConditionWords.Has(w.Norm)
 	})
+}
+
+// asksAtEnd reports whether a sentence that begins like one that tells has its question word at its
+// end, or before what it asks for: "my next paycheck is when", "Italy is in which time zone". "That is
+// why" and "that is what I want" tell.
+func asksAtEnd(words []Word) bool {
+	if Pronouns.Has(words[0].Norm) {
+		return false
+	}
+	for i := 2; i < len(words); i++ {
+		if !QuestionWords.Has(words[i].Norm) || Auxiliaries.Has(words[i].Norm) || words[i].Norm == "why" {
+			continue
+		}
+		before := words[i-1].Norm
+		if i+1 < len(words) && (Persons.Has(words[i+1].Norm) || words[i+1].Norm == "to") { // "it is where I live"
+			return false
+		}
+		if TellingVerbs.Has(before) || i > 2 && TellingVerbs.Has(words[i-2].Norm) && StopWords.Has(before) || i+1 == len(words) && !StopWords.Has(before) {
+			return true
+		}
+	}
+	return false
 }
 
 func wishes(words []Word) bool {

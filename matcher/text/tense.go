@@ -12,7 +12,7 @@ func Tells(words []Word) bool {
 		if PastWords.Has(w.Norm) {
 			return true
 		}
-		if i > 0 && pastForm(w) && (personBefore(words, i) || tellsOf(words, i)) {
+		if i > 0 && PastForm(w) && (personBefore(words, i) || tellsOf(words, i)) {
 			return true
 		}
 		if i > 0 && PerfectWords.Has(w.Norm) && Persons.Has(words[i-1].Norm) && participleAfter(w, words[i+1:]) {
@@ -22,8 +22,8 @@ func Tells(words []Word) bool {
 	return false
 }
 
-// pastForm reports whether a word has the ending of an English past.
-func pastForm(w Word) bool {
+// PastForm reports whether a word has the ending of an English past.
+func PastForm(w Word) bool {
 	return len(w.Norm) > 4 && strings.HasSuffix(w.Norm, "ed") && !strings.HasSuffix(w.Norm, "eed") && !CalendarWords.Has(w.Norm)
 }
 
@@ -54,7 +54,7 @@ func participleAfter(auxiliary Word, words []Word) bool {
 		return slices.ContainsFunc(words[:min(len(words), 8)], func(w Word) bool { return germanParticiple(w.Norm) })
 	}
 	return words[0].Norm != "to" && slices.ContainsFunc(words[:min(len(words), 3)], func(w Word) bool {
-		return pastForm(w) || PastWords.Has(w.Norm) || Participles.Has(w.Norm)
+		return PastForm(w) || PastWords.Has(w.Norm) || Participles.Has(w.Norm)
 	})
 }
 
@@ -77,7 +77,9 @@ func Condition(said string, words []Word) int {
 		next := i + length
 		switch {
 		case length == 0 || next >= len(words) || pauseBetween(said, words[next-1], words[next]):
+		case foreignTo(said, ConditionWords, words[i].Norm):
 		case TimeConditions.Has(words[i].Norm) && !Persons.Has(words[next].Norm):
+		case TimeConditions.Has(words[i].Norm) && next+1 < len(words) && PastWords.Has(words[next+1].Norm): // "when I was there"
 		case TimeConditions.Has(words[i].Norm) && Articles.Has(words[next].Norm) && i > 0 && !Pause(said, words, i):
 		case isCourtesy(words[next:]) || asksBefore(words[:i]):
 		default:
@@ -129,10 +131,13 @@ func Ahead(words []Word) bool {
 
 // BreaksOff reports whether a text ends with a word that has to be followed by another one:
 // "turn on the".
-func BreaksOff(words []Word) bool {
+func BreaksOff(said string, words []Word) bool {
 	n := len(words)
 	if n == 0 || !OpenWords.Has(words[n-1].Norm) {
 		return false
+	}
+	if foreignTo(said, OpenWords, words[n-1].Norm) || words[0].Norm != words[n-1].Norm && QuestionWords.Has(words[0].Norm) && words[n-1].Norm == "of" {
+		return false // "a hotel in LA", "what does it consist of"
 	}
 	_, counts := NumberWords.Number(words[max(0, n-2)].Norm)
 	_, foreign := Numbers.Number(words[max(0, n-2)].Norm)
