@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/parameters"
 )
 
 // Bounds of what is said of a schema.
@@ -25,6 +26,7 @@ const (
 type schema struct {
 	kind        string // of a parameter; empty for anything
 	description string
+	format      string
 	hints       []string // what no field of a parameter says
 	members     []field
 	required    map[string]bool
@@ -112,6 +114,9 @@ func (s *schema) take(n *node) {
 	s.items = cmp.Or(s.items, n.get("items"))
 	s.byDefault = cmp.Or(s.byDefault, n.get("default"))
 	s.readOnly = s.readOnly || isOn(n.get("readOnly"))
+	if said, is := n.get("format").scalarText(); is {
+		s.format = cmp.Or(s.format, said)
+	}
 	s.bounds(n)
 	s.hint(n)
 }
@@ -164,14 +169,14 @@ func numberIn(n *node, name, exclusive string, s *schema, hint string, step int6
 // hint notes what no field of a parameter says, for the model.
 func (s *schema) hint(n *node) {
 	for _, one := range []struct{ name, words string }{
-		{"format", "format %s"}, {"pattern", "matches %s"}, {"minLength", "at least %s characters"}, {"maxLength", "at most %s characters"},
+		{"pattern", "matches %s"}, {"minLength", "at least %s characters"}, {"maxLength", "at most %s characters"},
 		{"minItems", "at least %s"}, {"maxItems", "at most %s"}, {"multipleOf", "a multiple of %s"},
 	} {
 		value, is := n.get(one.name).scalarText()
 		if given := n.get(one.name); !is && given != nil && given.kind == number {
 			value, is = given.text, true
 		}
-		if is && !slices.Contains([]string{"int32", "int64", "float", "double"}, value) {
+		if is {
 			s.hints = append(s.hints, fmt.Sprintf(one.words, fault.Clip(value)))
 		}
 	}
@@ -251,6 +256,10 @@ func (im *openapi) rules(made *node, s schema, description string, loose bool, d
 			description = strings.TrimSpace(description) + " (an object with " + inside + ")"
 		}
 	}
+	kept := !loose && depth == 0 && s.keepsFormat(kind)
+	if s.format != "" && !kept && !slices.Contains([]string{"int32", "int64", "float", "double"}, s.format) {
+		s.hints = slices.Insert(slices.Clone(s.hints), 0, "format "+fault.Clip(s.format))
+	}
 	if len(s.hints) > 0 {
 		description = strings.TrimSpace(description) + " (" + strings.Join(s.hints, ", ") + ")"
 	}
@@ -261,7 +270,21 @@ func (im *openapi) rules(made *node, s schema, description string, loose bool, d
 	if loose {
 		return
 	}
+	if kept {
+		im.set(made, "format", s.format)
+	}
 	im.values(made, s, kind)
+}
+
+// keepsFormat reports whether a parameter can have the format: it is one of those that are checked, and the
+// schema's own values are of it.
+func (s *schema) keepsFormat(kind string) bool {
+	format := parameters.Format(s.format)
+	if kind != "string" || len(s.enum) > 0 || !format.Known() {
+		return false
+	}
+	given, is := s.byDefault.scalarText()
+	return s.byDefault == nil || is && format.Flaw(given) == ""
 }
 
 // itemsOf writes what the members of a list are.

@@ -103,9 +103,12 @@ func (f *faultCollector) format(given string, p *compiledParameter) {
 	}
 }
 
+// Known reports whether values are checked for the format.
+func (f Format) Known() bool { return slices.Contains(formats, f) }
+
 // formatOf is the format of a property that is a string; other formats of JSON Schema are annotations.
 func formatOf(given any, of kind) Format {
-	if name, _ := given.(string); of == kindString && slices.Contains(formats, Format(name)) {
+	if name, _ := given.(string); of == kindString && Format(name).Known() {
 		return Format(name)
 	}
 	return ""
