@@ -12,6 +12,7 @@
 package matcher
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -106,7 +107,20 @@ type Rejected struct {
 	Values  map[string]any
 	Missing []string
 	Errors  []parameters.ValueFault
-	Call    int // as of a Match
+	// Asks has a question for each parameter whose value was said in words of two readings.
+	Asks map[string]string
+	Call int // as of a Match
+}
+
+// Ask is the question for the first of the named parameters that has one: that between two readings of
+// what was said, or the tool's own; empty where none has.
+func (r Rejected) Ask(names ...string) string {
+	for _, name := range names {
+		if ask := cmp.Or(r.Asks[name], r.Tool.Params().Ask(name)); ask != "" {
+			return ask
+		}
+	}
+	return ""
 }
 
 // Result is the outcome of matching one message.

@@ -293,7 +293,7 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 	shown := Rejected{
 		RepositoryID: rejected.Repository.ID, Name: rejected.Tool.Name,
 		Values: orEmpty(rejected.Values), Missing: rejected.Missing, Errors: rejected.Errors,
-		Ask: rejected.Tool.Params().Ask(conversation.Faulty(rejected.Missing, rejected.Errors)...),
+		Ask: rejected.Ask(conversation.Faulty(rejected.Missing, rejected.Errors)...),
 	}
 	if shown.Missing == nil {
 		shown.Missing = []string{}

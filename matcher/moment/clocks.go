@@ -204,7 +204,7 @@ func (r *Text) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
 }
 
 // partLinks stand between an hour and the part of the day.
-var partLinks = map[string]bool{"in": true, "the": true, "at": true, "am": true, "du": true, "de": true, "l": true, "dans": true}
+var partLinks = map[string]bool{"in": true, "the": true, "at": true, "am": true, "du": true, "de": true, "l": true, "le": true, "dans": true}
 
 // letters reads am, pm, a.m. and p.m.
 func (r *Text) letters(i int) (half string, end int) {

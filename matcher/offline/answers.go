@@ -28,7 +28,50 @@ func (h *hearing) answers(said text.Correction) (wish, bool) {
 		}
 		return one, true
 	}
+	return h.halves(said.After)
+}
+
+// halves finds the unfinished call that was said with an hour of two readings, where a text says only
+// which half of the day is meant: "at 9", and then "in the evening".
+func (h *hearing) halves(said string) (wish, bool) {
+	words := text.Split(said)
+	if !slices.ContainsFunc(words, halfOfDay) || slices.ContainsFunc(words, func(w text.Word) bool { return !halfOfDay(w) && !isGrammar(w) && !text.PoliteWords.Has(w.Norm) }) {
+		return wish{}, false
+	}
+	for _, begun := range h.request.Unfinished {
+		for _, past := range h.heardLately() {
+			asked := h.read(past, begun.Candidate).Asks
+			for _, m := range h.text(past).Clocks() {
+				if len(m.Values) < 2 {
+					continue
+				}
+				end := h.text(past).Words[m.End-1].End
+				whole := past[:end] + " " + said + past[end:]
+				for name, value := range h.read(whole, begun.Candidate).Values {
+					if asked[name] != "" && slices.Contains(begun.Missing, name) {
+						return wish{begun.Candidate, map[string]any{name: value}, said}, true
+					}
+				}
+			}
+		}
+	}
 	return wish{}, false
+}
+
+// halfOfDay reports whether a word says which half of the day is meant.
+func halfOfDay(w text.Word) bool {
+	_, part := text.DayParts.Value(w.Norm)
+	return part || w.Norm == "am" || w.Norm == "pm"
+}
+
+// heardLately are the last texts of the user, the latest first.
+func (h *hearing) heardLately() (said []string) {
+	for _, past := range slices.Backward(h.request.History) {
+		if past.Actor != matcher.ActorAgent && len(said) < howFar {
+			said = append(said, past.Text)
+		}
+	}
+	return said
 }
 
 // over lays the values of a reading over those of what was said before it.

@@ -90,3 +90,29 @@ long: start a timer for two months = missing: is required`), "\n") {
 		assert.Equal(t, want, got, "%s: %s", tool, said)
 	}
 }
+
+// TestAnHourOfTwoReadingsIsAskedForAndAnswered has answers that say the half of the day alone.
+func TestAnHourOfTwoReadingsIsAskedForAndAnswered(t *testing.T) {
+	t.Parallel()
+	const clock = `{"name":"table","description":"Reserve a table","examples":["a table please","einen Tisch bitte","une table"],
+		"schema":[{"parameter":"time","type":"string","format":"time","required":true,"ask":"At what time?"},{"parameter":"people","type":"integer","required":true,"ask":"For how many?"}]}`
+	const both = `{"name":"visit","description":"Arrange a visit","examples":["I want a visit"],"schema":[{"parameter":"start","type":"string","format":"date-time","required":true}]}`
+	tools := matchertest.InScope(t, matchertest.Scope, "r", clock, both)
+	ask := "table misses [time] at 9: 09:00 or 21:00?"
+	for _, said := range []struct{ first, asked, answer, made string }{
+		{"reserve a table at 9 for 4 people", ask, "in the evening", `table {"people":4,"time":"21:00"}`},
+		{"reserve a table at 9 for 4 people", ask, "the morning please", `table {"people":4,"time":"09:00"}`},
+		{"reserve a table at 9 for 4 people", ask, "pm", `table {"people":4,"time":"21:00"}`},
+		{"reserve a table at 9 for 4 people", ask, "21:00", `table {"people":4,"time":"21:00"}`},
+		{"reserve a table at 9 for 4 people", ask, "at ten in the morning", `table {"people":4,"time":"10:00"}`},
+		{"reserve a table at 9 for 4 people", ask, "no, at noon", `table {"people":4,"time":"12:00"}`},
+		{"reserve a table at 9 for 4 people", ask, "the evening is warm", ""},
+		{"reserve a table at 9", "table misses [time people] at 9: 09:00 or 21:00?", "in the evening", "table misses [people] For how many?"},
+		{"reserve a table for 4 people", "table misses [time] At what time?", "in the evening", ""},
+		{"einen Tisch um 9 für 4 Personen bitte", "table misses [time] um 9: 09:00 or 21:00?", "abends", `table {"people":4,"time":"21:00"}`},
+		{"une table à 9 pour 4 personnes", "table misses [time] à 9: 09:00 or 21:00?", "le soir", `table {"people":4,"time":"21:00"}`},
+		{"I want a visit tomorrow at 9", "visit misses [start] at 9: 09:00 or 21:00?", "in the morning", `visit {"start":"2026-11-21T09:00:00Z"}`},
+	} {
+		assert.Equal(t, []string{said.asked, said.made}, heldWith(t, tools, said.first, said.answer), "%s / %s", said.first, said.answer)
+	}
+}

@@ -36,7 +36,7 @@ func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.R
 	}
 	calls, why := h.hear()
 	for _, one := range calls {
-		found.take(one, h.read(one.said, one.Candidate).Why, request)
+		found.take(one, h.read(one.said, one.Candidate), request)
 	}
 	if len(calls) == 0 {
 		found.trace.Silent(why)
@@ -76,21 +76,20 @@ type finding struct {
 	trace *matcher.Trace
 }
 
-// take checks the values of a call and records it as matched or rejected. why says of parameters why a
-// number that was said is no value of them.
-func (r *finding) take(one wish, why map[string]string, request matcher.Request) {
+// take checks the values of a call and records it as matched or rejected. said is what its words say.
+func (r *finding) take(one wish, said reading, request matcher.Request) {
 	candidate, values := one.Candidate, one.values
 	checked := candidate.Tool.Params().Read(request.Complete(candidate, values))
 	for i, fault := range checked.Errors {
-		if said := why[fault.Parameter]; said != "" && slices.Contains(checked.Missing, fault.Parameter) {
-			checked.Errors[i].Detail += ": " + said
+		if why := said.Why[fault.Parameter]; why != "" && slices.Contains(checked.Missing, fault.Parameter) {
+			checked.Errors[i].Detail += ": " + why
 		}
 	}
 	call := r.trace.Add(matcher.Call{
 		Candidate: candidate, Name: candidate.Tool.Name, Arguments: values, Coerced: checked.Coerced, Errors: checked.Errors,
 	})
 	if len(checked.Errors) > 0 {
-		r.Rejected = append(r.Rejected, matcher.Rejected{Candidate: candidate, Values: checked.Values, Missing: checked.Missing, Errors: checked.Errors, Call: call})
+		r.Rejected = append(r.Rejected, matcher.Rejected{Candidate: candidate, Values: checked.Values, Missing: checked.Missing, Errors: checked.Errors, Asks: said.Asks, Call: call})
 		return
 	}
 	r.Matches = append(r.Matches, matcher.Match{Candidate: candidate, Values: checked.Values, Coerced: checked.Coerced, Call: call})

@@ -38,7 +38,12 @@ const (
 // held holds a conversation as a session does, and renders what came of each message.
 func held(t *testing.T, said ...string) []string {
 	t.Helper()
-	candidates := matchertest.InScope(t, matchertest.Scope, "hotel", lampOn, lampOff, windowOpen, windowClose, massage, massageOff, checkout, cleaning, taxiCall, fever, aircon)
+	return heldWith(t, matchertest.InScope(t, matchertest.Scope, "hotel", lampOn, lampOff, windowOpen, windowClose, massage, massageOff, checkout, cleaning, taxiCall, fever, aircon), said...)
+}
+
+// heldWith holds a conversation with other tools. A question for a value stands behind its tool.
+func heldWith(t *testing.T, candidates []matcher.Candidate, said ...string) []string {
+	t.Helper()
 	var history []matcher.Utterance
 	var begun []conversation.Begun
 	var outcomes []string
@@ -56,7 +61,7 @@ func held(t *testing.T, said ...string) []string {
 			lines = append(lines, match.Tool.Name+" "+string(values))
 		}
 		for _, rejected := range result.Rejected {
-			lines = append(lines, fmt.Sprintf("%s misses %v", rejected.Tool.Name, rejected.Missing))
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s misses %v %s", rejected.Tool.Name, rejected.Missing, rejected.Ask(rejected.Missing...))))
 		}
 		history, outcomes = append(history, utterance), append(outcomes, strings.Join(lines, "; "))
 	}

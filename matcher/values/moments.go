@@ -111,7 +111,9 @@ func (r *filler) tellReadings() {
 		}
 		for _, m := range all {
 			if len(m.Values) > 1 && m.Exact == "" && r.free(m.First, m.End) {
-				r.why[s.Name] = fmt.Sprintf("%q may be %s", r.withCue(m), strings.Join(m.Values, " or "))
+				both := strings.Join(m.Values, " or ")
+				r.why[s.Name] = fmt.Sprintf("%q may be %s", r.withCue(m), both)
+				r.asks[s.Name] = r.withCue(m) + ": " + both + "?"
 			}
 		}
 	}

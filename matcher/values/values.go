@@ -23,6 +23,8 @@ type Reading struct {
 	Taken  []bool         // by word: it is of a value
 	// Why says of a parameter why a number in the text is no value of it.
 	Why map[string]string
+	// Asks has a question for each parameter whose words have two readings: "at 9: 09:00 or 21:00?".
+	Asks map[string]string
 }
 
 // Of reads the values that the text gives for the tool's parameters.
@@ -34,7 +36,7 @@ func Of(said *moment.Text, tool *repositories.Tool) Reading {
 	} {
 		read()
 	}
-	return Reading{said, r.values, r.taken, r.why}
+	return Reading{said, r.values, r.taken, r.why, r.asks}
 }
 
 // filler is the state of reading one text's values. Each reader marks the words that it
@@ -47,10 +49,11 @@ type filler struct {
 	listedAt map[int]bool // the words at which a listed value begins that was taken
 	values   map[string]any
 	why      map[string]string // by name: why a number is no value of a parameter
+	asks     map[string]string // by name: which of two readings is meant
 }
 
 func newFiller(said *moment.Text, tool *repositories.Tool) *filler {
-	r := &filler{Text: said, asked: askedBy(tool), values: map[string]any{}, listedAt: map[int]bool{}, why: map[string]string{}}
+	r := &filler{Text: said, asked: askedBy(tool), values: map[string]any{}, listedAt: map[int]bool{}, why: map[string]string{}, asks: map[string]string{}}
 	r.taken, r.open = make([]bool, len(said.Words)), r.all
 	return r
 }

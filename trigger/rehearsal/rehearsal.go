@@ -276,7 +276,7 @@ func (c *Conversation) replyTo(result matcher.Result, fires []matcher.Match) str
 		return ""
 	}
 	for _, rejected := range result.Rejected {
-		if ask := rejected.Tool.Params().Ask(conversation.Faulty(rejected.Missing, rejected.Errors)...); ask != "" {
+		if ask := rejected.Ask(conversation.Faulty(rejected.Missing, rejected.Errors)...); ask != "" {
 			return ask
 		}
 	}
