@@ -82,7 +82,7 @@ func whatNobodyTakesBack(verb []string, tool *repositories.Tool) string {
 // hasAmount reports whether a parameter is named for an amount.
 func hasAmount(tool *repositories.Tool) bool {
 	return slices.ContainsFunc(tool.Params().Names(), func(name string) bool {
-		return slices.ContainsFunc(text.Split(text.Identifier(name)), func(w text.Word) bool { return text.AmountNames.Has(w.Norm) })
+		return slices.ContainsFunc(text.Split(text.Identifier(name)), func(w text.Word) bool { return w.Is(text.AmountNames) })
 	})
 }
 

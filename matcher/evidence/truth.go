@@ -39,7 +39,7 @@ func (s *search) truth(i int, want *forms) (span, bool) {
 func topicOf(name []text.Word) map[string]bool {
 	topic := map[string]bool{}
 	for _, w := range name {
-		if !text.BooleanWords.Has(w.Norm) && !text.StopWords.Has(w.Norm) {
+		if !w.Is(text.BooleanWords, text.StopWords) {
 			topic[w.Stem] = true
 		}
 	}
@@ -100,7 +100,7 @@ func (s *search) reply(i int) (yes bool, found span, ok bool) {
 	const beginning = 6
 	words := s.messages[i].readers(s.request.Now)[0].Words
 	for _, w := range words[:min(len(words), beginning)] {
-		if yes := text.AffirmingWords.Has(w.Norm); yes || text.RefusingWords.Has(w.Norm) {
+		if yes := w.Is(text.AffirmingWords); yes || w.Is(text.RefusingWords) {
 			return yes, span{w.Start, w.End}, true
 		}
 	}

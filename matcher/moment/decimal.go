@@ -98,7 +98,7 @@ func (r *Text) unless(value, first, end int) (int, int) {
 	if end-first != 1 || r.Words[first].Norm != "one" {
 		return value, end
 	}
-	counts := end < len(r.Words) && !text.StopWords.Has(r.Words[end].Norm) && strings.TrimSpace(r.Gap(first)) == "" && r.Words[end].Norm != "way"
+	counts := end < len(r.Words) && !r.Words[end].Is(text.StopWords) && strings.TrimSpace(r.Gap(first)) == "" && r.Words[end].Norm != "way"
 	if !counts {
 		return 0, first
 	}

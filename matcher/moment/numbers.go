@@ -252,12 +252,12 @@ func WithoutMarks(norm string) string {
 // aloneNumber reads a text that is a number alone, apart from a currency or a unit. An ordinal
 // word does not count: "second" is a class before it is a 2.
 func (r *Text) aloneNumber() (values []string) {
-	if len(r.Words) == 0 || text.Ordinals.Has(r.Words[len(r.Words)-1].Norm) {
+	if len(r.Words) == 0 || r.Words[len(r.Words)-1].Is(text.Ordinals) {
 		return nil
 	}
 	for _, found := range r.Numbers(0) {
 		rest := r.Words[found.End:]
-		if !slices.ContainsFunc(rest, func(w text.Word) bool { return !text.Units[w.Stem] && !text.Currencies.Has(w.Norm) }) {
+		if !slices.ContainsFunc(rest, func(w text.Word) bool { return !text.Units[w.Stem] && !w.Is(text.Currencies) }) {
 			values = append(values, found.Values...)
 		}
 	}

@@ -35,7 +35,7 @@ func (h *hearing) answers(said text.Correction) (wish, bool) {
 // which half of the day is meant: "at 9", and then "in the evening".
 func (h *hearing) halves(said string) (wish, bool) {
 	words := text.Split(said)
-	if !slices.ContainsFunc(words, halfOfDay) || slices.ContainsFunc(words, func(w text.Word) bool { return !halfOfDay(w) && !isGrammar(w) && !text.PoliteWords.Has(w.Norm) }) {
+	if !slices.ContainsFunc(words, halfOfDay) || slices.ContainsFunc(words, func(w text.Word) bool { return !halfOfDay(w) && !isGrammar(w) && !w.Is(text.PoliteWords) }) {
 		return wish{}, false
 	}
 	for _, begun := range h.request.Unfinished {
@@ -124,10 +124,10 @@ func onlyAnswer(u matcher.Unfinished, said string) (string, bool) {
 		return "", false
 	}
 	first, end := 0, len(words)
-	for first < end && (text.Hesitations.Has(words[first].Norm) || text.Fillers.Has(words[first].Norm) || bringsValue(words[first])) {
+	for first < end && (words[first].Is(text.Hesitations, text.Fillers) || bringsValue(words[first])) {
 		first++
 	}
-	for end > first && text.PoliteWords.Has(words[end-1].Norm) {
+	for end > first && words[end-1].Is(text.PoliteWords) {
 		end--
 	}
 	if first == end || end-first > maxAnswerWords || !takesAnyText(u, u.Missing[0]) {
@@ -142,12 +142,12 @@ func onlyAnswer(u matcher.Unfinished, said string) (string, bool) {
 
 // bringsValue reports whether a word only brings the value that follows it: "for Peter".
 func bringsValue(w text.Word) bool {
-	return text.DestinationCues.Has(w.Norm) || text.PersonCues.Has(w.Norm) || text.NamedPlaceCues.Has(w.Norm)
+	return w.Is(text.DestinationCues, text.PersonCues, text.NamedPlaceCues)
 }
 
 // declines reports whether a text thanks, parts or says no.
 func declines(words []text.Word) bool {
-	return slices.ContainsFunc(words, func(w text.Word) bool { return text.PartingWords.Has(w.Norm) || text.Negations.Has(w.Norm) })
+	return text.AnyIs(words, text.PartingWords, text.Negations)
 }
 
 // takesAnyText reports whether any words can be the value of a parameter.

@@ -68,7 +68,7 @@ func patternOf(example marks.Example) (p pattern) {
 		if len(left) == 0 || w.Start < left[0].From {
 			p.parts = append(p.parts, piece{word: w.Norm})
 			p.own++
-			p.speaks = p.speaks || isThing(w) || text.ActionVerbs.Has(w.Norm)
+			p.speaks = p.speaks || isThing(w) || w.Is(text.ActionVerbs)
 			continue
 		}
 		if last := len(p.parts) - 1; last >= 0 && p.parts[last].mark == &left[0] {
@@ -82,10 +82,10 @@ func patternOf(example marks.Example) (p pattern) {
 
 // plainly are the words without politeness before and after them.
 func plainly(words []text.Word) []text.Word {
-	for len(words) > 0 && text.PoliteWords.Has(words[0].Norm) {
+	for len(words) > 0 && words[0].Is(text.PoliteWords) {
 		words = words[1:]
 	}
-	for len(words) > 0 && text.PoliteWords.Has(words[len(words)-1].Norm) {
+	for len(words) > 0 && words[len(words)-1].Is(text.PoliteWords) {
 		words = words[:len(words)-1]
 	}
 	return words
@@ -128,14 +128,14 @@ func (u utterance) fits(parts []piece, at int, fills []fill) ([]fill, bool) {
 }
 
 // denies reports whether a word takes back or asks for what it stands beside.
-func denies(w text.Word) bool { return text.Negations.Has(w.Norm) || text.QuestionWords.Has(w.Norm) }
+func denies(w text.Word) bool { return w.Is(text.Negations, text.QuestionWords) }
 
 // bounds reports whether a value may begin or end with a word: "note that it rains" has not "that it
 // rains", but "L-thyroxine" has its first letter, though that is a word of French.
 func (u utterance) bounds(at int) bool {
 	w := u.words[at]
 	joined := strings.HasPrefix(u.said[w.End:], "-") || strings.HasSuffix(u.said[:w.Start], "-")
-	return joined || !text.StopWords.Has(w.Norm) && !text.PoliteWords.Has(w.Norm)
+	return joined || !w.Is(text.StopWords, text.PoliteWords)
 }
 
 // same reports whether the message says the example's own words in the place.

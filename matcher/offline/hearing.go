@@ -66,7 +66,7 @@ func (h *hearing) hear() ([]wish, string) {
 		}
 	}
 	calls, why := h.calls(said)
-	if said.Marked && said.Before == "" && !slices.ContainsFunc(text.Split(said.After), func(w text.Word) bool { return isThing(w) || text.ActionVerbs.Has(w.Norm) }) {
+	if said.Marked && said.Before == "" && !slices.ContainsFunc(text.Split(said.After), func(w text.Word) bool { return isThing(w) || w.Is(text.ActionVerbs) }) {
 		calls, why = nil, "the message corrects what was said before, and it is not clear what"
 	}
 	if len(calls) > 0 {
@@ -118,7 +118,7 @@ func (h *hearing) repaired(said text.Correction) ([]wish, string) {
 
 // withoutArticle is a text that names a thing, as one does in an order: "the light" tells nothing of it.
 func withoutArticle(said string) string {
-	if words := text.Split(said); len(words) > 1 && text.Articles.Has(words[0].Norm) {
+	if words := text.Split(said); len(words) > 1 && words[0].Is(text.Articles) {
 		return said[words[1].Start:]
 	}
 	return said

@@ -55,7 +55,7 @@ func (o *Matcher) Certain(request matcher.Request) (matcher.Result, bool) {
 		return matcher.Result{}, false
 	}
 	words := text.Split(request.Text)
-	if slices.ContainsFunc(words, func(w text.Word) bool { return text.Negations.Has(w.Norm) }) {
+	if text.AnyIs(words, text.Negations) {
 		return matcher.Result{}, false
 	}
 	judged := decideAt(confidence.Sure, o.indexes.Of(request), request, words)

@@ -27,16 +27,14 @@ const reach = 6
 func oppositionOf(said string, words []text.Word) (o opposition) {
 	for i, w := range words {
 		switch {
-		case text.UndoingWords.Has(w.Norm), text.DroppingWords.Has(w.Norm) && i+1 < len(words) && isDefinite(words[i+1]):
+		case w.Is(text.UndoingWords), w.Is(text.DroppingWords) && i+1 < len(words) && isDefinite(words[i+1]):
 			o.undoes = append(o.undoes, phrase{w, w})
-		case text.AlteringWords.Has(w.Norm):
+		case w.Is(text.AlteringWords):
 			o.alters = append(o.alters, phrase{w, w})
-		case text.Negations.Has(w.Norm) && !text.Articles.Has(w.Norm) && !idle(words, i):
+		case w.Is(text.Negations) && !w.Is(text.Articles) && !idle(words, i):
 			denied := clause(said, words, i)
 			o.denied = append(o.denied, denied...)
-			o.declines = o.declines || slices.ContainsFunc(denied, isDefinite) && slices.ContainsFunc(denied, func(w text.Word) bool {
-				return text.AttendingVerbs.Has(w.Norm) || text.WantingWords.Has(w.Norm)
-			})
+			o.declines = o.declines || slices.ContainsFunc(denied, isDefinite) && text.AnyIs(denied, text.AttendingVerbs, text.WantingWords)
 		}
 		for at, second := range words[i+1 : min(len(words), i+2+reach)] {
 			if w.Norm == "get" && slices.ContainsFunc(words[i+1:i+1+at], text.PastForm) {
@@ -55,18 +53,18 @@ func oppositionOf(said string, words []text.Word) (o opposition) {
 }
 
 // finds reports whether a word is a verb of knowing, which has an "out" of its own.
-func finds(w text.Word) bool { return text.KnowingWords.Has(w.Norm) && !text.Auxiliaries.Has(w.Norm) }
+func finds(w text.Word) bool { return w.Is(text.KnowingWords) && !w.Is(text.Auxiliaries) }
 
 // idle reports whether the negation at i denies no verb: "why not", "can't I have", "not only", "for
 // not more than 20".
 func idle(words []text.Word, i int) bool {
-	if i+1 < len(words) && (text.UnlessWords.Has(words[i+1].Norm) || text.PolitePersons.Has(words[i+1].Norm)) || i > 0 && text.UnlessWords.Has(words[i-1].Norm) {
+	if i+1 < len(words) && (words[i+1].Is(text.UnlessWords, text.PolitePersons)) || i > 0 && words[i-1].Is(text.UnlessWords) {
 		return true
 	}
-	if i > 0 && text.PastWords.Has(words[i-1].Norm) {
+	if i > 0 && words[i-1].Is(text.PastWords) {
 		return true // "I did not like it"
 	}
-	return !text.Negations.Foreign(words[i].Norm) && i > 0 && !text.Auxiliaries.Has(words[i-1].Norm) && !text.PoliteWords.Has(words[i-1].Norm)
+	return !words[i].IsForeign(text.Negations) && i > 0 && !words[i-1].Is(text.Auxiliaries, text.PoliteWords)
 }
 
 // clause is what stands around the word at i, up to the next pauses.
@@ -126,8 +124,8 @@ func (o opposition) unasked(p *retrieval.Document, words []text.Word) bool {
 		return false
 	}
 	return !slices.ContainsFunc(words, func(w text.Word) bool {
-		return w.Stem == p.Undoes || text.DroppingWords.Has(w.Norm) || undoing[w.Stem] || text.Negations.Has(w.Norm) && text.Articles.Has(w.Norm) ||
-			p.Known[w.Stem] && isContent(w) && !isThing(w) && !text.StopWords.Has(w.Norm) && !text.CalendarWords.Has(w.Norm) && !text.GettingVerbs.Has(w.Norm)
+		return w.Stem == p.Undoes || w.Is(text.DroppingWords) || undoing[w.Stem] || w.Is(text.Negations) && w.Is(text.Articles) ||
+			p.Known[w.Stem] && isContent(w) && !isThing(w) && !w.Is(text.StopWords, text.CalendarWords, text.GettingVerbs)
 	})
 }
 
@@ -136,8 +134,8 @@ func (o opposition) unasked(p *retrieval.Document, words []text.Word) bool {
 // Termin verlegen". It is empty where the verb is one of getting, or one that the tool knows.
 func otherAct(p *retrieval.Document, words []text.Word) string {
 	gets := func(w text.Word) bool {
-		return text.GettingVerbs.Has(w.Norm) || text.GivingVerbs.Has(w.Norm) || text.PoliteWords.Has(w.Norm) || text.Fillers.Has(w.Norm) ||
-			text.WishWords.Has(w.Norm) || p.Known[w.Stem] || p.Relates(w) || strings.HasSuffix(w.Norm, "ly")
+		return w.Is(text.GettingVerbs, text.GivingVerbs, text.PoliteWords, text.Fillers) ||
+			w.Is(text.WishWords) || p.Known[w.Stem] || p.Relates(w) || strings.HasSuffix(w.Norm, "ly")
 	}
 	named := func(w text.Word) bool { return p.Name[w.Stem] }
 	for at, w := range words {
@@ -159,7 +157,7 @@ func otherAct(p *retrieval.Document, words []text.Word) string {
 
 // isVerb reports whether a word is a verb that says by itself what is to be done.
 func isVerb(w text.Word) bool {
-	return text.ActionVerbs.Has(w.Norm) && !text.LightVerbs.Has(w.Norm) && !text.StopWords.Has(w.Norm) && !text.RequestWords.Has(w.Norm) && !text.GettingVerbs.Has(w.Norm)
+	return w.Is(text.ActionVerbs) && !w.Is(text.LightVerbs, text.StopWords, text.RequestWords, text.GettingVerbs)
 }
 
 // nameReach is how many words after "my" or "the" the thing is named.
@@ -167,13 +165,13 @@ const nameReach = 3
 
 // receives reports whether a thing that follows is where something else is put: "milk on my list".
 func receives(w text.Word) bool {
-	return text.TargetCues.Has(w.Norm) && !text.OfWords.Has(w.Norm) && !text.OriginCues.Has(w.Norm) && !text.UndoingPairs.Has("take "+w.Norm)
+	return w.Is(text.TargetCues) && !w.Is(text.OfWords, text.OriginCues) && !text.UndoingPairs.Has("take "+w.Norm)
 }
 
 // lastOf is the last word that is more than grammar, a time or a number.
 func lastOf(words []text.Word) (text.Word, bool) {
 	for _, w := range slices.Backward(words) {
-		if !text.StopWords.Has(w.Norm) && !text.CalendarWords.Has(w.Norm) && !isNumber(w) {
+		if !w.Is(text.StopWords, text.CalendarWords) && !isNumber(w) {
 			return w, true
 		}
 	}
@@ -182,11 +180,11 @@ func lastOf(words []text.Word) (text.Word, bool) {
 
 // modal reports whether a word is one after which German has its verb at the end.
 func modal(w text.Word) bool {
-	return text.WishWords.Foreign(w.Norm) || text.PoliteVerbs.Foreign(w.Norm) || text.RequestWords.Foreign(w.Norm)
+	return w.IsForeign(text.WishWords) || w.IsForeign(text.PoliteVerbs) || w.IsForeign(text.RequestWords)
 }
 
 // isDefinite reports whether a thing follows that there is already.
-func isDefinite(w text.Word) bool { return text.Definites.Has(w.Norm) }
+func isDefinite(w text.Word) bool { return w.Is(text.Definites) }
 
 // unopposedBy leaves out the tools that give what a message wants to be rid of, where another tool
 // that is near does what it asks for.
@@ -222,7 +220,7 @@ func wanted(p *retrieval.Document, words []text.Word) bool {
 		if finds(w) || text.IsSubject(w) && !p.Known[w.Stem] {
 			return false // "check that I have an appointment"
 		}
-		if text.IndefiniteWords.Has(w.Norm) && slices.ContainsFunc(words[i+1:min(i+1+nameReach, len(words))], func(w text.Word) bool { return p.Name[w.Stem] && isThing(w) }) {
+		if w.Is(text.IndefiniteWords) && slices.ContainsFunc(words[i+1:min(i+1+nameReach, len(words))], func(w text.Word) bool { return p.Name[w.Stem] && isThing(w) }) {
 			return true
 		}
 	}
@@ -260,7 +258,7 @@ func (o opposition) inWordsOf(nearest []retrieval.Near, words []text.Word) ([]te
 	for _, w := range words {
 		switch w {
 		case said.first:
-			w.Norm, w.Stem = p.Undoes, p.Undoes
+			w = w.As(p.Undoes, p.Undoes)
 		case said.second:
 			continue
 		}

@@ -37,11 +37,11 @@ func (r reading) whole() bool {
 // brings reports whether the word at a place is a preposition of a value, as "on" in "on Monday",
 // and not one side of a thing, as in "switch on".
 func (r reading) brings(i int) bool {
-	if !sided[r.Words[i].Norm] || !text.StopWords.Has(r.Words[i].Norm) {
+	if !sided[r.Words[i].Norm] || !r.Words[i].Is(text.StopWords) {
 		return false
 	}
 	next := i + 1
-	if next < len(r.Words) && text.StopWords.Has(r.Words[next].Norm) && !r.Taken[next] {
+	if next < len(r.Words) && r.Words[next].Is(text.StopWords) && !r.Taken[next] {
 		next++
 	}
 	return next < len(r.Words) && r.Taken[next]
@@ -49,7 +49,7 @@ func (r reading) brings(i int) bool {
 
 // isGrammar reports whether a word says nothing of its own beside a value.
 func isGrammar(w text.Word) bool {
-	if text.Negations.Has(w.Norm) || text.PastWords.Has(w.Norm) || directions[w.Norm] || isNumber(w) {
+	if w.Is(text.Negations, text.PastWords) || directions[w.Norm] || isNumber(w) {
 		return false
 	}
 	for _, list := range []text.List{
@@ -64,7 +64,7 @@ func isGrammar(w text.Word) bool {
 }
 
 func isNumber(w text.Word) bool {
-	if text.Homographs.Has(w.Norm) {
+	if w.Is(text.Homographs) {
 		return false
 	}
 	_, spelled := text.NumberWords.Number(w.Norm)
@@ -96,14 +96,14 @@ func (r reading) speaksOf(w text.Word) bool {
 			return true
 		}
 	}
-	return text.IsSubject(w) && !text.ActionVerbs.Has(w.Norm) && text.Subjects(r.Tool.Description)[w.Stem]
+	return text.IsSubject(w) && !w.Is(text.ActionVerbs) && text.Subjects(r.Tool.Description)[w.Stem]
 }
 
 // leaveRanges takes back a number that is one end of a range: "between 20 and 22" is neither. A
 // tool that takes both ends keeps them.
 func (r reading) leaveRanges() {
 	for i := range r.Words {
-		if !text.BetweenWords.Has(r.Words[i].Norm) {
+		if !r.Words[i].Is(text.BetweenWords) {
 			continue
 		}
 		var ends []string
@@ -168,8 +168,8 @@ func doing(tool *repositories.Tool) map[string]bool { return titleOf(tool).doing
 
 // isThing reports whether a word names a thing.
 func isThing(w text.Word) bool {
-	return text.IsSubject(w) && !text.ActionVerbs.Has(w.Norm) && !text.LightVerbs.Has(w.Norm) && !text.EverythingWords.Has(w.Norm) &&
-		!directions[w.Norm] && !text.UndoingWords.Has(w.Norm) && !text.DroppingWords.Has(w.Norm) && !isNumber(w) && !isGrammar(w)
+	return text.IsSubject(w) && !w.Is(text.ActionVerbs, text.LightVerbs, text.EverythingWords) &&
+		!directions[w.Norm] && !w.Is(text.UndoingWords, text.DroppingWords) && !isNumber(w) && !isGrammar(w)
 }
 
 // shares counts the members that two sets have in common.
@@ -219,9 +219,9 @@ func (r reading) joins(first, end int, last bool) bool {
 	and := !last
 	for _, w := range r.Words[first:end] {
 		switch {
-		case text.JoiningPhrases.Has(w.Norm) || text.AdditionPhrases.Has(w.Norm):
+		case w.Is(text.JoiningPhrases, text.AdditionPhrases):
 			and = true
-		case !text.StopWords.Has(w.Norm) && !text.Articles.Has(w.Norm) && !text.SuitingWords.Has(w.Norm) || directions[w.Norm]:
+		case !w.Is(text.StopWords, text.Articles, text.SuitingWords) || directions[w.Norm]:
 			return false
 		}
 	}

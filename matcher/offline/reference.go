@@ -69,7 +69,7 @@ func (h *hearing) changes(last wish, said text.Correction) (wish, bool) {
 // thing again: "no tank B", after "fill tank A". "No sugar" denies what it names.
 func otherwise(last wish, said text.Correction) text.Correction {
 	words, before := text.Split(said.After), text.Split(last.said)
-	if said.Marked || len(words) < 3 || !text.Refusals.Has(words[0].Norm) {
+	if said.Marked || len(words) < 3 || !words[0].Is(text.Refusals) {
 		return said
 	}
 	if isThing(words[1]) && slices.ContainsFunc(before, func(w text.Word) bool { return w.Stem == words[1].Stem }) {
@@ -94,18 +94,18 @@ func known(one wish) map[string]any {
 func (h *hearing) freely(last wish, rest string, said text.Correction) (value, name string, ok bool) {
 	words := text.Split(rest)
 	first := 0
-	for first < len(words) && (text.StopWords.Has(words[first].Norm) && !text.Articles.Has(words[first].Norm) || text.Hesitations.Has(words[first].Norm)) {
+	for first < len(words) && (words[first].Is(text.StopWords) && !words[first].Is(text.Articles) || words[first].Is(text.Hesitations)) {
 		first++
 	}
 	end := len(words)
-	for end > first && (text.PoliteWords.Has(words[end-1].Norm) || text.AdditionPhrases.Has(words[end-1].Norm)) {
+	for end > first && (words[end-1].Is(text.PoliteWords, text.AdditionPhrases)) {
 		end--
 	}
 	if len(moments(h.text(rest))) > 0 {
 		return "", "", false
 	}
 	if slices.ContainsFunc(words, func(w text.Word) bool {
-		return text.TimeUnits.Has(w.Norm) || text.Units[w.Stem] || text.Currencies.Has(w.Norm)
+		return w.Is(text.TimeUnits) || text.Units[w.Stem] || w.Is(text.Currencies)
 	}) {
 		return "", "", false
 	}
@@ -121,7 +121,7 @@ func (h *hearing) freely(last wish, rest string, said text.Correction) (value, n
 
 // namesATool reports whether a text speaks of what another tool is for.
 func (h *hearing) namesATool(words []text.Word, last wish) bool {
-	if slices.ContainsFunc(words, func(w text.Word) bool { return text.ActionVerbs.Has(w.Norm) && !isGrammar(w) }) {
+	if slices.ContainsFunc(words, func(w text.Word) bool { return w.Is(text.ActionVerbs) && !isGrammar(w) }) {
 		return true
 	}
 	for _, near := range h.scope.Nearest(words, confidence.Compared) {
@@ -227,7 +227,7 @@ func (h *hearing) sibling(last wish, said string, content []text.Word, meant fun
 // that can be taken, and the old one was not meant.
 func inherits(last, one wish) wish {
 	words := text.Split(one.said)
-	back := slices.ContainsFunc(words, func(w text.Word) bool { return text.Pronouns.Has(w.Norm) })
+	back := text.AnyIs(words, text.Pronouns)
 	if !back || slices.ContainsFunc(words, isNumber) || shares(things(one.Tool), things(last.Tool)) == 0 {
 		return one
 	}
@@ -254,7 +254,7 @@ func contentOf(words []text.Word) []text.Word {
 }
 
 func isContent(w text.Word) bool {
-	return directions[w.Norm] || !isGrammar(w) && !text.LightVerbs.Has(w.Norm)
+	return directions[w.Norm] || !isGrammar(w) && !w.Is(text.LightVerbs)
 }
 
 // refersBack reports whether a text speaks of a thing that it does not name: it has a pronoun or
@@ -265,7 +265,7 @@ func refersBack(words []text.Word) bool {
 		if isThing(w) {
 			return false
 		}
-		refers = refers || text.Pronouns.Has(w.Norm) && !directions[w.Norm] || text.AgainPhrases.PhraseAt(words, i) > 0
+		refers = refers || w.Is(text.Pronouns) && !directions[w.Norm] || text.AgainPhrases.PhraseAt(words, i) > 0
 	}
 	return refers
 }
@@ -278,7 +278,7 @@ func isAddition(said string) bool {
 		return true
 	}
 	end := len(words)
-	for end > 0 && text.PoliteWords.Has(words[end-1].Norm) {
+	for end > 0 && words[end-1].Is(text.PoliteWords) {
 		end--
 	}
 	return text.AdditionPhrases.PhraseBefore(words, end) > 0

@@ -76,13 +76,13 @@ func (r reading) bare(p *retrieval.Document) bool {
 func (r reading) vague() bool {
 	mood := text.MoodOf(r.Source, r.Words)
 	wished := mood == text.Wish && slices.ContainsFunc(r.Words, func(w text.Word) bool {
-		return text.Persons.Has(w.Norm) && !text.Articles.Has(w.Norm) && !text.Pronouns.Has(w.Norm)
+		return w.Is(text.Persons) && !w.Is(text.Articles, text.Pronouns)
 	})
 	if len(r.Values) > 0 || len(things(r.Tool)) == 0 || mood == text.Question || wished {
 		return false
 	}
 	if slices.ContainsFunc(r.Words, func(w text.Word) bool {
-		return isThing(w) || isNumber(w) || !isContent(w) && !isGrammar(w) && !text.LightVerbs.Has(w.Norm)
+		return isThing(w) || isNumber(w) || !isContent(w) && !isGrammar(w) && !w.Is(text.LightVerbs)
 	}) {
 		return false
 	}
@@ -95,7 +95,7 @@ func (r reading) vague() bool {
 // ambiguous reports whether a text is nothing but values that other tools take as well.
 func (r reading) ambiguous(others []reading) bool {
 	for i, w := range r.Words {
-		if !r.Taken[i] && !r.brings(i) && (!isGrammar(w) || text.QuestionWords.Has(w.Norm) || text.RequestWords.Has(w.Norm) || text.Persons.Has(w.Norm) && !text.Articles.Has(w.Norm)) {
+		if !r.Taken[i] && !r.brings(i) && (!isGrammar(w) || w.Is(text.QuestionWords, text.RequestWords, text.Persons) && !w.Is(text.Articles)) {
 			return false
 		}
 	}
@@ -203,7 +203,7 @@ func (r reading) putOff() bool {
 // near reports whether a day is named by how near it is. Who means today says so: "on Monday"
 // is another Monday, or is said by somebody who does not mean now.
 func (r reading) near(m moment.Reading) bool {
-	return slices.ContainsFunc(r.Words[m.First:m.End], func(w text.Word) bool { return text.NearDays.Has(w.Norm) })
+	return text.AnyIs(r.Words[m.First:m.End], text.NearDays)
 }
 
 // timed reports whether the tool has a place for a time, or its examples name times.

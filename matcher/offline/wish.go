@@ -23,7 +23,7 @@ func spokenInPart(p *retrieval.Document, said string) bool {
 		part = withoutJoint(part)
 		words := text.Split(part)
 		m := text.MoodOf(part, words)
-		named := len(words) > 2 && p.Name[words[0].Stem] && text.Articles.Has(words[1].Norm) // "sound the horn"
+		named := len(words) > 2 && p.Name[words[0].Stem] && words[1].Is(text.Articles) // "sound the horn"
 		if m == text.Statement || m == text.Fragment && !orders(words) && !named || !p.Called(m, words) {
 			return false
 		}
@@ -34,7 +34,7 @@ func spokenInPart(p *retrieval.Document, said string) bool {
 // orders reports whether a text begins with a verb, as an order does.
 func orders(words []text.Word) bool {
 	first := text.Opening(words)
-	return first >= 0 && (text.ActionVerbs.Has(words[first].Norm) || text.LightVerbs.Has(words[first].Norm))
+	return first >= 0 && (words[first].Is(text.ActionVerbs, text.LightVerbs))
 }
 
 // refuses reports whether the text says that the thing is not wanted, or wants it
@@ -46,16 +46,16 @@ func refuses(p *retrieval.Document, words []text.Word) bool {
 	}
 	begun := false // a word with a subject stands before
 	for i, w := range words {
-		if isSide(words, i) && contradicts(p, w) || text.TroubleWords.Has(w.Norm) && p.Known[w.Stem] && deniedBefore(words, i) {
+		if isSide(words, i) && contradicts(p, w) || w.Is(text.TroubleWords) && p.Known[w.Stem] && deniedBefore(words, i) {
 			return true
 		}
-		if text.UndoingWords.Has(w.Norm) && !p.Known[w.Stem] {
+		if w.Is(text.UndoingWords) && !p.Known[w.Stem] {
 			return true
 		}
-		if text.DroppingWords.Has(w.Norm) && !begun && !p.Known[w.Stem] {
+		if w.Is(text.DroppingWords) && !begun && !p.Known[w.Stem] {
 			return true
 		}
-		if text.Negations.Has(w.Norm) && !p.Known[w.Stem] && negates(p, words, i) {
+		if w.Is(text.Negations) && !p.Known[w.Stem] && negates(p, words, i) {
 			return true
 		}
 		begun = begun || text.IsSubject(w)
@@ -66,7 +66,7 @@ func refuses(p *retrieval.Document, words []text.Word) bool {
 // deniedBefore reports whether a negation stands right before the word at i: "nicht verloren", "not been
 // stolen".
 func deniedBefore(words []text.Word, i int) bool {
-	return slices.ContainsFunc(words[max(0, i-2):i], func(w text.Word) bool { return text.Negations.Has(w.Norm) })
+	return text.AnyIs(words[max(0, i-2):i], text.Negations)
 }
 
 // contradicts reports whether the word is the opposite of one that the tool is named
@@ -86,7 +86,7 @@ func contradicts(p *retrieval.Document, w text.Word) bool {
 // undoes reports whether the text wants something undone and the tool does that.
 func undoes(p *retrieval.Document, words []text.Word) bool {
 	for _, w := range words {
-		if text.UndoingWords.Has(w.Norm) && p.Known[w.Stem] || p.Drops && text.DroppingWords.Has(w.Norm) {
+		if w.Is(text.UndoingWords) && p.Known[w.Stem] || p.Drops && w.Is(text.DroppingWords) {
 			return true
 		}
 	}
@@ -102,14 +102,14 @@ func forbids(before []text.Word) bool {
 // negates reports whether the negation at i is of a wish or of what the tool does:
 // "do not want", "no appointment", but not "I can not find" or "I do not know".
 func negates(p *retrieval.Document, words []text.Word, i int) bool {
-	if i == 0 || words[i].Norm == "never" || text.Negations.Foreign(words[i].Norm) || forbids(words[:i]) {
+	if i == 0 || words[i].Norm == "never" || words[i].IsForeign(text.Negations) || forbids(words[:i]) {
 		return true
 	}
-	if text.UnableWords.Has(words[i-1].Norm) || words[i-1].Norm == "or" {
+	if words[i-1].Is(text.UnableWords) || words[i-1].Norm == "or" {
 		return false
 	}
 	for _, w := range words[i+1 : min(i+4, len(words))] {
-		if text.WantingWords.Has(w.Norm) || p.Name[w.Stem] {
+		if w.Is(text.WantingWords) || p.Name[w.Stem] {
 			return true
 		}
 	}
@@ -122,7 +122,7 @@ func thanks(p *retrieval.Document, words []text.Word, m text.Mood) bool {
 		return false
 	}
 	for _, w := range words {
-		if text.PartingWords.Has(w.Norm) && !p.Known[w.Stem] {
+		if w.Is(text.PartingWords) && !p.Known[w.Stem] {
 			return true
 		}
 	}
@@ -148,7 +148,7 @@ func mutual(pairs []string) map[string][]string {
 func unopposed(nearest []retrieval.Near, said string, words []text.Word) []retrieval.Near {
 	var sides []text.Word
 	for i, w := range words {
-		if isSide(words, i) || text.DroppingWords.Has(w.Norm) && i+1 < len(words) && isDefinite(words[i+1]) {
+		if isSide(words, i) || w.Is(text.DroppingWords) && i+1 < len(words) && isDefinite(words[i+1]) {
 			sides = append(sides, words[i])
 		}
 	}
@@ -179,7 +179,7 @@ func sameThing(p, q *retrieval.Document, words []text.Word) bool {
 // onSide reports whether a tool's name or description says that it puts a thing on the side that a word
 // is of.
 func onSide(p *retrieval.Document, w text.Word) bool {
-	return p.Title[w.Stem] || p.Drops && text.DroppingWords.Has(w.Norm)
+	return p.Title[w.Stem] || p.Drops && w.Is(text.DroppingWords)
 }
 
 // isSide reports whether the word at i says on which side of something a thing is to be: "off", and not
@@ -187,12 +187,12 @@ func onSide(p *retrieval.Document, w text.Word) bool {
 func isSide(words []text.Word, i int) bool {
 	w, last := words[i], i == len(words)-1
 	switch {
-	case !sided[w.Norm], text.Articles.Has(w.Norm) && !last: // the English "an"
+	case !sided[w.Norm], w.Is(text.Articles) && !last: // the English "an"
 		return false
-	case !last && (text.CalendarWords.Has(words[i+1].Norm) || isNumber(words[i+1])):
+	case !last && (words[i+1].Is(text.CalendarWords) || isNumber(words[i+1])):
 		return false
 	}
-	return last || i == 0 || !text.StopWords.Has(w.Norm) || !text.Articles.Has(words[i+1].Norm) || text.LightVerbs.Has(words[i-1].Norm)
+	return last || i == 0 || !w.Is(text.StopWords) || !words[i+1].Is(text.Articles) || words[i-1].Is(text.LightVerbs)
 }
 
 // sideOf says how much a tool's words speak for the side of a thing that a word is: they have the

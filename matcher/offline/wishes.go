@@ -86,7 +86,7 @@ func ofOneTool(calls []wish) bool {
 // the name of a thing.
 func hasVerb(words []text.Word) bool {
 	return slices.ContainsFunc(words, func(w text.Word) bool {
-		return text.QuestionWords.Has(w.Norm) || text.Persons.Has(w.Norm) && !text.Articles.Has(w.Norm) && !text.Pronouns.Has(w.Norm)
+		return w.Is(text.QuestionWords, text.Persons) && !w.Is(text.Articles, text.Pronouns)
 	})
 }
 

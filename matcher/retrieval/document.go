@@ -54,10 +54,10 @@ func newDocument(tool *repositories.Tool) Document {
 	}
 	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
 		p.Title[w.Stem] = true
-		p.Drops = p.Drops || text.DroppingWords.Has(w.Norm) && text.ActionVerbs.Has(w.Norm)
+		p.Drops = p.Drops || w.Is(text.DroppingWords) && w.Is(text.ActionVerbs)
 	}
 	for _, w := range text.Split(text.Identifier(tool.Name)) {
-		if text.UndoingWords.Has(w.Norm) || text.DroppingWords.Has(w.Norm) {
+		if w.Is(text.UndoingWords, text.DroppingWords) {
 			p.Undoes = w.Stem
 		}
 	}
@@ -72,7 +72,7 @@ func newDocument(tool *repositories.Tool) Document {
 func gives(tool *repositories.Tool) bool {
 	const most = 4
 	told, name := text.Split(tool.Description), text.Split(text.Identifier(tool.Name))
-	if len(told) > 0 && text.InformingWords.Has(told[0].Norm) || len(name) > 1 && text.InformingWords.Has(name[len(name)-1].Norm) {
+	if len(told) > 0 && told[0].Is(text.InformingWords) || len(name) > 1 && name[len(name)-1].Is(text.InformingWords) {
 		return false
 	}
 	for _, words := range [][]text.Word{told, name} {
@@ -90,7 +90,7 @@ func gives(tool *repositories.Tool) bool {
 
 // takes reports whether a verb is of a tool that takes away or alters as well.
 func takes(w text.Word) bool {
-	return text.DroppingWords.Has(w.Norm) || text.UndoingWords.Has(w.Norm) || text.AlteringWords.Has(w.Norm)
+	return w.Is(text.DroppingWords, text.UndoingWords, text.AlteringWords)
 }
 
 var givingVerbs = sync.OnceValue(text.GivingVerbs.Stems)
@@ -112,7 +112,7 @@ func (p *Document) hear(tool *repositories.Tool) {
 	}
 	for _, own := range []string{text.Identifier(tool.Name), tool.Description} {
 		for i, w := range text.Split(own) {
-			if text.InformingWords.Has(w.Norm) && (i == 0 || !text.ActionVerbs.Has(w.Norm)) { // "the shopping list" informs of nothing
+			if w.Is(text.InformingWords) && (i == 0 || !w.Is(text.ActionVerbs)) { // "the shopping list" informs of nothing
 				p.Moods[text.Question] = true
 			}
 		}
@@ -153,7 +153,7 @@ func (t telling) like(words []text.Word, name map[string]bool) bool {
 	}
 	own := slices.DeleteFunc(slices.Clone(t.words), func(w text.Word) bool { return !text.IsSubject(w) || name[w.Stem] })
 	if len(own) == 0 { // "I take 10:00"
-		return len(words) > 1 && len(t.words) > 1 && !text.StopWords.Has(words[1].Norm) && words[0].Norm == t.words[0].Norm && words[1].Norm == t.words[1].Norm
+		return len(words) > 1 && len(t.words) > 1 && !words[1].Is(text.StopWords) && words[0].Norm == t.words[0].Norm && words[1].Norm == t.words[1].Norm
 	}
 	return slices.ContainsFunc(own, func(of text.Word) bool {
 		return slices.ContainsFunc(words, func(w text.Word) bool { return w.Stem == of.Stem })
@@ -162,11 +162,9 @@ func (t telling) like(words []text.Word, name map[string]bool) bool {
 
 // Mends reports whether a text tells of trouble that the tool's name and description speak of.
 func (p *Document) Mends(words []text.Word) bool {
-	denied := slices.ContainsFunc(words, func(w text.Word) bool {
-		return text.Negations.Has(w.Norm) || text.Denials.Has(w.Norm) || text.NegatingParticles.Has(w.Norm)
-	})
+	denied := text.AnyIs(words, text.Negations, text.Denials, text.NegatingParticles)
 	return slices.ContainsFunc(words, func(w text.Word) bool {
-		return p.Title[w.Stem] && (text.TroubleWords.Has(w.Norm) && !denied || text.FailingVerbs.Has(w.Norm) && denied)
+		return p.Title[w.Stem] && (w.Is(text.TroubleWords) && !denied || w.Is(text.FailingVerbs) && denied)
 	})
 }
 

@@ -48,7 +48,7 @@ func featuresOf(words []text.Word) []feature {
 	for _, w := range words {
 		current := hash(markWord, w.Stem)
 		weight := float32(1)
-		if text.StopWords.Has(w.Norm) || text.RequestWords.Has(w.Norm) {
+		if w.Is(text.StopWords, text.RequestWords) {
 			weight = functionWeight
 		} else {
 			b.addPieces(w.Norm)

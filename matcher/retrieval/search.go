@@ -166,7 +166,7 @@ func askedBy(words []text.Word) (acts, things []asked) {
 	}
 	for i, w := range said.Things {
 		one := asked{senses: senses(w), share: 1}
-		if i > 0 && text.HolderWords.Has(w.Norm) {
+		if i > 0 && w.Is(text.HolderWords) {
 			one.share = holderShare
 		}
 		things = append(things, one)

@@ -29,7 +29,7 @@ func (s Scope) Spelled(words []text.Word) []text.Word {
 			if spelled == nil {
 				spelled = slices.Clone(words)
 			}
-			spelled[i].Stem, spelled[i].Norm = right, right
+			spelled[i] = w.As(right, right)
 		}
 	}
 	if spelled == nil {

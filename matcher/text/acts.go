@@ -73,7 +73,7 @@ func ActingOf(words []Word) Acting {
 		t.tag(words, roles, i)
 	}
 	found, least := Acting{}, clearest(roles)
-	if least == eitherOne && QuestionWords.Has(words[0].Norm) {
+	if least == eitherOne && words[0].Is(QuestionWords) {
 		least = 0 // "which orders are there"
 	}
 	found.Plain = least == plainVerb
@@ -84,7 +84,7 @@ func ActingOf(words []Word) Acting {
 			found.Acts = append(found.Acts, r.acts)
 			made = made && slices.ContainsFunc(r.acts, func(act string) bool { return slices.Contains(making, act) })
 		case r.part:
-		case !StopWords.Has(words[i].Norm) && (r.clarity != 0 || !wrapping(words[i])):
+		case !words[i].Is(StopWords) && (r.clarity != 0 || !wrapping(words[i])):
 			found.Things = append(found.Things, words[i])
 		}
 	}
@@ -109,7 +109,7 @@ func ActingIn(text string) Acting {
 		return ActingOf(words) // "getRidOf" is no GET
 	}
 	if does, is := methods[words[0].Norm]; is {
-		words[0].Norm, words[0].Stem = does, Stem(does)
+		words[0] = words[0].As(does, Stem(does))
 	}
 	return ActingOf(words)
 }
@@ -121,7 +121,7 @@ func ActsOfMethod(method string) []string {
 
 // wrapping reports whether people say the word around what they want, whatever it is.
 func wrapping(w Word) bool {
-	return RequestWords.Has(w.Norm) && !RequestThings.Has(w.Norm) || WishWords.Has(w.Norm)
+	return w.Is(RequestWords) && !w.Is(RequestThings) || w.Is(WishWords)
 }
 
 // Clarities of a word as a verb, the plainest first.
@@ -163,7 +163,7 @@ func (t actTable) tag(words []Word, roles []role, i int) {
 	switch {
 	case len(verbs) > 0 && len(nouns) > 0:
 		roles[i] = role{acts: append(slices.Clone(nouns), verbs...), clarity: eitherOne}
-		if i+1 < len(words) && Articles.Has(words[i+1].Norm) && (i == 0 || !Articles.Has(words[i-1].Norm)) {
+		if i+1 < len(words) && words[i+1].Is(Articles) && (i == 0 || !words[i-1].Is(Articles)) {
 			roles[i].clarity = plainVerb // "refund a payment"
 		}
 	case len(verbs) > 0:

@@ -53,7 +53,7 @@ type statement struct {
 // mayCorrect reports whether a text has any word that corrections are made with.
 func mayCorrect(words []Word) bool {
 	for i, w := range words {
-		if RatherWords.Has(w.Norm) || denial(w) || RepairPhrases.PhraseAt(words, i) > 0 || InsteadPhrases.PhraseAt(words, i) > 0 {
+		if w.Is(RatherWords) || denial(w) || RepairPhrases.PhraseAt(words, i) > 0 || InsteadPhrases.PhraseAt(words, i) > 0 {
 			return true
 		}
 	}
@@ -94,7 +94,7 @@ func answerLike(words []Word, part span) bool {
 // deniesPart reports whether a part denies what it names: "not Monday", "I can not on Tuesday".
 func deniesPart(said string, words []Word, part span) bool {
 	for i := part.first; i < part.end; i++ {
-		if (Negations.Has(words[i].Norm) || Denials.Has(words[i].Norm)) && !told(said, words, i) {
+		if (words[i].Is(Negations, Denials)) && !told(said, words, i) {
 			return true
 		}
 	}
@@ -125,10 +125,10 @@ func cutApart(said string, words []Word, found *Correction) []statement {
 			continue
 		}
 		length := repairAt(said, words, i, i == first)
-		if length == 0 && (contrasts(said, words, first, i) || i == first && len(list) > 0 && ContrastWords.Has(words[i].Norm) && deniesPart(said, words, list[len(list)-1].span)) {
+		if length == 0 && (contrasts(said, words, first, i) || i == first && len(list) > 0 && words[i].Is(ContrastWords) && deniesPart(said, words, list[len(list)-1].span)) {
 			length = 1
 		}
-		if length == 0 && ContrastWords.Has(words[i].Norm) && i > first && i+1 < len(words) && Negations.Has(words[i+1].Norm) {
+		if length == 0 && words[i].Is(ContrastWords) && i > first && i+1 < len(words) && words[i+1].Is(Negations) {
 			cut(i) // "the office, but not the kitchen"
 			i++
 			first = i
@@ -139,11 +139,11 @@ func cutApart(said string, words []Word, found *Correction) []statement {
 			continue
 		}
 		cut(i)
-		found.Refused = found.Refused || len(list) == 0 && RefusingWords.Has(words[i].Norm)
+		found.Refused = found.Refused || len(list) == 0 && words[i].Is(RefusingWords)
 		found.Marked, anew = true, true
 		i += length
 		first = i
-		if i == len(words) && i > 1 && RefusingWords.Has(words[i-1].Norm) {
+		if i == len(words) && i > 1 && words[i-1].Is(RefusingWords) {
 			list = append(list, statement{span{i, i}, true}) // "Monday … no": nothing holds
 		}
 	}
@@ -155,8 +155,8 @@ func cutApart(said string, words []Word, found *Correction) []statement {
 // after it.
 func withoutRather(words []Word, first int, found *Correction) int {
 	end := len(words)
-	for i := end - 1; i > first && (RatherWords.Has(words[i].Norm) || PoliteWords.Has(words[i].Norm)); i-- {
-		if RatherWords.Has(words[i].Norm) {
+	for i := end - 1; i > first && (words[i].Is(RatherWords, PoliteWords)); i-- {
+		if words[i].Is(RatherWords) {
 			end, found.Marked = i, true
 		}
 	}
@@ -165,7 +165,7 @@ func withoutRather(words []Word, first int, found *Correction) int {
 
 // contrasts reports whether the word is the "but" of "not the office but the kitchen".
 func contrasts(said string, words []Word, first, at int) bool {
-	return ContrastWords.Has(words[at].Norm) && deniesPart(said, words, span{first, at})
+	return words[at].Is(ContrastWords) && deniesPart(said, words, span{first, at})
 }
 
 // replacedAt is the length of "instead of Monday" up to the next pause, where it stands at i.
@@ -189,24 +189,24 @@ func repairAt(said string, words []Word, i int, begins bool) int {
 	if length == 0 || told(said, words, i) {
 		return 0
 	}
-	if i > 0 && Persons.Has(words[i].Norm) && inverted(words[i-1]) && !Pause(said, words, i) {
+	if i > 0 && words[i].Is(Persons) && inverted(words[i-1]) && !Pause(said, words, i) {
 		return 0 // "brauche ich meine Karte": the person is of the verb before it
 	}
 	next := i + length
 	if next < len(words) && UndoingPairs.Has(words[i].Norm+" "+words[next].Norm) {
 		return 0 // "no more newsletters"
 	}
-	if Negations.Has(words[i].Norm) && !Refusals.Has(words[i].Norm) && (!begins || next < len(words) && !Pause(said, words, next)) {
+	if words[i].Is(Negations) && !words[i].Is(Refusals) && (!begins || next < len(words) && !Pause(said, words, next)) {
 		return 0 // "not that one, the other", but "do not close that one"
 	}
-	if next == len(words) && i > 0 && !RefusingWords.Has(words[i].Norm) && (length == 1 || LoosePhrases.PhraseAt(words, i) == length) {
+	if next == len(words) && i > 0 && !words[i].Is(RefusingWords) && (length == 1 || LoosePhrases.PhraseAt(words, i) == length) {
 		return 0 // "I am late, sorry"
 	}
 	if length == 1 || LoosePhrases.PhraseAt(words[:next], i) == length {
 		if !begins {
 			return 0
 		}
-		if next < len(words) && !Pause(said, words, next) && Denials.Has(words[i].Norm) && !opensPhrase(words[next]) {
+		if next < len(words) && !Pause(said, words, next) && words[i].Is(Denials) && !opensPhrase(words[next]) {
 			return 0
 		}
 	}
@@ -215,7 +215,7 @@ func repairAt(said string, words []Word, i int, begins bool) int {
 
 // inverted reports whether a word is a verb that the person may follow, as in a question.
 func inverted(w Word) bool {
-	return WishWords.Has(w.Norm) || PerfectWords.Has(w.Norm) || PoliteVerbs.Has(w.Norm) || QuestionWords.Has(w.Norm) || LightVerbs.Has(w.Norm)
+	return w.Is(WishWords, PerfectWords, PoliteVerbs, QuestionWords, LightVerbs)
 }
 
 // told reports whether a word follows a colon, and so is the value of something: "breakfast: no".
@@ -224,12 +224,12 @@ func told(said string, words []Word, i int) bool {
 }
 
 // opensPhrase reports whether a word is grammar that a phrase begins with: "the", "in", "at".
-func opensPhrase(w Word) bool { return StopWords.Has(w.Norm) && !Negations.Has(w.Norm) }
+func opensPhrase(w Word) bool { return w.Is(StopWords) && !w.Is(Negations) }
 
 // fillersAt counts the fillers from i on, which say nothing between a repair and what holds.
 func fillersAt(words []Word, i int) int {
 	n := 0
-	for i+n < len(words) && Hesitations.Has(words[i+n].Norm) {
+	for i+n < len(words) && words[i+n].Is(Hesitations) {
 		n++
 	}
 	return n

@@ -32,20 +32,20 @@ func sameWordsAt(words, some []Word) bool {
 
 // denial reports whether the word denies, drops or undoes what follows it.
 func denial(w Word) bool {
-	return Negations.Has(w.Norm) || Denials.Has(w.Norm) || DroppingWords.Has(w.Norm) || UndoingWords.Has(w.Norm) || InsteadWords.Has(w.Norm)
+	return w.Is(Negations, Denials, DroppingWords, UndoingWords, InsteadWords)
 }
 
 // deniedBefore reports whether a denial stands before the word at first, with nothing but
 // grammar in between.
 func deniedBefore(said string, words []Word, first int) bool {
 	for i := first - 1; i >= 0 && i >= first-1-maxBetween; i-- {
-		if pauseBetween(said, words[i], words[i+1]) || OnlyWords.Has(words[i].Norm) {
+		if pauseBetween(said, words[i], words[i+1]) || words[i].Is(OnlyWords) {
 			return false
 		}
 		if denial(words[i]) {
 			return true
 		}
-		if !StopWords.Has(words[i].Norm) && !Articles.Has(words[i].Norm) {
+		if !words[i].Is(StopWords, Articles) {
 			return false
 		}
 	}
@@ -54,7 +54,7 @@ func deniedBefore(said string, words []Word, first int) bool {
 
 // deniedAfter reports whether a negation ends what is said right before end.
 func deniedAfter(said string, words []Word, end int) bool {
-	if end >= len(words) || pauseBetween(said, words[end-1], words[end]) || !Negations.Has(words[end].Norm) {
+	if end >= len(words) || pauseBetween(said, words[end-1], words[end]) || !words[end].Is(Negations) {
 		return false
 	}
 	return end+1 == len(words) || pauseBetween(said, words[end], words[end+1])
@@ -76,7 +76,7 @@ func HasDenial(said string) bool { return slices.ContainsFunc(Split(said), denia
 // im Büro".
 func Denies(said string) bool {
 	words := Split(said)
-	for len(words) > 0 && (Fillers.Has(words[0].Norm) || RefusingWords.Has(words[0].Norm) && len(words) > 1 && pauseBetween(said, words[0], words[1])) {
+	for len(words) > 0 && (words[0].Is(Fillers, RefusingWords) && len(words) > 1 && pauseBetween(said, words[0], words[1])) {
 		words = words[1:]
 	}
 	const most = 5

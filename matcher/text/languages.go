@@ -255,6 +255,36 @@ func merged() (all [lists]map[string]entry) {
 	return all
 }
 
+// tags are the lists that have a word: in any language, and in one other than English. A word is looked up
+// once, where its text is split, and not in each list that is asked for it.
+type tags struct{ any, foreign listSet }
+
+// listSet is a set of lists, as bits.
+type listSet [(lists + 63) / 64]uint64
+
+func (s *listSet) add(l List)      { s[l/64] |= 1 << (l % 64) }
+func (s *listSet) has(l List) bool { return s[l/64]&(1<<(l%64)) != 0 }
+
+// tagged has the tags of every word of the lists.
+var tagged = func() map[string]*tags {
+	found := map[string]*tags{}
+	for i, table := range languages {
+		for list, words := range table {
+			for _, one := range entries(words) {
+				word, _, _ := strings.Cut(one, "=")
+				if found[word] == nil {
+					found[word] = &tags{}
+				}
+				found[word].any.add(list)
+				if i > 0 {
+					found[word].foreign.add(list)
+				}
+			}
+		}
+	}
+	return found
+}()
+
 func entries(words string) []string {
 	if !strings.Contains(words, ";") {
 		return strings.Fields(words)

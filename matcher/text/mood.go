@@ -31,7 +31,7 @@ func MoodOf(text string, words []Word) Mood {
 		return Question
 	case wishes(words):
 		return Wish
-	case TellingWords.Has(words[first].Norm):
+	case words[first].Is(TellingWords):
 		return Statement
 	case states(words[first:]):
 		return Statement
@@ -44,7 +44,7 @@ func MoodOf(text string, words []Word) Mood {
 // Opening is the index of the first word that is not a greeting or filler, or -1.
 func Opening(words []Word) int {
 	for i, w := range words {
-		if !Fillers.Has(w.Norm) {
+		if !w.Is(Fillers) {
 			return i
 		}
 	}
@@ -54,21 +54,21 @@ func Opening(words []Word) int {
 // offers reports whether the words ask for a thing that one wants: "do you have a table".
 func offers(words []Word) bool {
 	next := OfferPhrases.PhraseAt(words, 0)
-	return next > 0 && next < len(words) && IndefiniteWords.Has(words[next].Norm)
+	return next > 0 && next < len(words) && words[next].Is(IndefiniteWords)
 }
 
 // states reports whether a verb that tells follows a noun that begins the sentence: "money can
 // not buy it", "Monday is my day".
 func states(words []Word) bool {
 	const most = 3
-	if len(words) < 3 || ActionVerbs.Has(words[0].Norm) || LightVerbs.Has(words[0].Norm) || PoliteVerbs.Has(words[0].Norm) {
+	if len(words) < 3 || words[0].Is(ActionVerbs, LightVerbs, PoliteVerbs) {
 		return false
 	}
 	for i := 1; i < min(most, len(words)-1); i++ {
-		if TellingVerbs.Has(words[i].Norm) && !PolitePersons.Has(words[i+1].Norm) {
+		if words[i].Is(TellingVerbs) && !words[i+1].Is(PolitePersons) {
 			return true
 		}
-		if ActionVerbs.Has(words[i].Norm) {
+		if words[i].Is(ActionVerbs) {
 			return false
 		}
 	}
@@ -79,22 +79,22 @@ func states(words []Word) bool {
 // meaning of life".
 func IsName(words []Word) bool {
 	const most = 7
-	return len(words) > 1 && len(words) <= most && Articles.Has(words[0].Norm) && IsSubject(words[len(words)-1]) &&
+	return len(words) > 1 && len(words) <= most && words[0].Is(Articles) && IsSubject(words[len(words)-1]) &&
 		!slices.ContainsFunc(words[1:], func(w Word) bool {
-			return TellingVerbs.Has(w.Norm) || Auxiliaries.Has(w.Norm) || PastWords.Has(w.Norm) || PastForm(w) || Persons.Has(w.Norm) && !Articles.Has(w.Norm)
+			return w.Is(TellingVerbs, Auxiliaries, PastWords) || PastForm(w) || w.Is(Persons) && !w.Is(Articles)
 		})
 }
 
 // asking reports whether the words begin like a question for information. "What about" and
 // "why don't you" suggest; "can you" and "would you" order.
 func asking(words []Word) bool {
-	if !QuestionWords.Has(words[0].Norm) {
+	if !words[0].Is(QuestionWords) {
 		return false
 	}
 	if len(words) < 3 {
 		return true
 	}
-	if words[0].Norm == "do" && IndefiniteWords.Has(words[1].Norm) {
+	if words[0].Norm == "do" && words[1].Is(IndefiniteWords) {
 		return false // "do a coin flip"
 	}
 	suggests := words[1].Norm == "about" || words[0].Norm == "why" && words[2].Norm == "not"
@@ -104,11 +104,11 @@ func asking(words []Word) bool {
 // asksIndirectly reports whether the words order an answer: "can you tell me when it is".
 func asksIndirectly(words []Word) bool {
 	const most = 3
-	if !orders(words) || len(words) <= most || !KnowingWords.Has(words[2].Norm) {
+	if !orders(words) || len(words) <= most || !words[2].Is(KnowingWords) {
 		return false
 	}
 	return slices.ContainsFunc(words[most:min(len(words), most+2)], func(w Word) bool {
-		return QuestionWords.Has(w.Norm) && !Auxiliaries.Has(w.Norm) || ConditionWords.Has(w.Norm)
+		return w.Is(QuestionWords) && !w.Is(Auxiliaries) || w.Is(ConditionWords)
 	})
 }
 
@@ -116,18 +116,18 @@ func asksIndirectly(words []Word) bool {
 // end, or before what it asks for: "my next paycheck is when", "Italy is in which time zone". "That is
 // why" and "that is what I want" tell.
 func asksAtEnd(words []Word) bool {
-	if Pronouns.Has(words[0].Norm) {
+	if words[0].Is(Pronouns) {
 		return false
 	}
 	for i := 2; i < len(words); i++ {
-		if !QuestionWords.Has(words[i].Norm) || Auxiliaries.Has(words[i].Norm) || words[i].Norm == "why" {
+		if !words[i].Is(QuestionWords) || words[i].Is(Auxiliaries) || words[i].Norm == "why" {
 			continue
 		}
 		before := words[i-1].Norm
-		if i+1 < len(words) && (Persons.Has(words[i+1].Norm) || words[i+1].Norm == "to") { // "it is where I live"
+		if i+1 < len(words) && (words[i+1].Is(Persons) || words[i+1].Norm == "to") { // "it is where I live"
 			return false
 		}
-		if TellingVerbs.Has(before) || i > 2 && TellingVerbs.Has(words[i-2].Norm) && StopWords.Has(before) || i+1 == len(words) && !StopWords.Has(before) {
+		if TellingVerbs.Has(before) || i > 2 && words[i-2].Is(TellingVerbs) && StopWords.Has(before) || i+1 == len(words) && !StopWords.Has(before) {
 			return true
 		}
 	}
@@ -136,7 +136,7 @@ func asksAtEnd(words []Word) bool {
 
 func wishes(words []Word) bool {
 	for i, w := range words {
-		if WishWords.Has(w.Norm) {
+		if w.Is(WishWords) {
 			return true
 		}
 		if i > 0 && (orders(words[i-1:]) || WishPairs.Has(words[i-1].Norm+" "+w.Norm)) {
@@ -152,7 +152,7 @@ func orders(words []Word) bool {
 	if len(words) < 2 {
 		return false
 	}
-	return PoliteVerbs.Has(words[0].Norm) && PolitePersons.Has(words[1].Norm)
+	return words[0].Is(PoliteVerbs) && words[1].Is(PolitePersons)
 }
 
 // Abandons reports whether a text cancels something that was begun. "Scratch that, Tuesday" does
@@ -160,7 +160,7 @@ func orders(words []Word) bool {
 func Abandons(text string) bool {
 	var said []string
 	for _, w := range Split(text) {
-		if !Fillers.Has(w.Norm) {
+		if !w.Is(Fillers) {
 			said = append(said, w.Norm)
 		}
 	}

@@ -9,13 +9,13 @@ import (
 // "ich habe bestellt".
 func Tells(words []Word) bool {
 	for i, w := range words {
-		if PastWords.Has(w.Norm) {
+		if w.Is(PastWords) {
 			return true
 		}
 		if i > 0 && PastForm(w) && (personBefore(words, i) || tellsOf(words, i)) {
 			return true
 		}
-		if i > 0 && PerfectWords.Has(w.Norm) && Persons.Has(words[i-1].Norm) && participleAfter(w, words[i+1:]) {
+		if i > 0 && w.Is(PerfectWords) && words[i-1].Is(Persons) && participleAfter(w, words[i+1:]) {
 			return true
 		}
 	}
@@ -24,13 +24,13 @@ func Tells(words []Word) bool {
 
 // PastForm reports whether a word has the ending of an English past.
 func PastForm(w Word) bool {
-	return len(w.Norm) > 4 && strings.HasSuffix(w.Norm, "ed") && !strings.HasSuffix(w.Norm, "eed") && !CalendarWords.Has(w.Norm)
+	return len(w.Norm) > 4 && strings.HasSuffix(w.Norm, "ed") && !strings.HasSuffix(w.Norm, "eed") && !w.Is(CalendarWords)
 }
 
 // tellsOf reports whether a past form has an object after it and a subject before it: "grandpa
 // locked the door", and not "I want it closed".
 func tellsOf(words []Word, i int) bool {
-	return i+1 < len(words) && Articles.Has(words[i+1].Norm) && (!StopWords.Has(words[i-1].Norm) || Adverbs.Has(words[i-1].Norm)) && !LightVerbs.Has(words[0].Norm) && !ActionVerbs.Has(words[0].Norm)
+	return i+1 < len(words) && words[i+1].Is(Articles) && (!words[i-1].Is(StopWords) || words[i-1].Is(Adverbs)) && !words[0].Is(LightVerbs, ActionVerbs)
 }
 
 // personBefore reports whether a person stands before a verb, with an adverb in between at most.
@@ -54,7 +54,7 @@ func participleAfter(auxiliary Word, words []Word) bool {
 		return slices.ContainsFunc(words[:min(len(words), 8)], func(w Word) bool { return germanParticiple(w.Norm) })
 	}
 	return words[0].Norm != "to" && slices.ContainsFunc(words[:min(len(words), 3)], func(w Word) bool {
-		return PastForm(w) || PastWords.Has(w.Norm) || Participles.Has(w.Norm)
+		return PastForm(w) || w.Is(PastWords, Participles)
 	})
 }
 
@@ -78,9 +78,9 @@ func Condition(said string, words []Word) int {
 		switch {
 		case length == 0 || next >= len(words) || pauseBetween(said, words[next-1], words[next]):
 		case foreignTo(said, ConditionWords, words[i].Norm):
-		case TimeConditions.Has(words[i].Norm) && !Persons.Has(words[next].Norm):
-		case TimeConditions.Has(words[i].Norm) && next+1 < len(words) && PastWords.Has(words[next+1].Norm): // "when I was there"
-		case TimeConditions.Has(words[i].Norm) && Articles.Has(words[next].Norm) && i > 0 && !Pause(said, words, i):
+		case words[i].Is(TimeConditions) && !words[next].Is(Persons):
+		case words[i].Is(TimeConditions) && next+1 < len(words) && words[next+1].Is(PastWords): // "when I was there"
+		case words[i].Is(TimeConditions) && words[next].Is(Articles) && i > 0 && !Pause(said, words, i):
 		case isCourtesy(words[next:]) || asksBefore(words[:i]):
 		default:
 			return i
@@ -93,7 +93,7 @@ func Condition(said string, words []Word) int {
 func isCourtesy(words []Word) bool {
 	const most = 4
 	for _, w := range words[:min(len(words), most)] {
-		if CourtesyWords.Has(w.Norm) {
+		if w.Is(CourtesyWords) {
 			return true
 		}
 	}
@@ -104,7 +104,7 @@ func isCourtesy(words []Word) bool {
 func asksBefore(words []Word) bool {
 	const most = 3
 	for _, w := range words[max(0, len(words)-most):] {
-		if KnowingWords.Has(w.Norm) {
+		if w.Is(KnowingWords) {
 			return true
 		}
 	}
@@ -114,14 +114,14 @@ func asksBefore(words []Word) bool {
 // Ahead reports whether a text puts something off without a date: "later", "in ten minutes".
 func Ahead(words []Word) bool {
 	for i, w := range words {
-		if LaterWords.Has(w.Norm) {
+		if w.Is(LaterWords) {
 			return true
 		}
-		if !AheadWords.Has(w.Norm) {
+		if !w.Is(AheadWords) {
 			continue
 		}
 		for at := i + 2; at < min(len(words), i+4); at++ {
-			if TimeUnits.Has(words[at].Norm) {
+			if words[at].Is(TimeUnits) {
 				return true // with the amount in between: "in seconds" is quickly
 			}
 		}
@@ -133,10 +133,10 @@ func Ahead(words []Word) bool {
 // "turn on the".
 func BreaksOff(said string, words []Word) bool {
 	n := len(words)
-	if n == 0 || !OpenWords.Has(words[n-1].Norm) {
+	if n == 0 || !words[n-1].Is(OpenWords) {
 		return false
 	}
-	if foreignTo(said, OpenWords, words[n-1].Norm) || words[0].Norm != words[n-1].Norm && QuestionWords.Has(words[0].Norm) && words[n-1].Norm == "of" {
+	if foreignTo(said, OpenWords, words[n-1].Norm) || words[0].Norm != words[n-1].Norm && words[0].Is(QuestionWords) && words[n-1].Norm == "of" {
 		return false // "a hotel in LA", "what does it consist of"
 	}
 	_, counts := NumberWords.Number(words[max(0, n-2)].Norm)

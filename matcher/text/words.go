@@ -24,7 +24,35 @@ type Word struct {
 	Stem string
 	// start and end are byte offsets of the surface in the text.
 	Start, End int
+
+	tags *tags // the lists that have it; nil for none
 }
+
+// As is another word in the place of this one.
+func (w Word) As(norm, stem string) Word {
+	return Word{Norm: norm, Stem: stem, Start: w.Start, End: w.End, tags: tagged[norm]}
+}
+
+// Is reports whether one of the lists has the word, in any language.
+func (w Word) Is(oneOf ...List) bool {
+	if w.tags == nil {
+		return false
+	}
+	for _, list := range oneOf {
+		if w.tags.any.has(list) {
+			return true
+		}
+	}
+	return false
+}
+
+// AnyIs reports whether one of the lists has one of the words.
+func AnyIs(words []Word, oneOf ...List) bool {
+	return slices.ContainsFunc(words, func(w Word) bool { return w.Is(oneOf...) })
+}
+
+// IsForeign reports whether a language other than English has the word in the list.
+func (w Word) IsForeign(list List) bool { return w.tags != nil && w.tags.foreign.has(list) }
 
 // Split reads the words of a text: runs of letters and digits, and each sign of a
 // script that writes no spaces as a word of its own.
@@ -40,7 +68,7 @@ func Split(text string) []Word {
 		end := at + WordLength(text[at:], '\'', '’', '.', ',')
 		parts = expand(parts[:0], Fold(text[at:end]))
 		for _, part := range parts {
-			found = append(found, Word{Norm: part, Stem: Stem(part), Start: at, End: end})
+			found = append(found, Word{Norm: part, Stem: Stem(part), Start: at, End: end, tags: tagged[part]})
 		}
 		at = end
 	}
@@ -246,7 +274,7 @@ func Subjects(text string) map[string]bool {
 
 // IsSubject reports whether a word can say what a text is about.
 func IsSubject(w Word) bool {
-	return !LightVerbs.Has(w.Norm) && !StopWords.Has(w.Norm) && !RequestWords.Has(w.Norm) && !CalendarWords.Has(w.Norm) && !StartsWithDigit(w.Norm)
+	return !w.Is(LightVerbs, StopWords, RequestWords, CalendarWords) && !StartsWithDigit(w.Norm)
 }
 
 // StartsWithDigit reports whether the word begins with an ASCII digit.

@@ -101,11 +101,11 @@ func (r *filler) same(first int, words []text.Word) bool {
 // denied, and a single letter, or a word such as "on", that is all of it is named or written
 // as the value is.
 func (r *filler) meant(s *slot, value any, first, end int) bool {
-	if first > 0 && text.Denials.Has(r.Words[first-1].Norm) && strings.TrimSpace(r.Gap(first-1)) == "" {
+	if first > 0 && r.Words[first-1].Is(text.Denials) && strings.TrimSpace(r.Gap(first-1)) == "" {
 		return false
 	}
 	w := r.Words[first]
-	if end-first > 1 || utf8.RuneCountInString(w.Norm) > 1 && !text.StopWords.Has(w.Norm) {
+	if end-first > 1 || utf8.RuneCountInString(w.Norm) > 1 && !w.Is(text.StopWords) {
 		return true
 	}
 	if first > 0 && s.ends(r.Words[first-1]) {
@@ -118,7 +118,7 @@ func (r *filler) meant(s *slot, value any, first, end int) bool {
 // in a name such as id there is no other.
 func (s *slot) ends(w text.Word) bool {
 	for i := len(s.name) - 1; i >= 0; i-- {
-		if !text.PlaceholderWords.Has(s.name[i].Norm) {
+		if !s.name[i].Is(text.PlaceholderWords) {
 			return s.name[i].Stem == w.Stem
 		}
 	}
@@ -167,7 +167,7 @@ func (r *filler) answer(i int) (value, ok bool) {
 // denied reports whether one of the two words before says no.
 func (r *filler) denied(i int) bool {
 	for j := max(0, i-2); j < i; j++ {
-		if text.Denials.Has(r.Words[j].Norm) && !strings.ContainsAny(r.Gap(j), ",.;!?") {
+		if r.Words[j].Is(text.Denials) && !strings.ContainsAny(r.Gap(j), ",.;!?") {
 			return true
 		}
 	}
@@ -179,7 +179,7 @@ func (r *filler) denied(i int) bool {
 func (r *filler) topic(s *slot) map[string]bool {
 	found := map[string]bool{}
 	for _, w := range s.name {
-		if !text.BooleanWords.Has(w.Norm) && !text.StopWords.Has(w.Norm) && !r.name[w.Stem] {
+		if !w.Is(text.BooleanWords, text.StopWords) && !r.name[w.Stem] {
 			found[w.Stem] = true
 		}
 	}

@@ -133,7 +133,7 @@ func (r *filler) between(s *slot) []mention {
 			continue // the second half of "L-thyroxine"
 		}
 		left, before := here.leftOf(first)
-		opens := text.Determiners.Has(r.Words[first].Norm) && !r.tied(first)
+		opens := r.Words[first].Is(text.Determiners) && !r.tied(first)
 		if !s.taught.left[left] || opens && !s.taught.article || s.taught.names && !r.Lowercase() && !here.capital(first) {
 			continue
 		}
@@ -225,7 +225,7 @@ func (r *filler) telling(s *slot, first, last int) bool {
 	tells := false
 	for i, w := range r.Words[first:last] {
 		tells = tells || text.IsSubject(w)
-		loose := text.StopWords.Has(w.Norm) && !r.tied(first+i) && !text.OfWords.Has(w.Norm) && !s.taught.inside[w.Norm] || isCalendar(w.Norm) && !r.Capital(first+i)
+		loose := w.Is(text.StopWords) && !r.tied(first+i) && !w.Is(text.OfWords) && !s.taught.inside[w.Norm] || isCalendar(w.Norm) && !r.Capital(first+i)
 		if loose && !s.namedBy(noted) && !(i > 0 && r.Capital(first+i)) {
 			return false
 		}

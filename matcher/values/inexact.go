@@ -57,7 +57,7 @@ func (r *filler) follows(at int) bool {
 // change returns the words by which a number says how much more or less is wanted, where the tool is not
 // one that raises or lowers: "by 10", "10 degrees warmer", "um 2 Grad höher".
 func (r *filler) change(first, end int) string {
-	changes := func(w text.Word) bool { return text.ChangeWords.Has(w.Norm) && !r.own[w.Stem] }
+	changes := func(w text.Word) bool { return w.Is(text.ChangeWords) && !r.own[w.Stem] }
 	if first > 0 && text.StepCues.Has(r.At(first-1)) && slices.ContainsFunc(r.Words, changes) {
 		return r.Surface(first-1, end)
 	}

@@ -94,10 +94,10 @@ func (l *lesson) learn(s sentence, parameter string, first, last int) {
 	of.values = append(of.values, s.words[first:last])
 	of.surfaces = append(of.surfaces, s.text[s.words[first].Start:s.words[last-1].End])
 	of.longest = max(of.longest, last-first)
-	of.article = of.article || text.Determiners.Has(s.words[first].Norm)
+	of.article = of.article || s.words[first].Is(text.Determiners)
 	of.names = of.names && s.capital(first)
 	for _, w := range s.words[first:last] {
-		of.inside[w.Norm] = of.inside[w.Norm] || text.StopWords.Has(w.Norm)
+		of.inside[w.Norm] = of.inside[w.Norm] || w.Is(text.StopWords)
 	}
 	left, before := s.leftOf(first)
 	of.left[left], of.before[before] = true, true
@@ -158,7 +158,7 @@ func (s sentence) capital(i int) bool {
 // word before it.
 func (s sentence) leftOf(first int) (left, both string) {
 	i := first - 1
-	for i >= 0 && !s.parted(i) && !s.taken[i] && text.Determiners.Has(s.words[i].Norm) {
+	for i >= 0 && !s.parted(i) && !s.taken[i] && s.words[i].Is(text.Determiners) {
 		i--
 	}
 	switch {
@@ -176,7 +176,7 @@ func (s sentence) leftOf(first int) (left, both string) {
 // grammar word before another value is both.
 func (s sentence) rightOf(last int) []string {
 	i := last
-	for !s.parted(i-1) && text.PoliteWords.Has(s.words[i].Norm) {
+	for !s.parted(i-1) && s.words[i].Is(text.PoliteWords) {
 		i++
 	}
 	switch {
@@ -184,7 +184,7 @@ func (s sentence) rightOf(last int) []string {
 		return []string{atEnd}
 	case s.taken[last]:
 		return []string{atValue}
-	case text.StopWords.Has(s.words[last].Norm) && !s.parted(last) && s.taken[last+1]:
+	case s.words[last].Is(text.StopWords) && !s.parted(last) && s.taken[last+1]:
 		return []string{s.words[last].Norm, atValue}
 	}
 	return []string{s.words[last].Norm}

@@ -213,13 +213,13 @@ func only(slots []*slot, w text.Word, speaks func(*slot, text.Word) bool) *slot 
 
 // sideOf reports whether the word marks the side of a period that the slot is.
 func (s *slot) sideOf(w text.Word) bool {
-	return text.StartCues.Has(w.Norm) && s.namedBy(startNames) || text.EndCues.Has(w.Norm) && s.namedBy(endNames)
+	return w.Is(text.StartCues) && s.namedBy(startNames) || w.Is(text.EndCues) && s.namedBy(endNames)
 }
 
 // nameHas reports whether the word is one of the slot's name.
 func (s *slot) nameHas(w text.Word) bool {
 	for _, n := range s.name {
-		if n.Stem == w.Stem && !text.StopWords.Has(w.Norm) && !text.DateNames.Has(w.Norm) && !text.ClockNames.Has(w.Norm) {
+		if n.Stem == w.Stem && !w.Is(text.StopWords, text.DateNames, text.ClockNames) {
 			return true
 		}
 	}

@@ -29,7 +29,7 @@ func (r *filler) readNamed() {
 // at i and right before.
 func (r *filler) namedAt(s *slot, i int) bool {
 	for j := len(s.name) - 1; j >= 0; j-- {
-		if text.PlaceholderWords.Has(s.name[j].Norm) {
+		if s.name[j].Is(text.PlaceholderWords) {
 			continue
 		}
 		if i < 0 || r.Words[i].Stem != s.name[j].Stem {
@@ -59,7 +59,7 @@ func (r *filler) after(i int) (first, end int, ok bool) {
 	if gap != "" && !told {
 		return 0, 0, false
 	}
-	for first < len(r.Words) && text.Copulas.Has(r.Words[first].Norm) {
+	for first < len(r.Words) && r.Words[first].Is(text.Copulas) {
 		told = told || r.Words[first].Norm != "of"
 		loose = false
 		first++
@@ -157,7 +157,7 @@ const openingQuotes = `"“„«‘'`
 // quoteAfter finds a quotation that begins right after the word at i.
 func (r *filler) quoteAfter(i int) (first, end int, ok bool) {
 	for _, q := range r.quotations() {
-		if q.first == i+1 || q.first == i+2 && text.Copulas.Has(r.Words[i+1].Norm) {
+		if q.first == i+1 || q.first == i+2 && r.Words[i+1].Is(text.Copulas) {
 			return q.first, q.end, true
 		}
 	}

@@ -104,12 +104,12 @@ func (r *filler) endsText(f moment.Reading) bool {
 func (r *filler) namedBeside(s *slot, f moment.Reading) bool {
 	if f.End < len(r.Words) && strings.TrimSpace(r.Gap(f.End-1)) == "" {
 		next := r.Words[f.End]
-		if text.IsSubject(next) && s.about[next.Stem] || s.Unit != nil && units[next.Stem] || text.PeopleWords.Has(next.Norm) || r.listedAt[f.End] {
+		if text.IsSubject(next) && s.about[next.Stem] || s.Unit != nil && units[next.Stem] || next.Is(text.PeopleWords) || r.listedAt[f.End] {
 			return true
 		}
 	}
 	for i := f.First - 1; i >= 0 && strings.TrimSpace(r.Gap(i)) == ""; i-- {
-		if !text.LinkingWords.Has(r.Words[i].Norm) && !text.Articles.Has(r.Words[i].Norm) {
+		if !r.Words[i].Is(text.LinkingWords, text.Articles) {
 			return text.IsSubject(r.Words[i]) && s.about[r.Words[i].Stem]
 		}
 	}
@@ -149,10 +149,10 @@ func (r *filler) countsFor(s *slot, f moment.Reading) bool {
 		return true
 	}
 	next := r.Words[f.End]
-	if text.PoliteWords.Has(next.Norm) || text.InsteadWords.Has(next.Norm) || text.TrailingWords.Has(next.Norm) {
+	if next.Is(text.PoliteWords, text.InsteadWords, text.TrailingWords) {
 		return true
 	}
-	if text.PeopleWords.Has(next.Norm) && (s.namedBy(peopleWords) || s.hasWord(text.GroupNames) || s.describedBy(peopleWords)) {
+	if next.Is(text.PeopleWords) && (s.namedBy(peopleWords) || s.hasWord(text.GroupNames) || s.describedBy(peopleWords)) {
 		return true
 	}
 	if r.listedAt[f.End] && (s.countsThings() || s.Type == "integer" && s.Unit == nil) { // "three beers"
@@ -218,7 +218,7 @@ func (r *filler) beside(s *slot, figures []moment.Reading) []moment.Reading {
 	for _, f := range figures {
 		after := f.End < len(r.Words) && begins(r.Words[f.End].Stem, topic)
 		before := f.First - 1
-		for before > 0 && text.LinkingWords.Has(r.Words[before].Norm) {
+		for before > 0 && r.Words[before].Is(text.LinkingWords) {
 			before--
 		}
 		if after || before >= 0 && begins(r.Words[before].Stem, topic) {
@@ -243,7 +243,7 @@ func begins(stem string, topic map[string]bool) bool {
 func (s *slot) quantity() map[string]bool {
 	found := map[string]bool{}
 	for _, w := range s.name {
-		if !text.StopWords.Has(w.Norm) && !text.PlaceholderWords.Has(w.Norm) {
+		if !w.Is(text.StopWords, text.PlaceholderWords) {
 			found[w.Stem] = true
 		}
 	}

@@ -41,7 +41,7 @@ func (r *filler) announced() (s *slot, first, end int) {
 		return nil, 0, 0
 	}
 	for i := range r.Words[:max(0, len(r.Words)-1)] {
-		if text.AnnouncingWords.Has(r.Words[i].Norm) || strings.HasPrefix(r.Gap(i), ":") && len(r.Gap(i)) > 1 {
+		if r.Words[i].Is(text.AnnouncingWords) || strings.HasPrefix(r.Gap(i), ":") && len(r.Gap(i)) > 1 {
 			return s, i + 1, r.trimmed(i+1, len(r.Words))
 		}
 	}
@@ -80,7 +80,7 @@ func (r *filler) objectOf() (s *slot, first, end int) {
 	first = r.object(at + 1)
 	end = r.sentence(first)
 	listed := r.listed(first, end)
-	if w := r.Words[at]; w.Norm != r.verb && !r.means(w) && (listed == end || !text.PuttingVerbs.Has(w.Norm)) {
+	if w := r.Words[at]; w.Norm != r.verb && !r.means(w) && (listed == end || !w.Is(text.PuttingVerbs)) {
 		return nil, 0, 0
 	}
 	first, end = r.stripped(first, listed)
@@ -91,9 +91,9 @@ func (r *filler) objectOf() (s *slot, first, end int) {
 func (r *filler) order() int {
 	for i, w := range r.Words {
 		switch {
-		case text.PuttingVerbs.Has(w.Norm) || text.IsSubject(w) && (w.Norm == r.verb || r.means(w)):
+		case w.Is(text.PuttingVerbs) || text.IsSubject(w) && (w.Norm == r.verb || r.means(w)):
 			return i
-		case !text.StopWords.Has(w.Norm) && text.IsSubject(w) || strings.ContainsAny(r.Gap(i), ".?!") || text.Negations.Has(w.Norm):
+		case !w.Is(text.StopWords) && text.IsSubject(w) || strings.ContainsAny(r.Gap(i), ".?!") || w.Is(text.Negations):
 			return -1
 		}
 	}
@@ -120,12 +120,12 @@ func (r *filler) listed(first, end int) int {
 	for i := end - 1; i > first; i-- {
 		w := r.Words[i]
 		switch {
-		case text.TargetCues.Has(w.Norm):
+		case w.Is(text.TargetCues):
 			if i+1 < end && r.ofTool(i+1, end) {
 				return i
 			}
 			return end
-		case !text.Determiners.Has(w.Norm) && !r.own[w.Stem] && !text.PoliteWords.Has(w.Norm) && !text.TrailingWords.Has(w.Norm):
+		case !w.Is(text.Determiners) && !r.own[w.Stem] && !w.Is(text.PoliteWords, text.TrailingWords):
 			return end
 		}
 	}
@@ -185,7 +185,7 @@ func (r *filler) loose(i, end int) bool {
 
 // trimmed is the end of the text without politeness.
 func (r *filler) trimmed(first, end int) int {
-	for end > first && text.PoliteWords.Has(r.Words[end-1].Norm) {
+	for end > first && r.Words[end-1].Is(text.PoliteWords) {
 		end--
 	}
 	return end
@@ -203,7 +203,7 @@ func (r *filler) sentence(first int) int {
 
 // object skips what stands between a verb and its object.
 func (r *filler) object(i int) int {
-	for i < len(r.Words) && (text.ObjectLinks.Has(r.Words[i].Norm) || r.named(i) || text.Determiners.Has(r.At(i)) && r.named(i+1)) {
+	for i < len(r.Words) && (r.Words[i].Is(text.ObjectLinks) || r.named(i) || text.Determiners.Has(r.At(i)) && r.named(i+1)) {
 		i++
 	}
 	return i
@@ -217,7 +217,7 @@ func (r *filler) named(i int) bool {
 // fresh reports whether the words say more than the tool's own name does.
 func (r *filler) fresh(first, end int) bool {
 	for _, w := range r.Words[first:end] {
-		if !text.StopWords.Has(w.Norm) && !r.name[w.Stem] {
+		if !w.Is(text.StopWords) && !r.name[w.Stem] {
 			return true
 		}
 	}

@@ -104,7 +104,7 @@ func (r *filler) brought(rel relation) []mention {
 			continue
 		}
 		first := i + 1
-		if rel.article && text.Articles.Has(r.Words[first].Norm) && first+1 < len(r.Words) {
+		if rel.article && r.Words[first].Is(text.Articles) && first+1 < len(r.Words) {
 			first++
 		}
 		end := r.properName(first)
