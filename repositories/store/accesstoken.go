@@ -163,21 +163,21 @@ func (c jwtClaims) token() AccessToken {
 // Granted looks for the module that an access token was given for. The error is
 // repositories.ErrNotFound where there is none of that id that is the same. What it finds may be
 // keyFresh old.
-func (s *Store) Granted(ctx context.Context, appID, moduleID string, same func(repositories.Module) bool) error {
+func (a *appReads) Granted(ctx context.Context, appID, moduleID string, same func(repositories.Module) bool) error {
 	read := func() (*repositories.App, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
 		defer cancel()
-		return s.App(ctx, appID)
+		return a.App(ctx, appID)
 	}
 	for range 2 {
-		app, err := s.grants.get(appID, read)
+		app, err := a.grants.get(appID, read)
 		if err != nil {
 			return err
 		}
 		if module, is := app.Module(moduleID); is && same(module) {
 			return nil
 		}
-		s.grants.forget(appID) // the module may be newer
+		a.grants.forget(appID) // the module may be newer
 	}
 	return fmt.Errorf("module %q of app %q: %w", moduleID, appID, repositories.ErrNotFound)
 }
@@ -199,16 +199,16 @@ const lineageSlack = time.Minute
 
 // ExtendLineage notes that a token of a lineage is good until a time. Of several the latest
 // holds.
-func (s *Store) ExtendLineage(ctx context.Context, appID, lineage string, until time.Time) error {
-	kept := max(until.Sub(s.now()), 0) + lineageSlack
-	_, err := extendLineage.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Lineage(lineage)}, until.UnixMilli(), kept.Milliseconds())
+func (a *appReads) ExtendLineage(ctx context.Context, appID, lineage string, until time.Time) error {
+	kept := max(until.Sub(a.now()), 0) + lineageSlack
+	_, err := extendLineage.Run(ctx, a.db, []string{keyspace.KeysOf(appID).Lineage(lineage)}, until.UnixMilli(), kept.Milliseconds())
 	return err
 }
 
 // LineageExpires returns when the newest renewed token of a lineage ends; the zero time where
 // none was renewed, or the last one ended a while ago.
-func (s *Store) LineageExpires(ctx context.Context, appID, lineage string) (time.Time, error) {
-	text, err := s.db.Get(ctx, keyspace.KeysOf(appID).Lineage(lineage)).Result()
+func (a *appReads) LineageExpires(ctx context.Context, appID, lineage string) (time.Time, error) {
+	text, err := a.db.Get(ctx, keyspace.KeysOf(appID).Lineage(lineage)).Result()
 	if errors.Is(err, redis.Nil) {
 		return time.Time{}, nil
 	}

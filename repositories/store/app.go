@@ -14,6 +14,22 @@ import (
 	"earshot/repositories/keyspace"
 )
 
+// appReads are what is read of apps.
+type appReads struct {
+	*core
+	origins *fresh[[]string]            // by app
+	chats   *fresh[repositories.OpenAI] // by app
+	grants  *fresh[*repositories.App]   // by app
+}
+
+// appWrites change apps and delete them, with all that they have.
+type appWrites struct {
+	*core
+	appReads     *appReads
+	repositories *repositoryRecords
+	sessions     *sessionRecords
+}
+
 // errConflict means that somebody else wrote in between; the write is repeated on the
 // current state.
 var errConflict = errors.New("written by another at the same time")
@@ -36,8 +52,8 @@ func again(ctx context.Context, write func() error) error {
 }
 
 // App returns an app, or repositories.ErrNotFound.
-func (s *Store) App(ctx context.Context, appID string) (*repositories.App, error) {
-	fields, err := s.db.HMGet(ctx, keyspace.KeysOf(appID).App(), "rev", "record").Result()
+func (a *appReads) App(ctx context.Context, appID string) (*repositories.App, error) {
+	fields, err := a.db.HMGet(ctx, keyspace.KeysOf(appID).App(), "rev", "record").Result()
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
@@ -46,7 +62,7 @@ func (s *Store) App(ctx context.Context, appID string) (*repositories.App, error
 	if !exists {
 		return nil, fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
 	}
-	return s.LoadApp(appID, revision, record)
+	return a.LoadApp(appID, revision, record)
 }
 
 // putApp writes an app.
@@ -69,35 +85,35 @@ return 'ok'
 `)
 
 // PutApp creates an app or replaces it. Masked credentials keep what is stored.
-func (s *Store) PutApp(ctx context.Context, app *repositories.App) (created bool, err error) {
-	_, created, err = s.ChangeApp(ctx, toApp(app))
+func (w *appWrites) PutApp(ctx context.Context, app *repositories.App) (created bool, err error) {
+	_, created, err = w.ChangeApp(ctx, toApp(app))
 	return created, err
 }
 
 // ChangeApp writes the next state of an app, and returns it as it is stored, with its
 // Revision. Masked credentials keep what is stored.
-func (s *Store) ChangeApp(ctx context.Context, asked AppChange) (app *repositories.App, created bool, err error) {
+func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *repositories.App, created bool, err error) {
 	err = again(ctx, func() error {
-		app, created, err = s.changeApp(ctx, asked)
+		app, created, err = w.changeApp(ctx, asked)
 		return err
 	})
 	return app, created, err
 }
 
-func (s *Store) changeApp(ctx context.Context, asked AppChange) (app *repositories.App, created bool, err error) {
-	there, app, err := s.nextApp(ctx, asked)
+func (w *appWrites) changeApp(ctx context.Context, asked AppChange) (app *repositories.App, created bool, err error) {
+	there, app, err := w.nextApp(ctx, asked)
 	if err != nil {
 		return nil, false, err
 	}
-	app.Revision = s.newID()
-	record, err := s.sealer.sealRecord(app.ID, app, app.Credentials())
+	app.Revision = w.newID()
+	record, err := w.sealer.sealRecord(app.ID, app, app.Credentials())
 	if err != nil {
 		return nil, false, err
 	}
 	keys := keyspace.KeysOf(app.ID)
-	reply, err := putApp.Run(ctx, s.db, []string{keys.App(), keys.Apps(), keys.Refreshes()}, append([]any{app.ID, there.Revision, app.Revision, record,
+	reply, err := putApp.Run(ctx, w.db, []string{keys.App(), keys.Apps(), keys.Refreshes()}, append([]any{app.ID, there.Revision, app.Revision, record,
 		app.Settings.Rates(), app.Settings.ChatEvents}, otherSources(there, app)...)...)
-	s.origins.forget(app.ID)
+	w.appReads.origins.forget(app.ID)
 	if err == nil && reply == "conflict" {
 		err = errConflict
 	}
@@ -105,8 +121,8 @@ func (s *Store) changeApp(ctx context.Context, asked AppChange) (app *repositori
 }
 
 // nextApp reads an app and makes the next state of it.
-func (s *Store) nextApp(ctx context.Context, asked AppChange) (there, next *repositories.App, err error) {
-	if there, err = s.appAsStored(ctx, asked.AppID); err != nil {
+func (w *appWrites) nextApp(ctx context.Context, asked AppChange) (there, next *repositories.App, err error) {
+	if there, err = w.appAsStored(ctx, asked.AppID); err != nil {
 		return nil, nil, err
 	}
 	if err := asked.On.check(there.Revision); err != nil {
@@ -116,7 +132,7 @@ func (s *Store) nextApp(ctx context.Context, asked AppChange) (there, next *repo
 		return nil, nil, err
 	}
 	if !asked.Force {
-		if err := s.keepsInUse(ctx, there, next); err != nil {
+		if err := w.keepsInUse(ctx, there, next); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -126,12 +142,12 @@ func (s *Store) nextApp(ctx context.Context, asked AppChange) (there, next *repo
 // keepsInUse returns a *repositories.InUseError where the app loses modules or sources that
 // tools of its repositories, or of its sessions', name. What is written at the same instant
 // is not seen.
-func (s *Store) keepsInUse(ctx context.Context, there, next *repositories.App) error {
+func (w *appWrites) keepsInUse(ctx context.Context, there, next *repositories.App) error {
 	dropped := there.Drops(next)
 	if dropped == nil {
 		return nil
 	}
-	sessions, err := s.membersOf(ctx, keyspace.KeysOf(next.ID).Idle(), next.ID)
+	sessions, err := w.appReads.membersOf(ctx, keyspace.KeysOf(next.ID).Idle(), next.ID)
 	if err != nil {
 		return err
 	}
@@ -139,7 +155,7 @@ func (s *Store) keepsInUse(ctx context.Context, there, next *repositories.App) e
 		if dropped.Enough() {
 			break
 		}
-		if err := s.lookForUse(ctx, next.ID, some, dropped); err != nil {
+		if err := w.lookForUse(ctx, next.ID, some, dropped); err != nil {
 			return err
 		}
 	}
@@ -147,8 +163,8 @@ func (s *Store) keepsInUse(ctx context.Context, there, next *repositories.App) e
 }
 
 // lookForUse looks at the repositories of some sessions. One that cannot be read is not in use.
-func (s *Store) lookForUse(ctx context.Context, appID string, sessions []string, dropped *repositories.Dropped) error {
-	pipe := s.db.Pipeline()
+func (w *appWrites) lookForUse(ctx context.Context, appID string, sessions []string, dropped *repositories.Dropped) error {
+	pipe := w.db.Pipeline()
 	asked := make([]*redis.StringSliceCmd, len(sessions))
 	for i, session := range sessions {
 		asked[i] = pipe.HVals(ctx, keyspace.KeysOf(appID).Repos(session))
@@ -161,7 +177,7 @@ func (s *Store) lookForUse(ctx context.Context, appID string, sessions []string,
 			if !dropped.MayBeIn(text) {
 				continue
 			}
-			if repository, err := s.Load(appID, text); err == nil {
+			if repository, err := w.Load(appID, text); err == nil {
 				dropped.Look(repository)
 			}
 		}
@@ -170,8 +186,8 @@ func (s *Store) lookForUse(ctx context.Context, appID string, sessions []string,
 }
 
 // appAsStored returns the app; an empty one without a revision where there is none.
-func (s *Store) appAsStored(ctx context.Context, appID string) (*repositories.App, error) {
-	app, err := s.App(ctx, appID)
+func (w *appWrites) appAsStored(ctx context.Context, appID string) (*repositories.App, error) {
+	app, err := w.appReads.App(ctx, appID)
 	if errors.Is(err, repositories.ErrNotFound) {
 		return &repositories.App{ID: appID}, nil
 	}
@@ -179,15 +195,15 @@ func (s *Store) appAsStored(ctx context.Context, appID string) (*repositories.Ap
 }
 
 // Apps lists apps by id, the first limit after the given one.
-func (s *Store) Apps(ctx context.Context, after string, limit int) ([]*repositories.App, string, error) {
-	ids, err := s.appIDs(ctx, after, limit+1)
+func (a *appReads) Apps(ctx context.Context, after string, limit int) ([]*repositories.App, string, error) {
+	ids, err := a.appIDs(ctx, after, limit+1)
 	if err != nil {
 		return nil, "", err
 	}
 	ids, next := cut(ids, limit)
 	items, room := make([]*repositories.App, 0, len(ids)), &repositories.Room{}
 	for i, id := range ids {
-		app, err := s.App(ctx, id)
+		app, err := a.App(ctx, id)
 		if errors.Is(err, repositories.ErrNotFound) {
 			continue // deleted since
 		}
@@ -202,12 +218,12 @@ func (s *Store) Apps(ctx context.Context, after string, limit int) ([]*repositor
 	return items, next, nil
 }
 
-func (s *Store) appIDs(ctx context.Context, after string, limit int) ([]string, error) {
+func (a *appReads) appIDs(ctx context.Context, after string, limit int) ([]string, error) {
 	from := "-"
 	if after != "" {
 		from = "(" + after
 	}
-	pipe := s.db.Pipeline()
+	pipe := a.db.Pipeline()
 	for _, key := range keyspace.AllApps() {
 		pipe.ZRangeByLex(ctx, key, &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)})
 	}
@@ -250,24 +266,24 @@ return 'ok'
 // each with its tool.changed event. Effects that are already in the ledger are still
 // delivered. When it returns, no replica accepts a key or a session token of the app any
 // more.
-func (s *Store) DeleteApp(ctx context.Context, appID string, on ...Condition) error {
-	if err := s.claim(ctx, appID, on); err != nil {
+func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition) error {
+	if err := w.appReads.claim(ctx, appID, on); err != nil {
 		return err
 	}
-	if err := s.closeSessions(ctx, appID); err != nil {
+	if err := w.closeSessions(ctx, appID); err != nil {
 		return err
 	}
 	keys := keyspace.KeysOf(appID)
 	err := again(ctx, func() error {
-		if err := s.deleteAll(ctx, repositories.Scope{AppID: appID}); err != nil {
+		if err := w.repositories.deleteAll(ctx, repositories.Scope{AppID: appID}); err != nil {
 			return err
 		}
-		if err := s.dropTriggers(ctx, appID); err != nil {
+		if err := w.dropTriggers(ctx, appID); err != nil {
 			return err
 		}
-		reply, err := dropApp.Run(ctx, s.db, append([]string{keys.App(), keys.Apps(), keys.Repos(""),
+		reply, err := dropApp.Run(ctx, w.db, append([]string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Sourced(), keys.Asked("")}, keys.AllUses(s.now())...), appID)
+			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Sourced(), keys.Asked("")}, keys.AllUses(w.now())...), appID)
 		if err == nil && reply == "again" {
 			err = errConflict
 		}
@@ -276,29 +292,29 @@ func (s *Store) DeleteApp(ctx context.Context, appID string, on ...Condition) er
 	if err != nil {
 		return err
 	}
-	if err := s.dropExplained(ctx, appID); err != nil {
+	if err := w.dropExplained(ctx, appID); err != nil {
 		return err
 	}
 	return forgotten(ctx)
 }
 
 // dropExplained removes what names explanations of an app's messages.
-func (s *Store) dropExplained(ctx context.Context, appID string) error {
+func (w *appWrites) dropExplained(ctx context.Context, appID string) error {
 	key := keyspace.KeysOf(appID).Explained()
-	names, err := s.membersOf(ctx, key, appID)
+	names, err := w.appReads.membersOf(ctx, key, appID)
 	for some := range slices.Chunk(names, 1000) {
 		members := make([]any, len(some))
 		for i, name := range some {
 			members[i] = appID + "/" + name
 		}
-		err = cmp.Or(err, s.db.ZRem(ctx, key, members...).Err())
+		err = cmp.Or(err, w.db.ZRem(ctx, key, members...).Err())
 	}
 	return keyspace.Unavailable(err)
 }
 
 // membersOf lists what follows an app's id in the members of a sorted set.
-func (s *Store) membersOf(ctx context.Context, key, appID string) (names []string, err error) {
-	members := s.db.ZScan(ctx, key, 0, appID+"/*", 100).Iterator()
+func (a *appReads) membersOf(ctx context.Context, key, appID string) (names []string, err error) {
+	members := a.db.ZScan(ctx, key, 0, appID+"/*", 100).Iterator()
 	for members.Next(ctx) {
 		if name, ok := strings.CutPrefix(members.Val(), appID+"/"); ok { // every second value is a score
 			names = append(names, name)
@@ -307,13 +323,13 @@ func (s *Store) membersOf(ctx context.Context, key, appID string) (names []strin
 	return names, keyspace.Unavailable(members.Err())
 }
 
-func (s *Store) closeSessions(ctx context.Context, appID string) error {
-	names, err := s.membersOf(ctx, keyspace.KeysOf(appID).Idle(), appID)
+func (w *appWrites) closeSessions(ctx context.Context, appID string) error {
+	names, err := w.appReads.membersOf(ctx, keyspace.KeysOf(appID).Idle(), appID)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := s.closeSession(ctx, appID, name, ""); err != nil {
+		if err := w.sessions.closeSession(ctx, appID, name, ""); err != nil {
 			return err
 		}
 	}
@@ -322,9 +338,9 @@ func (s *Store) closeSessions(ctx context.Context, appID string) error {
 
 // AllowsOrigin reports whether the app's settings let pages of the origin call it. An
 // app that is not there allows none. The settings may be keyFresh old.
-func (s *Store) AllowsOrigin(ctx context.Context, appID, origin string) (bool, error) {
-	allowed, err := s.origins.get(appID, func() ([]string, error) {
-		app, err := s.App(context.WithoutCancel(ctx), appID)
+func (a *appReads) AllowsOrigin(ctx context.Context, appID, origin string) (bool, error) {
+	allowed, err := a.origins.get(appID, func() ([]string, error) {
+		app, err := a.App(context.WithoutCancel(ctx), appID)
 		if err != nil {
 			return nil, err
 		}
@@ -337,9 +353,9 @@ func (s *Store) AllowsOrigin(ctx context.Context, appID, origin string) (bool, e
 }
 
 // ChatSettings returns the app's settings.openai. They may be keyFresh old.
-func (s *Store) ChatSettings(ctx context.Context, appID string) (repositories.OpenAI, error) {
-	return s.chats.get(appID, func() (repositories.OpenAI, error) {
-		app, err := s.App(context.WithoutCancel(ctx), appID)
+func (a *appReads) ChatSettings(ctx context.Context, appID string) (repositories.OpenAI, error) {
+	return a.chats.get(appID, func() (repositories.OpenAI, error) {
+		app, err := a.App(context.WithoutCancel(ctx), appID)
 		if err != nil {
 			return repositories.OpenAI{}, err
 		}

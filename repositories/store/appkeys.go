@@ -135,28 +135,28 @@ return 'ok'
 // CreateKey makes a key of an app. One that was asked for by another key ends with that
 // and may do no more than it; ErrKey and ErrKeyExpired mean that the other has ended. The
 // Secret is the key: nothing else can show it again.
-func (s *Store) CreateKey(ctx context.Context, appID string, asked NewKey) (AppKey, secret.Secret, error) {
-	made := storedKey{AppKey: AppKey{ID: s.newID(), Name: asked.Name, Scopes: asked.Scopes, Created: s.now().UTC(), MadeBy: asked.By}, Line: "/"}
+func (k *accessKeys) CreateKey(ctx context.Context, appID string, asked NewKey) (AppKey, secret.Secret, error) {
+	made := storedKey{AppKey: AppKey{ID: k.newID(), Name: asked.Name, Scopes: asked.Scopes, Created: k.now().UTC(), MadeBy: asked.By}, Line: "/"}
 	if asked.Lifetime > 0 {
 		made.Expires = made.Created.Add(asked.Lifetime)
 	}
 	if asked.By != "" {
-		if err := s.descend(ctx, appID, &made); err != nil {
+		if err := k.descend(ctx, appID, &made); err != nil {
 			return AppKey{}, secret.Secret{}, err
 		}
 	}
 	text := newKeyText(appID, made.ID)
 	made.Hash = hashKey(text)
-	return made.AppKey, text, s.addKey(ctx, appID, made)
+	return made.AppKey, text, k.addKey(ctx, appID, made)
 }
 
 // descend puts a key below the one that asks for it.
-func (s *Store) descend(ctx context.Context, appID string, made *storedKey) error {
-	by, err := s.storedKey(ctx, appID, made.MadeBy)
+func (k *accessKeys) descend(ctx context.Context, appID string, made *storedKey) error {
+	by, err := k.storedKey(ctx, appID, made.MadeBy)
 	if err != nil {
 		return err
 	}
-	if err := s.checkExpiry(by.AppKey); err != nil {
+	if err := k.checkExpiry(by.AppKey); err != nil {
 		return err
 	}
 	beyond := &ScopeError{Has: by.Scopes}
@@ -183,7 +183,7 @@ func (k *storedKey) line() []string {
 	return strings.FieldsFunc(k.Line, func(r rune) bool { return r == '/' })
 }
 
-func (s *Store) addKey(ctx context.Context, appID string, made storedKey) error {
+func (k *accessKeys) addKey(ctx context.Context, appID string, made storedKey) error {
 	record, err := json.Marshal(made)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (s *Store) addKey(ctx context.Context, appID string, made storedKey) error 
 	for _, id := range made.line() {
 		args = append(args, id)
 	}
-	switch reply, err := addKey.Run(ctx, s.db, []string{keys.App(), keys.AppKeys()}, args...); {
+	switch reply, err := addKey.Run(ctx, k.db, []string{keys.App(), keys.AppKeys()}, args...); {
 	case err != nil:
 		return err
 	case reply == "noapp":

@@ -18,6 +18,12 @@ import (
 	"earshot/repositories/secret"
 )
 
+// accessKeys are the keys of apps.
+type accessKeys struct {
+	*core
+	access *fresh[*storedKey] // by app and keyId
+}
+
 const (
 	// keyFresh is the maximum age of the cached key that a request is authenticated with. A
 	// revocation takes effect everywhere within it, and RevokeKey waits for that.
@@ -47,9 +53,9 @@ type storedKey struct {
 }
 
 // AppKeys lists the keys of an app by id, the first limit after the given one.
-func (s *Store) AppKeys(ctx context.Context, appID, after string, limit int) ([]AppKey, string, error) {
+func (k *accessKeys) AppKeys(ctx context.Context, appID, after string, limit int) ([]AppKey, string, error) {
 	keys := keyspace.KeysOf(appID)
-	pipe := s.db.Pipeline()
+	pipe := k.db.Pipeline()
 	exists := pipe.Exists(ctx, keys.App())
 	all, uses := pipe.HGetAll(ctx, keys.AppKeys()), pipe.HGetAll(ctx, keys.KeyUses())
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -113,15 +119,15 @@ return gone
 // RevokeKey removes a key with those that it has made, or returns repositories.ErrNotFound. When it
 // returns, no replica takes any of them: it waits for as long as others may have them in
 // mind.
-func (s *Store) RevokeKey(ctx context.Context, appID, keyID string) error {
+func (k *accessKeys) RevokeKey(ctx context.Context, appID, keyID string) error {
 	keys := keyspace.KeysOf(appID)
-	reply, err := dropKey.Run(ctx, s.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
+	reply, err := dropKey.Run(ctx, k.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
 	if err != nil {
 		return err
 	}
 	gone, _ := reply.([]any)
 	for _, id := range gone {
-		s.access.forget(fmt.Sprintf("%s %s", appID, id))
+		k.access.forget(fmt.Sprintf("%s %s", appID, id))
 	}
 	if len(gone) == 0 {
 		return fmt.Errorf("key %q: %w", keyID, repositories.ErrNotFound)
@@ -131,48 +137,48 @@ func (s *Store) RevokeKey(ctx context.Context, appID, keyID string) error {
 
 // CheckKey finds the app and the record of a key that a client sent. Its errors are
 // ErrKey, ErrKeyExpired and ErrUnavailable; they tell nothing of apps that exist.
-func (s *Store) CheckKey(ctx context.Context, key secret.Secret) (appID string, found AppKey, err error) {
+func (k *accessKeys) CheckKey(ctx context.Context, key secret.Secret) (appID string, found AppKey, err error) {
 	appID, keyID, ok := splitKey(key)
 	if !ok {
 		return "", AppKey{}, ErrKey
 	}
-	stored, err := s.storedKey(ctx, appID, keyID)
+	stored, err := k.storedKey(ctx, appID, keyID)
 	if err != nil {
 		return "", AppKey{}, err
 	}
 	if !sameHash(stored.Hash, hashKey(key)) {
 		return "", AppKey{}, ErrKey
 	}
-	return appID, stored.AppKey, s.checkExpiry(stored.AppKey)
+	return appID, stored.AppKey, k.checkExpiry(stored.AppKey)
 }
 
 // KeyValid reports whether a key, named by its id, is there and not expired. Its errors
 // are those of CheckKey.
-func (s *Store) KeyValid(ctx context.Context, appID, keyID string) (AppKey, error) {
-	stored, err := s.storedKey(ctx, appID, keyID)
+func (k *accessKeys) KeyValid(ctx context.Context, appID, keyID string) (AppKey, error) {
+	stored, err := k.storedKey(ctx, appID, keyID)
 	if err != nil {
 		return AppKey{}, err
 	}
-	return stored.AppKey, s.checkExpiry(stored.AppKey)
+	return stored.AppKey, k.checkExpiry(stored.AppKey)
 }
 
-func (s *Store) checkExpiry(key AppKey) error {
-	if key.expired(s.now()) {
+func (k *accessKeys) checkExpiry(key AppKey) error {
+	if key.expired(k.now()) {
 		return ErrKeyExpired
 	}
 	return nil
 }
 
-func (s *Store) storedKey(ctx context.Context, appID, keyID string) (*storedKey, error) {
-	return s.access.get(appID+" "+keyID, func() (*storedKey, error) {
+func (k *accessKeys) storedKey(ctx context.Context, appID, keyID string) (*storedKey, error) {
+	return k.access.get(appID+" "+keyID, func() (*storedKey, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
 		defer cancel()
-		return s.loadKey(ctx, keyspace.KeysOf(appID), keyID)
+		return k.loadKey(ctx, keyspace.KeysOf(appID), keyID)
 	})
 }
 
-func (s *Store) loadKey(ctx context.Context, keys keyspace.Keys, keyID string) (*storedKey, error) {
-	pipe := s.db.Pipeline()
+func (k *accessKeys) loadKey(ctx context.Context, keys keyspace.Keys, keyID string) (*storedKey, error) {
+	pipe := k.db.Pipeline()
 	record, use := pipe.HGet(ctx, keys.AppKeys(), keyID), pipe.HGet(ctx, keys.KeyUses(), keyID)
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return nil, keyspace.Unavailable(err)
@@ -181,8 +187,8 @@ func (s *Store) loadKey(ctx context.Context, keys keyspace.Keys, keyID string) (
 		return nil, ErrKey
 	}
 	stored, err := readKey(record.Val())
-	if err == nil && s.now().Sub(readUse(use.Val())) > useStep {
-		err = s.markUse(ctx, keys, keyID)
+	if err == nil && k.now().Sub(readUse(use.Val())) > useStep {
+		err = k.markUse(ctx, keys, keyID)
 	}
 	return stored, err
 }
@@ -198,7 +204,7 @@ redis.call('HSET', KEYS[2], ARGV[1], now())
 return 1
 `)
 
-func (s *Store) markUse(ctx context.Context, keys keyspace.Keys, keyID string) error {
-	_, err := useKey.Run(ctx, s.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
+func (k *accessKeys) markUse(ctx context.Context, keys keyspace.Keys, keyID string) error {
+	_, err := useKey.Run(ctx, k.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
 	return err
 }

@@ -44,9 +44,9 @@ func (c change) forms() []any {
 
 // ChangeEntry makes the tool.changed event for a change of a repository, as an entry of the
 // outbox.
-func (s *Store) ChangeEntry(repository *repositories.Repository, operation string) (keyspace.Entry, error) {
+func (c *core) ChangeEntry(repository *repositories.Repository, operation string) (keyspace.Entry, error) {
 	event := change{
-		ID: changeID(repository, operation), Time: s.now().UTC(), Operation: operation, Record: public(repository),
+		ID: changeID(repository, operation), Time: c.now().UTC(), Operation: operation, Record: public(repository),
 		AppID: repository.AppID, SessionID: repository.SessionID, RepositoryID: repository.ID,
 	}
 	data, _, err := cloudevent.EncodeWithin(event.forms()...)

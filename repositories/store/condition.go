@@ -83,16 +83,16 @@ return 'ok'
 
 // claim lets an app be deleted on conditions, which its removal, in many steps, cannot keep
 // an eye on: from here on, no other change that has one is made of the state that was read.
-func (s *Store) claim(ctx context.Context, appID string, conditions []Condition) error {
+func (a *appReads) claim(ctx context.Context, appID string, conditions []Condition) error {
 	return again(ctx, func() error {
-		app, err := s.App(ctx, appID)
+		app, err := a.App(ctx, appID)
 		if err != nil {
 			return err
 		}
 		if err := checkAll(conditions, app.Revision); err != nil || !anyOf(conditions) {
 			return err
 		}
-		reply, err := claimApp.Run(ctx, s.db, []string{keyspace.KeysOf(appID).App()}, app.Revision, s.newID())
+		reply, err := claimApp.Run(ctx, a.db, []string{keyspace.KeysOf(appID).App()}, app.Revision, a.newID())
 		if err == nil && reply == "conflict" {
 			err = errConflict
 		}

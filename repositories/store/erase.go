@@ -44,13 +44,13 @@ return 'ok'
 // Erasing is a session that is being erased: nothing begins in it, its tokens have ended, and
 // what was begun comes to nothing.
 type Erasing struct {
-	store          *Store
+	sessions       *sessionRecords
 	app, id, token string
 }
 
 // BeginErasing marks a session as one that is being erased. It fails with
 // repositories.ErrNotFound without the app; the session need not exist.
-func (s *Store) BeginErasing(ctx context.Context, appID, sessionID string) (*Erasing, error) {
+func (s *sessionRecords) BeginErasing(ctx context.Context, appID, sessionID string) (*Erasing, error) {
 	e := &Erasing{s, appID, sessionID, s.newID()}
 	return e, e.mark(ctx, s.newID())
 }
@@ -60,8 +60,8 @@ func (e *Erasing) Renew(ctx context.Context) error { return e.mark(ctx, "") }
 
 func (e *Erasing) mark(ctx context.Context, generation string) error {
 	k := keyspace.KeysOf(e.app)
-	reply, err := markErasing.Run(ctx, e.store.db, []string{k.App(), k.Closed(e.id)},
-		e.token, erasingHolds.Milliseconds(), generation, e.store.Remembers().Milliseconds())
+	reply, err := markErasing.Run(ctx, e.sessions.db, []string{k.App(), k.Closed(e.id)},
+		e.token, erasingHolds.Milliseconds(), generation, e.sessions.Remembers().Milliseconds())
 	if err == nil && reply == "noapp" {
 		return fmt.Errorf("app %q: %w", e.app, repositories.ErrNotFound)
 	}
@@ -71,7 +71,7 @@ func (e *Erasing) mark(ctx context.Context, generation string) error {
 // End takes the mark away: what comes now begins the session anew. When it returns, no replica
 // accepts a token of before.
 func (e *Erasing) End(ctx context.Context) error {
-	if _, err := endErasing.Run(ctx, e.store.db, []string{keyspace.KeysOf(e.app).Closed(e.id)}, e.token); err != nil {
+	if _, err := endErasing.Run(ctx, e.sessions.db, []string{keyspace.KeysOf(e.app).Closed(e.id)}, e.token); err != nil {
 		return err
 	}
 	return forgotten(ctx)
@@ -102,7 +102,7 @@ return 'ok'
 // Drop removes the session's messages, drafts and repositories, without events: what would say
 // that a repository is gone would tell of it.
 func (e *Erasing) Drop(ctx context.Context) error {
-	k, db := keyspace.KeysOf(e.app), e.store.db
+	k, db := keyspace.KeysOf(e.app), e.sessions.db
 	drafts, err := db.ZRange(ctx, k.Drafts(e.id), 0, -1).Result()
 	if err != nil {
 		return keyspace.Unavailable(err)
@@ -119,13 +119,13 @@ func (e *Erasing) Drop(ctx context.Context) error {
 
 // unlist removes the names of explained messages that had left the history.
 func (e *Erasing) unlist(ctx context.Context, k keyspace.Keys) error {
-	left, err := e.store.membersOf(ctx, k.Explained(), e.app+"/"+e.id)
+	left, err := e.sessions.appReads.membersOf(ctx, k.Explained(), e.app+"/"+e.id)
 	for some := range slices.Chunk(left, 1000) {
 		members := make([]any, len(some))
 		for i, name := range some {
 			members[i] = e.app + "/" + e.id + "/" + name
 		}
-		if away := e.store.db.ZRem(ctx, k.Explained(), members...).Err(); away != nil {
+		if away := e.sessions.db.ZRem(ctx, k.Explained(), members...).Err(); away != nil {
 			err = away
 		}
 	}

@@ -16,19 +16,19 @@ const placesAtOnce = 1000
 // Places lists the scopes of an app in which there is a repository of that id, the app's own
 // first. It looks through all sessions of the app. The error is repositories.ErrNotFound
 // without the app.
-func (s *Store) Places(ctx context.Context, appID, repositoryID string) ([]repositories.Scope, error) {
-	if _, err := s.App(ctx, appID); err != nil {
+func (a *appReads) Places(ctx context.Context, appID, repositoryID string) ([]repositories.Scope, error) {
+	if _, err := a.App(ctx, appID); err != nil {
 		return nil, err
 	}
 	sessions, after := []string{""}, "-"
 	var found []repositories.Scope
 	for {
-		places, err := s.placesAmong(ctx, appID, sessions, repositoryID)
+		places, err := a.placesAmong(ctx, appID, sessions, repositoryID)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, places...)
-		sessions, err = s.db.ZRangeByLex(ctx, keyspace.KeysOf(appID).Sessions(), &redis.ZRangeBy{Min: after, Max: "+", Count: placesAtOnce}).Result()
+		sessions, err = a.db.ZRangeByLex(ctx, keyspace.KeysOf(appID).Sessions(), &redis.ZRangeBy{Min: after, Max: "+", Count: placesAtOnce}).Result()
 		if err != nil || len(sessions) == 0 {
 			return found, keyspace.Unavailable(err)
 		}
@@ -37,8 +37,8 @@ func (s *Store) Places(ctx context.Context, appID, repositoryID string) ([]repos
 }
 
 // placesAmong asks some scopes of an app, "" for the app's own, whether they have a repository.
-func (s *Store) placesAmong(ctx context.Context, appID string, sessions []string, repositoryID string) (found []repositories.Scope, err error) {
-	pipe, keys := s.db.Pipeline(), keyspace.KeysOf(appID)
+func (a *appReads) placesAmong(ctx context.Context, appID string, sessions []string, repositoryID string) (found []repositories.Scope, err error) {
+	pipe, keys := a.db.Pipeline(), keyspace.KeysOf(appID)
 	has := make([]*redis.BoolCmd, len(sessions))
 	for i, session := range sessions {
 		has[i] = pipe.HExists(ctx, keys.Repos(session), repositoryID)

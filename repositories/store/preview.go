@@ -23,16 +23,16 @@ const (
 // PreviewApp says what ChangeApp would do, and fails as it would. It also compares
 // credentials, which a client cannot do since it only sees masks. by is the root of the key
 // that asks, empty for the admin; a key that asks too often gets a *CompareError.
-func (s *Store) PreviewApp(ctx context.Context, asked AppChange, by string) (string, error) {
+func (w *appWrites) PreviewApp(ctx context.Context, asked AppChange, by string) (string, error) {
 	to := asked.To
 	asked.To = func(there *repositories.App) (*repositories.App, error) {
 		given, err := to(there)
 		if err == nil {
-			err = s.mayCompare(ctx, asked.AppID, by, given.Credentials())
+			err = w.mayCompare(ctx, asked.AppID, by, given.Credentials())
 		}
 		return given, err
 	}
-	there, next, err := s.nextApp(ctx, asked)
+	there, next, err := w.nextApp(ctx, asked)
 	if err != nil {
 		return "", err
 	}
@@ -40,8 +40,8 @@ func (s *Store) PreviewApp(ctx context.Context, asked AppChange, by string) (str
 }
 
 // PreviewRepository says what ChangeRepository would do, in the way of PreviewApp.
-func (s *Store) PreviewRepository(ctx context.Context, asked RepositoryChange, by string) (string, error) {
-	app, there, err := s.forChange(ctx, asked)
+func (w *appWrites) PreviewRepository(ctx context.Context, asked RepositoryChange, by string) (string, error) {
+	app, there, err := w.repositories.forChange(ctx, asked)
 	if err != nil {
 		return "", err
 	}
@@ -50,7 +50,7 @@ func (s *Store) PreviewRepository(ctx context.Context, asked RepositoryChange, b
 		return "", err
 	}
 	keepTools(next, there)
-	if err := s.mayCompare(ctx, asked.Scope.AppID, by, next.Credentials()); err != nil {
+	if err := w.mayCompare(ctx, asked.Scope.AppID, by, next.Credentials()); err != nil {
 		return "", err
 	}
 	if err := settle(next, app, there); err != nil {
@@ -124,12 +124,12 @@ return 0
 
 // mayCompare counts a preview of a definition that holds credentials. Keys count with
 // the one that their line begins with, so that a key gains nothing by making others.
-func (s *Store) mayCompare(ctx context.Context, appID, by string, given []repositories.Credential) error {
+func (w *appWrites) mayCompare(ctx context.Context, appID, by string, given []repositories.Credential) error {
 	for _, c := range given {
 		if c.Shown || c.Kept || c.Get().Empty() || c.Get().IsMasked() {
 			continue
 		}
-		pause, err := countCompare.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Compared(by)}, maxCompares, compareSpan.Milliseconds())
+		pause, err := countCompare.Run(ctx, w.db, []string{keyspace.KeysOf(appID).Compared(by)}, maxCompares, compareSpan.Milliseconds())
 		if ms, _ := pause.(int64); err == nil && ms > 0 {
 			return &CompareError{RetryAfter: time.Duration(ms) * time.Millisecond}
 		}

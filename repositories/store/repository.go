@@ -17,6 +17,12 @@ import (
 	"earshot/repositories/keyspace"
 )
 
+// repositoryRecords are the repositories of apps and of sessions.
+type repositoryRecords struct {
+	*core
+	appReads *appReads
+}
+
 // writeRepository writes a repository, or removes it, together with the event that this owes.
 //
 //	KEYS app, repos, idle, outbox, effect, written, closed, turns, sessions, sourced, refreshes,
@@ -68,9 +74,9 @@ const writeRemembered = 10 * time.Minute
 
 // write writes a repository of the app; a stored form that is empty removes it. Its session
 // stays for ttl from now; a write that is no use of it, for which ttl is 0, changes nothing of that.
-func (s *Store) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, there, stored, operation string, ttl time.Duration) error {
+func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, there, stored, operation string, ttl time.Duration) error {
 	scope := repository.Scope()
-	owed, err := s.ChangeEntry(repository, operation)
+	owed, err := r.ChangeEntry(repository, operation)
 	if err != nil {
 		return err
 	}
@@ -86,9 +92,9 @@ func (s *Store) write(ctx context.Context, app *repositories.App, repository *re
 	} else {
 		most, from = app.Settings.Limits.Repositories(scope), sourcingOf(app, repository)
 	}
-	reply, err := script.Run(ctx, s.db,
+	reply, err := script.Run(ctx, r.db,
 		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes()}, keys.Ledger()...),
-		repository.ID, there, stored, s.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, s.newID(), from.mark, from.every.Milliseconds())
+		repository.ID, there, stored, r.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, r.newID(), from.mark, from.every.Milliseconds())
 	crash.At(crash.RepositoryReply)
 	switch {
 	case err != nil:
@@ -102,9 +108,9 @@ func (s *Store) write(ctx context.Context, app *repositories.App, repository *re
 	case reply == "full":
 		return &repositories.LimitError{Limit: "repositoriesPerSession", Most: most}
 	}
-	s.changed(scope.AppID)
+	r.changed(scope.AppID)
 	if stored != "" {
-		s.written(repository)
+		r.written(repository)
 	}
 	return nil
 }
@@ -112,22 +118,22 @@ func (s *Store) write(ctx context.Context, app *repositories.App, repository *re
 // PutRepository creates a repository or replaces it: its generation is new, whatever was
 // there. Masked credentials keep what is stored. It returns a fault.List if the repository
 // refers to something that its app does not have.
-func (s *Store) PutRepository(ctx context.Context, repository *repositories.Repository) (created bool, err error) {
-	_, created, err = s.ChangeRepository(ctx, ToRepository(repository))
+func (r *repositoryRecords) PutRepository(ctx context.Context, repository *repositories.Repository) (created bool, err error) {
+	_, created, err = r.ChangeRepository(ctx, ToRepository(repository))
 	return created, err
 }
 
 // PatchRepository adds tools to a repository, and creates it if it does not exist.
 // Concurrent patches are all applied.
-func (s *Store) PatchRepository(ctx context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (*repositories.Repository, bool, error) {
-	return s.ChangeRepository(ctx, RepositoryChange{Scope: scope, ID: id, To: patch.Next})
+func (r *repositoryRecords) PatchRepository(ctx context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (*repositories.Repository, bool, error) {
+	return r.ChangeRepository(ctx, RepositoryChange{Scope: scope, ID: id, To: patch.Next})
 }
 
 // ChangeRepository writes the next state of a repository, and returns it as it is stored.
 // Masked credentials keep what is stored.
-func (s *Store) ChangeRepository(ctx context.Context, asked RepositoryChange) (next *repositories.Repository, created bool, err error) {
+func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked RepositoryChange) (next *repositories.Repository, created bool, err error) {
 	err = again(ctx, func() error {
-		app, there, err := s.forChange(ctx, asked)
+		app, there, err := r.forChange(ctx, asked)
 		if err != nil {
 			return err
 		}
@@ -136,26 +142,26 @@ func (s *Store) ChangeRepository(ctx context.Context, asked RepositoryChange) (n
 		}
 		keepTools(next, there)
 		if next.Generation == "" {
-			next.Generation = s.newID()
+			next.Generation = r.newID()
 		}
 		created = there.Revision == ""
-		ttl := s.ttl
+		ttl := r.ttl
 		if asked.unasked {
 			ttl = 0
 		}
-		return s.replace(ctx, app, there, next, ttl)
+		return r.replace(ctx, app, there, next, ttl)
 	})
 	return next, created, err
 }
 
 // forChange returns the app and the repository as it stands, of which the change may be
 // made; where there is none, an empty one without a revision.
-func (s *Store) forChange(ctx context.Context, asked RepositoryChange) (*repositories.App, *repositories.Repository, error) {
-	app, err := s.App(ctx, asked.Scope.AppID)
+func (r *repositoryRecords) forChange(ctx context.Context, asked RepositoryChange) (*repositories.App, *repositories.Repository, error) {
+	app, err := r.appReads.App(ctx, asked.Scope.AppID)
 	if err != nil {
 		return nil, nil, err
 	}
-	there, err := s.Repository(ctx, asked.Scope, asked.ID)
+	there, err := r.Repository(ctx, asked.Scope, asked.ID)
 	if errors.Is(err, repositories.ErrNotFound) {
 		there, err = &repositories.Repository{AppID: asked.Scope.AppID, SessionID: asked.Scope.SessionID, ID: asked.ID}, nil
 	}
@@ -177,7 +183,7 @@ func settle(r *repositories.Repository, app *repositories.App, there *repositori
 	return r.CheckModuleHosts(app, there)
 }
 
-func (s *Store) replace(ctx context.Context, app *repositories.App, there, next *repositories.Repository, ttl time.Duration) error {
+func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, there, next *repositories.Repository, ttl time.Duration) error {
 	if err := settle(next, app, there); err != nil {
 		return err
 	}
@@ -185,35 +191,35 @@ func (s *Store) replace(ctx context.Context, app *repositories.App, there, next 
 		return err
 	}
 	operation := "updated"
-	next.Created, next.Updated = there.Created, s.now().UTC()
+	next.Created, next.Updated = there.Created, r.now().UTC()
 	if there.Revision == "" {
 		operation, next.Created = "created", next.Updated
 	}
-	next.Revision = s.newID()
-	stored, err := s.sealer.encode(next)
+	next.Revision = r.newID()
+	stored, err := r.sealer.encode(next)
 	if err != nil {
 		return err
 	}
 	if err := next.Compile(); err != nil {
 		return err
 	}
-	return s.write(ctx, app, next, there.Revision, stored, operation, ttl)
+	return r.write(ctx, app, next, there.Revision, stored, operation, ttl)
 }
 
 // Repository returns a repository, or repositories.ErrNotFound.
-func (s *Store) Repository(ctx context.Context, scope repositories.Scope, id string) (*repositories.Repository, error) {
-	stored, err := s.db.HGet(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID), id).Result()
+func (r *repositoryRecords) Repository(ctx context.Context, scope repositories.Scope, id string) (*repositories.Repository, error) {
+	stored, err := r.db.HGet(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID), id).Result()
 	if err != nil {
 		return nil, fmt.Errorf("repository %q: %w", id, absent(err))
 	}
-	return s.Load(scope.AppID, stored)
+	return r.Load(scope.AppID, stored)
 }
 
 // Repositories lists the repositories of a scope by id, the first limit after the
 // given one.
-func (s *Store) Repositories(ctx context.Context, scope repositories.Scope, after string, limit int) ([]*repositories.Repository, string, error) {
+func (r *repositoryRecords) Repositories(ctx context.Context, scope repositories.Scope, after string, limit int) ([]*repositories.Repository, string, error) {
 	keys := keyspace.KeysOf(scope.AppID)
-	pipe := s.db.Pipeline()
+	pipe := r.db.Pipeline()
 	exists := pipe.Exists(ctx, keys.App())
 	all := pipe.HKeys(ctx, keys.Repos(scope.SessionID))
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -225,7 +231,7 @@ func (s *Store) Repositories(ctx context.Context, scope repositories.Scope, afte
 	ids := slices.Sorted(slices.Values(all.Val()))
 	ids = ids[sort.Search(len(ids), func(i int) bool { return ids[i] > after }):]
 	ids, next := cut(ids, limit)
-	items, err := s.page(ctx, scope, ids)
+	items, err := r.page(ctx, scope, ids)
 	if n := len(items); n > 0 && items[n-1].ID != ids[len(ids)-1] {
 		next = items[n-1].ID
 	}
@@ -234,14 +240,14 @@ func (s *Store) Repositories(ctx context.Context, scope repositories.Scope, afte
 
 // SameNames says of the repository, or where that is empty of all in the scope, which of the
 // tools that have one name in several repositories of the scope hold.
-func (s *Store) SameNames(ctx context.Context, scope repositories.Scope, repositoryID string) ([]string, error) {
-	stored, err := s.db.HVals(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)).Result()
+func (r *repositoryRecords) SameNames(ctx context.Context, scope repositories.Scope, repositoryID string) ([]string, error) {
+	stored, err := r.db.HVals(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)).Result()
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
 	list := make([]*repositories.Repository, len(stored))
 	for i, text := range stored {
-		if list[i], err = s.Load(scope.AppID, text); err != nil {
+		if list[i], err = r.Load(scope.AppID, text); err != nil {
 			return nil, err
 		}
 	}
@@ -250,13 +256,13 @@ func (s *Store) SameNames(ctx context.Context, scope repositories.Scope, reposit
 
 // page reads as many repositories as fit on a page. Those that are deleted meanwhile are
 // left out.
-func (s *Store) page(ctx context.Context, scope repositories.Scope, ids []string) ([]*repositories.Repository, error) {
+func (r *repositoryRecords) page(ctx context.Context, scope repositories.Scope, ids []string) ([]*repositories.Repository, error) {
 	key := keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)
-	sizes, err := s.sizes(ctx, key, ids)
+	sizes, err := r.sizes(ctx, key, ids)
 	items, room := []*repositories.Repository{}, &repositories.Room{}
 	for err == nil && len(ids) > 0 {
 		few := repositories.Fitting(sizes)
-		stored, err := s.db.HMGet(ctx, key, ids[:few]...).Result()
+		stored, err := r.db.HMGet(ctx, key, ids[:few]...).Result()
 		if err != nil {
 			return nil, keyspace.Unavailable(err)
 		}
@@ -265,7 +271,7 @@ func (s *Store) page(ctx context.Context, scope repositories.Scope, ids []string
 			if !there {
 				continue
 			}
-			repository, err := s.Load(scope.AppID, text)
+			repository, err := r.Load(scope.AppID, text)
 			if err != nil {
 				return nil, err
 			}
@@ -280,12 +286,12 @@ func (s *Store) page(ctx context.Context, scope repositories.Scope, ids []string
 }
 
 // sizes asks how long fields of a hash are.
-func (s *Store) sizes(ctx context.Context, key string, fields []string) ([]int64, error) {
+func (r *repositoryRecords) sizes(ctx context.Context, key string, fields []string) ([]int64, error) {
 	sizes := make([]int64, len(fields))
 	if len(fields) == 0 {
 		return sizes, nil
 	}
-	pipe := s.db.Pipeline()
+	pipe := r.db.Pipeline()
 	for _, field := range fields {
 		pipe.HStrLen(ctx, key, field)
 	}
@@ -297,31 +303,31 @@ func (s *Store) sizes(ctx context.Context, key string, fields []string) ([]int64
 }
 
 // DeleteRepository removes a repository, or returns repositories.ErrNotFound.
-func (s *Store) DeleteRepository(ctx context.Context, scope repositories.Scope, id string, on ...Condition) error {
+func (r *repositoryRecords) DeleteRepository(ctx context.Context, scope repositories.Scope, id string, on ...Condition) error {
 	return again(ctx, func() error {
-		there, err := s.Repository(ctx, scope, id)
+		there, err := r.Repository(ctx, scope, id)
 		if err == nil {
 			err = checkAll(on, there.Revision)
 		}
 		if err != nil {
 			return err
 		}
-		return s.write(ctx, nil, there, there.Revision, "", "deleted", s.ttl)
+		return r.write(ctx, nil, there, there.Revision, "", "deleted", r.ttl)
 	})
 }
 
 // deleteAll removes all repositories of a scope.
-func (s *Store) deleteAll(ctx context.Context, scope repositories.Scope) error {
-	stored, err := s.db.HGetAll(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)).Result()
+func (r *repositoryRecords) deleteAll(ctx context.Context, scope repositories.Scope) error {
+	stored, err := r.db.HGetAll(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)).Result()
 	if err != nil {
 		return keyspace.Unavailable(err)
 	}
 	for _, id := range slices.Sorted(maps.Keys(stored)) {
-		there, err := s.Load(scope.AppID, stored[id])
+		there, err := r.Load(scope.AppID, stored[id])
 		if err != nil {
 			return err
 		}
-		if err := s.write(ctx, nil, there, there.Revision, "", "deleted", s.ttl); err != nil {
+		if err := r.write(ctx, nil, there, there.Revision, "", "deleted", r.ttl); err != nil {
 			return err
 		}
 	}

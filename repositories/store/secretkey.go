@@ -10,6 +10,13 @@ import (
 	"earshot/repositories/secret"
 )
 
+// secretKeys know by which key the credentials that are stored were sealed.
+type secretKeys struct {
+	*core
+	appReads     *appReads
+	repositories *repositoryRecords
+}
+
 // ErrSecretKey is wrapped by errors that say that what Redis holds was sealed with
 // another secret key.
 var ErrSecretKey = errors.New("what it holds was sealed with another secret key")
@@ -45,8 +52,8 @@ redis.call('HSET', KEYS[1], 'current', ARGV[2], 'before', ARGV[3])
 return 'ok'
 `)
 
-func (s *Store) marks(ctx context.Context) (marks, error) {
-	fields, err := s.db.HGetAll(ctx, keyspace.SecretKeyMarks).Result()
+func (k *secretKeys) marks(ctx context.Context) (marks, error) {
+	fields, err := k.db.HGetAll(ctx, keyspace.SecretKeyMarks).Result()
 	return marks{fields["current"], fields["before"]}, keyspace.Unavailable(err)
 }
 
@@ -55,25 +62,25 @@ func (s *Store) marks(ctx context.Context) (marks, error) {
 // belonging to the current one, from which moment one who starts with the old key alone
 // is refused. A Redis without a mark is judged by a credential that it holds. lasting is
 // false for a key that ends with the process: it leaves no mark.
-func (s *Store) AdoptSecretKey(ctx context.Context, lasting bool) error {
+func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
 	return again(ctx, func() error {
-		held, err := s.marks(ctx)
+		held, err := k.marks(ctx)
 		switch {
 		case err != nil:
 			return err
 		case held.current == "":
-			if err := s.tryCredential(ctx); err != nil {
+			if err := k.tryCredential(ctx); err != nil {
 				return err
 			}
-		case !s.sealer.opens(held.current):
+		case !k.sealer.opens(held.current):
 			return ErrSecretKey
-		case s.sealer.seals(held.current):
+		case k.sealer.seals(held.current):
 			return nil
 		}
 		if !lasting {
 			return nil
 		}
-		reply, err := setMark.Run(ctx, s.db, []string{keyspace.SecretKeyMarks}, held.current, s.sealer.mark(), held.current)
+		reply, err := setMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, held.current, k.sealer.mark(), held.current)
 		switch {
 		case errors.Is(err, keyspace.ErrMemory):
 			return nil // it is marked at another start
@@ -87,9 +94,9 @@ func (s *Store) AdoptSecretKey(ctx context.Context, lasting bool) error {
 // CheckSecretKey is for a process that runs: it returns an error that wraps ErrSecretKey
 // where Redis belongs to neither the secret key nor the old one. While the others are
 // started with a new one, one that has the key before it alone goes on.
-func (s *Store) CheckSecretKey(ctx context.Context) error {
-	held, err := s.marks(ctx)
-	if err == nil && held.current != "" && !s.sealer.opens(held.current) && !s.sealer.opens(held.before) {
+func (k *secretKeys) CheckSecretKey(ctx context.Context) error {
+	held, err := k.marks(ctx)
+	if err == nil && held.current != "" && !k.sealer.opens(held.current) && !k.sealer.opens(held.before) {
 		err = ErrSecretKey
 	}
 	return err
@@ -111,9 +118,9 @@ return 'ok'
 
 // Adopted returns an error where Redis is not marked as belonging to
 // the key that seals: what it seals could not be opened by replicas.
-func (s *Store) Adopted(ctx context.Context) error {
-	held, err := s.marks(ctx)
-	if err == nil && !(s.sealer.seals(held.current) && s.sealer.opens(held.current)) {
+func (k *secretKeys) Adopted(ctx context.Context) error {
+	held, err := k.marks(ctx)
+	if err == nil && !(k.sealer.seals(held.current) && k.sealer.opens(held.current)) {
 		err = errNotAdopted
 	}
 	return err
@@ -121,16 +128,16 @@ func (s *Store) Adopted(ctx context.Context) error {
 
 // RetireSecretKey is for when credentials begin to be sealed with the newest key alone: a
 // process that has the one before it alone is not ready any more.
-func (s *Store) RetireSecretKey(ctx context.Context) error {
+func (k *secretKeys) RetireSecretKey(ctx context.Context) error {
 	return again(ctx, func() error {
-		held, err := s.marks(ctx)
-		if err != nil || held.before == "" || s.sealer.seals(held.before) {
+		held, err := k.marks(ctx)
+		if err != nil || held.before == "" || k.sealer.seals(held.before) {
 			return err
 		}
-		if !s.sealer.seals(held.current) {
+		if !k.sealer.seals(held.current) {
 			return errNotAdopted
 		}
-		reply, err := dropMark.Run(ctx, s.db, []string{keyspace.SecretKeyMarks}, held.current)
+		reply, err := dropMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, held.current)
 		if err == nil && reply == "conflict" {
 			err = errConflict
 		}
@@ -146,15 +153,15 @@ const (
 )
 
 // tryCredential opens the first credential that it finds, of an app or its tools.
-func (s *Store) tryCredential(ctx context.Context) error {
+func (k *secretKeys) tryCredential(ctx context.Context) error {
 	after := ""
 	for range maxTried / someApps {
-		ids, err := s.appIDs(ctx, after, someApps)
+		ids, err := k.appReads.appIDs(ctx, after, someApps)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		for _, id := range ids {
-			if found, err := s.tryApp(ctx, id); err != nil || found {
+			if found, err := k.tryApp(ctx, id); err != nil || found {
 				return err
 			}
 		}
@@ -164,14 +171,14 @@ func (s *Store) tryCredential(ctx context.Context) error {
 }
 
 // tryApp reports whether the app holds a credential, and fails where that does not open.
-func (s *Store) tryApp(ctx context.Context, appID string) (found bool, err error) {
-	app, err := s.App(ctx, appID)
+func (k *secretKeys) tryApp(ctx context.Context, appID string) (found bool, err error) {
+	app, err := k.appReads.App(ctx, appID)
 	if err == nil && anySet(app.Credentials()) {
 		return true, nil
 	}
 	if err == nil {
 		var own []*repositories.Repository
-		own, _, err = s.Repositories(ctx, repositories.Scope{AppID: appID}, "", someRepos)
+		own, _, err = k.repositories.Repositories(ctx, repositories.Scope{AppID: appID}, "", someRepos)
 		for _, repository := range own {
 			found = found || anySet(repository.Credentials())
 		}

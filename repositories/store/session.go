@@ -58,7 +58,7 @@ return at and now() - at < tonumber(ARGV[1]) and 1 or 0
 // Closed reports whether a session was closed in the last ten minutes. The data of a
 // session may be gone for another reason: a failover of Redis drops what the old master had
 // taken last.
-func (s *Store) Closed(ctx context.Context, appID, sessionID string) (bool, error) {
+func (s *sessionRecords) Closed(ctx context.Context, appID, sessionID string) (bool, error) {
 	found, err := wasClosed.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Closed(sessionID)}, justClosed.Milliseconds())
 	return found == int64(1), err
 }
@@ -67,8 +67,8 @@ func (s *Store) Closed(ctx context.Context, appID, sessionID string) (bool, erro
 // tool.changed event. Effects that are already in the ledger are still delivered. Closing a
 // session that does not exist is no error. When it returns, no replica accepts a token of
 // the session any more.
-func (s *Store) CloseSession(ctx context.Context, appID, sessionID string) error {
-	if _, err := s.App(ctx, appID); err != nil {
+func (s *sessionRecords) CloseSession(ctx context.Context, appID, sessionID string) error {
+	if _, err := s.appReads.App(ctx, appID); err != nil {
 		return err
 	}
 	if err := s.closeSession(ctx, appID, sessionID, ""); err != nil {
@@ -78,10 +78,10 @@ func (s *Store) CloseSession(ctx context.Context, appID, sessionID string) error
 }
 
 // closeSession removes a session; spare is '1' where it is to stay if it is in use.
-func (s *Store) closeSession(ctx context.Context, appID, sessionID, spare string) error {
+func (s *sessionRecords) closeSession(ctx context.Context, appID, sessionID, spare string) error {
 	keys, generation := keyspace.KeysOf(appID), s.newID()
 	return again(ctx, func() error {
-		if err := s.deleteAll(ctx, repositories.Scope{AppID: appID, SessionID: sessionID}); err != nil {
+		if err := s.repositories.deleteAll(ctx, repositories.Scope{AppID: appID, SessionID: sessionID}); err != nil {
 			return err
 		}
 		crash.At(crash.SessionHalf)
@@ -116,7 +116,7 @@ return 'no'
 
 // ExpireSession closes a session, named as in Keys.Idle, unless it was used since or is
 // in use.
-func (s *Store) ExpireSession(ctx context.Context, member string) error {
+func (s *sessionRecords) ExpireSession(ctx context.Context, member string) error {
 	appID, sessionID, _ := strings.Cut(member, "/")
 	keys := keyspace.KeysOf(appID)
 	reply, err := stillIdle.Run(ctx, s.db, []string{keys.Idle(), keys.Order(sessionID), keys.Lane(keyspace.LaneTurns), keys.Turns(sessionID)}, member, s.ttl.Milliseconds())
@@ -144,7 +144,7 @@ type Generation struct {
 
 // Generation reads the generation of an app and of a session, which need not have been
 // used yet. Without the app it fails with repositories.ErrNotFound.
-func (s *Store) Generation(ctx context.Context, appID, sessionID string) (Generation, error) {
+func (s *sessionRecords) Generation(ctx context.Context, appID, sessionID string) (Generation, error) {
 	keys := keyspace.KeysOf(appID)
 	pipe := s.db.Pipeline()
 	app, session := pipe.HMGet(ctx, keys.App(), "rev", "generation"), pipe.HMGet(ctx, keys.Closed(sessionID), "generation")
@@ -162,7 +162,7 @@ func (s *Store) Generation(ctx context.Context, appID, sessionID string) (Genera
 
 // LifeOf returns the Generation from a cache that is at most keyFresh old; requests with a
 // session token are authenticated by it. Whoever closes a session waits for that long.
-func (s *Store) LifeOf(ctx context.Context, appID, sessionID string) (Generation, error) {
+func (s *sessionRecords) LifeOf(ctx context.Context, appID, sessionID string) (Generation, error) {
 	return s.lives.get(appID+" "+sessionID, func() (Generation, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
 		defer cancel()
@@ -182,4 +182,4 @@ func forgotten(ctx context.Context) error {
 
 // Remembers is how long the generation of a session is kept after it was closed or last
 // used: until nothing of its earlier generations is left.
-func (s *Store) Remembers() time.Duration { return s.keep.longest() + lateEnd }
+func (c *core) Remembers() time.Duration { return c.keep.longest() + lateEnd }

@@ -17,6 +17,14 @@ import (
 	"earshot/repositories/keyspace"
 )
 
+// sessionRecords are the sessions of apps.
+type sessionRecords struct {
+	*core
+	appReads     *appReads
+	repositories *repositoryRecords
+	lives        *fresh[Generation] // by app and session
+}
+
 // putSession writes what is said of a session in advance, and copies templates of its app
 // into it, each once: one that has fired since, or was removed, does not come back. One whose
 // id the session has already counts as copied.
@@ -69,8 +77,8 @@ return {'ok', created, tostring(#new)}
 // and copies the templates that it names into it. It returns a fault.List where one of them is
 // no template of the app, or the session would be over by now, and *repositories.LimitError
 // where it would have too many repositories.
-func (s *Store) PutSession(ctx context.Context, session *repositories.Session) (created bool, err error) {
-	app, err := s.App(ctx, session.AppID)
+func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.Session) (created bool, err error) {
+	app, err := s.appReads.App(ctx, session.AppID)
 	if err != nil {
 		return false, err
 	}
@@ -104,7 +112,7 @@ func (s *Store) PutSession(ctx context.Context, session *repositories.Session) (
 	return s.putReply(session, raw, most)
 }
 
-func (s *Store) putReply(session *repositories.Session, raw any, most int) (created bool, err error) {
+func (s *sessionRecords) putReply(session *repositories.Session, raw any, most int) (created bool, err error) {
 	fields, _ := raw.([]any)
 	reply := keyspace.Fields(fields)
 	switch reply[0] {
@@ -134,7 +142,7 @@ func recordOf(session *repositories.Session) repositories.Session {
 }
 
 // templates reads the templates that a session names.
-func (s *Store) templates(ctx context.Context, session *repositories.Session) ([]*repositories.Repository, error) {
+func (s *sessionRecords) templates(ctx context.Context, session *repositories.Session) ([]*repositories.Repository, error) {
 	if len(session.Repositories) == 0 {
 		return nil, nil
 	}
@@ -167,7 +175,7 @@ func (s *Store) templates(ctx context.Context, session *repositories.Session) ([
 }
 
 // copied is a template as it stands in a session, with the event that this owes.
-func (s *Store) copied(app *repositories.App, template *repositories.Repository, to repositories.Scope) (owed keyspace.Entry, stored string, from sourcing, err error) {
+func (s *sessionRecords) copied(app *repositories.App, template *repositories.Repository, to repositories.Scope) (owed keyspace.Entry, stored string, from sourcing, err error) {
 	next := template.Clone()
 	next.SessionID, next.Options.Template = to.SessionID, false
 	next.Generation, next.Revision, next.Created = s.newID(), s.newID(), s.now().UTC()
@@ -183,7 +191,7 @@ func (s *Store) copied(app *repositories.App, template *repositories.Repository,
 var sessionFields = []string{"since", "used", "expires", "session"}
 
 // Session returns a session that is used or was put, else repositories.ErrNotFound.
-func (s *Store) Session(ctx context.Context, appID, sessionID string) (*repositories.Session, error) {
+func (s *sessionRecords) Session(ctx context.Context, appID, sessionID string) (*repositories.Session, error) {
 	k := keyspace.KeysOf(appID)
 	pipe := s.db.Pipeline()
 	there, fields, used := pipe.Exists(ctx, k.App()), pipe.HMGet(ctx, k.Turns(sessionID), sessionFields...), pipe.ZScore(ctx, k.Idle(), appID+"/"+sessionID)
@@ -223,7 +231,7 @@ func timeOf(text string) time.Time {
 
 // Sessions lists the sessions of an app by id, the first limit after the given one. One that
 // an earlier version began is listed from its next message on.
-func (s *Store) Sessions(ctx context.Context, appID, after string, limit int) ([]*repositories.Session, string, error) {
+func (s *sessionRecords) Sessions(ctx context.Context, appID, after string, limit int) ([]*repositories.Session, string, error) {
 	k, from := keyspace.KeysOf(appID), "-"
 	if after != "" {
 		from = "(" + after
@@ -246,7 +254,7 @@ func (s *Store) Sessions(ctx context.Context, appID, after string, limit int) ([
 }
 
 // sessions reads as many sessions as fit on a page.
-func (s *Store) sessions(ctx context.Context, appID string, ids []string) ([]*repositories.Session, error) {
+func (s *sessionRecords) sessions(ctx context.Context, appID string, ids []string) ([]*repositories.Session, error) {
 	items, room, k := []*repositories.Session{}, &repositories.Room{}, keyspace.KeysOf(appID)
 	pipe := s.db.Pipeline()
 	for _, id := range ids {

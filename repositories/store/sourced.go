@@ -88,12 +88,12 @@ return taken
 
 // DueRefreshes takes the leases of looks at sources that are due now, of each partition so many
 // at most. Whoever does not end one within its lease leaves it to others.
-func (s *Store) DueRefreshes(ctx context.Context, lease time.Duration, most int) ([]Refresh, error) {
-	calls, err := s.refreshCalls(ctx, lease.Milliseconds(), most)
+func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duration, most int) ([]Refresh, error) {
+	calls, err := r.refreshCalls(ctx, lease.Milliseconds(), most)
 	if err != nil || len(calls) == 0 {
 		return nil, err
 	}
-	replies, err := dueRefreshes.RunAll(ctx, s.db, calls)
+	replies, err := dueRefreshes.RunAll(ctx, r.db, calls)
 	var due []Refresh
 	for _, reply := range replies {
 		fields, _ := reply.([]any)
@@ -107,8 +107,8 @@ func (s *Store) DueRefreshes(ctx context.Context, lease time.Duration, most int)
 
 // refreshCalls are the calls of dueRefreshes: of partitions that have sources at all, which is
 // asked in one round trip without a script.
-func (s *Store) refreshCalls(ctx context.Context, lease int64, most int) (calls []keyspace.Call, err error) {
-	pipe, counts := s.db.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
+func (r *repositoryRecords) refreshCalls(ctx context.Context, lease int64, most int) (calls []keyspace.Call, err error) {
+	pipe, counts := r.db.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
 	for n := range counts {
 		counts[n] = pipe.ZCard(ctx, keyspace.PartitionKeys(n).Refreshes())
 	}
@@ -150,9 +150,9 @@ return 'ok'
 
 // End gives the lease back: the source is looked at again after a time, or where that is 0 no
 // more, as nothing is from it.
-func (s *Store) EndRefresh(ctx context.Context, r Refresh, next time.Duration) error {
-	k := keyspace.KeysOf(r.AppID)
-	_, err := endRefresh.Run(ctx, s.db, []string{k.Refreshes(), k.Sourced()}, r.AppID+"/"+r.Source, r.Source, r.ends, next.Milliseconds())
+func (r *repositoryRecords) EndRefresh(ctx context.Context, of Refresh, next time.Duration) error {
+	k := keyspace.KeysOf(of.AppID)
+	_, err := endRefresh.Run(ctx, r.db, []string{k.Refreshes(), k.Sourced()}, of.AppID+"/"+of.Source, of.Source, of.ends, next.Milliseconds())
 	return err
 }
 
@@ -174,14 +174,14 @@ return 'ok'
 `)
 
 // SourcedFrom lists the repositories whose tools are those of a source of an app.
-func (s *Store) SourcedFrom(ctx context.Context, appID, source string) ([]Sourced, error) {
+func (r *repositoryRecords) SourcedFrom(ctx context.Context, appID, source string) ([]Sourced, error) {
 	k := keyspace.KeysOf(appID)
-	listing, err := s.db.HGetAll(ctx, k.Sourced()).Result()
+	listing, err := r.db.HGetAll(ctx, k.Sourced()).Result()
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
 	var listed []Sourced
-	pipe := s.db.Pipeline()
+	pipe := r.db.Pipeline()
 	for member, mark := range listing {
 		words := append(strings.Fields(mark), "", "")
 		if words[0] != source {
@@ -195,18 +195,18 @@ func (s *Store) SourcedFrom(ctx context.Context, appID, source string) ([]Source
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
-	return s.unlist(ctx, listed, there)
+	return r.unlist(ctx, listed, there)
 }
 
 // unlist takes those out that are not there.
-func (s *Store) unlist(ctx context.Context, listed []Sourced, there []redis.Cmder) (left []Sourced, err error) {
+func (r *repositoryRecords) unlist(ctx context.Context, listed []Sourced, there []redis.Cmder) (left []Sourced, err error) {
 	for i, one := range listed {
 		if there[i].(*redis.BoolCmd).Val() {
 			left = append(left, one)
 			continue
 		}
 		k := keyspace.KeysOf(one.Scope.AppID)
-		_, away := unlistSourced.Run(ctx, s.db, []string{k.Sourced(), k.Repos(one.Scope.SessionID)}, one.Scope.SessionID+"/"+one.ID, one.ID)
+		_, away := unlistSourced.Run(ctx, r.db, []string{k.Sourced(), k.Repos(one.Scope.SessionID)}, one.Scope.SessionID+"/"+one.ID, one.ID)
 		err = errors.Join(err, away)
 	}
 	return left, err
@@ -217,11 +217,11 @@ var errSuperseded = errors.New("written meanwhile")
 
 // ReplaceTools gives a repository the tools that its source has now, and reports whether it had
 // others. One that was written since it was listed, or is gone, stays as it is.
-func (s *Store) ReplaceTools(ctx context.Context, of Sourced, tools []repositories.Tool) (changed bool, err error) {
+func (r *repositoryRecords) ReplaceTools(ctx context.Context, of Sourced, tools []repositories.Tool) (changed bool, err error) {
 	if of.digest == digestOf(tools) {
 		return false, nil
 	}
-	_, _, err = s.ChangeRepository(ctx, RepositoryChange{Scope: of.Scope, ID: of.ID, unasked: true, To: func(there *repositories.Repository) (*repositories.Repository, error) {
+	_, _, err = r.ChangeRepository(ctx, RepositoryChange{Scope: of.Scope, ID: of.ID, unasked: true, To: func(there *repositories.Repository) (*repositories.Repository, error) {
 		if there.Revision != of.revision {
 			return nil, errSuperseded
 		}

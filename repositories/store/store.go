@@ -39,7 +39,22 @@ type Options struct {
 // Store reads and writes definitions in Redis: apps, repositories, keys and sessions. It is
 // safe for concurrent use. What it returns is shared and must not be changed. Its errors
 // wrap repositories.ErrNotFound or keyspace.ErrUnavailable, or are a fault.List.
+//
+// Its parts stand on each other in this order, and none calls one above it: core, what is read of
+// apps, repositories, sessions, and what changes apps. The keys of apps stand on core alone, the
+// secret key on what is read of apps and repositories.
 type Store struct {
+	*core
+	*appReads
+	*repositoryRecords
+	*sessionRecords
+	*appWrites
+	*accessKeys
+	*secretKeys
+}
+
+// core is what all parts of a Store share.
+type core struct {
 	db      *keyspace.DB
 	sealer  *Sealer
 	ttl     time.Duration
@@ -50,85 +65,88 @@ type Store struct {
 	apps    *lru.Cache[string, *repositories.App]        // by revision
 	changed func(appID string)
 	written func(*repositories.Repository)
-	access  *fresh[*storedKey]          // by app and keyId
-	origins *fresh[[]string]            // by app
-	chats   *fresh[repositories.OpenAI] // by app
-	lives   *fresh[Generation]          // by app and session
-	grants  *fresh[*repositories.App]   // by app
 }
 
 // New returns a Store.
 func New(db *keyspace.DB, options Options) *Store {
 	repos, _ := lru.New[string, *repositories.Repository](cached) // fails for a size of 0 only
 	apps, _ := lru.New[string, *repositories.App](cached)
-	s := &Store{
+	c := &core{
 		db: db, sealer: options.Sealer, ttl: options.SessionTTL, keep: options.Retention.withDefaults(),
 		now: options.Now, newID: options.NewID,
 		repos: repos, apps: apps, changed: func(string) {}, written: func(*repositories.Repository) {},
 	}
-	if s.now == nil {
-		s.now = time.Now
+	if c.now == nil {
+		c.now = time.Now
 	}
-	s.access, s.origins = newFresh[*storedKey](cached, keyFresh, time.Now), newFresh[[]string](cached, keyFresh, time.Now)
-	s.lives, s.chats = newFresh[Generation](cached, keyFresh, time.Now), newFresh[repositories.OpenAI](cached, keyFresh, time.Now)
-	s.grants = newFresh[*repositories.App](cached, keyFresh, time.Now)
-	if s.newID == nil {
-		s.newID = rand.Text
+	if c.newID == nil {
+		c.newID = rand.Text
 	}
-	return s
+	reads := &appReads{
+		core: c, origins: newFresh[[]string](cached, keyFresh, time.Now), chats: newFresh[repositories.OpenAI](cached, keyFresh, time.Now),
+		grants: newFresh[*repositories.App](cached, keyFresh, time.Now),
+	}
+	records := &repositoryRecords{core: c, appReads: reads}
+	sessions := &sessionRecords{core: c, appReads: reads, repositories: records, lives: newFresh[Generation](cached, keyFresh, time.Now)}
+	return &Store{
+		core: c, appReads: reads, repositoryRecords: records, sessionRecords: sessions,
+		appWrites:  &appWrites{core: c, appReads: reads, repositories: records, sessions: sessions},
+		accessKeys: &accessKeys{core: c, access: newFresh[*storedKey](cached, keyFresh, time.Now)},
+		secretKeys: &secretKeys{core: c, appReads: reads, repositories: records},
+	}
 }
 
 // OnChange sets a function that is called with the app's id after a change that has an
 // event to publish, so that the event need not wait for the next poll of the ledger. Set it
 // before the Store is used.
-func (s *Store) OnChange(wake func(appID string)) { s.changed = wake }
+func (c *core) OnChange(wake func(appID string)) { c.changed = wake }
 
 // OnWrite sets a function that is called with each repository that was written, which it must
 // not change. It is called before the write is answered, so it must not block. Set it before
 // the Store is used.
-func (s *Store) OnWrite(written func(*repositories.Repository)) { s.written = written }
+func (c *core) OnWrite(written func(*repositories.Repository)) { c.written = written }
 
 // SessionTTL is the idle time after which a session expires.
-func (s *Store) SessionTTL() time.Duration { return s.ttl }
+func (c *core) SessionTTL() time.Duration { return c.ttl }
 
 // Load decodes the stored form of a repository, or takes it from the cache.
-func (s *Store) Load(appID, stored string) (*repositories.Repository, error) {
+func (c *core) Load(appID, stored string) (*repositories.Repository, error) {
 	revision := revisionOf(stored)
-	if repository, hit := s.repos.Get(revision); hit {
+	if repository, hit := c.repos.Get(revision); hit {
 		return repository, nil
 	}
-	repository, err := s.sealer.decode(appID, stored)
+	repository, err := c.sealer.decode(appID, stored)
 	if err == nil {
-		s.repos.Add(revision, repository)
+		c.repos.Add(revision, repository)
 	}
 	return repository, err
 }
 
 // LoadApp decodes the stored form of an app, or takes it from the cache.
-func (s *Store) LoadApp(appID, revision, stored string) (*repositories.App, error) {
-	if app, hit := s.apps.Get(revision); hit {
+func (c *core) LoadApp(appID, revision, stored string) (*repositories.App, error) {
+	if app, hit := c.apps.Get(revision); hit {
 		return app, nil
 	}
 	app := &repositories.App{}
-	if err := s.sealer.openInto(appID, stored, app, app.Credentials); err != nil {
+	if err := c.sealer.openInto(appID, stored, app, app.Credentials); err != nil {
 		return nil, err
 	}
 	app.Revision = revision
-	s.apps.Add(revision, app)
+	c.apps.Add(revision, app)
 	return app, nil
 }
 
 // SealTool encodes a tool with its credentials sealed, for a call that may be made after
 // the tool itself is gone.
-func (s *Store) SealTool(appID string, tool *repositories.Tool) (string, error) {
+func (c *core) SealTool(appID string, tool *repositories.Tool) (string, error) {
 	alone := &repositories.Repository{AppID: appID, Tools: []repositories.Tool{*tool}}
-	return s.sealer.sealRecord(appID, alone, alone.Credentials())
+	return c.sealer.sealRecord(appID, alone, alone.Credentials())
 }
 
 // OpenTool decodes what SealTool made. The tool's parameters are not compiled.
-func (s *Store) OpenTool(appID, sealed string) (*repositories.Tool, error) {
+func (c *core) OpenTool(appID, sealed string) (*repositories.Tool, error) {
 	alone := &repositories.Repository{}
-	if err := s.sealer.openInto(appID, sealed, alone, alone.Credentials); err != nil {
+	if err := c.sealer.openInto(appID, sealed, alone, alone.Credentials); err != nil {
 		return nil, err
 	}
 	return &alone.Tools[0], nil
@@ -234,4 +252,4 @@ func (r Retention) withDefaults() Retention {
 func (r Retention) longest() time.Duration { return max(r.Done, r.Dead) }
 
 // Retention is how long records, and how many messages, are kept.
-func (s *Store) Retention() Retention { return s.keep }
+func (c *core) Retention() Retention { return c.keep }

@@ -30,15 +30,15 @@ return 'ok'
 
 // dropTriggers removes the trigger records of an app: they hold what its users said, and
 // an app that is made anew under the same id must not find them.
-func (s *Store) dropTriggers(ctx context.Context, appID string) error {
+func (w *appWrites) dropTriggers(ctx context.Context, appID string) error {
 	const chunk = 100 // keeps Redis from being busy with one script for long
 	keys := keyspace.KeysOf(appID)
 	for {
-		ids, err := s.db.ZRange(ctx, keys.Triggers(""), 0, chunk-1).Result()
+		ids, err := w.db.ZRange(ctx, keys.Triggers(""), 0, chunk-1).Result()
 		if err != nil || len(ids) == 0 {
 			return keyspace.Unavailable(err)
 		}
-		fires, err := s.fires(ctx, keys, ids)
+		fires, err := w.fires(ctx, keys, ids)
 		if err != nil {
 			return err
 		}
@@ -46,15 +46,15 @@ func (s *Store) dropTriggers(ctx context.Context, appID string) error {
 		for i, id := range ids {
 			names, args = append(append(names, keys.Trigger(id)), keys.Effects(fires[i])...), append(args, id)
 		}
-		if _, err := dropTriggers.Run(ctx, s.db, names, args...); err != nil {
+		if _, err := dropTriggers.Run(ctx, w.db, names, args...); err != nil {
 			return err
 		}
 	}
 }
 
 // fires reads what the effects of triggers are named after.
-func (s *Store) fires(ctx context.Context, keys keyspace.Keys, ids []string) ([]string, error) {
-	pipe := s.db.Pipeline()
+func (w *appWrites) fires(ctx context.Context, keys keyspace.Keys, ids []string) ([]string, error) {
+	pipe := w.db.Pipeline()
 	replies := make([]*redis.StringCmd, len(ids))
 	for i, id := range ids {
 		replies[i] = pipe.HGet(ctx, keys.Trigger(id), "fire")

@@ -19,11 +19,11 @@ const vectorsAtOnce = 256
 
 // Vectors returns what was kept of texts of an app under their digests, empty where nothing was.
 // What is looked up is kept for another 30 days.
-func (s *Store) Vectors(ctx context.Context, appID string, digests []string) ([][]byte, error) {
+func (r *repositoryRecords) Vectors(ctx context.Context, appID string, digests []string) ([][]byte, error) {
 	keys, found := keyspace.KeysOf(appID), make([][]byte, 0, len(digests))
 	for len(digests) > 0 {
 		n := min(len(digests), vectorsAtOnce)
-		pipe := s.db.Pipeline()
+		pipe := r.db.Pipeline()
 		replies := make([]*redis.StringCmd, n)
 		for i, digest := range digests[:n] {
 			replies[i] = pipe.GetEx(ctx, keys.Vector(digest), vectorLife)
@@ -42,8 +42,8 @@ func (s *Store) Vectors(ctx context.Context, appID string, digests []string) ([]
 }
 
 // KeepVectors keeps vectors of an app under the digests of what they were made of.
-func (s *Store) KeepVectors(ctx context.Context, appID string, vectors map[string][]byte) error {
-	keys, pipe := keyspace.KeysOf(appID), s.db.Pipeline()
+func (r *repositoryRecords) KeepVectors(ctx context.Context, appID string, vectors map[string][]byte) error {
+	keys, pipe := keyspace.KeysOf(appID), r.db.Pipeline()
 	for digest, vector := range vectors {
 		pipe.Set(ctx, keys.Vector(digest), vector, vectorLife)
 	}
