@@ -121,24 +121,24 @@ type accepted struct {
 // accept asks the ledger for a turn. If message is nil, it claims an existing turn; if it is
 // ofDraft, it asks for that of a draft. canned is the fixed answer for a message that is not
 // matched against tools.
-func (e *Engine) accept(ctx context.Context, id ledger.Turn, token string, message *storedMessage, canned string) (accepted, error) {
+func (ts *Turns) accept(ctx context.Context, id ledger.Turn, token string, message *storedMessage, canned string) (accepted, error) {
 	text, claims, err := message.encode()
 	if err != nil {
 		return accepted{}, err
 	}
-	had := e.apps.get(id.App)
+	had := ts.scopes.apps.get(id.App)
 	asksFor, words := message.asks()
-	found, err := e.acceptTelling(ctx, ledger.Acceptance{
+	found, err := ts.acceptTelling(ctx, ledger.Acceptance{
 		AsksFor: asksFor, Words: words,
-		Turn: id, Token: token, Lease: e.lease, Message: text, Says: message.hash(), Claims: claims, OfDraft: message == ofDraft, Answer: canned,
-		History: e.historyLimit, Version: had.version,
-		Life: e.store.SessionTTL(), Remembers: e.store.Remembers(), Messages: e.store.Retention().Messages,
+		Turn: id, Token: token, Lease: ts.lease, Message: text, Says: message.hash(), Claims: claims, OfDraft: message == ofDraft, Answer: canned,
+		History: ts.decisions.historyLimit, Version: had.version,
+		Life: ts.store.SessionTTL(), Remembers: ts.store.Remembers(), Messages: ts.store.Retention().Messages,
 	}, message, had.app)
 	if limit := (*ledger.RateError)(nil); errors.As(err, &limit) {
 		return accepted{}, err
 	}
 	if err != nil {
-		e.giveUp(ledger.Holding{Turn: id, Token: token}, err)
+		ts.giveUp(ledger.Holding{Turn: id, Token: token}, err)
 		return accepted{}, err
 	}
 	if found.Status == ledger.Erasing {
@@ -152,13 +152,13 @@ func (e *Engine) accept(ctx context.Context, id ledger.Turn, token string, messa
 	}
 	for _, triggerID := range found.Taken.Retracted {
 		crash.At(crash.NextBefore)
-		e.work(func() { e.retract(id.App, triggerID) })
+		ts.work(func() { ts.holds.retract(id.App, triggerID) })
 	}
-	taken, err := e.readTurn(id, token, had, found.Taken)
+	taken, err := ts.readTurn(id, token, had, found.Taken)
 	return accepted{found, taken}, err
 }
 
-func (e *Engine) readTurn(id ledger.Turn, token string, had *appState, found *ledger.TakenTurn) (*turn, error) {
+func (ts *Turns) readTurn(id ledger.Turn, token string, had *appState, found *ledger.TakenTurn) (*turn, error) {
 	t := &turn{
 		Turn: id, token: token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked,
 		generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration},
@@ -167,42 +167,15 @@ func (e *Engine) readTurn(id ledger.Turn, token string, had *appState, found *le
 		return nil, err
 	}
 	var err error
-	if t.scope, err = e.scopeOf(id, had, found); err != nil {
+	if t.scope, err = ts.scopes.scopeOf(id, had, found); err != nil {
 		return nil, err
 	}
-	t.history = e.pasts.history(id, found.History)
+	t.history = ts.pasts.history(id, found.History)
 	if t.scope.claims, err = readClaims(found.Claims); err != nil {
 		return nil, err
 	}
 	t.unfinished, t.draft = waitingCalls(found.Unfinished, t.scope, t.at), &found.Draft
 	return t, nil
-}
-
-// scopeOf is what was read to be in scope.
-func (e *Engine) scopeOf(id ledger.Turn, had *appState, found *ledger.TakenTurn) (scope, error) {
-	own, err := e.apps.load(e.store, id.App, had, found.App)
-	if err != nil {
-		return scope{}, err
-	}
-	return e.scopeWith(own, id.App, found.Own)
-}
-
-// needed returns those of a message's claims that tools in scope ask for, with what is wrong
-// with its tokens, and none for messages that fire nothing. It costs a round trip, only for
-// messages with a token.
-func (e *Engine) needed(ctx context.Context, m Message) (claims parameters.Claims, auth map[string]string, err error) {
-	if m.Actor == matcher.ActorAgent {
-		return nil, nil, nil
-	}
-	if len(m.Claims) == 0 {
-		return nil, m.Auth, nil
-	}
-	s, err := e.loadScope(ctx, m.AppID, m.SessionID)
-	if err != nil {
-		return nil, nil, err
-	}
-	in := s.ranked()
-	return repositories.NeededClaims(m.Claims, in), m.authIn(in), nil
 }
 
 // authIn is what is wrong with the tokens of a message for the tools in scope.

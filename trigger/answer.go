@@ -19,8 +19,8 @@ import (
 // deliverDecision makes the first attempt at what a decision owes, writes the reply, and
 // stores the answer. The decision stands by now: whatever fails here is delivered
 // later and takes nothing back.
-func (e *Engine) deliverDecision(ctx context.Context, t *turn, p *plan, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
-	r := e.newFirstAttempts(p)
+func (ts *Turns) deliverDecision(ctx context.Context, t *turn, p *plan, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
+	r := ts.deliveries.newFirstAttempts(p)
 	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
@@ -28,21 +28,21 @@ func (e *Engine) deliverDecision(ctx context.Context, t *turn, p *plan, request 
 		if _, err := r.save(ctx, ledger.Report{}); err != nil { // others wait for our events, and a model takes its time
 			return nil, err
 		}
-		p.answer.Reply = quote(asking(e.modelReply(ctx, request, p.answer), p.answer))
+		p.answer.Reply = quote(asking(ts.modelReply(ctx, request, p.answer), p.answer))
 	} else {
 		p.answer.replyWith(directReply(t.scope, p.answer, result.Text, request.Chat))
 	}
-	return e.close(ctx, r)
+	return ts.close(ctx, r)
 }
 
 // close stores the answer with the last outcomes, and returns the answer that is valid:
 // another replica may have stored one before.
-func (e *Engine) close(ctx context.Context, r *firstAttempts) (json.RawMessage, error) {
+func (ts *Turns) close(ctx context.Context, r *firstAttempts) (json.RawMessage, error) {
 	answer, err := exactjson.Encode(r.plan.answer.shown())
 	if err != nil {
 		return nil, err
 	}
-	says, err := r.plan.replied(e.now())
+	says, err := r.plan.replied(ts.now())
 	if err != nil {
 		return nil, err
 	}
@@ -132,10 +132,10 @@ func returnedDirect(answer Answer) json.RawMessage {
 
 // modelReply asks the model for a reply. Without one the message stays decided, and
 // there is no reply.
-func (e *Engine) modelReply(ctx context.Context, request matcher.Request, answer Answer) string {
-	text, err := e.matcher.Reply(ctx, request, firedOf(answer))
+func (ts *Turns) modelReply(ctx context.Context, request matcher.Request, answer Answer) string {
+	text, err := ts.scopes.matcher.Reply(ctx, request, firedOf(answer))
 	if err != nil {
-		e.log.Warn("reply.failed", "app", request.App.ID, "message", answer.MessageID, "error", err.Error())
+		ts.log.Warn("reply.failed", "app", request.App.ID, "message", answer.MessageID, "error", err.Error())
 		return ""
 	}
 	return text
@@ -166,15 +166,15 @@ func quote(text string) json.RawMessage {
 
 // rebuild makes the answer of a turn whose process died after the decision: what was
 // decided, with the current states.
-func (e *Engine) rebuild(ctx context.Context, id ledger.Turn, decision string) (json.RawMessage, error) {
+func (ts *Turns) rebuild(ctx context.Context, id ledger.Turn, decision string) (json.RawMessage, error) {
 	var answer Answer
 	if err := decode(decision, &answer); err != nil {
 		return nil, err
 	}
 	// What that process may have answered is so by then, where the broker takes it.
-	e.drain(id.App, keyspace.Box(id.Session, ""), e.token())
+	ts.deliveries.drain(id.App, keyspace.Box(id.Session, ""), ts.token())
 	decided := slices.Clone(answer.Matches)
-	if err := e.fillStates(ctx, id.App, answer.Matches); err != nil {
+	if err := ts.records.fillStates(ctx, id.App, answer.Matches); err != nil {
 		return nil, err
 	}
 	for i, match := range decided {
@@ -182,7 +182,7 @@ func (e *Engine) rebuild(ctx context.Context, id ledger.Turn, decision string) (
 			answer.Matches[i] = match
 		}
 	}
-	return e.keep(answer, func(text string) (string, error) { return e.ledger.KeepAnswer(ctx, id, decision, text) })
+	return ts.keep(answer, func(text string) (string, error) { return ts.ledger.KeepAnswer(ctx, id, decision, text) })
 }
 
 // answered is the stored answer of a message.
@@ -219,7 +219,7 @@ func (m Match) published() Match {
 
 // keep stores an answer that was made anew, unless another was faster, and returns the one
 // that holds.
-func (e *Engine) keep(answer any, store func(text string) (string, error)) (json.RawMessage, error) {
+func (ts *Turns) keep(answer any, store func(text string) (string, error)) (json.RawMessage, error) {
 	text, err := exactjson.Encode(answer)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,8 @@ package trigger
 import (
 	"context"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"earshot/repositories"
@@ -15,6 +17,23 @@ import (
 	"earshot/trigger/payload"
 	"earshot/trigger/spans"
 )
+
+// Deliveries make the attempts at the effects of decisions, the first ones and all later ones, and write
+// down what came of them.
+type Deliveries struct {
+	*core
+	records    *Records
+	events     effect.Deliverer
+	calls      effect.Deliverer
+	statements effect.Deliverer // of SQL tools
+	answers    effect.Deliverer
+	linger     time.Duration
+	// stalled says that the last event was not published: nobody needs to wait for those
+	// behind it.
+	stalled atomic.Bool
+	waiting waiting
+	heard   sync.Map // by the effect: a chan of the outcome, of who waits for an answer
+}
 
 // attempt is one attempt to deliver an effect, with its outcome.
 type attempt struct {
@@ -36,11 +55,11 @@ type attempt struct {
 // firstCall is the first attempt at a call, within the lease that the decision has given.
 func (r *firstAttempts) firstCall(ctx context.Context, call plannedEffect) attempt {
 	if r.plan.few && !call.Call.Repeatable() {
-		return attempt{Effect: call.Effect, entry: call.entry, at: r.engine.now().UTC(), outcome: notSafe, pause: r.engine.jitter(time.Second)}
+		return attempt{Effect: call.Effect, entry: call.entry, at: r.deliveries.now().UTC(), outcome: notSafe, pause: r.deliveries.jitter(time.Second)}
 	}
 	ctx, cancel := context.WithDeadline(ctx, r.endOf(call.entry))
 	defer cancel()
-	return r.engine.first(ctx, call.Effect, call.entry)
+	return r.deliveries.first(ctx, call.Effect, call.entry)
 }
 
 // notSafe is the outcome of a call that must not be made twice while a failover of Redis
@@ -48,18 +67,18 @@ func (r *firstAttempts) firstCall(ctx context.Context, call plannedEffect) attem
 var notSafe = effect.Outcome{Verdict: effect.Retry, Deferred: true, Reason: effect.ReasonRequest, Error: "waits until enough replicas of Redis know that it is made"}
 
 // first is the first attempt at an effect.
-func (e *Engine) first(ctx context.Context, effect effect.Effect, owed keyspace.Entry) attempt {
-	return e.deliver(ctx, attempt{Effect: effect, entry: owed})
+func (d *Deliveries) first(ctx context.Context, effect effect.Effect, owed keyspace.Entry) attempt {
+	return d.deliver(ctx, attempt{Effect: effect, entry: owed})
 }
 
 // deliver makes the attempt.
-func (e *Engine) deliver(ctx context.Context, a attempt) attempt {
-	a.at = e.now().UTC()
-	a.outcome = e.outcome(ctx, e.delivererOf(a.Effect), a.Effect)
-	a.took, a.made = e.now().Sub(a.at), true
-	e.assess(&a)
+func (d *Deliveries) deliver(ctx context.Context, a attempt) attempt {
+	a.at = d.now().UTC()
+	a.outcome = d.outcome(ctx, d.delivererOf(a.Effect), a.Effect)
+	a.took, a.made = d.now().Sub(a.at), true
+	d.assess(&a)
 	crash.At(ends[a.outcome.Verdict])
-	e.logAttempt(a, a.took)
+	d.logAttempt(a, a.took)
 	return a
 }
 
@@ -67,28 +86,28 @@ func (e *Engine) deliver(ctx context.Context, a attempt) attempt {
 var ends = map[effect.Verdict]crash.Point{effect.Done: crash.AttemptDone, effect.Retry: crash.AttemptRetried, effect.Dead: crash.AttemptDead}
 
 // delivererOf chooses who delivers an effect.
-func (e *Engine) delivererOf(delivery effect.Effect) effect.Deliverer {
+func (d *Deliveries) delivererOf(delivery effect.Effect) effect.Deliverer {
 	switch {
 	case delivery.Kind == effect.KindEvent:
-		return e.events
+		return d.events
 	case delivery.Kind == effect.KindAnswer && delivery.Awaited.Given != nil:
 		return given{}
 	case delivery.Kind == effect.KindAnswer:
-		return e.answers
+		return d.answers
 	case delivery.Call.RunsStatement():
-		return e.statements
+		return d.statements
 	default:
-		return e.calls
+		return d.calls
 	}
 }
 
 // outcome asks the deliverer. One that panics has not delivered.
-func (e *Engine) outcome(ctx context.Context, deliverer effect.Deliverer, delivery effect.Effect) (o effect.Outcome) {
-	ctx, span := spans.Attempt(ctx, e.tracer, &delivery)
+func (d *Deliveries) outcome(ctx context.Context, deliverer effect.Deliverer, delivery effect.Effect) (o effect.Outcome) {
+	ctx, span := spans.Attempt(ctx, d.tracer, &delivery)
 	defer func() { spans.EndAttempt(span, o) }()
 	defer func() {
 		if fault := recover(); fault != nil {
-			e.logPanic("deliverer.panicked", fault)
+			d.logPanic("deliverer.panicked", fault)
 			o = effect.Outcome{Verdict: effect.Retry, Reason: effect.ReasonRequest, Error: "the delivery failed inside Earshot"}
 			if delivery.Kind == effect.KindCall && !delivery.Call.Repeatable() {
 				o.Verdict, o.Reason = effect.Dead, effect.ReasonUnknown
@@ -96,25 +115,25 @@ func (e *Engine) outcome(ctx context.Context, deliverer effect.Deliverer, delive
 		}
 	}()
 	if crash.Planted(crash.ChangingID) {
-		delivery.ID += "." + e.newID()
+		delivery.ID += "." + d.newID()
 	}
 	return deliverer.Deliver(ctx, delivery)
 }
 
 // assess decides what follows from an outcome: how long to wait before the next attempt, or
 // whether to give up.
-func (e *Engine) assess(a *attempt) {
+func (d *Deliveries) assess(a *attempt) {
 	if a.Kind == effect.KindEvent {
-		e.stalled.Store(a.outcome.Verdict == effect.Retry && !a.outcome.Forbidden) // a denial is one subject's
+		d.stalled.Store(a.outcome.Verdict == effect.Retry && !a.outcome.Forbidden) // a denial is one subject's
 	}
 	if a.outcome.Verdict != effect.Retry {
 		return
 	}
 	if a.outcome.Deferred {
-		a.pause = e.jitter(max(a.outcome.After, time.Second))
+		a.pause = d.jitter(max(a.outcome.After, time.Second))
 		return
 	}
-	a.pause = e.pauseAfter(a.Kind, a.fails, a.outcome.After)
+	a.pause = d.pauseAfter(a.Kind, a.fails, a.outcome.After)
 	if limit, limited := a.giveUpAfter(); limited {
 		a.endWith(limit - a.age - a.took)
 	}
@@ -284,7 +303,7 @@ var eventPauses = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
 // pauseAfter is the pause after a failure, fails having gone before. A pause that the other
 // side asks for is honoured between our pause and its double, so that no endpoint sets our
 // pace.
-func (e *Engine) pauseAfter(kind effect.Kind, fails int, asked time.Duration) time.Duration {
+func (d *Deliveries) pauseAfter(kind effect.Kind, fails int, asked time.Duration) time.Duration {
 	ladder := callPauses
 	if kind == effect.KindEvent {
 		ladder = eventPauses
@@ -293,36 +312,27 @@ func (e *Engine) pauseAfter(kind effect.Kind, fails int, asked time.Duration) ti
 	if asked > 0 {
 		return max(step, min(asked, 2*step))
 	}
-	return e.jitter(step)
+	return d.jitter(step)
 }
 
 // finish writes a report, retrying until Redis has answered or ctx ends. It returns the
 // answer that is valid, and goes on with the session's outbox if there is more in it.
-func (e *Engine) finish(ctx context.Context, r ledger.Report) (answer string, err error) {
-	holds, answer, err := e.record(ctx, r)
+func (d *Deliveries) finish(ctx context.Context, r ledger.Report) (answer string, err error) {
+	holds, answer, err := d.record(ctx, r)
 	if holds {
-		e.work(func() { e.drain(r.App, r.Box, r.Next) })
+		d.work(func() { d.drain(r.App, r.Box, r.Next) })
 	}
 	return answer, err
 }
 
-// lasting is ctx, or a short time more where the engine's life is over: what was broken off is
-// written down all the same.
-func (e *Engine) lasting(ctx context.Context) (context.Context, context.CancelFunc) {
-	if e.life.Err() == nil {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(context.WithoutCancel(ctx), parting)
-}
-
 // record writes a report, and reports whether r.Next has the outbox.
-func (e *Engine) record(ctx context.Context, r ledger.Report) (holds bool, answer string, err error) {
-	ctx, cancel := e.lasting(ctx)
+func (d *Deliveries) record(ctx context.Context, r ledger.Report) (holds bool, answer string, err error) {
+	ctx, cancel := d.lasting(ctx)
 	defer cancel()
-	keep := e.store.Retention()
+	keep := d.store.Retention()
 	crash.At(crash.FinishBefore)
-	err = e.retryUntilAvailable(ctx, func() error {
-		answer, holds, err = e.ledger.Finish(ctx, r, ledger.Retention{Done: keep.Done, Dead: keep.Dead})
+	err = d.retryUntilAvailable(ctx, func() error {
+		answer, holds, err = d.ledger.Finish(ctx, r, ledger.Retention{Done: keep.Done, Dead: keep.Dead})
 		return err
 	})
 	return holds, answer, err
@@ -332,14 +342,14 @@ func (e *Engine) record(ctx context.Context, r ledger.Report) (holds bool, answe
 // with the session for later matching.
 
 // resultEvent is the tool.result of an ended call.
-func (e *Engine) resultEvent(a attempt) (effect.Effect, keyspace.Entry, error) {
+func (d *Deliveries) resultEvent(a attempt) (effect.Effect, keyspace.Entry, error) {
 	var of payload.Trigger
 	if err := decode(string(a.Call.Event), &of); err != nil {
 		return effect.Effect{}, keyspace.Entry{}, err
 	}
 	o := a.outcome
 	about := of.Header
-	about.ID, about.Time, about.Text = resultID(a.TriggerID, a), e.now().UTC(), ""
+	about.ID, about.Time, about.Text = resultID(a.TriggerID, a), d.now().UTC(), ""
 	event, _, err := payload.EventOf(payload.KindResult, about, of.Name, payload.Result{
 		Header: about, TriggerID: a.TriggerID, RepositoryID: of.RepositoryID, Source: of.Source, Name: of.Name,
 		OK: o.Verdict == effect.Done, Status: o.Status, Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
@@ -375,5 +385,74 @@ func (a attempt) remember(r *ledger.Outcome) error {
 	}
 	text, err := exactjson.Encode(callResult{TriggerID: a.TriggerID, Result: a.outcome.Result, Error: a.outcome.Error})
 	r.Message, r.Result = of.MessageID, string(text)
+	return err
+}
+
+// claim takes the lease of a call, or returns nil if it is not available.
+func (d *Deliveries) claim(ctx context.Context, appID, id, token string) (*claimed, error) {
+	found, err := d.ledger.Claim(ctx, appID, id, token)
+	if err != nil {
+		d.giveUp(ledger.Holding{Turn: ledger.Turn{App: appID}, Token: token, Calls: []string{id}}, err)
+		return nil, err
+	}
+	if found == nil {
+		return nil, nil
+	}
+	c := &claimed{Effect: effectOf(appID, *found), Claimed: *found}
+	return c, c.readBody(d.store)
+}
+
+// takeCall makes the next attempt at a call and records the outcome. Both must happen
+// within its lease; otherwise the attempt is repeated under the same id.
+func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
+	token, begun := d.token(), time.Now()
+	c, err := d.claim(ctx, appID, id, token)
+	if err != nil || c == nil {
+		return err
+	}
+	crash.At(crash.EffectClaimed)
+	ctx, cancel := context.WithDeadline(d.life, begun.Add(c.Holds))
+	defer cancel()
+	return d.write(ctx, d.attemptAt(ctx, c), token)
+}
+
+// attemptAt makes the next attempt at a call, unless none may be made.
+func (d *Deliveries) attemptAt(ctx context.Context, c *claimed) attempt {
+	a := c.attempt()
+	a.at = d.now().UTC()
+	switch {
+	case c.Begun:
+		a.outcome = unknown
+	case c.Crashed:
+		a.outcome = crashed
+	case !c.Call.Repeatable() && d.ledger.Confirm(ctx, c.AppID) != nil:
+		a.outcome, a.pause = notSafe, d.jitter(time.Second)
+	default:
+		return d.deliver(ctx, a)
+	}
+	d.logAttempt(a, 0)
+	return a
+}
+
+// write records the outcome of an effect, with the tool.result of a call that has ended.
+func (d *Deliveries) write(ctx context.Context, a attempt, token string) error {
+	r := ledger.Report{
+		App: a.AppID, Session: a.entry.Session, Box: keyspace.Box(a.entry.Session, a.TriggerID), Token: token, Next: d.nextHolder(),
+	}
+	if a.ends() {
+		_, owed, err := d.resultEvent(a)
+		if err != nil {
+			return err
+		}
+		r.Owes = []ledger.Owed{{Entry: owed, After: 1}}
+	}
+	outcome, err := a.reportWith(len(r.Owes) > 0)
+	if err != nil {
+		return err
+	}
+	r.Outcomes = []ledger.Outcome{outcome}
+	if _, err = d.finish(ctx, r); err == nil && a.ends() {
+		d.tellAnswered(a)
+	}
 	return err
 }

@@ -53,21 +53,21 @@ func (r restings) learn(id ledger.Turn, of ledger.Resting) {
 }
 
 // acceptTelling asks the ledger for a turn, with the events that its app wants.
-func (e *Engine) acceptTelling(ctx context.Context, a ledger.Acceptance, message *storedMessage, app *repositories.App) (found ledger.Accepted, err error) {
+func (ts *Turns) acceptTelling(ctx context.Context, a ledger.Acceptance, message *storedMessage, app *repositories.App) (found ledger.Accepted, err error) {
 	if app != nil && app.Settings.ChatEvents && message != nil && message != ofDraft {
-		if a.Chat, err = chatOf(a, message, e.restings.guess(a.Turn)); err != nil {
+		if a.Chat, err = chatOf(a, message, ts.restings.guess(a.Turn)); err != nil {
 			return found, err
 		}
 	}
 	for range replans {
-		found, err = e.ledger.Accept(ctx, a)
+		found, err = ts.ledger.Accept(ctx, a)
 		if err != nil || found.Status != ledger.Unguessed {
 			if found.Told {
-				e.work(func() { e.publishSaid(a) })
+				ts.work(func() { ts.deliveries.publishSaid(a) })
 			}
 			return found, err
 		}
-		e.restings.learn(a.Turn, *found.Resting)
+		ts.restings.learn(a.Turn, *found.Resting)
 		if a.Chat, err = chatOf(a, message, *found.Resting); err != nil {
 			return found, err
 		}
@@ -149,30 +149,30 @@ func (t teller) entry(event effect.Event, err error) (*keyspace.Entry, error) {
 }
 
 // publishSaid publishes the event that a message is there, which is the batch of its outbox.
-func (e *Engine) publishSaid(a ledger.Acceptance) {
+func (d *Deliveries) publishSaid(a ledger.Acceptance) {
 	event := &effect.Event{}
 	if err := decode(a.Said.Body, event); err != nil {
 		return // it was written a moment ago
 	}
-	tried := e.first(e.life, effect.Effect{
+	tried := d.first(d.life, effect.Effect{
 		ID: a.Said.ID, Kind: effect.KindEvent, AppID: a.App, SessionID: a.Session, Attempt: 1, TraceParent: event.TraceParent, Event: event,
 	}, *a.Said)
 	if tried.outcome.Verdict == effect.Done {
-		e.settle(ledger.Settlement{
-			Turn: ledger.Turn{App: a.App, Session: a.Session}, Box: a.Said.Box, Token: a.Token, Next: e.nextHolder(), Keep: e.store.Retention().Done,
+		d.settle(ledger.Settlement{
+			Turn: ledger.Turn{App: a.App, Session: a.Session}, Box: a.Said.Box, Token: a.Token, Next: d.nextHolder(), Keep: d.store.Retention().Done,
 		})
 		return
 	}
-	if err := e.leaveSaid(a, tried); err != nil {
-		e.log.Warn("chat.unpublished", "app", a.App, "session", a.Session, "message", a.Turn.Message, "error", err.Error())
+	if err := d.leaveSaid(a, tried); err != nil {
+		d.log.Warn("chat.unpublished", "app", a.App, "session", a.Session, "message", a.Turn.Message, "error", err.Error())
 	}
 }
 
 // leaveSaid leaves an event that could not be published to the ledger.
-func (e *Engine) leaveSaid(a ledger.Acceptance, tried attempt) error {
-	ctx, cancel := e.lasting(e.life)
+func (d *Deliveries) leaveSaid(a ledger.Acceptance, tried attempt) error {
+	ctx, cancel := d.lasting(d.life)
 	defer cancel()
-	err := e.retryUntilAvailable(ctx, func() error { return e.ledger.Unpack(ctx, a.App, a.Said.Box, a.Token) })
+	err := d.retryUntilAvailable(ctx, func() error { return d.ledger.Unpack(ctx, a.App, a.Said.Box, a.Token) })
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (e *Engine) leaveSaid(a ledger.Acceptance, tried attempt) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.finish(ctx, ledger.Report{App: a.App, Session: a.Session, Box: a.Said.Box, Token: a.Token, Next: e.nextHolder(), Outcomes: []ledger.Outcome{outcome}})
+	_, err = d.finish(ctx, ledger.Report{App: a.App, Session: a.Session, Box: a.Said.Box, Token: a.Token, Next: d.nextHolder(), Outcomes: []ledger.Outcome{outcome}})
 	return err
 }
 
@@ -195,7 +195,7 @@ func (p *plan) replied(at time.Time) (*keyspace.Entry, error) {
 
 // undecided tells that a turn failed that nobody takes up again by himself, where its app wants
 // to know.
-func (e *Engine) undecided(t *turn, cause error, next time.Duration) (*keyspace.Entry, error) {
+func (ts *Turns) undecided(t *turn, cause error, next time.Duration) (*keyspace.Entry, error) {
 	if next >= 0 || !t.scope.app.Settings.ChatEvents {
 		return nil, nil
 	}
@@ -203,5 +203,5 @@ func (e *Engine) undecided(t *turn, cause error, next time.Duration) (*keyspace.
 	if unavailable := (*matcher.Unavailable)(nil); errors.As(cause, &unavailable) {
 		pause = unavailable.RetryAfter
 	}
-	return t.teller().failed(e.now(), t.token, cause.Error(), pause)
+	return t.teller().failed(ts.now(), t.token, cause.Error(), pause)
 }

@@ -10,7 +10,6 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
-	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 	"earshot/trigger/payload"
@@ -37,17 +36,17 @@ func (p *plan) executed() {
 }
 
 // commit has the ledger decide, and records in the plan who holds the session's outbox.
-func (e *Engine) commit(ctx context.Context, p *plan) (ledger.Status, error) {
-	doc, err := e.commitment(p)
+func (d *decisions) commit(ctx context.Context, p *plan) (ledger.Status, error) {
+	doc, err := d.commitment(p)
 	if err != nil {
 		return "", err
 	}
 	if crash.Planted(crash.EarlyPublish) {
 		for _, delivery := range p.effects {
-			e.outcome(ctx, e.events, delivery.Effect) // which refuses calls
+			d.deliveries.outcome(ctx, d.deliveries.events, delivery.Effect) // which refuses calls
 		}
 	}
-	found, err := e.ledger.Commit(ctx, doc)
+	found, err := d.ledger.Commit(ctx, doc)
 	if err != nil {
 		return "", err
 	}
@@ -56,23 +55,23 @@ func (e *Engine) commit(ctx context.Context, p *plan) (ledger.Status, error) {
 	}
 	p.holder, p.batch, p.differs = found.Holder, found.Batch, found
 	if found.Status == ledger.Committed {
-		e.packer.Wrote(p.explained)
+		d.packer.Wrote(p.explained)
 		p.executed()
-		e.metrics.moved(p)
+		d.metrics.moved(p)
 	}
 	return found.Status, nil
 }
 
-func (e *Engine) commitment(p *plan) (ledger.Commitment, error) {
+func (d *decisions) commitment(p *plan) (ledger.Commitment, error) {
 	decision, err := exactjson.Encode(p.answer)
 	if err != nil {
 		return ledger.Commitment{}, err
 	}
 	doc := ledger.Commitment{
-		Turn: p.Turn, Box: p.box, Token: p.token, Unfinished: p.unfinished, Decision: string(decision), Matched: p.matched, Version: e.newID(),
-		TTL: e.store.SessionTTL().Milliseconds(), Lease: p.answerWithin(e.lease).Milliseconds(), Claims: p.claims, FrontEnd: p.frontEnd, Counted: p.counted, Guessed: p.guessed, Put: p.put,
+		Turn: p.Turn, Box: p.box, Token: p.token, Unfinished: p.unfinished, Decision: string(decision), Matched: p.matched, Version: d.newID(),
+		TTL: d.store.SessionTTL().Milliseconds(), Lease: p.answerWithin(d.lease).Milliseconds(), Claims: p.claims, FrontEnd: p.frontEnd, Counted: p.counted, Guessed: p.guessed, Put: p.put,
 		Questions: p.questions(), Heard: p.heard,
-		Explanation: ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: e.store.Retention().Explain},
+		Explanation: ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: d.store.Retention().Explain},
 	}
 	for i, fire := range p.firings {
 		committed, err := p.firing(i, fire)
@@ -127,7 +126,7 @@ type standing struct {
 }
 
 // learn notes why the ledger has refused a plan.
-func (e *Engine) learn(ctx context.Context, s *standing, p *plan) error {
+func (d *decisions) learn(ctx context.Context, s *standing, p *plan) error {
 	if s.firsts == nil {
 		s.firsts, s.calls, s.confirmed = map[string]string{}, map[string]*CallState{}, map[string]bool{}
 	}
@@ -144,7 +143,7 @@ func (e *Engine) learn(ctx context.Context, s *standing, p *plan) error {
 	if p.differs.First == "" {
 		return nil
 	}
-	first, err := e.readTrigger(ctx, p.App, p.differs.First)
+	first, err := d.records.readTrigger(ctx, p.App, p.differs.First)
 	if first != nil {
 		s.calls[p.differs.First] = first.record.Call
 	}
@@ -169,41 +168,6 @@ func takenBy(p *plan) ledger.Holding {
 // something to release: a Redis that has stopped for a moment may run the script that takes
 // a lease after the one that releases it.
 const releases = 5
-
-// giveUp releases the leases that a token may have taken, if err leaves open whether it
-// did. It returns at once.
-func (e *Engine) giveUp(held ledger.Holding, err error) {
-	if errors.Is(err, keyspace.ErrUnavailable) && !errors.Is(err, keyspace.ErrReplicas) && !unreached(err) {
-		e.handBack(held)
-	}
-}
-
-// handBack releases the leases that a token may have taken, and returns at once.
-func (e *Engine) handBack(held ledger.Holding) {
-	e.work(func() {
-		ctx, cancel := context.WithTimeout(e.life, max(e.lease, keyspace.EventLease))
-		defer cancel()
-		for i := range releases {
-			had, err := e.release(ctx, held)
-			if had || err != nil {
-				e.Wake(held.App)
-				return
-			}
-			if !sleep(ctx, e.jitter(time.Duration(i+1)*200*time.Millisecond)) {
-				return
-			}
-		}
-	})
-}
-
-// release runs the script until Redis has answered or ctx ends.
-func (e *Engine) release(ctx context.Context, held ledger.Holding) (had bool, err error) {
-	err = e.retryUntilAvailable(ctx, func() error {
-		had, err = e.ledger.Release(ctx, held)
-		return err
-	})
-	return had, err
-}
 
 // unreached reports whether there was no connection at all, so that no lease was taken.
 func unreached(err error) bool {

@@ -4,46 +4,215 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/conversation"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
 	"earshot/trigger/question"
+	"earshot/trigger/spans"
 	"earshot/trigger/state"
 )
+
+// decisions find out what a message calls for, and commit what comes of it.
+type decisions struct {
+	*core
+	records      *Records
+	scopes       *Scopes
+	deliveries   *Deliveries
+	packer       *explain.Packer
+	historyLimit int
+	drafts       drafting
+}
+
+// matchAndCommit decides a turn: by a plain answer to what was asked last, else by what the
+// matcher says of it.
+func (d *decisions) matchAndCommit(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, p *plan, err error) {
+	var plain bool
+	if result, plain, err = d.consented(ctx, t, request); plain {
+		p, err = d.decideAndCommit(ctx, t, result)
+		if !errors.Is(err, ErrEnded) {
+			return result, p, err
+		}
+		t.consents = nil // somebody else was faster: it is a message like any other
+	}
+	if err == nil || errors.Is(err, ErrEnded) {
+		result, err = d.match(ctx, t, request)
+	}
+	if err == nil {
+		p, err = d.decideAndCommit(ctx, t, result)
+	}
+	return result, p, err
+}
+
+// find is what a turn calls for that is not to be decided yet.
+func (d *decisions) find(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
+	result, plain, err := d.consented(ctx, t, request)
+	if plain || err != nil {
+		return result, err
+	}
+	return d.match(ctx, t, request)
+}
+
+// consented is what a turn calls for that answers plainly what was asked last; false where it
+// does not.
+func (d *decisions) consented(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, plain bool, err error) {
+	if t.consents, err = d.consents(ctx, t); len(t.consents) == 0 {
+		return result, false, err
+	}
+	t.matching = matching{trace: &matcher.Trace{}, over: t.scope, candidates: len(request.Candidates)}
+	return matcher.Result{Stage: matcher.StageExact}, true, nil
+}
+
+func (d *decisions) request(t *turn) matcher.Request {
+	reach, now := t.scope.candidates(), d.now()
+	return matcher.Request{
+		App: t.scope.app, History: t.history, Text: t.message.Text, Unfinished: conversation.Shown(t.unfinished, t.message.Text),
+		Candidates: reach.all, Shared: t.scope.tools.shared, Own: reach.own,
+		Now: now.In(t.zone(now.Location())), Language: t.language(), Chat: t.scope.chats() && !t.message.Acted,
+	}
+}
+
+// match finds what a turn calls for; it asks no model where that was found out for its draft.
+func (d *decisions) match(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
+	if t.message.Acted {
+		t.matching = matching{trace: &matcher.Trace{}, over: t.scope}
+		return matcher.Result{Stage: matcher.StageNone}, nil
+	}
+	if found, holds := d.matchOfDraft(ctx, t, request); holds {
+		return found, nil
+	}
+	started := d.now()
+	crash.At(crash.MatchBefore)
+	ctx, span := spans.Match(ctx, len(request.Candidates))
+	ctx, trace := matcher.Recorded(ctx)
+	result, err := d.scopes.matcher.Match(ctx, request)
+	spans.EndMatch(span, result.Stage, err)
+	t.matching = matching{trace: complete(trace, &result), over: t.scope, candidates: len(request.Candidates)}
+	crash.At(crash.MatchAfter)
+	d.metrics.matchSeconds.Observe(d.now().Sub(started).Seconds())
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errLost) {
+		return result, cause
+	}
+	return result, err
+}
+
+// decideAndCommit decides, and decides again on the current state if a repository was
+// changed in between.
+func (d *decisions) decideAndCommit(ctx context.Context, t *turn, result matcher.Result) (*plan, error) {
+	for range replans {
+		p, err := d.decide(t, result)
+		if err != nil {
+			return nil, err
+		}
+		status, err := d.commitPersistently(ctx, p)
+		switch {
+		case err != nil:
+			return nil, err
+		case status == ledger.Committed:
+			d.wakeFor(p)
+			return p, nil
+		case status == ledger.Closed:
+			return nil, d.gone(ctx, t)
+		case status == ledger.Lost:
+			return nil, errLost
+		case status == ledger.Moved, status == ledger.NoTrigger, status == ledger.Retracted:
+			return nil, ErrEnded
+		case status == ledger.Differs:
+			if err := d.learn(ctx, &t.standing, p); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		crash.At(crash.CommitStale)
+		claims := t.scope.claims
+		if t.scope, err = d.scopes.loadScope(ctx, t.App, t.Session); err != nil {
+			return nil, err
+		}
+		t.scope.claims = claims
+		if result, err = d.onward(ctx, t, result); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}
+}
+
+// onward is the result in a scope that has changed since it was matched. That of a draft is
+// matched anew: it was then that the scope changed.
+func (d *decisions) onward(ctx context.Context, t *turn, result matcher.Result) (matcher.Result, error) {
+	if t.retold == "" {
+		return t.carriedOver(result), nil
+	}
+	t.draft = nil
+	return d.match(ctx, t, d.request(t))
+}
+
+// gone explains why an accepted turn does not exist any more. A turn that Redis has lost is
+// restored when its client sends the message again.
+func (d *decisions) gone(ctx context.Context, t *turn) error {
+	closed, err := d.store.Closed(ctx, t.App, t.Session)
+	if err != nil {
+		return err
+	}
+	if closed {
+		return ErrClosed
+	}
+	return fmt.Errorf("%w: it has lost the message, as in a failover", keyspace.ErrUnavailable)
+}
+
+// commitPersistently commits within the lease, retrying while Redis is away for a moment.
+// Each retry gives the same answer.
+func (d *decisions) commitPersistently(ctx context.Context, p *plan) (status ledger.Status, err error) {
+	d.settling.waitFor(ctx, p.outbox())
+	p.begun = time.Now()
+	ctx, cancel := context.WithTimeout(ctx, d.lease/heartbeats)
+	defer cancel()
+	d.deliveries.waiting.join(p)
+	defer func() { d.giveUp(takenBy(p), err) }()
+	err = d.retryUntilAvailable(ctx, func() error {
+		status, err = d.commit(ctx, p)
+		return err
+	})
+	if err != nil || status != ledger.Committed || p.first() {
+		d.deliveries.waiting.leave(p)
+	}
+	return status, err
+}
 
 // decide turns what the matcher found into a plan, by the rules of the contract's
 // section 4: exclusive repositories win, a triggerOnce repository fires one tool, and
 // the catch-all takes what nothing else matched.
-func (e *Engine) decide(t *turn, result matcher.Result) (*plan, error) {
-	p := newPlanner(e, t.Turn, t.token, t.scope.appState, t.message.Text, t.message.TraceParent)
+func (d *decisions) decide(t *turn, result matcher.Result) (*plan, error) {
+	p := newPlanner(d.core, t.Turn, t.token, t.scope.appState, t.message.Text, t.message.TraceParent)
 	p.metadata, p.language, p.stage = t.metadata(), t.language(), result.Stage
 	if t.scope.app.Settings.ChatEvents {
 		p.tells = t.teller()
 	}
 	p.life, p.claims, p.standing, p.answer.Auth = t.generation, len(t.scope.claims) > 0, t.standing, t.message.Auth
 	fires := conversation.Fires(result.Matches) // none of a plain yes or no
-	if err := p.setOff(e, t, fires, result.Rejected); err != nil {
+	if err := p.setOff(t, fires, result.Rejected); err != nil {
 		return nil, err
 	}
 	p.answer.SkipResponse = skipsResponse(t.scope, p.answer.Matches)
 	p.heard = p.lastPut(t, len(t.consents)+len(fires)+len(result.Rejected) > 0 || directReply(t.scope, p.answer, result.Text, t.scope.chats()) != nil)
 	kept, err := conversation.Write(conversation.After(t.unfinished, t.message.Text, result, t.at.Milliseconds()))
-	p.unfinished, p.explained = kept, e.explained(t, p, result, fires)
+	p.unfinished, p.explained = kept, d.explained(t, p, result, fires)
 	return &p.plan, err
 }
 
 // setOff plans what a turn does: what its plain yes or no does to the triggers that asked, or
 // what was matched.
-func (p *planner) setOff(e *Engine, t *turn, fires []matcher.Match, rejects []matcher.Rejected) error {
+func (p *planner) setOff(t *turn, fires []matcher.Match, rejects []matcher.Rejected) error {
 	for _, said := range t.consents {
-		if err := p.move(e, said.heldTrigger, said.action, "message "+t.Turn.Message); err != nil {
+		if err := p.move(said.heldTrigger, said.action, "message "+t.Turn.Message); err != nil {
 			return err
 		}
 	}
@@ -147,33 +316,6 @@ type OpenCall struct {
 	Ask string `json:"ask,omitempty"`
 }
 
-// Open lists the calls of a session that lack values, as the next message finds them: those
-// of tools that ask for a verified user as well. A session that does not exist has none.
-func (e *Engine) Open(ctx context.Context, appID, sessionID string) ([]OpenCall, error) {
-	id, had := ledger.Turn{App: appID, Session: sessionID}, e.apps.get(appID)
-	found, err := e.ledger.Peek(ctx, id, 0, had.version)
-	if err != nil {
-		return nil, err
-	}
-	if found == nil {
-		return nil, noApp(appID)
-	}
-	open := []OpenCall{}
-	if found.Unfinished == "" {
-		return open, nil
-	}
-	s, err := e.scopeOf(id, had, found)
-	if err != nil {
-		return nil, err
-	}
-	all, _ := s.winners()
-	for _, one := range conversation.Read(found.Unfinished, all, found.At) {
-		open = append(open, OpenCall{RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing,
-			Ask: one.Candidate.Tool.Params().Ask(one.Missing...)})
-	}
-	return open, nil
-}
-
 // unfinishedBefore works out which calls lacked values after a history.
 func unfinishedBefore(at time.Time, history []ledger.Past, s scope) []conversation.Begun {
 	var list []conversation.Past
@@ -203,7 +345,7 @@ type consent struct {
 // consents are the questions that a message answers with a plain yes or no: those that were the
 // last thing that was put to the user. Where others wait, it is noted that the words are not for
 // them.
-func (e *Engine) consents(ctx context.Context, t *turn) (list []consent, err error) {
+func (d *decisions) consents(ctx context.Context, t *turn) (list []consent, err error) {
 	if len(t.asked)+len(t.unasked) == 0 || t.message.Actor != matcher.ActorUser {
 		return nil, nil
 	}
@@ -215,7 +357,7 @@ func (e *Engine) consents(ctx context.Context, t *turn) (list []consent, err err
 	if no {
 		action = state.Deny
 	}
-	asked, err := e.confirming(ctx, t, t.asked)
+	asked, err := d.confirming(ctx, t, t.asked)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +365,7 @@ func (e *Engine) consents(ctx context.Context, t *turn) (list []consent, err err
 		list = append(list, consent{h, action})
 	}
 	if len(list) == 0 {
-		others, err := e.confirming(ctx, t, t.unasked)
+		others, err := d.confirming(ctx, t, t.unasked)
 		t.beside = len(others) > 0
 		return nil, err
 	}
@@ -231,9 +373,9 @@ func (e *Engine) consents(ctx context.Context, t *turn) (list []consent, err err
 }
 
 // confirming are those of some triggers of the session that wait for a yes.
-func (e *Engine) confirming(ctx context.Context, t *turn, ids []string) (list []*heldTrigger, err error) {
+func (d *decisions) confirming(ctx context.Context, t *turn, ids []string) (list []*heldTrigger, err error) {
 	for _, triggerID := range ids {
-		h, err := e.readHeld(ctx, t.App, triggerID)
+		h, err := d.records.readHeld(ctx, t.App, triggerID)
 		switch {
 		case errors.Is(err, ErrNotFound):
 		case err != nil:
@@ -258,7 +400,7 @@ const whyBeside = " A trigger waits for a yes, but its question was not the last
 
 // told lays a history that a dry run is told over the turn: what the session would have kept of
 // it.
-func (e *Engine) told(t *turn, history []Earlier) error {
+func (d *decisions) told(t *turn, history []Earlier) error {
 	var pasts []ledger.Past
 	over := map[string]bool{}
 	t.standing.confirmed = map[string]bool{}
@@ -276,7 +418,7 @@ func (e *Engine) told(t *turn, history []Earlier) error {
 		}
 		pasts = append(pasts, ledger.Past{ID: "h" + strconv.Itoa(i+1), Message: string(message), Decision: string(decision)})
 	}
-	for _, past := range pasts[matcher.HistoryStart(len(pasts), e.historyLimit):] {
+	for _, past := range pasts[matcher.HistoryStart(len(pasts), d.historyLimit):] {
 		t.history = append(t.history, utterances(past)...)
 	}
 	if len(over) > 0 {
@@ -343,7 +485,7 @@ func (t *turn) askedIn(history []Earlier) (asked []Match) {
 
 // consentTold answers a dry run that says plainly yes or no to what was asked last in the history
 // that it is told; false where it does not.
-func (e *Engine) consentTold(t *turn, m Message) (Answer, explain.Explanation, bool) {
+func (d *decisions) consentTold(t *turn, m Message) (Answer, explain.Explanation, bool) {
 	asked := t.askedIn(m.History)
 	yes, no := matcher.Consents(m.Text)
 	if len(asked) == 0 || m.Actor != matcher.ActorUser || !yes && !no {
@@ -357,12 +499,12 @@ func (e *Engine) consentTold(t *turn, m Message) (Answer, explain.Explanation, b
 	for _, one := range asked {
 		if c, found := t.scope.find(one.Name, one.RepositoryID); found {
 			answer.Matches = append(answer.Matches, Match{
-				TriggerID: e.newID(), RepositoryID: c.Repository.ID, Name: one.Name, Source: SourceMessage, Values: orEmpty(one.Values),
+				TriggerID: d.newID(), RepositoryID: c.Repository.ID, Name: one.Name, Source: SourceMessage, Values: orEmpty(one.Values),
 				ReturnDirect: c.Tool.ReturnDirect, SkipResponse: c.Tool.SkipResponse, State: becomes,
 			})
 		}
 	}
-	why := explain.Unmatched(t.Turn.Message, e.now().UTC())
+	why := explain.Unmatched(t.Turn.Message, d.now().UTC())
 	why.Stage, why.Why = matcher.StageExact, said.why()
 	return answer, why, true
 }

@@ -16,42 +16,52 @@ import (
 	"earshot/trigger/ledger"
 )
 
+// Firings set tools off without a message.
+type Firings struct {
+	*core
+	records    *Records
+	scopes     *Scopes
+	deliveries *Deliveries
+	decisions  *decisions
+	turns      *Turns
+}
+
 // Fire fires a tool without the matcher and returns the JSON of a Match. Firing again with
 // the same TriggerID returns the first answer and fires nothing.
 //
 // Errors: repositories.ErrNotFound without the app, ErrNotInScope,
 // *repositories.Unverified, *ValuesError, *ledger.RateError, ErrConflict,
 // keyspace.ErrUnavailable.
-func (e *Engine) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
+func (f *Firings) Fire(ctx context.Context, d Direct) (json.RawMessage, error) {
 	if d.FrontEnd && d.TriggerID != "" {
 		d.TriggerID = OwnID(d.SessionID, d.TriggerID)
 	}
-	p, known := e.guess(d), standing{}
+	p, known := f.guess(d), standing{}
 	for range replans {
 		if p == nil {
 			var err error
-			if p, err = e.planDirect(ctx, d, known); err != nil {
-				return e.firedMeanwhile(ctx, d, err)
+			if p, err = f.planDirect(ctx, d, known); err != nil {
+				return f.firedMeanwhile(ctx, d, err)
 			}
 		}
-		status, err := e.commitPersistently(ctx, p)
+		status, err := f.decisions.commitPersistently(ctx, p)
 		switch {
 		case err != nil:
 			return nil, err
 		case status == ledger.AlreadyFired && d.TriggerID != "":
-			return e.firedMeanwhile(ctx, d, fmt.Errorf("trigger %q: %w", d.TriggerID, ErrNotFound))
+			return f.firedMeanwhile(ctx, d, fmt.Errorf("trigger %q: %w", d.TriggerID, ErrNotFound))
 		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
 		case status == ledger.Closed:
 			return nil, fmt.Errorf("session %q: %w", d.SessionID, repositories.ErrErasing)
 		case status == ledger.Differs:
-			if err := e.learn(ctx, &known, p); err != nil {
+			if err := f.decisions.learn(ctx, &known, p); err != nil {
 				return nil, err
 			}
 		case status == ledger.Committed:
-			e.count(p)
-			e.wakeFor(p)
-			return e.carryOut(p, d.Unawaited)
+			f.records.count(p)
+			f.wakeFor(p)
+			return f.carryOut(p, d.Unawaited)
 		}
 		p = nil // it is planned anew, on what there is
 	}
@@ -77,12 +87,12 @@ func OwnID(sessionID, chosen string) string {
 // tools of its own and of which nothing was put, without asking Redis: the deciding script
 // finds out whether it is so.
 // It is nil where nothing can be fired like that, whatever the reason.
-func (e *Engine) guess(d Direct) *plan {
-	known := e.apps.get(d.AppID)
+func (f *Firings) guess(d Direct) *plan {
+	known := f.scopes.apps.get(d.AppID)
 	if known.version == "" {
 		return nil
 	}
-	p, err := e.planIn(scope{appState: known, put: unput}, d, standing{})
+	p, err := f.planIn(scope{appState: known, put: unput}, d, standing{})
 	if err != nil {
 		return nil
 	}
@@ -91,16 +101,16 @@ func (e *Engine) guess(d Direct) *plan {
 }
 
 // planDirect plans the firing on what is in scope now.
-func (e *Engine) planDirect(ctx context.Context, d Direct, known standing) (*plan, error) {
-	s, err := e.loadScope(ctx, d.AppID, d.SessionID)
+func (f *Firings) planDirect(ctx context.Context, d Direct, known standing) (*plan, error) {
+	s, err := f.scopes.loadScope(ctx, d.AppID, d.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	return e.planIn(s, d, known)
+	return f.planIn(s, d, known)
 }
 
 // planIn finds the tool, checks the values and plans the firing.
-func (e *Engine) planIn(s scope, d Direct, known standing) (*plan, error) {
+func (f *Firings) planIn(s scope, d Direct, known standing) (*plan, error) {
 	candidate, found := s.find(d.Name, d.RepositoryID)
 	if !found {
 		return nil, fmt.Errorf("tool %q: %w", d.Name, ErrNotInScope)
@@ -119,7 +129,7 @@ func (e *Engine) planIn(s scope, d Direct, known standing) (*plan, error) {
 	if len(read.Errors) > 0 {
 		return nil, &ValuesError{Name: d.Name, Faults: read.Errors}
 	}
-	return e.planFire(d, s, known, candidate, read)
+	return f.planFire(d, s, known, candidate, read)
 }
 
 // read takes the values as those of whoever has sent them.
@@ -131,12 +141,12 @@ func (d Direct) read(params *parameters.Parameters) (read parameters.Reading) {
 	return read
 }
 
-func (e *Engine) planFire(d Direct, in scope, known standing, candidate matcher.Candidate, read parameters.Reading) (*plan, error) {
+func (f *Firings) planFire(d Direct, in scope, known standing, candidate matcher.Candidate, read parameters.Reading) (*plan, error) {
 	triggerID := d.TriggerID
 	if triggerID == "" && !candidate.Repository.Options.TriggerOnce {
-		triggerID = hash("direct", e.newID())
+		triggerID = hash("direct", f.newID())
 	}
-	p := newPlanner(e, ledger.Turn{App: d.AppID, Session: d.SessionID}, e.token(), in.appState, d.Text, d.TraceParent)
+	p := newPlanner(f.core, ledger.Turn{App: d.AppID, Session: d.SessionID}, f.token(), in.appState, d.Text, d.TraceParent)
 	p.messageID = d.MessageID
 	p.frontEnd, p.counted, p.standing, p.put = d.FrontEnd, d.Counted, known, in.put.text
 	p.metadata, p.language = d.Metadata.Over(in.put.Metadata), cmp.Or(in.put.Language, in.app.Settings.Language)
@@ -147,14 +157,14 @@ func (e *Engine) planFire(d Direct, in scope, known standing, candidate matcher.
 }
 
 // carryOut makes the first attempt.
-func (e *Engine) carryOut(p *plan, unawaited bool) (json.RawMessage, error) {
-	return e.toTheEnd(func() (json.RawMessage, error) {
-		r := e.newFirstAttempts(p)
+func (f *Firings) carryOut(p *plan, unawaited bool) (json.RawMessage, error) {
+	return f.toTheEnd(func() (json.RawMessage, error) {
+		r := f.deliveries.newFirstAttempts(p)
 		r.alone = unawaited
-		if err := r.run(e.life); err != nil {
+		if err := r.run(f.life); err != nil {
 			return nil, err
 		}
-		answer, err := e.closeDirect(r)
+		answer, err := f.closeDirect(r)
 		if err == nil && p.few {
 			return nil, keyspace.ErrReplicas
 		}
@@ -162,36 +172,36 @@ func (e *Engine) carryOut(p *plan, unawaited bool) (json.RawMessage, error) {
 	})
 }
 
-func (e *Engine) closeDirect(r *firstAttempts) (json.RawMessage, error) {
+func (f *Firings) closeDirect(r *firstAttempts) (json.RawMessage, error) {
 	answer, err := exactjson.Encode(r.plan.answer.Matches[0].shown())
 	if err != nil {
 		return nil, err
 	}
-	held, err := r.save(e.life, ledger.Report{Trigger: r.plan.firings[0].triggerID, Answer: string(answer)})
+	held, err := r.save(f.life, ledger.Report{Trigger: r.plan.firings[0].triggerID, Answer: string(answer)})
 	return json.RawMessage(held), err
 }
 
 // fireBefore returns the answer of an earlier direct trigger with the same id, or nil if
 // there was none.
-func (e *Engine) fireBefore(ctx context.Context, d Direct) (json.RawMessage, error) {
-	record, err := e.readTrigger(ctx, d.AppID, d.TriggerID)
+func (f *Firings) fireBefore(ctx context.Context, d Direct) (json.RawMessage, error) {
+	record, err := f.records.readTrigger(ctx, d.AppID, d.TriggerID)
 	if err != nil || record == nil {
 		return nil, err
 	}
-	if err := e.ledger.Confirm(ctx, d.AppID); err != nil {
+	if err := f.ledger.Confirm(ctx, d.AppID); err != nil {
 		return nil, err
 	}
-	return e.waitForAnswer(ctx, d, d.TriggerID)
+	return f.waitForAnswer(ctx, d, d.TriggerID)
 }
 
 // firedMeanwhile returns the answer of an earlier request with the same id that fired while
 // this one found the tool out of scope: it may be the one that took the triggerOnce
 // repository away. Otherwise it returns the fault.
-func (e *Engine) firedMeanwhile(ctx context.Context, d Direct, fault error) (json.RawMessage, error) {
+func (f *Firings) firedMeanwhile(ctx context.Context, d Direct, fault error) (json.RawMessage, error) {
 	if d.TriggerID == "" {
 		return nil, fault
 	}
-	if answer, err := e.fireBefore(ctx, d); answer != nil || err != nil {
+	if answer, err := f.fireBefore(ctx, d); answer != nil || err != nil {
 		return answer, err
 	}
 	return nil, fault
@@ -199,9 +209,9 @@ func (e *Engine) firedMeanwhile(ctx context.Context, d Direct, fault error) (jso
 
 // waitForAnswer waits for the answer of a trigger that another request fired, for as long
 // as that request may take; after that the answer is made from the current states, for all.
-func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) (json.RawMessage, error) {
+func (f *Firings) waitForAnswer(ctx context.Context, d Direct, triggerID string) (json.RawMessage, error) {
 	for i := 0; ; i++ {
-		stored, err := e.readTrigger(ctx, d.AppID, triggerID)
+		stored, err := f.records.readTrigger(ctx, d.AppID, triggerID)
 		switch {
 		case err != nil:
 			return nil, err
@@ -214,8 +224,8 @@ func (e *Engine) waitForAnswer(ctx context.Context, d Direct, triggerID string) 
 		case stored.answer != "":
 			return json.RawMessage(stored.answer), nil
 		case !stored.answering:
-			answer, err := e.keep(stored.answered(), func(text string) (string, error) {
-				return e.ledger.KeepTriggersAnswer(ctx, d.AppID, triggerID, stored.firing, text)
+			answer, err := f.turns.keep(stored.answered(), func(text string) (string, error) {
+				return f.ledger.KeepTriggersAnswer(ctx, d.AppID, triggerID, stored.firing, text)
 			})
 			if !errors.Is(err, errLost) {
 				return answer, err
@@ -237,26 +247,6 @@ func (s *storedTrigger) fits(d Direct) bool {
 type Catalog struct {
 	scope   scope
 	version string
-}
-
-// Catalog reads what is in scope now. It costs one round trip, whatever the number of tools,
-// where the app was read before.
-func (e *Engine) Catalog(ctx context.Context, appID, sessionID string) (*Catalog, error) {
-	had := e.apps.get(appID)
-	fields, session, err := e.ledger.Definitions(ctx, appID, sessionID, had.version)
-	if err != nil {
-		return nil, err
-	}
-	s, err := e.scopeFrom(appID, had, fields, session)
-	if err != nil {
-		return nil, err
-	}
-	version := fields.Version
-	if len(session.Repositories) > 0 {
-		slices.Sort(session.Repositories)
-		version = hash(append([]string{version}, session.Repositories...)...)
-	}
-	return &Catalog{s, version}, nil
 }
 
 // Version is one text for as long as the tools are the same; two scopes of an app share it
@@ -291,25 +281,3 @@ func (c *Catalog) Find(name, repositoryID string) (matcher.Candidate, bool) {
 
 // offeredUsually is how many tools a model is offered, where the app does not say.
 const offeredUsually = 64
-
-// Offered lists the tools in scope that a user with these claims may set off, of each name the
-// one that fires. Of more than settings.llm.mostTools it lists those that the text has
-// something in common with. The catch-all is not among them: it is no tool for a model. The zone
-// is where the session's user is; empty where nobody has said it.
-func (e *Engine) Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) (found []matcher.Candidate, zone string, err error) {
-	s, err := e.loadScope(ctx, appID, sessionID)
-	if err != nil {
-		return nil, "", err
-	}
-	s.claims = repositories.NeededClaims(claims, s.ranked())
-	reach, most := s.candidates(), cmp.Or(s.app.Settings.LLM.MostTools, offeredUsually)
-	searcher, searches := e.matcher.(matcher.Searcher)
-	if len(reach.all) <= most || !searches {
-		return reach.all[:min(len(reach.all), most)], s.zoneName(), nil
-	}
-	request := matcher.Request{App: s.app, Candidates: reach.all, Shared: s.tools.shared, Own: reach.own}
-	for _, one := range searcher.Search(ctx, request, text, most) {
-		found = append(found, one.Candidate)
-	}
-	return found, s.zoneName(), nil
-}

@@ -13,10 +13,17 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
-	"earshot/trigger/explain"
 	"earshot/trigger/kept"
 	"earshot/trigger/ledger"
 )
+
+// Drafts match messages that may still change.
+type Drafts struct {
+	*core
+	records   *Records
+	decisions *decisions
+	turns     *Turns
+}
 
 var (
 	// ErrSuperseded means that a draft was replaced or taken back before it was matched.
@@ -43,19 +50,19 @@ const draftLook = 200 * time.Millisecond
 // the same text waits for the match, and later gets the same answer.
 //
 // Errors: those of Post but ErrReused and ErrClosed; ErrSuperseded, *PostedError.
-func (e *Engine) Draft(ctx context.Context, m Message) (json.RawMessage, error) {
-	t, err := e.pastTurn(ctx, m)
+func (d *Drafts) Draft(ctx context.Context, m Message) (json.RawMessage, error) {
+	t, err := d.decisions.pastTurn(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	t.message.Time, t.token = e.now().UTC(), e.token()
+	t.message.Time, t.token = d.now().UTC(), d.token()
 	text, claims, err := t.message.encode()
 	if err != nil {
 		return nil, err
 	}
-	draft := ledger.Draft{Turn: t.Turn, Token: t.token, Lease: e.lease, Message: text, Says: t.message.hash(), Claims: claims}
+	draft := ledger.Draft{Turn: t.Turn, Token: t.token, Lease: d.lease, Message: text, Says: t.message.hash(), Claims: claims}
 	for i := 0; ; i++ {
-		begun, err := e.ledger.BeginDraft(ctx, draft)
+		begun, err := d.ledger.BeginDraft(ctx, draft)
 		if err != nil {
 			return nil, err
 		}
@@ -65,24 +72,24 @@ func (e *Engine) Draft(ctx context.Context, m Message) (json.RawMessage, error) 
 		case ledger.Erasing:
 			return nil, fmt.Errorf("session %q: %w", t.Session, repositories.ErrErasing)
 		case ledger.Decided:
-			return nil, e.posted(ctx, t.Turn)
+			return nil, d.posted(ctx, t.Turn)
 		case ledger.Answered:
 			return json.RawMessage(begun.Answer), nil
 		case ledger.Taken:
-			return e.toTheEnd(func() (json.RawMessage, error) { return e.matchDraft(t, begun.Since) })
+			return d.toTheEnd(func() (json.RawMessage, error) { return d.matchDraft(t, begun.Since) })
 		}
-		if !e.drafts.await(ctx, t.Turn, turnPauses[min(i, len(turnPauses)-1)]) {
+		if !d.decisions.drafts.await(ctx, t.Turn, turnPauses[min(i, len(turnPauses)-1)]) {
 			return nil, ctx.Err()
 		}
 	}
 }
 
 // matchDraft matches a draft that this process has the lease of, as long as it is the newest.
-func (e *Engine) matchDraft(t *turn, since int64) (answer json.RawMessage, err error) {
-	ctx, over := e.drafts.begin(e.life, t.Turn, since)
+func (d *Drafts) matchDraft(t *turn, since int64) (answer json.RawMessage, err error) {
+	ctx, over := d.decisions.drafts.begin(d.life, t.Turn, since)
 	defer over()
-	ctx, release := e.beat(ctx, draftLook, func(ctx context.Context, cancel context.CancelCauseFunc) {
-		if held, err := e.ledger.ExtendDraft(ctx, t.Turn, t.token, e.lease); err == nil && !held {
+	ctx, release := d.beat(ctx, draftLook, func(ctx context.Context, cancel context.CancelCauseFunc) {
+		if held, err := d.ledger.ExtendDraft(ctx, t.Turn, t.token, d.lease); err == nil && !held {
 			cancel(ErrSuperseded)
 		}
 	})
@@ -90,25 +97,25 @@ func (e *Engine) matchDraft(t *turn, since int64) (answer json.RawMessage, err e
 	matched := false
 	defer func() {
 		if !matched && !errors.Is(err, ErrSuperseded) {
-			_ = e.ledger.LeaveDraft(e.life, t.Turn, t.token) // its lease ends anyway
+			_ = d.ledger.LeaveDraft(d.life, t.Turn, t.token) // its lease ends anyway
 		}
 	}()
-	request := e.request(t)
-	result, err := e.find(ctx, t, request)
+	request := d.decisions.request(t)
+	result, err := d.decisions.find(ctx, t, request)
 	if errors.Is(context.Cause(ctx), ErrSuperseded) {
 		return nil, fmt.Errorf("the draft %q %w", t.Turn.Message, ErrSuperseded)
 	}
 	if err != nil {
 		return nil, err
 	}
-	answer, err = e.keepDraft(t, request, result)
+	answer, err = d.decisions.keepDraft(t, request, result)
 	matched = err == nil
 	return answer, err
 }
 
 // keepDraft stores what a draft was matched to, with its answer.
-func (e *Engine) keepDraft(t *turn, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
-	p, err := e.decide(t, result)
+func (d *decisions) keepDraft(t *turn, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
+	p, err := d.decide(t, result)
 	if err != nil {
 		return nil, err
 	}
@@ -127,9 +134,9 @@ func (e *Engine) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 			return nil, err
 		}
 	}
-	held, err := e.ledger.KeepDraft(e.life, ledger.MatchedDraft{
+	held, err := d.ledger.KeepDraft(d.life, ledger.MatchedDraft{
 		Turn: t.Turn, Token: t.token, Match: match, Answer: string(answer),
-		Explanation: ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: e.store.Retention().Explain},
+		Explanation: ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: d.store.Retention().Explain},
 	})
 	switch {
 	case err != nil:
@@ -137,7 +144,7 @@ func (e *Engine) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 	case !held:
 		return nil, fmt.Errorf("the draft %q %w", t.Turn.Message, ErrSuperseded)
 	}
-	e.packer.Wrote(p.explained)
+	d.packer.Wrote(p.explained)
 	return answer, nil
 }
 
@@ -160,22 +167,22 @@ func (t *turn) basis() (kept.Basis, error) {
 // is under way, it waits for it. A message that is decided has its stored answer.
 //
 // Errors: those of Post, ErrNoDraft.
-func (e *Engine) CommitDraft(ctx context.Context, appID, sessionID, messageID string) (json.RawMessage, error) {
-	return e.post(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, ofDraft)
+func (d *Drafts) CommitDraft(ctx context.Context, appID, sessionID, messageID string) (json.RawMessage, error) {
+	return d.turns.post(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, ofDraft)
 }
 
 // CommitDraftAsync is CommitDraft as PostAsync is Post.
-func (e *Engine) CommitDraftAsync(ctx context.Context, appID, sessionID, messageID string) error {
-	return e.postAsync(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, ofDraft)
+func (d *Drafts) CommitDraftAsync(ctx context.Context, appID, sessionID, messageID string) error {
+	return d.turns.postAsync(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, ofDraft)
 }
 
 // RetractDraft takes a draft back, and cancels its match.
 //
 // Errors: repositories.ErrNotFound without the app, ErrNoDraft, *PostedError, and
 // keyspace.ErrUnavailable.
-func (e *Engine) RetractDraft(ctx context.Context, appID, sessionID, messageID string) error {
+func (d *Drafts) RetractDraft(ctx context.Context, appID, sessionID, messageID string) error {
 	id := ledger.Turn{App: appID, Session: sessionID, Message: messageID}
-	status, err := e.ledger.RetractDraft(ctx, id, e.token())
+	status, err := d.ledger.RetractDraft(ctx, id, d.token())
 	switch {
 	case err != nil:
 		return err
@@ -184,48 +191,34 @@ func (e *Engine) RetractDraft(ctx context.Context, appID, sessionID, messageID s
 	case status == ledger.Gone:
 		return noDraft(id)
 	case status == ledger.Decided:
-		return e.posted(ctx, id)
+		return d.posted(ctx, id)
 	}
-	e.drafts.cancel(id)
+	d.decisions.drafts.cancel(id)
 	return nil
 }
 
 // posted is the error about a draft that is a message by now.
-func (e *Engine) posted(ctx context.Context, id ledger.Turn) error {
-	entry, err := e.Message(ctx, id.App, id.Session, id.Message)
+func (d *Drafts) posted(ctx context.Context, id ledger.Turn) error {
+	entry, err := d.records.Message(ctx, id.App, id.Session, id.Message)
 	if err != nil {
 		return err
 	}
 	return &PostedError{entry}
 }
 
-// ExplainDraft says why a draft was matched as it is, as far as it is.
-//
-// Errors: ErrUnexplained, keyspace.ErrUnavailable.
-func (e *Engine) ExplainDraft(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
-	body, err := e.ledger.DraftExplained(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID})
-	if err != nil {
-		return explain.Explanation{}, err
-	}
-	if body == "" {
-		return explain.Explanation{}, fmt.Errorf("draft %q: %w", messageID, ErrUnexplained)
-	}
-	return e.unpack(ctx, appID, messageID, body)
-}
-
 // matchOfDraft is what the draft of a turn was matched to, where that still holds. If its
 // match is under way, it waits for that.
-func (e *Engine) matchOfDraft(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, bool) {
+func (d *decisions) matchOfDraft(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, bool) {
 	if t.draft == nil {
 		return matcher.Result{}, false
 	}
-	for i := 0; t.draft.Matching && e.drafts.await(ctx, t.Turn, turnPauses[min(i, len(turnPauses)-1)]); i++ {
-		if found, err := e.ledger.Draft(ctx, t.Turn, t.message.hash()); err == nil {
+	for i := 0; t.draft.Matching && d.drafts.await(ctx, t.Turn, turnPauses[min(i, len(turnPauses)-1)]); i++ {
+		if found, err := d.ledger.Draft(ctx, t.Turn, t.message.hash()); err == nil {
 			t.draft = &found
 		}
 	}
 	if t.draft.Match == "" || t.draft.Explained == "" {
-		e.drafts.cancel(t.Turn) // of another text
+		d.drafts.cancel(t.Turn) // of another text
 		return matcher.Result{}, false
 	}
 	basis, err := t.basis()

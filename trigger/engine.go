@@ -24,7 +24,6 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"earshot/matcher"
@@ -103,54 +102,33 @@ type Options struct {
 
 // Engine processes messages: it turns them into decisions, and decisions into effects. Any
 // number of engines on the same Redis form one service. It is safe for concurrent use.
+//
+// Its parts stand on each other in this order, and none calls one above it:
+//
+//   - core: the ledger, the clock, and the goroutines of the process;
+//   - Records: what is read of messages, triggers and explanations;
+//   - Scopes: the tools that an app or a session has;
+//   - Deliveries: attempts at effects, and the outboxes of sessions;
+//   - decisions: matching, planning, and the commit;
+//   - Holds: triggers that wait for a yes, a no or their time;
+//   - Turns: messages from their request to their answer;
+//   - Firings and Drafts: triggers without a message, and messages that are not sent yet.
+//
+// Engine itself takes up what is due in the ledger.
 type Engine struct {
-	ledger  *ledger.Ledger
-	store   *store.Store
-	matcher matcher.Matcher
-	words   matcher.Matcher // nil: examples are not said
-	events  effect.Deliverer
-	calls   effect.Deliverer
-	// statements delivers the calls of SQL tools.
-	statements effect.Deliverer
-	answers    effect.Deliverer
-	log        *slog.Logger
-	troubles   *spells.Log
-	tracer     *tracing.Tracer
-	metrics    *Metrics
-	uses       *usage.Counter
-	apps       appCache
-	pasts      pastCache
-	restings   restings
-	packer     *explain.Packer
+	*core
+	*Records
+	*Scopes
+	*Deliveries
+	*Holds
+	*Turns
+	*Firings
+	*Drafts
 
-	historyLimit int
-	lease        time.Duration
-	poll         time.Duration
-	linger       time.Duration
-	sweep        time.Duration
-	now          func() time.Time
-	newID        func() string
-	jitter       func(time.Duration) time.Duration
-	logTexts     bool
-
-	// life ends when the engine must drop its work; running counts the work in flight.
-	life    context.Context
-	die     context.CancelFunc
-	running sync.WaitGroup
-	pool    goroutines.Pool
-	closing atomic.Bool // what is held is given back
-	slots   map[keyspace.Lane]*slots
-	wake    chan int // partitions to be looked at
+	poll    time.Duration
+	sweep   time.Duration
 	unknown sync.Map // entries of the ledger that were logged as of no known kind
 	busy    sync.Map // members of the ledger that a worker of this process has
-	// stalled says that the last event was not published: nobody needs to wait for those
-	// behind it.
-	stalled  atomic.Bool
-	waiting  waiting
-	heard    sync.Map // by the effect: a chan of the outcome, of who waits for an answer
-	settling *settling
-	drafts   drafting
-	name     string // of this process, as its tokens begin
 }
 
 // NewEngine returns an Engine. Post and Fire work at once; retries, and the work of
@@ -161,14 +139,29 @@ func NewEngine(o Options) (*Engine, error) {
 		return nil, errors.New("the lease must be at least three times the time between two looks at the ledger")
 	}
 	life, die := context.WithCancel(context.Background())
-	packer := explain.NewPacker(o.Store.Retention().Explain, o.Now)
-	return &Engine{
-		ledger: ledger.New(o.DB), store: o.Store, matcher: o.Matcher, words: o.Words, events: o.Events, calls: o.Calls, statements: o.Statements, answers: o.Answers,
-		log: o.Logger, troubles: spells.New(o.Logger), tracer: o.Tracer, metrics: o.Metrics, uses: usage.New(o.DB, o.Now), apps: newAppCache(packer), pasts: newPastCache(), restings: newRestings(), packer: packer,
-		historyLimit: o.History, lease: o.Lease, poll: o.Poll, linger: o.Linger, sweep: o.Sweep,
+	c := &core{
+		ledger: ledger.New(o.DB), store: o.Store, log: o.Logger, troubles: spells.New(o.Logger), tracer: o.Tracer, metrics: o.Metrics, lease: o.Lease,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
-		life: life, die: die, pool: goroutines.New(), slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes),
-		waiting: waiting{events: map[outbox]map[string]chan<- attempt{}}, settling: newSettling(), drafts: drafting{open: map[ledger.Turn]*draftMatch{}}, name: rand.Text() + ".",
+		life: life, die: die, pool: goroutines.New(), slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes), settling: newSettling(), name: rand.Text() + ".",
+	}
+	packer := explain.NewPacker(o.Store.Retention().Explain, o.Now)
+	records := &Records{core: c, uses: usage.New(o.DB, o.Now)}
+	scopes := &Scopes{core: c, apps: newAppCache(packer), matcher: o.Matcher, words: o.Words}
+	deliveries := &Deliveries{
+		core: c, records: records, events: o.Events, calls: o.Calls, statements: o.Statements, answers: o.Answers, linger: o.Linger,
+		waiting: waiting{events: map[outbox]map[string]chan<- attempt{}},
+	}
+	decided := &decisions{
+		core: c, records: records, scopes: scopes, deliveries: deliveries, packer: packer, historyLimit: o.History,
+		drafts: drafting{open: map[ledger.Turn]*draftMatch{}},
+	}
+	holds := &Holds{core: c, records: records, deliveries: deliveries, decisions: decided}
+	turns := &Turns{core: c, records: records, scopes: scopes, deliveries: deliveries, decisions: decided, holds: holds, pasts: newPastCache(), restings: newRestings()}
+	return &Engine{
+		core: c, Records: records, Scopes: scopes, Deliveries: deliveries, Holds: holds, Turns: turns,
+		Firings: &Firings{core: c, records: records, scopes: scopes, deliveries: deliveries, decisions: decided, turns: turns},
+		Drafts:  &Drafts{core: c, records: records, decisions: decided, turns: turns},
+		poll:    o.Poll, sweep: o.Sweep,
 	}, nil
 }
 
@@ -223,14 +216,6 @@ func spread(pause time.Duration) time.Duration {
 	return time.Duration(float64(pause) * (0.8 + 0.4*mathrand.Float64()))
 }
 
-// Wake makes Run look at once for work that is due for an app.
-func (e *Engine) Wake(appID string) {
-	select {
-	case e.wake <- keyspace.PartitionOf(appID):
-	default: // so much is owed that the next look is on its way
-	}
-}
-
 // Stop waits for the work in flight, at most until ctx ends. Unfinished work is then
 // interrupted, its leases are released if Redis answers, and another replica resumes it.
 // Stop the senders of messages and Run first.
@@ -256,31 +241,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// work runs f so that Stop waits for it. A panic is logged and does not take the
-// process down: what f had leased is claimed again later, and counted.
-func (e *Engine) work(f func()) {
-	e.running.Add(1)
-	e.pool.Start(func() {
-		defer e.running.Done()
-		defer func() {
-			if fault := recover(); fault != nil {
-				e.logPanic("worker.panicked", fault)
-			}
-		}()
-		f()
-	})
-}
-
 // Beside runs f for a request that does not wait for it: Stop does. The context ends with the
 // engine.
 func (e *Engine) Beside(f func(ctx context.Context)) { e.work(func() { f(e.life) }) }
-
-// Count counts what a request takes of the limits of a minute where nothing else does.
-//
-// Errors: *ledger.RateError, repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
-func (e *Engine) Count(ctx context.Context, appID, sessionID string, use ledger.Use) error {
-	return e.ledger.Count(ctx, appID, sessionID, use)
-}
 
 // untilRoom is the pause before a turn that a full Redis has no room for is claimed again.
 const untilRoom = 5 * time.Second

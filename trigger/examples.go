@@ -27,25 +27,25 @@ const (
 // Examples says of a repository that was written which of its examples do not set off their own
 // tool, and which of the app's others it takes away from theirs, by the tools in scope now. It
 // says nothing where a model decides, and of what cannot be read.
-func (e *Engine) Examples(ctx context.Context, owner repositories.Scope, repositoryID string) (notes []string) {
-	if e.words == nil {
+func (sc *Scopes) Examples(ctx context.Context, owner repositories.Scope, repositoryID string) (notes []string) {
+	if sc.words == nil {
 		return nil
 	}
-	guarded.Run(e.log, "http", "examples of "+owner.AppID+"/"+repositoryID, func() {
-		s, err := e.loadScope(ctx, owner.AppID, owner.SessionID)
+	guarded.Run(sc.log, "http", "examples of "+owner.AppID+"/"+repositoryID, func() {
+		s, err := sc.loadScope(ctx, owner.AppID, owner.SessionID)
 		if err != nil {
 			return
 		}
 		for _, written := range s.ranked() {
 			if written.ID == repositoryID && written.SessionID == owner.SessionID {
-				notes = e.examplesOf(ctx, s, written)
+				notes = sc.examplesOf(ctx, s, written)
 			}
 		}
 	})
 	return notes
 }
 
-func (e *Engine) examplesOf(ctx context.Context, s scope, written *repositories.Repository) []string {
+func (sc *Scopes) examplesOf(ctx context.Context, s scope, written *repositories.Repository) []string {
 	all, own := s.winners()
 	if i, has := (matcher.Request{Candidates: all}).Place(repositories.CatchAll); has { // it takes what nothing else does
 		all = slices.Delete(slices.Clone(all), i, i+1)
@@ -56,9 +56,9 @@ func (e *Engine) examplesOf(ctx context.Context, s scope, written *repositories.
 	}
 	ctx, done := context.WithTimeout(ctx, timeForExamples)
 	defer done()
-	stage := &examples.Stage{Matcher: e.words, Most: mostExamples, Request: matcher.Request{
+	stage := &examples.Stage{Matcher: sc.words, Most: mostExamples, Request: matcher.Request{
 		App: s.app, Candidates: all, Shared: s.tools.shared, Own: own,
-		Now: e.now().In(locale.Zone(s.zoneName(), e.now().Location())), Language: s.app.Settings.Language,
+		Now: sc.now().In(locale.Zone(s.zoneName(), sc.now().Location())), Language: s.app.Settings.Language,
 	}}
 	if written.SessionID != "" {
 		stage.Most = mostOfSession

@@ -54,16 +54,16 @@ func (m *matching) lose(call int, c matcher.Candidate) {
 
 // explained packs why a turn is decided as it is. A message is decided without where that
 // fails.
-func (e *Engine) explained(t *turn, p *planner, result matcher.Result, fires []matcher.Match) explain.Packed {
+func (d *decisions) explained(t *turn, p *planner, result matcher.Result, fires []matcher.Match) explain.Packed {
 	var packed explain.Packed
 	var err error
 	if t.retold != "" {
 		packed, err = explain.Retell(t.retold, p.now, t.verdicts(p, result, fires))
 	} else {
-		packed, err = e.packer.Pack(t.explanation(p, result, fires))
+		packed, err = d.packer.Pack(t.explanation(p, result, fires))
 	}
 	if err != nil {
-		e.log.Error("explanation.lost", "app", t.App, "message", t.Turn.Message, "error", err.Error())
+		d.log.Error("explanation.lost", "app", t.App, "message", t.Turn.Message, "error", err.Error())
 	}
 	return packed
 }
@@ -147,32 +147,32 @@ var (
 //
 // Errors: repositories.ErrNotFound without the app, ErrNoMessage, ErrUnexplained,
 // keyspace.ErrUnavailable.
-func (e *Engine) Explain(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
-	stored, err := e.ledger.Explained(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID})
+func (r *Records) Explain(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
+	stored, err := r.ledger.Explained(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID})
 	if err != nil {
 		return explain.Explanation{}, err
 	}
 	if stored.Explanation == "" {
-		return explain.Explanation{}, e.unexplained(ctx, appID, messageID, stored)
+		return explain.Explanation{}, r.unexplained(ctx, appID, messageID, stored)
 	}
-	return e.unpack(ctx, appID, messageID, stored.Explanation)
+	return r.unpack(ctx, appID, messageID, stored.Explanation)
 }
 
-func (e *Engine) unpack(ctx context.Context, appID, messageID, body string) (explain.Explanation, error) {
+func (r *Records) unpack(ctx context.Context, appID, messageID, body string) (explain.Explanation, error) {
 	return explain.Unpack(messageID, body, func(names []string) (map[string]string, error) {
-		return e.ledger.ExplainedParts(ctx, appID, names)
+		return r.ledger.ExplainedParts(ctx, appID, names)
 	})
 }
 
 // Message reads one message of a session, with what it set off.
 //
 // Errors: repositories.ErrNotFound without the app, ErrNoMessage, keyspace.ErrUnavailable.
-func (e *Engine) Message(ctx context.Context, appID, sessionID, messageID string) (Entry, error) {
-	if err := e.appExists(ctx, appID); err != nil {
+func (r *Records) Message(ctx context.Context, appID, sessionID, messageID string) (Entry, error) {
+	if err := r.appExists(ctx, appID); err != nil {
 		return Entry{}, err
 	}
-	e.settling.waitForApp(ctx, appID)
-	found, err := e.entries(ctx, appID, sessionID, []string{messageID})
+	r.settling.waitForApp(ctx, appID)
+	found, err := r.entries(ctx, appID, sessionID, []string{messageID})
 	if err == nil && found[0].MessageID == "" {
 		err = fmt.Errorf("message %q: %w", messageID, ErrNoMessage)
 	}
@@ -183,9 +183,9 @@ func (e *Engine) Message(ctx context.Context, appID, sessionID, messageID string
 }
 
 // unexplained says why there is no explanation.
-func (e *Engine) unexplained(ctx context.Context, appID, messageID string, stored ledger.Explained) error {
+func (r *Records) unexplained(ctx context.Context, appID, messageID string, stored ledger.Explained) error {
 	if stored.Message == "" {
-		if err := e.appExists(ctx, appID); err != nil {
+		if err := r.appExists(ctx, appID); err != nil {
 			return err
 		}
 		return fmt.Errorf("message %q: %w", messageID, ErrNoMessage)
@@ -194,7 +194,7 @@ func (e *Engine) unexplained(ctx context.Context, appID, messageID string, store
 	if err != nil {
 		return err
 	}
-	reason := fmt.Sprintf("explanations are kept for %s", e.store.Retention().Explain)
+	reason := fmt.Sprintf("explanations are kept for %s", r.store.Retention().Explain)
 	switch {
 	case entry.Actor == matcher.ActorAgent:
 		reason = "what an agent says is matched against nothing"
@@ -204,4 +204,18 @@ func (e *Engine) unexplained(ctx context.Context, appID, messageID string, store
 		reason = "it is not decided: " + entry.Error
 	}
 	return fmt.Errorf("message %q: %w: %s", messageID, ErrUnexplained, reason)
+}
+
+// ExplainDraft says why a draft was matched as it is, as far as it is.
+//
+// Errors: ErrUnexplained, keyspace.ErrUnavailable.
+func (r *Records) ExplainDraft(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
+	body, err := r.ledger.DraftExplained(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID})
+	if err != nil {
+		return explain.Explanation{}, err
+	}
+	if body == "" {
+		return explain.Explanation{}, fmt.Errorf("draft %q: %w", messageID, ErrUnexplained)
+	}
+	return r.unpack(ctx, appID, messageID, body)
 }

@@ -18,13 +18,13 @@ import (
 // decided. Events go out one after the other, calls at the same time. Outcomes are written
 // together where that does not hold up the session's next events.
 type firstAttempts struct {
-	engine  *Engine
-	plan    *plan
-	tries   chan attempt
-	events  int // not tried yet
-	calls   int // not tried yet
-	unsaved []attempt
-	ended   []attempt // calls whose tool.result waits for the events to be out
+	deliveries *Deliveries
+	plan       *plan
+	tries      chan attempt
+	events     int // not tried yet
+	calls      int // not tried yet
+	unsaved    []attempt
+	ended      []attempt // calls whose tool.result waits for the events to be out
 	// results are events of ended calls that are not published yet, by the call.
 	results map[string]keyspace.Entry
 	// first says that all events were published and none is written: the session's
@@ -36,8 +36,8 @@ type firstAttempts struct {
 	alone bool
 }
 
-func (e *Engine) newFirstAttempts(p *plan) *firstAttempts {
-	r := &firstAttempts{engine: e, plan: p, first: p.first(), batch: p.batch, events: len(p.ownEvents()), results: map[string]keyspace.Entry{}}
+func (d *Deliveries) newFirstAttempts(p *plan) *firstAttempts {
+	r := &firstAttempts{deliveries: d, plan: p, first: p.first(), batch: p.batch, events: len(p.ownEvents()), results: map[string]keyspace.Entry{}}
 	for _, delivery := range p.effects {
 		if delivery.Kind != effect.KindEvent {
 			r.calls++
@@ -69,7 +69,7 @@ func (r *firstAttempts) run(ctx context.Context) error {
 			return r.breakOff(ctx)
 		}
 		if linger == nil && r.events == 0 && r.calls > 0 && len(r.unsaved) > 0 {
-			linger = time.After(r.engine.linger)
+			linger = time.After(r.deliveries.linger)
 		}
 	}
 	return nil
@@ -95,11 +95,11 @@ func (r *firstAttempts) runBatch(ctx context.Context) error {
 // unpack makes each event of the batch an effect of its own, of which the outcomes are
 // written one by one.
 func (r *firstAttempts) unpack(ctx context.Context) error {
-	ctx, cancel := r.engine.lasting(ctx)
+	ctx, cancel := r.deliveries.lasting(ctx)
 	defer cancel()
 	r.batch = false
-	return r.engine.retryUntilAvailable(ctx, func() error {
-		return r.engine.ledger.Unpack(ctx, r.plan.App, r.plan.box, r.plan.token)
+	return r.deliveries.retryUntilAvailable(ctx, func() error {
+		return r.deliveries.ledger.Unpack(ctx, r.plan.App, r.plan.box, r.plan.token)
 	})
 }
 
@@ -117,20 +117,20 @@ func (r *firstAttempts) start(ctx context.Context) {
 	for _, delivery := range r.plan.effects {
 		switch delivery.Kind {
 		case effect.KindCall:
-			r.engine.work(func() { r.tries <- r.firstCall(ctx, delivery) })
+			r.deliveries.work(func() { r.tries <- r.firstCall(ctx, delivery) })
 		case effect.KindAnswer:
 			if r.alone {
 				r.tries <- delivery.unanswered()
 				continue
 			}
-			r.engine.work(func() { r.tries <- r.engine.awaitAnswer(ctx, delivery) })
+			r.deliveries.work(func() { r.tries <- r.deliveries.awaitAnswer(ctx, delivery) })
 		}
 	}
 	r.wakeOthers()
 	if r.plan.first() {
-		r.engine.work(func() { r.publish(ctx) })
+		r.deliveries.work(func() { r.publish(ctx) })
 	} else {
-		r.engine.work(func() { r.await(ctx) })
+		r.deliveries.work(func() { r.await(ctx) })
 	}
 }
 
@@ -138,7 +138,7 @@ func (r *firstAttempts) start(ctx context.Context) {
 // the app's own outbox.
 func (r *firstAttempts) wakeOthers() {
 	if r.events+r.calls < len(r.plan.effects) {
-		r.engine.Wake(r.plan.App)
+		r.deliveries.Wake(r.plan.App)
 	}
 }
 
@@ -152,7 +152,7 @@ func (r *firstAttempts) publish(ctx context.Context) {
 			r.tries <- delivery.leave(notTried)
 			continue
 		}
-		a := r.engine.first(ctx, delivery.Effect, delivery.entry)
+		a := r.deliveries.first(ctx, delivery.Effect, delivery.entry)
 		held = a.outcome.Verdict == effect.Retry
 		r.tries <- a
 	}
@@ -196,13 +196,13 @@ func (r *firstAttempts) take(ctx context.Context, a attempt) {
 // announce publishes the tool.result of a call at once where the session's next event
 // waits for the first attempts anyway, which saves two round trips; else the ledger does.
 func (r *firstAttempts) announce(ctx context.Context, a attempt) {
-	delivery, owed, err := r.engine.resultEvent(a)
+	delivery, owed, err := r.deliveries.resultEvent(a)
 	if err != nil {
-		r.engine.log.Error("result.lost", "trigger", a.TriggerID, "error", err)
+		r.deliveries.log.Error("result.lost", "trigger", a.TriggerID, "error", err)
 		return
 	}
 	if r.first && !r.expired(a.entry) && !r.late() {
-		if published := r.engine.first(ctx, delivery, owed); published.outcome.Verdict == effect.Done {
+		if published := r.deliveries.first(ctx, delivery, owed); published.outcome.Verdict == effect.Done {
 			return
 		}
 	}
@@ -230,7 +230,7 @@ func (r *firstAttempts) save(ctx context.Context, closing ledger.Report) (answer
 		}
 	}
 	closing.App, closing.Session, closing.Box = r.plan.App, r.plan.Session, r.plan.box
-	closing.Token, closing.Next = r.plan.token, r.engine.nextHolder()
+	closing.Token, closing.Next = r.plan.token, r.deliveries.nextHolder()
 	for i, a := range r.unsaved {
 		outcome, err := a.reportWith(r.results[a.ID].ID != "")
 		if err != nil {
@@ -245,19 +245,19 @@ func (r *firstAttempts) save(ctx context.Context, closing ledger.Report) (answer
 	r.first = r.first && len(r.unsaved) == 0
 	saved := r.unsaved
 	r.unsaved = nil
-	answer, err = r.engine.finish(ctx, closing)
+	answer, err = r.deliveries.finish(ctx, closing)
 	if err == nil {
-		r.engine.waiting.tell(r.plan.outbox(), saved)
+		r.deliveries.waiting.tell(r.plan.outbox(), saved)
 	}
 	if leavesWork(closing) {
-		r.engine.Wake(r.plan.App)
+		r.deliveries.Wake(r.plan.App)
 	}
 	return answer, err
 }
 
 // inTime reports whether no other replica can have answered: the lease of the turn, or of
 // the direct trigger, has not ended, nor will it until the answer is given.
-func (r *firstAttempts) inTime() bool { return time.Since(r.plan.begun) < r.engine.lease/2 }
+func (r *firstAttempts) inTime() bool { return time.Since(r.plan.begun) < r.deliveries.lease/2 }
 
 // saveBatch has a batch settled, of which all events are published. Nobody waits for it: what
 // the answer says is decided and published.
@@ -267,7 +267,7 @@ func (r *firstAttempts) saveBatch(closing ledger.Report) (answer string, err err
 		return "", err
 	}
 	r.unsaved, r.batch, r.first = nil, false, false
-	r.engine.settle(written)
+	r.deliveries.settle(written)
 	return closing.Answer, nil
 }
 
@@ -315,14 +315,14 @@ const headWait = time.Second
 // await waits for events that the holder of the outbox publishes. If that is this process,
 // it is told; otherwise it asks the ledger. Nobody waits while NATS is known to be away.
 func (r *firstAttempts) await(ctx context.Context) {
-	defer r.engine.waiting.leave(r.plan)
+	defer r.deliveries.waiting.leave(r.plan)
 	ctx, cancel := context.WithTimeout(ctx, headWait)
 	defer cancel()
 	left := map[string]plannedEffect{}
 	for _, effect := range r.plan.ownEvents() {
 		left[effect.ID] = effect
 	}
-	for i := 0; len(left) > 0 && !r.engine.stalled.Load(); i++ {
+	for i := 0; len(left) > 0 && !r.deliveries.stalled.Load(); i++ {
 		if !r.hear(ctx, left, i) {
 			break
 		}
@@ -337,7 +337,7 @@ func (r *firstAttempts) await(ctx context.Context) {
 // hear waits for news of an event, and reports whether more can come.
 func (r *firstAttempts) hear(ctx context.Context, left map[string]plannedEffect, look int) bool {
 	var ask <-chan time.Time
-	if !strings.HasPrefix(r.plan.holder, r.engine.name) {
+	if !strings.HasPrefix(r.plan.holder, r.deliveries.name) {
 		ask = time.After(turnPauses[min(look, len(turnPauses)-1)])
 	}
 	select {
@@ -361,7 +361,7 @@ func (r *firstAttempts) settle(left map[string]plannedEffect, id string, outcome
 // ask reads the states of events. An event that is no longer in the ledger has been
 // published.
 func (r *firstAttempts) ask(ctx context.Context, left map[string]plannedEffect) {
-	states, _ := r.engine.ledger.EffectStates(ctx, r.plan.App, slices.Collect(maps.Keys(left))) // what was not read is asked for again
+	states, _ := r.deliveries.ledger.EffectStates(ctx, r.plan.App, slices.Collect(maps.Keys(left))) // what was not read is asked for again
 	for id, state := range states {
 		switch state {
 		case "":

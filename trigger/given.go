@@ -30,11 +30,11 @@ var (
 // it is no error. It returns the record with the one that holds.
 //
 // Errors: ErrNotFound, ErrEnded if its time is over, ErrNotAsked, keyspace.ErrUnavailable.
-func (e *Engine) Answer(ctx context.Context, appID, triggerID string, a effect.Answer) (Record, error) {
+func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, a effect.Answer) (Record, error) {
 	status, err := ledger.Early, error(nil)
-	for _, one := range append(e.published(ctx, appID, triggerID), a) {
+	for _, one := range append(d.published(ctx, appID, triggerID), a) {
 		if status == ledger.Early && err == nil {
-			status, err = e.give(ctx, appID, triggerID, one)
+			status, err = d.give(ctx, appID, triggerID, one)
 		}
 	}
 	switch {
@@ -47,14 +47,14 @@ func (e *Engine) Answer(ctx context.Context, appID, triggerID string, a effect.A
 	case status == ledger.NotAsked:
 		return Record{}, fmt.Errorf("trigger %q %w", triggerID, ErrNotAsked)
 	}
-	return e.answeredRecord(ctx, appID, triggerID)
+	return d.answeredRecord(ctx, appID, triggerID)
 }
 
 // published is the answer that was published before now, if there is one: it may not have come
 // to anybody yet, and is the first all the same.
-func (e *Engine) published(ctx context.Context, appID, triggerID string) []effect.Answer {
-	of := &effect.Awaited{Subject: effect.AnswerSubject(appID, triggerID), Until: e.now()}
-	found := e.outcome(ctx, e.answers, effect.Effect{Kind: effect.KindAnswer, AppID: appID, TriggerID: triggerID, Awaited: of})
+func (d *Deliveries) published(ctx context.Context, appID, triggerID string) []effect.Answer {
+	of := &effect.Awaited{Subject: effect.AnswerSubject(appID, triggerID), Until: d.now()}
+	found := d.outcome(ctx, d.answers, effect.Effect{Kind: effect.KindAnswer, AppID: appID, TriggerID: triggerID, Awaited: of})
 	switch {
 	case found.Verdict == effect.Done:
 		return []effect.Answer{{OK: true, Result: found.Result, Truncated: found.Truncated}}
@@ -67,14 +67,14 @@ func (e *Engine) published(ctx context.Context, appID, triggerID string) []effec
 // TakeAnswer gives an answer that was published some time ago. It reports whether the trigger
 // needs no other: it is answered, by this one or an earlier one, or waits for none any more.
 // After an error the answer is to be given again.
-func (e *Engine) TakeAnswer(ctx context.Context, appID, triggerID string, a effect.Answer) (settled bool, err error) {
-	status, err := e.give(ctx, appID, triggerID, a)
+func (d *Deliveries) TakeAnswer(ctx context.Context, appID, triggerID string, a effect.Answer) (settled bool, err error) {
+	status, err := d.give(ctx, appID, triggerID, a)
 	return status != ledger.Early, err
 }
 
 // give keeps an answer, and has the trigger end with it at once, if no other replica does.
-func (e *Engine) give(ctx context.Context, appID, triggerID string, a effect.Answer) (ledger.Status, error) {
-	stored, err := e.readTrigger(ctx, appID, triggerID)
+func (d *Deliveries) give(ctx context.Context, appID, triggerID string, a effect.Answer) (ledger.Status, error) {
+	stored, err := d.records.readTrigger(ctx, appID, triggerID)
 	if err != nil {
 		return "", err
 	}
@@ -86,11 +86,11 @@ func (e *Engine) give(ctx context.Context, appID, triggerID string, a effect.Ans
 		return "", err
 	}
 	g := ledger.GivenAnswer{App: appID, Trigger: triggerID, Effect: keyspace.EffectID(stored.firing, partCall), Answer: string(text), At: a.At}
-	status, err := e.ledger.Answer(ctx, g)
+	status, err := d.ledger.Answer(ctx, g)
 	if status == ledger.Kept {
-		if err := e.takeCall(ctx, appID, g.Effect); err != nil {
-			e.log.Warn("ledger.unfinished", "app", appID, "effect", g.Effect, "error", err.Error())
-			e.Wake(appID)
+		if err := d.takeCall(ctx, appID, g.Effect); err != nil {
+			d.log.Warn("ledger.unfinished", "app", appID, "effect", g.Effect, "error", err.Error())
+			d.Wake(appID)
 		}
 	}
 	return status, err
@@ -98,9 +98,9 @@ func (e *Engine) give(ctx context.Context, appID, triggerID string, a effect.Ans
 
 // answeredRecord is the record of a trigger to which an answer was given. Another replica may
 // be about to write down what it makes of it, which is waited for a moment.
-func (e *Engine) answeredRecord(ctx context.Context, appID, triggerID string) (Record, error) {
+func (d *Deliveries) answeredRecord(ctx context.Context, appID, triggerID string) (Record, error) {
 	for i := 0; ; i++ {
-		record, err := e.Trigger(ctx, appID, triggerID)
+		record, err := d.records.Trigger(ctx, appID, triggerID)
 		if err != nil || record.Call == nil || record.Call.State != StatePending || i > 2*len(turnPauses) {
 			return record, err
 		}
@@ -113,13 +113,13 @@ func (e *Engine) answeredRecord(ctx context.Context, appID, triggerID string) (R
 // awaitAnswer waits for the answer to a trigger that has just fired, for as long as its
 // request may take. Whoever takes the answer writes down what comes of it. Nobody waits while
 // the event that asks for it cannot be published.
-func (e *Engine) awaitAnswer(ctx context.Context, asked plannedEffect) attempt {
+func (d *Deliveries) awaitAnswer(ctx context.Context, asked plannedEffect) attempt {
 	ctx, cancel := context.WithTimeout(ctx, asked.Call.Request.AttemptTimeout())
 	defer cancel()
 	told := make(chan effect.Outcome, 1)
-	e.heard.Store(asked.ID, told)
-	defer e.heard.Delete(asked.ID)
-	for i := 0; i == 0 || !e.stalled.Load(); i++ {
+	d.heard.Store(asked.ID, told)
+	defer d.heard.Delete(asked.ID)
+	for i := 0; i == 0 || !d.stalled.Load(); i++ {
 		select {
 		case outcome := <-told:
 			return asked.leave(outcome)
@@ -127,7 +127,7 @@ func (e *Engine) awaitAnswer(ctx context.Context, asked plannedEffect) attempt {
 		case <-ctx.Done():
 			return asked.unanswered()
 		}
-		stored, err := e.readTrigger(ctx, asked.AppID, asked.TriggerID)
+		stored, err := d.records.readTrigger(ctx, asked.AppID, asked.TriggerID)
 		if err == nil && stored != nil && stored.record.Call != nil && stored.record.Call.State != StatePending {
 			return asked.leave(outcomeOf(*stored.record.Call))
 		}
@@ -151,8 +151,8 @@ func outcomeOf(s CallState) effect.Outcome {
 }
 
 // tellAnswered tells the request of this process that waits for the answer, if there is one.
-func (e *Engine) tellAnswered(a attempt) {
-	if told, waits := e.heard.Load(a.ID); waits {
+func (d *Deliveries) tellAnswered(a attempt) {
+	if told, waits := d.heard.Load(a.ID); waits {
 		select {
 		case told.(chan effect.Outcome) <- a.outcome:
 		default: // it was told before

@@ -33,15 +33,15 @@ type HistoryQuery struct {
 // that does not exist has none. A cursor is a place in the history, and is good in either
 // order: messages that come, or that leave the history, between two pages move no others to
 // another page.
-func (e *Engine) History(ctx context.Context, q HistoryQuery) ([]Entry, string, error) {
-	if err := e.appExists(ctx, q.AppID); err != nil {
+func (r *Records) History(ctx context.Context, q HistoryQuery) ([]Entry, string, error) {
+	if err := r.appExists(ctx, q.AppID); err != nil {
 		return nil, "", err
 	}
-	e.settling.waitForApp(ctx, q.AppID)
-	entries, next, err := e.historyPage(ctx, q)
+	r.settling.waitForApp(ctx, q.AppID)
+	entries, next, err := r.historyPage(ctx, q)
 	for len(entries) == 0 && next != "" && err == nil { // by the clocks of replicas all of it was said before
 		q.Page.After = next
-		if entries, next, err = e.historyPage(ctx, q); errors.Is(err, ErrCursor) {
+		if entries, next, err = r.historyPage(ctx, q); errors.Is(err, ErrCursor) {
 			return []Entry{}, "", nil // the session was closed meanwhile
 		}
 	}
@@ -49,8 +49,8 @@ func (e *Engine) History(ctx context.Context, q HistoryQuery) ([]Entry, string, 
 }
 
 // historyPage reads a page of a history.
-func (e *Engine) historyPage(ctx context.Context, q HistoryQuery) ([]Entry, string, error) {
-	list, err := e.placesOf(ctx, q)
+func (r *Records) historyPage(ctx context.Context, q HistoryQuery) ([]Entry, string, error) {
+	list, err := r.placesOf(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
@@ -59,7 +59,7 @@ func (e *Engine) historyPage(ctx context.Context, q HistoryQuery) ([]Entry, stri
 		list.ids = list.ids[:q.Page.Limit]
 		next = list.cursorAfter(q.Page.Limit)
 	}
-	entries, whole, err := e.page(ctx, q, list.ids)
+	entries, whole, err := r.page(ctx, q, list.ids)
 	if whole < len(list.ids) {
 		next = list.cursorAfter(max(whole, 1))
 	}
@@ -68,12 +68,12 @@ func (e *Engine) historyPage(ctx context.Context, q HistoryQuery) ([]Entry, stri
 
 // page reads as many messages as fit on a page, and returns their number. What belongs to a
 // message, such as its reply, is on the same page.
-func (e *Engine) page(ctx context.Context, q HistoryQuery, ids []string) (entries []Entry, whole int, err error) {
+func (r *Records) page(ctx context.Context, q HistoryQuery, ids []string) (entries []Entry, whole int, err error) {
 	entries, room := []Entry{}, &repositories.Room{}
-	sizes, err := e.ledger.MessageSizes(ctx, q.AppID, q.SessionID, ids)
+	sizes, err := r.ledger.MessageSizes(ctx, q.AppID, q.SessionID, ids)
 	for err == nil && whole < len(ids) {
 		var found []Entry
-		found, err = e.entries(ctx, q.AppID, q.SessionID, ids[whole:whole+repositories.Fitting(sizes[whole:])])
+		found, err = r.entries(ctx, q.AppID, q.SessionID, ids[whole:whole+repositories.Fitting(sizes[whole:])])
 		for _, entry := range found {
 			withReply := withReplies([]Entry{entry})
 			if entry.MessageID == "" || entry.Time.Before(q.Since) {
@@ -103,7 +103,7 @@ func (p historyPlaces) cursorAfter(n int) string {
 }
 
 // placesOf reads the ids of a page, one more than it has where there are more.
-func (e *Engine) placesOf(ctx context.Context, q HistoryQuery) (list historyPlaces, err error) {
+func (r *Records) placesOf(ctx context.Context, q HistoryQuery) (list historyPlaces, err error) {
 	want := ledger.Pages{Newest: q.Newest, Most: q.Page.Limit + 1}
 	if !q.Since.IsZero() {
 		want.Since = q.Since.Add(-clockSkew).UnixMilli()
@@ -122,7 +122,7 @@ func (e *Engine) placesOf(ctx context.Context, q HistoryQuery) (list historyPlac
 	if q.Newest {
 		step = -1
 	}
-	first, ids, moved, err := e.ledger.Page(ctx, q.AppID, q.SessionID, want)
+	first, ids, moved, err := r.ledger.Page(ctx, q.AppID, q.SessionID, want)
 	if moved {
 		err = fmt.Errorf("%w: %q", ErrCursor, q.Page.After)
 	}
@@ -132,8 +132,8 @@ func (e *Engine) placesOf(ctx context.Context, q HistoryQuery) (list historyPlac
 // entries reads messages with their decisions, and the states of all their triggers. It
 // ends early, but not before the first, where these are more than a page. A message that
 // is gone is an empty entry.
-func (e *Engine) entries(ctx context.Context, appID, sessionID string, ids []string) ([]Entry, error) {
-	stored, err := e.ledger.Messages(ctx, appID, sessionID, ids)
+func (r *Records) entries(ctx context.Context, appID, sessionID string, ids []string) ([]Entry, error) {
+	stored, err := r.ledger.Messages(ctx, appID, sessionID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (e *Engine) entries(ctx context.Context, appID, sessionID string, ids []str
 		entries = append(entries, entry)
 		matches = append(matches, entry.Triggers...)
 	}
-	few, err := e.ledger.TriggersFitting(ctx, appID, triggerIDs(matches))
+	few, err := r.ledger.TriggersFitting(ctx, appID, triggerIDs(matches))
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (e *Engine) entries(ctx context.Context, appID, sessionID string, ids []str
 		triggers += len(entries[n].Triggers)
 		n++
 	}
-	if err := e.fillStates(ctx, appID, matches[:triggers]); err != nil {
+	if err := r.fillStates(ctx, appID, matches[:triggers]); err != nil {
 		return nil, err
 	}
 	for i := range entries[:n] {

@@ -22,6 +22,14 @@ import (
 	"earshot/trigger/state"
 )
 
+// Holds are triggers that wait for a confirmation, for their time, or for the end of one before them.
+type Holds struct {
+	*core
+	records    *Records
+	deliveries *Deliveries
+	decisions  *decisions
+}
+
 // A trigger may keep its effects back: until somebody confirms it, or until the time is over
 // in which it can be taken back. Whatever moves it is decided by the script that decides
 // messages; package state has the ways that there are.
@@ -167,8 +175,8 @@ type heldTrigger struct {
 }
 
 // readHeld reads a trigger that may be held; ErrNotFound where it is gone.
-func (e *Engine) readHeld(ctx context.Context, appID, triggerID string) (*heldTrigger, error) {
-	found, err := e.ledger.Held(ctx, appID, triggerID)
+func (r *Records) readHeld(ctx context.Context, appID, triggerID string) (*heldTrigger, error) {
+	found, err := r.ledger.Held(ctx, appID, triggerID)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +195,7 @@ func (e *Engine) readHeld(ctx context.Context, appID, triggerID string) (*heldTr
 }
 
 // move plans a held trigger's way along an action, which is one that it can take.
-func (p *planner) move(e *Engine, h *heldTrigger, action state.Action, by string) error {
+func (p *planner) move(h *heldTrigger, action state.Action, by string) error {
 	to, _ := state.Next(h.state, action, h.Settle > 0)
 	m := &ledger.Move{
 		From: string(h.state), State: string(to), Wait: -1, ByClock: action == state.Release || action == state.Expire,
@@ -224,15 +232,15 @@ func (p *planner) move(e *Engine, h *heldTrigger, action state.Action, by string
 		p.answer.Matches[len(p.answer.Matches)-1].DueAt = &until
 		return nil
 	case state.Due:
-		return p.release(e, h)
+		return p.release(h)
 	}
 	return p.cancel(h, f, action)
 }
 
 // release adds the effects that a trigger has kept back.
-func (p *planner) release(e *Engine, h *heldTrigger) error {
+func (p *planner) release(h *heldTrigger) error {
 	for _, owed := range h.Effects {
-		delivery, err := e.effectKept(p.App, owed)
+		delivery, err := p.effectKept(owed)
 		if err != nil {
 			return err
 		}
@@ -242,10 +250,10 @@ func (p *planner) release(e *Engine, h *heldTrigger) error {
 }
 
 // effectKept is an effect that was kept back.
-func (e *Engine) effectKept(appID string, owed keyspace.Entry) (effect.Effect, error) {
+func (p *planner) effectKept(owed keyspace.Entry) (effect.Effect, error) {
 	c := claimed{Claimed: ledger.Claimed{Entry: owed, Attempt: 1}}
-	c.Effect = effectOf(appID, c.Claimed)
-	err := c.readBody(e.store)
+	c.Effect = effectOf(p.App, c.Claimed)
+	err := c.readBody(p.store)
 	return c.Effect, err
 }
 
@@ -267,28 +275,28 @@ func (p *planner) cancel(h *heldTrigger, f plannedFiring, action state.Action) e
 //
 // Errors: ErrNotFound, ErrDigest, ErrEnded for one that ended in another way,
 // keyspace.ErrUnavailable.
-func (e *Engine) Confirm(ctx context.Context, appID, triggerID, digest, by string) (Record, error) {
-	return e.move(ctx, appID, triggerID, state.Confirm, digest, by)
+func (hs *Holds) Confirm(ctx context.Context, appID, triggerID, digest, by string) (Record, error) {
+	return hs.move(ctx, appID, triggerID, state.Confirm, digest, by)
 }
 
 // Deny ends a trigger that waits to be confirmed. An empty digest is that of the trigger.
 //
 // Errors: those of Confirm.
-func (e *Engine) Deny(ctx context.Context, appID, triggerID, digest, by string) (Record, error) {
-	return e.move(ctx, appID, triggerID, state.Deny, digest, by)
+func (hs *Holds) Deny(ctx context.Context, appID, triggerID, digest, by string) (Record, error) {
+	return hs.move(ctx, appID, triggerID, state.Deny, digest, by)
 }
 
 // Cancel ends a trigger whose effects are kept back. ErrEnded where an effect is under way.
 //
 // Errors: ErrNotFound, ErrEnded, keyspace.ErrUnavailable.
-func (e *Engine) Cancel(ctx context.Context, appID, triggerID, by string) (Record, error) {
-	return e.move(ctx, appID, triggerID, state.Cancel, "", by)
+func (hs *Holds) Cancel(ctx context.Context, appID, triggerID, by string) (Record, error) {
+	return hs.move(ctx, appID, triggerID, state.Cancel, "", by)
 }
 
 // move takes a held trigger along an action, and returns its record.
-func (e *Engine) move(ctx context.Context, appID, triggerID string, action state.Action, digest, by string) (Record, error) {
+func (hs *Holds) move(ctx context.Context, appID, triggerID string, action state.Action, digest, by string) (Record, error) {
 	for range replans {
-		h, err := e.readHeld(ctx, appID, triggerID)
+		h, err := hs.records.readHeld(ctx, appID, triggerID)
 		if err != nil {
 			return Record{}, err
 		}
@@ -296,14 +304,14 @@ func (e *Engine) move(ctx context.Context, appID, triggerID string, action state
 			return Record{}, fmt.Errorf("trigger %q: %w", triggerID, ErrDigest)
 		}
 		if _, can := state.Next(h.state, action, false); !can {
-			return e.movedBefore(ctx, appID, triggerID, action)
+			return hs.movedBefore(ctx, appID, triggerID, action)
 		}
-		status, err := e.take(ctx, h, action, by)
+		status, err := hs.take(ctx, h, action, by)
 		switch {
 		case err != nil:
 			return Record{}, err
 		case status == ledger.Committed:
-			return e.Trigger(ctx, appID, triggerID)
+			return hs.records.Trigger(ctx, appID, triggerID)
 		case status == ledger.Closed:
 			return Record{}, fmt.Errorf("trigger %q: %w", triggerID, repositories.ErrErasing)
 		case status == ledger.Early:
@@ -317,8 +325,8 @@ func (e *Engine) move(ctx context.Context, appID, triggerID string, action state
 
 // movedBefore is the answer to an action that a trigger cannot take any more: its record where it
 // has taken that very action, since the client may have lost the first answer.
-func (e *Engine) movedBefore(ctx context.Context, appID, triggerID string, action state.Action) (Record, error) {
-	record, err := e.Trigger(ctx, appID, triggerID)
+func (hs *Holds) movedBefore(ctx context.Context, appID, triggerID string, action state.Action) (Record, error) {
+	record, err := hs.records.Trigger(ctx, appID, triggerID)
 	if err != nil {
 		return Record{}, err
 	}
@@ -335,27 +343,27 @@ func (e *Engine) movedBefore(ctx context.Context, appID, triggerID string, actio
 }
 
 // take commits a way of a held trigger, and makes the first attempts at what is due then.
-func (e *Engine) take(ctx context.Context, h *heldTrigger, action state.Action, by string) (status ledger.Status, err error) {
+func (hs *Holds) take(ctx context.Context, h *heldTrigger, action state.Action, by string) (status ledger.Status, err error) {
 	of := h.record
-	p := newPlanner(e, ledger.Turn{App: of.AppID, Session: of.SessionID}, e.token(), &appState{}, of.Text, "")
+	p := newPlanner(hs.core, ledger.Turn{App: of.AppID, Session: of.SessionID}, hs.token(), &appState{}, of.Text, "")
 	p.box = keyspace.Box(of.SessionID, of.TriggerID)
-	if err := p.move(e, h, action, by); err != nil {
+	if err := p.move(h, action, by); err != nil {
 		return "", err
 	}
 	crash.At(crash.MoveBefore)
-	status, err = e.commitPersistently(ctx, &p.plan)
+	status, err = hs.decisions.commitPersistently(ctx, &p.plan)
 	crash.At(crash.MoveReply)
 	if err != nil || status != ledger.Committed {
-		return status, e.expired(p, err)
+		return status, hs.expired(p, err)
 	}
-	e.wakeFor(&p.plan)
-	_, err = e.toTheEnd(func() (json.RawMessage, error) {
-		r := e.newFirstAttempts(&p.plan)
+	hs.wakeFor(&p.plan)
+	_, err = hs.toTheEnd(func() (json.RawMessage, error) {
+		r := hs.deliveries.newFirstAttempts(&p.plan)
 		r.alone = action == state.Release
-		if err := r.run(e.life); err != nil {
+		if err := r.run(hs.life); err != nil {
 			return nil, err
 		}
-		if _, err := r.save(e.life, ledger.Report{}); err != nil || !p.few {
+		if _, err := r.save(hs.life, ledger.Report{}); err != nil || !p.few {
 			return nil, err
 		}
 		return nil, keyspace.ErrReplicas
@@ -364,29 +372,19 @@ func (e *Engine) take(ctx context.Context, h *heldTrigger, action state.Action, 
 }
 
 // expired is the error of a yes that came when the time for it was over.
-func (e *Engine) expired(p *planner, err error) error {
+func (hs *Holds) expired(p *planner, err error) error {
 	if err == nil && p.differs.Status == ledger.Moved && p.differs.State == "expired" {
 		return fmt.Errorf("trigger %q %w: nobody has confirmed it within %s", p.firings[0].triggerID, ErrEnded, confirmWithin)
 	}
 	return err
 }
 
-// wakeFor has this process look when the first of the triggers that settle is due, as the
-// ledger is looked at from time to time only.
-func (e *Engine) wakeFor(p *plan) {
-	for _, firing := range p.firings {
-		if firing.move != nil && state.State(firing.move.State) == state.Settling {
-			time.AfterFunc(time.Duration(firing.move.Wait)*time.Millisecond, func() { e.Wake(p.App) })
-		}
-	}
-}
-
 // takeHeld moves a trigger whose time is over.
-func (e *Engine) takeHeld(appID, triggerID string) error {
-	h, err := e.readHeld(e.life, appID, triggerID)
+func (hs *Holds) takeHeld(appID, triggerID string) error {
+	h, err := hs.records.readHeld(hs.life, appID, triggerID)
 	switch {
 	case errors.Is(err, ErrNotFound), err == nil && !h.state.Held():
-		return e.ledger.Let(e.life, appID, triggerID)
+		return hs.ledger.Let(hs.life, appID, triggerID)
 	case err != nil:
 		return err
 	}
@@ -395,7 +393,7 @@ func (e *Engine) takeHeld(appID, triggerID string) error {
 	if h.state == state.Confirming {
 		action = state.Expire
 	}
-	_, err = e.move(e.life, appID, triggerID, action, "", "")
+	_, err = hs.move(hs.life, appID, triggerID, action, "", "")
 	if overtaken(err) {
 		return nil
 	}
@@ -408,9 +406,9 @@ func overtaken(err error) bool {
 }
 
 // retract takes back a trigger that settles, as the user's next message came.
-func (e *Engine) retract(appID, triggerID string) {
-	_, err := e.move(e.life, appID, triggerID, state.Retract, "", "")
-	if err != nil && !overtaken(err) && e.life.Err() == nil {
-		e.log.Warn("trigger.unretracted", "app", appID, "trigger", triggerID, "error", err.Error())
+func (hs *Holds) retract(appID, triggerID string) {
+	_, err := hs.move(hs.life, appID, triggerID, state.Retract, "", "")
+	if err != nil && !overtaken(err) && hs.life.Err() == nil {
+		hs.log.Warn("trigger.unretracted", "app", appID, "trigger", triggerID, "error", err.Error())
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
@@ -125,34 +124,6 @@ type FoundTool struct {
 	Score float64 `json:"score"`
 }
 
-// SearchTools lists those of the tools that Tools lists which have something in common with
-// a text, the nearest first: limit of them at most, 10 where that is 0, never more than 100,
-// and no more than a page of a list has room for. The words decide, and no model is asked.
-func (e *Engine) SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]FoundTool, error) {
-	searcher, searches := e.matcher.(matcher.Searcher)
-	if !searches {
-		return nil, errors.New("the matcher of this engine compares no texts with tools")
-	}
-	s, err := e.loadScope(ctx, appID, sessionID)
-	if err != nil {
-		return nil, err
-	}
-	if limit < 1 {
-		limit = findsUsually
-	}
-	all, own := s.winners()
-	request := matcher.Request{App: s.app, Candidates: all, Shared: s.tools.shared, Own: own}
-	room, found := repositories.Room{}, []FoundTool{}
-	for _, one := range searcher.Search(ctx, request, text, min(limit, findsAtMost)) {
-		next := FoundTool{toolOf(one.Candidate), shownScore(one.Score)}
-		if !room.Takes(next) {
-			break
-		}
-		found = append(found, next)
-	}
-	return found, nil
-}
-
 // shownScore is a score to six digits behind the point, since what is behind them says
 // nothing; it stays above 0.
 func shownScore(score float32) float64 {
@@ -163,20 +134,20 @@ func shownScore(score float32) float64 {
 // two pages do not move others to another page. A page may have fewer records than its limit,
 // even none, and more behind it: where few match, it ends when so many were looked at as
 // take a good part of a second.
-func (e *Engine) Triggers(ctx context.Context, q Query) ([]Record, string, error) {
-	if err := e.appExists(ctx, q.AppID); err != nil {
+func (r *Records) Triggers(ctx context.Context, q Query) ([]Record, string, error) {
+	if err := r.appExists(ctx, q.AppID); err != nil {
 		return nil, "", err
 	}
 	at, err := positionOf(q.Page.After)
 	if err != nil {
 		return nil, "", err
 	}
-	e.settling.waitForApp(ctx, q.AppID)
-	index, err := e.indexOf(ctx, q)
+	r.settling.waitForApp(ctx, q.AppID)
+	index, err := r.indexOf(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
-	l := listing{engine: e, query: q, index: index, items: []Record{}, at: at}
+	l := listing{records: r, query: q, index: index, items: []Record{}, at: at}
 	for looked, few := 0, chunk; ; few = min(4*few, window) {
 		places, err := l.places(ctx, few)
 		if err != nil {
@@ -208,12 +179,12 @@ const (
 
 // listing is one page of a list while it is put together.
 type listing struct {
-	engine *Engine
-	query  Query
-	index  searched
-	items  []Record
-	room   repositories.Room
-	at     position // of the last item, or of what was looked at last
+	records *Records
+	query   Query
+	index   searched
+	items   []Record
+	room    repositories.Room
+	at      position // of the last item, or of what was looked at last
 }
 
 // places reads the next places of the list.
@@ -227,7 +198,7 @@ func (l *listing) places(ctx context.Context, most int) ([]position, error) {
 	default:
 		span.To = min(span.To, l.at.score)
 	}
-	list, err := l.engine.ledger.Listed(ctx, l.index.key, span)
+	list, err := l.records.ledger.Listed(ctx, l.index.key, span)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +226,7 @@ func (l *listing) sift(ctx context.Context, places []position) ([]position, erro
 	if !l.query.filtered(l.index) {
 		return places, nil
 	}
-	found, err := l.engine.ledger.Sift(ctx, l.query.AppID, positionIDs(places), l.query.sieve())
+	found, err := l.records.ledger.Sift(ctx, l.query.AppID, positionIDs(places), l.query.sieve())
 	hits := make([]position, len(found))
 	for i, place := range found {
 		hits[i] = places[place]
@@ -268,11 +239,11 @@ func (l *listing) sift(ctx context.Context, places []position) ([]position, erro
 func (l *listing) read(ctx context.Context, places []position) (full bool, err error) {
 	for len(places) > 0 {
 		next := places[:min(len(places), l.query.Page.Limit+1-len(l.items))]
-		few, err := l.engine.ledger.TriggersFitting(ctx, l.query.AppID, positionIDs(next))
+		few, err := l.records.ledger.TriggersFitting(ctx, l.query.AppID, positionIDs(next))
 		if err != nil {
 			return false, err
 		}
-		records, err := l.engine.readTriggers(ctx, l.query.AppID, positionIDs(next[:few]))
+		records, err := l.records.readTriggers(ctx, l.query.AppID, positionIDs(next[:few]))
 		if err != nil {
 			return false, err
 		}
@@ -299,14 +270,14 @@ type searched struct {
 
 // indexOf chooses the list with the fewest records: that of the session, unless it was
 // closed, else that of a state.
-func (e *Engine) indexOf(ctx context.Context, q Query) (searched, error) {
+func (r *Records) indexOf(ctx context.Context, q Query) (searched, error) {
 	k := keyspace.KeysOf(q.AppID)
 	if q.SessionID != "" && !q.AllLives {
 		own := searched{key: k.Triggers(q.SessionID), session: true}
 		if !q.Closed {
 			return own, nil
 		}
-		if alive, err := e.ledger.HasList(ctx, own.key); alive || err != nil {
+		if alive, err := r.ledger.HasList(ctx, own.key); alive || err != nil {
 			return own, err
 		}
 	}

@@ -131,7 +131,7 @@ func (m *Metrics) backlog(found ledger.Due) {
 }
 
 // logDecision writes the one line that a decided message gets.
-func (e *Engine) logDecision(t *turn, p *plan, stage string, took time.Duration) {
+func (c *core) logDecision(t *turn, p *plan, stage string, took time.Duration) {
 	outcome := "unmatched"
 	switch {
 	case len(p.answer.Matches) > 0:
@@ -139,15 +139,15 @@ func (e *Engine) logDecision(t *turn, p *plan, stage string, took time.Duration)
 	case len(p.answer.Rejected) > 0:
 		outcome = "rejected"
 	}
-	e.metrics.messages.WithLabelValues(outcome).Inc()
+	c.metrics.messages.WithLabelValues(outcome).Inc()
 	attributes := []any{
 		"app", p.App, "session", p.Session, "message", p.Message, "outcome", outcome, "stage", stage,
 		"tools", toolsOf(p.answer), "ms", took.Milliseconds(), "trace", tracing.IDOf(t.message.TraceParent),
 	}
-	if e.logTexts {
+	if c.logTexts {
 		attributes = append(attributes, "text", t.message.Text)
 	}
-	e.log.Info("message.decided", attributes...)
+	c.log.Info("message.decided", attributes...)
 }
 
 func toolsOf(answer Answer) []string {
@@ -161,9 +161,9 @@ func toolsOf(answer Answer) []string {
 // logAttempt writes the one line that an attempt at an effect gets. Values and
 // results are not in it. While events do not get out, or calls are not even tried, it is held back
 // for all but the first: there are as many as there are effects, every few seconds.
-func (e *Engine) logAttempt(a attempt, took time.Duration) {
+func (c *core) logAttempt(a attempt, took time.Duration) {
 	outcome := a.outcome.Verdict.String()
-	e.metrics.effects.WithLabelValues(string(a.Kind), outcome).Inc()
+	c.metrics.effects.WithLabelValues(string(a.Kind), outcome).Inc()
 	attributes := []any{
 		"app", a.AppID, "session", a.SessionID, "effect", a.ID, "kind", string(a.Kind), "trigger", a.TriggerID,
 		"attempt", a.Attempt, "outcome", outcome, "ms", took.Milliseconds(), "trace", tracing.IDOf(a.TraceParent),
@@ -172,17 +172,17 @@ func (e *Engine) logAttempt(a attempt, took time.Duration) {
 		attributes = append(attributes, "subject", a.Event.Subject)
 	}
 	if a.outcome.Verdict == effect.Done {
-		e.log.Info("effect.attempted", attributes...)
-		e.troubles.Over(e.life, goesOutWith(a), "effects.again", "kind", string(a.Kind))
+		c.log.Info("effect.attempted", attributes...)
+		c.troubles.Over(c.life, goesOutWith(a), "effects.again", "kind", string(a.Kind))
 		return
 	}
 	attributes = append(attributes, "status", a.outcome.Status, "reason", string(a.outcome.Reason),
 		"error", a.outcome.Error, "next", a.pause.String())
 	if !heldUp(a) {
-		e.log.Warn("effect.attempted", attributes...)
+		c.log.Warn("effect.attempted", attributes...)
 		return
 	}
-	e.troubles.Trouble(e.life, goesOutWith(a), fmt.Sprint(a.outcome.Deferred), "effect.attempted", attributes...)
+	c.troubles.Trouble(c.life, goesOutWith(a), fmt.Sprint(a.outcome.Deferred), "effect.attempted", attributes...)
 }
 
 // goesOutWith names what an effect gets out or is held up with: all events go to one NATS.
@@ -200,6 +200,6 @@ func heldUp(a attempt) bool {
 
 // logPanic writes where a panic came from. Its value is left out, since it may hold
 // what a user said.
-func (e *Engine) logPanic(event string, fault any) {
-	guarded.Caught(e.log, event, "", fault)
+func (c *core) logPanic(event string, fault any) {
+	guarded.Caught(c.log, event, "", fault)
 }

@@ -13,10 +13,10 @@ import (
 
 // claimRun claims an outbox and returns its first events, or none if the outbox cannot be
 // claimed.
-func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attempt, error) {
-	found, err := e.ledger.ClaimRun(ctx, of.app, of.box, token)
+func (d *Deliveries) claimRun(ctx context.Context, of outbox, token string) ([]attempt, error) {
+	found, err := d.ledger.ClaimRun(ctx, of.app, of.box, token)
 	if err != nil {
-		e.giveUp(ledger.Holding{Turn: ledger.Turn{App: of.app}, Token: token, Box: of.box}, err)
+		d.giveUp(ledger.Holding{Turn: ledger.Turn{App: of.app}, Token: token, Box: of.box}, err)
 		return nil, err
 	}
 	if len(found) > 0 {
@@ -25,7 +25,7 @@ func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attem
 	run := make([]attempt, len(found))
 	for i, one := range found {
 		c := claimed{Effect: effectOf(of.app, one), Claimed: one}
-		if err := c.readBody(e.store); err != nil {
+		if err := c.readBody(d.store); err != nil {
 			return nil, err
 		}
 		run[i] = c.attempt()
@@ -35,12 +35,12 @@ func (e *Engine) claimRun(ctx context.Context, of outbox, token string) ([]attem
 
 // drain publishes the events of an outbox, run after run while it holds the lease, until
 // none is left or NATS refuses one.
-func (e *Engine) drain(appID, box, token string) {
+func (d *Deliveries) drain(appID, box, token string) {
 	of := outbox{appID, box}
 	for token != "" {
-		next, err := e.publishRun(of, token)
-		if err != nil && e.life.Err() == nil {
-			e.log.Warn("outbox.unfinished", "app", of.app, "outbox", of.box, "error", err.Error())
+		next, err := d.publishRun(of, token)
+		if err != nil && d.life.Err() == nil {
+			d.log.Warn("outbox.unfinished", "app", of.app, "outbox", of.box, "error", err.Error())
 		}
 		token = next
 	}
@@ -48,16 +48,16 @@ func (e *Engine) drain(appID, box, token string) {
 
 // publishRun publishes one run. It returns the token under which this process still holds
 // the outbox, or an empty string if it does not.
-func (e *Engine) publishRun(of outbox, token string) (string, error) {
-	ctx, cancel := context.WithTimeout(e.life, keyspace.EventLease)
+func (d *Deliveries) publishRun(of outbox, token string) (string, error) {
+	ctx, cancel := context.WithTimeout(d.life, keyspace.EventLease)
 	defer cancel()
 	begun := time.Now()
-	run, err := e.claimRun(ctx, of, token)
+	run, err := d.claimRun(ctx, of, token)
 	if err != nil || len(run) == 0 {
 		return "", err
 	}
-	tried := e.publishInOrder(ctx, run, begun)
-	r := ledger.Report{App: of.app, Box: of.box, Token: token, Next: e.nextHolder()}
+	tried := d.publishInOrder(ctx, run, begun)
+	r := ledger.Report{App: of.app, Box: of.box, Token: token, Next: d.nextHolder()}
 	for _, a := range tried {
 		outcome, err := a.report()
 		if err != nil {
@@ -65,13 +65,13 @@ func (e *Engine) publishRun(of outbox, token string) (string, error) {
 		}
 		r.Outcomes = append(r.Outcomes, outcome)
 	}
-	holds, _, err := e.record(ctx, r)
+	holds, _, err := d.record(ctx, r)
 	if err != nil {
 		return "", err
 	}
-	e.waiting.tell(of, tried)
+	d.waiting.tell(of, tried)
 	if !holds {
-		e.Wake(of.app) // it may have been released so that others get their turn
+		d.Wake(of.app) // it may have been released so that others get their turn
 		return "", nil
 	}
 	return r.Next, nil
@@ -79,27 +79,15 @@ func (e *Engine) publishRun(of outbox, token string) (string, error) {
 
 // publishInOrder tries events one after the other, up to the first that is to be tried
 // again, and no longer than leaves time for the slowest and for writing it all down.
-func (e *Engine) publishInOrder(ctx context.Context, run []attempt, begun time.Time) []attempt {
+func (d *Deliveries) publishInOrder(ctx context.Context, run []attempt, begun time.Time) []attempt {
 	for i, a := range run {
-		run[i] = e.deliver(ctx, a)
+		run[i] = d.deliver(ctx, a)
 		if run[i].outcome.Verdict == effect.Retry || time.Since(begun) > keyspace.EventLease/4 {
 			return run[:i+1]
 		}
 	}
 	return run
 }
-
-// nextHolder is the token under which an outbox is kept beyond what is written; none
-// where others have waited for longer, or the process ends.
-func (e *Engine) nextHolder() string {
-	if e.closing.Load() || e.slots[keyspace.LaneOutboxes].scarce() {
-		return ""
-	}
-	return e.token()
-}
-
-// token makes a new lease token that begins with the name of this process.
-func (e *Engine) token() string { return e.name + e.newID() }
 
 // outbox names unpublished events that wait for each other; see keyspace.Box.
 type outbox struct{ app, box string }

@@ -116,10 +116,10 @@ type planner struct {
 	own         map[string]string // triggers of this plan by the fences that they have
 }
 
-func newPlanner(e *Engine, id ledger.Turn, token string, state *appState, text, traceParent string) *planner {
+func newPlanner(c *core, id ledger.Turn, token string, state *appState, text, traceParent string) *planner {
 	return &planner{
 		plan:  plan{Turn: id, token: token, box: keyspace.Box(id.Session, ""), matched: state.version, answer: Answer{MessageID: id.Message, Matches: []Match{}, Rejected: []Rejected{}}},
-		store: e.store, of: state.app, now: e.now().UTC(), text: text, messageID: id.Message, tracer: e.tracer, traceParent: traceParent, fired: map[string]int{}, own: map[string]string{},
+		store: c.store, of: state.app, now: c.now().UTC(), text: text, messageID: id.Message, tracer: c.tracer, traceParent: traceParent, fired: map[string]int{}, own: map[string]string{},
 	}
 }
 

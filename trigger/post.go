@@ -6,9 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
 
 	"earshot/matcher"
 	"earshot/repositories"
@@ -20,6 +19,18 @@ import (
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
 )
+
+// Turns take messages from their request to their answer.
+type Turns struct {
+	*core
+	records    *Records
+	scopes     *Scopes
+	deliveries *Deliveries
+	decisions  *decisions
+	holds      *Holds
+	pasts      pastCache
+	restings   restings
+}
 
 // turnPauses are the pauses between two looks at a turn that another replica holds, growing
 // up to the last.
@@ -34,22 +45,22 @@ var turnPauses = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 5
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable,
 // *ledger.RateError, ErrReused, *matcher.Unavailable if the LLM gave no usable answer and
 // nothing was decided, ErrClosed.
-func (e *Engine) Post(ctx context.Context, m Message) (json.RawMessage, error) {
-	id, message, err := e.prepare(ctx, m)
+func (ts *Turns) Post(ctx context.Context, m Message) (json.RawMessage, error) {
+	id, message, err := ts.prepare(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	return e.post(ctx, id, message)
+	return ts.post(ctx, id, message)
 }
 
-func (e *Engine) post(ctx context.Context, id ledger.Turn, message *storedMessage) (json.RawMessage, error) {
+func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *storedMessage) (json.RawMessage, error) {
 	for i := 0; ; i++ {
-		found, err := e.acceptOnce(ctx, id, message)
+		found, err := ts.acceptOnce(ctx, id, message)
 		if err != nil {
 			return nil, err
 		}
 		if found.Status != ledger.Busy {
-			answer, err := e.conclude(ctx, id, found)
+			answer, err := ts.conclude(ctx, id, found)
 			crash.At(crash.AnswerBefore)
 			if !errors.Is(err, errLost) {
 				return answer, err
@@ -64,16 +75,16 @@ func (e *Engine) post(ctx context.Context, id ledger.Turn, message *storedMessag
 // PostAsync accepts a message and returns its id as soon as it is stored. The outcome
 // comes as events and stands in the history. An LLM that is not available is tried
 // again for two minutes.
-func (e *Engine) PostAsync(ctx context.Context, m Message) (string, error) {
-	id, message, err := e.prepare(ctx, m)
+func (ts *Turns) PostAsync(ctx context.Context, m Message) (string, error) {
+	id, message, err := ts.prepare(ctx, m)
 	if err != nil {
 		return "", err
 	}
-	return id.Message, e.postAsync(ctx, id, message)
+	return id.Message, ts.postAsync(ctx, id, message)
 }
 
-func (e *Engine) postAsync(ctx context.Context, id ledger.Turn, message *storedMessage) error {
-	found, err := e.acceptOnce(ctx, id, message)
+func (ts *Turns) postAsync(ctx context.Context, id ledger.Turn, message *storedMessage) error {
+	found, err := ts.acceptOnce(ctx, id, message)
 	if err != nil {
 		return err
 	}
@@ -83,21 +94,21 @@ func (e *Engine) postAsync(ctx context.Context, id ledger.Turn, message *storedM
 	case ledger.NoDraft:
 		return noDraft(id)
 	case ledger.Taken:
-		e.work(func() { e.finishLater(found.turn) })
+		ts.work(func() { ts.finishLater(found.turn) })
 	}
 	return nil
 }
 
 func noDraft(id ledger.Turn) error { return fmt.Errorf("message %q: %w", id.Message, ErrNoDraft) }
 
-func (e *Engine) prepare(ctx context.Context, m Message) (ledger.Turn, *storedMessage, error) {
+func (ts *Turns) prepare(ctx context.Context, m Message) (ledger.Turn, *storedMessage, error) {
 	if m.ID == "" {
-		m.ID = e.newID()
+		m.ID = ts.newID()
 	}
-	claims, auth, err := e.needed(ctx, m)
+	claims, auth, err := ts.scopes.needed(ctx, m)
 	m.Auth = auth
 	return ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID},
-		storedFrom(m, e.now().UTC(), claims), err
+		storedFrom(m, ts.now().UTC(), claims), err
 }
 
 // storedFrom is a message as its session keeps it.
@@ -108,7 +119,7 @@ func storedFrom(m Message, at time.Time, claims parameters.Claims) *storedMessag
 	}
 }
 
-func (e *Engine) acceptOnce(ctx context.Context, id ledger.Turn, message *storedMessage) (accepted, error) {
+func (ts *Turns) acceptOnce(ctx context.Context, id ledger.Turn, message *storedMessage) (accepted, error) {
 	canned := ""
 	if message.Actor == matcher.ActorAgent {
 		answer, err := exactjson.Encode(Answer{MessageID: id.Message, Matches: []Match{}, Rejected: []Rejected{}})
@@ -117,21 +128,21 @@ func (e *Engine) acceptOnce(ctx context.Context, id ledger.Turn, message *stored
 		}
 		canned = string(answer)
 	}
-	e.settling.waitFor(ctx, outbox{id.App, keyspace.Box(id.Session, "")})
-	found, err := e.accept(ctx, id, e.token(), message, canned)
+	ts.settling.waitFor(ctx, outbox{id.App, keyspace.Box(id.Session, "")})
+	found, err := ts.accept(ctx, id, ts.token(), message, canned)
 	if err != nil || !found.Few {
 		return found, err
 	}
-	return found, e.unsafe(found)
+	return found, ts.unsafe(found)
 }
 
 // unsafe returns an error for a request that was accepted but is not on enough replicas of
 // Redis. The work goes on, so that a retry of the request finds it done when they have
 // caught up.
-func (e *Engine) unsafe(found accepted) error {
+func (ts *Turns) unsafe(found accepted) error {
 	switch found.Status {
 	case ledger.Taken:
-		e.work(func() { e.finishLater(found.turn) })
+		ts.work(func() { ts.finishLater(found.turn) })
 	case ledger.Answered, ledger.Decided:
 	default:
 		return nil // nothing was written, or it is another's to refuse
@@ -140,7 +151,7 @@ func (e *Engine) unsafe(found accepted) error {
 }
 
 // conclude processes a message until it has an answer, unless another replica holds it.
-func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (json.RawMessage, error) {
+func (ts *Turns) conclude(ctx context.Context, id ledger.Turn, found accepted) (json.RawMessage, error) {
 	switch found.Status {
 	case ledger.NoApp:
 		return nil, noApp(id.App)
@@ -149,9 +160,9 @@ func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (
 	case ledger.Answered:
 		return answered(found.Accepted)
 	case ledger.Decided:
-		return e.rebuild(ctx, id, found.Decision)
+		return ts.rebuild(ctx, id, found.Decision)
 	case ledger.Taken:
-		return e.toTheEnd(func() (json.RawMessage, error) { return e.process(found.turn, clientRetries) })
+		return ts.toTheEnd(func() (json.RawMessage, error) { return ts.process(found.turn, clientRetries) })
 	}
 	return nil, &matcher.Unavailable{Reason: "the message was given up after several workers crashed on it"}
 }
@@ -163,28 +174,28 @@ func (e *Engine) conclude(ctx context.Context, id ledger.Turn, found accepted) (
 // time zone where none is given.
 //
 // Errors: those of Post that concern the app and the model.
-func (e *Engine) DryRun(ctx context.Context, m Message) (Answer, explain.Explanation, error) {
-	t, err := e.pastTurn(ctx, m)
+func (ts *Turns) DryRun(ctx context.Context, m Message) (Answer, explain.Explanation, error) {
+	t, err := ts.decisions.pastTurn(ctx, m)
 	if err != nil {
 		return Answer{}, explain.Explanation{}, err
 	}
 	t.dry = true
-	if answer, why, plain := e.consentTold(t, m); plain {
+	if answer, why, plain := ts.decisions.consentTold(t, m); plain {
 		return answer, why, nil
 	}
 	if m.Actor == matcher.ActorAgent {
-		return Answer{MessageID: t.Turn.Message, Matches: []Match{}, Rejected: []Rejected{}}, explain.Unmatched(t.Turn.Message, e.now().UTC()), nil
+		return Answer{MessageID: t.Turn.Message, Matches: []Match{}, Rejected: []Rejected{}}, explain.Unmatched(t.Turn.Message, ts.now().UTC()), nil
 	}
-	request := e.request(t)
+	request := ts.decisions.request(t)
 	request.Now = t.message.Time.In(request.Now.Location())
 	if !m.Now.IsZero() {
 		request.Now = m.Now.In(t.zone(m.Now.Location()))
 	}
-	result, err := e.find(ctx, t, request)
+	result, err := ts.decisions.find(ctx, t, request)
 	if err != nil {
 		return Answer{}, explain.Explanation{}, err
 	}
-	p, err := e.decide(t, result)
+	p, err := ts.decisions.decide(t, result)
 	if err != nil {
 		return Answer{}, explain.Explanation{}, err
 	}
@@ -194,27 +205,27 @@ func (e *Engine) DryRun(ctx context.Context, m Message) (Answer, explain.Explana
 }
 
 // pastTurn is the turn that the message would be, or was.
-func (e *Engine) pastTurn(ctx context.Context, m Message) (*turn, error) {
+func (d *decisions) pastTurn(ctx context.Context, m Message) (*turn, error) {
 	if m.ID == "" {
-		m.ID = e.newID()
+		m.ID = d.newID()
 	}
-	id, had := ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID}, e.apps.get(m.AppID)
-	found, err := e.ledger.Peek(ctx, id, e.historyLimit, had.version)
+	id, had := ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID}, d.scopes.apps.get(m.AppID)
+	found, err := d.ledger.Peek(ctx, id, d.historyLimit, had.version)
 	if err != nil {
 		return nil, err
 	}
 	if found == nil {
 		return nil, noApp(m.AppID)
 	}
-	t := &turn{Turn: id, at: found.At, message: *storedFrom(m, e.now(), nil)}
+	t := &turn{Turn: id, at: found.At, message: *storedFrom(m, d.now(), nil)}
 	t.generation = store.Generation{App: found.AppGeneration, Session: found.SessionGeneration}
-	if t.scope, err = e.scopeOf(id, had, found); err != nil {
+	if t.scope, err = d.scopes.scopeOf(id, had, found); err != nil {
 		return nil, err
 	}
 	t.scope.claims = repositories.NeededClaims(m.Claims, t.scope.ranked())
 	t.message.claims, t.message.Auth = t.scope.claims, m.authIn(t.scope.ranked())
 	if m.History != nil {
-		return t, e.told(t, m.History)
+		return t, d.told(t, m.History)
 	}
 	for _, past := range found.History {
 		t.history = append(t.history, utterances(past)...)
@@ -247,9 +258,9 @@ func undone(answer Answer, state string) Answer {
 }
 
 // finishLater processes a turn that nobody waits for.
-func (e *Engine) finishLater(t *turn) {
-	if _, err := e.process(t, e.nextTry(t)); err != nil {
-		e.log.Warn("turn.failed", "app", t.App, "session", t.Session, "message", t.Turn.Message, "error", err.Error())
+func (ts *Turns) finishLater(t *turn) {
+	if _, err := ts.process(t, ts.nextTry(t)); err != nil {
+		ts.log.Warn("turn.failed", "app", t.App, "session", t.Session, "message", t.Turn.Message, "error", err.Error())
 	}
 }
 
@@ -259,31 +270,6 @@ const clientRetries time.Duration = -1
 // deadline is how long a message that nobody waits for is retried: a late reaction in a
 // chat is a wrong one.
 const deadline = 2 * time.Minute
-
-// nextTry is the pause before a turn that nobody waits for is tried again, growing
-// with the age of the message.
-func (e *Engine) nextTry(t *turn) time.Duration {
-	if t.age >= deadline {
-		return clientRetries
-	}
-	return e.jitter(max(time.Second, min(t.age, 30*time.Second)))
-}
-
-// retryUntilAvailable repeats a write while Redis is unavailable and until ctx ends. Every
-// script is safe to run again, so a lost reply does no harm.
-func (e *Engine) retryUntilAvailable(ctx context.Context, write func() error) error {
-	pauses := backoff.NewExponentialBackOff()
-	pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, 2*time.Second
-	for {
-		err := write()
-		if !errors.Is(err, keyspace.ErrUnavailable) {
-			return err
-		}
-		if !sleep(ctx, pauses.NextBackOff()) {
-			return err
-		}
-	}
-}
 
 // sleep waits, and reports whether it waited for the whole time.
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -295,4 +281,19 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// takeTurn resumes a turn whose process has died, or that could not be decided before.
+func (ts *Turns) takeTurn(ctx context.Context, app, member string) error {
+	session, message, _ := strings.Cut(member, "/")
+	id := ledger.Turn{App: app, Session: session, Message: message}
+	found, err := ts.accept(ctx, id, ts.token(), nil, "")
+	if errors.Is(err, keyspace.ErrMemory) {
+		return errors.Join(err, ts.ledger.Postpone(ctx, id, ts.jitter(untilRoom)))
+	}
+	if err != nil || found.turn == nil {
+		return err
+	}
+	ts.finishLater(found.turn)
+	return nil
 }

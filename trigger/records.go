@@ -11,7 +11,15 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
 	"earshot/trigger/state"
+	"earshot/trigger/usage"
 )
+
+// Records are what messages left: their answers, their triggers, and why. They can be listed, and calls
+// that have failed tried again or dropped.
+type Records struct {
+	*core
+	uses *usage.Counter
+}
 
 // storedTrigger is a trigger as it stands in the ledger.
 type storedTrigger struct {
@@ -25,8 +33,8 @@ type storedTrigger struct {
 }
 
 // Trigger returns the record of a trigger, or ErrNotFound.
-func (e *Engine) Trigger(ctx context.Context, appID, triggerID string) (Record, error) {
-	stored, err := e.readTrigger(ctx, appID, triggerID)
+func (r *Records) Trigger(ctx context.Context, appID, triggerID string) (Record, error) {
+	stored, err := r.readTrigger(ctx, appID, triggerID)
 	if err != nil {
 		return Record{}, err
 	}
@@ -36,8 +44,8 @@ func (e *Engine) Trigger(ctx context.Context, appID, triggerID string) (Record, 
 	return stored.record, nil
 }
 
-func (e *Engine) readTrigger(ctx context.Context, appID, triggerID string) (*storedTrigger, error) {
-	list, err := e.readTriggers(ctx, appID, []string{triggerID})
+func (r *Records) readTrigger(ctx context.Context, appID, triggerID string) (*storedTrigger, error) {
+	list, err := r.readTriggers(ctx, appID, []string{triggerID})
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +53,9 @@ func (e *Engine) readTrigger(ctx context.Context, appID, triggerID string) (*sto
 }
 
 // readTriggers reads records in one round trip; nil stands for one that is gone.
-func (e *Engine) readTriggers(ctx context.Context, appID string, ids []string) ([]*storedTrigger, error) {
-	e.settling.waitForApp(ctx, appID)
-	found, err := e.ledger.Triggers(ctx, appID, ids)
+func (r *Records) readTriggers(ctx context.Context, appID string, ids []string) ([]*storedTrigger, error) {
+	r.settling.waitForApp(ctx, appID)
+	found, err := r.ledger.Triggers(ctx, appID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +68,7 @@ func (e *Engine) readTriggers(ctx context.Context, appID string, ids []string) (
 			return nil, fmt.Errorf("trigger %q cannot be read: %w", ids[i], err)
 		}
 	}
-	return list, e.join(ctx, appID, list)
+	return list, r.join(ctx, appID, list)
 }
 
 func readStored(found *ledger.StoredTrigger) (*storedTrigger, error) {
@@ -127,7 +135,7 @@ func (m *Match) setStates(to string) {
 }
 
 // join shows the result of the first trigger in those that had its values again.
-func (e *Engine) join(ctx context.Context, appID string, list []*storedTrigger) error {
+func (r *Records) join(ctx context.Context, appID string, list []*storedTrigger) error {
 	var of []string
 	for _, one := range list {
 		if one != nil && one.record.Of != "" {
@@ -137,7 +145,7 @@ func (e *Engine) join(ctx context.Context, appID string, list []*storedTrigger) 
 	if len(of) == 0 {
 		return nil
 	}
-	firsts, err := e.ledger.Triggers(ctx, appID, of)
+	firsts, err := r.ledger.Triggers(ctx, appID, of)
 	for _, one := range list {
 		if err != nil || one == nil || one.record.Of == "" {
 			continue
@@ -158,12 +166,12 @@ type NextAttempt struct {
 }
 
 // NextAttempt says which attempt at the call of a trigger is under way, or due next, and when.
-func (e *Engine) NextAttempt(ctx context.Context, record Record) (NextAttempt, error) {
-	stored, err := e.readTrigger(ctx, record.AppID, record.TriggerID)
+func (r *Records) NextAttempt(ctx context.Context, record Record) (NextAttempt, error) {
+	stored, err := r.readTrigger(ctx, record.AppID, record.TriggerID)
 	if err != nil || stored == nil {
 		return NextAttempt{}, err
 	}
-	tries, due, leased, err := e.ledger.CallDue(ctx, record.AppID, keyspace.EffectID(stored.firing, partCall))
+	tries, due, leased, err := r.ledger.CallDue(ctx, record.AppID, keyspace.EffectID(stored.firing, partCall))
 	switch {
 	case err != nil || tries == 0:
 		return NextAttempt{}, err
@@ -200,8 +208,8 @@ func fillPart[T any](part **T, text string) error {
 
 // fillStates sets the states of matches to the current ones. A trigger whose record is gone
 // keeps the state that it had in the answer.
-func (e *Engine) fillStates(ctx context.Context, appID string, matches []Match) error {
-	stored, err := e.readTriggers(ctx, appID, triggerIDs(matches))
+func (r *Records) fillStates(ctx context.Context, appID string, matches []Match) error {
+	stored, err := r.readTriggers(ctx, appID, triggerIDs(matches))
 	if err != nil {
 		return err
 	}
@@ -222,8 +230,8 @@ func triggerIDs(matches []Match) []string {
 	return ids
 }
 
-func (e *Engine) appExists(ctx context.Context, appID string) error {
-	there, err := e.ledger.AppExists(ctx, appID)
+func (r *Records) appExists(ctx context.Context, appID string) error {
+	there, err := r.ledger.AppExists(ctx, appID)
 	if err == nil && !there {
 		return noApp(appID)
 	}
@@ -241,23 +249,23 @@ func decode(text string, into any) error {
 
 // CountFailed counts the failed triggers that match: those that RetryAll and Purge are
 // about. The state of the query is StateFailed, whatever it says.
-func (e *Engine) CountFailed(ctx context.Context, q Query) (int, error) {
-	return e.eachFailed(ctx, q, func(int, Record) (bool, error) { return true, nil })
+func (r *Records) CountFailed(ctx context.Context, q Query) (int, error) {
+	return r.eachFailed(ctx, q, func(int, Record) (bool, error) { return true, nil })
 }
 
 // RetryAll makes the failed effects of all triggers that match due again, and returns
 // the number of triggers. The state of the query is StateFailed, whatever it says. The
 // records say by whom. They are tried again in the order in which they fired.
-func (e *Engine) RetryAll(ctx context.Context, q Query, by string) (int, error) {
+func (r *Records) RetryAll(ctx context.Context, q Query, by string) (int, error) {
 	q.Oldest = true
-	count, err := e.eachFailed(ctx, q, func(before int, record Record) (bool, error) {
-		stored, err := e.readTrigger(ctx, q.AppID, record.TriggerID)
+	count, err := r.eachFailed(ctx, q, func(before int, record Record) (bool, error) {
+		stored, err := r.readTrigger(ctx, q.AppID, record.TriggerID)
 		if err != nil || stored == nil {
 			return false, err
 		}
-		return true, e.revive(ctx, stored, by, time.Duration(before)*apart)
+		return true, r.revive(ctx, stored, by, time.Duration(before)*apart)
 	})
-	e.work(func() { e.wakeEach(q.AppID, count) })
+	r.work(func() { r.wakeEach(q.AppID, count) })
 	return count, err
 }
 
@@ -266,26 +274,26 @@ func (e *Engine) RetryAll(ctx context.Context, q Query, by string) (int, error) 
 const apart = 10 * time.Millisecond
 
 // wakeEach has this process look at an app whenever the next of so many calls is due.
-func (e *Engine) wakeEach(appID string, count int) {
-	for e.Wake(appID); count > 1 && sleep(e.life, apart); count-- {
-		e.Wake(appID)
+func (r *Records) wakeEach(appID string, count int) {
+	for r.Wake(appID); count > 1 && sleep(r.life, apart); count-- {
+		r.Wake(appID)
 	}
 }
 
 // Purge removes all failed triggers that match, with their undelivered effects, and returns
 // their number. A trigger with an effect that is being delivered stays.
-func (e *Engine) Purge(ctx context.Context, q Query) (int, error) {
-	return e.eachFailed(ctx, q, func(_ int, record Record) (bool, error) { return e.purge(ctx, q.AppID, record.TriggerID) })
+func (r *Records) Purge(ctx context.Context, q Query) (int, error) {
+	return r.eachFailed(ctx, q, func(_ int, record Record) (bool, error) { return r.purge(ctx, q.AppID, record.TriggerID) })
 }
 
 // eachFailed applies a function to each failed trigger that matches, and counts those that
 // it succeeded for, which the function is told; newest first unless the query asks for the
 // oldest.
-func (e *Engine) eachFailed(ctx context.Context, q Query, do func(before int, record Record) (bool, error)) (int, error) {
+func (r *Records) eachFailed(ctx context.Context, q Query, do func(before int, record Record) (bool, error)) (int, error) {
 	q.State, q.Closed, q.Page = StateFailed, true, Page{Limit: chunk}
 	count := 0
 	for {
-		records, next, err := e.Triggers(ctx, q)
+		records, next, err := r.Triggers(ctx, q)
 		if err != nil {
 			return count, err
 		}
@@ -305,27 +313,27 @@ func (e *Engine) eachFailed(ctx context.Context, q Query, do func(before int, re
 	}
 }
 
-func (e *Engine) purge(ctx context.Context, appID, triggerID string) (bool, error) {
-	stored, err := e.readTrigger(ctx, appID, triggerID)
+func (r *Records) purge(ctx context.Context, appID, triggerID string) (bool, error) {
+	stored, err := r.readTrigger(ctx, appID, triggerID)
 	if err != nil || stored == nil {
 		return false, err
 	}
-	return e.ledger.Purge(ctx, appID, stored.record.SessionID, triggerID, stored.firing, true)
+	return r.ledger.Purge(ctx, appID, stored.record.SessionID, triggerID, stored.firing, true)
 }
 
 // Remove removes the record of a trigger that owes nothing: one that is delivered, has failed or
 // was ended. What its session has of it stays.
 //
 // Errors: ErrNotFound, ErrOwes, keyspace.ErrUnavailable.
-func (e *Engine) Remove(ctx context.Context, appID, triggerID string) error {
-	stored, err := e.readTrigger(ctx, appID, triggerID)
+func (r *Records) Remove(ctx context.Context, appID, triggerID string) error {
+	stored, err := r.readTrigger(ctx, appID, triggerID)
 	if err != nil {
 		return err
 	}
 	if stored == nil {
 		return fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
 	}
-	removed, err := e.ledger.Purge(ctx, appID, stored.record.SessionID, triggerID, stored.firing, false)
+	removed, err := r.ledger.Purge(ctx, appID, stored.record.SessionID, triggerID, stored.firing, false)
 	if err == nil && !removed {
 		return fmt.Errorf("trigger %q %w: it is %s", triggerID, ErrOwes, stored.record.State)
 	}
@@ -336,8 +344,8 @@ func (e *Engine) Remove(ctx context.Context, appID, triggerID string) error {
 // with ErrDelivered where it has none and owes nothing; one that is pending is tried again
 // as it is, and that is no error: a client that lost the answer asks twice. The record says
 // by whom.
-func (e *Engine) Retry(ctx context.Context, appID, triggerID, by string) error {
-	stored, err := e.readTrigger(ctx, appID, triggerID)
+func (r *Records) Retry(ctx context.Context, appID, triggerID, by string) error {
+	stored, err := r.readTrigger(ctx, appID, triggerID)
 	if err != nil {
 		return err
 	}
@@ -350,16 +358,16 @@ func (e *Engine) Retry(ctx context.Context, appID, triggerID, by string) error {
 	if stored.record.State == StateDelivered {
 		return fmt.Errorf("trigger %q %w", triggerID, ErrDelivered)
 	}
-	if err := e.revive(ctx, stored, by, 0); err != nil {
+	if err := r.revive(ctx, stored, by, 0); err != nil {
 		return err
 	}
-	e.Wake(appID)
+	r.Wake(appID)
 	return nil
 }
 
 // revive makes the dead effects of a trigger due again, under the ids that they had; its call
 // after a wait.
-func (e *Engine) revive(ctx context.Context, stored *storedTrigger, by string, wait time.Duration) error {
+func (r *Records) revive(ctx context.Context, stored *storedTrigger, by string, wait time.Duration) error {
 	again := stored.record.Match
 	for _, event := range []*EventState{again.Event, again.Emitter} {
 		if event != nil {
@@ -373,12 +381,49 @@ func (e *Engine) revive(ctx context.Context, stored *storedTrigger, by string, w
 	if err != nil {
 		return err
 	}
-	line, err := exactjson.Encode(Retried{Time: e.now().UTC(), By: by})
+	line, err := exactjson.Encode(Retried{Time: r.now().UTC(), By: by})
 	if err != nil {
 		return err
 	}
 	of := stored.record
-	return e.ledger.Revive(ctx, ledger.Revival{
+	return r.ledger.Revive(ctx, ledger.Revival{
 		App: of.AppID, Session: of.SessionID, Trigger: of.TriggerID, Name: stored.firing, States: states, Line: string(line), Wait: wait,
 	})
+}
+
+// Count counts what a request takes of the limits of a minute where nothing else does.
+//
+// Errors: *ledger.RateError, repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
+func (r *Records) Count(ctx context.Context, appID, sessionID string, use ledger.Use) error {
+	return r.ledger.Count(ctx, appID, sessionID, use)
+}
+
+// Usage tells how often each tool of an app was set off in the last 24 hours, or called for in
+// vain, by name.
+func (r *Records) Usage(ctx context.Context, appID string) ([]usage.Tool, error) {
+	if err := r.appExists(ctx, appID); err != nil {
+		return nil, err
+	}
+	return r.uses.Read(ctx, appID)
+}
+
+// count counts the use of the tools of a plan that was committed.
+func (r *Records) count(p *plan) {
+	for i, match := range p.answer.Matches {
+		if p.firings[i].repository != nil { // it is new
+			r.uses.Fired(p.App, match.Name)
+		}
+	}
+	for _, rejected := range p.answer.Rejected {
+		r.uses.Rejected(p.App, rejected.Name)
+	}
+}
+
+// writeUses writes down how often tools were set off here.
+func (r *Records) writeUses(ctx context.Context) {
+	if err := r.uses.Flush(ctx); err == nil {
+		r.troubles.Over(ctx, "uses", "uses.written")
+	} else if ctx.Err() == nil {
+		r.troubles.Trouble(ctx, "uses", "", "uses.unwritten", "error", err.Error())
+	}
 }

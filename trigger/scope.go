@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -19,6 +18,14 @@ import (
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
 )
+
+// Scopes are the tools that an app or a session has, and what can be found among them.
+type Scopes struct {
+	*core
+	matcher matcher.Matcher
+	words   matcher.Matcher // nil: examples are not said
+	apps    appCache
+}
 
 // scope is the set of repositories whose tools can be fired: the app's and, in a session,
 // also the session's.
@@ -35,31 +42,31 @@ type scope struct {
 func (s scope) zoneName() string { return cmp.Or(s.put.TimeZone, s.app.Settings.TimeZone) }
 
 // loadScope reads what is in scope now.
-func (e *Engine) loadScope(ctx context.Context, appID, sessionID string) (scope, error) {
-	had := e.apps.get(appID)
-	fields, session, err := e.ledger.Definitions(ctx, appID, sessionID, had.version)
+func (sc *Scopes) loadScope(ctx context.Context, appID, sessionID string) (scope, error) {
+	had := sc.apps.get(appID)
+	fields, session, err := sc.ledger.Definitions(ctx, appID, sessionID, had.version)
 	if err != nil {
 		return scope{}, err
 	}
-	return e.scopeFrom(appID, had, fields, session)
+	return sc.scopeFrom(appID, had, fields, session)
 }
 
 // scopeFrom is the scope of an app and a session whose fields were read by someone who had that
 // state of the app.
-func (e *Engine) scopeFrom(appID string, had *appState, fields ledger.AppFields, session ledger.SessionFields) (scope, error) {
+func (sc *Scopes) scopeFrom(appID string, had *appState, fields ledger.AppFields, session ledger.SessionFields) (scope, error) {
 	if fields.Version == "" {
 		return scope{}, noApp(appID)
 	}
-	state, err := e.apps.load(e.store, appID, had, fields)
+	state, err := sc.apps.load(sc.store, appID, had, fields)
 	if err != nil {
 		return scope{}, err
 	}
-	return e.scopeWith(state, appID, session)
+	return sc.scopeWith(state, appID, session)
 }
 
 // scopeWith is the scope of a session whose fields were read.
-func (e *Engine) scopeWith(of *appState, appID string, fields ledger.SessionFields) (scope, error) {
-	own, err := loadAll(e.store, appID, fields.Repositories)
+func (sc *Scopes) scopeWith(of *appState, appID string, fields ledger.SessionFields) (scope, error) {
+	own, err := loadAll(sc.store, appID, fields.Repositories)
 	if err != nil {
 		return scope{}, err
 	}
@@ -347,30 +354,6 @@ type Tool struct {
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-// Tools lists the tools in scope of an app or, with a session, of the session: of each name
-// the one that fires. Those that need a verified user are listed as well. They are sorted by
-// name, and next is the name after which the next page begins. A name selects its tool alone.
-func (e *Engine) Tools(ctx context.Context, appID, sessionID, name string, page Page) (items []Tool, next string, err error) {
-	s, err := e.loadScope(ctx, appID, sessionID)
-	if err != nil {
-		return nil, "", err
-	}
-	all, _ := s.winners()
-	all = all[sort.Search(len(all), func(i int) bool { return all[i].Tool.Name > page.After }):]
-	room := &repositories.Room{}
-	for _, one := range all {
-		if name != "" && one.Tool.Name != name {
-			continue
-		}
-		shown := toolOf(one)
-		if len(items) == page.Limit || !room.Takes(shown) {
-			return items, items[len(items)-1].Name, nil
-		}
-		items = append(items, shown)
-	}
-	return items, "", nil
-}
-
 func toolOf(c matcher.Candidate) Tool {
 	return Tool{c.Repository.ID, c.Tool.Name, c.Tool.Shown(), c.Tool.Params().ModelSchema()}
 }
@@ -392,4 +375,31 @@ func (s scope) winners() (all, own []matcher.Candidate) {
 	}
 	own = sorted(added)
 	return overlaid(s.tools.shared.Tools, own), own
+}
+
+// needed returns those of a message's claims that tools in scope ask for, with what is wrong
+// with its tokens, and none for messages that fire nothing. It costs a round trip, only for
+// messages with a token.
+func (sc *Scopes) needed(ctx context.Context, m Message) (claims parameters.Claims, auth map[string]string, err error) {
+	if m.Actor == matcher.ActorAgent {
+		return nil, nil, nil
+	}
+	if len(m.Claims) == 0 {
+		return nil, m.Auth, nil
+	}
+	s, err := sc.loadScope(ctx, m.AppID, m.SessionID)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := s.ranked()
+	return repositories.NeededClaims(m.Claims, in), m.authIn(in), nil
+}
+
+// scopeOf is what was read to be in scope.
+func (sc *Scopes) scopeOf(id ledger.Turn, had *appState, found *ledger.TakenTurn) (scope, error) {
+	own, err := sc.apps.load(sc.store, id.App, had, found.App)
+	if err != nil {
+		return scope{}, err
+	}
+	return sc.scopeWith(own, id.App, found.Own)
 }

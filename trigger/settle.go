@@ -103,51 +103,51 @@ func (s *settlement) await(ctx context.Context) {
 func (s *settlement) outbox() outbox { return outbox{s.App, s.Box} }
 
 // settle has a settlement written, and returns at once.
-func (e *Engine) settle(s ledger.Settlement) {
-	shard := e.ledger.Shard(s.App)
-	if e.settling.add(shard, &settlement{Settlement: s, written: make(chan struct{})}) {
-		e.work(func() { e.writeSettlements(shard) })
+func (d *Deliveries) settle(s ledger.Settlement) {
+	shard := d.ledger.Shard(s.App)
+	if d.settling.add(shard, &settlement{Settlement: s, written: make(chan struct{})}) {
+		d.work(func() { d.writeSettlements(shard) })
 	}
 }
 
 // writeSettlements writes what is queued of a shard until nothing is left.
-func (e *Engine) writeSettlements(shard int) {
-	for list := e.settling.next(shard); len(list) > 0; list = e.settling.next(shard) {
-		e.writeSettled(list)
+func (d *Deliveries) writeSettlements(shard int) {
+	for list := d.settling.next(shard); len(list) > 0; list = d.settling.next(shard) {
+		d.writeSettled(list)
 	}
 }
 
 // writeSettled writes settlements. It tries no longer than the lease of an outbox lasts:
 // then the events are delivered again.
-func (e *Engine) writeSettled(list []*settlement) {
-	defer e.settling.done(list)
-	guarded.Run(e.log, "settlements", "", func() { e.writeSettlementsOf(list) })
+func (d *Deliveries) writeSettled(list []*settlement) {
+	defer d.settling.done(list)
+	guarded.Run(d.log, "settlements", "", func() { d.writeSettlementsOf(list) })
 }
 
-func (e *Engine) writeSettlementsOf(list []*settlement) {
+func (d *Deliveries) writeSettlementsOf(list []*settlement) {
 	of := make([]ledger.Settlement, len(list))
 	for i, one := range list {
 		of[i] = one.Settlement
 	}
-	ctx, cancel := e.lasting(e.life)
+	ctx, cancel := d.lasting(d.life)
 	defer cancel()
 	ctx, expire := context.WithTimeout(ctx, keyspace.EventLease)
 	defer expire()
 	var holds []bool
-	err := e.retryUntilAvailable(ctx, func() (err error) {
-		holds, err = e.ledger.Settle(ctx, of)
+	err := d.retryUntilAvailable(ctx, func() (err error) {
+		holds, err = d.ledger.Settle(ctx, of)
 		return err
 	})
 	if err != nil {
-		e.log.Warn("batch.unsettled", "count", len(list), "error", err.Error())
+		d.log.Warn("batch.unsettled", "count", len(list), "error", err.Error())
 		return
 	}
 	for i, one := range of {
 		if holds[i] {
-			e.work(func() { e.drain(one.App, one.Box, one.Next) })
+			d.work(func() { d.drain(one.App, one.Box, one.Next) })
 		}
 		if one.Says != nil {
-			e.Wake(one.App)
+			d.Wake(one.App)
 		}
 	}
 }
@@ -155,8 +155,8 @@ func (e *Engine) writeSettlementsOf(list []*settlement) {
 // settlement is what the ledger is told of a batch whose events are all published.
 func (r *firstAttempts) settlement(closing ledger.Report) (ledger.Settlement, error) {
 	s := ledger.Settlement{
-		Turn: r.plan.Turn, Box: r.plan.box, Token: r.plan.token, Next: r.engine.nextHolder(),
-		Keep: r.engine.store.Retention().Done, Answered: closing.Answer != "", Reply: closing.Reply, Says: closing.Says, Trigger: closing.Trigger,
+		Turn: r.plan.Turn, Box: r.plan.box, Token: r.plan.token, Next: r.deliveries.nextHolder(),
+		Keep: r.deliveries.store.Retention().Done, Answered: closing.Answer != "", Reply: closing.Reply, Says: closing.Says, Trigger: closing.Trigger,
 	}
 	at := map[int]int{} // where the settlement has a firing
 	for i, firing := range r.plan.firings {

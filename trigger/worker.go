@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"earshot/repositories/crash"
 	"earshot/repositories/format"
 	"earshot/repositories/guarded"
 	"earshot/repositories/keyspace"
@@ -16,7 +14,6 @@ import (
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 	"earshot/trigger/payload"
-	"earshot/trigger/usage"
 )
 
 // Run delivers what is due in the ledger and closes sessions that have expired, until
@@ -98,53 +95,6 @@ func (e *Engine) takeMember(ctx context.Context, l ledger.Lane, member string) {
 	}
 }
 
-// takeTurn resumes a turn whose process has died, or that could not be decided before.
-func (e *Engine) takeTurn(ctx context.Context, app, member string) error {
-	session, message, _ := strings.Cut(member, "/")
-	id := ledger.Turn{App: app, Session: session, Message: message}
-	found, err := e.accept(ctx, id, e.token(), nil, "")
-	if errors.Is(err, keyspace.ErrMemory) {
-		return errors.Join(err, e.ledger.Postpone(ctx, id, e.jitter(untilRoom)))
-	}
-	if err != nil || found.turn == nil {
-		return err
-	}
-	e.finishLater(found.turn)
-	return nil
-}
-
-// takeCall makes the next attempt at a call and records the outcome. Both must happen
-// within its lease; otherwise the attempt is repeated under the same id.
-func (e *Engine) takeCall(ctx context.Context, appID, id string) error {
-	token, begun := e.token(), time.Now()
-	c, err := e.claim(ctx, appID, id, token)
-	if err != nil || c == nil {
-		return err
-	}
-	crash.At(crash.EffectClaimed)
-	ctx, cancel := context.WithDeadline(e.life, begun.Add(c.Holds))
-	defer cancel()
-	return e.write(ctx, e.attemptAt(ctx, c), token)
-}
-
-// attemptAt makes the next attempt at a call, unless none may be made.
-func (e *Engine) attemptAt(ctx context.Context, c *claimed) attempt {
-	a := c.attempt()
-	a.at = e.now().UTC()
-	switch {
-	case c.Begun:
-		a.outcome = unknown
-	case c.Crashed:
-		a.outcome = crashed
-	case !c.Call.Repeatable() && e.ledger.Confirm(ctx, c.AppID) != nil:
-		a.outcome, a.pause = notSafe, e.jitter(time.Second)
-	default:
-		return e.deliver(ctx, a)
-	}
-	e.logAttempt(a, 0)
-	return a
-}
-
 // unknown is the outcome of a call that began on a replica that died before it recorded an
 // outcome.
 var unknown = effect.Outcome{
@@ -154,29 +104,6 @@ var unknown = effect.Outcome{
 
 // crashed is the outcome of an effect whose attempts repeatedly crashed their workers.
 var crashed = effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "crashed_worker: it was claimed five times and never came to an outcome"}
-
-// write records the outcome of an effect, with the tool.result of a call that has ended.
-func (e *Engine) write(ctx context.Context, a attempt, token string) error {
-	r := ledger.Report{
-		App: a.AppID, Session: a.entry.Session, Box: keyspace.Box(a.entry.Session, a.TriggerID), Token: token, Next: e.nextHolder(),
-	}
-	if a.ends() {
-		_, owed, err := e.resultEvent(a)
-		if err != nil {
-			return err
-		}
-		r.Owes = []ledger.Owed{{Entry: owed, After: 1}}
-	}
-	outcome, err := a.reportWith(len(r.Owes) > 0)
-	if err != nil {
-		return err
-	}
-	r.Outcomes = []ledger.Outcome{outcome}
-	if _, err = e.finish(ctx, r); err == nil && a.ends() {
-		e.tellAnswered(a)
-	}
-	return err
-}
 
 // expire closes sessions whose time has passed.
 func (e *Engine) expire(ctx context.Context, members []string) {
@@ -272,20 +199,6 @@ type claimed struct {
 	ledger.Claimed
 }
 
-// claim takes the lease of a call, or returns nil if it is not available.
-func (e *Engine) claim(ctx context.Context, appID, id, token string) (*claimed, error) {
-	found, err := e.ledger.Claim(ctx, appID, id, token)
-	if err != nil {
-		e.giveUp(ledger.Holding{Turn: ledger.Turn{App: appID}, Token: token, Calls: []string{id}}, err)
-		return nil, err
-	}
-	if found == nil {
-		return nil, nil
-	}
-	c := &claimed{Effect: effectOf(appID, *found), Claimed: *found}
-	return c, c.readBody(e.store)
-}
-
 // effectOf is the effect that stands in the ledger, without its event or call.
 func effectOf(appID string, found ledger.Claimed) effect.Effect {
 	return effect.Effect{
@@ -346,36 +259,6 @@ func (e *Engine) sweepUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), parting)
 	defer cancel()
 	e.writeUses(ctx)
-}
-
-// writeUses writes down how often tools were set off here.
-func (e *Engine) writeUses(ctx context.Context) {
-	if err := e.uses.Flush(ctx); err == nil {
-		e.troubles.Over(ctx, "uses", "uses.written")
-	} else if ctx.Err() == nil {
-		e.troubles.Trouble(ctx, "uses", "", "uses.unwritten", "error", err.Error())
-	}
-}
-
-// count counts the use of the tools of a plan that was committed.
-func (e *Engine) count(p *plan) {
-	for i, match := range p.answer.Matches {
-		if p.firings[i].repository != nil { // it is new
-			e.uses.Fired(p.App, match.Name)
-		}
-	}
-	for _, rejected := range p.answer.Rejected {
-		e.uses.Rejected(p.App, rejected.Name)
-	}
-}
-
-// Usage tells how often each tool of an app was set off in the last 24 hours, or called for in
-// vain, by name.
-func (e *Engine) Usage(ctx context.Context, appID string) ([]usage.Tool, error) {
-	if err := e.appExists(ctx, appID); err != nil {
-		return nil, err
-	}
-	return e.uses.Read(ctx, appID)
 }
 
 // slots are a semaphore that bounds how much a process works on at the same time in one

@@ -1,0 +1,53 @@
+package house_test
+
+import (
+	"go/ast"
+	"testing"
+)
+
+// maxMethods is what a reader can hold of one type.
+const maxMethods = 40
+
+// wide are the types that have more, and how many they may have. Who makes one smaller writes its
+// number down here; no other is added.
+var wide = map[string]int{
+	"api/mcp.exchange": 55, "matcher/moment.Text": 71, "matcher/values.filler": 110, "trigger/ledger.Ledger": 67, "trigger/verify.walk": 47,
+}
+
+func TestTypesAreWhatAReaderCanHold(t *testing.T) {
+	methods := map[string]int{}
+	for _, s := range production(t) {
+		for _, declaration := range s.file.Decls {
+			if function, is := declaration.(*ast.FuncDecl); is && function.Recv != nil {
+				methods[s.pkg()+"."+receiver(function)]++
+			}
+		}
+	}
+	found := findings{}
+	for of, n := range methods {
+		switch most := max(wide[of], maxMethods); {
+		case n > most:
+			found.add(of, "%s has %d methods, %d is the limit: cut it where one part only calls the other", of, n, most)
+		case n < wide[of]:
+			found.add(of, "%s has %d methods now: write that in the place of %d, or take it out", of, n, wide[of])
+		}
+	}
+	for of := range wide {
+		if methods[of] == 0 {
+			found.add(of, "%s is gone: take it out of the list", of)
+		}
+	}
+	found.report(t)
+}
+
+// receiver is the name of the type that a method is of.
+func receiver(method *ast.FuncDecl) string {
+	of := method.Recv.List[0].Type
+	if star, is := of.(*ast.StarExpr); is {
+		of = star.X
+	}
+	if generic, is := of.(*ast.IndexExpr); is {
+		of = generic.X
+	}
+	return of.(*ast.Ident).Name
+}
