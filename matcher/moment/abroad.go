@@ -9,7 +9,7 @@ import (
 
 // abroad reads a time of day as German and French say it: halb sieben, Viertel vor acht, zehn
 // Uhr dreißig, six heures et demie, huit heures moins le quart. end is i for none.
-func (r *Text) abroad(i int) (said hourAndMinute, end int) {
+func (r clockReader) abroad(i int) (said hourAndMinute, end int) {
 	for _, read := range []func(int) (hourAndMinute, int){r.halfBefore, r.besideHour, r.hourNamed} {
 		if said, end := read(i); end > i {
 			return said, end
@@ -23,7 +23,7 @@ func (r *Text) abroad(i int) (said hourAndMinute, end int) {
 }
 
 // halfBefore reads "halb sieben" and "dreiviertel acht", which are before the hour.
-func (r *Text) halfBefore(i int) (hourAndMinute, int) {
+func (r clockReader) halfBefore(i int) (hourAndMinute, int) {
 	minute := map[string]int{"halb": 30, "dreiviertel": 45}[r.At(i)]
 	if minute == 0 {
 		return hourAndMinute{}, i
@@ -36,7 +36,7 @@ func (r *Text) halfBefore(i int) (hourAndMinute, int) {
 }
 
 // besideHour reads "Viertel nach acht" and "zehn vor acht".
-func (r *Text) besideHour(i int) (hourAndMinute, int) {
+func (r clockReader) besideHour(i int) (hourAndMinute, int) {
 	before := r.At(i+1) == "vor"
 	if !before && r.At(i+1) != "nach" {
 		return hourAndMinute{}, i
@@ -56,7 +56,7 @@ func (r *Text) besideHour(i int) (hourAndMinute, int) {
 }
 
 // hourNamed reads "zehn Uhr dreißig" and "six heures et demie".
-func (r *Text) hourNamed(i int) (hourAndMinute, int) {
+func (r clockReader) hourNamed(i int) (hourAndMinute, int) {
 	if after := r.At(i + 1); after != "uhr" && after != "heures" && after != "heure" {
 		return hourAndMinute{}, i
 	}
@@ -88,13 +88,13 @@ func (r *Text) hourNamed(i int) (hourAndMinute, int) {
 }
 
 // counts reports whether a noun follows that a number counts.
-func (r *Text) counts(end int) bool { return end < len(r.Words) && text.IsSubject(r.Words[end]) }
+func (r clockReader) counts(end int) bool { return end < len(r.Words) && text.IsSubject(r.Words[end]) }
 
 // earlier is the hour before.
 func earlier(hour int) int { return (hour + 23) % 24 }
 
 // anyNumber reads a whole number of one word up to a limit, in any language. end is i for none.
-func (r *Text) anyNumber(i, limit int) (number, end int) {
+func (r clockReader) anyNumber(i, limit int) (number, end int) {
 	if i >= len(r.Words) {
 		return 0, i
 	}
@@ -107,7 +107,7 @@ func (r *Text) anyNumber(i, limit int) (number, end int) {
 }
 
 // cue is the word before the word at i, where it may bring an hour: of "a" only the French à.
-func (r *Text) cue(i int) string {
+func (r clockReader) cue(i int) string {
 	before := r.At(i - 1)
 	if before == "a" && r.Surface(i-1, i) != "à" && r.Surface(i-1, i) != "À" {
 		return ""

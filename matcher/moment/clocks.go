@@ -43,7 +43,7 @@ func clockOf(hour, minute int, half string) string {
 }
 
 // clock reads the time of day that begins at word i.
-func (r *Text) clock(i int) (Reading, bool) {
+func (r clockReader) clock(i int) (Reading, bool) {
 	if exact, ok := text.NamedHours.Value(r.At(i)); ok && r.At(i-1) != "apres" {
 		return r.reading(i, i+1, exact), true
 	}
@@ -76,7 +76,7 @@ func (r *Text) clock(i int) (Reading, bool) {
 }
 
 // hourAndMinute reads 17:30, 5.30, 17h, five thirty and half past five. end is i for none.
-func (r *Text) hourAndMinute(i int) (said hourAndMinute, end int) {
+func (r clockReader) hourAndMinute(i int) (said hourAndMinute, end int) {
 	if text.StartsWithDigit(r.At(i)) {
 		if said, end := r.figuresClock(i); end > i {
 			return said, end
@@ -99,7 +99,7 @@ var clockFigures = regexp.MustCompile(`(?i)^(\d{1,2})(?:\s?[:.h]\s?(\d{2})(?::\d
 
 // figuresClock reads a time in figures. An hour of two digits under ten is one of 24
 // hours (ISO 8601).
-func (r *Text) figuresClock(i int) (hourAndMinute, int) {
+func (r clockReader) figuresClock(i int) (hourAndMinute, int) {
 	written := r.window(i)
 	if !strings.ContainsAny(written[:min(len(written), 5)], ":.hHaApP") {
 		return hourAndMinute{}, i
@@ -115,7 +115,7 @@ func (r *Text) figuresClock(i int) (hourAndMinute, int) {
 }
 
 // pastHour reads "half past five", "quarter to 6" and "ten past 7".
-func (r *Text) pastHour(i int) (hourAndMinute, int) {
+func (r clockReader) pastHour(i int) (hourAndMinute, int) {
 	minute, at := map[string]int{"half": 30, "quarter": 15}[r.At(i)], i+1
 	if minute == 0 {
 		minute, at = r.smallNumber(i, 30)
@@ -138,13 +138,13 @@ func (r *Text) pastHour(i int) (hourAndMinute, int) {
 
 // minutesTo reports whether "ten to six" is a time and no stretch of it: said in words, in fives,
 // and after a word that brings one time.
-func (r *Text) minutesTo(i, minute int) bool {
+func (r clockReader) minutesTo(i, minute int) bool {
 	cue := r.cue(i)
 	return !text.StartsWithDigit(r.At(i)) && minute%5 == 0 && (cue == "for" || text.ClockCues.Has(cue) && !text.StartCues.Has(cue) && cue != "between")
 }
 
 // smallNumber reads a whole number up to limit, in figures or words. end is i for none.
-func (r *Text) smallNumber(i, limit int) (number, end int) {
+func (r clockReader) smallNumber(i, limit int) (number, end int) {
 	w := r.At(i)
 	switch {
 	case text.StartsWithDigit(w):
@@ -170,7 +170,7 @@ func (r *Text) smallNumber(i, limit int) (number, end int) {
 }
 
 // halfOfDay reads "pm", "o'clock", "in the afternoon" and "at night" after the hour.
-func (r *Text) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
+func (r clockReader) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
 	switch r.At(end) {
 	case "uhr", "heures", "h":
 		said.sure, said.written, end = true, true, end+1
@@ -207,7 +207,7 @@ func (r *Text) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
 var partLinks = map[string]bool{"in": true, "the": true, "at": true, "am": true, "du": true, "de": true, "l": true, "le": true, "dans": true}
 
 // letters reads am, pm, a.m. and p.m.
-func (r *Text) letters(i int) (half string, end int) {
+func (r clockReader) letters(i int) (half string, end int) {
 	if i >= len(r.Words) || strings.TrimSpace(r.Gap(i-1)) != "" { // "that one. Am I free?"
 		return "", i
 	}

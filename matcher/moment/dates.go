@@ -13,7 +13,7 @@ import (
 // date reads the date that begins at word i: all days that it may mean, since people
 // leave the year out, differ on which day "next Friday" is, and write day and month in
 // either order.
-func (r *Text) date(i int) (Reading, bool) {
+func (r dateReader) date(i int) (Reading, bool) {
 	if !r.beginsDate(i) {
 		return Reading{}, false
 	}
@@ -28,7 +28,7 @@ func (r *Text) date(i int) (Reading, bool) {
 }
 
 // beginsDate spares the readers the words that cannot begin a date, which most words are.
-func (r *Text) beginsDate(i int) bool {
+func (r dateReader) beginsDate(i int) bool {
 	w := r.At(i)
 	return text.StartsWithDigit(w) || slices.ContainsFunc(dateLists, func(list text.List) bool { return list.Has(w) })
 }
@@ -38,11 +38,11 @@ var dateLists = []text.List{
 	text.NearDays, text.Weekdays, text.ShortWeekdays, text.Months, text.Ordinals, text.NumberWords, text.DateWords,
 }
 
-func (r *Text) today() time.Time {
+func (r dateReader) today() time.Time {
 	return time.Date(r.Now.Year(), r.Now.Month(), r.Now.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-func (r *Text) in(days int) string { return r.today().AddDate(0, 0, days).Format(time.DateOnly) }
+func (r dateReader) in(days int) string { return r.today().AddDate(0, 0, days).Format(time.DateOnly) }
 
 // dayOf returns the day as a list of one, or an empty list if there is no such day.
 func dayOf(year, month, number int) []string {
@@ -56,7 +56,7 @@ func dayOf(year, month, number int) []string {
 // dated reads the day and month that the words from first to before end name. Where no
 // year was said (0) it is the next such day, today included, and may be the one before:
 // of a conversation's dates most lie ahead, and some are told.
-func (r *Text) dated(first, end, year, month, number int) (Reading, bool) {
+func (r dateReader) dated(first, end, year, month, number int) (Reading, bool) {
 	if year > 0 {
 		return r.settled(first, end, dayOf(year, month, number))
 	}
@@ -75,7 +75,7 @@ func (r *Text) dated(first, end, year, month, number int) (Reading, bool) {
 }
 
 // settled makes a reading from days, if there are any.
-func (r *Text) settled(first, end int, days []string) (Reading, bool) {
+func (r dateReader) settled(first, end int, days []string) (Reading, bool) {
 	if len(days) == 0 {
 		return Reading{}, false
 	}
@@ -91,7 +91,7 @@ var (
 
 // figuresDate reads 2019-03-08, 8.3.2019, 3/8/19 and 3/8. Points are for the day first;
 // slashes leave the order open unless one of the two is no month.
-func (r *Text) figuresDate(i int) (Reading, bool) {
+func (r dateReader) figuresDate(i int) (Reading, bool) {
 	written := r.window(i)
 	if !text.StartsWithDigit(written) || !strings.ContainsAny(written[:min(len(written), 5)], "-/.") {
 		return Reading{}, false
@@ -115,7 +115,7 @@ func (r *Text) figuresDate(i int) (Reading, bool) {
 }
 
 // yearLast reads the parts of 8.3.2019 and 3/8/19.
-func (r *Text) yearLast(first, end int, parts []string) (Reading, bool) {
+func (r dateReader) yearLast(first, end int, parts []string) (Reading, bool) {
 	a, b, year := atoi(parts[1]), atoi(parts[3]), atoi(parts[4])
 	short := len(parts[4]) == 2
 	if short {
@@ -139,7 +139,7 @@ func atoi(digits string) int {
 }
 
 // nearDay reads "tomorrow" and its like.
-func (r *Text) nearDay(i int) (Reading, bool) {
+func (r dateReader) nearDay(i int) (Reading, bool) {
 	if r.At(i) == "day" && r.At(i+1) == "after" && r.At(i+2) == "tomorrow" {
 		return r.reading(i, i+3, r.in(2)), true
 	}
@@ -151,7 +151,7 @@ func (r *Text) nearDay(i int) (Reading, bool) {
 }
 
 // monthDay reads "March 8th, 2026" and "March the eighth".
-func (r *Text) monthDay(i int) (Reading, bool) {
+func (r dateReader) monthDay(i int) (Reading, bool) {
 	month, at := numberOf(text.Months, r.At(i)), i+1
 	if month == 0 {
 		return Reading{}, false
@@ -169,7 +169,7 @@ func (r *Text) monthDay(i int) (Reading, bool) {
 }
 
 // dayMonth reads "8 March", "the 8th of March 2019", and the 8 of "8 to 10 March".
-func (r *Text) dayMonth(i int) (Reading, bool) {
+func (r dateReader) dayMonth(i int) (Reading, bool) {
 	at := r.afterThe(i)
 	number, end := r.dayNumber(at)
 	if end == at {
@@ -193,7 +193,7 @@ func (r *Text) dayMonth(i int) (Reading, bool) {
 	return Reading{}, false
 }
 
-func (r *Text) afterThe(i int) int {
+func (r dateReader) afterThe(i int) int {
 	if r.At(i) == "the" {
 		i++
 	}
@@ -201,7 +201,7 @@ func (r *Text) afterThe(i int) int {
 }
 
 // ofMonth reads the month after a day, with its year.
-func (r *Text) ofMonth(first, at, number int) (Reading, bool) {
+func (r dateReader) ofMonth(first, at, number int) (Reading, bool) {
 	for text.OfWords.Has(r.At(at)) {
 		at++
 	}
@@ -215,7 +215,7 @@ func (r *Text) ofMonth(first, at, number int) (Reading, bool) {
 }
 
 // withYear reads the year after a day and month, where there is one.
-func (r *Text) withYear(first, end, month, number int) (Reading, bool) {
+func (r dateReader) withYear(first, end, month, number int) (Reading, bool) {
 	at := end
 	for text.OfWords.Has(r.At(at)) {
 		at++
@@ -228,7 +228,7 @@ func (r *Text) withYear(first, end, month, number int) (Reading, bool) {
 
 // dayAlone reads "the 8th" and "8th": of this month or of the next. Only an ordinal in
 // figures after "the", with nothing after it that it could count, is a day in itself.
-func (r *Text) dayAlone(i int) (Reading, bool) {
+func (r dateReader) dayAlone(i int) (Reading, bool) {
 	at := r.afterThe(i)
 	w := r.At(at)
 	if !endsAsOrdinal(w) && (at == i || !text.Ordinals.Has(w) && numberOf(text.NumberWords, w) == 0) {
@@ -255,7 +255,7 @@ func (r *Text) dayAlone(i int) (Reading, bool) {
 
 // dayNumber reads the day of a month: 8, 8th, 1er, eighth, twenty-first. end is i for
 // none.
-func (r *Text) dayNumber(i int) (number, end int) {
+func (r dateReader) dayNumber(i int) (number, end int) {
 	w := r.At(i)
 	if text.StartsWithDigit(w) {
 		return dayInFigures(w, i)

@@ -53,7 +53,7 @@ func shifted(decimal string, zeros int) string {
 // spelled reads the number in English words that begins at i, up to the thousands:
 // "twenty five", "three hundred and twelve". A lone "one" is mostly no number ("that
 // one") and is read only before a word that can be counted.
-func (r *Text) spelled(i int) (value, end int) {
+func (r numberReader) spelled(i int) (value, end int) {
 	total, current, end := 0, 0, i
 	for end < len(r.Words) {
 		w := r.Words[end].Norm
@@ -77,7 +77,7 @@ func (r *Text) spelled(i int) (value, end int) {
 }
 
 // goesOn reports whether a number word stands at i.
-func (r *Text) goesOn(i int) bool {
+func (r numberReader) goesOn(i int) bool {
 	return i < len(r.Words) && numberOf(text.NumberWords, r.Words[i].Norm) > 0
 }
 
@@ -94,7 +94,7 @@ func fits(current, next int) bool {
 }
 
 // unless drops a lone "one" that counts nothing.
-func (r *Text) unless(value, first, end int) (int, int) {
+func (r numberReader) unless(value, first, end int) (int, int) {
 	if end-first != 1 || r.Words[first].Norm != "one" {
 		return value, end
 	}

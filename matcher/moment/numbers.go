@@ -21,12 +21,12 @@ func (r *Text) Numbers(i int) []Reading {
 		r.numbers = make([][]Reading, len(r.Words))
 	}
 	if r.numbers[i] == nil {
-		r.numbers[i] = append([]Reading{}, r.numbersAt(i)...)
+		r.numbers[i] = append([]Reading{}, r.asNumbers().at(i)...)
 	}
 	return r.numbers[i]
 }
 
-func (r *Text) numbersAt(i int) []Reading {
+func (r numberReader) at(i int) []Reading {
 	if !text.StartsWithDigit(r.At(i)) {
 		if found, ok := r.inWords(i); ok {
 			return []Reading{r.signed(r.scaled(r.pointed(found)))}
@@ -65,7 +65,7 @@ func (r *Text) AllNumbers() []Reading {
 
 // number makes a reading from decimals in any form. It is exact if there is only one and
 // JSON accepts it as written.
-func (r *Text) number(first, end int, forms []string) Reading {
+func (r numberReader) number(first, end int, forms []string) Reading {
 	var values []string
 	for _, form := range forms {
 		if decimal, ok := Decimal(form); ok {
@@ -82,7 +82,7 @@ func (r *Text) number(first, end int, forms []string) Reading {
 var jsonNumber = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$`)
 
 // signed takes in the minus before a number, as a sign or as a word.
-func (r *Text) signed(found Reading) Reading {
+func (r numberReader) signed(found Reading) Reading {
 	sign := r.sign(found.First)
 	switch {
 	case r.At(found.First-1) == "minus":
@@ -104,7 +104,7 @@ func (r *Text) signed(found Reading) Reading {
 
 // sign is the length of a minus sign right before the word, with no word right before
 // that: 3-5 is a range.
-func (r *Text) sign(i int) int {
+func (r numberReader) sign(i int) int {
 	before := r.Source[:r.Words[i].Start]
 	if !strings.HasSuffix(before, "-") && !strings.HasSuffix(before, "−") {
 		return 0
@@ -117,7 +117,7 @@ func (r *Text) sign(i int) int {
 }
 
 // pointed reads the digits that are spoken after a whole number: "twenty-one point five".
-func (r *Text) pointed(found Reading) Reading {
+func (r numberReader) pointed(found Reading) Reading {
 	if len(found.Values) != 1 || strings.Contains(found.Values[0], ".") || !text.PointWords.Has(r.At(found.End)) {
 		return found
 	}
@@ -138,7 +138,7 @@ func (r *Text) pointed(found Reading) Reading {
 }
 
 // digit is the spoken or written figures of the word at i, which stand for themselves.
-func (r *Text) digit(i int) (string, bool) {
+func (r numberReader) digit(i int) (string, bool) {
 	w := r.At(i)
 	if strings.Trim(w, "0123456789") == "" {
 		return w, w != ""
@@ -152,7 +152,7 @@ func (r *Text) digit(i int) (string, bool) {
 }
 
 // scaled reads "million" or "and a half" after a number.
-func (r *Text) scaled(found Reading) Reading {
+func (r numberReader) scaled(found Reading) Reading {
 	var change func(decimal string) string
 	end := found.End
 	switch zeros := numberOf(text.Scales, r.At(end)); {
@@ -180,7 +180,7 @@ var (
 
 // inFigures reads 1,000 or 1.000, 12,50, 5k, 3rd and 20kg. What stands with letters that
 // are no unit may be a code.
-func (r *Text) inFigures(i int) (Reading, bool) {
+func (r numberReader) inFigures(i int) (Reading, bool) {
 	parts := figureText.FindStringSubmatch(r.Words[i].Norm)
 	if parts == nil {
 		return Reading{}, false
@@ -199,7 +199,7 @@ func (r *Text) inFigures(i int) (Reading, bool) {
 // groups joins groups of three digits that a space or an apostrophe parts (ISO 80000-1
 // has the thin space, Switzerland the apostrophe). sure is false where the space may as
 // well part two numbers.
-func (r *Text) groups(i int) (digits string, end int, sure bool) {
+func (r numberReader) groups(i int) (digits string, end int, sure bool) {
 	digits, end, sure = r.Words[i].Norm, i+1, true
 	if len(digits) > 3 || digits[0] == '0' || strings.Trim(digits, "0123456789") != "" {
 		return digits, end, sure
@@ -249,9 +249,9 @@ func WithoutMarks(norm string) string {
 	return strings.NewReplacer(".", "", ",", "").Replace(norm)
 }
 
-// aloneNumber reads a text that is a number alone, apart from a currency or a unit. An ordinal
+// alone reads a text that is a number alone, apart from a currency or a unit. An ordinal
 // word does not count: "second" is a class before it is a 2.
-func (r *Text) aloneNumber() (values []string) {
+func (r numberReader) alone() (values []string) {
 	if len(r.Words) == 0 || r.Words[len(r.Words)-1].Is(text.Ordinals) {
 		return nil
 	}
@@ -265,7 +265,7 @@ func (r *Text) aloneNumber() (values []string) {
 }
 
 // inWords reads a number in words, ordinals and the words for two and twelve included.
-func (r *Text) inWords(i int) (Reading, bool) {
+func (r numberReader) inWords(i int) (Reading, bool) {
 	w := r.At(i)
 	if value, end := r.groupWord(i); end > i {
 		return r.counted(i, end, value, text.PairWords.Has(r.At(end-1))), true
@@ -291,14 +291,14 @@ func (r *Text) inWords(i int) (Reading, bool) {
 }
 
 // counted makes a reading of a whole number.
-func (r *Text) counted(first, end, value int, doubtful bool) Reading {
+func (r numberReader) counted(first, end, value int, doubtful bool) Reading {
 	found := r.number(first, end, []string{strconv.Itoa(value)})
 	found.Doubtful = doubtful
 	return found
 }
 
 // groupWord reads "a hundred", "a dozen", "a couple" and "dozen". end is i for none.
-func (r *Text) groupWord(i int) (value, end int) {
+func (r numberReader) groupWord(i int) (value, end int) {
 	at := i
 	if r.At(i) == "a" || r.At(i) == "an" {
 		at++
@@ -311,10 +311,10 @@ func (r *Text) groupWord(i int) (value, end int) {
 
 // countsOne reports whether a lone "one" is said as a number: "for one", "just one",
 // or nothing else.
-func (r *Text) countsOne(i int) bool { return len(r.Words) == 1 || text.OneCues.Has(r.At(i-1)) }
+func (r numberReader) countsOne(i int) bool { return len(r.Words) == 1 || text.OneCues.Has(r.At(i-1)) }
 
 // lastOrdinal reads the ordinal that ends a number: "twenty-first".
-func (r *Text) lastOrdinal(value, first, end int) (int, int) {
+func (r numberReader) lastOrdinal(value, first, end int) (int, int) {
 	last, ok := text.Ordinals.Number(r.At(end))
 	if end > first && ok && value >= 20 && value%10 == 0 && last < 10 {
 		return value + last, end + 1

@@ -48,7 +48,7 @@ func (r *Text) reading(first, end int, values ...string) Reading {
 // Dates returns the readings of dates, left to right. They are not to be changed.
 func (r *Text) Dates() []Reading {
 	if r.dates == nil {
-		r.dates = r.each(r.date)
+		r.dates = r.each(r.asDates().date)
 	}
 	return r.dates
 }
@@ -56,7 +56,7 @@ func (r *Text) Dates() []Reading {
 // Clocks returns the readings of times of day, left to right. They are not to be changed.
 func (r *Text) Clocks() []Reading {
 	if r.clocks == nil {
-		r.clocks = r.each(r.clock)
+		r.clocks = r.each(r.asClocks().clock)
 	}
 	return r.clocks
 }
@@ -69,6 +69,17 @@ func (r *Text) Amounts() []quantity.Amount {
 	}
 	return r.amounts
 }
+
+// numberReader, dateReader and clockReader read one kind of a text, from a word on.
+type (
+	numberReader struct{ *Text }
+	dateReader   struct{ numberReader }
+	clockReader  struct{ numberReader }
+)
+
+func (r *Text) asNumbers() numberReader { return numberReader{r} }
+func (r *Text) asDates() dateReader     { return dateReader{numberReader{r}} }
+func (r *Text) asClocks() clockReader   { return clockReader{numberReader{r}} }
 
 // each collects what read finds. A doubtful reading does not hide one that shares
 // its words.
@@ -201,8 +212,8 @@ func (r *Text) Within(from, to int) (first, end int) {
 // time together, which are returned apart: they may have been said apart.
 func (r *Text) Alone() (meant, days, hours []string) {
 	if p := stamp.FindStringSubmatch(r.Source); p != nil {
-		date, _ := NewText(p[1], r.Now).date(0)
-		clock, _ := NewText(p[2], r.Now).clock(0)
+		date, _ := NewText(p[1], r.Now).asDates().date(0)
+		clock, _ := NewText(p[2], r.Now).asClocks().clock(0)
 		days, hours = date.Values, clock.Values
 		if at, err := time.Parse(time.RFC3339, r.Source); err == nil { // people say what a clock on their wall does
 			here := at.In(r.Now.Location())
@@ -210,11 +221,11 @@ func (r *Text) Alone() (meant, days, hours []string) {
 		}
 		return nil, days, hours
 	}
-	meant = r.aloneNumber()
-	if clock, ok := r.clock(0); ok && clock.End == len(r.Words) {
+	meant = r.asNumbers().alone()
+	if clock, ok := r.asClocks().clock(0); ok && clock.End == len(r.Words) {
 		return append(meant, clock.Values...), nil, nil
 	}
-	date, ok := r.date(0)
+	date, ok := r.asDates().date(0)
 	if !ok || date.End == len(r.Words) {
 		return append(meant, date.Values...), nil, nil
 	}
@@ -222,7 +233,7 @@ func (r *Text) Alone() (meant, days, hours []string) {
 	if r.At(at) == "at" {
 		at++
 	}
-	if clock, ok := r.clock(at); ok && clock.End == len(r.Words) {
+	if clock, ok := r.asClocks().clock(at); ok && clock.End == len(r.Words) {
 		return meant, date.Values, clock.Values
 	}
 	return meant, nil, nil

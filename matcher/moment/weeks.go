@@ -10,7 +10,7 @@ import (
 // weekday reads "Friday", "this Fri", "last Friday", "next Friday", "Friday next week".
 // Which day "next Friday" is, people do not agree on: the coming one, or the one of next
 // week.
-func (r *Text) weekday(i int) (Reading, bool) {
+func (r dateReader) weekday(i int) (Reading, bool) {
 	at := i
 	switch r.At(i) {
 	case "next", "coming", "this", "last":
@@ -43,7 +43,7 @@ func (r *Text) weekday(i int) (Reading, bool) {
 
 // weekdayAt returns the number of the weekday that the word names, Sunday being 0 and no
 // day -1, and whether it is an English short form.
-func (r *Text) weekdayAt(i int) (number int, short bool) {
+func (r dateReader) weekdayAt(i int) (number int, short bool) {
 	if number, ok := text.Weekdays.Number(r.At(i)); ok {
 		return number, false
 	}
@@ -54,7 +54,7 @@ func (r *Text) weekdayAt(i int) (number int, short bool) {
 }
 
 // nextWeek is how many days ahead the day of next week is; weeks begin on Monday.
-func (r *Text) nextWeek(weekday int) int {
+func (r dateReader) nextWeek(weekday int) int {
 	monday := (8 - int(r.today().Weekday())) % 7
 	if monday == 0 {
 		monday = 7
@@ -64,7 +64,7 @@ func (r *Text) nextWeek(weekday int) int {
 
 // week reads "this weekend", either day of it, "next weekend", of which it is open
 // whether the coming one is meant, and "next week", which is no day.
-func (r *Text) week(i int) (Reading, bool) {
+func (r dateReader) week(i int) (Reading, bool) {
 	first, what := r.At(i), r.At(i+1)
 	switch {
 	case what == "week" && (first == "next" || first == "this"):
@@ -81,7 +81,7 @@ func (r *Text) week(i int) (Reading, bool) {
 }
 
 // ahead reads "in 3 days", "in a week", "two weeks from now".
-func (r *Text) ahead(i int) (Reading, bool) {
+func (r dateReader) ahead(i int) (Reading, bool) {
 	at := i
 	if r.At(i) == "in" {
 		at++
@@ -102,7 +102,7 @@ func (r *Text) ahead(i int) (Reading, bool) {
 }
 
 // count reads a whole number of days or weeks; "a" counts one. end is i for none.
-func (r *Text) count(i int) (count, end int) {
+func (r dateReader) count(i int) (count, end int) {
 	if r.At(i) == "a" || r.At(i) == "an" {
 		return 1, i + 1
 	}
