@@ -24,7 +24,7 @@ end
 return faults
 `)
 
-func (w *walk) apps(_ context.Context, places []keyspace.Place) ([]probe, error) {
+func (w looker) apps(_ context.Context, places []keyspace.Place) ([]probe, error) {
 	w.report.Apps += len(places)
 	probes := make([]probe, len(places))
 	for i, place := range places {
@@ -45,7 +45,7 @@ end
 return faults
 `)
 
-func (w *walk) leftovers(_ context.Context, places []keyspace.Place) ([]probe, error) {
+func (w looker) leftovers(_ context.Context, places []keyspace.Place) ([]probe, error) {
 	probes := make([]probe, len(places))
 	for i, place := range places {
 		k := keyspace.KeysOf(place.App)
@@ -63,7 +63,7 @@ func (w *walk) leftovers(_ context.Context, places []keyspace.Place) ([]probe, e
 }
 
 // repositories are those of an app, or with a name of one of its sessions.
-func (w *walk) repositories(ctx context.Context, places []keyspace.Place) ([]probe, error) {
+func (w looker) repositories(ctx context.Context, places []keyspace.Place) ([]probe, error) {
 	probes, err := w.leftovers(ctx, places)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ return faults
 const partsKept = 7 * 24 * time.Hour
 
 // explained looks at the parts of explanations of apps.
-func (w *walk) explained(ctx context.Context, places []keyspace.Place) ([]probe, error) {
+func (w looker) explained(ctx context.Context, places []keyspace.Place) ([]probe, error) {
 	probes, err := w.leftovers(ctx, places)
 	for _, place := range places {
 		if err != nil {

@@ -49,7 +49,7 @@ fault('effect.event', '', function() push(KEYS[3], ARGV[4], app, id, '', 0) end)
 return faults
 `)
 
-func (w *walk) effects(ctx context.Context, places []keyspace.Place) ([]probe, error) {
+func (w looker) effects(ctx context.Context, places []keyspace.Place) ([]probe, error) {
 	read, err := w.hashes(ctx, places, keyspace.Keys.Effect, []string{"session", "trigger", "order"})
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (w *walk) effects(ctx context.Context, places []keyspace.Place) ([]probe, e
 }
 
 // subjects reads those of events.
-func (w *walk) subjects(ctx context.Context, places []keyspace.Place) (map[keyspace.Place]string, error) {
+func (w looker) subjects(ctx context.Context, places []keyspace.Place) (map[keyspace.Place]string, error) {
 	subjects := map[keyspace.Place]string{}
 	if len(places) == 0 {
 		return subjects, nil

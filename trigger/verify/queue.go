@@ -136,7 +136,7 @@ end
 return faults
 `)
 
-func (w *walk) holders(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
+func (w looker) holders(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
 	for _, place := range places {
 		k := keyspace.KeysOf(place.App)
 		err := w.fields(ctx, k.Holders(), func(boxes []string) error {
@@ -154,7 +154,7 @@ func (w *walk) holders(ctx context.Context, places []keyspace.Place) (probes []p
 }
 
 // turns are, with a name, the hash of a session, and without one a lane.
-func (w *walk) turns(ctx context.Context, places []keyspace.Place) ([]probe, error) {
+func (w looker) turns(ctx context.Context, places []keyspace.Place) ([]probe, error) {
 	sessions := slices.DeleteFunc(slices.Clone(places), func(place keyspace.Place) bool { return place.Name == "" })
 	lanes := slices.DeleteFunc(slices.Clone(places), func(place keyspace.Place) bool { return place.Name != "" })
 	probes, err := w.lanes(ctx, lanes)

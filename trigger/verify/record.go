@@ -130,7 +130,7 @@ return faults
 // ofRecord are the fields that are read of a trigger before it is looked at.
 var ofRecord = []string{"fire", "session", "retries", "event", "emitter", "call"}
 
-func (w *walk) records(ctx context.Context, places []keyspace.Place) ([]probe, error) {
+func (w looker) records(ctx context.Context, places []keyspace.Place) ([]probe, error) {
 	w.report.Triggers += len(places)
 	read, err := w.hashes(ctx, places, keyspace.Keys.Trigger, ofRecord)
 	if err != nil {
@@ -144,7 +144,7 @@ func (w *walk) records(ctx context.Context, places []keyspace.Place) ([]probe, e
 }
 
 // recordProbe looks at a trigger of which ofRecord was read.
-func (w *walk) recordProbe(app, id string, read []string) probe {
+func (w looker) recordProbe(app, id string, read []string) probe {
 	k, fire, session := keyspace.KeysOf(app), read[0], read[1]
 	keys := []string{
 		k.Trigger(id), k.App(), k.Apps(), k.Triggers(""), k.Triggers(keyspace.OrNone(session)), k.InState(keyspace.Pending),
@@ -180,7 +180,7 @@ func lostOf(text string) []any {
 }
 
 // hashes reads fields of hashes; missing ones are empty.
-func (w *walk) hashes(ctx context.Context, places []keyspace.Place, key func(keyspace.Keys, string) string, fields []string) ([][]string, error) {
+func (w looker) hashes(ctx context.Context, places []keyspace.Place, key func(keyspace.Keys, string) string, fields []string) ([][]string, error) {
 	pipe := w.DB.Pipeline()
 	replies := make([]*redis.SliceCmd, len(places))
 	for i, place := range places {

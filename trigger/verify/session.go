@@ -28,7 +28,7 @@ end
 return faults
 `)
 
-func (w *walk) sessions(_ context.Context, places []keyspace.Place) ([]probe, error) {
+func (w looker) sessions(_ context.Context, places []keyspace.Place) ([]probe, error) {
 	probes := make([]probe, len(places))
 	for i, place := range places {
 		k := keyspace.KeysOf(place.App)
@@ -53,7 +53,7 @@ return faults
 `)
 
 // sessionLists asks while it reads: a list may be long.
-func (w *walk) sessionLists(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
+func (w looker) sessionLists(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
 	for _, place := range places {
 		k := keyspace.KeysOf(place.App)
 		err := w.names(ctx, k.Sessions(), func(ids []string) error {
@@ -87,7 +87,7 @@ return faults
 `)
 
 // triggerLists asks while it reads, as sessionLists does.
-func (w *walk) triggerLists(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
+func (w looker) triggerLists(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
 	for _, place := range places {
 		k := keyspace.KeysOf(place.App)
 		key, name := k.Triggers(place.Name), "triggers "+place.Name

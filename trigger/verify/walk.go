@@ -34,8 +34,11 @@ type walk struct {
 // outbox is the outbox of an app, as a member of its lane.
 type outbox struct{ app, box string }
 
+// looker looks at the things of an app, by their kinds.
+type looker struct{ *walk }
+
 // looks are how things of an app are looked at, by their kinds.
-func (w *walk) looks() map[keyspace.Kind]func(context.Context, []keyspace.Place) ([]probe, error) {
+func (w looker) looks() map[keyspace.Kind]func(context.Context, []keyspace.Place) ([]probe, error) {
 	return map[keyspace.Kind]func(context.Context, []keyspace.Place) ([]probe, error){
 		keyspace.KindTrigger: w.records, keyspace.KindEffect: w.effects,
 		keyspace.KindTurns: w.turns, keyspace.KindCalls: w.lanes, keyspace.KindOutboxes: w.lanes, keyspace.KindHeld: w.lanes,
@@ -56,7 +59,7 @@ var ofPartitions = []keyspace.Kind{
 
 // keys looks at all keys but outboxes.
 func (w *walk) keys(ctx context.Context) error {
-	looks := w.looks()
+	looks := looker{w}.looks()
 	return w.DB.EachKey(ctx, func(names []string) error {
 		kinds := map[keyspace.Kind][]keyspace.Place{}
 		for _, name := range names {
