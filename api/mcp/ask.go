@@ -29,7 +29,7 @@ func (x *exchange) find(name, repositoryID string) (*repositories.Tool, error) {
 // askFor asks the user for values that a call lacks, where that is all that is wrong with it and
 // the client can ask. One value is asked for in the answer to the call. Several may be given one
 // after the other, by whoever knows them, which takes a task.
-func (x *exchange) askFor(d trigger.Direct) (asks bool, err error) {
+func (x toolCall) askFor(d trigger.Direct) (asks bool, err error) {
 	if !x.request.elicits() {
 		return false, nil
 	}
@@ -47,7 +47,7 @@ func (x *exchange) askFor(d trigger.Direct) (asks bool, err error) {
 	return true, x.reply(x.asksForValues(of, missing, d.Values), nil)
 }
 
-func (x *exchange) askByTask(d trigger.Direct, missing []string) error {
+func (x toolCall) askByTask(d trigger.Direct, missing []string) error {
 	id := x.idOf(d)
 	call := asked.Call{Name: d.Name, RepositoryID: d.RepositoryID, Values: maps.Clone(d.Values), Metadata: d.Metadata, Missing: slices.Clone(missing)}
 	use := ledger.Use{Triggers: 1, Bytes: call.Size(), FrontEnd: d.FrontEnd}
@@ -69,7 +69,7 @@ func (x *exchange) askByTask(d trigger.Direct, missing []string) error {
 
 // resume goes on with a call that was answered with questions. It is false where the call is to be
 // made as it stands, with the values that were given.
-func (x *exchange) resume() (bool, error) {
+func (x toolCall) resume() (bool, error) {
 	p := &x.request.Params
 	if p.InputResponses == nil && p.RequestState == "" {
 		return false, nil
@@ -103,7 +103,7 @@ func (x *exchange) resume() (bool, error) {
 
 // resumeConfirming answers a call that was asked whether it may. A call with other arguments is
 // another one, and is asked anew.
-func (x *exchange) resumeConfirming(state requestState, responses map[string]response) (bool, error) {
+func (x toolCall) resumeConfirming(state requestState, responses map[string]response) (bool, error) {
 	record, err := x.record(state.Trigger)
 	if errors.Is(err, trigger.ErrNotFound) || err == nil && (record.Name != x.request.Params.Name || state.Arguments != digestOf(x.request.Params.Arguments)) {
 		return false, nil

@@ -31,7 +31,7 @@ type callResult struct {
 }
 
 // callTool answers tools/call.
-func (x *exchange) callTool() error {
+func (x toolCall) callTool() error {
 	defer x.traced()()
 	if x.searches() {
 		switch x.request.Params.Name {
@@ -64,7 +64,7 @@ func (x *exchange) direct() trigger.Direct {
 }
 
 // fire fires the tool, and answers with what came of it.
-func (x *exchange) fire(d trigger.Direct) error {
+func (x toolCall) fire(d trigger.Direct) error {
 	if err := x.checkKeys(d); err != nil {
 		return x.fail(err)
 	}
@@ -83,7 +83,7 @@ func (x *exchange) fire(d trigger.Direct) error {
 }
 
 // checkKeys looks at what the client has chosen for the trigger.
-func (x *exchange) checkKeys(d trigger.Direct) error {
+func (x toolCall) checkKeys(d trigger.Direct) error {
 	if d.TriggerID != "" && repositories.CheckID("earshot/triggerId", d.TriggerID) != nil {
 		return invalid(`_meta "earshot/triggerId" is no id: letters, digits, - and _, 128 at most`)
 	}
@@ -95,7 +95,7 @@ func (x *exchange) checkKeys(d trigger.Direct) error {
 
 // unfired answers a call that has fired nothing. What the model can mend by itself is a result
 // that says so.
-func (x *exchange) unfired(d trigger.Direct, err error) error {
+func (x toolCall) unfired(d trigger.Direct, err error) error {
 	values, lacks := (*trigger.ValuesError)(nil), (*repositories.Unverified)(nil)
 	switch {
 	case errors.As(err, &values):
@@ -144,7 +144,7 @@ func (x *exchange) resultOf(outcome json.RawMessage) callResult {
 }
 
 // matched answers with what has become of a trigger.
-func (x *exchange) matched(match trigger.Match, answered json.RawMessage) error {
+func (x toolCall) matched(match trigger.Match, answered json.RawMessage) error {
 	s := standing(match)
 	switch {
 	case s.ended():
@@ -188,7 +188,7 @@ func standing(m trigger.Match) taskStatus {
 
 // traced begins the span of a call, below the one that its _meta names, with a link to the HTTP
 // request that has brought it, or else below that request. It returns what ends the span.
-func (x *exchange) traced() (end func()) {
+func (x toolCall) traced() (end func()) {
 	below := trace.SpanContextFromContext(x.ctx())
 	x.trace = tracing.Of(x.ctx())
 	if _, named := tracing.Read(x.request.Params.Meta.TraceParent); named {

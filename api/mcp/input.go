@@ -161,7 +161,7 @@ func (x *exchange) asksToConfirm(match trigger.Match) inputRequired {
 }
 
 // asksForValues asks in the answer to a call for values.
-func (x *exchange) asksForValues(of *repositories.Tool, missing []string, had map[string]any) inputRequired {
+func (x toolCall) asksForValues(of *repositories.Tool, missing []string, had map[string]any) inputRequired {
 	return x.requires(valueRequests(of, missing), requestState{Values: had}.text())
 }
 

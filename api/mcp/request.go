@@ -35,8 +35,12 @@ const (
 )
 
 var methods = map[string]func(*exchange) error{
-	methodList: (*exchange).listTools, methodCall: (*exchange).callTool, methodSubscribe: (*exchange).subscribe,
-	methodTaskGet: (*exchange).getTask, methodTaskUpdate: (*exchange).updateTask, methodTaskCancel: (*exchange).cancelTask,
+	methodList:       (*exchange).listTools,
+	methodCall:       func(x *exchange) error { return toolCall{tasks{x}}.callTool() },
+	methodSubscribe:  (*exchange).subscribe,
+	methodTaskGet:    func(x *exchange) error { return tasks{x}.getTask() },
+	methodTaskUpdate: func(x *exchange) error { return tasks{x}.updateTask() },
+	methodTaskCancel: func(x *exchange) error { return tasks{x}.cancelTask() },
 }
 
 // request is a JSON-RPC request.
@@ -165,6 +169,12 @@ type exchange struct {
 	// trace is where the call stands in its trace.
 	trace string
 }
+
+// tasks are what an exchange says of calls that take their time, and toolCall is one that calls a tool.
+type (
+	tasks    struct{ *exchange }
+	toolCall struct{ tasks }
+)
 
 func (x *exchange) ctx() context.Context { return x.c.Request().Context() }
 

@@ -48,7 +48,7 @@ type found struct {
 }
 
 // search answers a call of search_tools.
-func (x *exchange) search() error {
+func (x toolCall) search() error {
 	query, _ := x.request.Params.Arguments["query"].(string)
 	limit, fault := x.limit()
 	if query == "" || fault != "" {
@@ -68,7 +68,7 @@ func (x *exchange) search() error {
 	return x.reply(x.resultOf(text), err)
 }
 
-func (x *exchange) limit() (limit int, fault string) {
+func (x toolCall) limit() (limit int, fault string) {
 	given, has := x.request.Params.Arguments["limit"]
 	if !has {
 		return foundTools, ""
@@ -82,7 +82,7 @@ func (x *exchange) limit() (limit int, fault string) {
 }
 
 // unwrap makes a call of call_tool one of the tool that it names.
-func (x *exchange) unwrap() (fault string) {
+func (x toolCall) unwrap() (fault string) {
 	p := &x.request.Params
 	name, _ := p.Arguments["name"].(string)
 	if repositories.CheckToolName(name) != nil {

@@ -25,7 +25,7 @@ var errSlow = errors.New("the call goes on as a task")
 // fireWithin fires a tool. For a client that knows tasks it waits for TaskAfter only: then the
 // trigger is there, errSlow is returned, and the first attempt goes on here. If this replica dies,
 // another makes the next attempt, and the client has the id.
-func (x *exchange) fireWithin(d trigger.Direct) (json.RawMessage, error) {
+func (x toolCall) fireWithin(d trigger.Direct) (json.RawMessage, error) {
 	if !x.request.tasks() {
 		return x.server.Engine.Fire(x.ctx(), d)
 	}
@@ -46,7 +46,7 @@ func (x *exchange) fireWithin(d trigger.Direct) (json.RawMessage, error) {
 }
 
 // idOf is the id that the trigger will have.
-func (x *exchange) idOf(d trigger.Direct) string {
+func (x tasks) idOf(d trigger.Direct) string {
 	id := d.TriggerID
 	if id == "" {
 		id = x.server.NewID()
@@ -60,7 +60,7 @@ func (x *exchange) idOf(d trigger.Direct) string {
 // within does something that ends with the first attempt at a trigger's call, which it may take
 // long to make. It returns errSlow when TaskAfter is over and the trigger is there, and waits for no
 // yes any more.
-func (x *exchange) within(triggerID string, do func(context.Context) error) error {
+func (x tasks) within(triggerID string, do func(context.Context) error) error {
 	select {
 	case x.server.slow <- struct{}{}:
 	default:
@@ -90,7 +90,7 @@ func (x *exchange) within(triggerID string, do func(context.Context) error) erro
 const storedSoon = 20 * time.Millisecond
 
 // progress says how far a pending call is: which attempt is under way, or when the next one is due.
-func (x *exchange) progress(record trigger.Record) string {
+func (x tasks) progress(record trigger.Record) string {
 	if record.Call == nil || record.Call.State != trigger.StatePending {
 		return ""
 	}

@@ -166,7 +166,7 @@ func (l *listener) hear(event effect.Published) error {
 	if !slices.Contains(l.wanted.TaskIDs, id) {
 		return nil
 	}
-	t, err := l.task(id)
+	t, err := tasks{l.exchange}.task(id)
 	if err != nil {
 		return nil // it is gone, or will be told of by its next event
 	}

@@ -45,7 +45,7 @@ type task struct {
 }
 
 // beginTask answers a call with the task that it has become.
-func (x *exchange) beginTask(id string) error {
+func (x tasks) beginTask(id string) error {
 	t, err := x.task(id)
 	if err != nil {
 		return x.reply(nil, err)
@@ -55,7 +55,7 @@ func (x *exchange) beginTask(id string) error {
 }
 
 // getTask answers tasks/get.
-func (x *exchange) getTask() error {
+func (x tasks) getTask() error {
 	if err := x.taskAsked(); err != nil {
 		return x.fail(err)
 	}
@@ -64,7 +64,7 @@ func (x *exchange) getTask() error {
 }
 
 // taskAsked checks what all methods of tasks need.
-func (x *exchange) taskAsked() error {
+func (x tasks) taskAsked() error {
 	id := x.request.Params.TaskID
 	switch {
 	case !x.request.tasks():
@@ -80,7 +80,7 @@ func (x *exchange) taskAsked() error {
 func noTask() error { return invalid("no task of that id is known here, or its time is over") }
 
 // task reads a task: the trigger, or what is asked for before it is one.
-func (x *exchange) task(id string) (task, error) {
+func (x tasks) task(id string) (task, error) {
 	record, call, err := x.look(id)
 	switch {
 	case err != nil:
@@ -95,7 +95,7 @@ func (x *exchange) task(id string) (task, error) {
 
 // look looks a task up: the call is nil where it is a trigger. Somebody else may fire the call
 // between two looks, so that a trigger is looked for once more.
-func (x *exchange) look(id string) (record trigger.Record, call *asked.Call, err error) {
+func (x tasks) look(id string) (record trigger.Record, call *asked.Call, err error) {
 	if record, err = x.record(id); !errors.Is(err, trigger.ErrNotFound) || x.server.Asked == nil {
 		return record, nil, unknownTask(err)
 	}
@@ -116,7 +116,7 @@ func unknownTask(err error) error {
 }
 
 // record reads a trigger of the scope: of the session in the URL, or of any of the app.
-func (x *exchange) record(id string) (trigger.Record, error) {
+func (x tasks) record(id string) (trigger.Record, error) {
 	record, err := x.server.Engine.Trigger(x.ctx(), x.scope().AppID, id)
 	if err == nil && x.scope().SessionID != "" && record.SessionID != x.scope().SessionID {
 		return record, trigger.ErrNotFound
@@ -125,7 +125,7 @@ func (x *exchange) record(id string) (trigger.Record, error) {
 }
 
 // taskOf is the task of a trigger.
-func (x *exchange) taskOf(record trigger.Record) (task, error) {
+func (x tasks) taskOf(record trigger.Record) (task, error) {
 	t := x.newTask(record.TriggerID, record.Time, updated(record))
 	t.Status = standing(record.Match)
 	switch t.Status {
@@ -150,7 +150,7 @@ func (x *exchange) taskOf(record trigger.Record) (task, error) {
 	return t, nil
 }
 
-func (x *exchange) newTask(id string, began, moved time.Time) task {
+func (x tasks) newTask(id string, began, moved time.Time) task {
 	return task{
 		ResultType: "complete", Meta: identified, ID: id, CreatedAt: began.UTC(), UpdatedAt: moved.UTC(),
 		Life: x.server.Kept.Milliseconds(), PollInterval: pollInterval,
@@ -177,7 +177,7 @@ func latest(a, b time.Time) time.Time {
 }
 
 // taskAskedFor is the task of a call that waits for values, or was ended.
-func (x *exchange) taskAskedFor(id string, call asked.Call) (task, error) {
+func (x tasks) taskAskedFor(id string, call asked.Call) (task, error) {
 	t := x.newTask(id, call.Began, call.Changed)
 	t.Life = asked.Life.Milliseconds()
 	switch {
@@ -204,7 +204,7 @@ func (x *exchange) taskAskedFor(id string, call asked.Call) (task, error) {
 
 // updateTask answers tasks/update: what a user has said to what the task asks. Whatever comes of
 // it is told by tasks/get.
-func (x *exchange) updateTask() error {
+func (x tasks) updateTask() error {
 	err := x.taskAsked()
 	if err == nil {
 		err = x.update(x.request.Params.TaskID)
@@ -212,7 +212,7 @@ func (x *exchange) updateTask() error {
 	return x.reply(x.complete(), err)
 }
 
-func (x *exchange) update(id string) error {
+func (x tasks) update(id string) error {
 	responses, err := readResponses(x.request.Params.InputResponses)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (x *exchange) update(id string) error {
 }
 
 // confirm says yes or no to a trigger that asks whether it may; nothing to any other.
-func (x *exchange) confirm(match trigger.Match, responses map[string]response) error {
+func (x tasks) confirm(match trigger.Match, responses map[string]response) error {
 	said, is := responses[confirmKey]
 	if !is || match.State != trigger.StateConfirming {
 		return nil
@@ -259,7 +259,7 @@ func (x *exchange) confirm(match trigger.Match, responses map[string]response) e
 }
 
 // by is how a record names who has moved its trigger.
-func (x *exchange) by() string {
+func (x tasks) by() string {
 	if who := auth.PrincipalOf(x.c); !who.FrontEnd() {
 		return who.Name()
 	}
@@ -267,7 +267,7 @@ func (x *exchange) by() string {
 }
 
 // give gives values to a call that waits for them, and fires it when it has all.
-func (x *exchange) give(id string, call asked.Call, responses map[string]response) error {
+func (x tasks) give(id string, call asked.Call, responses map[string]response) error {
 	of, err := x.find(call.Name, call.RepositoryID)
 	if err != nil {
 		_, err = x.unfiredTask(id, err)
@@ -292,7 +292,7 @@ func (x *exchange) give(id string, call asked.Call, responses map[string]respons
 
 // fireTask fires a call that has all its values, and returns the task. It does no harm to do so
 // twice: the trigger has the id of the task.
-func (x *exchange) fireTask(id string, call asked.Call) (task, error) {
+func (x tasks) fireTask(id string, call asked.Call) (task, error) {
 	d := x.direct()
 	d.Name, d.RepositoryID, d.Values, d.Metadata, d.TriggerID, d.Unawaited, d.Counted = call.Name, call.RepositoryID, call.Values, call.Metadata, id, true, true
 	err := x.within(id, func(ctx context.Context) error {
@@ -314,7 +314,7 @@ func (x *exchange) fireTask(id string, call asked.Call) (task, error) {
 
 // unfiredTask ends a task whose values do not do after all, or whose tool is gone. What will pass
 // leaves it as it is.
-func (x *exchange) unfiredTask(id string, fault error) (task, error) {
+func (x tasks) unfiredTask(id string, fault error) (task, error) {
 	values, lacks, gone := (*trigger.ValuesError)(nil), (*repositories.Unverified)(nil), (*rpcError)(nil)
 	text := fault.Error()
 	switch {
@@ -336,7 +336,7 @@ func (x *exchange) unfiredTask(id string, fault error) (task, error) {
 }
 
 // cancelTask answers tasks/cancel: it ends what waits, as long as no answer is there.
-func (x *exchange) cancelTask() error {
+func (x tasks) cancelTask() error {
 	err := x.taskAsked()
 	if err == nil {
 		err = x.cancel(x.ctx(), x.request.Params.TaskID)
@@ -344,7 +344,7 @@ func (x *exchange) cancelTask() error {
 	return x.reply(x.complete(), err)
 }
 
-func (x *exchange) cancel(ctx context.Context, id string) error {
+func (x tasks) cancel(ctx context.Context, id string) error {
 	record, call, err := x.look(id)
 	if err != nil {
 		return err
