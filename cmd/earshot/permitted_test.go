@@ -176,7 +176,11 @@ func TestTheUsersOfThePackageMayDoAllThatIsNeeded(t *testing.T) {
 	t.Parallel()
 	w := permitted(t, changed(t, redisACL, ">PASSWORD", ">p"), changed(t, natsRights, "$NATS_PASSWORD", "p"))
 	seen := w.subjects()
-	require.Zero(t, w.serve().stop()) // it makes the streams
+	first := w.serve()
+	for _, stream := range []string{emitter.Stream, emitter.StreamIn} {
+		w.until("it has made the stream", func() bool { return w.nats.StreamConfig(stream).Name != "" }) // beside all else
+	}
+	require.Zero(t, first.stop())
 	for _, stream := range []string{emitter.Stream, emitter.StreamIn} {
 		byHand := w.nats.StreamConfig(stream)
 		byHand.MaxMsgsPerSubject = 5
