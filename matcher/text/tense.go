@@ -136,7 +136,7 @@ func BreaksOff(said string, words []Word) bool {
 	if n == 0 || !words[n-1].Is(OpenWords) {
 		return false
 	}
-	if foreignTo(said, OpenWords, words[n-1].Norm) || words[0].Norm != words[n-1].Norm && words[0].Is(QuestionWords) && words[n-1].Norm == "of" {
+	if foreignTo(said, OpenWords, words[n-1].Norm) || words[0].Is(QuestionWords) && words[n-1].Norm == "of" {
 		return false // "a hotel in LA", "what does it consist of"
 	}
 	_, counts := NumberWords.Number(words[max(0, n-2)].Norm)
