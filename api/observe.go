@@ -24,7 +24,7 @@ import (
 
 // answered turns the error of a handler into an answer, so that the middleware around
 // it sees the status that the client saw. A body that is still on its way is waited for
-// first, as where there is no fault: whoever sends none is told so whatever else holds.
+// first, as when there is no fault: whoever sends none is told so whatever else holds.
 func answered(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		err := next(c)

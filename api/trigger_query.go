@@ -151,7 +151,7 @@ func (a *searchQuery) time(name string) time.Time {
 
 func (a *searchQuery) fault(detail string) { a.wrong = append(a.wrong, detail) }
 
-// problem names all faults at once; nil where there are none.
+// problem names all faults at once; nil if there are none.
 func (a *searchQuery) problem() error {
 	if a.wrong == nil {
 		return nil

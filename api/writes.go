@@ -48,7 +48,7 @@ func tagged(c echo.Context, status int, revision string, value any) error {
 }
 
 // conditionOf reads of which state a write may be made: that which If-Match names, and none
-// that If-None-Match does. It is nil where there is neither.
+// that If-None-Match does. It is nil if there is neither.
 func conditionOf(c echo.Context) (store.Condition, error) {
 	wanted, err := tagsIn(c, headerIfMatch)
 	if err != nil {
@@ -92,7 +92,7 @@ func failedCondition(detail string) error {
 	return answer.NewProblem(http.StatusPreconditionFailed, detail)
 }
 
-// tags are the entity tags of a header; nil where there is none. "*" stands for any.
+// tags are the entity tags of a header; nil if there is none. "*" stands for any.
 type tags []string
 
 // has reports whether a tag is among them; the empty one never is, and a weak one (W/) is

@@ -92,7 +92,7 @@ func (e *Emitter) explainMissingAck(ctx context.Context, delivery effect.Effect,
 }
 
 // unanswered reports whether a publish had no answer, or one that is none of a stream's.
-// Who subscribes to an event without JetStream is asked as well where there is no
+// Who subscribes to an event without JetStream is asked as well if there is no
 // stream, so that nothing says that it is missing.
 func unanswered(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, jetstream.ErrInvalidJSAck)

@@ -18,7 +18,7 @@ import (
 )
 
 // Apps finds the app that a call belongs to. Its errors wrap repositories.ErrNotFound
-// where there is none. It is asked once for every attempt.
+// if there is none. It is asked once for every attempt.
 type Apps interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)
 }

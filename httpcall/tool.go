@@ -94,7 +94,7 @@ func addQuery(query url.Values, name string, value any) {
 	}
 }
 
-// toolBody fills the template of the body; nil where there is none.
+// toolBody fills the template of the body; nil if there is none.
 func toolBody(source repositories.Source, tool *repositories.Tool, values map[string]any) ([]byte, error) {
 	if tool.RequestBody == "" {
 		return nil, nil

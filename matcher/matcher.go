@@ -52,7 +52,7 @@ type PastCall struct {
 	TriggerID string
 	Name      string
 	Values    map[string]any
-	// Result is the call's answer, nil where there is none (yet).
+	// Result is the call's answer, nil if there is none (yet).
 	Result json.RawMessage
 	// Error says why the call failed; empty where it did not.
 	Error string

@@ -207,7 +207,7 @@ func namedIn(part string, known []string) []string {
 }
 
 // parameterNamed returns the known name that a text is or begins with: in /:from-:to the
-// hyphen belongs to the path. It is empty where there is none.
+// hyphen belongs to the path. It is empty if there is none.
 func parameterNamed(text string, known []string) string {
 	for {
 		if slices.Contains(known, text) {

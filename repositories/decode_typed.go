@@ -294,7 +294,7 @@ const (
 )
 
 // BodyType returns how values are escaped in the body of a request with these headers,
-// of which the last that has a Content-Type decides: JSON where there is none, and
+// of which the last that has a Content-Type decides: JSON if there is none, and
 // empty for a type that values cannot be written in.
 func BodyType(headers ...Headers) string {
 	content := ""

@@ -126,7 +126,7 @@ func (p *Patch) Next(there *Repository) (*Repository, error) {
 	return next, nil
 }
 
-// Without returns the repository without a tool, or ErrNotFound where there is none of that
+// Without returns the repository without a tool, or ErrNotFound if there is none of that
 // name. It is of another generation: what was matched before does not fire the tool.
 func (r *Repository) Without(tool string) (*Repository, error) {
 	if r.From != "" {

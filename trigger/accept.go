@@ -83,10 +83,10 @@ func (t *turn) metadata() repositories.Metadata {
 	return t.message.Metadata.Over(t.scope.put.Metadata)
 }
 
-// zone is where who says the turn's message is; other where nobody has said it.
+// zone is where who says the turn's message is; other if nobody has said it.
 func (t *turn) zone(other *time.Location) *time.Location { return locale.Zone(t.zoneName(), other) }
 
-// zoneName is the name of the zone; empty where nobody has said it.
+// zoneName is the name of the zone; empty if nobody has said it.
 func (t *turn) zoneName() string { return cmp.Or(t.message.TimeZone, t.scope.zoneName()) }
 
 // hash is a hash of a message's content: a message that is sent again under the same id

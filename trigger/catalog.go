@@ -88,7 +88,7 @@ func (sc *Scopes) Catalog(ctx context.Context, appID, sessionID string) (*Catalo
 // Offered lists the tools in scope that a user with these claims may set off, of each name the
 // one that fires. Of more than settings.llm.mostTools it lists those that the text has
 // something in common with. The catch-all is not among them: it is no tool for a model. The zone
-// is where the session's user is; empty where nobody has said it.
+// is where the session's user is; empty if nobody has said it.
 func (sc *Scopes) Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) (found []matcher.Candidate, zone string, err error) {
 	s, err := sc.loadScope(ctx, appID, sessionID)
 	if err != nil {

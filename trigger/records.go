@@ -160,7 +160,7 @@ func (r *Records) join(ctx context.Context, appID string, list []*storedTrigger)
 
 // NextAttempt is the attempt at a call that is under way, or comes next.
 type NextAttempt struct {
-	Number   int // from 1; 0 where there is none
+	Number   int // from 1; 0 if there is none
 	UnderWay bool
 	Due      time.Time // of one that is not under way
 }

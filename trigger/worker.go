@@ -170,7 +170,7 @@ func (e *Engine) dispatch(ctx context.Context, lanes []ledger.Lane) {
 	}
 }
 
-// start starts a worker for a member, unless it has one; false where there is no slot.
+// start starts a worker for a member, unless it has one; false if there is no slot.
 func (e *Engine) start(ctx context.Context, l ledger.Lane, member string) bool {
 	name := string(l.Kind) + "/" + l.App + "/" + member
 	if _, busy := e.busy.LoadOrStore(name, true); busy {

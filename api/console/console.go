@@ -151,7 +151,7 @@ func Doors() (all []door.Needs) {
 		needs := door.Needs{Surface: door.Console, Operation: pattern, Open: opens[path]}
 		switch {
 		case path == "":
-			continue // what is answered where there is no page
+			continue // what is answered if there is no page
 		case method == http.MethodPost && needs.Open:
 			needs.Body, needs.Bounds = maxSignIn, "who guesses pauses"
 		case method == http.MethodPost:

@@ -133,7 +133,7 @@ func (v *visit) conversation(session, message string) (*conversation, error) {
 	return shown, nil
 }
 
-// explanation reads why a message came out as it did; where there is none, it says why.
+// explanation reads why a message came out as it did; if there is none, it says why.
 func (v *visit) explanation(session string, of trigger.Entry) (*explain.Explanation, string, error) {
 	if of.Actor != matcher.ActorUser {
 		return nil, "What an agent says is kept in the history and matched against nothing.", nil
@@ -169,7 +169,7 @@ func (v *visit) history(session string) ([]trigger.Entry, error) {
 	}
 }
 
-// choose finds a message, or else the last one of the user; -1 where there is none.
+// choose finds a message, or else the last one of the user; -1 if there is none.
 func choose(entries []trigger.Entry, message string) int {
 	last := -1
 	for i, entry := range entries {

@@ -46,7 +46,7 @@ func readChat(text []byte) (*chat, error) {
 	return c, nil
 }
 
-// member is where a member of an object stands; nothing where there is none.
+// member is where a member of an object stands; nothing if there is none.
 func (c *chat) member(of span, name string) (value span) {
 	_, _ = members(c.text, of.from, func(found []byte, at span) { // what is no object has none
 		if string(found[1:len(found)-1]) == name {

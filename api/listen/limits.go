@@ -110,7 +110,7 @@ func readAsked(body []byte) (demand, error) {
 	return of, nil
 }
 
-// countIn reads a number from 1; 0 where there is none, or null.
+// countIn reads a number from 1; 0 if there is none, or null.
 func countIn(value []byte) (int64, error) {
 	if len(value) == 0 || string(value) == "null" {
 		return 0, nil

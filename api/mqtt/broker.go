@@ -51,7 +51,7 @@ func (s *Server) join(ctx context.Context, appID string) (*broker, error) {
 	return b, nil
 }
 
-// enter counts one more client of the app's broker, which is made where there is none; nil
+// enter counts one more client of the app's broker, which is made if there is none; nil
 // where that is nil too.
 func (s *Server) enter(appID string, made *broker) *broker {
 	s.mu.Lock()
@@ -87,7 +87,7 @@ func (s *Server) forget(b *broker) {
 }
 
 // feed hands the events of the app to its broker. Where it was too slow for them it goes on behind
-// the last one that it got; where there are no more its clients have to connect again, since they
+// the last one that it got; if there are no more its clients have to connect again, since they
 // would hear nothing.
 func (s *Server) feed(ctx context.Context, b *broker, events <-chan effect.Published, after uint64) {
 	defer close(b.ended)

@@ -57,7 +57,7 @@ func (c *chat) showMatch(match trigger.Match) {
 }
 
 // heldNote says what a trigger waits for, and what can be done until then; of a duplicate,
-// which one stands for it. It is empty where there is no more to say.
+// which one stands for it. It is empty if there is no more to say.
 func heldNote(match trigger.Match) string {
 	switch {
 	case match.State == trigger.StateConfirming && match.ExpiresAt != nil:

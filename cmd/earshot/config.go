@@ -231,7 +231,7 @@ func (c *config) level() (slog.Level, error) {
 	return level, nil
 }
 
-// logger returns a logger at the configured level, of JSON lines where there is no screen.
+// logger returns a logger at the configured level, of JSON lines if there is no screen.
 func (c *config) logger(out io.Writer) *slog.Logger {
 	level, _ := c.level() // was checked
 	if c.screen != nil {

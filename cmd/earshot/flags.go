@@ -128,7 +128,7 @@ const maxCredentialFile = 64 << 10
 
 // handedOver is the value of an environment variable, or for a credential the content of the file
 // that the variable NAME_FILE names, without the end of its line: as containers and systemd hand
-// credentials on. Empty where there is neither.
+// credentials on. Empty if there is neither.
 func handedOver(name string, flag *pflag.Flag, lookup func(string) (string, bool)) (string, error) {
 	value, _ := lookup(name)
 	path, _ := lookup(name + "_FILE")

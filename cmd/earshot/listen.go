@@ -114,7 +114,7 @@ func (l *subscriber) checked() ([]nats.Option, error) {
 	return l.login.Options()
 }
 
-// askTimeout bounds asking the service where NATS is: where there is none, that is no fault.
+// askTimeout bounds asking the service where NATS is: if there is none, that is no fault.
 const askTimeout = 2 * time.Second
 
 // address is the URL of NATS: the given one, else that of an earshot dev, else NATS's own.

@@ -186,7 +186,7 @@ func TestMasterThatWritesWhenItIsCutOffIsWarnedOfOrRefused(t *testing.T) {
 	require.Zero(t, w.serve("--strict-redis").stop())
 }
 
-// TestMessageThatReplicasDoNotHaveIsAnswered503 asks for a replica where there is none
+// TestMessageThatReplicasDoNotHaveIsAnswered503 asks for a replica if there is none
 // at first.
 func TestMessageThatReplicasDoNotHaveIsAnswered503(t *testing.T) {
 	t.Parallel()

@@ -110,7 +110,7 @@ func parse(args []string) (options, error) {
 // long tells the long form from the short one.
 func (o options) long() bool { return o.kills > 0 || o.duration > 0 }
 
-// withEras chooses eras by their names, separated by commas; all where there are none.
+// withEras chooses eras by their names, separated by commas; all if there are none.
 func (o options) withEras(names string) (options, error) {
 	o.eras = nil
 	all := eras(o)

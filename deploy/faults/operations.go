@@ -105,7 +105,7 @@ func (s *speaker) sayIn(ctx context.Context, session, expects, text string, orde
 	}, http.MethodPost, header...)
 }
 
-// fire sets a tool off without the model; in the app where there is no session.
+// fire sets a tool off without the model; in the app if there is no session.
 func (s *speaker) fire(ctx context.Context, session, tool string) *operation {
 	return s.fireAs(ctx, s.dice, session, tool, `{"day":"monday"}`, session != "")
 }

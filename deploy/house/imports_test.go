@@ -53,7 +53,7 @@ func TestAdaptersAreKnownToTheWiringAlone(t *testing.T) {
 	}
 }
 
-// adapterOf is the adapter that a package belongs to, empty where there is none.
+// adapterOf is the adapter that a package belongs to, empty if there is none.
 func adapterOf(pkg string) string {
 	for _, adapter := range adapters {
 		if pkg == adapter || strings.HasPrefix(pkg, adapter+"/") {

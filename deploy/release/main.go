@@ -36,7 +36,7 @@ const everywhere = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/am
 // options are what was asked for.
 type options struct {
 	version   string // v1.2.3; empty: the tag of the commit, or its name
-	commit    string // where there is no history to read it from
+	commit    string // if there is no history to read it from
 	date      string // likewise
 	out       string // folder
 	platforms string

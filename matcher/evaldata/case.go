@@ -35,7 +35,7 @@ type Case struct {
 	// words, if the data says so.
 	Grounded []string
 	// Unfinished is a call that the messages begin and that lacks required values;
-	// nil where there is none.
+	// nil if there is none.
 	Unfinished *Call
 	// Contradiction says why what is expected cannot be had with these tools; empty
 	// where it can.
@@ -54,7 +54,7 @@ type Call struct {
 	Values map[string]any
 }
 
-// Reply is the answer of a model that makes the calls; text where there are none.
+// Reply is the answer of a model that makes the calls; text if there are none.
 func Reply(t testing.TB, calls ...Call) llmtest.Reply {
 	t.Helper()
 	if len(calls) == 0 {

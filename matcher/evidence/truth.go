@@ -64,7 +64,7 @@ func (s *search) statement(i int, topic map[string]bool) (said bool, found span,
 }
 
 // about is the end of the stretch from a word of the topic on that has at least half of it;
-// the word itself where there is none.
+// the word itself if there is none.
 func (r reader) about(first int, topic map[string]bool) (end int) {
 	const near = 5
 	if !topic[r.Words[first].Stem] {

@@ -44,7 +44,7 @@ type wish struct {
 	said   string // the words that ask for it
 }
 
-// hear finds the calls that the message asks for, and says why where there are none, as the end
+// hear finds the calls that the message asks for, and says why if there are none, as the end
 // of "Nothing fired: …". What only goes on with what was begun or done is looked for first: such
 // a message has few words, and would else be compared with tools that it does not speak of.
 func (h *hearing) hear() ([]wish, string) {

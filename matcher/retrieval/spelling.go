@@ -39,7 +39,7 @@ func (s Scope) Spelled(words []text.Word) []text.Word {
 }
 
 // spelled returns the stem that the most tools know of those that are an error away from one
-// that no tool knows; empty where there is none.
+// that no tool knows; empty if there is none.
 func (s Scope) spelled(stem string) (best string) {
 	most := 0
 	for _, p := range s.parts {

@@ -313,7 +313,7 @@ var spokenIn = sync.OnceValue(func() map[string]uint {
 })
 
 // LanguageOf returns the code of the language that most of a text's grammar words are of; a
-// word of two languages counts half for each. It is empty where there is no such word, and
+// word of two languages counts half for each. It is empty if there is no such word, and
 // the first of the languages where there are as many of another.
 func LanguageOf(text string) string {
 	scores, best := make([]float64, len(languages)), 0

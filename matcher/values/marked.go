@@ -27,7 +27,7 @@ type taught struct {
 	values   [][]text.Word // in the words that were marked
 	surfaces []string      // the same as they were written
 	// left and right are the words beside the values, articles left out; atStart, atEnd or
-	// atValue where there is no word of the example's own.
+	// atValue if there is no word of the example's own.
 	left, right map[string]bool
 	// before are the two words before a value, joined by a space.
 	before  map[string]bool

@@ -91,7 +91,7 @@ func (f List) Listed() (listed List, more int) {
 	return f, more
 }
 
-// Err returns the faults as an error, or nil where there are none.
+// Err returns the faults as an error, or nil if there are none.
 func (f List) Err() error {
 	if len(f) == 0 {
 		return nil

@@ -274,7 +274,7 @@ func (d *Definition) textAt(pointer string) string {
 	return value
 }
 
-// All joins the faults of Read with those of Check; nil where there are none.
+// All joins the faults of Read with those of Check; nil if there are none.
 func (s *Set) All(read error) error {
 	var faults, more Faults
 	if errors.As(read, &faults); read != nil && faults == nil {

@@ -23,7 +23,7 @@ type jsonReader struct {
 	faults  *Faults
 }
 
-// readJSON returns the value of a JSON file, or nil where there is none.
+// readJSON returns the value of a JSON file, or nil if there is none.
 func readJSON(source string, env *environment, faults *Faults) *node {
 	r := &jsonReader{decoder: json.NewDecoder(strings.NewReader(source)), source: source, at: newCursor(env.file), env: env, faults: faults}
 	r.decoder.UseNumber()

@@ -26,7 +26,7 @@ type OpenAPIOptions struct {
 	Name string
 	// BaseURL is where the API is; the first of the document's servers where it is empty.
 	BaseURL string
-	// Paths are how the paths begin of which operations are taken; all where there are none.
+	// Paths are how the paths begin of which operations are taken; all if there are none.
 	Paths []string
 }
 

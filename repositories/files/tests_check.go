@@ -67,7 +67,7 @@ type testCheck struct {
 	complete bool
 }
 
-// tool finds a tool that the test names; nil where there is none, or it may be elsewhere.
+// tool finds a tool that the test names; nil if there is none, or it may be elsewhere.
 func (t testCheck) tool(at position, name string) *repositories.Tool {
 	tool := t.tools[name]
 	if tool == nil && t.complete && !t.missing[kindTool+" "+name] {

@@ -16,7 +16,7 @@ import (
 // Redis Cluster. The number is stored in Redis; a replica with another is refused.
 const Partitions = 64
 
-// NoSession stands for the session where there is none, in subjects and in keys.
+// NoSession stands for the session if there is none, in subjects and in keys.
 const NoSession = "_"
 
 // Keys builds the names of one app's keys in Redis. No other code builds names of keys.
@@ -247,7 +247,7 @@ func every(key func(Keys) string) []string {
 	return names
 }
 
-// OrNone is the session, or NoSession where there is none.
+// OrNone is the session, or NoSession if there is none.
 func OrNone(sessionID string) string {
 	if sessionID == "" {
 		return NoSession

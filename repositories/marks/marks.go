@@ -98,7 +98,7 @@ func (p *parser) mark() bool {
 }
 
 // name reads the name of a parameter, between parentheses; one that has parentheses of its own
-// has them in pairs. The end is -1 where there is none.
+// has them in pairs. The end is -1 if there is none.
 func (p *parser) name(at int) (name string, end int) {
 	if at >= len(p.given) || p.given[at] != '(' {
 		return "", -1

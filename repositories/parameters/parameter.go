@@ -124,7 +124,7 @@ type Parameter struct {
 	Type string
 	// Required says that a call without it cannot be made; false with a default.
 	Required bool
-	// Default is used where no value is given; nil where there is none.
+	// Default is used where no value is given; nil if there is none.
 	Default any
 	// Allowed are the allowed values where all of them are literal, else nil.
 	Allowed []any

@@ -22,7 +22,7 @@ func TestServerDiesWithAKilledTestProcess(t *testing.T) {
 		_, _ = os.Stdout.WriteString("\naddr " + redistest.Run(t).Addr() + "\n")
 		select {} // until killed
 	}
-	redistest.Run(t) // skips where there is no redis-server
+	redistest.Run(t) // skips if there is no redis-server
 	parent := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 	parent.Env = append(os.Environ(), envOrphan+"=1", "TMPDIR="+t.TempDir()) // it cannot clean up
 	output, err := parent.StdoutPipe()

@@ -75,7 +75,7 @@ func (l Violation) Text(document any) string {
 	return fault.Show(ValueAt(document, l.At)) + " " + l.Detail
 }
 
-// ValueAt returns the value in a place, or nil where there is none.
+// ValueAt returns the value in a place, or nil if there is none.
 func ValueAt(value any, at []string) any {
 	for _, token := range at {
 		switch container := value.(type) {

@@ -161,7 +161,7 @@ func (c jwtClaims) token() AccessToken {
 }
 
 // Granted looks for the module that an access token was given for. The error is
-// repositories.ErrNotFound where there is none of that id that is the same. What it finds may be
+// repositories.ErrNotFound if there is none of that id that is the same. What it finds may be
 // keyFresh old.
 func (a *appReads) Granted(ctx context.Context, appID, moduleID string, same func(repositories.Module) bool) error {
 	read := func() (*repositories.App, error) {

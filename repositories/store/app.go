@@ -185,7 +185,7 @@ func (w *appWrites) lookForUse(ctx context.Context, appID string, sessions []str
 	return nil
 }
 
-// appAsStored returns the app; an empty one without a revision where there is none.
+// appAsStored returns the app; an empty one without a revision if there is none.
 func (w *appWrites) appAsStored(ctx context.Context, appID string) (*repositories.App, error) {
 	app, err := w.appReads.App(ctx, appID)
 	if errors.Is(err, repositories.ErrNotFound) {

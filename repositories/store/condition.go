@@ -38,7 +38,7 @@ type AppChange struct {
 	AppID string
 	On    Condition
 	// To makes the next state out of the one that is there, which it must not change: an
-	// empty app without a Revision where there is none. It is called again where somebody
+	// empty app without a Revision if there is none. It is called again where somebody
 	// else wrote in between.
 	To func(there *repositories.App) (*repositories.App, error)
 	// Force lets the app lose modules and sources that tools name.

@@ -155,7 +155,7 @@ func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked Reposito
 }
 
 // forChange returns the app and the repository as it stands, of which the change may be
-// made; where there is none, an empty one without a revision.
+// made; if there is none, an empty one without a revision.
 func (r *repositoryRecords) forChange(ctx context.Context, asked RepositoryChange) (*repositories.App, *repositories.Repository, error) {
 	app, err := r.appReads.App(ctx, asked.Scope.AppID)
 	if err != nil {

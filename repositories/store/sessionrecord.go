@@ -220,7 +220,7 @@ func readSession(appID, sessionID string, fields []string) (*repositories.Sessio
 	return session, nil
 }
 
-// timeOf reads a time (ms) that a script wrote; the zero time where there is none.
+// timeOf reads a time (ms) that a script wrote; the zero time if there is none.
 func timeOf(text string) time.Time {
 	ms, err := strconv.ParseFloat(text, 64)
 	if err != nil {

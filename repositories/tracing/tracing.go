@@ -21,7 +21,7 @@ const Scope = "earshot"
 // Tracer begins spans. A nil one begins none.
 type Tracer struct{ tracer trace.Tracer }
 
-// New returns the tracer of a provider; nil where there is none.
+// New returns the tracer of a provider; nil if there is none.
 func New(provider trace.TracerProvider) *Tracer {
 	if provider == nil {
 		return nil
@@ -80,7 +80,7 @@ func Fail(span trace.Span, fault string) {
 }
 
 // Parent writes the place of the span as others go on with it (W3C Trace Context), or otherwise
-// where there is none.
+// if there is none.
 func Parent(span trace.Span, otherwise string) string {
 	if !span.SpanContext().IsValid() {
 		return otherwise
@@ -88,7 +88,7 @@ func Parent(span trace.Span, otherwise string) string {
 	return Of(trace.ContextWithSpan(context.Background(), span))
 }
 
-// Of writes the place of ctx's span; empty where there is none.
+// Of writes the place of ctx's span; empty if there is none.
 func Of(ctx context.Context) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)

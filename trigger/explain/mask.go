@@ -58,7 +58,7 @@ func (m mask) value(value any) any {
 // hidden collects texts that are to be masked.
 type hidden []string
 
-// replacer returns what masks them all, the longest first; none where there are none.
+// replacer returns what masks them all, the longest first; none if there are none.
 func (h hidden) replacer() mask {
 	if len(h) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 const maxClaims = 5
 
 // accept stores a message, or finds what became of it, and takes the lease of its
-// turn where nobody has it. With an empty message it claims a turn that is there. In
+// turn if nobody has it. With an empty message it claims a turn that is there. In
 // the same round trip it reads all that the matcher needs. The history begins where
 // matcher.HistoryStart has it begin.
 //

@@ -72,7 +72,7 @@ end
 //	     outbox, effect of the reply's event, over, then the ledger
 //	ARGV 1 appId, 2 member of the outboxes, 3 token, 4 token of who goes on with the outbox
 //	     ('' for anybody), 5 lease of an outbox (ms), 6 how long a record is kept (ms),
-//	     7 messageId, 8 answer ('' where there is none yet), 9 reply (JSON), 10 event of the
+//	     7 messageId, 8 answer ('' if there is none yet), 9 reply (JSON), 10 event of the
 //	     reply (JSON of an Entry, '' for none), then of each firing triggerId, the states
 //	     (JSON) of event and emitter, and attempts
 //	=>   ok, or lost where the batch is not there any more or is another's, with holds, 1

@@ -225,7 +225,7 @@ func (l *Ledger) DraftExplained(ctx context.Context, t Turn) (string, error) {
 //
 //	KEYS app, turns, draft, closed
 //	ARGV messageId, token, how long it is remembered (ms)
-//	=>   ok, noapp, decided where the message is accepted, or gone where there is none
+//	=>   ok, noapp, decided where the message is accepted, or gone if there is none
 var retract = keyspace.NewFreeingScript(TurnLua, lifeLua, `
 local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
 if not app[1] then return 'noapp' end
@@ -240,7 +240,7 @@ return 'ok'
 `)
 
 // RetractDraft takes a draft back. It returns NoApp, Decided where the message is accepted
-// already, or Gone where there is none.
+// already, or Gone if there is none.
 func (l *Ledger) RetractDraft(ctx context.Context, t Turn, token string) (Status, error) {
 	k := t.keys()
 	crash.At(crash.RetractBefore)

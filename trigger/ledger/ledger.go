@@ -100,7 +100,7 @@ func (l *Ledger) app(ctx context.Context, k keyspace.Keys) (AppFields, error) {
 	return AppFields{Version: fields[0], Revision: fields[1], Record: fields[2], Repositories: own.Val()}, nil
 }
 
-// keepAnswer stores an answer where there is none yet: all who ask get the same one.
+// keepAnswer stores an answer if there is none yet: all who ask get the same one.
 // What was deleted since is not made again, nor is it kept beside what has its name now.
 //
 //	KEYS turns, or a trigger

@@ -111,7 +111,7 @@ func sourceOf(app *repositories.App, tool *repositories.Tool) (repositories.Sour
 }
 
 // Apps finds the app that a call belongs to. Its errors wrap repositories.ErrNotFound
-// where there is none.
+// if there is none.
 type Apps interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)
 }

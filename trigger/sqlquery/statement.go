@@ -16,7 +16,7 @@ import (
 type statement struct {
 	text string
 	// names and values of what is bound, in the order of the tool's parameters; nil
-	// where there is no value.
+	// if there is no value.
 	names  []string
 	values []any
 	// pasted are the values that stand in the text itself.

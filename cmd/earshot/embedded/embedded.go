@@ -193,7 +193,7 @@ func (l *natsLog) Fatalf(format string, args ...any) {
 	}
 }
 
-// fatal returns the first reason why the server cannot run, nil where there is none.
+// fatal returns the first reason why the server cannot run, nil if there is none.
 func (l *natsLog) fatal() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

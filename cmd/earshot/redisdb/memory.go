@@ -13,7 +13,7 @@ import (
 )
 
 // Memory returns how many bytes a Redis holds that count towards its maxmemory, and this limit,
-// zero where there is none. Of a cluster they are those of the master that is fullest: one
+// zero if there is none. Of a cluster they are those of the master that is fullest: one
 // that is full refuses what belongs to it. The error is that of a Redis that does not answer,
 // or does not let its user read INFO.
 func Memory(ctx context.Context, db *keyspace.DB) (used, limit int64, err error) {

@@ -132,7 +132,7 @@ type Entry struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 	// The tools that it called for and that did not fire.
 	Rejected []Rejected `json:"rejected,omitempty"`
-	// The reply to it, as in its answer; missing where there is none.
+	// The reply to it, as in its answer; missing if there is none.
 	Reply json.RawMessage `json:"reply,omitempty"`
 	// json where the reply is a result that is no text; missing for a text.
 	ReplyType string `json:"replyType,omitempty"`

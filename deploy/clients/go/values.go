@@ -143,8 +143,8 @@ func spoken(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// Text is the reply for people: a text as it is, a result as JSON, empty where there is none.
+// Text is the reply for people: a text as it is, a result as JSON, empty if there is none.
 func (a *Answer) Text() string { return spoken(a.Reply) }
 
-// Text is the result for people: a text as it is, anything else as JSON, empty where there is none.
+// Text is the result for people: a text as it is, anything else as JSON, empty if there is none.
 func (c *CallState) Text() string { return spoken(c.Result) }

@@ -181,7 +181,7 @@ func pack(v vector) []byte {
 	return packed
 }
 
-// unpack reads a packed vector; nil where there is none.
+// unpack reads a packed vector; nil if there is none.
 func unpack(packed []byte) vector {
 	if len(packed) == 0 || len(packed)%4 != 0 {
 		return nil

@@ -166,7 +166,7 @@ func sharesPiece(word, key string) bool {
 }
 
 // retryInfo reads the pause that Google's APIs name in the body of a refusal instead of
-// a header (google.rpc.RetryInfo); zero where there is none.
+// a header (google.rpc.RetryInfo); zero if there is none.
 func retryInfo(body []byte) time.Duration {
 	var refused struct {
 		Error struct {

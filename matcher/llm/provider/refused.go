@@ -64,7 +64,7 @@ var (
 )
 
 // spared returns the name of what a refusal is about and what the request can do without;
-// the empty string where there is none. It is the parameter that the error names, else the
+// the empty string if there is none. It is the parameter that the error names, else the
 // first word of its message that is in the request under that name.
 func (t *Transport) spared(refused error, request []byte) string {
 	var bad *badRequest

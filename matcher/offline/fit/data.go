@@ -14,7 +14,7 @@ type set struct {
 	tools    []tool
 	said     map[string][]string // by tool
 	none     []string            // what calls for none of the tools
-	examples map[string][]string // by tool, others than its own; nil where there are none
+	examples map[string][]string // by tool, others than its own; nil if there are none
 }
 
 // tool is a tool of a set.
