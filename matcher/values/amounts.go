@@ -9,7 +9,7 @@ import (
 
 // readAmounts gives each parameter with a unit the one amount that converts to it. The words
 // of a range and of a denial are left to nobody.
-func (r *filler) readAmounts() {
+func (r numberReader) readAmounts() {
 	counted := r.slots(func(s *slot) bool { return s.Unit != nil && isNumeric(s) })
 	for _, s := range counted {
 		rivals := slices.ContainsFunc(counted, func(other *slot) bool { return other != s && r.amountsOf(other) > 0 })
@@ -20,10 +20,10 @@ func (r *filler) readAmounts() {
 }
 
 // amountsOf is how many amounts convert to the slot's unit.
-func (r *filler) amountsOf(s *slot) int { return len(r.amounts(s)) }
+func (r numberReader) amountsOf(s *slot) int { return len(r.amounts(s)) }
 
 // amounts are those that convert to the slot's unit, and name one.
-func (r *filler) amounts(s *slot) []quantity.Amount {
+func (r numberReader) amounts(s *slot) []quantity.Amount {
 	var fit []quantity.Amount
 	for _, one := range s.Unit.Amounts(r.Source) {
 		first, end := r.Within(one.From, one.To)
@@ -39,7 +39,7 @@ func (r *filler) amounts(s *slot) []quantity.Amount {
 }
 
 // amount fills the slot, if its rules let the number through.
-func (r *filler) amount(s *slot, said quantity.Amount) {
+func (r numberReader) amount(s *slot, said quantity.Amount) {
 	if number := s.Unit.Numbers(said)[0]; s.takes(number) {
 		first, end := r.Within(said.From, said.To)
 		r.fill(s, number, first, end)
@@ -47,7 +47,7 @@ func (r *filler) amount(s *slot, said quantity.Amount) {
 }
 
 // take leaves the words from first to before end to no value.
-func (r *filler) take(first, end int) {
+func (r numberReader) take(first, end int) {
 	for i := first; i < end; i++ {
 		r.taken[i] = true
 	}
@@ -55,7 +55,7 @@ func (r *filler) take(first, end int) {
 
 // barely returns the figures that can be the slot's number as they are: where it has a unit,
 // none that stands with a unit, is of a range, or is denied.
-func (r *filler) barely(s *slot, figures []moment.Reading) []moment.Reading {
+func (r numberReader) barely(s *slot, figures []moment.Reading) []moment.Reading {
 	figures = r.exact(s, figures)
 	if s.Unit == nil {
 		return figures

@@ -19,7 +19,7 @@ type mention struct {
 
 // readAllowed fills parameters with allowed values that occur literally in the text. If two
 // of them do, the choice is open and nothing is filled.
-func (r *filler) readAllowed() {
+func (r choiceReader) readAllowed() {
 	for _, s := range r.byNeed() {
 		if len(s.Allowed) == 0 || isNumeric(s) && len(s.Aliases) == 0 || s.Type == "boolean" || s.Type == "array" {
 			continue
@@ -37,7 +37,7 @@ func (r *filler) readAllowed() {
 
 // byNeed returns the open slots, the required ones first: where two parameters take the
 // same words, the one that cannot do without them gets them.
-func (r *filler) byNeed() []*slot {
+func (r choiceReader) byNeed() []*slot {
 	ordered := append([]*slot(nil), r.open...)
 	sort.SliceStable(ordered, func(i, j int) bool { return ordered[i].Required && !ordered[j].Required })
 	return ordered
@@ -45,7 +45,7 @@ func (r *filler) byNeed() []*slot {
 
 // mentions finds the distinct values that the text has, longer ones before those that
 // are part of them.
-func (r *filler) mentions(s *slot, allowed []any) []mention {
+func (r choiceReader) mentions(s *slot, allowed []any) []mention {
 	keys := make(map[any][]text.Word, len(allowed))
 	var ordered []any
 	for _, value := range allowed {
@@ -74,7 +74,7 @@ func (r *filler) mentions(s *slot, allowed []any) []mention {
 }
 
 // find looks for the words of a value outside the words that are used, and uses them.
-func (r *filler) find(s *slot, value any, words []text.Word, used []bool) (mention, bool) {
+func (r choiceReader) find(s *slot, value any, words []text.Word, used []bool) (mention, bool) {
 	for first := 0; len(words) > 0 && first+len(words) <= len(r.Words); first++ {
 		end := first + len(words)
 		if !r.same(first, words) || !r.free(first, end) || used[first] || !r.meant(s, value, first, end) {
@@ -88,7 +88,7 @@ func (r *filler) find(s *slot, value any, words []text.Word, used []bool) (menti
 	return mention{}, false
 }
 
-func (r *filler) same(first int, words []text.Word) bool {
+func (r choiceReader) same(first int, words []text.Word) bool {
 	for i, w := range words {
 		if here := r.Words[first+i]; text.Singular(here.Norm) != text.Singular(w.Norm) {
 			return false
@@ -100,7 +100,7 @@ func (r *filler) same(first int, words []text.Word) bool {
 // meant reports whether the words from first to before end stand for the value: they are not
 // denied, and a single letter, or a word such as "on", that is all of it is named or written
 // as the value is.
-func (r *filler) meant(s *slot, value any, first, end int) bool {
+func (r choiceReader) meant(s *slot, value any, first, end int) bool {
 	if first > 0 && r.Words[first-1].Is(text.Denials) && strings.TrimSpace(r.Gap(first-1)) == "" {
 		return false
 	}
@@ -127,7 +127,7 @@ func (s *slot) ends(w text.Word) bool {
 
 // readBooleans fills parameters that the text names: "with breakfast", "no pets",
 // "refundable: yes".
-func (r *filler) readBooleans() {
+func (r choiceReader) readBooleans() {
 	for _, s := range r.slots(func(s *slot) bool { return s.Type == "boolean" }) {
 		if value, first, end, ok := r.truth(s); ok {
 			r.fill(s, value, first, end)
@@ -135,7 +135,7 @@ func (r *filler) readBooleans() {
 	}
 }
 
-func (r *filler) truth(s *slot) (value bool, first, end int, ok bool) {
+func (r choiceReader) truth(s *slot) (value bool, first, end int, ok bool) {
 	topic := r.topic(s)
 	if !r.speaksOf(topic) {
 		return false, 0, 0, false
@@ -156,7 +156,7 @@ func (r *filler) truth(s *slot) (value bool, first, end int, ok bool) {
 }
 
 // answer reads the yes or no after the word: "refundable: yes".
-func (r *filler) answer(i int) (value, ok bool) {
+func (r choiceReader) answer(i int) (value, ok bool) {
 	if i+1 >= len(r.Words) {
 		return false, false
 	}
@@ -165,7 +165,7 @@ func (r *filler) answer(i int) (value, ok bool) {
 }
 
 // denied reports whether one of the two words before says no.
-func (r *filler) denied(i int) bool {
+func (r choiceReader) denied(i int) bool {
 	for j := max(0, i-2); j < i; j++ {
 		if r.Words[j].Is(text.Denials) && !strings.ContainsAny(r.Gap(j), ",.;!?") {
 			return true
@@ -176,7 +176,7 @@ func (r *filler) denied(i int) bool {
 
 // topic returns the words that a boolean is about: for hasLiveMusic, live and music. The
 // tool's own name says nothing about its parameters.
-func (r *filler) topic(s *slot) map[string]bool {
+func (r choiceReader) topic(s *slot) map[string]bool {
 	found := map[string]bool{}
 	for _, w := range s.name {
 		if !w.Is(text.BooleanWords, text.StopWords) && !r.name[w.Stem] {
@@ -187,7 +187,7 @@ func (r *filler) topic(s *slot) map[string]bool {
 }
 
 // speaksOf reports whether the text has at least half of the topic's words.
-func (r *filler) speaksOf(topic map[string]bool) bool {
+func (r choiceReader) speaksOf(topic map[string]bool) bool {
 	said := map[string]bool{}
 	for _, w := range r.Words {
 		if topic[w.Stem] {

@@ -65,7 +65,7 @@ func shapeOf(code string) string {
 
 // readCodes fills the one slot for a code with the one code that the text has: written with
 // letters and digits, or in digits, or digit by digit in words.
-func (r *filler) readCodes() {
+func (r codeReader) readCodes() {
 	slots := r.slots(func(s *slot) bool { return s.code })
 	if len(slots) > 1 {
 		slots = r.required(slots)
@@ -86,7 +86,7 @@ func (r *filler) readCodes() {
 }
 
 // codes finds what may be the slot's code.
-func (r *filler) codes(s *slot) []mention {
+func (r codeReader) codes(s *slot) []mention {
 	var found []mention
 	moments := slices.Concat(r.Dates(), r.Clocks())
 	for i := 0; i < len(r.Words); {
@@ -104,12 +104,12 @@ func (r *filler) codes(s *slot) []mention {
 	return found
 }
 
-func (r *filler) deniedBefore(i int) bool {
+func (r codeReader) deniedBefore(i int) bool {
 	return i > 0 && text.Denials.Has(r.At(i-1)) && strings.TrimSpace(r.Gap(i-1)) == ""
 }
 
 // codeAt reads the code that begins at word i.
-func (r *filler) codeAt(s *slot, i int) (mention, bool) {
+func (r codeReader) codeAt(s *slot, i int) (mention, bool) {
 	if end := r.joined(i); r.lettered(i, end) {
 		return mention{r.Surface(i, end), i, end}, true
 	}
@@ -122,7 +122,7 @@ func (r *filler) codeAt(s *slot, i int) (mention, bool) {
 
 // lettered reports whether the words are one code of letters and digits, and no time, ordinal
 // or amount.
-func (r *filler) lettered(first, end int) bool {
+func (r codeReader) lettered(first, end int) bool {
 	said := r.Surface(first, end)
 	letters, digits := strings.ContainsFunc(said, unicode.IsLetter), strings.ContainsFunc(said, unicode.IsDigit)
 	return letters && digits && len(said) >= shortestCode && !text.StartsWithDigit(r.At(first)) && codeForm.MatchString(said)
@@ -132,7 +132,7 @@ var codeForm = regexp.MustCompile(`^\pL{1,5}[-_/.]?[\pL\d]*\d[\pL\d]*(?:[-_/.][\
 
 // digits reads a run of digits: in figures, or in words for digits and for numbers of two of
 // them, as "four seven one one", "forty-seven eleven". end is i for none.
-func (r *filler) digits(i int) (digits string, end int) {
+func (r codeReader) digits(i int) (digits string, end int) {
 	if w := r.Surface(i, i+1); strings.Trim(w, "0123456789") == "" && (len(w) > 1 || len(r.At(i+1)) != 1) {
 		if i > 0 && tight[r.Gap(i-1)] || r.joined(i) > i+1 {
 			return "", i // a part of something else
@@ -156,7 +156,7 @@ func (r *filler) digits(i int) (digits string, end int) {
 }
 
 // spoken reads one number under a hundred in words: the longest that there is.
-func (r *filler) spoken(i int) (digits string, end int) {
+func (r codeReader) spoken(i int) (digits string, end int) {
 	switch r.At(i) {
 	case "oh":
 		return "0", i + 1
@@ -180,7 +180,7 @@ func (r *filler) spoken(i int) (digits string, end int) {
 
 // alone reports whether digits stand for themselves: no unit, sign or noun makes them an
 // amount.
-func (r *filler) alone(first, end int) bool {
+func (r codeReader) alone(first, end int) bool {
 	from, to := r.Words[first].Start, r.Words[end-1].End
 	said := r.Amounts()
 	if slices.ContainsFunc(said, func(one quantity.Amount) bool { return one.From < to && from < one.To && (!one.Bare() || one.Denied) }) {
@@ -194,7 +194,7 @@ func (r *filler) alone(first, end int) bool {
 
 // codeNamed reports whether what stands before a number names the slot or the tool: "ticket
 // 5123".
-func (r *filler) codeNamed(s *slot, i int) bool {
+func (r codeReader) codeNamed(s *slot, i int) bool {
 	for i > 0 && (text.LinkingWords.Has(r.At(i-1)) || text.PlaceholderWords.Has(r.At(i-1))) {
 		i--
 	}
@@ -202,7 +202,7 @@ func (r *filler) codeNamed(s *slot, i int) bool {
 }
 
 // readSpokenNumbers fills a number that is called a code with the digits of it, said one by one.
-func (r *filler) readSpokenNumbers() {
+func (r codeReader) readSpokenNumbers() {
 	slots := r.slots(func(s *slot) bool {
 		return isNumeric(s) && len(s.Allowed) == 0 && s.Unit == nil && s.namedBy(codeNames) && !countsSome(text.Identifier(s.Name))
 	})

@@ -16,7 +16,7 @@ func longestFirst(values [][]text.Word) [][]text.Word {
 
 // readKnown fills free strings with values that were marked in an example, where the text
 // has one of them. A word that the examples also say outside of marks may be no value here.
-func (r *filler) readKnown() {
+func (r nameReader) readKnown() {
 	for _, s := range r.taughtSlots() {
 		var found []mention
 		used := make([]bool, len(r.Words))
@@ -37,7 +37,7 @@ func (r *filler) readKnown() {
 }
 
 // ofAnother reports whether the word before brings values of another parameter and none of this.
-func (r *filler) ofAnother(s *slot, first int) bool {
+func (r nameReader) ofAnother(s *slot, first int) bool {
 	left, _ := (sentence{text: r.Source, words: r.Words, taken: r.taken}).leftOf(first)
 	if s.taught.left[left] {
 		return false
@@ -53,14 +53,14 @@ func (r *filler) ofAnother(s *slot, first int) bool {
 }
 
 // whole reports whether a mention is not a part of a longer name.
-func (r *filler) whole(m mention) bool {
+func (r nameReader) whole(m mention) bool {
 	before := m.first > 0 && r.Capital(m.first-1) && r.Capital(m.first) && m.first > 1 && strings.TrimSpace(r.Gap(m.first-1)) == ""
 	after := m.end < len(r.Words) && r.Capital(m.end) && strings.TrimSpace(r.Gap(m.end-1)) == ""
 	return !before && !after
 }
 
 // taughtSlots are the open free strings of which values are marked.
-func (r *filler) taughtSlots() []*slot {
+func (r nameReader) taughtSlots() []*slot {
 	if r.lesson == nil {
 		return nil
 	}
@@ -99,7 +99,7 @@ func sameWords(a, b []text.Word) bool {
 
 // readCued fills free strings that stand between two words between which values were marked,
 // never beside one of them alone.
-func (r *filler) readCued() {
+func (r nameReader) readCued() {
 	found := map[*slot][]mention{}
 	slots := r.taughtSlots()
 	for _, s := range slots {
@@ -113,7 +113,7 @@ func (r *filler) readCued() {
 }
 
 // contested reports whether another slot may have words of the mention.
-func (r *filler) contested(m mention, of *slot, found map[*slot][]mention) bool {
+func (r nameReader) contested(m mention, of *slot, found map[*slot][]mention) bool {
 	for s, others := range found {
 		for _, other := range others {
 			if s != of && other.first < m.end && m.first < other.end {
@@ -125,7 +125,7 @@ func (r *filler) contested(m mention, of *slot, found map[*slot][]mention) bool 
 }
 
 // between finds what may be the slot's value by what stands on both sides.
-func (r *filler) between(s *slot) []mention {
+func (r nameReader) between(s *slot) []mention {
 	var found []mention
 	here := sentence{text: r.Source, words: r.Words, taken: r.taken}
 	for first := range r.Words {
@@ -161,7 +161,7 @@ func (s *slot) nearer(found []mention, m mention) []mention {
 }
 
 // upTo finds where the value that begins at first ends.
-func (r *filler) upTo(s *slot, here sentence, first int, left string, before bool) (mention, bool) {
+func (r nameReader) upTo(s *slot, here sentence, first int, left string, before bool) (mention, bool) {
 	most := s.taught.longest + 2
 	if s.namedBy(noted) {
 		most = len(r.Words)
@@ -198,14 +198,14 @@ func (t *taught) knows(rights []string) (string, bool) {
 // certain reports whether two cues are enough: where both are words that stand beside
 // anything, the left one must bring values in all examples, and more than once or with the
 // word before it.
-func (r *filler) certain(left, right string, before bool) bool {
+func (r nameReader) certain(left, right string, before bool) bool {
 	weak := left == atStart || left == atValue || text.StopWords.Has(left)
 	loose := noWord(right) || text.StopWords.Has(right)
 	return !weak || !loose || left != atStart && r.lesson.always(left) && (before || r.lesson.brings[left].of > 1)
 }
 
 // foreign reports whether a grammar word brings the value of another parameter.
-func (r *filler) foreign(s *slot, word string) bool {
+func (r nameReader) foreign(s *slot, word string) bool {
 	for name, of := range r.lesson.of {
 		if name != s.Name && of.left[word] && text.StopWords.Has(word) {
 			return true
@@ -221,7 +221,7 @@ func (r *filler) tied(i int) bool {
 
 // telling reports whether words say something, and hold together: "something" does not, nor
 // "Pranav and use". What people note down is any sentence.
-func (r *filler) telling(s *slot, first, last int) bool {
+func (r nameReader) telling(s *slot, first, last int) bool {
 	tells := false
 	for i, w := range r.Words[first:last] {
 		tells = tells || text.IsSubject(w)

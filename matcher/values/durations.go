@@ -14,7 +14,7 @@ import (
 var seconds = quantity.Of("second")
 
 // readDurations gives the one parameter that holds a duration the one amount of time of the text.
-func (r *filler) readDurations() {
+func (r numberReader) readDurations() {
 	slots := r.slots(func(s *slot) bool { return s.Format == parameters.Duration })
 	if len(slots) > 1 {
 		slots = r.required(slots)

@@ -15,7 +15,7 @@ import (
 
 // doubt says why the number that stands in the words from first to before end is no value of the slot, as
 // what the user is told; empty where it is one.
-func (r *filler) doubt(s *slot, first, end int) string {
+func (r numberReader) doubt(s *slot, first, end int) string {
 	if length := text.InexactPhrases.PhraseBefore(r.Words, first); length > 0 && !s.bounds() && !r.follows(first-length) {
 		return fmt.Sprintf("%q is no exact number", r.Surface(first-length, end))
 	}
@@ -31,12 +31,12 @@ func (r *filler) doubt(s *slot, first, end int) string {
 }
 
 // exact are the figures that may be the slot's, and notes why others are not.
-func (r *filler) exact(s *slot, figures []moment.Reading) []moment.Reading {
+func (r numberReader) exact(s *slot, figures []moment.Reading) []moment.Reading {
 	return slices.DeleteFunc(slices.Clone(figures), func(f moment.Reading) bool { return r.doubts(s, f.First, f.End) })
 }
 
 // doubts reports whether the words are no value of the slot, and notes why.
-func (r *filler) doubts(s *slot, first, end int) bool {
+func (r numberReader) doubts(s *slot, first, end int) bool {
 	why := r.doubt(s, first, end)
 	if why != "" {
 		r.why[s.Name] = why
@@ -50,13 +50,13 @@ func (s *slot) bounds() bool { return s.describedBy(boundNames) }
 var boundNames = text.BoundNames.Stems()
 
 // follows reports whether a number stands right before the word: "120 over 80" is no bound.
-func (r *filler) follows(at int) bool {
+func (r numberReader) follows(at int) bool {
 	return at > 0 && len(r.Numbers(at-1)) > 0 && strings.TrimSpace(r.Gap(at-1)) == ""
 }
 
 // change returns the words by which a number says how much more or less is wanted, where the tool is not
 // one that raises or lowers: "by 10", "10 degrees warmer", "um 2 Grad höher".
-func (r *filler) change(first, end int) string {
+func (r numberReader) change(first, end int) string {
 	changes := func(w text.Word) bool { return w.Is(text.ChangeWords) && !r.own[w.Stem] }
 	if first > 0 && text.StepCues.Has(r.At(first-1)) && slices.ContainsFunc(r.Words, changes) {
 		return r.Surface(first-1, end)
@@ -70,7 +70,7 @@ func (r *filler) change(first, end int) string {
 }
 
 // unitAt is the unit of the number in the words from first to before end; 0 for none that is known.
-func (r *filler) unitAt(first, end int) int {
+func (r numberReader) unitAt(first, end int) int {
 	if sign := currency.FindString(r.Source[:r.Words[first].Start]); sign != "" {
 		return unitOf[sign]
 	}

@@ -31,7 +31,7 @@ type Mention struct {
 // more than one: a list takes them all, and any other parameter none.
 func Choices(said *moment.Text, tool *repositories.Tool) map[string][]Mention {
 	found := map[string][]Mention{}
-	r := newFiller(said, tool)
+	r := choiceReader{newFiller(said, tool)}
 	for _, s := range r.open {
 		if len(s.Allowed) == 0 || s.Type == "array" || s.Type == "boolean" {
 			continue

@@ -82,7 +82,7 @@ var (
 
 // readMoments fills dates and times of day, as they were said, or exactly where the
 // description asks for a form.
-func (r *filler) readMoments() {
+func (r momentReader) readMoments() {
 	both := r.slots(func(s *slot) bool { return s.date && s.clock })
 	dates, clocks := r.sure(r.Dates()), r.sure(r.Clocks())
 	r.tellReadings()
@@ -103,7 +103,7 @@ func (r *filler) readMoments() {
 
 // tellReadings notes of each slot with a format how else its words may be read: a value that is not certain
 // is asked for, with both readings.
-func (r *filler) tellReadings() {
+func (r momentReader) tellReadings() {
 	for _, s := range r.slots(func(s *slot) bool { return s.Format != "" && s.isMoment() }) {
 		all := r.Clocks()
 		if s.Format == parameters.Date {
@@ -120,7 +120,7 @@ func (r *filler) tellReadings() {
 }
 
 // withCue are the words of a moment with the one that brings it: "at 9".
-func (r *filler) withCue(m moment.Reading) string {
+func (r momentReader) withCue(m moment.Reading) string {
 	first := m.First
 	if first > 0 && text.ClockCues.Has(r.At(first-1)) && strings.TrimSpace(r.Gap(first-1)) == "" {
 		first--
@@ -129,7 +129,7 @@ func (r *filler) withCue(m moment.Reading) string {
 }
 
 // together fills a parameter for date and time in one.
-func (r *filler) together(s *slot, date moment.Reading, clocks []moment.Reading) {
+func (r momentReader) together(s *slot, date moment.Reading, clocks []moment.Reading) {
 	first, end, exact := date.First, date.End, date.Exact
 	if len(clocks) == 1 {
 		first, end = min(first, clocks[0].First), max(end, clocks[0].End)
@@ -143,7 +143,7 @@ func (r *filler) together(s *slot, date moment.Reading, clocks []moment.Reading)
 
 // share gives each slot the moment that its cue stands before, and a single slot the
 // single moment.
-func (r *filler) share(slots []*slot, all []moment.Reading) {
+func (r momentReader) share(slots []*slot, all []moment.Reading) {
 	var left []moment.Reading
 	for _, m := range all {
 		s := r.cued(slots, m)
@@ -164,7 +164,7 @@ func (r *filler) share(slots []*slot, all []moment.Reading) {
 
 // moment fills the slot with what was said, or with the exact form where that is
 // asked for; words that do not settle the exact form fill nothing.
-func (r *filler) moment(s *slot, m moment.Reading) {
+func (r momentReader) moment(s *slot, m moment.Reading) {
 	if !r.free(m.First, m.End) {
 		return
 	}
@@ -182,7 +182,7 @@ func (r *filler) moment(s *slot, m moment.Reading) {
 }
 
 // cued returns the one slot that the words right before the moment speak of.
-func (r *filler) cued(slots []*slot, m moment.Reading) *slot {
+func (r momentReader) cued(slots []*slot, m moment.Reading) *slot {
 	if len(slots) < 2 {
 		return nil
 	}
@@ -234,7 +234,7 @@ var (
 func isCalendar(w string) bool { return text.CalendarWords.Has(w) && w != "next" && w != "this" }
 
 // sure keeps what is a date or a time beyond doubt and that no value has taken.
-func (r *filler) sure(all []moment.Reading) []moment.Reading {
+func (r momentReader) sure(all []moment.Reading) []moment.Reading {
 	return slices.DeleteFunc(slices.Clone(all), func(m moment.Reading) bool { return m.Doubtful || !r.free(m.First, m.End) })
 }
 

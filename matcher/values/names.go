@@ -11,7 +11,7 @@ import (
 
 // readNamed fills free strings after the parameter's own name: "city Paris", "title:
 // Weekly review", "desk B", `name "Alice"`.
-func (r *filler) readNamed() {
+func (r nameReader) readNamed() {
 	for _, s := range r.slots(func(s *slot) bool { return s.free || s.code }) {
 		for i := range r.Words {
 			if !s.ends(r.Words[i]) || !r.namedAt(s, i) || s.code && (i+1 >= len(r.Words) || !text.StartsWithDigit(r.At(i+1)) || len(r.codes(s)) > 1) {
@@ -27,7 +27,7 @@ func (r *filler) readNamed() {
 
 // namedAt reports whether all the words of the slot's name that say something stand
 // at i and right before.
-func (r *filler) namedAt(s *slot, i int) bool {
+func (r nameReader) namedAt(s *slot, i int) bool {
 	for j := len(s.name) - 1; j >= 0; j-- {
 		if s.name[j].Is(text.PlaceholderWords) {
 			continue
@@ -42,7 +42,7 @@ func (r *filler) namedAt(s *slot, i int) bool {
 
 // after finds the value after the name at i: what is quoted; after a colon or "is",
 // all up to the next mark; else a name or a code.
-func (r *filler) after(i int) (first, end int, ok bool) {
+func (r nameReader) after(i int) (first, end int, ok bool) {
 	if i+1 >= len(r.Words) {
 		return 0, 0, false
 	}
@@ -77,7 +77,7 @@ func (r *filler) after(i int) (first, end int, ok bool) {
 }
 
 // clause ends before the next mark, conjunction or date.
-func (r *filler) clause(first int) int {
+func (r nameReader) clause(first int) int {
 	end := first + 1
 	for end < len(r.Words) && strings.TrimSpace(r.Gap(end-1)) == "" || end < len(r.Words) && inName(r.Gap(end-1)) {
 		if w := r.Words[end].Norm; text.BoundaryWords.Has(w) || isCalendar(w) {
@@ -95,7 +95,7 @@ func inName(gap string) bool { return tight[gap] || gap == "&" || gap == " & " |
 var tight = map[string]bool{"-": true, "_": true, "/": true, ".": true}
 
 // properName ends after the run of capitalised words, initials and numbers included.
-func (r *filler) properName(first int) int {
+func (r nameReader) properName(first int) int {
 	end := first
 	for end < len(r.Words) && r.inProperName(first, end) {
 		end = r.joined(end)
@@ -109,13 +109,13 @@ func (r *filler) properName(first int) int {
 	return end
 }
 
-func (r *filler) inProperName(first, i int) bool {
+func (r nameReader) inProperName(first, i int) bool {
 	w := r.Words[i].Norm
 	return r.Capital(i) && !isCalendar(w) && w != "i" && (i == first || !text.StopWords.Has(w))
 }
 
 // titled reports whether the point after the word at i ends no sentence: St. John.
-func (r *filler) titled(i int) bool { return r.Gap(i) == ". " && len(r.Words[i].Norm) <= 2 }
+func (r nameReader) titled(i int) bool { return r.Gap(i) == ". " && len(r.Words[i].Norm) <= 2 }
 
 // joined ends after the word at i and all that is tied to it: Chi-town, ef9-893.
 func (r *filler) joined(i int) int {
@@ -126,7 +126,7 @@ func (r *filler) joined(i int) int {
 }
 
 // code reports whether the word is no ordinary one: B, 12a, X-7.
-func (r *filler) code(i int) bool {
+func (r nameReader) code(i int) bool {
 	w := r.Words[i].Norm
 	if w == "a" || w == "i" || text.StopWords.Has(w) && len(w) > 1 {
 		return false
@@ -155,7 +155,7 @@ var quotes = regexp.MustCompile(`"([^"]+)"|“([^”]+)”|„([^“”]+)[“�
 const openingQuotes = `"“„«‘'`
 
 // quoteAfter finds a quotation that begins right after the word at i.
-func (r *filler) quoteAfter(i int) (first, end int, ok bool) {
+func (r nameReader) quoteAfter(i int) (first, end int, ok bool) {
 	for _, q := range r.quotations() {
 		if q.first == i+1 || q.first == i+2 && r.Words[i+1].Is(text.Copulas) {
 			return q.first, q.end, true

@@ -10,7 +10,7 @@ import (
 // its value and where it ends: what is announced by a colon or "called"; what a message says
 // after "that"; and the object of the verb that the tool is for, where the tool has no other
 // free string ("remind me to call mum", "add milk to the shopping list").
-func (r *filler) readRest() {
+func (r tailReader) readRest() {
 	for _, read := range []func() (*slot, int, int){r.announced, r.told, r.objectOf} {
 		s, first, end := read()
 		if s == nil {
@@ -24,7 +24,7 @@ func (r *filler) readRest() {
 }
 
 // loneText is the one free string that is left, or the one of them for contents.
-func (r *filler) loneText() *slot {
+func (r tailReader) loneText() *slot {
 	slots := r.slots(freeText)
 	if len(slots) > 1 {
 		slots = r.slots(func(s *slot) bool { return s.free && s.namedBy(contents) })
@@ -36,7 +36,7 @@ func (r *filler) loneText() *slot {
 }
 
 // announced finds all that follows a colon, or "called".
-func (r *filler) announced() (s *slot, first, end int) {
+func (r tailReader) announced() (s *slot, first, end int) {
 	if s = r.loneText(); s == nil {
 		return nil, 0, 0
 	}
@@ -49,7 +49,7 @@ func (r *filler) announced() (s *slot, first, end int) {
 }
 
 // told finds what is said after "that", soon after an order to tell or to note it.
-func (r *filler) told() (s *slot, first, end int) {
+func (r tailReader) told() (s *slot, first, end int) {
 	slots := r.slots(func(s *slot) bool { return s.free && s.namedBy(noted) })
 	opening := text.Opening(r.Words)
 	if len(slots) != 1 || opening < 0 || text.TellingWords.Has(r.At(opening)) {
@@ -68,7 +68,7 @@ func (r *filler) told() (s *slot, first, end int) {
 const mostBeforeThat = 4
 
 // objectOf finds what stands after the verb that the tool is for.
-func (r *filler) objectOf() (s *slot, first, end int) {
+func (r tailReader) objectOf() (s *slot, first, end int) {
 	slots := r.slots(func(s *slot) bool { return s.free && s.namedBy(contents) })
 	if len(slots) != 1 || r.texts != 1 {
 		return nil, 0, 0
@@ -88,7 +88,7 @@ func (r *filler) objectOf() (s *slot, first, end int) {
 }
 
 // order is the first word of what is ordered or wished, -1 for none.
-func (r *filler) order() int {
+func (r tailReader) order() int {
 	for i, w := range r.Words {
 		switch {
 		case w.Is(text.PuttingVerbs) || text.IsSubject(w) && (w.Norm == r.verb || r.means(w)):
@@ -116,7 +116,7 @@ func (r *filler) means(verb text.Word) bool {
 
 // listed ends before the place where something is put, in words that the tool itself has: "to
 // the shopping list".
-func (r *filler) listed(first, end int) int {
+func (r tailReader) listed(first, end int) int {
 	for i := end - 1; i > first; i-- {
 		w := r.Words[i]
 		switch {
@@ -133,7 +133,7 @@ func (r *filler) listed(first, end int) int {
 }
 
 // ofTool reports whether the words name the tool and nothing else.
-func (r *filler) ofTool(first, end int) bool {
+func (r tailReader) ofTool(first, end int) bool {
 	names := false
 	for _, w := range r.Words[first:end] {
 		names = names || text.IsSubject(w) && r.own[w.Stem]
@@ -143,7 +143,7 @@ func (r *filler) ofTool(first, end int) bool {
 
 // stripped leaves out what other values have taken at both ends, with the words that bring
 // them, and politeness.
-func (r *filler) stripped(first, end int) (from, to int) {
+func (r tailReader) stripped(first, end int) (from, to int) {
 	for i := first; i < end; i++ {
 		if !r.taken[i] {
 			continue
@@ -164,7 +164,7 @@ func (r *filler) stripped(first, end int) (from, to int) {
 }
 
 // bare reports whether the words are nothing but grammar.
-func (r *filler) bare(first, end int) bool {
+func (r tailReader) bare(first, end int) bool {
 	for i := first; i < end; i++ {
 		if !r.taken[i] && !text.StopWords.Has(r.At(i)) && !text.PoliteWords.Has(r.At(i)) && !text.TrailingWords.Has(r.At(i)) {
 			return false
@@ -175,7 +175,7 @@ func (r *filler) bare(first, end int) bool {
 
 // loose reports whether the word at the end of a value is no part of it: politeness, "too", or
 // what brought a value that is taken.
-func (r *filler) loose(i, end int) bool {
+func (r tailReader) loose(i, end int) bool {
 	w := r.At(i)
 	if text.PoliteWords.Has(w) || text.TrailingWords.Has(w) || text.InsteadWords.Has(w) {
 		return true
@@ -184,7 +184,7 @@ func (r *filler) loose(i, end int) bool {
 }
 
 // trimmed is the end of the text without politeness.
-func (r *filler) trimmed(first, end int) int {
+func (r tailReader) trimmed(first, end int) int {
 	for end > first && r.Words[end-1].Is(text.PoliteWords) {
 		end--
 	}
@@ -192,7 +192,7 @@ func (r *filler) trimmed(first, end int) int {
 }
 
 // sentence ends where a mark ends the sentence.
-func (r *filler) sentence(first int) int {
+func (r tailReader) sentence(first int) int {
 	for end := first; end < len(r.Words); end++ {
 		if strings.ContainsAny(r.Gap(end), ".?!\n") {
 			return end + 1
@@ -202,7 +202,7 @@ func (r *filler) sentence(first int) int {
 }
 
 // object skips what stands between a verb and its object.
-func (r *filler) object(i int) int {
+func (r tailReader) object(i int) int {
 	for i < len(r.Words) && (r.Words[i].Is(text.ObjectLinks) || r.named(i) || text.Determiners.Has(r.At(i)) && r.named(i+1)) {
 		i++
 	}
@@ -210,12 +210,12 @@ func (r *filler) object(i int) int {
 }
 
 // named reports whether the word at i is one of the tool's name.
-func (r *filler) named(i int) bool {
+func (r tailReader) named(i int) bool {
 	return i < len(r.Words) && r.name[r.Words[i].Stem]
 }
 
 // fresh reports whether the words say more than the tool's own name does.
-func (r *filler) fresh(first, end int) bool {
+func (r tailReader) fresh(first, end int) bool {
 	for _, w := range r.Words[first:end] {
 		if !w.Is(text.StopWords) && !r.name[w.Stem] {
 			return true

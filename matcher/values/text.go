@@ -33,7 +33,7 @@ func (s *slot) form() *regexp.Regexp {
 
 // readPatterns fills e-mail addresses, URLs and telephone numbers where the text has
 // one and one parameter asks for it.
-func (r *filler) readPatterns() {
+func (r nameReader) readPatterns() {
 	for _, f := range forms {
 		wanted := r.slots(func(s *slot) bool { return s.pattern == f.pattern })
 		if len(wanted) != 1 {
@@ -77,7 +77,7 @@ var placeNames = text.PlaceNames.Stems()
 
 // readPlaces fills free strings after a preposition, where one parameter and one name
 // fit the preposition.
-func (r *filler) readPlaces() {
+func (r nameReader) readPlaces() {
 	for _, rel := range relations {
 		slots := r.slots(func(s *slot) bool { return s.free && rel.fits(s) })
 		if len(slots) > 1 {
@@ -97,7 +97,7 @@ func (rel relation) fits(s *slot) bool {
 }
 
 // brought finds the names that stand after one of the cues.
-func (r *filler) brought(rel relation) []mention {
+func (r nameReader) brought(rel relation) []mention {
 	var found []mention
 	for i := 0; i+1 < len(r.Words); i++ {
 		if !rel.cues.Has(r.cueAt(i)) || strings.TrimSpace(r.Gap(i)) != "" {
@@ -120,7 +120,7 @@ func (r *filler) brought(rel relation) []mention {
 
 // cueAt is the word at i as one that brings a value: of "a" only the French à,
 // and of "an" only the German.
-func (r *filler) cueAt(i int) string {
+func (r nameReader) cueAt(i int) string {
 	if r.At(i) == "a" && !strings.EqualFold(r.Surface(i, i+1), "à") || r.At(i) == "an" && text.LanguageOf(r.Source) != "de" {
 		return ""
 	}
@@ -128,7 +128,7 @@ func (r *filler) cueAt(i int) string {
 }
 
 // plainName ends after up to three words that a name without capitals can consist of.
-func (r *filler) plainName(first int) int {
+func (r nameReader) plainName(first int) int {
 	end := first
 	for end < len(r.Words) && end < first+3 && text.IsSubject(r.Words[end]) && !r.name[r.Words[end].Stem] && !r.taken[end] {
 		end++
@@ -141,7 +141,7 @@ func (r *filler) plainName(first int) int {
 
 // readQuoted fills the one free string that is left with the one quotation that is
 // left.
-func (r *filler) readQuoted() {
+func (r nameReader) readQuoted() {
 	slots := r.slots(freeText)
 	if len(slots) > 1 {
 		slots = r.required(slots)
@@ -161,7 +161,7 @@ var (
 
 // readLists fills arrays: all allowed values that are said, all numbers, or all that
 // is quoted.
-func (r *filler) readLists() {
+func (r nameReader) readLists() {
 	lists := r.slots(func(s *slot) bool { return s.Type == "array" && s.Items != nil })
 	for _, s := range lists {
 		item := &slot{Parameter: *s.Items, name: s.name, about: s.about}
@@ -177,7 +177,7 @@ func (r *filler) readLists() {
 	}
 }
 
-func (r *filler) list(s *slot, found []mention) {
+func (r nameReader) list(s *slot, found []mention) {
 	if len(found) == 0 {
 		return
 	}

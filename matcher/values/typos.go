@@ -19,7 +19,7 @@ const (
 
 // misspelt finds the one listed value, or alias, of which the text has a spelling that is one
 // letter away. Words that the tool itself says are spelt as they are meant.
-func (r *filler) misspelt(s *slot) []mention {
+func (r choiceReader) misspelt(s *slot) []mention {
 	var found []mention
 	for value, words := range s.spellings() {
 		for first := 0; first+len(words) <= len(r.Words); first++ {
@@ -53,7 +53,7 @@ func (s *slot) spellings() func(yield func(any, []text.Word) bool) {
 
 // nearly reports whether the words from first on are those of a value but for one letter of
 // one of them.
-func (r *filler) nearly(first int, words []text.Word) bool {
+func (r choiceReader) nearly(first int, words []text.Word) bool {
 	typos := 0
 	for i, w := range words {
 		here := r.Words[first+i]
@@ -72,7 +72,7 @@ func (r *filler) nearly(first int, words []text.Word) bool {
 }
 
 // slip reports whether what is written may be a slip of the pen for a word.
-func (r *filler) slip(here text.Word, meant string, length int) bool {
+func (r choiceReader) slip(here text.Word, meant string, length int) bool {
 	said := here.Norm
 	if length < typoLength || len(said) < 3 || said[0] != meant[0] || !text.IsSubject(here) || r.own[here.Stem] || strings.ContainsAny(said+meant, "0123456789") {
 		return false

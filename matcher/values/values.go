@@ -29,7 +29,7 @@ type Reading struct {
 
 // Of reads the values that the text gives for the tool's parameters.
 func Of(said *moment.Text, tool *repositories.Tool) Reading {
-	r := newFiller(said, tool)
+	r := tailReader{nameReader{momentReader{codeReader{numberReader{choiceReader{newFiller(said, tool)}}}}}}
 	for _, read := range []func(){
 		r.readPatterns, r.readAllowed, r.readKnown, r.readCodes, r.readNamed, r.readBooleans, r.readDurations, r.readAmounts, r.readMoments,
 		r.readSpokenNumbers, r.readNumbers, r.readLists, r.readCued, r.readPlaces, r.readQuoted, r.readRest,
@@ -51,6 +51,17 @@ type filler struct {
 	why      map[string]string // by name: why a number is no value of a parameter
 	asks     map[string]string // by name: which of two readings is meant
 }
+
+// The readers of a filler stand on each other, in this order: what a reader calls is of itself or of one
+// before it.
+type (
+	choiceReader struct{ *filler }      // of what is one of a few, and of booleans
+	numberReader struct{ choiceReader } // of numbers, amounts and durations
+	codeReader   struct{ numberReader }
+	momentReader struct{ codeReader }   // of dates and times of day
+	nameReader   struct{ momentReader } // of names, and of what is cued or quoted
+	tailReader   struct{ nameReader }   // of the rest of a sentence
+)
 
 func newFiller(said *moment.Text, tool *repositories.Tool) *filler {
 	r := &filler{Text: said, asked: askedBy(tool), values: map[string]any{}, listedAt: map[int]bool{}, why: map[string]string{}, asks: map[string]string{}}
