@@ -19,7 +19,7 @@ func TestTypesAreWhatAReaderCanHold(t *testing.T) {
 	for _, s := range production(t) {
 		for _, declaration := range s.file.Decls {
 			if function, is := declaration.(*ast.FuncDecl); is && function.Recv != nil {
-				methods[s.pkg()+"."+receiver(function)]++
+				methods[s.pkg()+"."+receiverName(function)]++
 			}
 		}
 	}
@@ -38,16 +38,4 @@ func TestTypesAreWhatAReaderCanHold(t *testing.T) {
 		}
 	}
 	found.report(t)
-}
-
-// receiver is the name of the type that a method is of.
-func receiver(method *ast.FuncDecl) string {
-	of := method.Recv.List[0].Type
-	if star, is := of.(*ast.StarExpr); is {
-		of = star.X
-	}
-	if generic, is := of.(*ast.IndexExpr); is {
-		of = generic.X
-	}
-	return of.(*ast.Ident).Name
 }

@@ -34,7 +34,7 @@ func (h *hearing) answers(said text.Correction) (wish, bool) {
 // halves finds the unfinished call that was said with an hour of two readings, where a text says only
 // which half of the day is meant: "at 9", and then "in the evening".
 func (h *hearing) halves(said string) (wish, bool) {
-	words := text.Split(said)
+	words := h.text(said).Words
 	if !slices.ContainsFunc(words, halfOfDay) || slices.ContainsFunc(words, func(w text.Word) bool { return !halfOfDay(w) && !isGrammar(w) && !w.Is(text.PoliteWords) }) {
 		return wish{}, false
 	}

@@ -205,11 +205,19 @@ func (o opposition) unopposedBy(nearest []retrieval.Near, words []text.Word) []r
 // giving leaves out the tools for a thing that there is already, where a message wants a new one and another
 // tool gives it: "could I have an appointment" neither lists nor moves one.
 func giving(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
+	var givers []*retrieval.Document
+	for _, near := range nearest {
+		if p := near.Document(); p.Gives && wanted(p, words) {
+			givers = append(givers, p)
+		}
+	}
+	if len(givers) == 0 {
+		return nearest
+	}
 	return slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
 		q := near.Document()
-		return !q.Gives && slices.ContainsFunc(nearest, func(other retrieval.Near) bool {
-			p := other.Document()
-			return p.Gives && wanted(p, words) && shares(p.Name, q.Name) > 0 && !slices.ContainsFunc(words, func(w text.Word) bool { return q.Name[w.Stem] && !p.Name[w.Stem] })
+		return !q.Gives && slices.ContainsFunc(givers, func(p *retrieval.Document) bool {
+			return shares(p.Name, q.Name) > 0 && !slices.ContainsFunc(words, func(w text.Word) bool { return q.Name[w.Stem] && !p.Name[w.Stem] })
 		})
 	})
 }

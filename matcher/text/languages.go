@@ -347,8 +347,8 @@ func foreignTo(said string, list List, word string) bool {
 
 // Has reports whether a language has the word in the list.
 func (l List) Has(word string) bool {
-	_, has := known[l][word]
-	return has
+	of := tagged[word]
+	return of != nil && of.any.has(l)
 }
 
 // Value returns what the list has for the word.
@@ -365,12 +365,8 @@ func (l List) Number(word string) (int, bool) {
 
 // Foreign reports whether a language other than English has the word in the list.
 func (l List) Foreign(word string) bool {
-	for _, table := range languages[1:] {
-		if table.has(l, word) {
-			return true
-		}
-	}
-	return false
+	of := tagged[word]
+	return of != nil && of.foreign.has(l)
 }
 
 // Entries returns the words or phrases of the list, in no order.
